@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"molar/schemas"
+)
+
+// A Turn is one user message to be answered.
+type Turn struct {
+	// ID is a UUID; Run makes one when it is empty.
+	ID string
+	// Assistant is the name that a client chooses as the OpenAI model; empty means
+	// the default assistant.
+	Assistant string
+	// ConversationID continues a conversation, or names a new one. When empty, Run
+	// makes one ("chat_" and a UUID).
+	ConversationID string
+	// Owner is whose conversation it is; empty without API keys.
+	Owner string
+	// Messages is what the client sent. The last message of role user is the
+	// question. Unless Stateless is set, earlier messages are ignored: the store
+	// knows better.
+	Messages []schemas.Message
+	// System is system text from the client. It goes below the assistant's own.
+	System string
+	// Stateless turns take their history from Messages and save nothing.
+	Stateless bool
+	// Provider, Model and GuardrailModel override the configured route.
+	Provider       string
+	Model          string
+	GuardrailModel string
+	// NoTools offers no tool to the model. The assistant's own search still runs.
+	NoTools bool
+	// MaxRounds lowers the limit of tool rounds; zero keeps it.
+	MaxRounds int
+	// JSON says that the client asked for a JSON answer: sources travel as data
+	// only.
+	JSON bool
+	// Key makes saving idempotent: a second turn with the same key stores nothing.
+	// The turn's id is used when it is empty.
+	Key string
+	// Sampling, passed to the model as it is.
+	Temperature *float64
+	MaxTokens   int
+	Stop        []string
+}
+
+// Question returns the last message of role user, and false when there is none
+// with any text in it.
+func (t Turn) Question() (string, bool) {
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if t.Messages[i].Role == schemas.RoleUser {
+			said := t.Messages[i].Said()
+			return said, said != ""
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,66 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Kind is a class of provider failure that a caller acts on.
+type Kind string
+
+// The kinds of failure.
+const (
+	// KindInvalid: the request can never succeed as it is (HTTP 400).
+	KindInvalid Kind = "invalid_request"
+	// KindContextLength: the prompt does not fit the model's context window.
+	KindContextLength Kind = "context_length_exceeded"
+	// KindModelNotFound: the model does not exist or is not pulled.
+	KindModelNotFound Kind = "model_not_found"
+	// KindAuth: the host's credentials were refused.
+	KindAuth Kind = "auth"
+	// KindQuota: rate or quota limit; RetryAfter may be set.
+	KindQuota Kind = "quota"
+	// KindUnavailable: the service is down, overloaded or not reachable.
+	KindUnavailable Kind = "unavailable"
+	// KindTimeout: no output in time.
+	KindTimeout Kind = "timeout"
+	// KindIncomplete: the stream broke off before its end.
+	KindIncomplete Kind = "incomplete"
+	// KindProtocol: the service sent something that cannot be read.
+	KindProtocol Kind = "protocol"
+)
+
+// An Error is a failed model call. Its text names what to do and holds no secret.
+type Error struct {
+	Kind     Kind
+	Provider string
+	Model    string
+	// Status is the HTTP status, or zero when there was none.
+	Status     int
+	RetryAfter time.Duration
+	Err        error
+}
+
+// Error gives the provider, the model and the cause.
+func (e *Error) Error() string {
+	where := e.Provider
+	if e.Model != "" {
+		where += " model " + e.Model
+	}
+	if e.Err == nil {
+		return fmt.Sprintf("%s: %s", where, e.Kind)
+	}
+	return fmt.Sprintf("%s: %v", where, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first [*Error] in err's chain, or "".
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return ""
+}

@@ -1,0 +1,39 @@
+package schemas
+
+import "time"
+
+// A ServerState is where the connection to an MCP server stands.
+type ServerState string
+
+// The states of a server. Only a server in StateReady or StateDegraded has tools.
+const (
+	StateDisabled ServerState = "disabled"
+	StateStarting ServerState = "starting"
+	StateReady    ServerState = "ready"
+	StateDegraded ServerState = "degraded"
+	StateBackoff  ServerState = "backoff"
+	StateFailed   ServerState = "failed"
+	StateStopping ServerState = "stopping"
+)
+
+// ServerStatus is what a person wants to know about a server.
+type ServerStatus struct {
+	Name  string      `json:"name"`
+	State ServerState `json:"state"`
+	// Reason explains every state but ready, in one sentence that says what to do.
+	Reason string `json:"reason,omitempty"`
+	// Transport is "stdio", "http", "sse", "message" or "in-process".
+	Transport string `json:"transport"`
+	Tools     int    `json:"tools"`
+	// Skipped names the tools that could not be used, each with its reason.
+	Skipped []string `json:"skipped,omitempty"`
+	// Protocol is the MCP revision agreed on, such as "2025-11-25".
+	Protocol string `json:"protocol,omitempty"`
+	// Version is the server's own version, as it gave it.
+	Version string    `json:"version,omitempty"`
+	Since   time.Time `json:"since"`
+	// StartMS is how long the last start took, in milliseconds.
+	StartMS int64 `json:"start_ms,omitempty"`
+	// Stderr holds the last lines that the server wrote to standard error.
+	Stderr []string `json:"stderr,omitempty"`
+}

@@ -1,0 +1,108 @@
+package schemas
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A ToolCall is a call that a model suggests. It has exactly these fields on every
+// surface of Molar; whatever else a provider attaches to a call travels beside it
+// as [ProviderState].
+type ToolCall struct {
+	// ID is a UUID made by the host, whatever id the provider gave.
+	ID       string       `json:"id"`
+	Function FunctionCall `json:"function"`
+}
+
+// A FunctionCall names an offered tool and its arguments.
+type FunctionCall struct {
+	// Name is the offered name, "server__tool".
+	Name string `json:"name"`
+	// Arguments is a JSON object, escaped into a string; "{}" when there are none.
+	Arguments string `json:"arguments"`
+}
+
+// A ToolResult is what executing a call gave. A tool's own fault is a result with
+// IsError set, so that the model can act on it.
+type ToolResult struct {
+	// ToolName is the tool's own name on its server.
+	ToolName string `json:"toolName"`
+	// Output is the structured content, else the text parsed when it is JSON, else
+	// the text as a JSON string.
+	Output json.RawMessage `json:"output"`
+	// ID is the id of the call; empty for code-driven calls.
+	ID      string `json:"id,omitempty"`
+	Server  string `json:"server,omitempty"`
+	IsError bool   `json:"isError,omitempty"`
+	// Links are the MCP resource links of the result.
+	Links []Source `json:"links,omitempty"`
+	// Duration is how long the execution took.
+	Duration time.Duration `json:"-"`
+}
+
+// OutputText returns the output as text: the string itself when it is a JSON
+// string, the JSON otherwise.
+func (r ToolResult) OutputText() string {
+	var s string
+	if json.Unmarshal(r.Output, &s) == nil {
+		return s
+	}
+	return string(r.Output)
+}
+
+// ToolInfo describes a discovered tool.
+type ToolInfo struct {
+	// Name is the name under which the tool is offered, at most 64 characters of
+	// [A-Za-z0-9_-], a letter or an underscore first.
+	Name string `json:"name"`
+	// Server and ToolName find the tool again: the server's name in the config and
+	// the tool's own name on it.
+	Server      string          `json:"server"`
+	ToolName    string          `json:"toolName"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	// OutputSchema is empty when the tool declares none.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  ToolAnnotations `json:"annotations,omitzero"`
+}
+
+// ToolAnnotations are hints that a server gives of its own tool. They may tighten
+// a policy, never loosen it.
+type ToolAnnotations struct {
+	ReadOnlyHint    *bool `json:"readOnlyHint,omitempty"`
+	DestructiveHint *bool `json:"destructiveHint,omitempty"`
+	IdempotentHint  *bool `json:"idempotentHint,omitempty"`
+	OpenWorldHint   *bool `json:"openWorldHint,omitempty"`
+}
+
+// A Policy says whether a tool may be called.
+type Policy string
+
+// The policies of a tool.
+const (
+	// PolicyAuto lets a call pass while the turn has read no other server, and asks
+	// otherwise.
+	PolicyAuto Policy = "auto"
+	// PolicyAllow lets every call pass.
+	PolicyAllow Policy = "allow"
+	// PolicyConfirm asks a person before every call.
+	PolicyConfirm Policy = "confirm"
+	// PolicyDeny hides the tool from the model.
+	PolicyDeny Policy = "deny"
+)
+
+// ToolRules are what the operator decided about a tool.
+type ToolRules struct {
+	Policy     Policy
+	ReadOnly   bool
+	Idempotent bool
+	// Timeout for one call; zero means the default of 60 s.
+	Timeout time.Duration
+}
+
+// A Tool is a discovered tool together with the operator's rules for it.
+type Tool struct {
+	ToolInfo
+	Rules ToolRules `json:"-"`
+}
