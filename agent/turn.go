@@ -2,6 +2,7 @@ package agent
 
 import (
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // A Turn is one user message to be answered.
@@ -38,6 +39,8 @@ type Turn struct {
 	// Key makes saving idempotent: a second turn with the same key stores nothing.
 	// The turn's id is used when it is empty.
 	Key string
+	// Approver asks a person about calls that need it; nil when nobody is there.
+	Approver toolhandler.Approver
 	// Sampling, passed to the model as it is.
 	Temperature *float64
 	MaxTokens   int

@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"molar/agent/guardrail"
+	"molar/agent/prompts"
+	"molar/toolhandler"
+)
+
+// Limits bound a turn. Zero values mean the defaults.
+type Limits struct {
+	// Rounds of tool calls: 8.
+	Rounds int
+	// Calls of tools: 16. ToolTime for all of them: 120 s.
+	Calls    int
+	ToolTime time.Duration
+	// AttachWait is how long a turn waits for servers that are still starting: 5 s.
+	AttachWait time.Duration
+	// Offered is how many tools a model is offered: 128.
+	Offered int
+	// MemoryWait bounds the read of the conversation: 5 s.
+	MemoryWait time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	setTime := func(v *time.Duration, d time.Duration) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.Rounds, 8)
+	set(&l.Calls, toolhandler.DefaultCalls)
+	set(&l.Offered, 128)
+	setTime(&l.ToolTime, toolhandler.DefaultTime)
+	setTime(&l.AttachWait, 5*time.Second)
+	setTime(&l.MemoryWait, 5*time.Second)
+	return l
+}
+
+// Config configures an [Agent].
+type Config struct {
+	Assistants []Assistant
+	// Default names the assistant of turns that name none.
+	Default string
+	Models  Models
+	Tools   Tools
+	Handler *toolhandler.Handler
+	// Memory is nil when nothing is remembered.
+	Memory Memory
+	// Guards are the guardrails by topic.
+	Guards map[string]*guardrail.Guard
+	// Recorder is nil when no traces are kept.
+	Recorder Recorder
+	// Rank chooses among more tools than a model is offered; nil keeps their order.
+	Rank   Ranker
+	Limits Limits
+	// Saved is called after a turn was stored; nil is fine.
+	Saved  func()
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// An Agent runs turns. It is safe for concurrent use.
+type Agent struct {
+	cfg        Config
+	assistants map[string]Assistant
+	prompts    *prompts.Prompts
+	log        *slog.Logger
+}
+
+// New checks the configuration as a whole and returns an agent.
+func New(cfg Config) (*Agent, error) {
+	a := &Agent{cfg: cfg, assistants: make(map[string]Assistant), log: cfg.Logger}
+	var faults []error
+	if cfg.Models == nil || cfg.Tools == nil || cfg.Handler == nil {
+		faults = append(faults, errors.New("agent needs models, tools and a tool handler"))
+	}
+	for _, as := range cfg.Assistants {
+		faults = append(faults, as.validate())
+		if as.Topic != "" && cfg.Guards[as.Topic] == nil {
+			faults = append(faults, fmt.Errorf("assistant %q: there is no topic %q", as.Name, as.Topic))
+		}
+		if _, twice := a.assistants[as.Name]; twice {
+			faults = append(faults, fmt.Errorf("assistant %q is defined twice", as.Name))
+		}
+		a.assistants[as.Name] = as
+	}
+	if _, ok := a.assistants[cfg.Default]; !ok {
+		faults = append(faults, fmt.Errorf("default assistant %q is not defined", cfg.Default))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	var err error
+	if a.prompts, err = prompts.New(); err != nil {
+		return nil, err
+	}
+	a.cfg.Limits = cfg.Limits.withDefaults()
+	a.cfg.Assistants = slices.Clone(cfg.Assistants)
+	if a.cfg.Now == nil {
+		a.cfg.Now = time.Now
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a, nil
+}
+
+// Assistants returns the configured assistants, in their order.
+func (a *Agent) Assistants() []Assistant { return slices.Clone(a.cfg.Assistants) }
+
+// Run answers one turn and yields its events as they happen. The sequence is used
+// once. A turn that fails yields one error, last: an error of this package, or a
+// providers.Error. Breaking off stops the model and the tools; what was answered
+// until then is saved as interrupted.
+func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if t.ID == "" {
+			t.ID = uuid.NewString()
+		}
+		if t.ConversationID == "" {
+			t.ConversationID = "chat_" + uuid.NewString()
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		r := newRun(a, t, yield)
+		err := r.answerTurn(ctx)
+		cancel()
+		r.background.Wait()
+		r.close(ctx, err)
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(Event{}, err)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+// Package memory is the agent's side of the memory server: the client that opens and
+// saves turns over MCP, and the worker that writes summaries in the background.
+//
+// It reaches the server through a [Requester] and knows no transport and no store.
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"molar/schemas"
+)
+
+// ServerName is the reserved name of the memory server.
+const ServerName = "memory-server"
+
+// ErrUnknown is returned for a conversation that the server does not know.
+var ErrUnknown = errors.New("unknown conversation")
+
+// ErrStale is returned when a turn may not be saved because a later turn of the same
+// conversation has begun.
+var ErrStale = errors.New("a later turn of this conversation has begun")
+
+// Error codes of the memory server.
+const (
+	codeNotFound = -32001
+	codeStale    = -32003
+)
+
+// A Requester sends one JSON-RPC request to an MCP server and decodes its result.
+type Requester interface {
+	Request(ctx context.Context, server, method string, params, result any) error
+}
+
+// A coded error carries a JSON-RPC error code.
+type coded interface {
+	error
+	RPCCode() int
+}
+
+// Client speaks the memory server's own methods. It is safe for concurrent use.
+type Client struct {
+	to Requester
+}
+
+// New returns a client of the memory server behind the requester.
+func New(to Requester) (*Client, error) {
+	if to == nil {
+		return nil, errors.New("memory client needs a requester")
+	}
+	return &Client{to: to}, nil
+}
+
+// An Opening is what a turn learns of its conversation.
+type Opening struct {
+	ConversationID string `json:"conversation_id"`
+	// Known says that the conversation exists already.
+	Known   bool   `json:"known"`
+	Summary string `json:"summary"`
+	// Covers is the sequence number of the last message that the summary covers.
+	Covers int64 `json:"covers"`
+	// Messages are the messages after that one, oldest first.
+	Messages []schemas.StoredMessage `json:"messages"`
+	// Recent are the last question and its answer, covered or not: what a follow-up
+	// is judged with.
+	Recent []schemas.StoredMessage `json:"recent"`
+	// ServersRead are the servers whose results went into summary or messages.
+	ServersRead []string      `json:"servers_read"`
+	Lease       schemas.Lease `json:"lease"`
+	// Finished is set when a turn with the same key has been saved.
+	Finished *Finished `json:"finished,omitempty"`
+}
+
+// Finished is a turn that is in the store already.
+type Finished struct {
+	TurnID  string           `json:"turn_id"`
+	Answer  string           `json:"answer"`
+	Sources []schemas.Source `json:"sources"`
+	SavedAt time.Time        `json:"saved_at"`
+}
+
+// Begin opens a turn: it reads the conversation and takes its lease. It writes
+// nothing else.
+func (c *Client) Begin(ctx context.Context, conversationID, owner, key string) (Opening, error) {
+	params := map[string]string{"conversation_id": conversationID, "owner": owner}
+	if key != "" {
+		params["key"] = key
+	}
+	var o Opening
+	if err := c.request(ctx, "memory/begin_turn", params, &o); err != nil {
+		return Opening{}, err
+	}
+	return o, nil
+}
+
+// A Record is a turn to be saved.
+type Record struct {
+	Lease       schemas.Lease          `json:"lease"`
+	Key         string                 `json:"key"`
+	TurnID      string                 `json:"turn_id"`
+	User        string                 `json:"user"`
+	Answer      string                 `json:"answer"`
+	Calls       []schemas.ExecutedCall `json:"calls,omitempty"`
+	Sources     []schemas.Source       `json:"sources,omitempty"`
+	Status      string                 `json:"status,omitempty"`
+	ServersRead []string               `json:"servers_read,omitempty"`
+	Language    string                 `json:"language,omitempty"`
+}
+
+// Save stores a turn in one transaction. Saving the same key twice stores it once.
+func (c *Client) Save(ctx context.Context, r Record) error {
+	var saved struct {
+		TurnID string `json:"turn_id"`
+	}
+	return c.request(ctx, "memory/save_turn", r, &saved)
+}
+
+// List returns a page of an owner's conversations, newest first, and the cursor of
+// the next page, empty at the end. q filters by title and content.
+func (c *Client) List(ctx context.Context, owner, q string, limit int, after string) ([]schemas.Conversation, string, error) {
+	params := map[string]any{"owner": owner, "q": q, "limit": limit, "after": after}
+	var page struct {
+		Conversations []schemas.Conversation `json:"conversations"`
+		Next          string                 `json:"next"`
+	}
+	err := c.request(ctx, "memory/list", params, &page)
+	return page.Conversations, page.Next, err
+}
+
+// Messages returns the whole history of a conversation and its summary, and whether
+// it exists.
+func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error) {
+	params := map[string]any{"conversation_id": id, "owner": owner, "limit": 0}
+	var all struct {
+		Messages []schemas.StoredMessage `json:"messages"`
+	}
+	if err := c.request(ctx, "memory/get_all_messages", params, &all); err != nil {
+		return nil, "", false, err
+	}
+	var sum struct {
+		Summary string `json:"summary"`
+	}
+	if err := c.request(ctx, "memory/get_summary", params, &sum); err != nil {
+		return nil, "", false, err
+	}
+	return all.Messages, sum.Summary, len(all.Messages) > 0 || sum.Summary != "", nil
+}
+
+// Rename gives a conversation another title.
+func (c *Client) Rename(ctx context.Context, owner, id, title string) error {
+	return c.request(ctx, "memory/rename", map[string]string{"conversation_id": id, "owner": owner, "title": title}, nil)
+}
+
+// Clear deletes the messages and the summary of a conversation.
+func (c *Client) Clear(ctx context.Context, owner, id string) error {
+	return c.request(ctx, "memory/clear", map[string]string{"conversation_id": id, "owner": owner}, nil)
+}
+
+// Delete deletes a conversation wholly.
+func (c *Client) Delete(ctx context.Context, owner, id string) error {
+	return c.request(ctx, "memory/delete", map[string]string{"conversation_id": id, "owner": owner}, nil)
+}
+
+// A Claim is a conversation whose summary is behind.
+type Claim struct {
+	ConversationID string                  `json:"conversation_id"`
+	Summary        string                  `json:"summary"`
+	Covers         int64                   `json:"covers"`
+	Language       string                  `json:"language"`
+	Messages       []schemas.StoredMessage `json:"messages"`
+}
+
+// ClaimSummaries takes up to limit conversations whose summary is behind. Nobody
+// else gets them for a minute.
+func (c *Client) ClaimSummaries(ctx context.Context, limit int) ([]Claim, error) {
+	var claimed struct {
+		Items []Claim `json:"items"`
+	}
+	err := c.request(ctx, "memory/claim_summaries", map[string]int{"limit": limit}, &claimed)
+	return claimed.Items, err
+}
+
+// SetSummary replaces the summary of a conversation and says up to which message it
+// reaches.
+func (c *Client) SetSummary(ctx context.Context, id, summary string, covers int64) error {
+	params := map[string]any{"conversation_id": id, "summary": summary, "covers": covers, "compress": false}
+	return c.request(ctx, "memory/set_summary", params, nil)
+}
+
+func (c *Client) request(ctx context.Context, method string, params, result any) error {
+	if result == nil {
+		result = new(json.RawMessage)
+	}
+	err := c.to.Request(ctx, ServerName, method, params, result)
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[coded](err); ok {
+		switch e.RPCCode() {
+		case codeNotFound:
+			return fmt.Errorf("%w: %w", ErrUnknown, err)
+		case codeStale:
+			return fmt.Errorf("%w: %w", ErrStale, err)
+		}
+	}
+	return err
+}

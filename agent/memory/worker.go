@@ -1,0 +1,140 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"molar/agent/prompts"
+	"molar/schemas"
+)
+
+// A Summarise writes a summary of one exchange, in the given language.
+type Summarise func(ctx context.Context, lang, question, answer string) (string, error)
+
+// WorkerConfig configures a [Worker].
+type WorkerConfig struct {
+	Client    *Client
+	Summarise Summarise
+	// Timeout bounds one summary; 0 means 60 s.
+	Timeout time.Duration
+	Logger  *slog.Logger
+}
+
+// A Worker keeps summaries up to date: after every turn, and at its start for what
+// an earlier process left behind. What is unsummarised is asked of the memory server
+// each time, so a crash loses nothing.
+type Worker struct {
+	cfg   WorkerConfig
+	nudge chan struct{}
+}
+
+// claimAtOnce is how many conversations are claimed in one go.
+const claimAtOnce = 4
+
+// retryAfter is how long the worker rests after a failure, when no turn wakes it.
+const retryAfter = time.Minute
+
+// NewWorker returns a worker that does nothing until Run.
+func NewWorker(cfg WorkerConfig) (*Worker, error) {
+	if cfg.Client == nil || cfg.Summarise == nil {
+		return nil, errors.New("summary worker needs a client and a summariser")
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = time.Minute
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Worker{cfg: cfg, nudge: make(chan struct{}, 1)}, nil
+}
+
+// Nudge says that a turn was saved. It never blocks.
+func (w *Worker) Nudge() {
+	select {
+	case w.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends.
+func (w *Worker) Run(ctx context.Context) {
+	for {
+		var again <-chan time.Time
+		if err := w.Drain(ctx); err != nil && ctx.Err() == nil {
+			w.cfg.Logger.Warn("summaries are behind", "error", err)
+			again = time.After(retryAfter)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.nudge:
+		case <-again:
+		}
+	}
+}
+
+// Drain summarises everything that is behind, and returns the first error.
+func (w *Worker) Drain(ctx context.Context) error {
+	for {
+		claims, err := w.cfg.Client.ClaimSummaries(ctx, claimAtOnce)
+		if err != nil || len(claims) == 0 {
+			return err
+		}
+		for _, claim := range claims {
+			if err := w.catchUp(ctx, claim); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// catchUp appends the summary of each uncovered exchange to the one summary text.
+func (w *Worker) catchUp(ctx context.Context, c Claim) error {
+	summary := c.Summary
+	covers := c.Covers
+	for _, x := range exchanges(c.Messages) {
+		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+		piece, err := w.cfg.Summarise(sctx, c.Language, x.question, x.answer)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if piece = strings.TrimSpace(piece); piece != "" {
+			if summary != "" {
+				summary += "\n\n"
+			}
+			summary += piece
+		}
+		covers = x.last
+		if err := w.cfg.Client.SetSummary(ctx, c.ConversationID, summary, covers); err != nil {
+			return err
+		}
+		w.cfg.Logger.Info("[STEP 9.4] Summary updated", "conversation", c.ConversationID, "length", len([]rune(summary)))
+	}
+	return nil
+}
+
+type exchange struct {
+	question, answer string
+	last             int64
+}
+
+// exchanges pairs each answer with the question before it. An interrupted answer is
+// not summarised; it is passed over when a whole one follows.
+func exchanges(messages []schemas.StoredMessage) []exchange {
+	var pairs []exchange
+	question := ""
+	for _, m := range messages {
+		switch {
+		case m.Role == schemas.RoleUser:
+			question = m.Content
+		case m.Role == schemas.RoleAssistant && m.Status == "":
+			pairs = append(pairs, exchange{question: question, answer: prompts.WithoutSources(m), last: m.Seq})
+			question = ""
+		}
+	}
+	return pairs
+}

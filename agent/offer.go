@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// offerTools decides which tools the model may call in this turn, and writes down
+// the reason for each that it may not.
+func (r *run) offerTools(ctx context.Context) error {
+	if len(r.assistant.Tools) == 0 || r.turn.NoTools {
+		r.tools = r.a.cfg.Handler.Begin(toolhandler.TurnConfig{})
+		return nil
+	}
+	if err := r.waitForServers(ctx); err != nil {
+		return err
+	}
+	var tools []schemas.Tool
+	for _, tool := range r.a.cfg.Tools.Tools() {
+		switch {
+		case !r.assistant.mayCall(tool.ToolInfo):
+			r.trace.withheld(tool.Name, "the assistant's tools do not include it")
+		case tool.Rules.Policy == schemas.PolicyDeny:
+			r.trace.withheld(tool.Name, "its policy is deny")
+		default:
+			tools = append(tools, tool)
+		}
+	}
+	tools = r.best(tools)
+	for _, tool := range tools {
+		r.offered = append(r.offered, tool.ToolInfo)
+		r.trace.offered(tool.Name)
+	}
+	r.tools = r.a.cfg.Handler.Begin(toolhandler.TurnConfig{
+		Tools:    tools,
+		Read:     r.serversRead(),
+		Approver: r.turn.Approver,
+		Limits:   toolhandler.Limits{Calls: r.a.cfg.Limits.Calls, Time: r.a.cfg.Limits.ToolTime},
+	})
+	return nil
+}
+
+// waitForServers gives servers that are still starting a moment, and says which are
+// missing.
+func (r *run) waitForServers(ctx context.Context) error {
+	var needed []string
+	for _, s := range r.a.cfg.Tools.Status() {
+		if s.State == schemas.StateStarting && r.assistant.mayNeed(s.Name) {
+			needed = append(needed, s.Name)
+		}
+	}
+	if len(needed) > 0 {
+		if err := r.emit(Event{Kind: EventStep, Step: "6.2", Text: fmt.Sprintf("waiting for servers that are starting: %v", needed)}); err != nil {
+			return err
+		}
+		r.await(ctx, needed)
+	}
+	for _, s := range r.a.cfg.Tools.Status() {
+		if !r.assistant.mayNeed(s.Name) || s.State == schemas.StateReady || s.State == schemas.StateDegraded || s.State == schemas.StateDisabled {
+			continue
+		}
+		reason := fmt.Sprintf("server %q is %s", s.Name, s.State)
+		if s.Reason != "" {
+			reason += ": " + s.Reason
+		}
+		r.trace.withheld(s.Name+"__*", reason)
+		if err := r.warn("tools are missing: " + reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits for servers, at most Limits.AttachWait.
+func (r *run) await(ctx context.Context, servers []string) {
+	ctx, cancel := context.WithTimeout(ctx, r.a.cfg.Limits.AttachWait)
+	defer cancel()
+	if err := r.a.cfg.Tools.Wait(ctx, servers); err != nil {
+		r.a.log.Debug("servers are still starting", "servers", servers)
+	}
+}
+
+// best cuts the tools to as many as a model is offered, ranked by how well they fit
+// the question. The order of the tools is kept, so that prompts cache well.
+func (r *run) best(tools []schemas.Tool) []schemas.Tool {
+	limit := r.a.cfg.Limits.Offered
+	if len(tools) <= limit {
+		return tools
+	}
+	infos := make([]schemas.ToolInfo, len(tools))
+	for i, t := range tools {
+		infos[i] = t.ToolInfo
+	}
+	keep := make(map[string]bool, limit)
+	if r.a.cfg.Rank != nil {
+		for i, ranked := range r.a.cfg.Rank(r.asked, infos) {
+			if i < limit {
+				keep[ranked.Name] = true
+				continue
+			}
+			r.trace.withheld(ranked.Name, fmt.Sprintf("only %d tools are offered, and %d fit the question better (score %.2f)", limit, i, ranked.Score))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return !keep[t.Name] })
+}
+
+// serversRead are the servers whose results the model sees before any call.
+func (r *run) serversRead() []string {
+	read := slices.Clone(r.opening.ServersRead)
+	for _, result := range r.found {
+		read = append(read, result.Server)
+	}
+	slices.Sort(read)
+	return slices.Compact(read)
+}

@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"context"
+
+	"molar/agent/memory"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// Models chooses the provider and models of a turn.
+type Models interface {
+	// Pick returns a route for the wanted names, each empty for the default. It
+	// takes at most a moment; an error says why there is none.
+	Pick(ctx context.Context, provider, model, small string) (providers.Route, error)
+}
+
+// Tools is the catalogue of the attached servers.
+type Tools interface {
+	// Tools returns the present tools, sorted by server and name.
+	Tools() []schemas.Tool
+	Status() []schemas.ServerStatus
+	// Wait blocks until none of the named servers is starting, or ctx ends.
+	Wait(ctx context.Context, servers []string) error
+}
+
+// Memory keeps conversations; [memory.Client] fits.
+type Memory interface {
+	Begin(ctx context.Context, conversationID, owner, key string) (memory.Opening, error)
+	Save(ctx context.Context, r memory.Record) error
+}
+
+// A Recorder takes the trace of each turn. It must not block.
+type Recorder interface {
+	Record(t Trace)
+}
+
+// A Ranker orders tools by how well they fit a question, best first, with a score.
+type Ranker func(question string, tools []schemas.ToolInfo) []Ranked
+
+// Ranked is a tool with its score.
+type Ranked struct {
+	Name  string
+	Score float64
+}

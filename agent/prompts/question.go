@@ -1,0 +1,148 @@
+package prompts
+
+import (
+	"strings"
+
+	"molar/schemas"
+)
+
+// words are the fixed phrases around the parts of a question. The summary's heading
+// and the speakers' labels are part of the surface.
+type words struct {
+	summary, earlier, question, search, nothing string
+	topicUser, topicAssistant                   string
+	format                                      string
+	sources                                     string
+}
+
+func wordsOf(lang string) words {
+	if lang == "vi" {
+		return words{
+			summary:        "Tóm tắt cuộc trò chuyện trước:",
+			earlier:        "Các lượt trao đổi gần đây:",
+			question:       "Câu hỏi hiện tại của bệnh nhân:",
+			search:         "Thông tin tìm kiếm:",
+			nothing:        "Không tìm thấy thông tin nào cho câu hỏi này; hãy nói rõ điều đó.",
+			topicUser:      "Bệnh nhân",
+			topicAssistant: "Nha sĩ",
+			format:         "Trả lời bằng tiếng Việt, thành các đoạn ngắn, có dòng trống giữa các đoạn.",
+			sources:        "Nguồn tham khảo:",
+		}
+	}
+	return words{
+		summary:        "Summary of the previous conversation:",
+		earlier:        "Recent exchanges:",
+		question:       "Current question of the patient:",
+		search:         "Search results:",
+		nothing:        "Nothing was found for this question; say so.",
+		topicUser:      "Patient",
+		topicAssistant: "Dentist",
+		format:         "Answer in English, in short paragraphs with a blank line between them.",
+		sources:        "Sources:",
+	}
+}
+
+// SourcesHeading is the line above the list of sources.
+func SourcesHeading(lang string) string { return wordsOf(lang).sources }
+
+// A QuestionInput is what stands around a question.
+type QuestionInput struct {
+	Language string
+	Nonce    string
+	// Topic puts earlier messages into the question as labelled lines. Without it
+	// they are messages of their own, see History.
+	Topic    bool
+	Summary  string
+	Earlier  []schemas.StoredMessage
+	Question schemas.Message
+	// Searched says that the code-driven tools ran; Search is what they found.
+	Searched bool
+	Search   []schemas.ToolResult
+}
+
+// Messages writes the messages of a pass up to and with the question: the earlier
+// messages, and one user message that holds the summary, the question and the search
+// results. The question's own parts stay apart from what code puts beside them.
+func Messages(in QuestionInput) []schemas.Message {
+	var messages []schemas.Message
+	if !in.Topic {
+		messages = history(in.Earlier)
+	}
+	w := wordsOf(in.Language)
+	var parts []schemas.Part
+	if in.Summary != "" {
+		parts = append(parts, context(w.summary+"\n"+in.Summary))
+	}
+	if in.Topic {
+		if lines := labelled(in.Earlier, w); lines != "" {
+			parts = append(parts, context(w.earlier+"\n"+lines))
+		}
+		parts = append(parts, context(w.question))
+	}
+	parts = append(parts, in.Question.Parts...)
+	if in.Searched {
+		parts = append(parts, searchParts(in, w)...)
+	}
+	return append(messages, schemas.Message{Role: schemas.RoleUser, Parts: parts})
+}
+
+func searchParts(in QuestionInput, w words) []schemas.Part {
+	if len(in.Search) == 0 {
+		return []schemas.Part{context(w.search + "\n" + w.nothing), context(w.format)}
+	}
+	var parts []schemas.Part
+	for _, r := range in.Search {
+		parts = append(parts, schemas.Part{
+			Kind:   schemas.PartContext,
+			Text:   w.search + "\n" + Result(in.Nonce, r),
+			Result: &r,
+		})
+	}
+	return append(parts, context(w.format))
+}
+
+func context(text string) schemas.Part {
+	return schemas.Part{Kind: schemas.PartContext, Text: text}
+}
+
+func labelled(earlier []schemas.StoredMessage, w words) string {
+	var lines []string
+	for _, m := range earlier {
+		switch m.Role {
+		case schemas.RoleUser:
+			lines = append(lines, w.topicUser+": "+m.Content)
+		case schemas.RoleAssistant:
+			lines = append(lines, w.topicAssistant+": "+WithoutSources(m))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// history gives earlier messages as messages. It starts with the user, as some
+// providers demand.
+func history(earlier []schemas.StoredMessage) []schemas.Message {
+	var messages []schemas.Message
+	for _, m := range earlier {
+		if m.Role != schemas.RoleUser && m.Role != schemas.RoleAssistant {
+			continue
+		}
+		if len(messages) == 0 && m.Role != schemas.RoleUser {
+			continue
+		}
+		messages = append(messages, schemas.Text(m.Role, WithoutSources(m)))
+	}
+	return messages
+}
+
+// WithoutSources is the content of a stored answer without its list of sources.
+func WithoutSources(m schemas.StoredMessage) string {
+	if len(m.Sources) == 0 {
+		return m.Content
+	}
+	for _, lang := range languages {
+		if i := strings.LastIndex(m.Content, "\n\n"+SourcesHeading(lang)+"\n\n"); i >= 0 {
+			return m.Content[:i]
+		}
+	}
+	return m.Content
+}

@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"molar/agent/guardrail"
+	"molar/agent/memory"
+	"molar/schemas"
+)
+
+// recalled is what the memory read gave.
+type recalled struct {
+	opening memory.Opening
+	err     error
+}
+
+// startMemory is step 3, begun early: the read of the conversation runs while the
+// guardrail decides. settleMemory takes its result.
+func (r *run) startMemory(ctx context.Context) error {
+	done := make(chan recalled, 1)
+	var result *recalled
+	r.recall = func(ctx context.Context) recalled {
+		if result != nil {
+			return *result
+		}
+		select {
+		case got := <-done:
+			result = &got
+		case <-ctx.Done():
+			return recalled{err: ctx.Err()}
+		}
+		return *result
+	}
+	if r.turn.Stateless || r.a.cfg.Memory == nil {
+		done <- recalled{}
+		return nil
+	}
+	read := func() {
+		ctx, cancel := context.WithTimeout(ctx, r.a.cfg.Limits.MemoryWait)
+		defer cancel()
+		opening, err := r.a.cfg.Memory.Begin(ctx, r.turn.ConversationID, r.turn.Owner, r.turn.Key)
+		done <- recalled{opening: opening, err: err}
+	}
+	r.background.Go(read)
+	return nil
+}
+
+// settleMemory waits for the read. Without memory the turn goes on, with a warning.
+func (r *run) settleMemory(ctx context.Context) error {
+	if r.remember || r.trace.t.Memory != "" {
+		return nil
+	}
+	got := r.recall(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case r.turn.Stateless:
+		r.trace.t.Memory = "stateless"
+		r.opening.Messages = fromClient(r.turn.Messages)
+	case r.a.cfg.Memory == nil:
+		r.trace.t.Memory = "none"
+	case got.err != nil:
+		r.trace.t.Memory = "unreachable: " + got.err.Error()
+		if err := r.warn("the conversation could not be read, so this turn runs without memory and is not saved: " + got.err.Error()); err != nil {
+			return err
+		}
+	default:
+		r.opening, r.remember = got.opening, true
+		r.trace.t.Memory = "read"
+		r.mark("3.1", "Conversation ID: "+got.opening.ConversationID, "known", got.opening.Known)
+	}
+	r.settleLanguage()
+	r.mark("4.1", "Summary and context read", "summary_length", len(r.opening.Summary), "messages", len(r.opening.Messages))
+	return nil
+}
+
+// fromClient turns the messages before the question, as a client sent them, into
+// the form in which the store gives them.
+func fromClient(messages []schemas.Message) []schemas.StoredMessage {
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != schemas.RoleUser {
+		last--
+	}
+	var stored []schemas.StoredMessage
+	for _, m := range messages[:max(last, 0)] {
+		if said := m.Said(); said != "" && (m.Role == schemas.RoleUser || m.Role == schemas.RoleAssistant) {
+			stored = append(stored, schemas.StoredMessage{Role: m.Role, Content: said})
+		}
+	}
+	return stored
+}
+
+// lastExchange is the last question and answer before this turn, or nil.
+func (r *run) lastExchange() *guardrail.Exchange {
+	var last *guardrail.Exchange
+	for _, m := range append(slices.Clone(r.opening.Recent), r.opening.Messages...) {
+		switch {
+		case m.Role == schemas.RoleUser:
+			last = &guardrail.Exchange{Question: m.Content}
+		case m.Role == schemas.RoleAssistant && last != nil:
+			last.Answer = m.Content
+		}
+	}
+	return last
+}

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"molar/agent/memory"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// Times of saving.
+const (
+	// saveFor is how long a save is tried.
+	saveFor = 2 * time.Second
+	// saveAgain is the pause between two tries.
+	saveAgain = 100 * time.Millisecond
+)
+
+// save is step 8: question and answer in one transaction. Only a turn that is stored
+// is reported done; without memory it is reported as not saved.
+func (r *run) save(ctx context.Context) error {
+	if !r.remember {
+		return nil
+	}
+	// The answer has been given in full: a client that leaves now must not undo it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveFor)
+	defer cancel()
+	r.closed = true
+	for {
+		err := r.a.cfg.Memory.Save(ctx, r.record(""))
+		if err == nil {
+			break
+		}
+		if errors.Is(err, memory.ErrStale) {
+			return fmt.Errorf("%w: %w", ErrNotSaved, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrNotSaved, err)
+		case <-time.After(saveAgain):
+		}
+	}
+	r.saved = true
+	r.mark("9.1", "Turn saved to memory")
+	if r.a.cfg.Saved != nil {
+		r.a.cfg.Saved()
+	}
+	return nil
+}
+
+func (r *run) record(status string) memory.Record {
+	key := r.turn.Key
+	if key == "" {
+		key = r.turn.ID
+	}
+	read := r.serversRead()
+	if r.tools != nil {
+		read = append(read, r.tools.Read()...)
+	}
+	return memory.Record{
+		Lease:       r.opening.Lease,
+		Key:         key,
+		TurnID:      r.turn.ID,
+		User:        r.asked,
+		Answer:      r.answer.String(),
+		Calls:       r.executed,
+		Sources:     r.sources,
+		Status:      status,
+		ServersRead: read,
+		Language:    r.lang,
+	}
+}
+
+// close ends the run, however it went: what was answered before a turn broke off is
+// saved as interrupted, and the trace is handed over.
+func (r *run) close(ctx context.Context, err error) {
+	if err != nil && !r.closed && r.remember && r.answer.Len() > 0 {
+		r.saveInterrupted(ctx)
+	}
+	if r.a.cfg.Recorder != nil {
+		r.a.cfg.Recorder.Record(r.trace.finish(r, err))
+	}
+	if err == nil || errors.Is(err, errStopped) {
+		return
+	}
+	r.a.log.Error("turn failed", "turn", r.turn.ID, "error", err)
+}
+
+func (r *run) saveInterrupted(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveFor)
+	defer cancel()
+	if err := r.a.cfg.Memory.Save(ctx, r.record(schemas.StatusInterrupted)); err != nil {
+		r.a.log.Warn("the interrupted answer could not be saved", "turn", r.turn.ID, "error", err)
+		return
+	}
+	r.saved = true
+}
+
+// repeatFinished gives the stored answer of a turn whose key was saved before,
+// instead of running it again.
+func (r *run) repeatFinished(ctx context.Context) error {
+	if r.turn.Key == "" || r.turn.Stateless {
+		return nil
+	}
+	if err := r.settleMemory(ctx); err != nil {
+		return err
+	}
+	finished := r.opening.Finished
+	if finished == nil {
+		return nil
+	}
+	r.closed, r.saved = true, true
+	r.sources, r.finish = finished.Sources, providers.FinishStop
+	if err := r.say(finished.Answer); err != nil {
+		return err
+	}
+	if err := r.report(ctx); err != nil {
+		return err
+	}
+	return errRepeated
+}

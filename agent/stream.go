@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// stream makes one model call, counts it and its tokens, and traces it.
+func (r *run) stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		pass := r.trace.pass(req)
+		r.prompt(req)
+		var usage schemas.Usage
+		defer func() {
+			r.mu.Lock()
+			r.modelCalls++
+			r.usage = r.usage.Add(usage)
+			r.mu.Unlock()
+			pass.end(usage)
+		}()
+		for chunk, err := range r.route.Provider.Stream(ctx, req) {
+			if err != nil {
+				pass.fail(err)
+				yield(chunk, err)
+				return
+			}
+			if chunk.Usage != nil {
+				usage = *chunk.Usage
+			}
+			pass.chunk(chunk)
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A said is what the model said in one round.
+type said struct {
+	message schemas.Message
+	calls   []schemas.ToolCall
+	states  map[string]*schemas.ProviderState
+	finish  providers.FinishReason
+}
+
+// listen takes a round's stream in: text is shown as it arrives, once the verdict
+// is a pass and the hold is open; calls are collected. With quiet, no text is shown.
+func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (said, error) {
+	var (
+		out  said
+		text strings.Builder
+		kept = hold{open: len(req.Tools) == 0}
+	)
+	out.states = make(map[string]*schemas.ProviderState)
+	var parts []schemas.Part
+	for chunk, err := range r.stream(ctx, req) {
+		if err != nil {
+			return out, err
+		}
+		if chunk.Text != "" {
+			text.WriteString(chunk.Text)
+			if !quiet {
+				if err := r.show(ctx, kept.add(chunk.Text)); err != nil {
+					return out, err
+				}
+			}
+		}
+		if chunk.Call != nil {
+			kept.drop()
+			out.calls = append(out.calls, *chunk.Call)
+			out.states[chunk.Call.ID] = chunk.State
+			parts = append(parts, schemas.Part{Kind: schemas.PartCall, Call: chunk.Call, State: chunk.State})
+		}
+		if len(chunk.Sources) > 0 {
+			r.grounded = append(r.grounded, chunk.Sources...)
+		}
+		if chunk.Finish != "" {
+			out.finish = chunk.Finish
+		}
+	}
+	if out.finish == providers.FinishLength {
+		out.calls, parts = nil, nil // a half-made step runs no tool
+	}
+	if len(out.calls) == 0 && !quiet {
+		if err := r.show(ctx, kept.release()); err != nil {
+			return out, err
+		}
+	}
+	if text.Len() > 0 {
+		parts = append([]schemas.Part{{Kind: schemas.PartText, Text: text.String()}}, parts...)
+	}
+	out.message = schemas.Message{Role: schemas.RoleAssistant, Parts: parts}
+	return out, nil
+}
+
+// show says a piece of the answer, after the verdict. What an earlier round showed
+// is set apart by a blank line.
+func (r *run) show(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := r.admit(ctx); err != nil {
+		return err
+	}
+	if r.apart {
+		r.apart = false
+		if r.answer.Len() > 0 {
+			text = "\n\n" + strings.TrimLeft(text, "\n")
+		}
+	}
+	return r.say(text)
+}

@@ -1,0 +1,214 @@
+package lower
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// A node is a schema in the common form: no references, no allOf, no oneOf, no
+// const, no boolean schemas below it but as never. What it says is:
+type node struct {
+	// types are the accepted JSON types; none means any.
+	types []string
+	desc  string
+	// enum lists the accepted values, if hasEnum.
+	enum    []value
+	hasEnum bool
+	// anyOf are alternatives, one of which must hold too.
+	anyOf []*node
+	// props are the known properties in their order; required names those that
+	// must be there, and is a subset of props once the node is finished.
+	props    []property
+	required []string
+	// items is what the members of an array are; nil means anything.
+	items *node
+	// others is what further properties are; closed means that there are none.
+	others *node
+	closed bool
+	// keep holds further constraints as they were written, in order.
+	keep []member
+	// hints are facts that no keyword is left for.
+	hints []string
+	// never accepts nothing (the schema false).
+	never bool
+}
+
+type property struct {
+	name string
+	node *node
+}
+
+// prop finds a property by name.
+func (n *node) prop(name string) *node {
+	for i := range n.props {
+		if n.props[i].name == name {
+			return n.props[i].node
+		}
+	}
+	return nil
+}
+
+func (n *node) accepts(typ string) bool { return slices.Contains(n.types, typ) }
+
+// isAny says whether the node constrains nothing.
+func (n *node) isAny() bool {
+	return !n.never && len(n.types) == 0 && !n.hasEnum && len(n.anyOf) == 0 && len(n.keep) == 0
+}
+
+// onlyRequires says whether the node just names required properties, as the
+// branches of a union often do.
+func (n *node) onlyRequires() bool {
+	return len(n.required) > 0 && len(n.props) == 0 && !n.hasEnum && len(n.anyOf) == 0 &&
+		n.items == nil && n.others == nil && len(n.keep) == 0
+}
+
+// merge makes n say what both n and m say. Where the two cannot be joined, n wins
+// and the result is false.
+func (n *node) merge(m *node) bool {
+	clean := n.mergeTypes(m)
+	if m.desc != "" && !strings.Contains(n.desc, m.desc) {
+		n.desc = strings.TrimSpace(n.desc + " " + m.desc)
+	}
+	n.mergeEnum(m)
+	clean = n.mergeProps(m) && clean
+	switch {
+	case len(n.anyOf) == 0:
+		n.anyOf = m.anyOf
+	case len(m.anyOf) > 0:
+		clean = false
+	}
+	if n.items == nil {
+		n.items = m.items
+	} else if m.items != nil {
+		clean = n.items.merge(m.items) && clean
+	}
+	if n.others == nil {
+		n.others = m.others
+	}
+	n.closed = n.closed || m.closed
+	n.never = n.never || m.never
+	for _, k := range m.keep {
+		if !slices.ContainsFunc(n.keep, func(have member) bool { return have.key == k.key && bytes.Equal(have.val.raw, k.val.raw) }) {
+			n.keep = append(n.keep, k)
+		}
+	}
+	n.addHints(m.hints...)
+	return clean
+}
+
+func (n *node) mergeTypes(m *node) bool {
+	if len(n.types) == 0 || len(m.types) == 0 {
+		n.types = append(n.types, m.types...)
+		return true
+	}
+	var both []string
+	for _, t := range n.types {
+		switch {
+		case m.accepts(t), t == "integer" && m.accepts("number"):
+			both = append(both, t)
+		case t == "number" && m.accepts("integer"):
+			both = append(both, "integer")
+		}
+	}
+	if len(both) == 0 {
+		return false
+	}
+	n.types = both
+	return true
+}
+
+func (n *node) mergeEnum(m *node) {
+	switch {
+	case !m.hasEnum:
+	case !n.hasEnum:
+		n.enum, n.hasEnum = m.enum, true
+	default:
+		n.enum = slices.DeleteFunc(slices.Clone(n.enum), func(v value) bool { return !hasValue(m.enum, v) })
+	}
+}
+
+func (n *node) mergeProps(m *node) bool {
+	clean := true
+	index := make(map[string]*node, len(n.props))
+	for _, p := range n.props {
+		index[p.name] = p.node
+	}
+	for _, p := range m.props {
+		if have := index[p.name]; have != nil {
+			clean = have.merge(p.node) && clean
+			continue
+		}
+		index[p.name] = p.node
+		n.props = append(n.props, p)
+	}
+	for _, name := range m.required {
+		n.require(name)
+	}
+	return clean
+}
+
+// require adds a name to the required ones.
+func (n *node) require(name string) {
+	if !slices.Contains(n.required, name) {
+		n.required = append(n.required, name)
+	}
+}
+
+func (n *node) addHints(hints ...string) {
+	for _, h := range hints {
+		if !slices.Contains(n.hints, h) {
+			n.hints = append(n.hints, h)
+		}
+	}
+}
+
+func hasValue(list []value, v value) bool {
+	return slices.ContainsFunc(list, func(w value) bool { return bytes.Equal(w.raw, v.raw) })
+}
+
+// finish infers a missing type and makes required a subset of the properties.
+func (n *node) finish() {
+	if len(n.types) == 0 && len(n.anyOf) == 0 {
+		n.types = n.impliedTypes()
+	}
+	if len(n.required) == 0 || len(n.anyOf) > 0 && len(n.props) == 0 {
+		return
+	}
+	known := make(map[string]bool, len(n.props))
+	for _, p := range n.props {
+		known[p.name] = true
+	}
+	var missing []string
+	n.required = slices.DeleteFunc(n.required, func(name string) bool {
+		if !known[name] {
+			missing = append(missing, name)
+		}
+		return !known[name]
+	})
+	if len(missing) > 0 {
+		n.addHints("must also have: " + strings.Join(missing, ", "))
+	}
+}
+
+// impliedTypes guesses the types of a node that names none.
+func (n *node) impliedTypes() []string {
+	switch {
+	case len(n.props) > 0 || n.others != nil || n.closed:
+		return []string{"object"}
+	case n.items != nil:
+		return []string{"array"}
+	}
+	var types []string
+	for _, v := range n.enum {
+		if t := v.typeName(); !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	for _, k := range n.keep {
+		if t := impliedBy[k.key]; t != "" && len(types) == 0 {
+			types = append(types, t)
+		}
+	}
+	return types
+}

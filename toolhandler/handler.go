@@ -1,0 +1,103 @@
+package toolhandler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"molar/schemas"
+)
+
+// Defaults of [Config].
+const (
+	DefaultParallel    = 4
+	DefaultCallTimeout = 60 * time.Second
+	// MaxCallTimeout bounds every call, whatever a rule says.
+	MaxCallTimeout = 30 * time.Minute
+	// ApprovalTimeout is how long a person may take to decide.
+	ApprovalTimeout = 10 * time.Minute
+)
+
+// A Caller executes a tool on its server. An error means that the call could not be
+// carried out; its text tells what to do.
+type Caller interface {
+	Call(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error)
+}
+
+// An Approver asks a person whether a call may run.
+type Approver interface {
+	Approve(ctx context.Context, a Approval) (Decision, error)
+}
+
+// An Approval is what a person is asked.
+type Approval struct {
+	Call schemas.ToolCall
+	Tool schemas.Tool
+	// Why says which rule asks.
+	Why string
+}
+
+// A Decision is a person's answer.
+type Decision struct {
+	Allowed bool
+	// Arguments replace the call's own when they are not empty.
+	Arguments string
+}
+
+// Config configures a [Handler].
+type Config struct {
+	Caller Caller
+	// Parallel is how many calls of one answer run at once; 0 means 4.
+	Parallel int
+	// CallTimeout applies to tools without a timeout of their own; 0 means 60 s.
+	CallTimeout time.Duration
+	Logger      *slog.Logger
+}
+
+// A Handler executes tool calls. It is safe for concurrent use; each turn has its
+// own [Turn].
+type Handler struct {
+	caller     Caller
+	parallel   int
+	timeout    time.Duration
+	log        *slog.Logger
+	validators *validators
+}
+
+// New returns a handler, or an error when there is no caller or a bound is negative.
+func New(cfg Config) (*Handler, error) {
+	if cfg.Caller == nil {
+		return nil, errors.New("tool handler needs a caller")
+	}
+	if cfg.Parallel < 0 || cfg.CallTimeout < 0 {
+		return nil, errors.New("tool handler: parallel and call timeout must not be negative")
+	}
+	h := &Handler{
+		caller:     cfg.Caller,
+		parallel:   cfg.Parallel,
+		timeout:    cfg.CallTimeout,
+		log:        cfg.Logger,
+		validators: newValidators(),
+	}
+	if h.parallel == 0 {
+		h.parallel = DefaultParallel
+	}
+	if h.timeout == 0 {
+		h.timeout = DefaultCallTimeout
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	return h, nil
+}
+
+// callTimeout is the time that one call of the tool may take.
+func (h *Handler) callTimeout(rules schemas.ToolRules) time.Duration {
+	d := rules.Timeout
+	if d <= 0 {
+		d = h.timeout
+	}
+	return min(d, MaxCallTimeout)
+}

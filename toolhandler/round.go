@@ -1,0 +1,139 @@
+package toolhandler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"molar/schemas"
+)
+
+// A round is the execution of the calls of one answer. What it decides by (budget,
+// servers read) is fixed when it opens, so that calls that run side by side do not
+// depend on which of them ends first.
+type round struct {
+	turn     *Turn
+	allowed  int
+	read     map[string]bool
+	deadline time.Duration
+	asked    atomic.Int64
+}
+
+func (t *Turn) openRound(calls []schemas.ToolCall) *round {
+	r := &round{turn: t, allowed: t.calls, deadline: t.left, read: make(map[string]bool, len(t.read))}
+	for s := range t.read {
+		r.read[s] = true
+	}
+	t.calls = max(0, t.calls-len(calls))
+	return r
+}
+
+// waited is the time that a person took to decide.
+func (r *round) waited() time.Duration { return time.Duration(r.asked.Load()) }
+
+// run takes one call through all checks and executes it.
+func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out Outcome) {
+	start := time.Now()
+	tool, known := r.turn.Lookup(call.Function.Name)
+	defer func() {
+		if p := recover(); p != nil {
+			r.turn.h.log.Error("tool call panicked", "tool", tool.Name, "panic", p, "stack", string(debug.Stack()))
+			out = failure(call, tool, StatusFailed, "tool %q: the host could not run it; do not call it again", call.Function.Name)
+		}
+		out.Took = time.Since(start)
+		out.Result.Duration = out.Took
+	}()
+	if index >= r.allowed {
+		return failure(call, tool, StatusLimit, "not executed: the limit of tool calls of this turn is reached; answer with what is known")
+	}
+	if !known {
+		return failure(call, tool, StatusUnknown, "there is no tool %q; the tools are: %s", call.Function.Name, r.turn.names())
+	}
+	args, err := parseArguments(call.Function.Arguments)
+	if err != nil {
+		return failure(call, tool, StatusInvalid, "the arguments of %q are not a JSON object: %v", tool.Name, err)
+	}
+	if err := r.turn.h.validators.check(tool, args); err != nil {
+		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
+	}
+	if why := r.needsApproval(tool); why != "" {
+		var refused *Outcome
+		if args, refused = r.approve(ctx, call, tool, args, why); refused != nil {
+			return *refused
+		}
+	}
+	return r.execute(ctx, call, tool, args)
+}
+
+// names lists the offered tools for a model that asked for one that is not there.
+func (t *Turn) names() string {
+	names := make([]string, 0, len(t.tools))
+	for name := range t.tools {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	slices.Sort(names)
+	const most = 20
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// parseArguments checks that the text is one strict JSON object. No text at all
+// stands for no arguments.
+func parseArguments(text string) (json.RawMessage, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || text == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	if err := schemas.CheckJSON([]byte(text)); err != nil {
+		return nil, err
+	}
+	if text[0] != '{' {
+		return nil, errors.New("it is another JSON value")
+	}
+	return json.RawMessage(text), nil
+}
+
+// execute calls the tool and turns whatever comes into an outcome.
+func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
+	limit := min(r.turn.h.callTimeout(tool.Rules), r.deadline)
+	callCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := r.turn.h.caller.Call(callCtx, tool.Server, tool.ToolName, args)
+	if err != nil {
+		return r.fault(ctx, callCtx, call, tool, limit, err)
+	}
+	result.ID, result.Server, result.ToolName = call.ID, tool.Server, tool.ToolName
+	if len(result.Output) == 0 {
+		result.Output = json.RawMessage(`""`)
+	}
+	status := StatusOK
+	if result.IsError {
+		status = StatusToolError
+	}
+	return Outcome{Call: call, Tool: tool, Result: result, Status: status}
+}
+
+// fault words an error for the model. What happened at the server is unknown after
+// a timeout, so the model is told not to take it as undone.
+func (r *round) fault(ctx, callCtx context.Context, call schemas.ToolCall, tool schemas.Tool, limit time.Duration, err error) Outcome {
+	r.turn.h.log.Warn("tool call failed", slog.String("tool", tool.Name), slog.String("server", tool.Server), slog.Any("error", err))
+	switch {
+	case ctx.Err() != nil:
+		return failure(call, tool, StatusFailed, "the call of %q was cancelled", tool.Name)
+	case errors.Is(callCtx.Err(), context.DeadlineExceeded):
+		return failure(call, tool, StatusTimeout, "%q on server %q gave no answer within %s; it may or may not have taken effect", tool.Name, tool.Server, limit.Round(time.Millisecond))
+	}
+	return failure(call, tool, StatusFailed, "%s", fmt.Sprintf("%q could not be called: %v", tool.Name, err))
+}
