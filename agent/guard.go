@@ -65,7 +65,7 @@ func (r *run) admit(ctx context.Context) error {
 		return errRefused
 	}
 	r.mark("2.1", "Guardrail result: PASSED", "by", v.By, "reason", v.Reason)
-	r.allowed = true
+	r.allowed, r.smallTalk = true, v.SmallTalk
 	return r.emit(Event{Kind: EventStep, Step: "2.1", Text: "Guardrail result: PASSED"})
 }
 

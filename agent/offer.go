@@ -91,21 +91,28 @@ func (r *run) best(tools []schemas.Tool) []schemas.Tool {
 	if len(tools) <= limit {
 		return tools
 	}
-	infos := make([]schemas.ToolInfo, len(tools))
-	for i, t := range tools {
-		infos[i] = t.ToolInfo
-	}
 	keep := make(map[string]bool, limit)
-	if r.a.cfg.Rank != nil {
-		for i, ranked := range r.a.cfg.Rank(r.asked, infos) {
-			if i < limit {
-				keep[ranked.Name] = true
-				continue
-			}
-			r.trace.withheld(ranked.Name, fmt.Sprintf("only %d tools are offered, and %d fit the question better (score %.2f)", limit, i, ranked.Score))
+	for i, ranked := range r.rank(tools) {
+		if i < limit {
+			keep[ranked.Name] = true
+			continue
 		}
+		r.trace.withheld(ranked.Name, fmt.Sprintf("only %d tools are offered, and %d fit the question better (score %.2f)", limit, i, ranked.Score))
 	}
 	return slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return !keep[t.Name] })
+}
+
+// rank orders tools by how well they fit the question; without a ranker, as they are.
+func (r *run) rank(tools []schemas.Tool) []Ranked {
+	infos := make([]schemas.ToolInfo, len(tools))
+	ranked := make([]Ranked, len(tools))
+	for i, t := range tools {
+		infos[i], ranked[i] = t.ToolInfo, Ranked{Name: t.Name}
+	}
+	if r.a.cfg.Rank == nil {
+		return ranked
+	}
+	return r.a.cfg.Rank(r.asked, infos)
 }
 
 // serversRead are the servers whose results the model sees before any call.

@@ -46,8 +46,9 @@ type run struct {
 	lang     string          // step 1, settled in step 3
 	langSure bool            // step 1
 
-	verdict func(context.Context) (guardrail.Verdict, error) // step 2; waits for it
-	allowed bool                                             // step 2: the verdict was a pass
+	verdict   func(context.Context) (guardrail.Verdict, error) // step 2; waits for it
+	allowed   bool                                             // step 2: the verdict was a pass
+	smallTalk bool                                             // step 2: a greeting or thanks, nothing to search for
 
 	recall   func(context.Context) recalled // step 3; waits for the read
 	opening  memory.Opening                 // step 3

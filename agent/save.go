@@ -80,7 +80,7 @@ func (r *run) close(ctx context.Context, err error) {
 	if err != nil && !r.closed && r.remember && r.answer.Len() > 0 {
 		r.saveInterrupted(ctx)
 	}
-	if r.a.cfg.Recorder != nil {
+	if r.a.cfg.Recorder != nil && r.route.Provider != nil { // else the turn was never accepted
 		r.a.cfg.Recorder.Record(r.trace.finish(r, err))
 	}
 	if err == nil || errors.Is(err, errStopped) {

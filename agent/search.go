@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent/guardrail"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -30,7 +29,7 @@ func (r *run) search(ctx context.Context) error {
 	if err := r.settleMemory(ctx); err != nil {
 		return err
 	}
-	if guardrail.SmallTalk(r.asked) {
+	if r.smallTalk {
 		return nil
 	}
 	r.await(ctx, []string{toolServer})

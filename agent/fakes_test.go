@@ -1,0 +1,273 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+
+	"molar/agent"
+	"molar/agent/guardrail"
+	"molar/agent/memory"
+	"molar/providers"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// A script answers one model call.
+type script func(req providers.Request, yield func(providers.Chunk, error) bool)
+
+// fakeModel answers its calls with one script after the other, the last one for
+// ever, and keeps the requests. Guardrail calls have a script of their own.
+type fakeModel struct {
+	mu       sync.Mutex
+	scripts  []script
+	judge    script
+	requests []providers.Request
+	stopped  int
+}
+
+func (m *fakeModel) Name() string { return "fake" }
+
+func (m *fakeModel) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		m.mu.Lock()
+		m.requests = append(m.requests, req)
+		next := m.judge
+		if req.Pass != providers.PassGuardrail {
+			next = m.scripts[0]
+			if len(m.scripts) > 1 {
+				m.scripts = m.scripts[1:]
+			}
+		}
+		m.mu.Unlock()
+		next(req, func(c providers.Chunk, err error) bool {
+			if yield(c, err) {
+				return true
+			}
+			m.mu.Lock()
+			m.stopped++
+			m.mu.Unlock()
+			return false
+		})
+	}
+}
+
+// passes lists the passes of the calls so far.
+func (m *fakeModel) passes() []providers.Pass {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []providers.Pass
+	for _, r := range m.requests {
+		all = append(all, r.Pass)
+	}
+	return all
+}
+
+// says streams the pieces and stops.
+func says(pieces ...string) script {
+	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
+		for _, p := range pieces {
+			if !yield(providers.Chunk{Text: p}, nil) {
+				return
+			}
+		}
+		yield(providers.Chunk{Finish: providers.FinishStop, Usage: &schemas.Usage{PromptTokens: 2, CompletionTokens: 1, TotalTokens: 3}}, nil)
+	}
+}
+
+// calls says some text, then calls tools ("name", "arguments" pairs).
+func calls(text string, pairs ...string) script {
+	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
+		if text != "" && !yield(providers.Chunk{Text: text}, nil) {
+			return
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			call := schemas.ToolCall{ID: "call-" + pairs[i], Function: schemas.FunctionCall{Name: pairs[i], Arguments: pairs[i+1]}}
+			if !yield(providers.Chunk{Call: &call}, nil) {
+				return
+			}
+		}
+		yield(providers.Chunk{Finish: providers.FinishToolCalls}, nil)
+	}
+}
+
+// breaks streams a piece and fails.
+func breaks(text string) script {
+	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
+		if yield(providers.Chunk{Text: text}, nil) {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.KindIncomplete, Provider: "fake", Err: errors.New("cut")})
+		}
+	}
+}
+
+// fakeModels always picks the same route.
+type fakeModels struct{ route providers.Route }
+
+func (f fakeModels) Pick(context.Context, string, string, string) (providers.Route, error) {
+	return f.route, nil
+}
+
+// fakeTools are attached tools whose calls give fixed results by their own name.
+type fakeTools struct {
+	tools   []schemas.Tool
+	status  []schemas.ServerStatus
+	results map[string]schemas.ToolResult
+	mu      sync.Mutex
+	called  []string
+}
+
+func (f *fakeTools) Tools() []schemas.Tool                { return f.tools }
+func (f *fakeTools) Status() []schemas.ServerStatus       { return f.status }
+func (f *fakeTools) Wait(context.Context, []string) error { return nil }
+func (f *fakeTools) Call(_ context.Context, _, tool string, args json.RawMessage) (schemas.ToolResult, error) {
+	f.mu.Lock()
+	f.called = append(f.called, tool+" "+string(args))
+	f.mu.Unlock()
+	result, ok := f.results[tool]
+	if !ok {
+		return schemas.ToolResult{}, errors.New("server is gone")
+	}
+	return result, nil
+}
+
+func (f *fakeTools) add(server, name string, output string) {
+	f.tools = append(f.tools, schemas.Tool{ToolInfo: schemas.ToolInfo{
+		Name: server + "__" + name, Server: server, ToolName: name, InputSchema: json.RawMessage(`{"type":"object"}`),
+	}})
+	if f.results == nil {
+		f.results = make(map[string]schemas.ToolResult)
+	}
+	f.results[name] = schemas.ToolResult{Output: json.RawMessage(output)}
+}
+
+// fakeMemory keeps what was saved.
+type fakeMemory struct {
+	mu       sync.Mutex
+	opening  memory.Opening
+	beginErr error
+	saveErr  func(try int) error
+	tries    int
+	saved    []memory.Record
+}
+
+func (f *fakeMemory) Begin(_ context.Context, id, _, _ string) (memory.Opening, error) {
+	o := f.opening
+	o.ConversationID = id
+	return o, f.beginErr
+}
+
+func (f *fakeMemory) Save(_ context.Context, r memory.Record) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tries++
+	if f.saveErr != nil {
+		if err := f.saveErr(f.tries); err != nil {
+			return err
+		}
+	}
+	f.saved = append(f.saved, r)
+	return nil
+}
+
+// fakeRecorder keeps the last trace.
+type fakeRecorder struct{ last agent.Trace }
+
+func (f *fakeRecorder) Record(t agent.Trace) { f.last = t }
+
+// A bench is an agent with fakes around it.
+type bench struct {
+	model    *fakeModel
+	tools    *fakeTools
+	memory   *fakeMemory
+	recorder *fakeRecorder
+	route    providers.Route
+	limits   agent.Limits
+	rank     agent.Ranker
+	agent    *agent.Agent
+}
+
+func newBench(scripts ...script) *bench {
+	b := &bench{
+		model:    &fakeModel{scripts: scripts, judge: says("YES")},
+		tools:    &fakeTools{},
+		memory:   &fakeMemory{},
+		recorder: &fakeRecorder{},
+	}
+	b.route = providers.Route{Provider: b.model, Model: "m", SmallModel: "s"}
+	return b
+}
+
+// with builds the agent with one assistant.
+func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
+	t.Helper()
+	handler, err := toolhandler.New(toolhandler.Config{Caller: b.tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, err := guardrail.New(guardrail.Config{Topic: guardrail.Dental()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as.Name = "test"
+	b.agent, err = agent.New(agent.Config{
+		Assistants: []agent.Assistant{as},
+		Default:    "test",
+		Models:     fakeModels{b.route},
+		Tools:      b.tools,
+		Handler:    handler,
+		Memory:     b.memory,
+		Guards:     map[string]*guardrail.Guard{"dental": guard},
+		Recorder:   b.recorder,
+		Limits:     b.limits,
+		Rank:       b.rank,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A played turn.
+type played struct {
+	events []agent.Event
+	text   string
+	done   *agent.Done
+	err    error
+}
+
+func (p played) kinds() string {
+	var kinds []string
+	for _, e := range p.events {
+		if e.Kind != agent.EventStep {
+			kinds = append(kinds, string(e.Kind))
+		}
+	}
+	return strings.Join(kinds, " ")
+}
+
+func (b *bench) play(t *testing.T, turn agent.Turn) played {
+	t.Helper()
+	var p played
+	for e, err := range b.agent.Run(t.Context(), turn) {
+		if err != nil {
+			p.err = err
+			continue
+		}
+		p.events = append(p.events, e)
+		if e.Kind == agent.EventText {
+			p.text += e.Text
+		}
+		if e.Kind == agent.EventDone {
+			p.done = e.Done
+		}
+	}
+	return p
+}
+
+func ask(text string) agent.Turn {
+	return agent.Turn{Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
+}

@@ -1,0 +1,144 @@
+package guardrail
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"molar/agent/language"
+)
+
+// A word is one word of a text, as written and folded.
+type word struct {
+	raw    string // lower case, composed
+	folded string // without marks, English plural endings dropped
+	bare   bool   // written without marks; đ, a letter of its own, may be there
+}
+
+// splitWords cuts a normalised text into words; everything but letters, digits and
+// marks separates.
+func splitWords(text string) []word {
+	var words []word
+	for raw := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), isSeparator) {
+		raw = strings.Trim(raw, "'’")
+		raw = strings.TrimSuffix(strings.TrimSuffix(raw, "'s"), "’s")
+		if raw == "" {
+			continue
+		}
+		folded := language.Fold(raw)
+		bare := folded == strings.ReplaceAll(raw, "đ", "d")
+		words = append(words, word{raw: raw, folded: singular(folded), bare: bare})
+	}
+	return words
+}
+
+func isSeparator(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && r != '\'' && r != '’'
+}
+
+// singular drops an English plural ending. No Vietnamese syllable ends in s, so
+// theirs are safe.
+func singular(w string) string {
+	switch {
+	case len(w) <= 3, strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		return w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "aches"):
+		return w[:len(w)-1]
+	case strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "xes"):
+		return w[:len(w)-2]
+	}
+	return strings.TrimSuffix(w, "s")
+}
+
+// A phrase is a lexicon entry ready to match.
+type phrase struct {
+	words []word
+	open  bool // the last word may go on
+	tier  tier
+}
+
+// A lexicon finds phrases in words, the longest first.
+type lexicon struct {
+	byFirst map[string][]phrase // by the folded first word
+	open    []phrase            // one-word phrases with an open end
+	loose   bool                // marks that were left out are forgiven on single words too
+}
+
+func newLexicon(loose bool) *lexicon {
+	return &lexicon{byFirst: make(map[string][]phrase), loose: loose}
+}
+
+// add enters phrases under one tier. The first tier that a phrase is entered under
+// wins.
+func (l *lexicon) add(t tier, texts ...string) {
+	for _, text := range texts {
+		text, open := strings.CutSuffix(strings.TrimSpace(text), "*")
+		p := phrase{words: splitWords(text), open: open, tier: t}
+		switch {
+		case len(p.words) == 0:
+		case open && len(p.words) == 1:
+			l.open = append(l.open, p)
+		default:
+			first := p.words[0].folded
+			l.byFirst[first] = append(l.byFirst[first], p)
+		}
+	}
+}
+
+// longest returns the longest phrase at the start of words, nil when there is none.
+func (l *lexicon) longest(words []word) *phrase {
+	var best *phrase
+	candidates := l.byFirst[words[0].folded]
+	for i := range candidates {
+		p := &candidates[i]
+		if (best == nil || len(p.words) > len(best.words)) && p.starts(words, l.loose) {
+			best = p
+		}
+	}
+	if best != nil {
+		return best
+	}
+	for i := range l.open {
+		if l.open[i].starts(words, l.loose) {
+			return &l.open[i]
+		}
+	}
+	return nil
+}
+
+// starts reports whether words begin with the phrase.
+func (p *phrase) starts(words []word, loose bool) bool {
+	if len(p.words) > len(words) {
+		return false
+	}
+	for i, want := range p.words {
+		got := words[i]
+		if p.open && i == len(p.words)-1 {
+			if !strings.HasPrefix(got.folded, want.folded) {
+				return false
+			}
+			continue
+		}
+		if !want.matches(got, loose || len(p.words) > 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches compares a phrase's word with a text's. Marks that are written must be
+// the same; marks that were left out are forgiven where a neighbour confirms.
+func (want word) matches(got word, forgiving bool) bool {
+	switch {
+	case got.raw == want.raw:
+		return true
+	case got.folded != want.folded:
+		return false
+	case want.bare:
+		return got.bare
+	}
+	return got.bare && forgiving
+}

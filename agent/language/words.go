@@ -1,0 +1,97 @@
+package language
+
+// The lists hold folded words. A word that both languages write alike stands in
+// neither list or in both, where the two scores cancel.
+
+// isVietnamese knows common Vietnamese syllables as people type them without marks,
+// and their usual abbreviations.
+func isVietnamese(word string) bool {
+	switch word {
+	case "toi", "minh", "chung", "ban", "bac", "em", "chau", "anh", "chi", "ong", "ba", "con",
+		"khong", "ko", "hong", "duoc", "dc", "cua", "va", "la", "thi", "ma", "nhung", "cac", "mot",
+		"nay", "kia", "do", "day", "nao", "gi", "sao", "bao", "nhieu", "lau", "khi", "nen", "phai",
+		"cho", "voi", "ve", "tu", "den", "trong", "ngoai", "tren", "duoi", "sau", "truoc", "bi",
+		"da", "dang", "se", "moi", "cung", "rat", "qua", "lam", "muon", "hoi", "biet", "giup", "co",
+		"hay", "roi", "van", "chua", "neu", "vi", "tai", "nhe", "nha", "a", "oi", "ah", "di", "ra",
+		"vao", "lai", "het", "luon", "nhu", "the", "vay", "cach", "nguoi", "ngay", "hien", "mac",
+		"it", "lon", "nho", "nua", "thoi", "vui", "dau", "khoi", "xin", "tot", "may", "lieu",
+		"theo", "thay", "hon", "nhat", "lan", "bang", "hoac", "dung", "can", "cai", "chiec", "gio",
+		"nuoc", "rang", "nieng", "khon", "loi", "nuou", "trang", "benh", "viem", "dieu", "tri",
+		"phong", "kham", "khoa", "tre", "chay", "mau", "tuy", "boc", "su", "cay", "ghep", "chinh",
+		"lech", "lac", "ho", "moc", "sua", "nhuc", "buot", "luoi", "mieng", "tien", "gia", "thuoc",
+		"uong", "viet", "nam", "hinh", "gioi", "thieu", "tuoi", "thang", "tuan", "gan", "xa", "o",
+		"duong", "thu", "cong", "phi", "ket", "trieu", "nguyen", "nhan", "phuong", "phap", "toan",
+		"nghia", "tieng", "khoe", "chao", "cam", "on", "k", "kg", "ntn", "bn", "mk", "mik", "hk",
+		"hok", "bs", "nk":
+		return true
+	}
+	return false
+}
+
+// isVietnameseGrammar knows the words that carry a Vietnamese sentence whatever
+// its nouns are.
+func isVietnameseGrammar(word string) bool {
+	switch word {
+	case "toi", "minh", "chung", "bac", "em", "chau", "ong", "khong", "ko", "hong", "duoc", "dc",
+		"cua", "va", "la", "thi", "ma", "nhung", "cac", "mot", "nay", "kia", "day", "nao", "gi",
+		"sao", "bao", "nhieu", "lau", "khi", "nen", "phai", "cho", "voi", "ve", "tu", "den",
+		"trong", "ngoai", "tren", "duoi", "bi", "dang", "se", "moi", "cung", "rat", "qua", "lam",
+		"muon", "hoi", "biet", "giup", "co", "hay", "roi", "van", "chua", "neu", "vi", "tai", "nhe",
+		"oi", "ah", "di", "ra", "vao", "lai", "het", "luon", "nhu", "vay", "cach", "nguoi", "ngay",
+		"hien", "mac", "it", "nua", "thoi", "xin", "lieu", "theo", "thay", "hon", "nhat", "lan",
+		"hoac":
+		return true
+	}
+	return false
+}
+
+// isEnglish knows common English words, those of the dentist's chair among them.
+func isEnglish(word string) bool {
+	switch word {
+	case "the", "of", "and", "is", "are", "was", "were", "be", "been", "what", "how", "why", "when",
+		"where", "who", "which", "do", "does", "did", "can", "could", "should", "would", "will",
+		"shall", "may", "might", "must", "my", "your", "his", "her", "our", "their", "i", "you",
+		"he", "she", "we", "they", "it", "this", "that", "these", "those", "there", "here", "to",
+		"in", "on", "at", "for", "from", "with", "without", "about", "after", "before", "during",
+		"between", "into", "if", "or", "but", "not", "no", "yes", "any", "some", "much", "many",
+		"more", "most", "less", "very", "too", "also", "just", "than", "then", "because", "so",
+		"as", "an", "a", "me", "us", "them", "have", "has", "had", "need", "want", "get", "go",
+		"know", "tell", "help", "please", "thanks", "thank", "hello", "hi", "hey", "am", "im",
+		"dont", "cant", "isnt", "doesnt", "its", "whats", "good", "bad", "best", "long", "often",
+		"every", "each", "day", "week", "month", "year", "old", "new", "normal", "possible", "okay",
+		"really", "still", "again", "only", "even", "both", "while", "since", "until", "cause",
+		"causes", "make", "makes", "made", "take", "takes", "taking", "work", "works", "mean",
+		"means", "feel", "feels", "hurt", "hurts", "cost", "costs", "safe", "up", "out", "off",
+		"over", "under", "down", "all", "own", "same", "other", "another", "such", "by", "against",
+		"like", "way", "thing", "things", "someone", "anyone", "something", "anything", "eat",
+		"drink", "use", "using", "used", "see", "say", "said", "come", "came", "give", "think",
+		"find", "show", "explain", "write", "describe", "whether", "tooth", "teeth", "gum", "gums",
+		"dentist", "dental", "pain", "painful", "brush", "brushing", "floss", "mouth", "wisdom",
+		"child", "children", "kid", "kids", "baby", "bleeding", "crown", "bridge", "braces",
+		"filling", "implant", "implants", "whitening", "cleaning", "treatment", "infection",
+		"swollen", "jaw", "tongue", "who's", "happen", "happens", "happened", "difference",
+		"different", "better", "worse", "first", "second", "last", "next", "later", "today",
+		"tomorrow", "yesterday", "now", "always", "never":
+		return true
+	}
+	return false
+}
+
+// isEnglishGrammar knows the words that carry an English sentence whatever its
+// nouns are.
+func isEnglishGrammar(word string) bool {
+	switch word {
+	case "the", "of", "and", "is", "are", "was", "were", "be", "been", "what", "how", "why", "when",
+		"where", "who", "which", "do", "does", "did", "can", "could", "should", "would", "will",
+		"shall", "may", "might", "must", "my", "your", "his", "her", "our", "their", "i", "you",
+		"he", "she", "we", "they", "it", "this", "that", "these", "those", "there", "here", "to",
+		"in", "on", "at", "for", "from", "with", "without", "about", "after", "before", "during",
+		"between", "into", "if", "or", "but", "not", "any", "some", "much", "many", "more", "most",
+		"less", "very", "too", "also", "just", "than", "then", "because", "so", "as", "an", "a",
+		"me", "us", "them", "have", "has", "had", "need", "want", "get", "tell", "help", "please",
+		"thanks", "thank", "hello", "hi", "yes", "am", "im", "dont", "cant", "isnt", "doesnt",
+		"its", "whats", "means", "mean":
+		return true
+	}
+	return false
+}
