@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,14 @@ type Limits struct {
 	Offered int
 	// MemoryWait bounds the read of the conversation: 5 s.
 	MemoryWait time.Duration
+	// ResultTokens is how much of one tool result a model sees, in tokens of about
+	// four bytes: 16,000.
+	ResultTokens int
+	// Uncovered is from how many messages on that no summary covers a turn first
+	// summarises them: 10.
+	Uncovered int
+	// InFlight is how many turns may run at once; 0 means any number.
+	InFlight int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -45,6 +54,8 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Rounds, 8)
 	set(&l.Calls, toolhandler.DefaultCalls)
 	set(&l.Offered, 128)
+	set(&l.ResultTokens, 16_000)
+	set(&l.Uncovered, 10)
 	setTime(&l.ToolTime, toolhandler.DefaultTime)
 	setTime(&l.AttachWait, 5*time.Second)
 	setTime(&l.MemoryWait, 5*time.Second)
@@ -68,10 +79,10 @@ type Config struct {
 	// Rank chooses among more tools than a model is offered; nil keeps their order.
 	Rank   Ranker
 	Limits Limits
-	// Saved is called after a turn was stored; nil is fine.
-	Saved  func()
-	Logger *slog.Logger
-	Now    func() time.Time
+	// Summaries is nil when nothing is summarised.
+	Summaries Summaries
+	Logger    *slog.Logger
+	Now       func() time.Time
 }
 
 // An Agent runs turns. It is safe for concurrent use.
@@ -80,6 +91,7 @@ type Agent struct {
 	assistants map[string]Assistant
 	prompts    *prompts.Prompts
 	log        *slog.Logger
+	running    atomic.Int64
 }
 
 // New checks the configuration as a whole and returns an agent.
@@ -134,6 +146,11 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 		}
 		if t.ConversationID == "" {
 			t.ConversationID = "chat_" + uuid.NewString()
+		}
+		defer a.running.Add(-1)
+		if n := a.running.Add(1); a.cfg.Limits.InFlight > 0 && n > int64(a.cfg.Limits.InFlight) {
+			yield(Event{}, fmt.Errorf("%w: %d turns are running already; try again in a moment", ErrUnavailable, n-1))
+			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

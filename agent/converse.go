@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -169,10 +170,27 @@ func (r *run) execute(ctx context.Context, out said) (schemas.Message, error) {
 			r.unapproved = append(r.unapproved, o.Tool.Name)
 		}
 		r.executed = append(r.executed, schemas.ExecutedCall{Call: o.Call, Server: o.Tool.Server, Result: o.Result, State: out.states[o.Call.ID]})
-		message.Parts = append(message.Parts, schemas.Part{Kind: schemas.PartResult, Text: prompts.Result(r.nonce, o.Result), Result: &o.Result})
+		message.Parts = append(message.Parts, schemas.Part{Kind: schemas.PartResult, Text: prompts.Result(r.nonce, r.bounded(o.Result)), Result: &o.Result})
 		if err := r.emit(Event{Kind: EventToolResult, Step: "6.3", Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName}); err != nil {
 			return schemas.Message{}, err
 		}
 	}
 	return message, ctx.Err()
+}
+
+// bounded cuts a result to what a model sees of it. The whole one stays in the
+// events, the trace and the store.
+func (r *run) bounded(result schemas.ToolResult) schemas.ToolResult {
+	const bytesPerToken = 4
+	limit := r.a.cfg.Limits.ResultTokens * bytesPerToken
+	if len(result.Output) <= limit {
+		return result
+	}
+	text := result.OutputText()
+	cut := strings.ToValidUTF8(text[:min(limit, len(text))], "")
+	cut += fmt.Sprintf("\n… (%d of %d bytes left out)", len(text)-len(cut), len(text))
+	if output, err := json.Marshal(cut); err == nil {
+		result.Output = output
+	}
+	return result
 }

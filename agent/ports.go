@@ -30,6 +30,13 @@ type Memory interface {
 	Save(ctx context.Context, r memory.Record) error
 }
 
+// Summaries brings the summary of one conversation up to date; [memory.Worker] fits.
+type Summaries interface {
+	CatchUp(ctx context.Context, c memory.Claim) (summary string, covers int64, err error)
+	// Nudge says that a turn was saved. It must not block.
+	Nudge()
+}
+
 // A Recorder takes the trace of each turn. It must not block.
 type Recorder interface {
 	Record(t Trace)

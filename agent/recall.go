@@ -71,8 +71,30 @@ func (r *run) settleMemory(ctx context.Context) error {
 		r.mark("3.1", "Conversation ID: "+got.opening.ConversationID, "known", got.opening.Known)
 	}
 	r.settleLanguage()
+	r.condense(ctx)
 	r.mark("4.1", "Summary and context read", "summary_length", len(r.opening.Summary), "messages", len(r.opening.Messages))
 	return nil
+}
+
+// condense summarises first when so many messages are uncovered that they would
+// crowd the prompt. A failure costs nothing but the shorter prompt.
+func (r *run) condense(ctx context.Context) {
+	if !r.remember || r.a.cfg.Summaries == nil || len(r.opening.Messages) < r.a.cfg.Limits.Uncovered {
+		return
+	}
+	summary, covers, err := r.a.cfg.Summaries.CatchUp(ctx, memory.Claim{
+		Owner:          r.turn.Owner,
+		ConversationID: r.opening.ConversationID,
+		Summary:        r.opening.Summary,
+		Covers:         r.opening.Covers,
+		Language:       r.lang,
+		Messages:       r.opening.Messages,
+	})
+	if err != nil {
+		r.a.log.Warn("the conversation could not be summarised before the answer", "turn", r.turn.ID, "error", err)
+	}
+	r.opening.Summary, r.opening.Covers = summary, covers
+	r.opening.Messages = slices.DeleteFunc(r.opening.Messages, func(m schemas.StoredMessage) bool { return m.Seq <= covers })
 }
 
 // fromClient turns the messages before the question, as a client sent them, into

@@ -45,8 +45,8 @@ func (r *run) save(ctx context.Context) error {
 	}
 	r.saved = true
 	r.mark("9.1", "Turn saved to memory")
-	if r.a.cfg.Saved != nil {
-		r.a.cfg.Saved()
+	if r.a.cfg.Summaries != nil {
+		r.a.cfg.Summaries.Nudge()
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (c *Client) List(ctx context.Context, owner, q string, limit int, after str
 // Messages returns the whole history of a conversation and its summary, and whether
 // it exists.
 func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error) {
-	params := map[string]any{"conversation_id": id, "owner": owner, "limit": 0}
+	params := map[string]any{"conversation_id": id, "owner": owner, "full": true}
 	var all struct {
 		Messages []schemas.StoredMessage `json:"messages"`
 	}
@@ -166,6 +166,7 @@ func (c *Client) Delete(ctx context.Context, owner, id string) error {
 
 // A Claim is a conversation whose summary is behind.
 type Claim struct {
+	Owner          string                  `json:"owner"`
 	ConversationID string                  `json:"conversation_id"`
 	Summary        string                  `json:"summary"`
 	Covers         int64                   `json:"covers"`
@@ -185,8 +186,8 @@ func (c *Client) ClaimSummaries(ctx context.Context, limit int) ([]Claim, error)
 
 // SetSummary replaces the summary of a conversation and says up to which message it
 // reaches.
-func (c *Client) SetSummary(ctx context.Context, id, summary string, covers int64) error {
-	params := map[string]any{"conversation_id": id, "summary": summary, "covers": covers, "compress": false}
+func (c *Client) SetSummary(ctx context.Context, owner, id, summary string, covers int64) error {
+	params := map[string]any{"conversation_id": id, "owner": owner, "summary": summary, "covers": covers, "compress": false}
 	return c.request(ctx, "memory/set_summary", params, nil)
 }
 

@@ -84,37 +84,33 @@ func (w *Worker) Drain(ctx context.Context) error {
 			return err
 		}
 		for _, claim := range claims {
-			if err := w.catchUp(ctx, claim); err != nil {
+			if _, _, err := w.CatchUp(ctx, claim); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// catchUp appends the summary of each uncovered exchange to the one summary text.
-func (w *Worker) catchUp(ctx context.Context, c Claim) error {
-	summary := c.Summary
-	covers := c.Covers
+// CatchUp appends the summary of each uncovered exchange to the one summary text, and
+// returns it with the number of the last message that it covers.
+func (w *Worker) CatchUp(ctx context.Context, c Claim) (string, int64, error) {
 	for _, x := range exchanges(c.Messages) {
 		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
 		piece, err := w.cfg.Summarise(sctx, c.Language, x.question, x.answer)
 		cancel()
 		if err != nil {
-			return err
+			return c.Summary, c.Covers, err
 		}
-		if piece = strings.TrimSpace(piece); piece != "" {
-			if summary != "" {
-				summary += "\n\n"
-			}
-			summary += piece
+		if piece = strings.TrimSpace(piece); piece != "" && c.Summary != "" {
+			piece = "\n\n" + piece
 		}
-		covers = x.last
-		if err := w.cfg.Client.SetSummary(ctx, c.ConversationID, summary, covers); err != nil {
-			return err
+		if err := w.cfg.Client.SetSummary(ctx, c.Owner, c.ConversationID, c.Summary+piece, x.last); err != nil {
+			return c.Summary, c.Covers, err
 		}
-		w.cfg.Logger.Info("[STEP 9.4] Summary updated", "conversation", c.ConversationID, "length", len([]rune(summary)))
+		c.Summary, c.Covers = c.Summary+piece, x.last
+		w.cfg.Logger.Info("[STEP 9.4] Summary updated", "conversation", c.ConversationID, "length", len([]rune(c.Summary)))
 	}
-	return nil
+	return c.Summary, c.Covers, nil
 }
 
 type exchange struct {

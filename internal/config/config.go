@@ -1,0 +1,190 @@
+// Package config owns the settings of Molar: their types, their defaults, how they
+// are read (flags over environment over file over defaults) and what is wrong with
+// them. It starts nothing, opens no connection and writes no file; the commands
+// hand each part its own few settings and never the whole tree.
+package config
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"path"
+	"path/filepath"
+	"time"
+
+	"molar/schemas"
+)
+
+// A Config is everything that a person can set. Its fields carry the keys of
+// molar.yaml in their yaml tags.
+type Config struct {
+	Listen       string         `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; loopback only."`
+	Default      string         `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
+	LLM          LLM            `yaml:"llm" jsonschema_description:"The models that answer."`
+	Assistants   Map[Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
+	Search       Search         `yaml:"search" jsonschema_description:"The bundled search tools."`
+	Memory       Memory         `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
+	MCPServers   Map[Server]    `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
+	Limits       Limits         `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
+	AllowedHosts []string       `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
+	Telemetry    Telemetry      `yaml:"telemetry" jsonschema_description:"Logs and traces."`
+
+	// File is the file that was read, as an absolute path; empty without one.
+	File string `yaml:"-"`
+
+	// origins says where a key was set ("molar.yaml:12", "MOLAR_LISTEN"), so that a
+	// fault can point at it.
+	origins map[string]string
+}
+
+// LLM names the models and where they run.
+type LLM struct {
+	Provider Providers `yaml:"provider" jsonschema_description:"auto, ollama or offline, or a list of them in the order of fallback."`
+	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
+
+	// GeminiKey comes from GEMINI_API_KEY or GOOGLE_API_KEY only, OpenAIKey from
+	// OPENAI_API_KEY only: keys do not belong in a file.
+	GeminiKey Secret `yaml:"-"`
+	OpenAIKey Secret `yaml:"-"`
+}
+
+// Ollama says how to reach an Ollama and which of its models to use.
+type Ollama struct {
+	// BaseURL has a scheme and no slash at its end once loaded.
+	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of Ollama, such as http://127.0.0.1:11434."`
+	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
+	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
+	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
+	// KeepAlive is a duration; negative means for ever, empty leaves it to Ollama.
+	KeepAlive string `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m; -1s for ever."`
+}
+
+// An Assistant is a named set of instructions, tools and rules.
+type Assistant struct {
+	Description  string   `yaml:"description" jsonschema_description:"One line for people and client menus."`
+	SystemPrompt string   `yaml:"system_prompt" jsonschema_description:"Instructions for the model; the topic's own when left out."`
+	Topic        string   `yaml:"topic" jsonschema:"enum=dental" jsonschema_description:"Topic that the guardrail keeps to; none when left out."`
+	Search       []string `yaml:"search" jsonschema_description:"Search tools that run before every answer, in order; the first that answers wins."`
+	Tools        []string `yaml:"tools" jsonschema_description:"Globs over the tools that the model may call."`
+	// Flow is FlowAgentic or FlowTwoPass; empty means FlowAgentic.
+	Flow string `yaml:"flow" jsonschema:"enum=agentic,enum=two-pass" jsonschema_description:"agentic: tool rounds until the model answers. two-pass: one tool round, then a pass without tools."`
+	// DirectAnswer nil means true.
+	DirectAnswer *bool  `yaml:"direct_answer" jsonschema_description:"With flow two-pass: whether text of the first pass may be the answer when no tool is called (default true)."`
+	Provider     string `yaml:"provider" jsonschema:"enum=auto,enum=ollama,enum=offline" jsonschema_description:"Provider for this assistant instead of llm.provider."`
+	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
+}
+
+// The flows of an assistant with tools.
+const (
+	FlowAgentic = "agentic"
+	FlowTwoPass = "two-pass"
+)
+
+// Search configures the bundled search tools.
+type Search struct {
+	DuckDuckGo DuckDuckGo `yaml:"duckduckgo" jsonschema_description:"The duckduckgo_search tool."`
+}
+
+// DuckDuckGo configures the duckduckgo_search tool. Empty fields leave the tool's
+// own defaults.
+type DuckDuckGo struct {
+	BaseURL string        `yaml:"base_url" jsonschema_description:"Address of the HTML search page, for a mirror or a proxy."`
+	Region  string        `yaml:"region" jsonschema_description:"Region code, such as vn-vi or us-en."`
+	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for one search."`
+}
+
+// Memory says where conversations live and when they are summarised.
+type Memory struct {
+	// Store is an absolute path once loaded.
+	Store                string `yaml:"store" jsonschema_description:"SQLite file; molar.db in the user's data folder when left out."`
+	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Messages kept in the context beside the summary."`
+	SummarizeThreshold   int    `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a turn summarises before it answers."`
+	CompressAfterSummary bool   `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
+}
+
+// A Server is an MCP server: a command that speaks over stdio, or an address.
+type Server struct {
+	Command string `yaml:"command" jsonschema_description:"Program to start; a relative path with a slash starts at the file's folder."`
+	// Args are passed as they are, without a shell.
+	Args    []string          `yaml:"args" jsonschema_description:"Arguments of the command, one by one; no shell reads them."`
+	Env     map[string]Secret `yaml:"env" jsonschema_description:"Environment variables for the command."`
+	Cwd     string            `yaml:"cwd" jsonschema_description:"Folder in which the command runs; relative to the file's folder."`
+	URL     string            `yaml:"url" jsonschema_description:"Address of a server over streamable HTTP."`
+	Type    string            `yaml:"type" jsonschema:"enum=stdio,enum=http" jsonschema_description:"Transport; follows from command or url when left out."`
+	Headers map[string]Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
+	// Timeout of one call; zero leaves the default of 60 s.
+	Timeout      time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
+	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25."`
+	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to take; all when left out."`
+	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
+	Disabled     bool          `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
+	// Tools are in the order of the file: the first glob that matches wins.
+	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
+}
+
+// A ToolRule is what the operator decides about some tools of a server.
+type ToolRule struct {
+	// Policy empty means the host's default.
+	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call passes, asks a person first, or is never offered."`
+	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
+	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
+	Timeout    time.Duration  `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`
+}
+
+// Limits bounds what one turn and the whole host may use.
+type Limits struct {
+	Rounds       int           `yaml:"rounds" jsonschema:"minimum=1" jsonschema_description:"Tool rounds in one turn."`
+	Calls        int           `yaml:"calls" jsonschema:"minimum=1" jsonschema_description:"Tool calls in one turn."`
+	Parallel     int           `yaml:"parallel" jsonschema:"minimum=1" jsonschema_description:"Tool calls at a time in one turn."`
+	ToolTime     time.Duration `yaml:"tool_time" jsonschema_description:"Time for all tools of one turn."`
+	ResultTokens int           `yaml:"result_tokens" jsonschema:"minimum=1" jsonschema_description:"Longest tool result that a model sees, in tokens of about four bytes."`
+	Body         Size          `yaml:"body" jsonschema_description:"Largest request body."`
+	// TurnsInFlight zero means no bound.
+	TurnsInFlight int `yaml:"turns_in_flight" jsonschema:"minimum=0" jsonschema_description:"Turns at a time; 0 for no bound."`
+	// AttachWait nil leaves the command's own: 5 s in serve, 60 s in chat.
+	AttachWait *time.Duration `yaml:"attach_wait" jsonschema_description:"How long a turn waits for servers that are still starting (default 5s in serve, 60s in chat)."`
+	Tools      int            `yaml:"tools" jsonschema:"minimum=1" jsonschema_description:"Tools offered to a model at once."`
+}
+
+// Telemetry says what is logged and traced.
+type Telemetry struct {
+	// LogLevel empty leaves the command's own: info in serve, warn elsewhere.
+	LogLevel  string `yaml:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"Least level that is logged."`
+	LogFormat string `yaml:"log_format" jsonschema:"enum=text,enum=json" jsonschema_description:"Form of the log lines."`
+	Trace     string `yaml:"trace" jsonschema:"enum=on,enum=off" jsonschema_description:"Whether every turn leaves a trace in the store."`
+}
+
+// Label says what the server is in one word or two, without arguments, headers,
+// environment, or anything of the address but its host: those may hold secrets.
+func (s Server) Label() string {
+	if s.URL == "" {
+		return "command " + filepath.Base(s.Command)
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return "url"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Format prints the label for every verb, so that no log shows what ${VAR} put
+// into the arguments or the address.
+func (s Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.Label()) }
+
+// MarshalText gives the label, for encoding/json.
+func (s Server) MarshalText() ([]byte, error) { return []byte(s.Label()), nil }
+
+// LogValue gives the label, for log/slog.
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.Label()) }
+
+// Rule returns the first rule whose glob matches a tool's own name, and false when
+// none does.
+func (s Server) Rule(tool string) (ToolRule, bool) {
+	for _, e := range s.Tools {
+		if ok, _ := path.Match(e.Name, tool); ok {
+			return e.Value, true
+		}
+	}
+	return ToolRule{}, false
+}

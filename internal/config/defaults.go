@@ -1,0 +1,74 @@
+package config
+
+import "time"
+
+// The names of the built-in assistants.
+const (
+	AssistantDental           = "dental"
+	AssistantDentalDuckDuckGo = "dental-duckduckgo"
+	AssistantGeneral          = "general"
+)
+
+// The names of the bundled search tools, as an assistant's search list knows them.
+const (
+	ToolDentalGuide = "dental_guide_search"
+	ToolDuckDuckGo  = "duckduckgo_search"
+)
+
+// TopicDental is the built-in topic.
+const TopicDental = "dental"
+
+// Default returns the settings that hold when nothing is set. They are valid.
+func Default() *Config {
+	return &Config{
+		Listen:  "127.0.0.1:8000",
+		Default: AssistantDental,
+		LLM: LLM{
+			Provider: Providers{"auto"},
+			Ollama: Ollama{
+				BaseURL:    "http://127.0.0.1:11434",
+				Model:      "qwen2.5:7b-instruct",
+				SmallModel: "qwen2.5:3b-instruct",
+				Timeout:    180 * time.Second,
+			},
+		},
+		Assistants: builtInAssistants(),
+		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
+		Memory: Memory{
+			KeepRecentMessages:   6,
+			SummarizeThreshold:   10,
+			CompressAfterSummary: true,
+		},
+		Limits: Limits{
+			Rounds:   8,
+			Calls:    16,
+			Parallel: 4,
+			ToolTime: 120 * time.Second,
+			// What 64 KiB of English come to.
+			ResultTokens:  16_000,
+			Body:          4 << 20,
+			TurnsInFlight: 4096,
+			Tools:         128,
+		},
+		Telemetry: Telemetry{LogFormat: "text", Trace: "on"},
+	}
+}
+
+func builtInAssistants() Map[Assistant] {
+	return Map[Assistant]{
+		{AssistantDental, Assistant{
+			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
+			Topic:       TopicDental,
+			Search:      []string{ToolDentalGuide, ToolDuckDuckGo},
+		}},
+		{AssistantDentalDuckDuckGo, Assistant{
+			Description: "Dental questions, answered from DuckDuckGo.",
+			Topic:       TopicDental,
+			Search:      []string{ToolDuckDuckGo},
+		}},
+		{AssistantGeneral, Assistant{
+			Description: "Any question, with every attached tool.",
+			Tools:       []string{"*", "!tool-server__*"},
+		}},
+	}
+}

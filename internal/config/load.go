@@ -1,0 +1,141 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Options say where the settings come from.
+type Options struct {
+	// Path names the config file; empty looks at MOLAR_CONFIG, then at molar.yaml in
+	// the user's config folder. The working directory is never searched.
+	Path string
+	// Explicit is set when a person named Path, so that it must exist.
+	Explicit bool
+	// Env looks up an environment variable, as os.LookupEnv does. Nil means none.
+	Env func(string) (string, bool)
+	// EnvFile names a .env file. Variables of the environment itself win over it.
+	EnvFile string
+	// Flags are values from the command line by key path, such as "llm.provider".
+	Flags map[string]string
+}
+
+// ErrNoFile is the kind of the error for a config file that was named and does not
+// exist.
+var ErrNoFile = errors.New("no such config file")
+
+// Load reads the settings: flags over environment over file over defaults. An
+// error names everything that is wrong, each with its place and key path.
+func Load(opts Options) (*Config, error) {
+	env, err := environment(opts)
+	if err != nil {
+		return nil, err
+	}
+	cfg := Default()
+	cfg.origins = map[string]string{}
+	bad, err := cfg.readFile(opts, env)
+	if err != nil {
+		return nil, err
+	}
+	bad = append(bad, cfg.applyEnv(env)...)
+	bad = append(bad, cfg.applyFlags(opts.Flags)...)
+	bad = append(bad, cfg.complete(env)...)
+	bad = append(bad, cfg.faults().without(bad)...)
+	if err := bad.join(); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// environment is opts.Env with the .env file below it.
+func environment(opts Options) (func(string) (string, bool), error) {
+	env := opts.Env
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	if opts.EnvFile == "" {
+		return env, nil
+	}
+	vars, err := readEnvFile(opts.EnvFile)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) (string, bool) {
+		if value, ok := env(name); ok {
+			return value, true
+		}
+		value, ok := vars[name]
+		return value, ok
+	}, nil
+}
+
+// Find returns the config file that Load reads and whether somebody named it: path,
+// else MOLAR_CONFIG, else molar.yaml in the user's config folder. The name is empty
+// when there is no such folder.
+func Find(path string, env func(string) (string, bool)) (name string, named bool) {
+	if path != "" {
+		return path, true
+	}
+	if name, _ := env("MOLAR_CONFIG"); name != "" {
+		return name, true
+	}
+	return userFile(env), false
+}
+
+// readFile finds the file and decodes it into cfg. No file is fine unless one was
+// named.
+func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faults, error) {
+	name, named := Find(opts.Path, env)
+	if opts.Path != "" {
+		named = opts.Explicit
+	}
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !named {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%w: %s; check the name, or write one with: molar config init %s", ErrNoFile, name, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the config file: %w", err)
+	}
+	if cfg.File, err = filepath.Abs(name); err != nil {
+		return nil, fmt.Errorf("find the config file %s: %w", name, err)
+	}
+	d := &decoder{file: name, env: env, anchors: map[string]ast.Node{}, origins: cfg.origins}
+	return d.decode(data, cfg), nil
+}
+
+// complete derives what follows from other settings: the default assistant of a
+// file that defines its own, absolute paths, a whole address of Ollama.
+func (cfg *Config) complete(env func(string) (string, bool)) faults {
+	var bad faults
+	if !cfg.builtIn() && cfg.origins["default"] == "" && len(cfg.Assistants) > 0 {
+		cfg.Default = cfg.Assistants[0].Name
+	}
+	if base, err := ollamaURL(cfg.LLM.Ollama.BaseURL); err != nil {
+		bad.add(cfg.where(keyOllamaURL), keyOllamaURL, "%v", err)
+	} else {
+		cfg.LLM.Ollama.BaseURL = base
+	}
+	for i := range cfg.MCPServers {
+		s := &cfg.MCPServers[i].Value
+		s.Command = cfg.beside(s.Command, true)
+		s.Cwd = cfg.beside(s.Cwd, false)
+	}
+	if err := cfg.completeStore(env); err != nil {
+		bad.add(cfg.where(keyStore), keyStore, "%v", err)
+	}
+	return bad
+}
+
+// builtIn reports whether the assistants are the built-in ones.
+func (cfg *Config) builtIn() bool { return cfg.origins["assistants"] == "" }

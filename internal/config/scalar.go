@@ -1,0 +1,133 @@
+package config
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// fields are the keys of a struct type, from its yaml tags.
+type fields struct {
+	names []string
+	index map[string]int
+}
+
+func fieldsOf(t reflect.Type) fields {
+	f := fields{index: map[string]int{}}
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("yaml")
+		if name == "" || name == "-" {
+			continue
+		}
+		f.names = append(f.names, name)
+		f.index[name] = i
+	}
+	return f
+}
+
+// setScalar reads text into v, whose type is one of those that wanted names.
+func setScalar(v reflect.Value, text string) error {
+	switch v.Type() {
+	case reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetInt(int64(d))
+		return nil
+	case reflect.TypeFor[Size]():
+		size, err := parseSize(text)
+		if err != nil {
+			return err
+		}
+		v.SetInt(int64(size))
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetInt(int64(n))
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetBool(text == "true")
+	}
+	return nil
+}
+
+// wanted says what a value of a type looks like.
+func wanted(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return `want a duration such as "60s" or "5m"`
+	case reflect.TypeFor[Size]():
+		return `want a size such as "4MiB"`
+	}
+	switch t.Kind() {
+	case reflect.Int:
+		return "want a whole number"
+	case reflect.Bool:
+		return "want true or false"
+	default:
+		return "want a string"
+	}
+}
+
+// accepts reports whether a scalar of the file may stand for a value of type t.
+// Secrets, which are environment variables and headers, take any scalar as it is
+// written: people write PORT: 8080 there.
+func accepts(t reflect.Type, n ast.Node) bool {
+	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
+	switch {
+	case t == reflect.TypeFor[Secret]():
+		return true
+	case t == reflect.TypeFor[Size]():
+		return isString || n.Type() == ast.IntegerType
+	case t.Kind() == reflect.Int && t != reflect.TypeFor[time.Duration]():
+		return n.Type() == ast.IntegerType
+	case t.Kind() == reflect.Bool:
+		return n.Type() == ast.BoolType
+	default:
+		return isString
+	}
+}
+
+// scalarText returns a scalar as it is written, and false for lists and mappings.
+func scalarText(n ast.Node) (string, bool) {
+	switch node := n.(type) {
+	case *ast.StringNode:
+		return node.Value, true
+	case *ast.LiteralNode:
+		return node.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	default:
+		return "", false
+	}
+}
+
+func nodeKind(n ast.Node) string {
+	switch n.Type() {
+	case ast.MappingType, ast.MappingValueType:
+		return "a mapping"
+	case ast.SequenceType:
+		return "a list"
+	case ast.StringType, ast.LiteralType:
+		return "a string"
+	case ast.BoolType:
+		return "true or false without quotes"
+	case ast.IntegerType, ast.FloatType, ast.InfinityType, ast.NanType:
+		return "a number without quotes"
+	default:
+		return "something else"
+	}
+}

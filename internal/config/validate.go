@@ -1,0 +1,224 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxToolTime is the longest time that a tool call may be given.
+const maxToolTime = 30 * time.Minute
+
+// Validate reports everything that is wrong with the settings, each fault with the
+// key path and, where it is known, the place that set it.
+func (cfg *Config) Validate() error { return cfg.faults().join() }
+
+func (cfg *Config) faults() faults {
+	c := &checker{cfg: cfg}
+	c.listen()
+	c.llm()
+	c.assistants()
+	c.search()
+	c.limits()
+	c.telemetry()
+	for _, e := range cfg.MCPServers {
+		c.server(join("mcpServers", e.Name), e.Name, e.Value)
+	}
+	c.unique("mcpServers", cfg.MCPServers.Names())
+	return c.bad
+}
+
+// where is the place that set a key, or the nearest key above it.
+func (cfg *Config) where(key string) string {
+	for key != "" {
+		if origin := cfg.origins[key]; origin != "" {
+			return origin
+		}
+		key = key[:max(0, strings.LastIndexAny(key, ".["))]
+	}
+	return ""
+}
+
+// A checker gathers the faults of one config.
+type checker struct {
+	cfg *Config
+	bad faults
+}
+
+func (c *checker) fault(key, format string, args ...any) {
+	c.bad.add(c.cfg.where(key), key, format, args...)
+}
+
+// listen refuses every address that others can reach: there are no API keys that
+// could keep them out.
+func (c *checker) listen() {
+	host, port, err := net.SplitHostPort(c.cfg.Listen)
+	if err != nil {
+		c.fault("listen", `want host:port such as "127.0.0.1:8000"`)
+		return
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		c.fault("listen", "want a port from 0 to 65535")
+	}
+	ip, err := netip.ParseAddr(host)
+	if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
+		c.fault("listen", "refusing to listen on %s without API keys: molar listens on loopback only, such as 127.0.0.1:%s", c.cfg.Listen, port)
+	}
+	for i, host := range c.cfg.AllowedHosts {
+		if host == "" || strings.ContainsAny(host, "/*@ ") {
+			c.fault(index("allowed_hosts", i), `want a host name, with a port if it has one, such as "molar.local:8000"`)
+		}
+	}
+}
+
+func (c *checker) llm() {
+	if len(c.cfg.LLM.Provider) == 0 {
+		c.fault("llm.provider", "want a provider: %s", oneOf(providerNames()))
+	}
+	for _, name := range c.cfg.LLM.Provider {
+		c.enum("llm.provider", name, providerNames())
+	}
+	c.uniqueList("llm.provider", c.cfg.LLM.Provider)
+	ollama := c.cfg.LLM.Ollama
+	c.filled("llm.ollama.model", ollama.Model)
+	c.filled("llm.ollama.small_model", ollama.SmallModel)
+	c.positive("llm.ollama.timeout", ollama.Timeout, 24*time.Hour)
+	if _, err := time.ParseDuration(ollama.KeepAlive); ollama.KeepAlive != "" && err != nil {
+		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", or "-1s" for ever`)
+	}
+}
+
+func providerNames() []string { return []string{"auto", "ollama", "offline"} }
+
+func (c *checker) search() {
+	ddg := c.cfg.Search.DuckDuckGo
+	if ddg.BaseURL != "" {
+		c.address("search.duckduckgo.base_url", ddg.BaseURL)
+	}
+	if ddg.Region != "" && !regexp.MustCompile(`^[a-z]{2}-[a-z]{2}$`).MatchString(ddg.Region) {
+		c.fault("search.duckduckgo.region", `want a region such as "vn-vi" or "us-en"`)
+	}
+	c.positive("search.duckduckgo.timeout", ddg.Timeout, 10*time.Minute)
+}
+
+func (c *checker) limits() {
+	l, m := c.cfg.Limits, c.cfg.Memory
+	for _, n := range []struct {
+		key   string
+		value int
+		least int
+	}{
+		{"limits.rounds", l.Rounds, 1},
+		{"limits.calls", l.Calls, 1},
+		{"limits.parallel", l.Parallel, 1},
+		{"limits.result_tokens", l.ResultTokens, 1},
+		{"limits.tools", l.Tools, 1},
+		{"limits.turns_in_flight", l.TurnsInFlight, 0},
+		{"memory.keep_recent_messages", m.KeepRecentMessages, 1},
+		{"memory.summarize_threshold", m.SummarizeThreshold, 1},
+	} {
+		if n.value < n.least {
+			c.fault(n.key, "want %d or more", n.least)
+		}
+	}
+	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
+	if l.Body < 1<<10 {
+		c.fault("limits.body", "want 1KiB or more")
+	}
+	if l.AttachWait != nil && *l.AttachWait < 0 {
+		c.fault("limits.attach_wait", "want a time that is not negative")
+	}
+}
+
+func (c *checker) telemetry() {
+	t := c.cfg.Telemetry
+	if t.LogLevel != "" {
+		c.enum("telemetry.log_level", t.LogLevel, []string{"debug", "info", "warn", "error"})
+	}
+	c.enum("telemetry.log_format", t.LogFormat, []string{"text", "json"})
+	c.enum("telemetry.trace", t.Trace, []string{"on", "off"})
+}
+
+func (c *checker) enum(key, value string, allowed []string) {
+	if !slices.Contains(allowed, value) {
+		c.fault(key, "want %s%s", oneOf(allowed), didYouMean(value, allowed))
+	}
+}
+
+func (c *checker) filled(key, value string) {
+	if strings.TrimSpace(value) == "" {
+		c.fault(key, "want a value; leave the key out for the default")
+	}
+}
+
+func (c *checker) positive(key string, d, most time.Duration) {
+	if d <= 0 || d > most {
+		c.fault(key, "want a time above 0s, at most %s", shortTime(most))
+	}
+}
+
+// address checks an http(s) address without quoting it, as it may hold a secret.
+func (c *checker) address(key, text string) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		c.fault(key, "want an address that starts with http:// or https://")
+	case u.User != nil:
+		c.fault(key, "want an address without a user and password; send them as a header")
+	}
+}
+
+func (c *checker) globs(key string, globs []string) {
+	for i, glob := range globs {
+		if _, err := path.Match(glob, ""); glob == "" || err != nil {
+			c.fault(index(key, i), `want a glob such as "*" or "get_*"`)
+		}
+	}
+	c.uniqueList(key, globs)
+}
+
+// unique finds names that a mapping holds twice. YAML refuses equal keys, but not
+// the same key written in two ways.
+func (c *checker) unique(key string, names []string) {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			c.fault(join(key, name), "is defined twice")
+		}
+	}
+}
+
+func (c *checker) uniqueList(key string, items []string) {
+	for i, item := range items {
+		if slices.Contains(items[:i], item) {
+			c.fault(index(key, i), "%q is listed twice", item)
+		}
+	}
+}
+
+func index(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+// shortTime writes 30m0s as 30m and 24h0m0s as 24h.
+func shortTime(d time.Duration) string {
+	text := d.String()
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
+}
+
+func oneOf(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

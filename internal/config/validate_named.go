@@ -1,0 +1,144 @@
+package config
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/schemas"
+)
+
+// assistants checks what a file or the defaults define, and the choice among them.
+func (c *checker) assistants() {
+	names := c.cfg.Assistants.Names()
+	if len(names) == 0 {
+		c.fault("assistants", "want at least one assistant; leave the key out for the built-in ones")
+		return
+	}
+	if !slices.Contains(names, c.cfg.Default) {
+		c.fault("default", "no assistant is called %q%s; there are: %s", c.cfg.Default, didYouMean(c.cfg.Default, names), strings.Join(names, ", "))
+	}
+	for _, e := range c.cfg.Assistants {
+		c.assistant(join("assistants", e.Name), e.Name, e.Value)
+	}
+	c.unique("assistants", names)
+}
+
+func (c *checker) assistant(key, name string, a Assistant) {
+	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString(name) {
+		c.fault(key, "want a name of letters, digits, '.', '_' and '-', at most 64")
+	}
+	if a.Topic != "" {
+		c.enum(key+".topic", a.Topic, []string{TopicDental})
+	}
+	if a.Flow != "" {
+		c.enum(key+".flow", a.Flow, []string{FlowAgentic, FlowTwoPass})
+	}
+	if a.DirectAnswer != nil && a.Flow != FlowTwoPass {
+		c.fault(key+".direct_answer", "acts only with flow: two-pass; remove it, or set that flow")
+	}
+	if a.Provider != "" {
+		c.enum(key+".provider", a.Provider, providerNames())
+	}
+	c.globs(key+".tools", a.Tools)
+	c.searchList(key+".search", a.Search)
+}
+
+// searchList cannot know the tools of servers that are not attached yet, so it
+// refuses only names that are no names, and near misses of the bundled ones.
+func (c *checker) searchList(key string, names []string) {
+	bundled := []string{ToolDentalGuide, ToolDuckDuckGo}
+	for i, name := range names {
+		if !regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`).MatchString(name) {
+			c.fault(index(key, i), "want the name of a search tool, such as %s", oneOf(bundled))
+			continue
+		}
+		if near := didYouMean(name, bundled); near != "" && !slices.Contains(bundled, name) {
+			c.fault(index(key, i), "no search tool is called %q%s", name, near)
+		}
+	}
+	c.uniqueList(key, names)
+}
+
+// reservedServers are the names of the bundled servers.
+func reservedServers() []string { return []string{"memory-server", "tool-server"} }
+
+func (c *checker) server(key, name string, s Server) {
+	if slices.Contains(reservedServers(), name) {
+		c.fault(key, "%q is the name of a bundled server; choose another", name)
+	}
+	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`).MatchString(name) {
+		c.fault(key, "want a name of letters, digits, '_' and '-', at most 32")
+	}
+	switch {
+	case s.Command == "" && s.URL == "":
+		c.fault(key, "want either command or url")
+	case s.Command != "" && s.URL != "":
+		c.fault(key, "want either command or url, not both")
+	case s.Command != "":
+		c.command(key, s)
+	default:
+		c.remote(key, s)
+	}
+	if s.Timeout < 0 || s.Timeout > maxToolTime {
+		c.fault(key+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
+	}
+	if _, err := time.Parse(time.DateOnly, s.Protocol); s.Protocol != "" && err != nil {
+		c.fault(key+".protocol", `want an MCP revision such as "2025-11-25"`)
+	}
+	c.globs(key+".includeTools", s.IncludeTools)
+	c.globs(key+".excludeTools", s.ExcludeTools)
+	c.rules(key+".tools", s.Tools)
+}
+
+func (c *checker) command(key string, s Server) {
+	if s.Type != "" && s.Type != "stdio" {
+		c.fault(key+".type", "want stdio with a command")
+	}
+	if len(s.Headers) > 0 {
+		c.fault(key+".headers", "act only with url")
+	}
+	if strings.Contains(s.Command, " ") && len(s.Args) == 0 && !strings.ContainsAny(s.Command, `/\`) {
+		c.fault(key+".command", "want the program alone; its arguments go into args")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(s.Env[name].Reveal(), 0) {
+			c.fault(join(key+".env", name), "is no environment variable")
+		}
+	}
+}
+
+func (c *checker) remote(key string, s Server) {
+	if s.Type != "" && s.Type != "http" {
+		c.fault(key+".type", "want http with a url")
+	}
+	if len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "" {
+		c.fault(key, "args, env and cwd act only with command")
+	}
+	c.address(key+".url", s.URL)
+	token := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if !token.MatchString(name) || strings.ContainsAny(s.Headers[name].Reveal(), "\r\n\x00") {
+			c.fault(join(key+".headers", name), "is no HTTP header")
+		}
+	}
+}
+
+func (c *checker) rules(key string, rules Map[ToolRule]) {
+	policies := []schemas.Policy{schemas.PolicyAuto, schemas.PolicyAllow, schemas.PolicyConfirm, schemas.PolicyDeny}
+	for _, e := range rules {
+		if _, err := path.Match(e.Name, ""); e.Name == "" || err != nil {
+			c.fault(join(key, e.Name), `want a glob such as "*" or "get_*"`)
+		}
+		if e.Value.Policy != "" && !slices.Contains(policies, e.Value.Policy) {
+			c.fault(join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
+		}
+		if e.Value.Timeout < 0 || e.Value.Timeout > maxToolTime {
+			c.fault(join(key, e.Name)+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
+		}
+	}
+	c.unique(key, rules.Names())
+}
