@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -12,14 +14,30 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the conversations in testdata/script, with a home folder of
-// their own and no settings of the person who runs them.
+// their own and no settings of the person who runs them. $FAMILY is the built MCP
+// server of the family example.
 func TestScripts(t *testing.T) {
+	family := buildFamily(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("FAMILY", family)
+			// Nobody listens there, whatever runs on this machine.
+			env.Setenv("OLLAMA_BASE_URL", "http://127.0.0.1:9")
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("USERPROFILE", env.WorkDir+"/home")
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 	})
+}
+
+// buildFamily builds the MCP server of the family example.
+func buildFamily(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "family")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../examples/family/server").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the family server: %v\n%s", err, out)
+	}
+	return path
 }

@@ -1,0 +1,142 @@
+// Package httpguard keeps strangers away from a port: it checks the Host header,
+// refuses requests that another site's page makes, takes bodies only as JSON and
+// only up to a size, and sets the security headers. Both of Molar's ports stand
+// behind it.
+//
+// It must not know routes, keys or what a handler does; the only thing that it
+// answers itself is a refusal, as an OpenAI error object.
+package httpguard
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// DefaultMaxBody is the size of a request body that passes when [Config] names
+// none, in bytes.
+const DefaultMaxBody = 4 << 20
+
+// Config says what passes.
+type Config struct {
+	// Hosts are the exact values of the Host header that pass, with their port
+	// unless it is the scheme's own; [Hosts] computes them. Upper and lower case
+	// are the same.
+	Hosts []string
+	// Open are the paths that skip the Host check, such as "/health".
+	Open []string
+	// MaxBody is the largest request body in bytes; zero means [DefaultMaxBody].
+	MaxBody int64
+}
+
+// New returns the middleware. It fails when no host is allowed, or one of them is
+// no host.
+func New(cfg Config) (func(http.Handler) http.Handler, error) {
+	g := &guard{hosts: map[string]bool{}, open: map[string]bool{}, maxBody: cfg.MaxBody, origin: http.NewCrossOriginProtection()}
+	if len(cfg.Hosts) == 0 {
+		return nil, errors.New("no allowed host: give the host and port that the server listens on")
+	}
+	for _, h := range cfg.Hosts {
+		if h == "" || strings.ContainsAny(h, "/@*? ") {
+			return nil, fmt.Errorf("allowed host %q: want host or host:port, without scheme, path or wildcard", h)
+		}
+		g.hosts[strings.ToLower(h)] = true
+	}
+	for _, p := range cfg.Open {
+		g.open[p] = true
+	}
+	if g.maxBody < 0 {
+		return nil, fmt.Errorf("body limit %d: want a size in bytes above zero", g.maxBody)
+	}
+	if g.maxBody == 0 {
+		g.maxBody = DefaultMaxBody
+	}
+	return func(next http.Handler) http.Handler { return g.wrap(next) }, nil
+}
+
+type guard struct {
+	hosts   map[string]bool
+	open    map[string]bool
+	maxBody int64
+	origin  *http.CrossOriginProtection
+}
+
+func (g *guard) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		if ref := g.check(r); ref != nil {
+			ref.write(w, r)
+			return
+		}
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, g.maxBody)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check returns why r is refused, or nil. The cheap and telling checks come first,
+// and none of them reads the body.
+func (g *guard) check(r *http.Request) *refusal {
+	open := g.open[r.URL.Path]
+	if !open {
+		if r.Host == "" {
+			return refuse(http.StatusBadRequest, "host_missing", "the request has no Host header")
+		}
+		if !g.hosts[strings.ToLower(r.Host)] {
+			return refuse(http.StatusForbidden, "host_not_allowed",
+				"this server does not answer to that Host; add it to allowed_hosts if it is yours")
+		}
+	}
+	if safe(r.Method) {
+		if !open && foreignOrigin(r) {
+			return crossOrigin()
+		}
+		return nil
+	}
+	if g.origin.Check(r) != nil {
+		return crossOrigin()
+	}
+	if r.ContentLength > g.maxBody {
+		return refuse(http.StatusRequestEntityTooLarge, "request_too_large",
+			fmt.Sprintf("the body is larger than the limit of %d bytes", g.maxBody))
+	}
+	if r.ContentLength != 0 && !isJSON(r.Header.Values("Content-Type")) {
+		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"the body must be sent with Content-Type: application/json")
+	}
+	return nil
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// foreignOrigin reports whether a page of another origin makes the request with
+// CORS. [http.CrossOriginProtection] lets such a GET pass, but the MCP port answers
+// a GET with a stream, and nobody here needs one.
+func foreignOrigin(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return false
+	}
+	u, err := url.Parse(origins[0])
+	return len(origins) > 1 || err != nil || !strings.EqualFold(u.Host, r.Host)
+}
+
+// isJSON takes application/json with any parameters, sent once. A page of another
+// site cannot send that type without asking first.
+func isJSON(contentTypes []string) bool {
+	if len(contentTypes) != 1 {
+		return false
+	}
+	mediaType, _, err := mime.ParseMediaType(contentTypes[0])
+	return err == nil && mediaType == "application/json"
+}
+
+func crossOrigin() *refusal {
+	return refuse(http.StatusForbidden, "cross_origin", "requests from pages of another origin are refused")
+}

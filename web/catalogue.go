@@ -1,0 +1,109 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/schemas"
+)
+
+// readyLimit is how long the readiness check may take.
+const readyLimit = 5 * time.Second
+
+// A list is OpenAI's form of a list.
+type list[T any] struct {
+	Object string `json:"object"`
+	Data   []T    `json:"data"`
+}
+
+func listOf[T any](data []T) list[T] {
+	if data == nil {
+		data = []T{} // clients range over it
+	}
+	return list[T]{Object: "list", Data: data}
+}
+
+type modelObject struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	OwnedBy     string `json:"owned_by"`
+	Description string `json:"description,omitempty"`
+}
+
+func (s *server) models() []modelObject {
+	var models []modelObject
+	for _, m := range s.Models() {
+		models = append(models, modelObject{ID: m.ID, Object: "model", Created: s.started.Unix(),
+			OwnedBy: "molar", Description: m.Description})
+	}
+	return models
+}
+
+func (s *server) listModels(c *gin.Context) {
+	writeJSON(c.Writer, http.StatusOK, listOf(s.models()))
+}
+
+func (s *server) getModel(c *gin.Context) {
+	for _, m := range s.models() {
+		if m.ID == c.Param("id") {
+			writeJSON(c.Writer, http.StatusOK, m)
+			return
+		}
+	}
+	writeError(c.Writer, &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "model_not_found", param: "model",
+		message: "there is no model of that name; GET /v1/models lists them"})
+}
+
+// A toolObject is a tool with what the operator decided about it.
+type toolObject struct {
+	schemas.ToolInfo
+	Policy     schemas.Policy `json:"policy,omitempty"`
+	ReadOnly   bool           `json:"readOnly,omitempty"`
+	Idempotent bool           `json:"idempotent,omitempty"`
+}
+
+func (s *server) listTools(c *gin.Context) {
+	var tools []toolObject
+	for _, t := range s.Tools.Tools() {
+		tools = append(tools, toolObject{ToolInfo: t.ToolInfo, Policy: t.Rules.Policy,
+			ReadOnly: t.Rules.ReadOnly, Idempotent: t.Rules.Idempotent})
+	}
+	writeJSON(c.Writer, http.StatusOK, listOf(tools))
+}
+
+func (s *server) listServers(c *gin.Context) {
+	writeJSON(c.Writer, http.StatusOK, listOf(s.Servers.Status()))
+}
+
+// getTurn gives the trace of a turn as it was recorded.
+func (s *server) getTurn(c *gin.Context) {
+	trace, found, err := s.Traces.Trace(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	if err != nil {
+		s.storeError(c, "turn", err)
+		return
+	}
+	if !found {
+		writeError(c.Writer, notFound("turn"))
+		return
+	}
+	writeBody(c.Writer, http.StatusOK, trace)
+}
+
+func (s *server) health(c *gin.Context) {
+	writeJSON(c.Writer, http.StatusOK, map[string]string{"status": "ok", "version": s.Version})
+}
+
+func (s *server) ready(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readyLimit)
+	defer cancel()
+	if err := s.Ready(ctx); err != nil {
+		writeError(c.Writer, &apiError{status: http.StatusServiceUnavailable, kind: typeServer,
+			code: "not_ready", message: "not ready: " + err.Error()})
+		return
+	}
+	writeJSON(c.Writer, http.StatusOK, map[string]string{"status": "ready"})
+}

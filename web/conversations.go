@@ -1,0 +1,133 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+const (
+	defaultPage = 50
+	maxPage     = 200
+	// maxTitle and maxQuery are in characters.
+	maxTitle = 200
+	maxQuery = 200
+)
+
+type conversationPage struct {
+	list[schemas.Conversation]
+	HasMore bool `json:"has_more"`
+	// Next is the cursor to pass as after.
+	Next string `json:"next,omitempty"`
+}
+
+func (s *server) listConversations(c *gin.Context) {
+	limit := defaultPage
+	if text := c.Query("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxPage {
+			writeError(c.Writer, invalid("limit", "limit must be a number from 1 to %d", maxPage))
+			return
+		}
+		limit = n
+	}
+	q, after := c.Query("q"), c.Query("after")
+	if !utf8.ValidString(q+after) || utf8.RuneCountInString(q) > maxQuery || len(after) > 1024 {
+		writeError(c.Writer, invalid("q", "q must be at most %d characters of UTF-8, after a cursor of an earlier answer", maxQuery))
+		return
+	}
+	found, next, err := s.Conversations.List(c.Request.Context(), s.Owner(c.Request), q, limit, after)
+	if err != nil {
+		s.storeError(c, "conversation", err)
+		return
+	}
+	writeJSON(c.Writer, http.StatusOK, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
+}
+
+type conversationObject struct {
+	ID       string                  `json:"id"`
+	Object   string                  `json:"object"`
+	Summary  string                  `json:"summary"`
+	Messages []schemas.StoredMessage `json:"messages"`
+}
+
+func (s *server) getConversation(c *gin.Context) {
+	id := c.Param("id")
+	messages, summary, known, err := s.Conversations.Messages(c.Request.Context(), s.Owner(c.Request), id)
+	if err != nil {
+		s.storeError(c, "conversation", err)
+		return
+	}
+	if !known {
+		writeError(c.Writer, notFound("conversation"))
+		return
+	}
+	if messages == nil {
+		messages = []schemas.StoredMessage{} // clients range over it
+	}
+	writeJSON(c.Writer, http.StatusOK, conversationObject{ID: id, Object: "conversation", Summary: summary, Messages: messages})
+}
+
+func (s *server) renameConversation(c *gin.Context) {
+	var body struct {
+		Title string `json:"title"`
+	}
+	if err := readBody(c.Request, &body); err != nil {
+		writeError(c.Writer, failureOf(err))
+		return
+	}
+	title := strings.Join(strings.Fields(body.Title), " ")
+	if title == "" || utf8.RuneCountInString(title) > maxTitle {
+		writeError(c.Writer, invalid("title", "title must be a text of 1 to %d characters", maxTitle))
+		return
+	}
+	id := c.Param("id")
+	if err := s.Conversations.Rename(c.Request.Context(), s.Owner(c.Request), id, title); err != nil {
+		s.storeError(c, "conversation", err)
+		return
+	}
+	writeJSON(c.Writer, http.StatusOK, map[string]string{"id": id, "object": "conversation", "title": title})
+}
+
+func (s *server) clearConversation(c *gin.Context) {
+	id := c.Param("id")
+	if err := s.Conversations.Clear(c.Request.Context(), s.Owner(c.Request), id); err != nil {
+		s.storeError(c, "conversation", err)
+		return
+	}
+	writeJSON(c.Writer, http.StatusOK, map[string]any{"id": id, "object": "conversation", "cleared": true})
+}
+
+func (s *server) deleteConversation(c *gin.Context) {
+	id := c.Param("id")
+	if err := s.Conversations.Delete(c.Request.Context(), s.Owner(c.Request), id); err != nil {
+		s.storeError(c, "conversation", err)
+		return
+	}
+	writeJSON(c.Writer, http.StatusOK, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
+}
+
+func notFound(what string) *apiError {
+	return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: what + "_not_found",
+		param: "id", message: "there is no " + what + " of that id"}
+}
+
+// storeError answers a failure of a store; what names the thing that was asked for.
+func (s *server) storeError(c *gin.Context, what string, err error) {
+	if errors.Is(err, agent.ErrNotFound) {
+		writeError(c.Writer, notFound(what))
+		return
+	}
+	e := failureOf(err)
+	if e.status >= http.StatusInternalServerError {
+		s.Logger.Error("read or change "+what, "error", err, "request_id", requestID(c.Writer))
+	}
+	writeError(c.Writer, e)
+}

@@ -1,0 +1,122 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"molar/agent"
+	"molar/providers"
+)
+
+func fault(k providers.Kind) error {
+	return fmt.Errorf("answer: %w", &providers.Error{Kind: k, Provider: "ollama", Model: "qwen", RetryAfter: 1500 * time.Millisecond, Err: errors.New("the cause")})
+}
+
+func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
+	tests := []struct {
+		name   string
+		err    error
+		status int
+		code   string
+	}{
+		{"invalid", fmt.Errorf("%w: no topic", agent.ErrInvalid), 400, "invalid_request"},
+		{"unknown assistant", fmt.Errorf("%w: no assistant", agent.ErrNotFound), 404, "model_not_found"},
+		{"busy", agent.ErrBusy, 409, "conversation_busy"},
+		{"unavailable", agent.ErrUnavailable, 503, "unavailable"},
+		{"not saved", agent.ErrNotSaved, 502, "answer_not_saved"},
+		{"provider invalid", fault(providers.KindInvalid), 400, "invalid_request"},
+		{"context length", fault(providers.KindContextLength), 400, "context_length_exceeded"},
+		{"unknown model", fault(providers.KindModelNotFound), 404, "model_not_found"},
+		{"auth", fault(providers.KindAuth), 502, "upstream_auth"},
+		{"quota", fault(providers.KindQuota), 429, "rate_limit_exceeded"},
+		{"provider down", fault(providers.KindUnavailable), 503, "upstream_unavailable"},
+		{"provider slow", fault(providers.KindTimeout), 504, "upstream_timeout"},
+		{"incomplete", fault(providers.KindIncomplete), 502, "upstream_incomplete"},
+		{"protocol", fault(providers.KindProtocol), 502, "upstream_protocol"},
+		{"deadline", context.DeadlineExceeded, 504, "timeout"},
+		{"unknown", errors.New("secret detail"), 500, "internal_error"},
+		{"no end", nil, 500, "internal_error"},
+	}
+	for _, tt := range tests {
+		for _, stream := range []string{"true", "false"} {
+			t.Run(tt.name+" stream "+stream, func(t *testing.T) {
+				w := post(handler(t, play(tt.err, start())), `{"stream":`+stream+`,`+question+`}`)
+				code, _, message := errorOf(t, w.Body.Bytes())
+				if w.Code != tt.status || code != tt.code {
+					t.Errorf("%d %q, want %d %q", w.Code, code, tt.status, tt.code)
+				}
+				if strings.Contains(message, "secret") {
+					t.Errorf("message shows an unknown error: %q", message)
+				}
+				if id := w.Header().Get("X-Request-Id"); w.Code >= 500 && !strings.Contains(message, id) {
+					t.Errorf("message %q lacks the request id %q", message, id)
+				}
+				if retry := w.Header().Get("Retry-After"); tt.status == 429 && retry != "2" {
+					t.Errorf("Retry-After = %q, want 2", retry)
+				}
+			})
+		}
+	}
+}
+
+func TestChat_FailureAfterATool(t *testing.T) {
+	for _, seen := range [][]agent.Event{{toolCall()}, {toolCall(), toolResult()}, {toolCall(), toolResult(), text("part")}} {
+		for err, status := range map[error]int{
+			agent.ErrBusy: 424, fault(providers.KindQuota): 424, fault(providers.KindTimeout): 424,
+			errors.New("unknown"): 424, agent.ErrNotSaved: 424, agent.ErrInvalid: 400,
+		} {
+			w := post(handler(t, play(err, append([]agent.Event{start()}, seen...)...)), `{`+question+`}`)
+			if w.Code != status || w.Header().Get("X-Should-Retry") != "false" || w.Header().Get("Retry-After") != "" {
+				t.Errorf("after %d events %v: status %d, headers %v", len(seen), err, w.Code, w.Header())
+			}
+		}
+	}
+}
+
+func TestChat_FailureInTheStream(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		seen agent.Event
+		code string
+	}{
+		"after text":      {fault(providers.KindIncomplete), text("part"), "upstream_incomplete"},
+		"after a tool":    {fault(providers.KindQuota), toolCall(), "rate_limit_exceeded"},
+		"not saved":       {agent.ErrNotSaved, text("all"), "answer_not_saved"},
+		"without its end": {nil, text("part"), "internal_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := post(handler(t, play(tt.err, start(), tt.seen)), `{"stream":true,`+question+`}`)
+			body := w.Body.String()
+			if w.Code != 200 || strings.Contains(body, "[DONE]") || strings.Contains(body, `"finish_reason":"`) {
+				t.Errorf("a broken stream looks whole: %d %s", w.Code, body)
+			}
+			events := strings.Split(strings.TrimSuffix(body, "\n\n"), "\n\n")
+			code, _, _ := errorOf(t, []byte(strings.TrimPrefix(events[len(events)-1], "data: ")))
+			if code != tt.code || !strings.HasSuffix(body, "\n\n") {
+				t.Errorf("last event has code %q, want %q: %s", code, tt.code, body)
+			}
+		})
+	}
+}
+
+func TestChat_Panic(t *testing.T) {
+	h := handler(t, script(func(context.Context, agent.Turn, func(agent.Event) bool) error { panic("boom") }))
+	for _, stream := range []string{"true", "false"} {
+		w := post(h, `{"stream":`+stream+`,`+question+`}`)
+		code, _, message := errorOf(t, w.Body.Bytes())
+		if w.Code != 500 || code != "internal_error" || strings.Contains(message, "boom") {
+			t.Errorf("stream %s: %d %s", stream, w.Code, w.Body)
+		}
+	}
+	cfg := config(t, play(nil))
+	cfg.Ready = func(context.Context) error { panic("boom") }
+	w := serve(build(t, cfg), request(http.MethodGet, "/ready", ""))
+	if code, _, _ := errorOf(t, w.Body.Bytes()); w.Code != 500 || code != "internal_error" {
+		t.Errorf("handler panic: %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,82 @@
+package web
+
+import (
+	"encoding/json"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+// The molar object is data beside the answer for clients that ask for it. In a
+// stream every note has a type; a whole answer has one object with all of them.
+
+// A textNote is a step or a warning.
+type textNote struct {
+	Type string `json:"type,omitempty"`
+	Step string `json:"step,omitempty"`
+	Text string `json:"text"`
+}
+
+// A toolNote is a tool call that starts, or its result.
+type toolNote struct {
+	Type     string              `json:"type,omitempty"`
+	Call     *schemas.ToolCall   `json:"call,omitempty"`
+	Server   string              `json:"server,omitempty"`
+	ToolName string              `json:"toolName,omitempty"`
+	Result   *schemas.ToolResult `json:"result,omitempty"`
+	// DurationMS is how long the call took, in milliseconds.
+	DurationMS int64 `json:"duration_ms,omitempty"`
+}
+
+type sourcesNote struct {
+	Type    string           `json:"type"`
+	Sources []schemas.Source `json:"sources"`
+}
+
+// A molarObject sums a turn up: the last note of a stream, and the object of a
+// whole answer.
+type molarObject struct {
+	Type           string     `json:"type,omitempty"`
+	ConversationID string     `json:"conversation_id"`
+	TurnID         string     `json:"turn_id"`
+	Calls          []toolNote `json:"calls,omitempty"`
+	Results        []toolNote `json:"results,omitempty"`
+	agent.Done
+}
+
+func toolNoteOf(ev agent.Event) toolNote {
+	n := toolNote{Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result}
+	if ev.Result != nil {
+		n.DurationMS = ev.Result.Duration.Milliseconds()
+		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {
+			r := *ev.Result
+			r.Output = appendString(nil, string(r.Output)) // one bad output must not cost the answer
+			n.Result = &r
+		}
+	}
+	return n
+}
+
+// noteOf gives the molar object of an event of a stream, or nil when there is none.
+func noteOf(ev agent.Event, id identity) []byte {
+	var note any
+	switch ev.Kind {
+	case agent.EventStep, agent.EventWarning:
+		note = textNote{Type: string(ev.Kind), Step: ev.Step, Text: ev.Text}
+	case agent.EventToolCall, agent.EventToolResult:
+		n := toolNoteOf(ev)
+		n.Type = string(ev.Kind)
+		note = n
+	case agent.EventSources:
+		note = sourcesNote{Type: string(ev.Kind), Sources: ev.Sources}
+	case agent.EventDone:
+		note = molarObject{Type: string(ev.Kind), ConversationID: id.conversation, TurnID: id.turn, Done: *ev.Done}
+	default:
+		return nil
+	}
+	b, err := json.Marshal(note)
+	if err != nil {
+		return nil // the answer matters more than the note
+	}
+	return b
+}

@@ -1,0 +1,177 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+func TestChat_BadRequests(t *testing.T) {
+	ask := `"messages":[{"role":"user","content":"hi"}]`
+	tests := []struct {
+		name, body string
+		status     int
+		param      string
+	}{
+		{"no body", ``, 400, ""},
+		{"no JSON", `{"messages":`, 400, ""},
+		{"two values", `{` + ask + `} {}`, 400, ""},
+		{"a list", `[]`, 400, ""},
+		{"a string", `"hi"`, 400, ""},
+		{"null", `null`, 400, "messages"},
+		{"invalid UTF-8", "{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}", 400, ""},
+		{"a key twice", `{"n":1,"n":2,` + ask + `}`, 400, ""},
+		{"too deep", `{"x":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `,` + ask + `}`, 400, ""},
+		{"too large", `{"x":"` + strings.Repeat("a", 70<<10) + `",` + ask + `}`, 413, ""},
+		{"no messages", `{}`, 400, "messages"},
+		{"messages null", `{"messages":null}`, 400, "messages"},
+		{"empty messages", `{"messages":[]}`, 400, "messages"},
+		{"messages an object", `{"messages":{}}`, 400, "messages"},
+		{"a message that is a string", `{"messages":["hi"]}`, 400, "messages[0]"},
+		{"a message that is null", `{"messages":[null]}`, 400, "messages[0].role"},
+		{"no role", `{"messages":[{"content":"hi"}]}`, 400, "messages[0].role"},
+		{"unknown role", `{"messages":[{"role":"robot","content":"hi"}]}`, 400, "messages[0].role"},
+		{"role a number", `{"messages":[{"role":1,"content":"hi"}]}`, 400, "messages[0].role"},
+		{"only a system message", `{"messages":[{"role":"system","content":"hi"}]}`, 400, "messages"},
+		{"empty question", `{"messages":[{"role":"user","content":" "}]}`, 400, "messages[0].content"},
+		{"null question", `{"messages":[{"role":"user","content":null}]}`, 400, "messages[0].content"},
+		{"content a number", `{"messages":[{"role":"user","content":7}]}`, 400, "messages[0].content"},
+		{"content an object", `{"messages":[{"role":"user","content":{}}]}`, 400, "messages[0].content"},
+		{"unknown part", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio"}]}]}`, 400, "messages[0].content[1].type"},
+		{"part a string", `{"messages":[{"role":"user","content":["a"]}]}`, 400, "messages[0].content[0]"},
+		{"text a number", `{"messages":[{"role":"user","content":[{"type":"text","text":1}]}]}`, 400, "messages[0].content[0].text"},
+		{"image from a file", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}]}`, 400, "messages[0].content[0].image_url.url"},
+		{"image in a system message", `{"messages":[{"role":"system","content":[{"type":"image_url","image_url":{"url":"https://a.test/a.png"}}]}]}`, 400, "messages[0].content[0].type"},
+		{"result without call", `{"messages":[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"x","content":"1"},{"role":"user","content":"b"}]}`, 400, "messages[1].tool_call_id"},
+		{"call without result", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]}`, 400, "messages[2]"},
+		{"call without name", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"x"}]}]}`, 400, "messages[1].tool_calls[0]"},
+		{"arguments an object", `{"messages":[{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f","arguments":{}}}]}]}`, 400, "messages[0].tool_calls.function.arguments"},
+		{"ends in a tool message", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"1"}]}`, 400, "messages"},
+		{"two answers", `{"n":2,` + ask + `}`, 400, "n"},
+		{"stream a string", `{"stream":"yes",` + ask + `}`, 400, "stream"},
+		{"model a number", `{"model":5,` + ask + `}`, 400, "model"},
+		{"usage a string", `{"stream_options":{"include_usage":"yes"},` + ask + `}`, 400, "stream_options.include_usage"},
+		{"negative tokens", `{"max_tokens":-1,` + ask + `}`, 400, "max_tokens"},
+		{"tokens a fraction", `{"max_tokens":1.5,` + ask + `}`, 400, "max_tokens"},
+		{"too many tokens", `{"max_completion_tokens":1e99,` + ask + `}`, 400, "max_completion_tokens"},
+		{"temperature too high", `{"temperature":3,` + ask + `}`, 400, "temperature"},
+		{"stop a number", `{"stop":1,` + ask + `}`, 400, "stop"},
+		{"stop empty", `{"stop":["a",""],` + ask + `}`, 400, "stop"},
+		{"unknown format", `{"response_format":{"type":"xml"},` + ask + `}`, 400, "response_format.type"},
+		{"client tools", `{"tools":[{"type":"function","function":{"name":"f"}}],` + ask + `}`, 400, "tools"},
+		{"tools an object", `{"tools":{},` + ask + `}`, 400, "tools"},
+		{"client functions", `{"functions":[{"name":"f"}],` + ask + `}`, 400, "functions"},
+		{"unknown tool choice", `{"tool_choice":"maybe",` + ask + `}`, 400, "tool_choice"},
+		{"tool choice a number", `{"tool_choice":1,` + ask + `}`, 400, "tool_choice"},
+		{"forced tool", `{"tool_choice":{"type":"function"},` + ask + `}`, 400, "tool_choice"},
+		{"bad conversation id", `{"chat_id":"a b",` + ask + `}`, 400, "chat_id"},
+		{"conversation id too long", `{"chat_id":"` + strings.Repeat("a", 129) + `",` + ask + `}`, 400, "chat_id"},
+		{"two conversation ids", `{"chat_id":"a","metadata":{"conversation_id":"b"},` + ask + `}`, 400, "metadata.conversation_id"},
+		{"conversation id a number", `{"metadata":{"conversation_id":5},` + ask + `}`, 400, "metadata.conversation_id"},
+		{"molar a string", `{"molar":"events",` + ask + `}`, 400, "molar"},
+		{"detached", `{"molar":{"detach":true},` + ask + `}`, 400, "molar.detach"},
+	}
+	h := handler(t, play(nil, start(), done()))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := post(h, tt.body)
+			_, param, message := errorOf(t, w.Body.Bytes())
+			if w.Code != tt.status || param != tt.param {
+				t.Errorf("%d param %q (%s), want %d %q", w.Code, param, message, tt.status, tt.param)
+			}
+		})
+	}
+}
+
+func user(s string) schemas.Message { return schemas.Text(schemas.RoleUser, s) }
+
+func TestChat_TurnOfARequest(t *testing.T) {
+	ask := `"messages":[{"role":"user","content":"hi"}]`
+	asked := []schemas.Message{user("hi")}
+	called := schemas.ToolCall{ID: "x", Function: schemas.FunctionCall{Name: "f", Arguments: "{}"}}
+	tests := []struct {
+		name, body string
+		header     http.Header
+		want       agent.Turn
+	}{
+		{name: "smallest", body: `{` + ask + `}`, want: agent.Turn{Messages: asked}},
+		{name: "unknown and null fields", body: `{"frobnicate":[1],"n":null,"stop":null,"tools":null,"tool_choice":null,"temperature":null,` +
+			`"response_format":null,"metadata":null,"stream_options":null,"parallel_tool_calls":true,"user":"u",` + ask + `}`,
+			want: agent.Turn{Messages: asked}},
+		{name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
+			want: agent.Turn{Assistant: "dental", Temperature: new(0.5), MaxTokens: 7, Stop: []string{"END"}, JSON: true, Messages: asked}},
+		{name: "newer names", body: `{"max_tokens":7,"max_completion_tokens":9,"stop":["a","b"],"response_format":{"type":"text"},` + ask + `}`,
+			want: agent.Turn{MaxTokens: 9, Stop: []string{"a", "b"}, Messages: asked}},
+		{name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
+			want: agent.Turn{JSON: true, Messages: asked, System: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"}},
+		{name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{System: "one\n\ntwo", Messages: asked}},
+		{name: "parts and an image", body: `{"messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`,
+			want: agent.Turn{Messages: []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{
+				{Kind: schemas.PartText, Text: "look"}, {Kind: schemas.PartImage, Text: "data:image/png;base64,AA=="}}}}}},
+		{name: "a list of its own", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}}},
+		{name: "two questions", body: `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), user("hi")}}},
+		{name: "tool messages", body: `{"messages":[{"role":"user","content":"a"},` +
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"y","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+			`{"role":"tool","tool_call_id":"x","content":"{\"a\":1}"},{"role":"tool","tool_call_id":"y","name":"f","content":"plain"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"),
+				{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &called},
+					{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: "y", Function: called.Function}}}},
+				{Role: schemas.RoleTool, Parts: []schemas.Part{
+					{Kind: schemas.PartResult, Text: `{"a":1}`, Result: &schemas.ToolResult{ToolName: "f", ID: "x", Output: []byte(`{"a":1}`)}},
+					{Kind: schemas.PartResult, Text: "plain", Result: &schemas.ToolResult{ToolName: "f", ID: "y", Output: []byte(`"plain"`)}}}},
+				user("hi")}}},
+		{name: "client tools switched off", body: `{"tools":[{"type":"function"}],"tool_choice":"none",` + ask + `}`,
+			want: agent.Turn{NoTools: true, Messages: asked}},
+		{name: "tool choice by default", body: `{"tool_choice":"auto","tools":[],` + ask + `}`, want: agent.Turn{Messages: asked}},
+		{name: "chat_id", body: `{"chat_id":"chat_1.a:b-c",` + ask + `}`, want: agent.Turn{ConversationID: "chat_1.a:b-c", Messages: asked}},
+		{name: "id in the metadata", body: `{"metadata":{"conversation_id":"c","other":1},` + ask + `}`, want: agent.Turn{ConversationID: "c", Messages: asked}},
+		{name: "headers", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
+			header: http.Header{"X-Conversation-Id": {"c"}, "Idempotency-Key": {"k"}},
+			want:   agent.Turn{ConversationID: "c", Key: "k", Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}}},
+		{name: "molar", body: `{"molar":{"provider":"gemini","model":"m","guardrail_model":"g"},"ollama_model":"x",` + ask + `}`,
+			want: agent.Turn{Provider: "gemini", Model: "m", GuardrailModel: "g", Messages: asked}},
+		{name: "ollama models", body: `{"ollama_model":"x","ollama_guardrail_model":"y",` + ask + `}`,
+			want: agent.Turn{Provider: "ollama", Model: "x", GuardrailModel: "y", Messages: asked}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := &keep{}
+			r := request(http.MethodPost, "/v1/chat/completions", tt.body)
+			for name, values := range tt.header {
+				r.Header.Set(name, values[0])
+			}
+			if w := serve(handler(t, k), r); w.Code != http.StatusOK {
+				t.Fatalf("status %d: %s", w.Code, w.Body)
+			}
+			if k.turn.ID == "" {
+				t.Error("the turn has no id")
+			}
+			if diff := cmp.Diff(tt.want, k.turn, cmpopts.IgnoreFields(agent.Turn{}, "ID"), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("turn (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzChat holds that no body makes the endpoint answer with a server error.
+func FuzzChat(f *testing.F) {
+	f.Add(`{` + question + `}`)
+	f.Add(`{"messages":[{"role":"tool","tool_call_id":"x","content":[{"type":"text"}]}]}`)
+	f.Add(`{"stop":{},"messages":[{"role":"user","content":"hi"}]}`)
+	f.Add(`{"messages":[{"role":"assistant","tool_calls":[{}]},{"role":"user","content":"\ud800"}]}`)
+	h := handler(f, play(nil, start(), text("a"), done()))
+	f.Fuzz(func(t *testing.T, body string) {
+		if w := post(h, body); w.Code >= 500 {
+			t.Errorf("status %d for %q", w.Code, body)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"molar/agent"
+)
+
+const (
+	// maxHold is how long a stream waits for a sign of life before its headers go
+	// out. Until then a failure still gets a proper HTTP status.
+	maxHold = time.Second
+	// writeLimit is how long one write may take before the reader is given up.
+	writeLimit = 30 * time.Second
+	// flushSize is how much is gathered, in bytes, while more events are waiting.
+	flushSize = 16 << 10
+)
+
+// stream renders a turn as server-sent events. The error is for the log; the client
+// has been told.
+func (s *server) stream(w http.ResponseWriter, f *feed, st *streamer) error {
+	alive := time.NewTimer(maxHold)
+	defer alive.Stop()
+	for {
+		select {
+		case <-alive.C:
+			if err := st.comment(); err != nil {
+				return err
+			}
+			alive.Reset(s.KeepAlive)
+		case it, more := <-f.items:
+			if !more {
+				return st.end()
+			}
+			if it.err != nil {
+				return st.fail(it.err)
+			}
+			st.take(it.event)
+			if len(f.items) > 0 && len(st.buf) < flushSize {
+				continue
+			}
+			sent, err := st.flush()
+			if err != nil {
+				return err
+			}
+			if st.done {
+				alive.Stop()
+			} else if sent {
+				alive.Reset(s.KeepAlive)
+			}
+		}
+	}
+}
+
+// A streamer writes one stream.
+type streamer struct {
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	id     identity
+	chunks chunker
+	// usage and events are what the client asked for.
+	usage, events bool
+
+	// buf holds what has not been sent yet.
+	buf []byte
+	// committed is set once the answer is a stream, whatever comes: before, nothing
+	// is sent.
+	committed bool
+	opened    bool
+	spoke     bool
+	toolRan   bool
+	done      bool
+	// deadline is when the connection gives up, as it was last set.
+	deadline time.Time
+}
+
+func newStreamer(w http.ResponseWriter, id identity, usage, events bool) *streamer {
+	return &streamer{w: w, rc: controller(w), id: id, usage: usage, events: events}
+}
+
+// controller looks below gin's writer, whose Flush swallows the error that says
+// that the client has gone.
+func controller(w http.ResponseWriter) *http.ResponseController {
+	if wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		w = wrapper.Unwrap()
+	}
+	return http.NewResponseController(w)
+}
+
+// take encodes an event. Nothing follows the end of a stream.
+func (st *streamer) take(ev agent.Event) {
+	if st.done {
+		return
+	}
+	switch ev.Kind {
+	case agent.EventStart:
+		if !st.spoke {
+			st.id.start(ev.Start)
+		}
+	case agent.EventText:
+		if ev.Text != "" {
+			st.committed = true
+			st.speak()
+			st.buf = st.chunks.text(st.buf, ev.Text)
+		}
+	case agent.EventDone:
+		st.committed = true
+		st.finish(ev.Done)
+	default:
+		// A stream is open before its first tool runs: no status may invite a retry.
+		st.toolRan = st.toolRan || isTool(ev)
+		st.committed = st.committed || st.toolRan
+		st.note(ev)
+	}
+}
+
+// speak begins the assistant's message, once.
+func (st *streamer) speak() {
+	if st.spoke {
+		return
+	}
+	st.spoke = true
+	st.chunks = newChunker(st.id.completion(), st.id.created, st.id.model, st.id.conversation)
+	st.buf = st.chunks.role(st.buf)
+}
+
+func (st *streamer) note(ev agent.Event) {
+	if !st.events {
+		return
+	}
+	if molar := noteOf(ev, st.id); molar != nil {
+		st.speak()
+		st.buf = st.chunks.note(st.buf, molar)
+	}
+}
+
+func (st *streamer) finish(d *agent.Done) {
+	if d == nil {
+		d = &agent.Done{}
+	}
+	st.done = true
+	st.speak()
+	st.note(agent.Event{Kind: agent.EventDone, Done: d})
+	st.buf = st.chunks.finish(st.buf, finishOf(d))
+	if st.usage {
+		st.buf = st.chunks.usage(st.buf, d.Usage)
+	}
+	st.buf = append(st.buf, eventStart+"[DONE]"+eventEnd...)
+}
+
+// fail tells the client that the turn broke: by status while nothing is sent, else
+// as an event, after which nothing comes, so that nobody takes the answer for whole.
+func (st *streamer) fail(err error) error {
+	if st.done {
+		return err
+	}
+	e := failureOf(err)
+	if st.toolRan {
+		e = e.afterTool()
+	}
+	if !st.committed {
+		writeError(st.w, e)
+		return err
+	}
+	st.buf = append(st.buf, eventStart...)
+	st.buf = append(st.buf, e.body(requestID(st.w))...)
+	st.buf = append(st.buf, eventEnd...)
+	_, werr := st.flush()
+	return errors.Join(err, werr)
+}
+
+// end is called when no more events come.
+func (st *streamer) end() error {
+	if st.done {
+		return nil
+	}
+	return st.fail(errCut)
+}
+
+// comment shows that the stream lives. The first one opens it.
+func (st *streamer) comment() error {
+	st.committed = true
+	if st.opened {
+		st.buf = append(st.buf, ": keep-alive"+eventEnd...)
+	}
+	_, err := st.flush()
+	return err
+}
+
+// flush sends what is held, if the stream may begin, and reports whether it did.
+func (st *streamer) flush() (bool, error) {
+	if !st.committed || st.opened && len(st.buf) == 0 {
+		return false, nil
+	}
+	st.extendDeadline()
+	if !st.opened {
+		st.open()
+	}
+	_, err := st.w.Write(st.buf)
+	st.buf = st.buf[:0]
+	if err != nil {
+		return true, err
+	}
+	return true, st.rc.Flush()
+}
+
+func (st *streamer) open() {
+	st.opened = true
+	h := st.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-store")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Should-Retry", "false")
+	st.w.WriteHeader(http.StatusOK)
+	st.buf = append([]byte(": ok"+eventEnd), st.buf...)
+}
+
+// extendDeadline keeps the limit of the next write between five sixths of
+// writeLimit and all of it; setting it for every token would cost more than the
+// token. A writer without deadlines has none.
+func (st *streamer) extendDeadline() {
+	now := time.Now()
+	if st.deadline.Sub(now) < writeLimit*5/6 {
+		st.deadline = now.Add(writeLimit)
+		_ = st.rc.SetWriteDeadline(st.deadline)
+	}
+}

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+// A Runner answers turns. The sequence is single use; an error comes once and last,
+// and breaking off or cancelling ctx ends the turn.
+type Runner interface {
+	Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error]
+}
+
+// A ConversationStore reads and changes the conversations of one owner. An id that
+// it does not know gives an error that is [agent.ErrNotFound].
+type ConversationStore interface {
+	// List returns at most limit conversations that match q, the newest first, and
+	// the cursor to pass as after for the next page, empty on the last one.
+	List(ctx context.Context, owner, q string, limit int, after string) ([]schemas.Conversation, string, error)
+	// Messages returns the messages in order, the summary, and whether the
+	// conversation exists.
+	Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error)
+	Rename(ctx context.Context, owner, id, title string) error
+	Clear(ctx context.Context, owner, id string) error
+	Delete(ctx context.Context, owner, id string) error
+}
+
+// A ToolLister gives the catalogue of discovered tools.
+type ToolLister interface{ Tools() []schemas.Tool }
+
+// A ServerLister gives the state of every configured MCP server.
+type ServerLister interface{ Status() []schemas.ServerStatus }
+
+// A TraceStore gives the trace of a turn, and whether there is one.
+type TraceStore interface {
+	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
+}
+
+// ModelInfo is an assistant as clients see it: an OpenAI model.
+type ModelInfo struct {
+	ID          string
+	Description string
+}
+
+// DefaultKeepAlive is how often a silent stream sends a comment.
+const DefaultKeepAlive = 10 * time.Second
+
+// Config is what the HTTP side is built from. Agent, Models, Conversations, Tools,
+// Servers, Traces and Guard are required.
+type Config struct {
+	Agent         Runner
+	Models        func() []ModelInfo
+	Conversations ConversationStore
+	Tools         ToolLister
+	Servers       ServerLister
+	Traces        TraceStore
+	// Ready says why the host is not ready to answer; nil means that it always is.
+	Ready func(ctx context.Context) error
+	// Guard stands in front of every route: Host, origin, body size, headers.
+	Guard func(http.Handler) http.Handler
+	// Owner names whose conversations a request may see; nil means that there is one
+	// owner, "".
+	Owner func(*http.Request) string
+	// Logger is discarded when nil.
+	Logger *slog.Logger
+	// Now is time.Now when nil.
+	Now func() time.Time
+	// KeepAlive is [DefaultKeepAlive] when zero.
+	KeepAlive time.Duration
+	Version   string
+}
+
+// New returns the handler of all routes.
+func New(cfg Config) (http.Handler, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Ready == nil {
+		cfg.Ready = func(context.Context) error { return nil }
+	}
+	if cfg.Owner == nil {
+		cfg.Owner = func(*http.Request) string { return "" }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.KeepAlive == 0 {
+		cfg.KeepAlive = DefaultKeepAlive
+	}
+	pages, err := loadPages()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{Config: cfg, pages: pages, started: cfg.Now()}
+	routes, err := s.routes()
+	if err != nil {
+		return nil, err
+	}
+	return withRequestID(cfg.Guard(routes)), nil
+}
+
+func (c Config) check() error {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Agent": c.Agent == nil, "Models": c.Models == nil, "Conversations": c.Conversations == nil,
+		"Tools": c.Tools == nil, "Servers": c.Servers == nil, "Traces": c.Traces == nil, "Guard": c.Guard == nil,
+	} {
+		if missing {
+			errs = append(errs, fmt.Errorf("web config: %s is required", name))
+		}
+	}
+	if c.KeepAlive < 0 {
+		errs = append(errs, fmt.Errorf("web config: KeepAlive %v: want a duration above zero", c.KeepAlive))
+	}
+	return errors.Join(errs...)
+}
+
+// A server holds what the handlers share. Nothing of it changes after New.
+type server struct {
+	Config
+	pages   map[string]page
+	started time.Time
+}
+
+func (s *server) routes() (http.Handler, error) {
+	gin.SetMode(gin.ReleaseMode) // gin has no setting of its own for one engine
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.ForwardedByClientIP = false
+	if err := e.SetTrustedProxies(nil); err != nil {
+		return nil, fmt.Errorf("set trusted proxies: %w", err)
+	}
+	e.Use(s.logRequest, s.recoverPanic)
+	e.NoRoute(s.noRoute)
+	e.NoMethod(s.noMethod)
+
+	e.POST("/v1/chat/completions", s.chat)
+	e.POST("/chat", s.chat)
+	e.GET("/v1/models", s.listModels)
+	e.GET("/v1/models/:id", s.getModel)
+	e.GET("/v1/conversations", s.listConversations)
+	e.GET("/v1/conversations/:id", s.getConversation)
+	e.PATCH("/v1/conversations/:id", s.renameConversation)
+	e.DELETE("/v1/conversations/:id", s.deleteConversation)
+	e.POST("/v1/conversations/:id/clear", s.clearConversation)
+	e.GET("/v1/turns/:id", s.getTurn)
+	e.GET("/v1/tools", s.listTools)
+	e.GET("/v1/servers", s.listServers)
+
+	reads := []string{http.MethodGet, http.MethodHead}
+	e.Match(reads, "/health", s.health)
+	e.Match(reads, "/ready", s.ready)
+	e.Match(reads, "/", s.page)
+	e.Match(reads, "/static/*file", s.page)
+	return e, nil
+}
