@@ -1,43 +1,51 @@
 package lower
 
-import (
-	"strings"
-)
+import "strings"
 
 const (
 	// maxDesc bounds a description taken over from the schema, in bytes.
 	maxDesc = 4096
 	// maxFact bounds the text that stands for one keyword, in bytes.
 	maxFact = 240
+	// maxFacts bounds the facts of one schema.
+	maxFacts = 32
 )
 
-// skipped are keywords that mean nothing to a model.
-var skipped = set("$schema", "$id", "id", "$comment", "$anchor", "$dynamicAnchor", "$recursiveAnchor",
-	"$vocabulary", "$defs", "definitions", "readOnly", "writeOnly", "propertyOrdering")
-
-// kept are keywords that are carried along, to be written or described.
-var kept = set("format", "pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
-	"exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "contains", "minContains",
-	"maxContains", "minProperties", "maxProperties", "patternProperties", "propertyNames", "default",
-	"examples", "example", "deprecated", "not", "if", "then", "else", "dependentRequired",
-	"dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems",
-	"contentEncoding", "contentMediaType", "contentSchema", "additionalItems")
-
-// impliedBy is the type that a keyword hints at where none is named.
-var impliedBy = map[string]string{
-	"pattern": "string", "format": "string", "minLength": "string", "maxLength": "string",
-	"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number",
-	"multipleOf": "number", "minItems": "array", "maxItems": "array", "uniqueItems": "array",
-	"contains": "array", "minProperties": "object", "maxProperties": "object",
-	"patternProperties": "object", "propertyNames": "object",
+// skipped says whether a keyword means nothing to a model.
+func skipped(key string) bool {
+	switch key {
+	case "$schema", "$id", "id", "$comment", "$anchor", "$dynamicAnchor", "$recursiveAnchor",
+		"$vocabulary", "$defs", "definitions", "readOnly", "writeOnly", "propertyOrdering":
+		return true
+	}
+	return strings.HasPrefix(key, "x-")
 }
 
-func set(names ...string) map[string]bool {
-	m := make(map[string]bool, len(names))
-	for _, name := range names {
-		m[name] = true
+// kept says whether a keyword is carried along, to be written or described.
+func kept(key string) bool {
+	switch key {
+	case "default", "examples", "example", "deprecated", "not", "if", "then", "else",
+		"minContains", "maxContains", "dependentRequired", "dependentSchemas", "dependencies",
+		"unevaluatedProperties", "unevaluatedItems", "additionalItems",
+		"contentEncoding", "contentMediaType", "contentSchema":
+		return true
 	}
-	return m
+	return impliedBy(key) != ""
+}
+
+// impliedBy is the type that a keyword hints at where none is named.
+func impliedBy(key string) string {
+	switch key {
+	case "pattern", "format", "minLength", "maxLength":
+		return "string"
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		return "number"
+	case "minItems", "maxItems", "uniqueItems", "contains":
+		return "array"
+	case "minProperties", "maxProperties", "patternProperties", "propertyNames":
+		return "object"
+	}
+	return ""
 }
 
 // fact says a kept keyword in words, or is empty where it says nothing.

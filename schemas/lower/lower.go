@@ -72,7 +72,7 @@ func normalise(raw json.RawMessage) (*node, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	efforts := []effort{
+	efforts := [...]effort{
 		{unroll: 1, depth: MaxDepth, spend: 64<<10 + 2*len(raw)},
 		{unroll: 0, depth: MaxDepth, spend: 128<<10 + 2*len(raw)},
 		{unroll: 0, depth: 5, spend: 256<<10 + 4*len(raw)},

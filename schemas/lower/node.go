@@ -39,16 +39,6 @@ type property struct {
 	node *node
 }
 
-// prop finds a property by name.
-func (n *node) prop(name string) *node {
-	for i := range n.props {
-		if n.props[i].name == name {
-			return n.props[i].node
-		}
-	}
-	return nil
-}
-
 func (n *node) accepts(typ string) bool { return slices.Contains(n.types, typ) }
 
 // isAny says whether the node constrains nothing.
@@ -56,19 +46,12 @@ func (n *node) isAny() bool {
 	return !n.never && len(n.types) == 0 && !n.hasEnum && len(n.anyOf) == 0 && len(n.keep) == 0
 }
 
-// onlyRequires says whether the node just names required properties, as the
-// branches of a union often do.
-func (n *node) onlyRequires() bool {
-	return len(n.required) > 0 && len(n.props) == 0 && !n.hasEnum && len(n.anyOf) == 0 &&
-		n.items == nil && n.others == nil && len(n.keep) == 0
-}
-
 // merge makes n say what both n and m say. Where the two cannot be joined, n wins
 // and the result is false.
 func (n *node) merge(m *node) bool {
 	clean := n.mergeTypes(m)
 	if m.desc != "" && !strings.Contains(n.desc, m.desc) {
-		n.desc = strings.TrimSpace(n.desc + " " + m.desc)
+		n.desc = cut(strings.TrimSpace(n.desc+" "+m.desc), maxDesc)
 	}
 	n.mergeEnum(m)
 	clean = n.mergeProps(m) && clean
@@ -89,7 +72,7 @@ func (n *node) merge(m *node) bool {
 	n.closed = n.closed || m.closed
 	n.never = n.never || m.never
 	for _, k := range m.keep {
-		if !slices.ContainsFunc(n.keep, func(have member) bool { return have.key == k.key && bytes.Equal(have.val.raw, k.val.raw) }) {
+		if len(n.keep) < maxFacts && !slices.ContainsFunc(n.keep, func(have member) bool { return have.key == k.key && bytes.Equal(have.val.raw, k.val.raw) }) {
 			n.keep = append(n.keep, k)
 		}
 	}
@@ -124,11 +107,20 @@ func (n *node) mergeEnum(m *node) {
 	case !n.hasEnum:
 		n.enum, n.hasEnum = m.enum, true
 	default:
-		n.enum = slices.DeleteFunc(slices.Clone(n.enum), func(v value) bool { return !hasValue(m.enum, v) })
+		theirs := make(map[string]bool, len(m.enum))
+		for _, v := range m.enum {
+			theirs[string(v.raw)] = true
+		}
+		n.enum = slices.DeleteFunc(slices.Clone(n.enum), func(v value) bool { return !theirs[string(v.raw)] })
 	}
 }
 
 func (n *node) mergeProps(m *node) bool {
+	n.require(m.required)
+	if len(n.props) == 0 || len(m.props) == 0 {
+		n.props = append(n.props, m.props...)
+		return true
+	}
 	clean := true
 	index := make(map[string]*node, len(n.props))
 	for _, p := range n.props {
@@ -142,52 +134,76 @@ func (n *node) mergeProps(m *node) bool {
 		index[p.name] = p.node
 		n.props = append(n.props, p)
 	}
-	for _, name := range m.required {
-		n.require(name)
-	}
 	return clean
 }
 
-// require adds a name to the required ones.
-func (n *node) require(name string) {
-	if !slices.Contains(n.required, name) {
-		n.required = append(n.required, name)
+// require adds names to the required ones.
+func (n *node) require(names []string) {
+	if len(names) == 0 {
+		return
 	}
+	have := nameSet(n.required)
+	for _, name := range names {
+		if !have[name] {
+			have[name] = true
+			n.required = append(n.required, name)
+		}
+	}
+}
+
+func nameSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 func (n *node) addHints(hints ...string) {
 	for _, h := range hints {
-		if !slices.Contains(n.hints, h) {
+		if len(n.hints) < maxFacts && !slices.Contains(n.hints, h) {
 			n.hints = append(n.hints, h)
 		}
 	}
 }
 
-func hasValue(list []value, v value) bool {
-	return slices.ContainsFunc(list, func(w value) bool { return bytes.Equal(w.raw, v.raw) })
-}
-
-// finish infers a missing type and makes required a subset of the properties.
-func (n *node) finish() {
+// infer gives a node without a type the one that its keywords imply.
+func (n *node) infer() {
 	if len(n.types) == 0 && len(n.anyOf) == 0 {
 		n.types = n.impliedTypes()
 	}
-	if len(n.required) == 0 || len(n.anyOf) > 0 && len(n.props) == 0 {
+}
+
+// prune makes required a subset of the properties, here and below, and says in
+// words what else must be there.
+func (n *node) prune() {
+	for _, p := range n.props {
+		p.node.prune()
+	}
+	if n.items != nil {
+		n.items.prune()
+	}
+	for _, branch := range n.anyOf {
+		branch.prune()
+	}
+	if len(n.required) == 0 {
 		return
 	}
 	known := make(map[string]bool, len(n.props))
 	for _, p := range n.props {
 		known[p.name] = true
 	}
-	var missing []string
-	n.required = slices.DeleteFunc(n.required, func(name string) bool {
-		if !known[name] {
+	var names, missing []string
+	for _, name := range n.required {
+		if known[name] {
+			names = append(names, name)
+		} else {
 			missing = append(missing, name)
 		}
-		return !known[name]
-	})
+	}
+	n.required = names
 	if len(missing) > 0 {
-		n.addHints("must also have: " + strings.Join(missing, ", "))
+		n.addHints("must also have: " + cut(strings.Join(missing, ", "), maxFact))
 	}
 }
 
@@ -201,12 +217,12 @@ func (n *node) impliedTypes() []string {
 	}
 	var types []string
 	for _, v := range n.enum {
-		if t := v.typeName(); !slices.Contains(types, t) {
+		if t := v.typeName(); len(types) < 7 && !slices.Contains(types, t) {
 			types = append(types, t)
 		}
 	}
 	for _, k := range n.keep {
-		if t := impliedBy[k.key]; t != "" && len(types) == 0 {
+		if t := impliedBy(k.key); t != "" && len(types) == 0 {
 			types = append(types, t)
 		}
 	}

@@ -64,7 +64,7 @@ func (n *normaliser) schema(v value, depth int, at *place, stack []string) (*nod
 	if err := s.joinParts(); err != nil {
 		return nil, err
 	}
-	s.node.finish()
+	s.node.infer()
 	return s.node, nil
 }
 
@@ -121,7 +121,7 @@ func (s *scope) keyword(m member) (err error) {
 
 // plain takes in a keyword that holds no schema.
 func (s *scope) plain(m member) error {
-	if skipped[m.key] {
+	if skipped(m.key) {
 		return nil
 	}
 	if s.left -= len(m.val.raw); s.left < 0 {
@@ -145,21 +145,35 @@ func (s *scope) plain(m member) error {
 		}
 		s.node.mergeEnum(&node{enum: m.val.arr, hasEnum: true})
 	default:
-		if kept[m.key] {
+		if kept(m.key) {
 			s.node.keep = append(s.node.keep, m)
-		} else if !strings.HasPrefix(m.key, "x-") {
+		} else {
 			s.note(s.at, "keyword %q is ignored", cut(m.key, 40))
 		}
 	}
 	return nil
 }
 
-// typeNames maps names of types that are in use to JSON Schema's own.
-var typeNames = map[string]string{
-	"string": "string", "number": "number", "integer": "integer", "boolean": "boolean",
-	"object": "object", "array": "array", "null": "null",
-	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number",
-	"double": "number", "bool": "boolean", "dict": "object", "map": "object", "list": "array",
+// typeName maps the names of types that are in use to JSON Schema's own, and
+// others to "".
+func typeName(name string) string {
+	switch name := strings.ToLower(name); name {
+	case "string", "number", "integer", "boolean", "object", "array", "null":
+		return name
+	case "str", "text":
+		return "string"
+	case "int", "long":
+		return "integer"
+	case "float", "double":
+		return "number"
+	case "bool":
+		return "boolean"
+	case "dict", "map":
+		return "object"
+	case "list":
+		return "array"
+	}
+	return ""
 }
 
 func (s *scope) types(v value) {
@@ -168,7 +182,7 @@ func (s *scope) types(v value) {
 		names = []value{v}
 	}
 	for _, name := range names {
-		t := typeNames[strings.ToLower(name.str)]
+		t := typeName(name.str)
 		switch {
 		case t == "":
 			s.note(s.at, "type %s is ignored", cut(string(name.raw), 40))
@@ -198,6 +212,7 @@ func (s *scope) properties(v value) error {
 		return nil
 	}
 	seen := make(map[string]int, len(v.obj))
+	s.node.props = make([]property, 0, len(v.obj))
 	for _, m := range v.obj {
 		s.left -= len(m.key)
 		p, err := s.child(m.val, m.key)

@@ -19,6 +19,7 @@ func ForOllama(raw json.RawMessage) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	root.prune()
 	b := make([]byte, 0, len(raw)+len(raw)/4+64)
 	b = append(b, `{"type":"object"`...)
 	if len(root.required) > 0 {
@@ -112,6 +113,9 @@ func (o ollama) text(n *node, inItems bool) string {
 	}
 	if n.closed {
 		facts = append(facts, when(len(n.props) > 0, "no other properties")+when(len(n.props) == 0, "no properties"))
+	}
+	if n.items != nil && n.items.never {
+		facts = append(facts, "always empty")
 	}
 	if n.hasEnum && len(n.enum) == 0 {
 		facts = append(facts, "no value is valid")

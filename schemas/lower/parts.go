@@ -95,7 +95,7 @@ func (n *normaliser) pointer(ref string) (value, bool) {
 	v, path := n.root, ""
 	for step := range strings.SplitSeq(fragment[1:], "/") {
 		var ok bool
-		key := strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		key := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 		if v, ok = n.step(v, path, key); !ok {
 			return value{}, false
 		}
@@ -190,6 +190,10 @@ func requiredNames(v value) []string {
 func (s *scope) tuple() error {
 	if len(s.prefix) == 0 {
 		return nil
+	}
+	if len(s.prefix) > maxFacts {
+		s.note(s.at, "only the first %d members of the tuple are described", maxFacts)
+		s.prefix = s.prefix[:maxFacts]
 	}
 	var members []*node
 	var texts []string

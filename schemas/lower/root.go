@@ -61,7 +61,7 @@ func (n *node) flatten() {
 	for i, p := range n.props {
 		index[p.name] = i
 	}
-	for _, b := range n.anyOf {
+	for _, b := range n.anyOf[:min(len(n.anyOf), maxFacts)] {
 		if len(b.anyOf) > 0 {
 			b.flatten()
 		}
@@ -75,7 +75,7 @@ func (n *node) flatten() {
 				index[p.name] = len(n.props)
 				n.props = append(n.props, p)
 			case i < own:
-				n.props[i].node = both(n.props[i].node, p.node)
+				n.props[i].node = n.props[i].node.orBranch(p.node)
 			default:
 				n.props[i].node = either(n.props[i].node, p.node)
 			}
@@ -83,13 +83,12 @@ func (n *node) flatten() {
 		if first {
 			common, first = slices.Clone(b.required), false
 		}
-		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(b.required, name) })
+		theirs := nameSet(b.required)
+		common = slices.DeleteFunc(common, func(name string) bool { return !theirs[name] })
 		sets = append(sets, b.set())
 	}
 	n.anyOf = nil
-	for _, name := range common {
-		n.require(name)
-	}
+	n.require(common)
 	if len(sets) > 1 {
 		n.addHints("give one of these sets: " + cut(strings.Join(sets, " or "), 4*maxFact))
 	}
@@ -98,13 +97,14 @@ func (n *node) flatten() {
 // set names the properties of an alternative; required ones that have a single
 // value tell it from the others.
 func (n *node) set() string {
-	var names []string
+	required := nameSet(n.required)
+	names := make([]string, 0, len(n.props))
 	for _, p := range n.props {
 		name := p.name
 		if len(p.node.enum) == 1 {
 			name += "=" + cut(string(p.node.enum[0].raw), 40)
 		}
-		if !slices.Contains(n.required, p.name) {
+		if !required[p.name] {
 			name += "?"
 		}
 		names = append(names, name)
@@ -112,15 +112,7 @@ func (n *node) set() string {
 	return "{" + strings.Join(names, ", ") + "}"
 }
 
-// both keeps what the object says of a property and adds the alternatives' values.
-func both(own, branch *node) *node {
-	if own.isAny() || !own.hasEnum && len(own.types) > 0 && len(own.anyOf) == 0 && len(own.props) == 0 {
-		return own.orBranch(branch)
-	}
-	return own
-}
-
-// orBranch is own, or branch where own says nothing.
+// orBranch is n, or what an alternative says where n says nothing.
 func (n *node) orBranch(branch *node) *node {
 	if !n.isAny() {
 		return n
@@ -141,8 +133,12 @@ func either(a, b *node) *node {
 	if a.hasEnum && b.hasEnum && slices.Equal(a.types, b.types) {
 		joined := *a
 		joined.enum = slices.Clone(a.enum)
+		have := make(map[string]bool, len(a.enum))
+		for _, v := range a.enum {
+			have[string(v.raw)] = true
+		}
 		for _, v := range b.enum {
-			if !hasValue(joined.enum, v) {
+			if !have[string(v.raw)] {
 				joined.enum = append(joined.enum, v)
 			}
 		}

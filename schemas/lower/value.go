@@ -3,6 +3,7 @@ package lower
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,6 +54,10 @@ type parser struct {
 	data []byte
 	pos  int
 	deep bool
+	// members and items hold what open objects and arrays have so far, innermost
+	// last, so that each can be copied out in its final size.
+	members []member
+	items   []value
 }
 
 func (p *parser) value(depth int) value {
@@ -66,7 +71,7 @@ func (p *parser) value(depth int) value {
 	case '"':
 		v.str = p.text()
 	default:
-		for p.pos < len(p.data) && !bytes.ContainsRune([]byte(",]}"), rune(p.data[p.pos])) {
+		for p.pos < len(p.data) && strings.IndexByte(",]}", p.data[p.pos]) < 0 {
 			p.pos++
 		}
 	}
@@ -75,26 +80,32 @@ func (p *parser) value(depth int) value {
 }
 
 func (p *parser) object(depth int) []member {
-	var members []member
+	mine := len(p.members)
 	p.pos++
 	for p.data[p.pos] != '}' && p.enter(depth) {
 		key := p.text()
 		p.pos++ // the colon
-		members = append(members, member{key, p.value(depth + 1)})
+		v := p.value(depth + 1)
+		p.members = append(p.members, member{key, v})
 		p.comma()
 	}
 	p.pos++
+	members := slices.Clone(p.members[mine:])
+	p.members = p.members[:mine]
 	return members
 }
 
 func (p *parser) array(depth int) []value {
-	var items []value
+	mine := len(p.items)
 	p.pos++
 	for p.data[p.pos] != ']' && p.enter(depth) {
-		items = append(items, p.value(depth+1))
+		v := p.value(depth + 1)
+		p.items = append(p.items, v)
 		p.comma()
 	}
 	p.pos++
+	items := slices.Clone(p.items[mine:])
+	p.items = p.items[:mine]
 	return items
 }
 

@@ -1,0 +1,102 @@
+// Command skips reads the output of "go test -json", shows what failed and how each
+// package fared, and ends with 1 when a test failed or was skipped. It runs where
+// everything that a test could need is present, so that a skip means a hole in
+// the checks.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+func main() { os.Exit(run(os.Stdin, os.Stdout)) }
+
+// An event is one line of "go test -json"; see "go doc test2json".
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string
+	Test        string
+	Output      string
+	Elapsed     float64
+	FailedBuild string
+}
+
+type id struct{ pkg, test string }
+
+// run returns the exit code: 1 when a test or build failed, a test was skipped, or
+// the input holds no passed test at all.
+func run(in io.Reader, out io.Writer) int {
+	var (
+		outputs         = map[id]*strings.Builder{}
+		passed          int
+		failed, skipped []string
+	)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			_, _ = fmt.Fprintln(out, lines.Text()) // of the go command itself
+			continue
+		}
+		key := id{e.Package, e.Test}
+		switch e.Action {
+		case "output":
+			if outputs[key] == nil {
+				outputs[key] = new(strings.Builder)
+			}
+			outputs[key].WriteString(e.Output)
+			continue
+		case "build-output":
+			_, _ = io.WriteString(out, e.Output)
+			continue
+		case "build-fail":
+			failed = append(failed, e.ImportPath+" (build)")
+			continue
+		case "pass":
+			if e.Test != "" {
+				passed++
+			} else {
+				_, _ = fmt.Fprintf(out, "ok   %-50s %6.1fs\n", e.Package, e.Elapsed)
+			}
+		case "fail":
+			failed = append(failed, strings.TrimSpace(e.Package+" "+e.Test))
+			show(out, outputs[key])
+		case "skip":
+			if e.Test != "" { // a package without one is a folder without tests
+				skipped = append(skipped, e.Package+" "+e.Test)
+				show(out, outputs[key])
+			}
+		default:
+			continue
+		}
+		delete(outputs, key)
+	}
+	if err := lines.Err(); err != nil {
+		failed = append(failed, "reading the results: "+err.Error())
+	}
+	_, _ = fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", passed, len(failed), len(skipped))
+	list(out, "failed", failed)
+	list(out, "skipped", skipped)
+	if len(failed)+len(skipped) > 0 || passed == 0 {
+		return 1
+	}
+	return 0
+}
+
+func show(out io.Writer, b *strings.Builder) {
+	if b != nil {
+		_, _ = io.WriteString(out, b.String())
+	}
+}
+
+func list(out io.Writer, title string, names []string) {
+	for _, name := range names {
+		_, _ = fmt.Fprintf(out, "%s: %s\n", title, name)
+	}
+}

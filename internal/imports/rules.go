@@ -1,0 +1,113 @@
+package imports
+
+// A layer says what the packages of a folder may import of this module.
+type layer struct {
+	folder string
+	may    []string
+}
+
+// layers is the house. The first entry that matches a folder decides, so the
+// narrow ones stand first.
+func layers() []layer {
+	return []layer{
+		{"schemas", nil},
+		{"schemas/*", []string{"schemas/..."}},
+		{"providers", []string{"schemas/...", "internal/telemetry"}},
+		{"providers/*", []string{"providers", "schemas/...", "internal/telemetry"}},
+		{"mcpclients/...", []string{"mcpclients/...", "schemas/...", "internal/telemetry"}},
+		{"toolhandler/...", []string{"toolhandler/...", "schemas/...", "internal/telemetry"}},
+		// agent must link no provider's SDK: of the adapters it sees only offline,
+		// whose lexical scorer ranks tools.
+		{"agent", []string{"agent/*", "toolhandler", "providers", "providers/offline", "schemas/...", "internal/telemetry"}},
+		{"agent/*", []string{"agent/*", "toolhandler", "providers", "providers/offline", "schemas/...", "internal/telemetry"}},
+		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry"}},
+		{"eval/...", []string{"eval/...", "agent/...", "toolhandler/...", "mcpclients/...", "providers/...", "schemas/...", "internal/telemetry"}},
+		{"web/...", []string{"web/...", "agent", "providers", "schemas/...", "internal/httpguard", "internal/telemetry"}},
+
+		{"internal/store/storetest", []string{"internal/store", "mcpservers/memory", "schemas/..."}},
+		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
+		{"internal/config/...", []string{"internal/config/...", "schemas/...", "internal/telemetry"}},
+		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
+		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},
+		{"internal/testkit/...", testPrograms()},
+		{"internal/floor/...", testPrograms()},
+		{"internal/conformance/...", testPrograms()},
+		{"internal/ollamatest/...", testPrograms()},
+		{"internal/imports", nil},
+		{"internal/ci/...", nil},
+
+		// cmd wires everything, but nothing that only tests use.
+		{"cmd/...", append(public(), "cmd/...", "internal/config/...", "internal/store",
+			"internal/httpguard", "internal/telemetry/...")},
+		{"examples/...", append(public(), "examples/...")},
+	}
+}
+
+// public lists the folders that a program outside this module could import.
+func public() []string {
+	return []string{
+		"schemas/...", "providers/...", "mcpclients/...", "toolhandler/...", "agent/...",
+		"mcpservers/...", "eval/...", "web/...",
+	}
+}
+
+func testPrograms() []string {
+	return []string{
+		"internal/testkit/...", "internal/floor/...", "internal/conformance/...",
+		"internal/ollamatest/...", "schemas/...",
+	}
+}
+
+// A confinement keeps a library inside the folders that adapt it, so that its
+// types cross no border and its start-up cost is paid where it is used.
+type confinement struct {
+	library string
+	folders []string
+}
+
+func confined() []confinement {
+	tests := []string{"internal/testkit/...", "internal/store/storetest", "internal/conformance/...", "internal/ollamatest/..."}
+	return []confinement{
+		{"google.golang.org/genai", []string{"providers/gemini/..."}},
+		{"github.com/ollama/ollama", []string{"providers/ollama/...", "internal/testkit/...", "internal/ollamatest/..."}},
+		{"github.com/mark3labs/mcp-go", []string{
+			"mcpclients/...", "mcpservers/...", "examples/...",
+			"internal/testkit/...", "internal/conformance/...",
+		}},
+		{"github.com/gin-gonic/gin", []string{"web/..."}},
+		{"github.com/gin-contrib", []string{"web/..."}},
+		{"github.com/spf13", []string{"cmd/..."}},
+		{"modernc.org/sqlite", []string{"internal/store/..."}},
+		{"github.com/jackc/pgx", []string{"internal/store/..."}},
+		{"github.com/pressly/goose", []string{"internal/store/..."}},
+		{"testing", tests},
+		{"net/http/httptest", tests},
+		{"github.com/google/go-cmp", tests},
+		{"go.uber.org/goleak", tests},
+		{"github.com/rogpeppe/go-internal", tests},
+		{"github.com/chromedp", tests},
+	}
+}
+
+// A ban keeps a library out of every file, tests included.
+type ban struct {
+	library string
+	why     string
+}
+
+func banned() []ban {
+	return []ban{
+		{"github.com/stretchr/testify", "tests use testing and go-cmp"},
+		{"github.com/golang/mock", "write a fake beside the test"},
+		{"go.uber.org/mock", "write a fake beside the test"},
+		{"gopkg.in/yaml.v3", "archived; use goccy/go-yaml"},
+		{"github.com/spf13/viper", "global configuration"},
+		{"github.com/openai/openai-go", "too heavy for what it does; the wire is ours"},
+		{"charm.land/glamour", "adds 15 ms to every start"},
+		{"github.com/charmbracelet/glamour", "adds 15 ms to every start"},
+	}
+}
+
+func vagueNames() []string {
+	return []string{"util", "utils", "common", "helper", "helpers"}
+}

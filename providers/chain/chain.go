@@ -1,0 +1,154 @@
+// Package chain chooses the provider and models of a turn: the one that is asked
+// for, the first of a list that is ready, or with "auto" whatever can be had,
+// which ends in the offline provider.
+//
+// It owns the probing of providers and what is remembered of it. It must not
+// know any provider's wire; candidates are given to it ready made.
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/providers"
+)
+
+// The names with a meaning of their own.
+const (
+	Auto    = "auto"
+	Offline = "offline"
+)
+
+// Defaults of [Config].
+const (
+	DefaultProbeTimeout = 300 * time.Millisecond
+	DefaultReprobe      = 10 * time.Second
+)
+
+// explicitTimeout bounds the probe of a provider that is asked for by name: it
+// has no substitute, so it gets more time than in auto.
+const explicitTimeout = 5 * time.Second
+
+// autoOrder is the order in which auto looks for a provider.
+func autoOrder() []string { return []string{"gemini", "openai", "ollama"} }
+
+// A Candidate is a configured provider.
+type Candidate struct {
+	Provider providers.Provider
+	// Model and SmallModel are used when Ready is nil. An empty SmallModel means
+	// Model.
+	Model, SmallModel string
+	// Ready says which models can be used now, and why. Nil means that the provider
+	// is taken to be ready.
+	Ready func(ctx context.Context) (model, small, why string, err error)
+	// Queues is set for a provider that runs one request after the other.
+	Queues bool
+}
+
+// Config of a [Chain].
+type Config struct {
+	// Order lists the providers' names, first choice first; empty or "auto" means
+	// automatic choice.
+	Order []string
+	// Candidates are the configured providers by name. One without its key is not
+	// among them.
+	Candidates map[string]Candidate
+	// Offline answers when auto finds nothing, or by its name.
+	Offline providers.Provider
+	// ProbeTimeout bounds one probe in auto; Reprobe is the least time between two
+	// while nothing is found. Zero means the defaults.
+	ProbeTimeout, Reprobe time.Duration
+	Logger                *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Want is what a turn asks for. Empty fields leave the choice to the chain.
+type Want struct {
+	Provider, Model, SmallModel string
+}
+
+// A Chain chooses providers. It may be used by many goroutines.
+type Chain struct {
+	order      []string
+	candidates map[string]Candidate
+	offline    providers.Provider
+	probes     map[string]*probe
+	timeout    time.Duration
+	reprobe    time.Duration
+	log        *slog.Logger
+	now        func() time.Time
+}
+
+// New checks cfg and returns a chain. It probes nothing yet; see [Chain.Warm].
+func New(cfg Config) (*Chain, error) {
+	c := &Chain{
+		order:      slices.Clone(cfg.Order),
+		candidates: maps.Clone(cfg.Candidates),
+		offline:    cfg.Offline,
+		probes:     map[string]*probe{},
+		timeout:    cfg.ProbeTimeout,
+		reprobe:    cfg.Reprobe,
+		log:        cfg.Logger,
+		now:        cfg.Now,
+	}
+	var errs []error
+	for _, name := range c.order {
+		if !c.known(name) {
+			errs = append(errs, c.unknown(name))
+		}
+	}
+	for name, candidate := range c.candidates {
+		if candidate.Provider == nil {
+			errs = append(errs, fmt.Errorf("provider %q: none given", name))
+		}
+		c.probes[name] = newProbe()
+	}
+	if cfg.ProbeTimeout < 0 || cfg.Reprobe < 0 {
+		errs = append(errs, errors.New("provider probe: times must not be negative"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	c.fill()
+	return c, nil
+}
+
+func (c *Chain) fill() {
+	if len(c.order) == 0 {
+		c.order = []string{Auto}
+	}
+	if c.timeout == 0 {
+		c.timeout = DefaultProbeTimeout
+	}
+	if c.reprobe == 0 {
+		c.reprobe = DefaultReprobe
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+}
+
+// known says whether a name may stand in the configuration or a request.
+func (c *Chain) known(name string) bool {
+	_, configured := c.candidates[name]
+	return configured || name == Auto || name == Offline || slices.Contains(autoOrder(), name)
+}
+
+func (c *Chain) unknown(name string) error {
+	names := append(autoOrder(), Auto, Offline)
+	for name := range c.candidates {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return fmt.Errorf("provider %q: not known; choose one of %s", name, strings.Join(slices.Compact(names), ", "))
+}

@@ -1,0 +1,400 @@
+package ollama_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"molar/providers"
+	"molar/providers/ollama"
+	"molar/schemas"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// client uses a transport of its own that the test closes.
+func client(t testing.TB) *http.Client {
+	tr := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+func TestStream_Text(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, lines(say("Xin "), "", "  ", say("chào"), say("!"), end))
+	a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), question("hi"))
+	if a.err != nil || a.text != "Xin chào!" || a.finish != providers.FinishStop {
+		t.Fatalf("got %+v", a)
+	}
+	if diff := cmp.Diff(schemas.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10}, a.usage); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStream_CallsGetOurIDs(t *testing.T) {
+	t.Parallel()
+	line := `{"message":{"role":"assistant","content":"Let me see.","tool_calls":[` +
+		`{"function":{"index":0,"name":"w__get_weather","arguments":{"city":"Huế","id":9007199254740993,"x":1.0}}},` +
+		`{"function":{"index":0,"name":"w__get_weather"}},` +
+		`{"function":{"index":0,"name":"w__get_weather","arguments":"{\"city\": \"P\"}"}}]},"done":false}`
+	f := newFake(t, lines(line, end))
+	req := question("weather?")
+	req.Tools = weather()
+	a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+	if a.err != nil || a.text != "Let me see." || a.finish != providers.FinishToolCalls {
+		t.Fatalf("got %+v", a)
+	}
+	want := []string{`{"city":"Huế","id":9007199254740993,"x":1.0}`, `{}`, `{"city":"P"}`}
+	seen := map[string]bool{}
+	for i, call := range a.calls {
+		if call.Function.Arguments != want[i] {
+			t.Errorf("call %d: arguments %s, want %s", i, call.Function.Arguments, want[i])
+		}
+		if uuid.Validate(call.ID) != nil || seen[call.ID] {
+			t.Errorf("call %d: id %q is no new uuid", i, call.ID)
+		}
+		seen[call.ID] = true
+	}
+	if len(a.calls) != 3 {
+		t.Errorf("%d calls, want 3", len(a.calls))
+	}
+}
+
+func TestStream_ThinkingIsNoText(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, lines(`{"message":{"role":"assistant","content":"","thinking":"Hm. "},"done":false}`, say("Yes."), end))
+	f.show = `{"capabilities":["completion","thinking"]}`
+	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	a := ask(t.Context(), p, question("?"))
+	if a.err != nil || a.text != "Yes." || a.thinking != "Hm. " {
+		t.Fatalf("got %+v", a)
+	}
+	if got := f.sent()[0].Think; got != false {
+		t.Errorf("think %v was sent, want false", got)
+	}
+}
+
+func TestStream_CutAnywhereIsAnErrorOrWhole(t *testing.T) {
+	t.Parallel()
+	whole := say("Hello, ") + "\n" + toolCall("w__get_weather", `{"city":"Tokyo"}`) + "\n" + say("wörld") + "\n" + end + "\n"
+	for n := range len(whole) + 1 {
+		req := question("hi")
+		req.Tools = weather()
+		p := newProvider(t, ollama.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
+			return ok(io.NopCloser(strings.NewReader(whole[:n])))
+		})}})
+		a := ask(t.Context(), p, req)
+		complete := n >= len(whole)-1
+		switch {
+		case complete && (a.err != nil || a.finish != providers.FinishToolCalls || a.text != "Hello, wörld" || len(a.calls) != 1):
+			t.Fatalf("%d of %d bytes: got %+v, want success", n, len(whole), a)
+		case !complete && (providers.KindOf(a.err) != providers.KindIncomplete || a.finish != ""):
+			t.Fatalf("%d of %d bytes: got %+v, want an incomplete stream", n, len(whole), a)
+		case a.afterError:
+			t.Fatalf("%d of %d bytes: something came after the error", n, len(whole))
+		}
+	}
+}
+
+func TestStream_AnyChunkingGivesTheSame(t *testing.T) {
+	t.Parallel()
+	whole := say("Hello, ") + "\r\n\n" + say("wörld") + "\n" + end
+	for n := range len(whole) {
+		p := newProvider(t, ollama.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
+			return ok(io.NopCloser(io.MultiReader(strings.NewReader(whole[:n]), strings.NewReader(whole[n:]))))
+		})}})
+		if a := ask(t.Context(), p, question("hi")); a.err != nil || a.text != "Hello, wörld" {
+			t.Fatalf("split at %d: got %+v", n, a)
+		}
+	}
+}
+
+func TestStream_Faults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step http.HandlerFunc
+		kind providers.Kind
+		text string // part of the error
+		said string // text before the error
+	}{
+		"no done line":         {lines(say("a")), providers.KindIncomplete, "broke off", "a"},
+		"empty 200":            {lines(), providers.KindIncomplete, "broke off", ""},
+		"blank lines only":     {lines("", ""), providers.KindIncomplete, "broke off", ""},
+		"error after text":     {lines(say("a"), `{"error":"model runner has unexpectedly stopped"}`), providers.KindUnavailable, "unexpectedly stopped", "a"},
+		"error as an object":   {lines(`{"error":{"message":"boom"}}`), providers.KindUnavailable, "boom", ""},
+		"malformed line":       {lines(say("a"), `{"message":`, end), providers.KindProtocol, "cannot be read", "a"},
+		"not Ollama":           {status(200, "<html>\n<body>\n"), providers.KindProtocol, "cannot be read", ""},
+		"line over 8 MB":       {lines(say("a"), strings.Repeat("x", 9<<20)), providers.KindProtocol, "8 MB", "a"},
+		"500 without a body":   {status(500, ""), providers.KindUnavailable, "status 500 without an explanation", ""},
+		"500":                  {status(500, `{"error":"template: x"}`), providers.KindUnavailable, "template: x", ""},
+		"400":                  {status(400, `{"error":"bad"}`), providers.KindInvalid, "bad", ""},
+		"400 overflow":         {status(400, `{"error":"the input length exceeds the context length"}`), providers.KindContextLength, "too long", ""},
+		"400 tools":            {status(400, `{"error":"registry.ollama.ai/library/m does not support tools"}`), providers.KindInvalid, "does not take tools", ""},
+		"401":                  {status(401, `{"error":"unauthorized"}`), providers.KindAuth, "credentials", ""},
+		"404 model":            {status(404, `{"error":"model 'm' not found"}`), providers.KindModelNotFound, "run: ollama pull m", ""},
+		"404 page":             {status(404, "404 page not found"), providers.KindUnavailable, "check OLLAMA_BASE_URL", ""},
+		"429":                  {status(429, `{"error":"slow down"}`, "Retry-After", "7"), providers.KindQuota, "slow down", ""},
+		"503":                  {status(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), providers.KindUnavailable, "server busy", ""},
+		"a foreign long error": {status(500, `{"error":"`+strings.Repeat("é", 4000)+`"}`), providers.KindUnavailable, "…", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, c.step)
+			a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), question("hi"))
+			if providers.KindOf(a.err) != c.kind || !strings.Contains(a.err.Error(), c.text) || a.text != c.said || a.finish != "" {
+				t.Fatalf("got %+v, kind %q; want %q of kind %q after %q", a, providers.KindOf(a.err), c.text, c.kind, c.said)
+			}
+			if len(a.err.Error()) > 1000 {
+				t.Errorf("an error of %d bytes", len(a.err.Error()))
+			}
+			e, _ := errors.AsType[*providers.Error](a.err)
+			switch name {
+			case "429":
+				if e.RetryAfter != 7*time.Second || e.Status != 429 {
+					t.Errorf("retry after %v, status %d", e.RetryAfter, e.Status)
+				}
+			case "503":
+				if e.RetryAfter <= 0 {
+					t.Error("a busy server names no time to wait")
+				}
+			}
+			want := 1
+			if c.kind == providers.KindContextLength {
+				want = 3 // with windows of 8k, 16k and the model's 32k
+			}
+			if len(f.sent()) != want {
+				t.Errorf("%d requests, want %d", len(f.sent()), want)
+			}
+		})
+	}
+}
+
+func TestStream_AsksAgainOnce(t *testing.T) {
+	t.Parallel()
+	parser := status(500, `{"error":"error parsing tool call: raw='{', err=unexpected end of JSON input"}`)
+	good := lines(say("fine"), end)
+	for name, c := range map[string]struct {
+		steps    []http.HandlerFunc
+		requests int
+		kind     providers.Kind
+		tokens   int
+	}{
+		"empty, then well":              {[]http.HandlerFunc{lines(end), good}, 2, "", 20},
+		"blanks are empty":              {[]http.HandlerFunc{lines(say("\n "), end), good}, 2, "", 20},
+		"empty twice":                   {[]http.HandlerFunc{lines(end)}, 2, providers.KindProtocol, 0},
+		"unreadable call, then well":    {[]http.HandlerFunc{parser, good}, 2, "", 10},
+		"unreadable call twice":         {[]http.HandlerFunc{parser}, 2, providers.KindUnavailable, 0},
+		"unreadable call in the stream": {[]http.HandlerFunc{lines(`{"error":"invalid character 'x' looking for beginning of value"}`), good}, 2, "", 10},
+		"both":                          {[]http.HandlerFunc{parser, lines(end), good}, 3, "", 20},
+		"never after text":              {[]http.HandlerFunc{lines(say("a"), `{"error":"invalid character 'x'"}`), good}, 1, providers.KindUnavailable, 0},
+		"a cut-off answer is no fault":  {[]http.HandlerFunc{lines(endLength)}, 1, "", 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, c.steps...)
+			req := question("hi")
+			req.Tools = weather()
+			a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+			if providers.KindOf(a.err) != c.kind || len(f.sent()) != c.requests || a.usage.TotalTokens != c.tokens {
+				t.Errorf("got %+v after %d requests; want kind %q after %d, %d tokens", a, len(f.sent()), c.kind, c.requests, c.tokens)
+			}
+		})
+	}
+}
+
+// wire is a transport whose answers to /api/chat a function makes.
+type wire func(*http.Request) *http.Response
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	if strings.HasSuffix(r.URL.Path, "/api/show") {
+		return ok(io.NopCloser(strings.NewReader(toolModel))), nil
+	}
+	resp := w(r)
+	if resp == nil {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return resp, nil
+}
+
+func ok(body io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body}
+}
+
+// paced is a body that sends a piece after each pause and then falls silent, until
+// the request ends.
+func paced(ctx context.Context, pause time.Duration, pieces ...string) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		for _, piece := range pieces {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+			if _, err := io.WriteString(w, piece+"\n"); err != nil {
+				return
+			}
+		}
+		<-ctx.Done()
+		w.CloseWithError(ctx.Err())
+	}()
+	return r
+}
+
+func TestStream_Timeouts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body func(*http.Request) *http.Response
+		kind providers.Kind
+		took time.Duration
+		said string
+	}{
+		"nothing at all": {func(*http.Request) *http.Response { return nil }, providers.KindTimeout, 180 * time.Second, ""},
+		"headers only":   {func(r *http.Request) *http.Response { return ok(paced(r.Context(), 0)) }, providers.KindTimeout, 180 * time.Second, ""},
+		"stalled": {func(r *http.Request) *http.Response { return ok(paced(r.Context(), time.Minute, say("a"))) },
+			providers.KindTimeout, 80 * time.Second, "a"},
+		"slow but steady": {func(r *http.Request) *http.Response {
+			return ok(paced(r.Context(), 19*time.Second, say("a"), say("b"), say("c"), say("d"), end))
+		}, "", 95*time.Second + 250*time.Millisecond, "abcd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newProvider(t, ollama.Config{HTTPClient: &http.Client{Transport: wire(c.body)}})
+				start := time.Now()
+				a := ask(t.Context(), p, question("hi"))
+				if providers.KindOf(a.err) != c.kind || a.text != c.said || time.Since(start) != c.took {
+					t.Errorf("got %+v after %v; want kind %q after %v", a, time.Since(start), c.kind, c.took)
+				}
+			})
+		})
+	}
+}
+
+func TestStream_ASlowConsumerIsNoStall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider(t, ollama.Config{HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
+			return ok(paced(r.Context(), 0, say("a"), say("b"), end))
+		})}})
+		for _, err := range p.Stream(t.Context(), question("hi")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
+func TestStream_CancelClosesUpstream(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"cancel", "break"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			gone := make(chan struct{})
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+				lines(say("a"))(w, r)
+				<-r.Context().Done()
+				close(gone)
+			})
+			p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var last error
+			for _, err := range p.Stream(ctx, question("hi")) {
+				last = err
+				if how == "break" {
+					break
+				}
+				cancel()
+			}
+			if how == "cancel" && !errors.Is(last, context.Canceled) {
+				t.Errorf("got %v, want a cancelled context", last)
+			}
+			select {
+			case <-gone:
+			case <-time.After(5 * time.Second):
+				t.Error("the server was not told")
+			}
+		})
+	}
+}
+
+func TestStream_NobodyListens(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	srv.Close()
+	p := newProvider(t, ollama.Config{BaseURL: strings.Replace(srv.URL, "http://", "http://user:hunter2@", 1), HTTPClient: client(t)})
+	a := ask(t.Context(), p, question("hi"))
+	if providers.KindOf(a.err) != providers.KindUnavailable || !strings.Contains(a.err.Error(), "nobody listens at "+srv.URL+": start Ollama") {
+		t.Errorf("got %v", a.err)
+	}
+	if strings.Contains(a.err.Error(), "hunter2") {
+		t.Errorf("the password shows: %v", a.err)
+	}
+}
+
+func TestStream_ConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	addrs := map[string]bool{}
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		addrs[r.RemoteAddr] = true
+		mu.Unlock()
+		lines(say("a"), end)(w, r)
+	})
+	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	for range 5 {
+		for chunk, err := range p.Stream(t.Context(), question("hi")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if chunk.Finish != "" {
+				break
+			}
+		}
+	}
+	if len(addrs) != 1 {
+		t.Errorf("%d connections for five calls, want 1", len(addrs))
+	}
+}
+
+func TestStream_ManyAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, lines(say("a"), say("b"), toolCall("w__get_weather", `{"city":"P"}`), end))
+	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			req := question(fmt.Sprint("question ", i))
+			req.Tools = weather()
+			if a := ask(t.Context(), p, req); a.err != nil || a.text != "ab" || len(a.calls) != 1 {
+				t.Errorf("stream %d: %+v", i, a)
+			}
+		})
+	}
+	wg.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.shows != 1 {
+		t.Errorf("the model was asked about %d times, want once", f.shows)
+	}
+}
