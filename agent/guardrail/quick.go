@@ -40,9 +40,9 @@ func (t tier) weight() float64 {
 }
 
 const (
-	doubt       = -0.5 // the score of a message without any known phrase
+	doubt       = -0.7 // the score of a message without any known phrase
 	markerScore = -6   // an order to the machinery outweighs what else is said
-	surePass    = 2.4
+	surePass    = 2.2
 	sureLength  = 300 // characters; longer messages hold more than one request
 	followWords = 12
 	helloWords  = 14

@@ -10,10 +10,11 @@ import (
 
 // Fold returns the form of s that matching works on: compatibility characters
 // replaced, lower case, marks removed, đ written as d, white space collapsed to
-// single spaces and trimmed. Punctuation stays. Folding twice changes nothing.
+// single spaces and trimmed. Punctuation stays; bytes that are no UTF-8 become U+FFFD.
+// Folding twice changes nothing.
 func Fold(s string) string {
 	if !isPlain(s) {
-		s = norm.NFKD.String(s)
+		s = norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	var b strings.Builder
 	b.Grow(len(s))

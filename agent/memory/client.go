@@ -64,8 +64,7 @@ type Opening struct {
 	Covers int64 `json:"covers"`
 	// Messages are the messages after that one, oldest first.
 	Messages []schemas.StoredMessage `json:"messages"`
-	// Recent are the last question and its answer, covered or not: what a follow-up
-	// is judged with.
+	// Recent is the last exchange when the summary covers it already.
 	Recent []schemas.StoredMessage `json:"recent"`
 	// ServersRead are the servers whose results went into summary or messages.
 	ServersRead []string      `json:"servers_read"`

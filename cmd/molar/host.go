@@ -54,42 +54,46 @@ type hostOptions struct {
 }
 
 // openHost wires a host and starts its servers. It returns before they are attached.
-func openHost(ctx context.Context, cfg *config.Config, log *slog.Logger, opts hostOptions) (h *host, err error) {
-	h = &host{cfg: cfg, log: log}
+func openHost(ctx context.Context, cfg *config.Config, log *slog.Logger, opts hostOptions) (*host, error) {
+	h := &host{cfg: cfg, log: log}
+	// The servers outlive an interrupt until the open answers have ended.
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	defer func() {
-		if err != nil {
-			h.Close()
-		}
-	}()
-	if h.db, err = store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: log}); err != nil {
+	if err := h.open(ctx, opts); err != nil {
+		h.Close()
 		return nil, err
 	}
-	if cfg.Telemetry.Trace != "off" {
-		if h.traces, err = store.NewTraceWriter(store.TraceWriterConfig{DB: h.db, Logger: log}); err != nil {
-			return nil, err
+	return h, nil
+}
+
+func (h *host) open(ctx context.Context, opts hostOptions) (err error) {
+	if h.db, err = store.Open(ctx, store.Config{Path: h.cfg.Memory.Store, Logger: h.log}); err != nil {
+		return err
+	}
+	if h.cfg.Telemetry.Trace != "off" {
+		if h.traces, err = store.NewTraceWriter(store.TraceWriterConfig{DB: h.db, Logger: h.log}); err != nil {
+			return err
 		}
 	}
 	if h.mcp, err = h.openServers(); err != nil {
-		return nil, err
+		return err
 	}
 	h.mcp.Start(ctx)
-	if h.chain, err = openModels(cfg, log); err != nil {
-		return nil, err
+	if h.chain, err = openModels(h.cfg, h.log); err != nil {
+		return err
 	}
 	if h.memory, err = memory.New(h.mcp); err != nil {
-		return nil, err
+		return err
 	}
-	if h.worker, err = memory.NewWorker(memory.WorkerConfig{Client: h.memory, Summarise: h.summarise, Logger: log}); err != nil {
-		return nil, err
+	if h.worker, err = memory.NewWorker(memory.WorkerConfig{Client: h.memory, Summarise: h.summarise, Logger: h.log}); err != nil {
+		return err
 	}
 	if h.agent, err = h.openAgent(opts); err != nil {
-		return nil, err
+		return err
 	}
 	if opts.summaries {
 		h.background.Go(func() { h.worker.Run(ctx) })
 	}
-	return h, nil
+	return nil
 }
 
 // Close ends what openHost started: background work, servers, traces, database.
@@ -185,7 +189,7 @@ func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := guardrail.New(guardrail.Config{Topic: guardrail.Dental(), Logger: h.log})
+	guards, err := h.openGuards()
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +203,7 @@ func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
 		Tools:     catalogue{h.mcp},
 		Handler:   handler,
 		Memory:    h.memory,
-		Guards:    map[string]*guardrail.Guard{config.TopicDental: guard},
+		Guards:    guards,
 		Rank:      rank,
 		Summaries: h.worker,
 		Logger:    h.log,
@@ -221,6 +225,23 @@ func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
 		cfg.Assistants = append(cfg.Assistants, assistant(entry.Name, entry.Value))
 	}
 	return agent.New(cfg)
+}
+
+// openGuards builds the guardrails of the topics that an assistant keeps to; a
+// topic's phrases are not read where nobody needs them.
+func (h *host) openGuards() (map[string]*guardrail.Guard, error) {
+	guards := make(map[string]*guardrail.Guard)
+	for _, entry := range h.cfg.Assistants {
+		if entry.Value.Topic != config.TopicDental || guards[config.TopicDental] != nil {
+			continue
+		}
+		guard, err := guardrail.New(guardrail.Config{Topic: guardrail.Dental(), Logger: h.log})
+		if err != nil {
+			return nil, err
+		}
+		guards[config.TopicDental] = guard
+	}
+	return guards, nil
 }
 
 func assistant(name string, a config.Assistant) agent.Assistant {

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"molar/schemas"
+)
+
+// conversation is the part of a row that other queries need.
+type conversation struct {
+	num, covers, lastSeq int64
+	owner, summary       string
+	serversRead          string
+	messages             int
+}
+
+// find returns the conversation that the owner means by id, or sql.ErrNoRows.
+func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err error) {
+	if err := ctx.Err(); err != nil {
+		return c, err
+	}
+	return scanConversation(d.stmts.findConversation.QueryRowContext(context.WithoutCancel(ctx), id, owner))
+}
+
+// findIn is find inside a transaction; a conversation that is missing is
+// ErrNotFound.
+func findIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
+	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation, id, owner))
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
+	return c, err
+}
+
+func scanConversation(row *sql.Row) (c conversation, err error) {
+	err = row.Scan(&c.num, &c.owner, &c.summary, &c.covers, &c.serversRead, &c.lastSeq, &c.messages)
+	return c, err
+}
+
+// Ensure makes sure that the conversation exists.
+func (d *DB) Ensure(ctx context.Context, owner, id string) error {
+	const op = "create conversation"
+	_, err := d.find(ctx, owner, id)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return d.fault(op, err)
+	}
+	return d.write(ctx, op, func(tx *sql.Tx) error {
+		_, err := d.ensureIn(ctx, tx, owner, id)
+		return err
+	})
+}
+
+// ensureIn finds the conversation or creates it.
+func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
+	c, err := findIn(ctx, tx, owner, id)
+	if !errors.Is(err, ErrNotFound) {
+		return c, err
+	}
+	now := millis(d.now())
+	err = tx.QueryRowContext(ctx, `INSERT INTO conversations (owner, id, created_at, updated_at)
+		VALUES (?, ?, ?, ?) RETURNING num`, owner, id, now, now).Scan(&c.num)
+	c.owner = owner
+	return c, err
+}
+
+// Conversation returns the list entry of one conversation; ok is false when the
+// owner has none of that id.
+func (d *DB) Conversation(ctx context.Context, owner, id string) (c schemas.Conversation, ok bool, err error) {
+	row := d.read.QueryRowContext(ctx, `SELECT id, title, messages, created_at, updated_at FROM conversations
+		WHERE id = ?1 AND (?2 = '' OR owner = ?2) ORDER BY owner LIMIT 1`, id, owner)
+	var created, updated int64
+	err = row.Scan(&c.ID, &c.Title, &c.Messages, &created, &updated)
+	if errors.Is(err, sql.ErrNoRows) {
+		return schemas.Conversation{}, false, nil
+	}
+	c.CreatedAt, c.UpdatedAt = timeAt(created), timeAt(updated)
+	return c, err == nil, d.fault("read conversation", err)
+}
+
+// Rename gives the conversation a title.
+func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
+	return d.write(ctx, "rename conversation", func(tx *sql.Tx) error {
+		c, err := findIn(ctx, tx, owner, id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = ? WHERE num = ?`, title, c.num)
+		return err
+	})
+}
+
+// Clear deletes all messages, the summary and the traces of the conversation and
+// keeps the conversation. A turn under way can no longer be saved to it.
+func (d *DB) Clear(ctx context.Context, owner, id string) error {
+	return d.erase(ctx, "clear conversation", owner, id, []string{
+		`DELETE FROM messages WHERE conversation = ?1`,
+		`DELETE FROM turns WHERE conversation = ?1`,
+		`UPDATE conversations SET summary = '', summary_updated_at = 0, covers = last_seq, complete_seq = last_seq,
+			claimed_until = 0, servers_read = '[]', messages = 0, updated_at = ?2 WHERE num = ?1`,
+	})
+}
+
+// Delete deletes the conversation with all that belongs to it.
+func (d *DB) Delete(ctx context.Context, owner, id string) error {
+	return d.erase(ctx, "delete conversation", owner, id, []string{
+		`DELETE FROM conversations WHERE num = ?1`, // messages and turns follow
+	})
+}
+
+// erase runs the statements and takes away leases and traces. Each statement
+// gets the conversation's number and the time.
+func (d *DB) erase(ctx context.Context, op, owner, id string, statements []string) error {
+	err := d.write(ctx, op, func(tx *sql.Tx) error {
+		c, err := findIn(ctx, tx, owner, id)
+		if err != nil {
+			return err
+		}
+		now := millis(d.now())
+		for _, statement := range statements {
+			if _, err := tx.ExecContext(ctx, statement, c.num, now); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE id = ? AND owner = ?`, id, c.owner); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM traces WHERE conversation_id = ? AND owner = ?`, id, c.owner)
+		return err
+	})
+	if err == nil {
+		d.scrubLog(ctx)
+	}
+	return err
+}
+
+// scrubLog empties the write-ahead log, which still holds what was deleted. The
+// deletion itself stands even when a reader of another process is in the way; the
+// next deletion or the last close then does it.
+func (d *DB) scrubLog(ctx context.Context) {
+	unlock, err := d.lock(ctx)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	var busy, frames, moved int
+	err = d.durable.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
+	if err != nil || busy != 0 {
+		d.log.Warn("deleted text stays in the write-ahead log until the next checkpoint",
+			"path", d.path, "busy", busy != 0, "error", err)
+	}
+}
+
+// List returns a page of conversations, the last changed first.
+func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error) {
+	const op = "list conversations"
+	page := ConversationPage{Conversations: []schemas.Conversation{}}
+	query, args, err := listQuery(req)
+	if err != nil {
+		return page, d.fault(op, err)
+	}
+	rows, err := d.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return page, d.fault(op, err)
+	}
+	defer rows.Close()
+	var num, created, updated int64
+	for rows.Next() {
+		if len(page.Conversations) == req.Limit {
+			page.Next = fmt.Sprintf("%d-%d", updated, num)
+			break
+		}
+		var c schemas.Conversation
+		if err := rows.Scan(&num, &c.ID, &c.Title, &c.Messages, &created, &updated); err != nil {
+			return page, d.fault(op, err)
+		}
+		c.CreatedAt, c.UpdatedAt = timeAt(created), timeAt(updated)
+		page.Conversations = append(page.Conversations, c)
+	}
+	return page, d.fault(op, rows.Err())
+}
+
+// listQuery asks for one row more than the page holds, to see whether there is a
+// next page.
+func listQuery(req ListRequest) (query string, args []any, err error) {
+	where := []string{"true"}
+	if req.Owner != "" {
+		where, args = append(where, "owner = ?"), append(args, req.Owner)
+	}
+	if req.After != "" {
+		var updated, num int64
+		if n, _ := fmt.Sscanf(req.After, "%d-%d", &updated, &num); n != 2 {
+			return "", nil, fmt.Errorf("%w: unknown position %q, use the one of the page before", ErrInvalid, req.After)
+		}
+		where, args = append(where, "(updated_at, num) < (?, ?)"), append(args, updated, num)
+	}
+	if req.Query != "" {
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(req.Query) + "%"
+		where = append(where, `(title LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM messages
+			WHERE conversation = num AND content LIKE ? ESCAPE '\'))`)
+		args = append(args, pattern, pattern)
+	}
+	return `SELECT num, id, title, messages, created_at, updated_at FROM conversations
+		WHERE ` + strings.Join(where, " AND ") + ` ORDER BY updated_at DESC, num DESC LIMIT ?`, append(args, req.Limit+1), nil
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"molar/schemas"
+)
+
+// titleRunes is how much of the first question becomes the title.
+const titleRunes = 60
+
+// AddMessage appends a message outside a turn and creates the conversation when
+// it is missing.
+func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error {
+	return d.write(ctx, "add message", func(tx *sql.Tx) error {
+		c, err := d.ensureIn(ctx, tx, owner, id)
+		if err != nil {
+			return err
+		}
+		now := millis(d.now())
+		title := ""
+		if m.Role == schemas.RoleUser {
+			title = titleOf(m.Content)
+		}
+		var seq int64
+		err = tx.QueryRowContext(ctx, `UPDATE conversations SET messages = messages + 1, last_seq = last_seq + 1,
+			title = CASE WHEN title = '' THEN ? ELSE title END, updated_at = ? WHERE num = ?
+			RETURNING last_seq`, title, now, c.num).Scan(&seq)
+		if err != nil {
+			return err
+		}
+		_, err = tx.StmtContext(ctx, d.stmts.insertMessage).ExecContext(ctx,
+			c.num, seq, string(m.Role), m.Content, now, "", "", "", "")
+		return err
+	})
+}
+
+// titleOf is the start of a question, at most titleRunes characters.
+func titleOf(text string) string {
+	count := 0
+	for i := range text {
+		if count == titleRunes {
+			return text[:i]
+		}
+		count++
+	}
+	return text
+}
+
+// Messages returns messages of the conversation, oldest first, and the number of
+// all its messages. An unknown conversation has none.
+func (d *DB) Messages(ctx context.Context, owner, id string, r MessageRange) ([]schemas.StoredMessage, int, error) {
+	const op = "read messages"
+	c, err := d.find(ctx, owner, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return []schemas.StoredMessage{}, 0, nil
+	}
+	if err != nil {
+		return nil, 0, d.fault(op, err)
+	}
+	after := int64(0)
+	if r.Uncovered {
+		after = c.covers
+	}
+	if r.Last > 0 {
+		// The seqs of a conversation have no gaps. (A LIMIT that is a parameter would
+		// make SQLite plan the statement anew each time.)
+		after = max(after, c.lastSeq-int64(r.Last)-int64(r.SkipLast))
+	}
+	messages, err := d.messagesAfter(ctx, c.num, after)
+	if err != nil {
+		return nil, 0, d.fault(op, err)
+	}
+	upTo := c.lastSeq - int64(r.SkipLast)
+	messages = slices.DeleteFunc(messages, func(m schemas.StoredMessage) bool { return m.Seq > upTo })
+	return messages, c.messages, nil
+}
+
+// messagesAfter reads the messages above a seq, oldest first.
+func (d *DB) messagesAfter(ctx context.Context, num, seq int64) ([]schemas.StoredMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// Readers never wait, and watching a context costs more than the read.
+	rows, err := d.stmts.messagesAfter.QueryContext(context.WithoutCancel(ctx), num, seq)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	messages := []schemas.StoredMessage{}
+	for rows.Next() {
+		m, err := scanMessage(rows)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
+	}
+	return messages, rows.Err()
+}
+
+func scanMessage(rows *sql.Rows) (m schemas.StoredMessage, err error) {
+	var at int64
+	var sources, calls string
+	if err := rows.Scan(&m.Seq, &m.Role, &m.Content, &at, &m.TurnID, &m.Status, &sources, &calls); err != nil {
+		return m, err
+	}
+	m.Timestamp = timeAt(at)
+	if calls != "" {
+		m.Calls = json.RawMessage(calls)
+	}
+	if sources != "" {
+		err = json.Unmarshal([]byte(sources), &m.Sources)
+	}
+	return m, err
+}

@@ -1,0 +1,305 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"molar/internal/store"
+	"molar/internal/store/storetest"
+	"molar/mcpservers/memory"
+	"molar/schemas"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var _ memory.Store = (*store.DB)(nil)
+
+func open(t testing.TB, path string) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func TestContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, now func() time.Time) memory.Store {
+		db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "memory.db"), Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	})
+}
+
+func saveTurn(t testing.TB, db *store.DB, id, turnID, text string) {
+	t.Helper()
+	start, err := db.BeginTurn(t.Context(), store.TurnRequest{ConversationID: id, TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: turnID, User: text, Answer: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpen_CreatesPrivateFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "odd ?#%&name", "memory.db")
+	db := open(t, path)
+	saveTurn(t, db, "c", "t", "hello")
+	for name, want := range map[string]os.FileMode{
+		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, filepath.Dir(path): 0o700,
+	} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", name, got, want)
+		}
+	}
+}
+
+func TestOpen_TightensAnOpenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestOpen_AgainFindsEverything(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path)
+	saveTurn(t, db, "c", "t", "hello")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	messages, _, err := open(t, path).Messages(t.Context(), "", "c", store.MessageRange{})
+	if err != nil || len(messages) != 2 {
+		t.Errorf("%d messages, %v", len(messages), err)
+	}
+}
+
+func TestOpen_TwoAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	one, two := open(t, path), open(t, path)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 20 {
+			saveTurn(t, one, "one", string(rune('a'+i)), "x")
+		}
+	}()
+	for i := range 20 {
+		saveTurn(t, two, "two", string(rune('A'+i)), "x")
+	}
+	<-done
+	for _, id := range []string{"one", "two"} {
+		if _, total, err := one.Messages(t.Context(), "", id, store.MessageRange{Last: 1}); err != nil || total != 40 {
+			t.Errorf("%s: %d messages, %v", id, total, err)
+		}
+	}
+	// A lease taken through one connection counts for the other.
+	first, err := one.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "one", TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "one", TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = one.SaveTurn(t.Context(), store.Turn{Lease: first.Lease, TurnID: "late"})
+	if !errors.Is(err, store.ErrStaleLease) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// raw changes a database behind the store's back.
+func raw(t *testing.T, path, script string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), script)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpen_Refuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		kind    store.Kind
+		says    string
+	}{
+		"a file that is no database": {func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, store.KindCorrupt, "restore a backup"},
+		"a newer schema": {func(t *testing.T, path string) {
+			if err := open(t, path).Close(); err != nil {
+				t.Fatal(err)
+			}
+			raw(t, path, "PRAGMA user_version = 99")
+		}, store.KindNewer, "upgrade molar"},
+		"another program's database": {func(t *testing.T, path string) {
+			raw(t, path, "CREATE TABLE bookmarks (url TEXT)")
+		}, store.KindForeign, "choose another path"},
+		"a folder": {func(t *testing.T, path string) {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, store.KindForeign, "not a regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "memory.db")
+			c.prepare(t, path)
+			db, err := store.Open(t.Context(), store.Config{Path: path})
+			if err == nil {
+				t.Fatal("opened", db.Close())
+			}
+			fault, ok := errors.AsType[*store.Error](err)
+			if !ok || fault.Kind != c.kind {
+				t.Fatalf("error %v of kind %v, want %v", err, fault, c.kind)
+			}
+			if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error says %q", err)
+			}
+		})
+	}
+	if _, err := store.Open(t.Context(), store.Config{}); err == nil {
+		t.Error("opened without a path")
+	}
+}
+
+func TestFaults_AreNamed(t *testing.T) {
+	t.Run("damaged pages", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		db := open(t, path)
+		for i := range 50 {
+			saveTurn(t, db, "c", string(rune('a'+i)), strings.Repeat("x", 2000))
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 20 * 4096; i < len(data); i++ {
+			data[i] = 0xa5
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = open(t, path).Messages(t.Context(), "", "c", store.MessageRange{})
+		if fault, ok := errors.AsType[*store.Error](err); !ok || fault.Kind != store.KindCorrupt {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("full disk", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		db := open(t, path)
+		db.LimitPages(t, 100)
+		err := db.AddMessage(t.Context(), "", "c", store.Message{Role: schemas.RoleUser, Content: strings.Repeat("x", 1<<20)})
+		fault, ok := errors.AsType[*store.Error](err)
+		if !ok || fault.Kind != store.KindFull || !strings.Contains(err.Error(), "free some space") {
+			t.Errorf("error %v", err)
+		}
+		saveTurn(t, db, "c", "t", "small things still fit")
+	})
+	t.Run("locked", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		db, err := store.Open(t.Context(), store.Config{Path: path, BusyTimeout: 10 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		other := open(t, path)
+		release := other.HoldFile(t)
+		err = db.Ensure(t.Context(), "", "c")
+		if fault, ok := errors.AsType[*store.Error](err); !ok || fault.Kind != store.KindLocked {
+			t.Errorf("error %v", err)
+		}
+		release()
+		if err := db.Ensure(t.Context(), "", "c"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("what the system says", func(t *testing.T) {
+		for err, want := range map[error]store.Kind{
+			&fs.PathError{Op: "open", Err: syscall.EACCES}: store.KindPermission,
+			&fs.PathError{Op: "open", Err: syscall.EROFS}:  store.KindReadOnly,
+			&fs.PathError{Op: "open", Err: syscall.ENOSPC}: store.KindFull,
+			&fs.PathError{Op: "open", Err: syscall.ENOENT}: store.KindMissing,
+			errors.New("else"): store.KindOther,
+		} {
+			if got := store.KindOf(err); got != want {
+				t.Errorf("%v is %q, want %q", err, got, want)
+			}
+		}
+	})
+	t.Run("closed", func(t *testing.T) {
+		db := open(t, filepath.Join(t.TempDir(), "memory.db"))
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		fault, ok := errors.AsType[*store.Error](db.Ping(t.Context()))
+		if !ok || fault.Kind != store.KindClosed {
+			t.Errorf("error %v", fault)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		db := open(t, filepath.Join(t.TempDir(), "memory.db"))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := db.Ensure(ctx, "", "c"); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestDelete_LeavesNoTextInTheFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path)
+	const secret = "penicillin allergy of the patient"
+	saveTurn(t, db, "c", "t", secret)
+	if err := db.PutTraces(t.Context(), []store.Trace{{TurnID: "t", ConversationID: "c", Body: []byte(`"` + secret + `"`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Delete(t.Context(), "", "c"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), secret) {
+			t.Errorf("%s still holds the text", filepath.Base(name))
+		}
+	}
+}

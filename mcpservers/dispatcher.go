@@ -1,0 +1,242 @@
+package mcpservers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// A Method answers one JSON-RPC method. Params are nil when the client sent none,
+// else a checked object or array. The result is marshalled as it is. An error that
+// is no [*RPCError] reaches the client as an internal error with its text.
+type Method func(ctx context.Context, params json.RawMessage) (any, error)
+
+// Config describes a server to be dispatched to.
+type Config struct {
+	// Name is the server's name, such as "memory-server".
+	Name    string
+	Version string
+	// MCP answers what Methods does not; the dispatcher takes it over: it announces
+	// the methods in its capabilities and guards its tools. Nil means a server
+	// without tools.
+	MCP *server.MCPServer
+	// Methods go before those of MCP.
+	Methods map[string]Method
+	// Logger may be nil.
+	Logger *slog.Logger
+}
+
+// Dispatcher answers the messages of an MCP server, whatever transport they came
+// by. It is safe for concurrent use.
+type Dispatcher struct {
+	name    string
+	mcp     *server.MCPServer
+	methods map[string]Method
+	log     *slog.Logger
+}
+
+// New returns the dispatcher of a server.
+func New(cfg Config) (*Dispatcher, error) {
+	if cfg.Name == "" {
+		return nil, errors.New("new MCP server: no name given")
+	}
+	for name, method := range cfg.Methods {
+		if name == "" || method == nil {
+			return nil, fmt.Errorf("new MCP server %q: method %q has no name or no function", cfg.Name, name)
+		}
+	}
+	d := &Dispatcher{name: cfg.Name, mcp: cfg.MCP, methods: maps.Clone(cfg.Methods), log: cfg.Logger}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.mcp == nil {
+		d.mcp = server.NewMCPServer(cfg.Name, cfg.Version, server.WithToolCapabilities(false))
+	}
+	d.mcp.Use(d.guardTool)
+	if custom := customMethods(cfg.Methods); len(custom) > 0 {
+		server.WithExperimental(custom)(d.mcp)
+	}
+	return d, nil
+}
+
+// customMethods are the methods that the protocol does not know, in the form in
+// which capabilities.experimental announces them.
+func customMethods(methods map[string]Method) map[string]any {
+	custom := map[string]any{}
+	for name := range methods {
+		if !strings.HasPrefix(name, "resources/") && !strings.HasPrefix(name, "tools/") && !strings.HasPrefix(name, "prompts/") {
+			custom[name] = struct{}{}
+		}
+	}
+	return custom
+}
+
+// Name returns the server's name.
+func (d *Dispatcher) Name() string { return d.name }
+
+// Methods returns the names of the registered methods, sorted.
+func (d *Dispatcher) Methods() []string { return slices.Sorted(maps.Keys(d.methods)) }
+
+// Handle answers one JSON-RPC message; batches are the transport's to take apart.
+// The answer to a notification, and to an answer of the client, is nil. session
+// keeps apart the requests of clients that share the server; it is used when ctx
+// carries no session of mcp-go. Handle never panics.
+func (d *Dispatcher) Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage {
+	req, bad := parse(msg)
+	if bad != nil {
+		return d.encode(req.id, nil, bad)
+	}
+	if req.reply {
+		return nil
+	}
+	method, own := d.methods[req.method]
+	if !own {
+		return d.pass(ctx, session, req, msg)
+	}
+	result, failed := d.call(ctx, req.method, method, req.params)
+	if req.id == nil {
+		return nil
+	}
+	return d.encode(req.id, result, failed)
+}
+
+// call runs a method and makes every way in which it can fail an RPCError.
+func (d *Dispatcher) call(ctx context.Context, name string, method Method, params json.RawMessage) (result any, failed *RPCError) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, failed = nil, d.panicked(ctx, name, p)
+		}
+	}()
+	result, err := method(ctx, params)
+	if err == nil {
+		return result, nil
+	}
+	if own, ok := errors.AsType[*RPCError](err); ok {
+		return nil, own
+	}
+	level := slog.LevelWarn
+	if ctx.Err() != nil {
+		level = slog.LevelDebug // the caller has gone: no fault of the method
+	}
+	d.log.Log(ctx, level, "method failed", "server", d.name, "method", name, "error", err)
+	return nil, &RPCError{Code: CodeInternal, Message: "Internal server error: " + err.Error()}
+}
+
+// panicked logs a panic and gives the error that hides it.
+func (d *Dispatcher) panicked(ctx context.Context, name string, p any) *RPCError {
+	d.log.ErrorContext(ctx, "method panicked", "server", d.name, "method", name, "panic", p, "stack", string(debug.Stack()))
+	return &RPCError{Code: CodeInternal, Message: "Internal server error: the method broke off, see the server's log"}
+}
+
+func (d *Dispatcher) encode(id json.RawMessage, result any, failed *RPCError) json.RawMessage {
+	var problem any
+	if failed != nil {
+		problem = failed
+	}
+	answer, err := respond(id, result, problem)
+	if err == nil {
+		return answer
+	}
+	d.log.Error("answer cannot be encoded", "server", d.name, "error", err)
+	answer, err = respond(id, nil, &RPCError{Code: CodeInternal, Message: "Internal server error: the answer cannot be encoded"})
+	if err != nil {
+		return nil // only an id that is no JSON leads here, and ids are checked
+	}
+	return answer
+}
+
+// pass hands a message to mcp-go and gives its answer the id of the request as it
+// was written: mcp-go rounds large numbers and takes a null id for none.
+func (d *Dispatcher) pass(ctx context.Context, session string, req request, msg json.RawMessage) (answer json.RawMessage) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer = d.encode(req.id, nil, d.panicked(ctx, req.method, p))
+		}
+	}()
+	if server.ClientSessionFromContext(ctx) == nil {
+		ctx = d.mcp.WithContext(ctx, plainSession(session))
+	}
+	if string(req.id) == "null" {
+		msg = withID(msg, `"null"`)
+	}
+	response := d.mcp.HandleMessage(ctx, msg)
+	if req.id == nil {
+		return nil
+	}
+	switch r := response.(type) {
+	case mcp.JSONRPCResponse:
+		return d.encode(req.id, r.Result, nil)
+	case mcp.JSONRPCError:
+		return d.encode(req.id, nil, d.translate(req, r.Error))
+	default:
+		return d.encode(req.id, nil, &RPCError{Code: CodeInternal, Message: "Internal server error: no answer"})
+	}
+}
+
+// translate gives the errors that the bundled servers word themselves.
+func (d *Dispatcher) translate(req request, e mcp.JSONRPCErrorDetails) *RPCError {
+	if e.Code == CodeMethodNotFound {
+		e.Message = fmt.Sprintf("Method '%s' not found on server '%s'", req.method, d.name)
+	}
+	return &RPCError{Code: e.Code, Message: e.Message, Data: e.Data}
+}
+
+// withID returns a checked message with another id.
+func withID(msg json.RawMessage, id string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(msg, &fields) != nil {
+		return msg
+	}
+	fields["id"] = json.RawMessage(id)
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return msg
+	}
+	return changed
+}
+
+// guardTool makes the errors and panics of a tool results that a model can read.
+func (d *Dispatcher) guardTool(next server.ToolHandlerFunc) server.ToolHandlerFunc {
+	return func(ctx context.Context, req mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				d.panicked(ctx, "tools/call "+req.Params.Name, p)
+				result, err = mcp.NewToolResultError(fmt.Sprintf("tool %q broke off", req.Params.Name)), nil
+			}
+		}()
+		result, err = next(ctx, req)
+		if err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		if result == nil {
+			return mcp.NewToolResultError(fmt.Sprintf("tool %q gave no result", req.Params.Name)), nil
+		}
+		return result, nil
+	}
+}
+
+// plainSession is the session of a client whose transport keeps none: it tells
+// requests apart and takes no notifications.
+type plainSession string
+
+// Initialize implements server.ClientSession.
+func (plainSession) Initialize() {}
+
+// Initialized implements server.ClientSession.
+func (plainSession) Initialized() bool { return true }
+
+// NotificationChannel implements server.ClientSession. mcp-go drops what a channel
+// does not take at once, and a nil channel takes nothing.
+func (plainSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
+
+// SessionID implements server.ClientSession.
+func (s plainSession) SessionID() string { return string(s) }

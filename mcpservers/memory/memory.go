@@ -1,0 +1,200 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/internal/store"
+	"molar/mcpservers"
+	"molar/schemas"
+)
+
+// ServerName is the name under which the server is known to hosts and clients.
+const ServerName = "memory-server"
+
+// Version is the version of the server's methods.
+const Version = "1.0.0"
+
+const (
+	// DefaultKeepRecent is how many messages get_context gives at most.
+	DefaultKeepRecent = 6
+	// leaseTTL is how long a lease is announced to hold; a turn that takes longer
+	// renews it.
+	leaseTTL = time.Minute
+	// claimTTL is how long a claimed summary is kept from other workers.
+	claimTTL = time.Minute
+	// maxID is the longest conversation id, in bytes.
+	maxID = 256
+)
+
+// Conversations keeps the list of conversations.
+type Conversations interface {
+	Ensure(ctx context.Context, owner, id string) error
+	Conversation(ctx context.Context, owner, id string) (schemas.Conversation, bool, error)
+	List(ctx context.Context, req store.ListRequest) (store.ConversationPage, error)
+	Rename(ctx context.Context, owner, id, title string) error
+	Clear(ctx context.Context, owner, id string) error
+	Delete(ctx context.Context, owner, id string) error
+}
+
+// Messages keeps what was said.
+type Messages interface {
+	AddMessage(ctx context.Context, owner, id string, m store.Message) error
+	Messages(ctx context.Context, owner, id string, r store.MessageRange) (messages []schemas.StoredMessage, total int, err error)
+}
+
+// Summaries keeps the summary of each conversation.
+type Summaries interface {
+	Summary(ctx context.Context, owner, id string) (store.Summary, error)
+	SetSummary(ctx context.Context, owner, id, text string, covers *int64) error
+	ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) ([]store.SummaryWork, error)
+}
+
+// Turns keeps whole turns, each written once by the holder of the newest lease.
+type Turns interface {
+	BeginTurn(ctx context.Context, req store.TurnRequest) (store.TurnStart, error)
+	RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration) (schemas.Lease, error)
+	SaveTurn(ctx context.Context, t store.Turn) (store.SavedTurn, error)
+}
+
+// Store is what the server needs of a store. Its errors wrap store.ErrNotFound,
+// ErrStaleLease, ErrConflict and ErrInvalid; any other one is a fault of the store.
+type Store interface {
+	Conversations
+	Messages
+	Summaries
+	Turns
+}
+
+// Config describes the server.
+type Config struct {
+	Store Store
+	// KeepRecent is how many of the newest messages get_context gives at most and
+	// get_old_messages leaves out; 0 means 6.
+	KeepRecent int
+	// CompressAfterSummary leaves what the summary covers out of get_old_messages.
+	// Nothing is deleted either way.
+	CompressAfterSummary bool
+	// Logger may be nil.
+	Logger *slog.Logger
+}
+
+// memory answers the methods.
+type memory struct {
+	store    Store
+	keep     int
+	compress bool
+}
+
+// New returns the dispatcher of the memory server.
+func New(cfg Config) (*mcpservers.Dispatcher, error) {
+	if cfg.Store == nil {
+		return nil, errors.New("new memory server: no store given")
+	}
+	if cfg.KeepRecent < 0 {
+		return nil, fmt.Errorf("new memory server: keep_recent_messages is %d, at least 1 is needed", cfg.KeepRecent)
+	}
+	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary}
+	if m.keep == 0 {
+		m.keep = DefaultKeepRecent
+	}
+	return mcpservers.New(mcpservers.Config{
+		Name:    ServerName,
+		Version: Version,
+		MCP: server.NewMCPServer(ServerName, Version,
+			server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false)),
+		Methods: m.methods(),
+		Logger:  cfg.Logger,
+	})
+}
+
+func (m *memory) methods() map[string]mcpservers.Method {
+	return map[string]mcpservers.Method{
+		"memory/get_or_create":         method(m.getOrCreate),
+		"memory/get_context":           method(m.getContext),
+		"memory/get_all_messages":      method(m.getAllMessages),
+		"memory/get_old_messages":      method(m.getOldMessages),
+		"memory/get_or_create_summary": method(m.getSummary),
+		"memory/get_summary":           method(m.getSummary),
+		"memory/set_summary":           method(m.setSummary),
+		"memory/add_message":           method(m.addMessage),
+		"memory/clear":                 method(m.clear),
+		"memory/delete":                method(m.delete),
+		"memory/begin_turn":            method(m.beginTurn),
+		"memory/renew_turn":            method(m.renewTurn),
+		"memory/save_turn":             method(m.saveTurn),
+		"memory/claim_summaries":       method(m.claimSummaries),
+		"memory/list":                  method(m.list),
+		"memory/rename":                method(m.rename),
+		"resources/list":               method(m.listResources),
+		"resources/templates/list":     method(m.listTemplates),
+		"resources/read":               method(m.readResource),
+	}
+}
+
+// method makes a [mcpservers.Method] of a function with typed params, and gives
+// the store's refusals their codes.
+func method[P any](f func(ctx context.Context, p P) (any, error)) mcpservers.Method {
+	return func(ctx context.Context, params json.RawMessage) (any, error) {
+		var p P
+		if err := mcpservers.DecodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		result, err := f(ctx, p)
+		return result, refusal(err)
+	}
+}
+
+func refusal(err error) error {
+	code := 0
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrNotFound):
+		code = mcpservers.CodeResourceNotFound
+	case errors.Is(err, store.ErrStaleLease), errors.Is(err, store.ErrConflict):
+		code = mcpservers.CodeConflict
+	case errors.Is(err, store.ErrInvalid):
+		code = mcpservers.CodeInvalidParams
+	default:
+		return err
+	}
+	return &mcpservers.RPCError{Code: code, Message: err.Error()}
+}
+
+// ref names a conversation, as most methods do.
+type ref struct {
+	ConversationID string `json:"conversation_id"`
+	Owner          string `json:"owner"`
+}
+
+// check refuses ids that no conversation can have.
+func (r ref) check() error {
+	switch id := r.ConversationID; {
+	case id == "":
+		return mcpservers.InvalidParams("conversation_id is missing")
+	case len(id) > maxID:
+		return mcpservers.InvalidParams("conversation_id has %d bytes, at most %d are allowed", len(id), maxID)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
+		return mcpservers.InvalidParams("conversation_id has control characters")
+	}
+	return nil
+}
+
+// checkOrMake is check, but gives a missing id a new one.
+func (r *ref) checkOrMake() error {
+	if r.ConversationID == "" {
+		r.ConversationID = "chat_" + uuid.NewString()
+	}
+	return r.check()
+}

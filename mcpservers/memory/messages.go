@@ -1,0 +1,169 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"molar/internal/store"
+	"molar/mcpservers"
+	"molar/schemas"
+)
+
+// said is a message as the seeds' methods show it.
+type said struct {
+	Role    schemas.Role `json:"role"`
+	Content string       `json:"content"`
+}
+
+func plain(messages []schemas.StoredMessage) []said {
+	lines := make([]said, len(messages))
+	for i, m := range messages {
+		lines[i] = said{Role: m.Role, Content: m.Content}
+	}
+	return lines
+}
+
+// status is the answer of the methods that change something.
+func status(word, id string) any {
+	return struct {
+		Status         string `json:"status"`
+		ConversationID string `json:"conversation_id"`
+	}{word, id}
+}
+
+func (m *memory) getOrCreate(ctx context.Context, p ref) (any, error) {
+	if err := p.checkOrMake(); err != nil {
+		return nil, err
+	}
+	if err := m.store.Ensure(ctx, p.Owner, p.ConversationID); err != nil {
+		return nil, err
+	}
+	return struct {
+		ConversationID string `json:"conversation_id"`
+	}{p.ConversationID}, nil
+}
+
+type contextParams struct {
+	ref
+	MaxMessages *int `json:"max_messages"`
+}
+
+func (m *memory) getContext(ctx context.Context, p contextParams) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	last := m.keep
+	if p.MaxMessages != nil {
+		if *p.MaxMessages < 1 {
+			return nil, mcpservers.InvalidParams("max_messages must be at least 1")
+		}
+		last = min(last, *p.MaxMessages)
+	}
+	messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{Last: last})
+	return struct {
+		Messages []said `json:"messages"`
+	}{plain(messages)}, err
+}
+
+type allParams struct {
+	ref
+	// Full asks for all that is kept of each message, not only role and content.
+	Full bool `json:"full"`
+}
+
+func (m *memory) getAllMessages(ctx context.Context, p allParams) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{})
+	if p.Full {
+		return struct {
+			Messages []schemas.StoredMessage `json:"messages"`
+		}{messages}, err
+	}
+	return struct {
+		Messages []said `json:"messages"`
+	}{plain(messages)}, err
+}
+
+// getOldMessages gives what came before the newest messages. total_count counts
+// all messages, old and recent.
+func (m *memory) getOldMessages(ctx context.Context, p ref) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	messages, total, err := m.store.Messages(ctx, p.Owner, p.ConversationID,
+		store.MessageRange{SkipLast: m.keep, Uncovered: m.compress})
+	return struct {
+		Messages   []said `json:"messages"`
+		TotalCount int    `json:"total_count"`
+	}{plain(messages), total}, err
+}
+
+type addParams struct {
+	ref
+	Role    schemas.Role `json:"role"`
+	Content *string      `json:"content"`
+}
+
+func (m *memory) addMessage(ctx context.Context, p addParams) (any, error) {
+	if err := p.checkOrMake(); err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]schemas.Role{schemas.RoleUser, schemas.RoleAssistant, schemas.RoleSystem}, p.Role) {
+		return nil, mcpservers.InvalidParams("role is %q, it must be user, assistant or system", p.Role)
+	}
+	if p.Content == nil {
+		return nil, mcpservers.InvalidParams("content is missing")
+	}
+	err := m.store.AddMessage(ctx, p.Owner, p.ConversationID, store.Message{Role: p.Role, Content: *p.Content})
+	return status("success", p.ConversationID), err
+}
+
+// getSummary serves get_or_create_summary too: this server has no model to create
+// a summary with, so an empty one tells the caller to make it.
+func (m *memory) getSummary(ctx context.Context, p ref) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	s, err := m.store.Summary(ctx, p.Owner, p.ConversationID)
+	return struct {
+		Summary string `json:"summary"`
+	}{s.Text}, err
+}
+
+type summaryParams struct {
+	ref
+	Summary *string `json:"summary"`
+	// Covers is the seq of the last message that the summary reaches; absent, it
+	// reaches all that are there.
+	Covers *int64 `json:"covers"`
+}
+
+func (m *memory) setSummary(ctx context.Context, p summaryParams) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if p.Summary == nil {
+		return nil, mcpservers.InvalidParams("summary is missing")
+	}
+	if p.Covers != nil && *p.Covers < 0 {
+		return nil, mcpservers.InvalidParams("covers must not be below 0")
+	}
+	err := m.store.SetSummary(ctx, p.Owner, p.ConversationID, *p.Summary, p.Covers)
+	return status("success", p.ConversationID), err
+}
+
+func (m *memory) clear(ctx context.Context, p ref) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return status("cleared", p.ConversationID), m.store.Clear(ctx, p.Owner, p.ConversationID)
+}
+
+func (m *memory) delete(ctx context.Context, p ref) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return status("deleted", p.ConversationID), m.store.Delete(ctx, p.Owner, p.ConversationID)
+}

@@ -1,0 +1,153 @@
+package mcpservers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"molar/schemas"
+)
+
+// The error codes of the bundled servers.
+const (
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+	// CodeResourceNotFound is for a conversation or a resource that does not exist.
+	CodeResourceNotFound = -32001
+	// CodeToolFailed is for a tool that failed, on transports that report it so.
+	CodeToolFailed = -32002
+	// CodeConflict is for a write that came too late: a later one took its place.
+	CodeConflict = -32003
+)
+
+// RPCError is a JSON-RPC error. A [Method] returns one to choose code and text;
+// the text is shown to clients.
+type RPCError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// Error implements error.
+func (e *RPCError) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+
+// InvalidParams returns an [RPCError] of that code.
+func InvalidParams(format string, args ...any) *RPCError {
+	return &RPCError{Code: CodeInvalidParams, Message: "Invalid params: " + fmt.Sprintf(format, args...)}
+}
+
+// DecodeParams decodes the params of a method into v, a pointer to a struct.
+// Absent params are an empty object and unknown ones are ignored. Names are
+// matched exactly: one that encoding/json would accept for its case only is an
+// error, so that no layer reads a parameter that another one did not see.
+func DecodeParams(params json.RawMessage, v any) error {
+	if len(params) == 0 {
+		return nil
+	}
+	var names map[string]json.RawMessage
+	if err := json.Unmarshal(params, &names); err != nil {
+		return InvalidParams("an object is needed")
+	}
+	for name := range names {
+		if !plainName(name) {
+			return InvalidParams("unknown parameter %q", name)
+		}
+	}
+	if err := json.Unmarshal(params, v); err != nil {
+		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && te.Field != "" {
+			return InvalidParams("%s cannot be a %s", te.Field, te.Value)
+		}
+		return InvalidParams("%v", err)
+	}
+	return nil
+}
+
+func plainName(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// request is a checked JSON-RPC request or notification.
+type request struct {
+	id     json.RawMessage // nil for a notification
+	method string
+	params json.RawMessage // nil when absent or null; else an object or an array
+	// reply marks an answer of the client to a request of the server.
+	reply bool
+}
+
+// parse reads one message. Field names must be exact; encoding/json alone would
+// take "Method" for "method".
+func parse(msg json.RawMessage) (request, *RPCError) {
+	var req request
+	if err := schemas.CheckJSON(msg); err != nil {
+		return req, &RPCError{Code: CodeParse, Message: "Parse error: " + err.Error()}
+	}
+	invalid := func(why string) (request, *RPCError) {
+		return req, &RPCError{Code: CodeInvalidRequest, Message: "Invalid request: " + why}
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(msg, &fields) != nil || fields == nil {
+		return invalid("one object is needed")
+	}
+	id, hasID := fields["id"]
+	if hasID {
+		if !validID(id) {
+			return invalid("id must be a string, a number or null")
+		}
+		req.id = id
+	}
+	if string(fields["jsonrpc"]) != `"2.0"` {
+		return invalid(`jsonrpc must be "2.0"`)
+	}
+	_, hasResult := fields["result"]
+	_, hasError := fields["error"]
+	if _, hasMethod := fields["method"]; !hasMethod && hasID && (hasResult || hasError) {
+		req.reply = true
+		return req, nil
+	}
+	if json.Unmarshal(fields["method"], &req.method) != nil || req.method == "" {
+		return invalid("method must be a non-empty string")
+	}
+	params := bytes.TrimSpace(fields["params"])
+	if len(params) > 0 && string(params) != "null" {
+		if params[0] != '{' && params[0] != '[' {
+			return invalid("params must be an object or an array")
+		}
+		req.params = params
+	}
+	return req, nil
+}
+
+func validID(id json.RawMessage) bool {
+	c := id[0]
+	return c == '"' || c == '-' || (c >= '0' && c <= '9') || string(id) == "null"
+}
+
+// respond builds the answer to a request: a result, or an error when failed is
+// not nil.
+func respond(id json.RawMessage, result any, failed any) (json.RawMessage, error) {
+	if id == nil {
+		id = json.RawMessage("null") // the id cannot be known
+	}
+	if failed != nil {
+		return json.Marshal(struct {
+			JSONRPC string          `json:"jsonrpc"`
+			ID      json.RawMessage `json:"id"`
+			Error   any             `json:"error"`
+		}{"2.0", id, failed})
+	}
+	return json.Marshal(struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result"`
+	}{"2.0", id, result})
+}

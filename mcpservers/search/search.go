@@ -1,0 +1,151 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/mcpservers"
+)
+
+// Name is the server's name under which its methods and tools are reached.
+const Name = "tool-server"
+
+const (
+	version    = "1.0.0"
+	maxResults = 5
+	maxQuery   = 500 // characters that are searched for; more says nothing to an engine
+)
+
+// Config says how the tools search.
+type Config struct {
+	DuckDuckGo DuckDuckGoConfig
+	// Logger may be nil. It gets counts and lengths, never the query.
+	Logger *slog.Logger
+}
+
+// A Result is one page or guide entry.
+type Result struct {
+	Title   string `json:"title"`
+	Content string `json:"content"`
+	Link    string `json:"link"`
+	// Score is between 0 and 1, 1 the best. On the web it only tells the rank.
+	Score float64 `json:"score"`
+}
+
+// tools are the functions behind the server's tools.
+type tools struct {
+	duck  *duckDuckGo
+	guide func() (*guide, error)
+	log   *slog.Logger
+}
+
+// New returns the server. Nothing is indexed or fetched before the first call.
+func New(c Config) (*mcpservers.Dispatcher, error) {
+	duck, err := newDuckDuckGo(c.DuckDuckGo)
+	if err != nil {
+		return nil, err
+	}
+	t := &tools{duck: duck, guide: sync.OnceValues(loadGuide), log: c.Logger}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	s := server.NewMCPServer(Name, version, server.WithToolCapabilities(false))
+	s.AddTool(duckDuckGoTool(), t.searchWeb)
+	s.AddTool(guideTool(), t.searchGuide)
+	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Logger: c.Logger})
+}
+
+func duckDuckGoTool() mcp.Tool {
+	return mcp.NewTool("duckduckgo_search",
+		mcp.WithDescription("Search using DuckDuckGo (free, unlimited, privacy-focused). Returns up to 5 relevant search results with titles, content snippets, and links."),
+		mcp.WithString("query", mcp.Required(),
+			mcp.Description("Search query - should be specific and descriptive for best results")),
+		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
+		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(true),
+	)
+}
+
+func guideTool() mcp.Tool {
+	return mcp.NewTool("dental_guide_search",
+		mcp.WithDescription("Search a built-in dental guide in Vietnamese and English. Returns up to 5 entries with their text and the public page that it rests on; needs no internet."),
+		mcp.WithString("query", mcp.Required(),
+			mcp.Description("The question, in Vietnamese (with or without diacritics) or English")),
+		mcp.WithString("language", mcp.Enum("vi", "en"),
+			mcp.Description("Language of the entries; taken from the query when left out")),
+		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
+		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(false),
+	)
+}
+
+func (t *tools) searchWeb(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	query, bad := queryOf(req)
+	if bad != nil {
+		return bad, nil
+	}
+	results, err := t.duck.search(ctx, query)
+	if err != nil {
+		return mcp.NewToolResultError(err.Error()), nil
+	}
+	return t.answer(ctx, "duckduckgo_search", results), nil
+}
+
+func (t *tools) searchGuide(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	query, bad := queryOf(req)
+	if bad != nil {
+		return bad, nil
+	}
+	lang := req.GetString("language", "")
+	if lang != "" && lang != "vi" && lang != "en" {
+		return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
+	}
+	g, err := t.guide()
+	if err != nil {
+		return nil, err
+	}
+	return t.answer(ctx, "dental_guide_search", g.search(query, lang, maxResults)), nil
+}
+
+// queryOf returns the query in one line, or the tool error that says what is wrong.
+func queryOf(req mcp.CallToolRequest) (string, *mcp.CallToolResult) {
+	query, err := req.RequireString("query")
+	if err != nil {
+		return "", mcp.NewToolResultError("the argument \"query\" is missing or no text: give the words to search for")
+	}
+	query = strings.Join(strings.Fields(strings.ToValidUTF8(query, " ")), " ")
+	if query == "" {
+		return "", mcp.NewToolResultError("the argument \"query\" is empty: give the words to search for")
+	}
+	if runes := []rune(query); len(runes) > maxQuery {
+		query = string(runes[:maxQuery])
+	}
+	return query, nil
+}
+
+func (t *tools) answer(ctx context.Context, tool string, results []Result) *mcp.CallToolResult {
+	t.log.DebugContext(ctx, "search answered", "tool", tool, "results", len(results))
+	if results == nil {
+		results = []Result{} // an empty list, not null
+	}
+	return mcp.NewToolResultStructured(map[string]any{"results": results}, format(results))
+}
+
+// format writes results the way that models and source lists read them.
+func format(results []Result) string {
+	if len(results) == 0 {
+		return "No results."
+	}
+	blocks := make([]string, len(results))
+	for i, r := range results {
+		blocks[i] = fmt.Sprintf("Title: %s\nContent: %s\nLink: %s", oneLine(r.Title), oneLine(r.Content), r.Link)
+	}
+	return strings.Join(blocks, "\n---\n")
+}
+
+// oneLine keeps foreign text from opening a block or a link line of its own.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
