@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// names lists the tools: what each does is in call.
+func names() []string {
+	return []string{"echo", "slow", "die", "hang", "huge", "huge_last", "deaf", "grow", "env", "ask", "other_id", "flood", "odd", "fail", "refuse"}
+}
+
+// call executes a tool; stop ends the process with code.
+func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
+	id := string(r.ID)
+	switch r.Params.Name {
+	case "echo": // the arguments as text
+		s.text(r.ID, string(r.Params.Arguments))
+	case "slow": // answers after 300 ms, without holding up other calls
+		s.work.Go(func() {
+			time.Sleep(300 * time.Millisecond)
+			s.text(r.ID, "slept")
+		})
+	case "die": // exits in mid-call
+		fmt.Fprintln(s.stderr, "fatal: out of cheese")
+		return 7, true
+	case "hang": // says so on standard error and never answers
+		fmt.Fprintln(s.stderr, "hanging")
+	case "huge": // a line of 20 MB, its id first
+		s.print(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]}}` + "\n")
+	case "huge_last": // the same with its id last
+		s.print(`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]},"jsonrpc":"2.0","id":` + id + "}\n")
+	case "deaf": // answers, then stops reading
+		s.text(r.ID, "not listening any more")
+		time.Sleep(time.Hour)
+	case "grow": // adds a tool and says so, several times
+		s.extra = append(s.extra, fmt.Sprintf("grown_%d", len(s.extra)))
+		for range 5 {
+			s.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
+		}
+		s.text(r.ID, "grown")
+	case "env": // the names of its environment
+		s.text(r.ID, envNames())
+	case "ask": // asks the host two things and returns its answers
+		s.print(`{"jsonrpc":"2.0","id":"q1","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":"q2","method":"roots/list"}` + "\n")
+		first, _ := in.ReadString('\n')
+		second, _ := in.ReadString('\n')
+		s.text(r.ID, first+second)
+	case "other_id": // answers a request that nobody made, then with the id as a string
+		s.result(json.RawMessage(`4711`), `{"content":[]}`)
+		s.result(json.RawMessage(`"`+id+`"`), `{"content":[{"type":"text","text":"late"}]}`)
+	case "flood": // 20,000 notifications before the answer
+		s.print(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`+"\n", 20000))
+		s.text(r.ID, "flooded")
+	case "odd": // content of unknown and unusual kinds
+		s.result(r.ID, `{"content":[null,{"type":"hologram"},{"type":"text","text":"plain"}]}`)
+	case "fail":
+		s.result(r.ID, `{"content":[{"type":"text","text":"no such city"}],"isError":true}`)
+	case "refuse":
+		s.print(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32602,"message":"unknown tool"}}` + "\n")
+	default:
+		s.text(r.ID, "ok")
+	}
+	return 0, false
+}
+
+func (s *server) text(id json.RawMessage, text string) {
+	quoted, err := json.Marshal(text)
+	if err == nil {
+		s.result(id, `{"content":[{"type":"text","text":`+string(quoted)+`}]}`)
+	}
+}
+
+func envNames() string {
+	var found []string
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		found = append(found, name)
+	}
+	return strings.Join(found, "\n")
+}
