@@ -1,0 +1,133 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+
+	"molar/schemas"
+)
+
+// The sentences that say that nobody thought about this answer.
+const (
+	closingEnglish    = "(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
+	closingVietnamese = "(Chưa cấu hình mô hình nào: nội dung trên được trích từ công cụ. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.)"
+)
+
+func closing(vietnamese bool) string {
+	return pick(vietnamese, closingVietnamese, closingEnglish)
+}
+
+func pick(vietnamese bool, vi, en string) string {
+	if vietnamese {
+		return vi
+	}
+	return en
+}
+
+// answer quotes the results of a turn; without any it says what can be done.
+func answer(t turn, tools []schemas.ToolInfo) string {
+	if len(t.results) == 0 {
+		return nothing(t.vietnamese, tools)
+	}
+	var parts []string
+	for _, r := range t.results {
+		parts = append(parts, tell(r, t))
+	}
+	return strings.Join(append(parts, closing(t.vietnamese)), "\n\n")
+}
+
+// tell introduces a result and quotes it.
+func tell(r schemas.ToolResult, t turn) string {
+	text := quote(r, t.question)
+	switch {
+	case r.IsError && text == "":
+		return pick(t.vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")
+	case r.IsError:
+		return pick(t.vietnamese, "Công cụ "+r.ToolName+" báo lỗi: ", "The tool "+r.ToolName+" reported an error: ") + text
+	case text == "":
+		return pick(t.vietnamese, "Công cụ "+r.ToolName+" không trả về kết quả nào.", "The tool "+r.ToolName+" returned no results.")
+	}
+	return pick(t.vietnamese, "Kết quả từ "+r.ToolName+":\n", "Result of "+r.ToolName+":\n") + text
+}
+
+// maxNamed is how many tools are named to a person who asked for none of them.
+const maxNamed = 5
+
+func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
+	text := pick(vietnamese,
+		"Chưa cấu hình mô hình nào, nên tôi chỉ có thể gọi công cụ khớp với câu hỏi và trích kết quả; hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.",
+		"No model is configured, so I can only call a tool that matches the question and quote its result; set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.")
+	if len(tools) == 0 {
+		return text
+	}
+	var names []string
+	for _, t := range tools[:min(len(tools), maxNamed)] {
+		names = append(names, t.Name)
+	}
+	list := strings.Join(names, ", ")
+	if len(tools) > maxNamed {
+		list += ", …"
+	}
+	return text + pick(vietnamese, " Các công cụ đang có: ", " Tools at hand: ") + list + "."
+}
+
+// askFor asks for the arguments that a question did not give, by name.
+func askFor(vietnamese bool, tool schemas.ToolInfo, missing []field) string {
+	var names []string
+	for _, f := range missing {
+		name := `"` + f.name + `"`
+		if f.description != "" {
+			name += " (" + clip(strings.Join(strings.Fields(f.description), " "), 120) + ")"
+		}
+		if len(f.enum) > 0 {
+			var members []string
+			for _, e := range f.enum[:min(len(f.enum), maxItems)] {
+				members = append(members, strings.Trim(string(e), `"`))
+			}
+			name += " [" + strings.Join(members, " | ") + "]"
+		}
+		names = append(names, name)
+	}
+	list := strings.Join(names, ", ")
+	return pick(vietnamese,
+		"Để dùng công cụ "+tool.Name+", tôi còn cần "+list+". Bạn cho tôi biết nhé?",
+		"To use the tool "+tool.Name+" I still need "+list+". What should it be?")
+}
+
+// maxSummary is how long a summary may be, in runes.
+const maxSummary = 400
+
+// summarize gives the question's first sentence and the answer's first two. The answer
+// is the assistant's text after the last question, or a quoted result beside it.
+func summarize(t turn, messages []schemas.Message) string {
+	var reply string
+	for _, r := range t.results {
+		reply = r.OutputText()
+	}
+	if last := len(messages) - 1; last >= 0 && messages[last].Role == schemas.RoleAssistant {
+		reply = messages[last].Said()
+	}
+	for _, c := range []string{closingEnglish, closingVietnamese} {
+		reply = strings.ReplaceAll(reply, c, "")
+	}
+	parts := append(firstSentences(t.question, 1), firstSentences(reply, 2)...)
+	return clip(strings.Join(parts, " "), maxSummary-1)
+}
+
+// firstSentences returns at most n sentences; a line end ends a sentence too.
+func firstSentences(text string, n int) []string {
+	var out []string
+	runes := []rune(strings.TrimSpace(text))
+	start := 0
+	for i := 0; i < len(runes) && len(out) < n; i++ {
+		last := i+1 == len(runes)
+		if !last && runes[i] != '\n' && (!strings.ContainsRune(".!?", runes[i]) || !unicode.IsSpace(runes[i+1])) {
+			continue
+		}
+		if s := strings.TrimSpace(string(runes[start : i+1])); s != "" {
+			out = append(out, s)
+		}
+		start = i + 1
+	}
+	return out
+}

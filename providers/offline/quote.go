@@ -1,0 +1,300 @@
+package offline
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"molar/schemas"
+)
+
+// Limits of what is quoted of one result.
+const (
+	maxQuoted  = 2000 // runes of plain text
+	maxLine    = 300  // runes of one value
+	maxItems   = 20   // entries of a list
+	maxDepth   = 4
+	maxEntries = 3 // entries of a text of search results
+	maxEntry   = 400
+)
+
+// quote tells a result in lines that a person can read; links are left to whoever
+// lists the sources.
+func quote(r schemas.ToolResult, question string) string {
+	v, ok := decode(r.Output)
+	if !ok {
+		return ""
+	}
+	if s, isText := v.(string); isText {
+		return quoteText(s, question)
+	}
+	var b strings.Builder
+	quoteValue(&b, v, "", 0)
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// An object keeps the order of its keys, which a server chose for readers.
+type object struct {
+	keys   []string
+	values []any
+}
+
+// decode reads JSON with the order of keys kept. Text that is no JSON is quoted as it
+// is.
+func decode(data json.RawMessage) (any, bool) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, true
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if v, err := decodeValue(dec, 0); err == nil {
+		return v, true
+	}
+	return string(data), true
+}
+
+func decodeValue(dec *json.Decoder, depth int) (any, error) {
+	tok, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	delim, ok := tok.(json.Delim)
+	if !ok {
+		return tok, nil
+	}
+	if depth > schemas.MaxDepth {
+		return nil, schemas.ErrNotJSON
+	}
+	var o object
+	var list []any
+	for dec.More() {
+		if delim == '{' {
+			key, err := dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			o.keys = append(o.keys, fmt.Sprint(key))
+		}
+		v, err := decodeValue(dec, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if delim == '{' {
+		o.values = list
+		return o, nil
+	}
+	return list, nil
+}
+
+// quoteValue writes v as lines, nested ones indented.
+func quoteValue(b *strings.Builder, v any, indent string, depth int) {
+	switch v := v.(type) {
+	case object:
+		for i, key := range v.keys {
+			quoteField(b, key, v.values[i], indent, depth)
+		}
+	case []any:
+		for i, e := range v {
+			if i == maxItems {
+				fmt.Fprintf(b, "%s- … (+%d)\n", indent, len(v)-maxItems)
+				return
+			}
+			quoteItem(b, e, indent, depth)
+		}
+	default:
+		fmt.Fprintf(b, "%s%s\n", indent, scalar(v))
+	}
+}
+
+func quoteField(b *strings.Builder, key string, v any, indent string, depth int) {
+	switch {
+	case empty(v) || isLink(v):
+	case simple(v):
+		fmt.Fprintf(b, "%s%s: %s\n", indent, key, scalar(v))
+	case depth < maxDepth:
+		fmt.Fprintf(b, "%s%s:\n", indent, key)
+		quoteValue(b, v, indent+"  ", depth+1)
+	}
+}
+
+// quoteItem writes an entry of a list: its simple fields on one line, the rest below.
+func quoteItem(b *strings.Builder, v any, indent string, depth int) {
+	o, ok := v.(object)
+	if !ok {
+		if simple(v) {
+			fmt.Fprintf(b, "%s- %s\n", indent, scalar(v))
+		} else if depth < maxDepth {
+			quoteValue(b, v, indent+"  ", depth+1)
+		}
+		return
+	}
+	var line []string
+	for i, key := range o.keys {
+		if simple(o.values[i]) && !empty(o.values[i]) && !isLink(o.values[i]) {
+			line = append(line, key+": "+scalar(o.values[i]))
+		}
+	}
+	fmt.Fprintf(b, "%s- %s\n", indent, strings.Join(line, ", "))
+	for i, key := range o.keys {
+		if !simple(o.values[i]) {
+			quoteField(b, key, o.values[i], indent+"  ", depth+1)
+		}
+	}
+}
+
+// simple reports whether a value fits on a line: a scalar or a short list of them.
+func simple(v any) bool {
+	switch v := v.(type) {
+	case object:
+		return false
+	case []any:
+		return len(v) <= maxItems && !slices.ContainsFunc(v, func(e any) bool {
+			_, isObject := e.(object)
+			_, isList := e.([]any)
+			return isObject || isList
+		})
+	}
+	return true
+}
+
+func scalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "–"
+	case string:
+		return clip(strings.Join(strings.Fields(v), " "), maxLine)
+	case []any:
+		var parts []string
+		for _, e := range v {
+			parts = append(parts, scalar(e))
+		}
+		return clip(strings.Join(parts, ", "), maxLine)
+	}
+	return fmt.Sprint(v)
+}
+
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return strings.TrimSpace(v) == ""
+	case []any:
+		return len(v) == 0
+	case object:
+		return len(v.keys) == 0 || !slices.ContainsFunc(v.values, func(e any) bool { return !empty(e) })
+	}
+	return false
+}
+
+func isLink(v any) bool {
+	s, ok := v.(string)
+	return ok && (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://"))
+}
+
+// entryLine finds the labels of a search result entry.
+var entryLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(Title|Content|Link|URL|Source):[ \t]*`)
+})
+
+// quoteText quotes plain text; search results become the content of the best entries.
+func quoteText(s, question string) string {
+	s = strings.TrimSpace(s)
+	if !entryLine().MatchString(s) {
+		return clip(s, maxQuoted)
+	}
+	type entry struct {
+		title, content string
+		shared         int
+	}
+	var entries []entry
+	asked := map[string]bool{}
+	for _, t := range tokenize(question) {
+		asked[t.stem] = true
+	}
+	for block := range strings.SplitSeq(s, "\n---") {
+		e := entry{title: labelled(block, "Title"), content: labelled(block, "Content")}
+		if e.content == "" && e.title == "" {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, t := range tokenize(e.title + " " + e.content) {
+			if asked[t.stem] && !seen[t.stem] {
+				seen[t.stem] = true
+				e.shared++
+			}
+		}
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return b.shared - a.shared })
+	var paragraphs []string
+	for _, e := range entries[:min(len(entries), maxEntries)] {
+		text := sentences(e.content, maxEntry)
+		switch {
+		case text == "":
+			text = e.title
+		case e.title != "":
+			text = strings.TrimRight(e.title, ".:") + ": " + text
+		}
+		paragraphs = append(paragraphs, text)
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// labelled returns what stands after a label, up to the next one.
+func labelled(block, label string) string {
+	marks := entryLine().FindAllStringSubmatchIndex(block, -1)
+	for i, m := range marks {
+		if block[m[2]:m[3]] != label {
+			continue
+		}
+		end := len(block)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		return strings.Join(strings.Fields(block[m[1]:end]), " ")
+	}
+	return ""
+}
+
+// sentences cuts text at the last sentence end within limit runes.
+func sentences(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	for i := limit - 1; i > limit/2; i-- {
+		if strings.ContainsRune(".!?", runes[i]) && unicode.IsSpace(runes[i+1]) {
+			return string(runes[:i+1])
+		}
+	}
+	return clip(text, limit)
+}
+
+// clip cuts text to limit runes and marks the cut.
+func clip(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return strings.TrimSpace(string(runes[:limit])) + "…"
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
