@@ -63,6 +63,7 @@ type run struct {
 
 	answer     strings.Builder // step 6
 	finish     providers.FinishReason
+	served     *providers.Switch // the provider that answered, when it is not the route's
 	usage      schemas.Usage
 	modelCalls int
 	mu         sync.Mutex // guards usage and modelCalls: the judge counts too
@@ -187,10 +188,14 @@ func (r *run) report(context.Context) error {
 func (r *run) sum() *Done {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	provider, model := r.route.Provider.Name(), r.route.Model
+	if r.served != nil {
+		provider, model = r.served.Provider, r.served.Model
+	}
 	return &Done{
 		Finish:     r.finish,
-		Provider:   r.route.Provider.Name(),
-		Model:      r.route.Model,
+		Provider:   provider,
+		Model:      model,
 		Language:   r.lang,
 		Saved:      r.saved,
 		Usage:      r.usage,

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -61,6 +62,11 @@ func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (sa
 		if err != nil {
 			return out, err
 		}
+		if chunk.Switched != nil {
+			if err := r.switched(*chunk.Switched); err != nil {
+				return out, err
+			}
+		}
 		if chunk.Text != "" {
 			text.WriteString(chunk.Text)
 			if !quiet {
@@ -113,4 +119,10 @@ func (r *run) show(ctx context.Context, text string) error {
 		}
 	}
 	return r.say(text)
+}
+
+// switched notes that another provider answers from here on.
+func (r *run) switched(s providers.Switch) error {
+	r.served = &s
+	return r.warn(fmt.Sprintf("%s answers instead: %s", s.Provider, s.Why))
 }

@@ -93,10 +93,21 @@ type Chunk struct {
 	Sources []schemas.Source
 	// Usage is the running total of this call; the last one seen counts.
 	Usage *schemas.Usage
+	// Switched is set on the first chunk of a call that another provider than the
+	// route's answers, because that one could not.
+	Switched *Switch
 	// Note explains a decision of the provider's own code, for the trace.
 	Note string
 	// Finish is set on the last chunk.
 	Finish FinishReason
+}
+
+// A Switch is a fall-over to another provider, before the first output of a call.
+type Switch struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	// Why names the provider that failed and its fault.
+	Why string `json:"why"`
 }
 
 // A Route is the provider and models that a turn uses, and why.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"molar/schemas"
@@ -145,7 +146,22 @@ func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.Stor
 	if err := c.request(ctx, "memory/get_summary", params, &sum); err != nil {
 		return nil, "", false, err
 	}
-	return all.Messages, sum.Summary, len(all.Messages) > 0 || sum.Summary != "", nil
+	if len(all.Messages) > 0 || sum.Summary != "" {
+		return all.Messages, sum.Summary, true, nil
+	}
+	known, err := c.exists(ctx, owner, id)
+	return nil, "", known, err
+}
+
+// exists tells a conversation that was cleared from one that never was: both read
+// as empty, but only the first is a resource.
+func (c *Client) exists(ctx context.Context, owner, id string) (bool, error) {
+	params := map[string]string{"uri": "memory://conversation/" + url.PathEscape(id), "owner": owner}
+	err := c.request(ctx, "resources/read", params, nil)
+	if errors.Is(err, ErrUnknown) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Rename gives a conversation another title.

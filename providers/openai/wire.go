@@ -1,0 +1,111 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"molar/schemas"
+)
+
+// frame is one message of the stream, or a whole answer. Fields that servers fill
+// in different ways have types that take all of them.
+type frame struct {
+	Choices []choice        `json:"choices"`
+	Usage   *usage          `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index        int   `json:"index"`
+	Delta        delta `json:"delta"`
+	Message      delta `json:"message"` // in whole answers
+	FinishReason text  `json:"finish_reason"`
+}
+
+type delta struct {
+	Content          text   `json:"content"`
+	Refusal          text   `json:"refusal"`
+	ReasoningContent text   `json:"reasoning_content"`
+	Reasoning        text   `json:"reasoning"`
+	ToolCalls        pieces `json:"tool_calls"`
+	// FunctionCall is what ToolCalls was in the first version of the API.
+	FunctionCall *function `json:"function_call"`
+}
+
+// thinking is the reasoning, which servers send under one name, or both.
+func (d *delta) thinking() string {
+	if d.ReasoningContent != "" {
+		return string(d.ReasoningContent)
+	}
+	return string(d.Reasoning)
+}
+
+// pieces are the tool calls of a delta: a list, or one alone.
+type pieces []piece
+
+func (p *pieces) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		*p = make(pieces, 1)
+		return json.Unmarshal(data, &(*p)[0])
+	}
+	return json.Unmarshal(data, (*[]piece)(p))
+}
+
+// A piece is a part of a tool call.
+type piece struct {
+	Index    *int     `json:"index"`
+	ID       text     `json:"id"`
+	Function function `json:"function"`
+	// Extra is what some gateways attach to a call and want back with it.
+	Extra json.RawMessage `json:"extra_content"`
+}
+
+type function struct {
+	Name      text `json:"name"`
+	Arguments text `json:"arguments"`
+}
+
+type usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	TotalTokens      int `json:"total_tokens"`
+}
+
+func (u usage) schema() *schemas.Usage {
+	if u.TotalTokens == 0 {
+		u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	}
+	return (*schemas.Usage)(&u)
+}
+
+// text is a string. Of null it makes none, of a list of content parts their
+// texts, and of any other value its JSON.
+type text string
+
+func (t *text) UnmarshalJSON(data []byte) error {
+	switch {
+	case len(data) == 0, string(data) == "null":
+		*t = ""
+	case data[0] == '"' && bytes.IndexByte(data, '\\') < 0:
+		*t = text(strings.ToValidUTF8(string(data[1:len(data)-1]), "�"))
+	case data[0] == '"':
+		return json.Unmarshal(data, (*string)(t))
+	case data[0] == '[':
+		var parts []struct {
+			Text text `json:"text"`
+		}
+		if json.Unmarshal(data, &parts) != nil {
+			*t = text(data)
+			return nil
+		}
+		var b strings.Builder
+		for _, p := range parts {
+			b.WriteString(string(p.Text))
+		}
+		*t = text(b.String())
+	default:
+		*t = text(data)
+	}
+	return nil
+}
