@@ -4,23 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"unicode"
 
 	"molar/schemas"
 )
 
 // Limits of what is quoted of one result.
 const (
-	maxQuoted  = 2000 // runes of plain text
-	maxLine    = 300  // runes of one value
-	maxItems   = 20   // entries of a list
-	maxDepth   = 4
-	maxEntries = 3 // entries of a text of search results
-	maxEntry   = 400
+	maxQuoted = 2000 // runes of plain text
+	maxLine   = 300  // runes of one value
+	maxItems  = 20   // entries of a list
+	maxDepth  = 4
 )
 
 // quote tells a result in lines that a person can read; links are left to whoever
@@ -32,6 +27,9 @@ func quote(r schemas.ToolResult, question string) string {
 	}
 	if s, isText := v.(string); isText {
 		return quoteText(s, question)
+	}
+	if entries := entriesOf(v); len(entries) > 0 {
+		return paragraphs(entries, question)
 	}
 	var b strings.Builder
 	quoteValue(&b, v, "", 0)
@@ -200,85 +198,6 @@ func empty(v any) bool {
 func isLink(v any) bool {
 	s, ok := v.(string)
 	return ok && (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://"))
-}
-
-// entryLine finds the labels of a search result entry.
-var entryLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(Title|Content|Link|URL|Source):[ \t]*`)
-})
-
-// quoteText quotes plain text; search results become the content of the best entries.
-func quoteText(s, question string) string {
-	s = strings.TrimSpace(s)
-	if !entryLine().MatchString(s) {
-		return clip(s, maxQuoted)
-	}
-	type entry struct {
-		title, content string
-		shared         int
-	}
-	var entries []entry
-	asked := map[string]bool{}
-	for _, t := range tokenize(question) {
-		asked[t.stem] = true
-	}
-	for block := range strings.SplitSeq(s, "\n---") {
-		e := entry{title: labelled(block, "Title"), content: labelled(block, "Content")}
-		if e.content == "" && e.title == "" {
-			continue
-		}
-		seen := map[string]bool{}
-		for _, t := range tokenize(e.title + " " + e.content) {
-			if asked[t.stem] && !seen[t.stem] {
-				seen[t.stem] = true
-				e.shared++
-			}
-		}
-		entries = append(entries, e)
-	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return b.shared - a.shared })
-	var paragraphs []string
-	for _, e := range entries[:min(len(entries), maxEntries)] {
-		text := sentences(e.content, maxEntry)
-		switch {
-		case text == "":
-			text = e.title
-		case e.title != "":
-			text = strings.TrimRight(e.title, ".:") + ": " + text
-		}
-		paragraphs = append(paragraphs, text)
-	}
-	return strings.Join(paragraphs, "\n\n")
-}
-
-// labelled returns what stands after a label, up to the next one.
-func labelled(block, label string) string {
-	marks := entryLine().FindAllStringSubmatchIndex(block, -1)
-	for i, m := range marks {
-		if block[m[2]:m[3]] != label {
-			continue
-		}
-		end := len(block)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
-		return strings.Join(strings.Fields(block[m[1]:end]), " ")
-	}
-	return ""
-}
-
-// sentences cuts text at the last sentence end within limit runes.
-func sentences(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	for i := limit - 1; i > limit/2; i-- {
-		if strings.ContainsRune(".!?", runes[i]) && unicode.IsSpace(runes[i+1]) {
-			return string(runes[:i+1])
-		}
-	}
-	return clip(text, limit)
 }
 
 // clip cuts text to limit runes and marks the cut.
