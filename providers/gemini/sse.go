@@ -12,6 +12,9 @@ import (
 // maxEvent bounds one event of a stream. The SDK's own bound is 256 MB.
 const maxEvent = 8 << 20
 
+// eventPrefix begins an event as the SDK reads it.
+const eventPrefix = "data: "
+
 // errLongEvent: an event is longer than maxEvent.
 var errLongEvent = errors.New("an event of the stream is longer than 8 MB")
 
@@ -76,7 +79,7 @@ func (r *eventReader) next() {
 		r.idle.Reset(r.x.idle)
 		defer r.idle.Stop()
 	}
-	r.out, r.off = append(r.out[:0], "data: "...), 0
+	r.out, r.off = append(r.out[:0], eventPrefix...), 0
 	start := len(r.out)
 	for {
 		whole, err := r.line()
@@ -102,7 +105,6 @@ func (r *eventReader) next() {
 // line takes in one line and says whether an event is whole.
 func (r *eventReader) line() (whole bool, err error) {
 	begin := len(r.out)
-	const prefix = len("data: ")
 	for {
 		piece, err := r.lines.ReadSlice('\n')
 		r.out = append(r.out, piece...)
@@ -118,7 +120,7 @@ func (r *eventReader) line() (whole bool, err error) {
 		line := bytes.TrimRight(r.out[begin:], "\r\n")
 		if len(line) == 0 && err == nil {
 			r.out = r.out[:begin]
-			return begin > prefix, nil
+			return begin > len(eventPrefix), nil
 		}
 		r.keep(begin, line)
 		return false, err
@@ -137,12 +139,9 @@ func (r *eventReader) keep(begin int, line []byte) {
 	if bytes.Equal(data, []byte("[DONE]")) {
 		data = nil
 	}
-	const prefix = len("data: ")
 	r.out = r.out[:begin]
-	if len(data) > 0 && begin > prefix {
-		// The data starts at least one byte after begin only when a field name was
-		// cut; bare lines are moved by hand.
-		data = bytes.Clone(data)
+	if len(data) > 0 && begin > len(eventPrefix) {
+		data = bytes.Clone(data) // the space may overwrite its first byte
 		r.out = append(r.out, ' ')
 	}
 	r.out = append(r.out, data...)
@@ -197,7 +196,7 @@ func (r *eventReader) look(data []byte) {
 	r.last.detail = candidate.FinishMessage
 	for _, part := range candidate.Content.Parts {
 		if part.FunctionCall != nil {
-			r.last.args = append(r.last.args, bytes.Clone(part.FunctionCall.Args))
+			r.last.args = append(r.last.args, part.FunctionCall.Args)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 
 // tell introduces a result and quotes it.
 func tell(r schemas.ToolResult, t turn) string {
-	text := quote(r, t.question)
+	text := quote(r)
 	switch {
 	case r.IsError && text == "":
 		return pick(t.vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")

@@ -15,10 +15,7 @@ const (
 )
 
 // An entry is one search result.
-type entry struct {
-	title, content string
-	shared         int // words of the question that it holds
-}
+type entry struct{ title, content string }
 
 // entryLine finds the labels of a search result entry.
 var entryLine = sync.OnceValue(func() *regexp.Regexp {
@@ -26,7 +23,7 @@ var entryLine = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // quoteText quotes plain text; search results become the content of the best entries.
-func quoteText(s, question string) string {
+func quoteText(s string) string {
 	s = strings.TrimSpace(s)
 	if !entryLine().MatchString(s) {
 		return clip(s, maxQuoted)
@@ -35,7 +32,7 @@ func quoteText(s, question string) string {
 	for block := range strings.SplitSeq(s, "\n---") {
 		entries = append(entries, entry{title: labelled(block, "Title"), content: labelled(block, "Content")})
 	}
-	return paragraphs(entries, question)
+	return paragraphs(entries)
 }
 
 // entriesOf reads structured search results: a list of objects that all have a title
@@ -79,22 +76,8 @@ func (o object) text(keys ...string) string {
 	return ""
 }
 
-// paragraphs tells the entries that share most words with the question.
-func paragraphs(entries []entry, question string) string {
-	asked := map[string]bool{}
-	for _, t := range tokenize(question) {
-		asked[t.stem] = true
-	}
-	for i := range entries {
-		seen := map[string]bool{}
-		for _, t := range tokenize(entries[i].title + " " + entries[i].content) {
-			if asked[t.stem] && !seen[t.stem] {
-				seen[t.stem] = true
-				entries[i].shared++
-			}
-		}
-	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return b.shared - a.shared })
+// paragraphs tells the first entries: whoever searched has ranked them.
+func paragraphs(entries []entry) string {
 	var texts []string
 	for _, e := range entries[:min(len(entries), maxEntries)] {
 		text := sentences(e.content, maxEntry)

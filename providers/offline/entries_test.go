@@ -13,8 +13,8 @@ import (
 // paragraphs, without scores and links.
 func TestProvider_structuredSearchResults(t *testing.T) {
 	output := `{"results":[
-		{"title":"Other","content":"Nothing of interest.","link":"https://a.example","score":0.1},
-		{"title":"Brushing","content":"Brush teeth twice a day.","link":"https://b.example","score":0.9}]}`
+		{"title":"Brushing","content":"Brush teeth twice a day.","link":"https://b.example","score":0.9},
+		{"title":"Other","content":"Nothing of interest.","link":"https://a.example","score":0.1}]}`
 	question := schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{
 		{Kind: schemas.PartText, Text: "How often should I brush my teeth?"},
 		{Kind: schemas.PartContext, Text: "fenced", Result: &schemas.ToolResult{ToolName: "guide", Output: json.RawMessage(output)}},

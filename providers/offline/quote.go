@@ -20,16 +20,16 @@ const (
 
 // quote tells a result in lines that a person can read; links are left to whoever
 // lists the sources.
-func quote(r schemas.ToolResult, question string) string {
+func quote(r schemas.ToolResult) string {
 	v, ok := decode(r.Output)
 	if !ok {
 		return ""
 	}
 	if s, isText := v.(string); isText {
-		return quoteText(s, question)
+		return quoteText(s)
 	}
 	if entries := entriesOf(v); len(entries) > 0 {
-		return paragraphs(entries, question)
+		return paragraphs(entries)
 	}
 	var b strings.Builder
 	quoteValue(&b, v, "", 0)
