@@ -22,9 +22,9 @@ func (r *run) step(step, message, text string) {
 	r.between("QUESTION", text)
 }
 
-// prompt logs a model call's prompt, at debug only.
-func (r *run) prompt(req providers.Request) {
-	if !r.a.log.Enabled(context.Background(), slog.LevelDebug) {
+// logPrompt logs a model call's prompt, at debug only.
+func (r *run) logPrompt(ctx context.Context, req providers.Request) {
+	if !r.a.log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
 	text := promptText(req)

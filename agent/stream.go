@@ -14,7 +14,7 @@ import (
 func (r *run) stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		pass := r.trace.pass(req)
-		r.prompt(req)
+		r.logPrompt(ctx, req)
 		var usage schemas.Usage
 		defer func() {
 			r.mu.Lock()

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"slices"
+
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -50,9 +52,9 @@ type Turn struct {
 // Question returns the last message of role user, and false when there is none
 // with any text in it.
 func (t Turn) Question() (string, bool) {
-	for i := len(t.Messages) - 1; i >= 0; i-- {
-		if t.Messages[i].Role == schemas.RoleUser {
-			said := t.Messages[i].Said()
+	for _, v := range slices.Backward(t.Messages) {
+		if v.Role == schemas.RoleUser {
+			said := v.Said()
 			return said, said != ""
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -68,7 +69,7 @@ func TestFrameReader_OverlongLines(t *testing.T) {
 	var got []string
 	for {
 		line, head, tail, err := r.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

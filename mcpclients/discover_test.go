@@ -18,8 +18,10 @@ func TestDiscovery_MalformedToolsCostThemselvesOnly(t *testing.T) {
 	if st.State != schemas.StateReady {
 		t.Fatalf("%+v", st)
 	}
-	for _, want := range []string{"number_description: ", "text_hint: ", "list_schema: its inputSchema is not an object",
-		"key_twice: ", "a tool without a name", "a tool without a usable name", "echo: the server lists this name twice"} {
+	for _, want := range []string{
+		"number_description: ", "text_hint: ", "list_schema: its inputSchema is not an object",
+		"key_twice: ", "a tool without a name", "a tool without a usable name", "echo: the server lists this name twice",
+	} {
 		if !slices.ContainsFunc(st.Skipped, func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("skipped %q lacks %q", st.Skipped, want)
 		}

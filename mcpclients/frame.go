@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"regexp"
 )
@@ -45,8 +46,8 @@ func (f *frameReader) next() (line, head, tail []byte, err error) {
 		switch {
 		case err == nil:
 			return bytes.TrimRight(f.buf, "\r\n"), nil, nil, nil
-		case err != bufio.ErrBufferFull:
-			if len(f.buf) > 0 && err == io.EOF {
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if len(f.buf) > 0 && errors.Is(err, io.EOF) {
 				return bytes.TrimRight(f.buf, "\r\n"), nil, nil, nil
 			}
 			return nil, nil, nil, err
@@ -62,11 +63,11 @@ func (f *frameReader) skip(chunk []byte, err error) (line, head, tail []byte, _ 
 	}
 	tail = keepTail(bytes.Clone(f.buf[max(0, len(f.buf)-frameEnds):]), chunk)
 	f.buf = nil // let go of the large buffer
-	for err == bufio.ErrBufferFull {
+	for errors.Is(err, bufio.ErrBufferFull) {
 		chunk, err = f.r.ReadSlice('\n')
 		tail = keepTail(tail, chunk)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, nil, err
 	}
 	return nil, head, bytes.TrimRight(tail, "\r\n"), nil

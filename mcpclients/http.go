@@ -44,7 +44,7 @@ func dialHTTP(cfg *ServerConfig, client *http.Client, notify Notify) (*httpConn,
 	wire, err := transport.NewStreamableHTTP(cfg.URL,
 		transport.WithHTTPBasicClient(guardedClient(client, cfg.Headers)),
 		transport.WithHTTPHeaders(cfg.Headers),
-		transport.WithContinuousListening(),
+		transport.WithContinuousListening(), //nolint:staticcheck // the pinned revision needs the GET stream
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	)
 	if err != nil {

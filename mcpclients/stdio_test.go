@@ -73,8 +73,11 @@ func TestStdio_StartFailures(t *testing.T) {
 		{"answers garbage", bad("noisy", "-garbage"), []string{"Welcome to the server!"}},
 		{"speaks another version", bad("old", "-version=2023-01-01"), []string{"2023-01-01", "update"}},
 		{"repeats a cursor", bad("loop", "-cursor"), []string{"repeats the page cursor"}},
-		{"no such command", mcpclients.ServerConfig{Name: "x", Command: "no-such-command"},
-			[]string{`command "no-such-command" not found: install it or correct mcpServers.x.command`}},
+		{
+			"no such command",
+			mcpclients.ServerConfig{Name: "x", Command: "no-such-command"},
+			[]string{`command "no-such-command" not found: install it or correct mcpServers.x.command`},
+		},
 		{"no such directory", mcpclients.ServerConfig{Name: "x", Command: badServer, Dir: "/no/such/dir"}, []string{"mcpServers.x.cwd"}},
 		{"not executable", mcpclients.ServerConfig{Name: "x", Command: "./main_test.go"}, []string{"may not be run"}},
 	} {

@@ -118,24 +118,24 @@ func (c *stdio) watch(drained <-chan struct{}) {
 	select {
 	case <-c.closing:
 	case <-c.proc.exited:
-		within(stopDrain, c.readEnd)
+		drain(c.readEnd)
 		err = fmt.Errorf("%w: %w", ErrLost, c.proc.outcome())
 	case <-c.readEnd:
-		within(stopDrain, c.proc.exited)
+		drain(c.proc.exited)
 		err = fmt.Errorf("%w: %w", ErrLost, c.proc.outcome())
 	}
 	c.calls.fail(err)
 	c.err = err
 	close(c.done)
 	c.proc.stop()
-	within(stopDrain, c.readEnd)
-	within(stopDrain, drained)
+	drain(c.readEnd)
+	drain(drained)
 	closeAll([]*os.File{c.proc.stdout, c.proc.stderr})
 }
 
-// within waits for ch, but no longer than d.
-func within(d time.Duration, ch <-chan struct{}) {
-	timer := time.NewTimer(d)
+// drain waits for ch, but no longer than stopDrain.
+func drain(ch <-chan struct{}) {
+	timer := time.NewTimer(stopDrain)
 	defer timer.Stop()
 	select {
 	case <-ch:

@@ -99,7 +99,7 @@ func jittered(failures int) time.Duration {
 	if failures < 8 {
 		wait = min(wait, backoffFirst<<(failures-1))
 	}
-	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // jitter is no secret
 }
 
 // rest waits for the next attempt; a caller that wants the server ends it early.

@@ -209,7 +209,7 @@ func (d *Dispatcher) guardTool(next server.ToolHandlerFunc) server.ToolHandlerFu
 	return func(ctx context.Context, req mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				d.panicked(ctx, "tools/call "+req.Params.Name, p)
+				_ = d.panicked(ctx, "tools/call "+req.Params.Name, p)
 				result, err = mcp.NewToolResultError(fmt.Sprintf("tool %q broke off", req.Params.Name)), nil
 			}
 		}()

@@ -37,25 +37,29 @@ type modelObject struct {
 func (s *server) models() []modelObject {
 	var models []modelObject
 	for _, m := range s.Models() {
-		models = append(models, modelObject{ID: m.ID, Object: "model", Created: s.started.Unix(),
-			OwnedBy: "molar", Description: m.Description})
+		models = append(models, modelObject{
+			ID: m.ID, Object: "model", Created: s.started.Unix(),
+			OwnedBy: "molar", Description: m.Description,
+		})
 	}
 	return models
 }
 
 func (s *server) listModels(c *gin.Context) {
-	writeJSON(c.Writer, http.StatusOK, listOf(s.models()))
+	writeJSON(c.Writer, listOf(s.models()))
 }
 
 func (s *server) getModel(c *gin.Context) {
 	for _, m := range s.models() {
 		if m.ID == c.Param("id") {
-			writeJSON(c.Writer, http.StatusOK, m)
+			writeJSON(c.Writer, m)
 			return
 		}
 	}
-	writeError(c.Writer, &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "model_not_found", param: "model",
-		message: "there is no model of that name; GET /v1/models lists them"})
+	writeError(c.Writer, &apiError{
+		status: http.StatusNotFound, kind: typeInvalid, code: "model_not_found", param: "model",
+		message: "there is no model of that name; GET /v1/models lists them",
+	})
 }
 
 // A toolObject is a tool with what the operator decided about it.
@@ -69,14 +73,16 @@ type toolObject struct {
 func (s *server) listTools(c *gin.Context) {
 	var tools []toolObject
 	for _, t := range s.Tools.Tools() {
-		tools = append(tools, toolObject{ToolInfo: t.ToolInfo, Policy: t.Rules.Policy,
-			ReadOnly: t.Rules.ReadOnly, Idempotent: t.Rules.Idempotent})
+		tools = append(tools, toolObject{
+			ToolInfo: t.ToolInfo, Policy: t.Rules.Policy,
+			ReadOnly: t.Rules.ReadOnly, Idempotent: t.Rules.Idempotent,
+		})
 	}
-	writeJSON(c.Writer, http.StatusOK, listOf(tools))
+	writeJSON(c.Writer, listOf(tools))
 }
 
 func (s *server) listServers(c *gin.Context) {
-	writeJSON(c.Writer, http.StatusOK, listOf(s.Servers.Status()))
+	writeJSON(c.Writer, listOf(s.Servers.Status()))
 }
 
 // getTurn gives the trace of a turn as it was recorded.
@@ -94,16 +100,18 @@ func (s *server) getTurn(c *gin.Context) {
 }
 
 func (s *server) health(c *gin.Context) {
-	writeJSON(c.Writer, http.StatusOK, map[string]string{"status": "ok", "version": s.Version})
+	writeJSON(c.Writer, map[string]string{"status": "ok", "version": s.Version})
 }
 
 func (s *server) ready(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyLimit)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
-		writeError(c.Writer, &apiError{status: http.StatusServiceUnavailable, kind: typeServer,
-			code: "not_ready", message: "not ready: " + err.Error()})
+		writeError(c.Writer, &apiError{
+			status: http.StatusServiceUnavailable, kind: typeServer,
+			code: "not_ready", message: "not ready: " + err.Error(),
+		})
 		return
 	}
-	writeJSON(c.Writer, http.StatusOK, map[string]string{"status": "ready"})
+	writeJSON(c.Writer, map[string]string{"status": "ready"})
 }

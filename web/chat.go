@@ -36,7 +36,7 @@ func (s *server) chat(c *gin.Context) {
 	f := startFeed(r.Context(), s.Agent, turn, s.Logger)
 	defer f.stop()
 	if req.Stream {
-		err = s.stream(w, f, newStreamer(w, id, req.StreamOptions.IncludeUsage, req.Molar.Events))
+		err = s.stream(f, newStreamer(w, id, req.StreamOptions.IncludeUsage, req.Molar.Events))
 	} else {
 		err = s.whole(w, f, &completion{identity: id, events: req.Molar.Events})
 	}

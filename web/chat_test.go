@@ -40,9 +40,12 @@ func TestChat_StreamBytes(t *testing.T) {
 
 	tests := []struct{ name, body, want string }{
 		{"plain", `{"stream":true,` + question + `}`, ": ok\n\n" + role + content + finish + end},
-		{"with usage", `{"stream":true,"stream_options":{"include_usage":true},` + question + `}`,
-			": ok\n\n" + role + content + finish + usage + end},
-		{"with events", `{"stream":true,"molar":{"events":true},` + question + `}`,
+		{
+			"with usage", `{"stream":true,"stream_options":{"include_usage":true},` + question + `}`,
+			": ok\n\n" + role + content + finish + usage + end,
+		},
+		{
+			"with events", `{"stream":true,"molar":{"events":true},` + question + `}`,
 			": ok\n\n" + role + note(`{"type":"step","step":"2.1","text":"Guardrail result: PASSED"}`) +
 				note(`{"type":"tool_call","call":`+callJSON+`,"server":"family","toolName":"search"}`) +
 				note(`{"type":"tool_result","call":`+callJSON+`,"server":"family","toolName":"search",`+
@@ -51,7 +54,8 @@ func TestChat_StreamBytes(t *testing.T) {
 				note(`{"type":"warning","text":"slow"}`) +
 				note(`{"type":"done","conversation_id":"c1","turn_id":"t1","finish_reason":"stop","provider":"ollama","model":"qwen",`+
 					`"language":"en","saved":true,"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},"model_calls":2,"tool_calls":1}`) +
-				finish + end},
+				finish + end,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

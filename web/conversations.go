@@ -48,7 +48,7 @@ func (s *server) listConversations(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, http.StatusOK, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
+	writeJSON(c.Writer, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
 }
 
 type conversationObject struct {
@@ -72,7 +72,7 @@ func (s *server) getConversation(c *gin.Context) {
 	if messages == nil {
 		messages = []schemas.StoredMessage{} // clients range over it
 	}
-	writeJSON(c.Writer, http.StatusOK, conversationObject{ID: id, Object: "conversation", Summary: summary, Messages: messages})
+	writeJSON(c.Writer, conversationObject{ID: id, Object: "conversation", Summary: summary, Messages: messages})
 }
 
 func (s *server) renameConversation(c *gin.Context) {
@@ -93,7 +93,7 @@ func (s *server) renameConversation(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, http.StatusOK, map[string]string{"id": id, "object": "conversation", "title": title})
+	writeJSON(c.Writer, map[string]string{"id": id, "object": "conversation", "title": title})
 }
 
 func (s *server) clearConversation(c *gin.Context) {
@@ -102,7 +102,7 @@ func (s *server) clearConversation(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, http.StatusOK, map[string]any{"id": id, "object": "conversation", "cleared": true})
+	writeJSON(c.Writer, map[string]any{"id": id, "object": "conversation", "cleared": true})
 }
 
 func (s *server) deleteConversation(c *gin.Context) {
@@ -111,12 +111,14 @@ func (s *server) deleteConversation(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, http.StatusOK, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
+	writeJSON(c.Writer, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
 }
 
 func notFound(what string) *apiError {
-	return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: what + "_not_found",
-		param: "id", message: "there is no " + what + " of that id"}
+	return &apiError{
+		status: http.StatusNotFound, kind: typeInvalid, code: what + "_not_found",
+		param: "id", message: "there is no " + what + " of that id",
+	}
 }
 
 // storeError answers a failure of a store; what names the thing that was asked for.

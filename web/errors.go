@@ -43,13 +43,17 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.message }
 
-var errInternal = &apiError{status: http.StatusInternalServerError, kind: typeServer, code: "internal_error",
-	message: "something went wrong inside the server; its log says what"}
+var errInternal = &apiError{
+	status: http.StatusInternalServerError, kind: typeServer, code: "internal_error",
+	message: "something went wrong inside the server; its log says what",
+}
 
 // invalid is a 400 that names the field at fault.
 func invalid(param, format string, args ...any) *apiError {
-	return &apiError{status: http.StatusBadRequest, kind: typeInvalid, code: "invalid_value",
-		param: param, message: fmt.Sprintf(format, args...)}
+	return &apiError{
+		status: http.StatusBadRequest, kind: typeInvalid, code: "invalid_value",
+		param: param, message: fmt.Sprintf(format, args...),
+	}
 }
 
 // failures maps the kinds of error that end a turn. The first that matches counts.
@@ -157,13 +161,13 @@ func writeError(w http.ResponseWriter, e *apiError) {
 }
 
 // writeJSON answers with v.
-func writeJSON(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		writeError(w, errInternal)
 		return
 	}
-	writeBody(w, status, body)
+	writeBody(w, http.StatusOK, body)
 }
 
 func writeBody(w http.ResponseWriter, status int, body []byte) {

@@ -62,7 +62,8 @@ func (k *keep) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, err
 
 func start() agent.Event {
 	return agent.Event{Kind: agent.EventStart, Start: &agent.Start{
-		TurnID: "t1", ConversationID: "c1", Assistant: "dental", Created: created}}
+		TurnID: "t1", ConversationID: "c1", Assistant: "dental", Created: created,
+	}}
 }
 
 func text(s string) agent.Event { return agent.Event{Kind: agent.EventText, Text: s} }
@@ -70,7 +71,8 @@ func text(s string) agent.Event { return agent.Event{Kind: agent.EventText, Text
 func done() agent.Event {
 	return agent.Event{Kind: agent.EventDone, Done: &agent.Done{
 		Finish: "stop", Provider: "ollama", Model: "qwen", Language: "en", Saved: true, ModelCalls: 2, ToolCalls: 1,
-		Usage: schemas.Usage{PromptTokens: 3, CompletionTokens: 2, TotalTokens: 5}}}
+		Usage: schemas.Usage{PromptTokens: 3, CompletionTokens: 2, TotalTokens: 5},
+	}}
 }
 
 var call = schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__search", Arguments: `{"q":"Lê"}`}}
@@ -80,8 +82,10 @@ func toolCall() agent.Event {
 }
 
 func toolResult() agent.Event {
-	return agent.Event{Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "search",
-		Result: &schemas.ToolResult{ToolName: "search", ID: "k1", Output: json.RawMessage(`{"n":1}`), Duration: 1500 * time.Millisecond}}
+	return agent.Event{
+		Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "search",
+		Result: &schemas.ToolResult{ToolName: "search", ID: "k1", Output: json.RawMessage(`{"n":1}`), Duration: 1500 * time.Millisecond},
+	}
 }
 
 // fakeStore answers all stores from fixed data; the id "c1" exists.
@@ -124,8 +128,10 @@ func (f *fakeStore) Trace(_ context.Context, _, id string) (json.RawMessage, boo
 }
 
 func (f *fakeStore) Tools() []schemas.Tool {
-	return []schemas.Tool{{ToolInfo: schemas.ToolInfo{Name: "family__search", Server: "family", ToolName: "search",
-		InputSchema: json.RawMessage(`{"type":"object"}`)}, Rules: schemas.ToolRules{Policy: schemas.PolicyConfirm, ReadOnly: true}}}
+	return []schemas.Tool{{ToolInfo: schemas.ToolInfo{
+		Name: "family__search", Server: "family", ToolName: "search",
+		InputSchema: json.RawMessage(`{"type":"object"}`),
+	}, Rules: schemas.ToolRules{Policy: schemas.PolicyConfirm, ReadOnly: true}}}
 }
 
 func (f *fakeStore) Status() []schemas.ServerStatus {

@@ -82,11 +82,15 @@ func (s *server) recoverPanic(c *gin.Context) {
 }
 
 func (s *server) noRoute(c *gin.Context) {
-	writeError(c.Writer, &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "unknown_route",
-		message: "there is nothing at this path; the chat endpoint is POST /v1/chat/completions"})
+	writeError(c.Writer, &apiError{
+		status: http.StatusNotFound, kind: typeInvalid, code: "unknown_route",
+		message: "there is nothing at this path; the chat endpoint is POST /v1/chat/completions",
+	})
 }
 
 func (s *server) noMethod(c *gin.Context) {
-	writeError(c.Writer, &apiError{status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_allowed",
-		message: "this path does not take " + c.Request.Method + "; it takes " + c.Writer.Header().Get("Allow")})
+	writeError(c.Writer, &apiError{
+		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_allowed",
+		message: "this path does not take " + c.Request.Method + "; it takes " + c.Writer.Header().Get("Allow"),
+	})
 }

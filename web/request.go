@@ -64,8 +64,10 @@ func readChat(r *http.Request) (chatRequest, error) {
 func readBody(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &apiError{status: http.StatusRequestEntityTooLarge, kind: typeInvalid,
-			code: "request_too_large", message: "the body is larger than this server takes"}
+		return &apiError{
+			status: http.StatusRequestEntityTooLarge, kind: typeInvalid,
+			code: "request_too_large", message: "the body is larger than this server takes",
+		}
 	}
 	if err != nil {
 		return invalid("", "the body broke off before its end")

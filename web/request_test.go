@@ -101,46 +101,78 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		want       agent.Turn
 	}{
 		{name: "smallest", body: `{` + ask + `}`, want: agent.Turn{Messages: asked}},
-		{name: "unknown and null fields", body: `{"frobnicate":[1],"n":null,"stop":null,"tools":null,"tool_choice":null,"temperature":null,` +
-			`"response_format":null,"metadata":null,"stream_options":null,"parallel_tool_calls":true,"user":"u",` + ask + `}`,
-			want: agent.Turn{Messages: asked}},
-		{name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
-			want: agent.Turn{Assistant: "dental", Temperature: new(0.5), MaxTokens: 7, Stop: []string{"END"}, JSON: true, Messages: asked}},
-		{name: "newer names", body: `{"max_tokens":7,"max_completion_tokens":9,"stop":["a","b"],"response_format":{"type":"text"},` + ask + `}`,
-			want: agent.Turn{MaxTokens: 9, Stop: []string{"a", "b"}, Messages: asked}},
-		{name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
-			want: agent.Turn{JSON: true, Messages: asked, System: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"}},
-		{name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{System: "one\n\ntwo", Messages: asked}},
-		{name: "parts and an image", body: `{"messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`,
+		{
+			name: "unknown and null fields", body: `{"frobnicate":[1],"n":null,"stop":null,"tools":null,"tool_choice":null,"temperature":null,` +
+				`"response_format":null,"metadata":null,"stream_options":null,"parallel_tool_calls":true,"user":"u",` + ask + `}`,
+			want: agent.Turn{Messages: asked},
+		},
+		{
+			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
+			want: agent.Turn{Assistant: "dental", Temperature: new(0.5), MaxTokens: 7, Stop: []string{"END"}, JSON: true, Messages: asked},
+		},
+		{
+			name: "newer names", body: `{"max_tokens":7,"max_completion_tokens":9,"stop":["a","b"],"response_format":{"type":"text"},` + ask + `}`,
+			want: agent.Turn{MaxTokens: 9, Stop: []string{"a", "b"}, Messages: asked},
+		},
+		{
+			name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
+			want: agent.Turn{JSON: true, Messages: asked, System: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"},
+		},
+		{
+			name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{System: "one\n\ntwo", Messages: asked},
+		},
+		{
+			name: "parts and an image", body: `{"messages":[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`,
 			want: agent.Turn{Messages: []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{
-				{Kind: schemas.PartText, Text: "look"}, {Kind: schemas.PartImage, Text: "data:image/png;base64,AA=="}}}}}},
-		{name: "a list of its own", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}}},
-		{name: "two questions", body: `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), user("hi")}}},
-		{name: "tool messages", body: `{"messages":[{"role":"user","content":"a"},` +
-			`{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"y","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
-			`{"role":"tool","tool_call_id":"x","content":"{\"a\":1}"},{"role":"tool","tool_call_id":"y","name":"f","content":"plain"},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"),
-				{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &called},
-					{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: "y", Function: called.Function}}}},
+				{Kind: schemas.PartText, Text: "look"}, {Kind: schemas.PartImage, Text: "data:image/png;base64,AA=="},
+			}}}},
+		},
+		{
+			name: "a list of its own", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}},
+		},
+		{
+			name: "two questions", body: `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), user("hi")}},
+		},
+		{
+			name: "tool messages", body: `{"messages":[{"role":"user","content":"a"},` +
+				`{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"y","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+				`{"role":"tool","tool_call_id":"x","content":"{\"a\":1}"},{"role":"tool","tool_call_id":"y","name":"f","content":"plain"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Stateless: true, Messages: []schemas.Message{
+				user("a"),
+				{Role: schemas.RoleAssistant, Parts: []schemas.Part{
+					{Kind: schemas.PartCall, Call: &called},
+					{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: "y", Function: called.Function}},
+				}},
 				{Role: schemas.RoleTool, Parts: []schemas.Part{
 					{Kind: schemas.PartResult, Text: `{"a":1}`, Result: &schemas.ToolResult{ToolName: "f", ID: "x", Output: []byte(`{"a":1}`)}},
-					{Kind: schemas.PartResult, Text: "plain", Result: &schemas.ToolResult{ToolName: "f", ID: "y", Output: []byte(`"plain"`)}}}},
-				user("hi")}}},
-		{name: "client tools switched off", body: `{"tools":[{"type":"function"}],"tool_choice":"none",` + ask + `}`,
-			want: agent.Turn{NoTools: true, Messages: asked}},
+					{Kind: schemas.PartResult, Text: "plain", Result: &schemas.ToolResult{ToolName: "f", ID: "y", Output: []byte(`"plain"`)}},
+				}},
+				user("hi"),
+			}},
+		},
+		{
+			name: "client tools switched off", body: `{"tools":[{"type":"function"}],"tool_choice":"none",` + ask + `}`,
+			want: agent.Turn{NoTools: true, Messages: asked},
+		},
 		{name: "tool choice by default", body: `{"tool_choice":"auto","tools":[],` + ask + `}`, want: agent.Turn{Messages: asked}},
 		{name: "chat_id", body: `{"chat_id":"chat_1.a:b-c",` + ask + `}`, want: agent.Turn{ConversationID: "chat_1.a:b-c", Messages: asked}},
 		{name: "id in the metadata", body: `{"metadata":{"conversation_id":"c","other":1},` + ask + `}`, want: agent.Turn{ConversationID: "c", Messages: asked}},
-		{name: "headers", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
+		{
+			name: "headers", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
 			header: http.Header{"X-Conversation-Id": {"c"}, "Idempotency-Key": {"k"}},
-			want:   agent.Turn{ConversationID: "c", Key: "k", Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}}},
-		{name: "molar", body: `{"molar":{"provider":"gemini","model":"m","guardrail_model":"g"},"ollama_model":"x",` + ask + `}`,
-			want: agent.Turn{Provider: "gemini", Model: "m", GuardrailModel: "g", Messages: asked}},
-		{name: "ollama models", body: `{"ollama_model":"x","ollama_guardrail_model":"y",` + ask + `}`,
-			want: agent.Turn{Provider: "ollama", Model: "x", GuardrailModel: "y", Messages: asked}},
+			want:   agent.Turn{ConversationID: "c", Key: "k", Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}},
+		},
+		{
+			name: "molar", body: `{"molar":{"provider":"gemini","model":"m","guardrail_model":"g"},"ollama_model":"x",` + ask + `}`,
+			want: agent.Turn{Provider: "gemini", Model: "m", GuardrailModel: "g", Messages: asked},
+		},
+		{
+			name: "ollama models", body: `{"ollama_model":"x","ollama_guardrail_model":"y",` + ask + `}`,
+			want: agent.Turn{Provider: "ollama", Model: "x", GuardrailModel: "y", Messages: asked},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

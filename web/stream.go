@@ -20,7 +20,7 @@ const (
 
 // stream renders a turn as server-sent events. The error is for the log; the client
 // has been told.
-func (s *server) stream(w http.ResponseWriter, f *feed, st *streamer) error {
+func (s *server) stream(f *feed, st *streamer) error {
 	alive := time.NewTimer(maxHold)
 	defer alive.Stop()
 	for {

@@ -32,7 +32,7 @@ func (s *server) whole(w http.ResponseWriter, f *feed, a *completion) error {
 		writeError(w, e)
 		return err
 	}
-	writeJSON(w, http.StatusOK, a.object())
+	writeJSON(w, a.object())
 	return nil
 }
 

@@ -107,10 +107,10 @@ func (s *score) add(word string) {
 		s.marked++
 	}
 	vi, en := isVietnamese(folded), isEnglish(folded) && !marked
-	if isVietnameseGrammar(folded) && !(en && isEnglishGrammar(folded)) {
+	if isVietnameseGrammar(folded) && (!en || !isEnglishGrammar(folded)) {
 		s.viGrammar++
 	}
-	if en && isEnglishGrammar(folded) && !(vi && isVietnameseGrammar(folded)) {
+	if en && isEnglishGrammar(folded) && (!vi || !isVietnameseGrammar(folded)) {
 		s.enGrammar++
 	}
 	s.vietnamese += weight(vi, isSyllable(folded) && len(folded) > 1)

@@ -77,8 +77,10 @@ func TestParseServer(t *testing.T) {
 		err  string
 	}{
 		{spec: `family=go run ./server`, name: "family", want: config.Server{Command: "go", Args: []string{"run", "./server"}}},
-		{spec: `a = sh -c 'echo "$x" | cat' "b \"c\" \d" e\ f ''`, name: "a",
-			want: config.Server{Command: "sh", Args: []string{"-c", `echo "$x" | cat`, `b "c" \d`, "e f", ""}}},
+		{
+			spec: `a = sh -c 'echo "$x" | cat' "b \"c\" \d" e\ f ''`, name: "a",
+			want: config.Server{Command: "sh", Args: []string{"-c", `echo "$x" | cat`, `b "c" \d`, "e f", ""}},
+		},
 		{spec: `web=https://x.example/mcp?a=b`, name: "web", want: config.Server{URL: "https://x.example/mcp?a=b"}},
 		{spec: `x=a'b'"c"`, name: "x", want: config.Server{Command: "abc", Args: []string{}}},
 		{spec: `go run .`, err: "want NAME="},

@@ -6,10 +6,9 @@ import (
 	"reflect"
 	"strings"
 
+	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-
-	yaml "github.com/goccy/go-yaml"
 )
 
 // maxFile bounds the file, in bytes: it is read by people.
@@ -83,7 +82,7 @@ func (d *decoder) value(key string, n ast.Node, v reflect.Value) {
 	if key != "" {
 		d.origins[key] = d.at(n)
 	}
-	if m, ok := v.Addr().Interface().(mapping); ok {
+	if m, ok := reflect.TypeAssert[mapping](v.Addr()); ok {
 		d.mapping(key, n, m)
 		return
 	}

@@ -30,7 +30,7 @@ func leaves(parent string, v reflect.Value) []leaf {
 	var out []leaf
 	for _, name := range fieldsOf(v.Type()).names {
 		field, key := v.Field(fieldsOf(v.Type()).index[name]), join(parent, name)
-		if _, named := field.Addr().Interface().(mapping); named {
+		if _, named := reflect.TypeAssert[mapping](field.Addr()); named {
 			continue
 		}
 		if field.Kind() == reflect.Struct {

@@ -13,13 +13,19 @@ func TestLoad_Faults(t *testing.T) {
 		file string
 		want []string // one for each fault, after the path of the file
 	}{
-		{"an unknown key at the top", "listen: 127.0.0.1:1\nassistant: {}\n",
-			[]string{`:2: assistant: unknown key "assistant", did you mean "assistants"?`}},
-		{"an unknown key below", "llm:\n  ollama:\n    base_ulr: x\n",
-			[]string{`:3: llm.ollama.base_ulr: unknown key "base_ulr", did you mean "base_url"?`}},
+		{
+			"an unknown key at the top", "listen: 127.0.0.1:1\nassistant: {}\n",
+			[]string{`:2: assistant: unknown key "assistant", did you mean "assistants"?`},
+		},
+		{
+			"an unknown key below", "llm:\n  ollama:\n    base_ulr: x\n",
+			[]string{`:3: llm.ollama.base_ulr: unknown key "base_ulr", did you mean "base_url"?`},
+		},
 		{"an unknown key with nothing near", "zzzzzzzz: 1\n", []string{`:1: zzzzzzzz: unknown key "zzzzzzzz"`}},
-		{"a misspelled key hides what it causes", "mcpServers:\n  a:\n    comand: x\n",
-			[]string{`:3: mcpServers.a.comand: unknown key "comand", did you mean "command"?`}},
+		{
+			"a misspelled key hides what it causes", "mcpServers:\n  a:\n    comand: x\n",
+			[]string{`:3: mcpServers.a.comand: unknown key "comand", did you mean "command"?`},
+		},
 		{"a string for a number", "limits:\n  rounds: many\n", []string{":2: limits.rounds: want a whole number, got a string"}},
 		{"a number for a string", "listen: 8000\n", []string{":1: listen: want a string, got a number without quotes"}},
 		{"a list for a string", "default:\n  - a\n", []string{":2: default: want a string, got a list"}},

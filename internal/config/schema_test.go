@@ -81,10 +81,10 @@ func typeKeys(t reflect.Type, parent string, keys map[string]bool) {
 	if t.Kind() != reflect.Struct {
 		return
 	}
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("yaml"); name != "" && name != "-" {
+	for field := range t.Fields() {
+		if name := field.Tag.Get("yaml"); name != "" && name != "-" {
 			keys[parent+"."+name] = true
-			typeKeys(t.Field(i).Type, parent+"."+name, keys)
+			typeKeys(field.Type, parent+"."+name, keys)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestSchema_AgreesWithLoad(t *testing.T) {
 	}{
 		{"every kind of value", full, true},
 		{"an unknown key at the top", "lisen: x\n", false},
-		{"an unknown key below", "llm: {ollama: {modle: x}}\n", false},
+		{"an unknown key below", "llm: {ollama: {mdl: x}}\n", false},
 		{"an unknown key of an assistant", "assistants: {a: {tool: []}}\n", false},
 		{"an unknown key of a server", "mcpServers: {a: {command: x, argz: []}}\n", false},
 		{"an unknown key of a rule", "mcpServers: {a: {command: x, tools: {'*': {polcy: deny}}}}\n", false},

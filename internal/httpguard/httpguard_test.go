@@ -246,7 +246,10 @@ func TestGuard_Headers(t *testing.T) {
 
 func TestNew_RejectsBadConfig(t *testing.T) {
 	for _, cfg := range []httpguard.Config{
-		{}, {Hosts: []string{""}}, {Hosts: []string{"*"}}, {Hosts: []string{"http://localhost:8000"}},
+		{},
+		{Hosts: []string{""}},
+		{Hosts: []string{"*"}},
+		{Hosts: []string{"http://localhost:8000"}},
 		{Hosts: []string{"localhost"}, MaxBody: -1},
 	} {
 		if _, err := httpguard.New(cfg); err == nil {
@@ -264,8 +267,12 @@ func TestHosts(t *testing.T) {
 	}{
 		{"127.0.0.1:8000", nil, []string{"localhost:8000", "127.0.0.1:8000", "[::1]:8000"}, []string{"localhost", "127.0.0.1"}},
 		{":8000", nil, []string{"localhost:8000"}, []string{":8000"}},
-		{"0.0.0.0:8000", []string{"chat.test", "fe80::1", "a.test:444"},
-			[]string{"chat.test", "chat.test:8000", "[fe80::1]", "[fe80::1]:8000", "a.test:444"}, []string{"0.0.0.0:8000", "a.test"}},
+		{
+			"0.0.0.0:8000",
+			[]string{"chat.test", "fe80::1", "a.test:444"},
+			[]string{"chat.test", "chat.test:8000", "[fe80::1]", "[fe80::1]:8000", "a.test:444"},
+			[]string{"0.0.0.0:8000", "a.test"},
+		},
 		{"192.168.1.5:80", nil, []string{"192.168.1.5", "192.168.1.5:80", "[::1]"}, nil},
 		{"127.0.0.2:8000", nil, []string{"127.0.0.2:8000"}, nil},
 	}

@@ -26,7 +26,7 @@ const (
 func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (TurnStart, error) {
 	const op = "begin turn"
 	start := TurnStart{ConversationID: req.ConversationID}
-	owner := req.Owner
+	var owner string
 	finished, err := d.finishedTurn(ctx, req)
 	if err != nil {
 		return start, d.fault(op, err)

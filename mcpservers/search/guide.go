@@ -49,9 +49,9 @@ func loadGuide() (*guide, error) {
 // search returns the entries that answer a query, best first; none when the query
 // is not about anything in the guide. An empty lang takes the language
 // in which the query hits.
-func (g *guide) search(query, lang string, limit int) []Result {
+func (g *guide) search(query, lang string) []Result {
 	var results []Result
-	for _, h := range g.find(query, lang, limit) {
+	for _, h := range g.find(query, lang, maxResults) {
 		e := g.entries[h.entry]
 		results = append(results, Result{
 			Title:   e.title + " (" + e.source + ")",

@@ -70,7 +70,7 @@ func TestGuide_FindsTheEntryOfAParaphrase(t *testing.T) {
 func TestGuide_HasNothingToSayOutsideItsSubject(t *testing.T) {
 	g := testGuide(t)
 	for _, question := range append(testLines(t, "outside.txt"), "", "?!", "🦷", strings.Repeat("x ", 5000)) {
-		if results := g.search(question, "", 5); len(results) > 0 {
+		if results := g.search(question, ""); len(results) > 0 {
 			t.Errorf("%.60q: got %q (%.2f)", question, results[0].Title, results[0].Score)
 		}
 	}
@@ -79,7 +79,7 @@ func TestGuide_HasNothingToSayOutsideItsSubject(t *testing.T) {
 func TestGuide_AnswersInTheLanguageAskedFor(t *testing.T) {
 	g := testGuide(t)
 	for _, lang := range []string{"vi", "en"} {
-		results := g.search("implant", lang, 5)
+		results := g.search("implant", lang)
 		if len(results) == 0 {
 			t.Fatalf("nothing in %s", lang)
 		}
@@ -91,7 +91,7 @@ func TestGuide_AnswersInTheLanguageAskedFor(t *testing.T) {
 
 func TestGuide_ExactMarksComeFirst(t *testing.T) {
 	g := testGuide(t)
-	marked, bare := g.search("nghiến răng khi ngủ", "vi", 5), g.search("nghien rang khi ngu", "vi", 5)
+	marked, bare := g.search("nghiến răng khi ngủ", "vi"), g.search("nghien rang khi ngu", "vi")
 	if len(marked) == 0 || len(bare) == 0 || marked[0].Title != bare[0].Title {
 		t.Fatalf("got %v and %v", marked, bare)
 	}
@@ -103,7 +103,7 @@ func TestGuide_ExactMarksComeFirst(t *testing.T) {
 func BenchmarkGuideSearch(b *testing.B) {
 	g := testGuide(b)
 	for b.Loop() {
-		g.search("răng hàm của tôi bị sâu và đau nhức khi nhai, có cần lấy tủy không, chi phí bao nhiêu", "", 5)
+		g.search("răng hàm của tôi bị sâu và đau nhức khi nhai, có cần lấy tủy không, chi phí bao nhiêu", "")
 	}
 }
 

@@ -108,7 +108,7 @@ func (t *tools) searchGuide(ctx context.Context, req mcp.CallToolRequest) (*mcp.
 	if err != nil {
 		return nil, err
 	}
-	return t.answer(ctx, "dental_guide_search", g.search(query, lang, maxResults)), nil
+	return t.answer(ctx, "dental_guide_search", g.search(query, lang)), nil
 }
 
 // queryOf returns the query in one line, or the tool error that says what is wrong.

@@ -66,27 +66,33 @@ func TestFill_schemaForms(t *testing.T) {
 	}{
 		{
 			"a nested object", `{"type":"object","required":["place"],"properties":{"place":{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"note":{"type":"string"}}}}}`,
-			"record widget in Oslo", args{"place": map[string]any{"city": "Oslo"}},
+			"record widget in Oslo",
+			args{"place": map[string]any{"city": "Oslo"}},
 		},
 		{
 			"a reference", `{"type":"object","required":["key"],"properties":{"key":{"$ref":"#/$defs/key"}},"$defs":{"key":{"type":"string","format":"uuid"}}}`,
-			"record widget " + idA, args{"key": idA},
+			"record widget " + idA,
+			args{"key": idA},
 		},
 		{
 			"alternatives", `{"type":"object","required":["n"],"properties":{"n":{"anyOf":[{"type":"null"},{"type":"integer"}]}}}`,
-			"record widget 12", args{"n": 12.0},
+			"record widget 12",
+			args{"n": 12.0},
 		},
 		{
 			"a list of types", `{"type":"object","required":["n"],"properties":{"n":{"type":["null","integer"]}}}`,
-			"record widget 12", args{"n": 12.0},
+			"record widget 12",
+			args{"n": 12.0},
 		},
 		{
 			"a pattern", `{"type":"object","required":["code"],"properties":{"code":{"type":"string","pattern":"^W-[0-9]+$"}}}`,
-			"record widget X-1 W-22", args{"code": "W-22"},
+			"record widget X-1 W-22",
+			args{"code": "W-22"},
 		},
 		{
 			"limits", `{"type":"object","required":["n"],"properties":{"n":{"type":"integer","minimum":10,"maximum":20}}}`,
-			"record widget 5, then 15", args{"n": 15.0},
+			"record widget 5, then 15",
+			args{"n": 15.0},
 		},
 		{"a constant", `{"type":"object","required":["kind"],"properties":{"kind":{"const":"widget"}}}`, "record widget", args{"kind": "widget"}},
 		{"a list of numbers", `{"type":"object","required":["values"],"properties":{"values":{"type":"array","items":{"type":"number"}}}}`, "record widget 1, 2.5 and 3", args{"values": []any{1.0, 2.5, 3.0}}},

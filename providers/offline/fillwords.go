@@ -15,7 +15,7 @@ func (f *filler) marked() {
 		}
 		if from, to, ok := f.namedSpan(fd); ok {
 			text := trimValue(f.q.text[from:to])
-			if fd.allows(text) && !(fd.role == wantsID && !strings.ContainsAny(text, "0123456789")) {
+			if fd.allows(text) && (fd.role != wantsID || strings.ContainsAny(text, "0123456789")) {
 				f.set(fd, text, "the words after its name")
 				f.claim(from, to)
 			}

@@ -131,7 +131,7 @@ func (q *question) governed(fd field, from int) float64 {
 
 // direction tells the fields that a thing comes from and goes to.
 func direction(name string) preposition {
-	for _, w := range strings.Fields(fold(splitName(name))) {
+	for w := range strings.FieldsSeq(fold(splitName(name))) {
 		switch w {
 		case "from", "source", "src", "origin", "start", "departure", "since", "old", "base", "begin", "checkin":
 			return prepFrom

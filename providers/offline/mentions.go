@@ -219,9 +219,24 @@ func isoCurrency(g []string, _ time.Time) *mention {
 func currencyWord(g []string, _ time.Time) *mention {
 	w := fold(lastGroup(g))
 	for _, c := range []struct{ prefix, code string }{
-		{"$", "USD"}, {"us dollar", "USD"}, {"dollar", "USD"}, {"do", "USD"}, {"€", "EUR"}, {"euro", "EUR"},
-		{"£", "GBP"}, {"pound", "GBP"}, {"bang anh", "GBP"}, {"¥", "JPY"}, {"yen", "JPY"}, {"₫", "VND"},
-		{"baht", "THB"}, {"won", "KRW"}, {"nhan dan te", "CNY"}, {"yuan", "CNY"}, {"rupee", "INR"}, {"franc", "CHF"},
+		{"$", "USD"},
+		{"us dollar", "USD"},
+		{"dollar", "USD"},
+		{"do", "USD"},
+		{"€", "EUR"},
+		{"euro", "EUR"},
+		{"£", "GBP"},
+		{"pound", "GBP"},
+		{"bang anh", "GBP"},
+		{"¥", "JPY"},
+		{"yen", "JPY"},
+		{"₫", "VND"},
+		{"baht", "THB"},
+		{"won", "KRW"},
+		{"nhan dan te", "CNY"},
+		{"yuan", "CNY"},
+		{"rupee", "INR"},
+		{"franc", "CHF"},
 	} {
 		if w == "dong" {
 			return &mention{kind: isCurrency, text: "VND"}

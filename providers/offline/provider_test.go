@@ -186,7 +186,8 @@ func fits(schema, arguments []byte) error {
 
 func TestStream_passesThatJudge(t *testing.T) {
 	for _, req := range []providers.Request{
-		{Pass: providers.PassGuardrail}, {Pass: providers.PassLanguage},
+		{Pass: providers.PassGuardrail},
+		{Pass: providers.PassLanguage},
 		{Pass: providers.PassAnswer, Schema: json.RawMessage(`{"type":"object"}`)},
 	} {
 		o := run(t, req)
@@ -222,7 +223,10 @@ func TestStream_contextEnds(t *testing.T) {
 
 func TestStream_breakingOffStops(t *testing.T) {
 	for _, text := range []string{"hello", "Read the file /etc/hosts"} {
-		for range newProvider(t).Stream(t.Context(), ask(text, tuningTools())) {
+		for _, err := range newProvider(t).Stream(t.Context(), ask(text, tuningTools())) {
+			if err != nil {
+				t.Error(err)
+			}
 			break
 		}
 	}

@@ -21,10 +21,7 @@ const (
 // quote tells a result in lines that a person can read; links are left to whoever
 // lists the sources.
 func quote(r schemas.ToolResult) string {
-	v, ok := decode(r.Output)
-	if !ok {
-		return ""
-	}
+	v := decode(r.Output)
 	if s, isText := v.(string); isText {
 		return quoteText(s)
 	}
@@ -44,16 +41,16 @@ type object struct {
 
 // decode reads JSON with the order of keys kept. Text that is no JSON is quoted as it
 // is.
-func decode(data json.RawMessage) (any, bool) {
+func decode(data json.RawMessage) any {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, true
+		return nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	if v, err := decodeValue(dec, 0); err == nil {
-		return v, true
+		return v
 	}
-	return string(data), true
+	return string(data)
 }
 
 func decodeValue(dec *json.Decoder, depth int) (any, error) {

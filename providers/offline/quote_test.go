@@ -37,12 +37,14 @@ func TestAnswer_quotes(t *testing.T) {
 		wantNone []string
 	}{
 		{
-			"nested objects", schemas.ToolResult{ToolName: "get_family_details", Output: json.RawMessage(family)},
+			"nested objects",
+			schemas.ToolResult{ToolName: "get_family_details", Output: json.RawMessage(family)},
 			[]string{"get_family_details", "familyId: " + idA, "name: Nguyen\n", "members:\n", "- id: m1, name: Nguyen Van A, dob: 1970-01-01", "Tran Thi B", "1972-05-06", "Nguyen Van C"},
 			[]string{"address", "parents", "{", "}"},
 		},
 		{
-			"search results", schemas.ToolResult{ToolName: "guide", Output: json.RawMessage(results)},
+			"search results",
+			schemas.ToolResult{ToolName: "guide", Output: json.RawMessage(results)},
 			[]string{"Brushing: Brush twice a day with fluoride paste."},
 			[]string{"Title:", "Content:", "Link:", "https://", "---"},
 		},

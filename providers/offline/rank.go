@@ -72,7 +72,7 @@ func scoreTool(q *question, t *indexed, idf func(string) float64) candidate {
 	total := note(subject+verbs, "words %s", strings.Join(matched, ", "))
 	total += note(0.9*coverage(q, t, idf), "share of the name")
 	total += note(verbFit(q, t), "verb")
-	total += note(argumentFit(q, c.filling, t), "arguments")
+	total += note(argumentFit(q, c.filling), "arguments")
 	if q.plural == t.plural && t.plural {
 		total += note(0.1, "plural")
 	}
@@ -241,7 +241,7 @@ func changes(verbs []string) bool {
 
 // argumentFit rewards typed values that fill required fields, and punishes required
 // fields that nothing fits and particular values that the tool has no place for.
-func argumentFit(q *question, f *filling, t *indexed) float64 {
+func argumentFit(q *question, f *filling) float64 {
 	fit := min(0.35*f.evidence, 0.7)
 	lost := 0.0
 	for _, fd := range f.missing {

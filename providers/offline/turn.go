@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"molar/providers"
@@ -19,11 +20,11 @@ type turn struct {
 // readTurn finds the last question and what tools have given for it since.
 func readTurn(req providers.Request) turn {
 	var t turn
-	for i := len(req.Messages) - 1; i >= 0; i-- {
-		if req.Messages[i].Role != schemas.RoleUser || !opensTurn(req.Messages[i]) {
+	for i, v := range slices.Backward(req.Messages) {
+		if v.Role != schemas.RoleUser || !opensTurn(v) {
 			continue
 		}
-		t.question = strings.TrimSpace(req.Messages[i].Said())
+		t.question = strings.TrimSpace(v.Said())
 		for _, m := range req.Messages[i:] {
 			t.gather(m)
 		}

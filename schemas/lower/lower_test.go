@@ -58,10 +58,14 @@ func TestForOllama_LowersEachConstruct(t *testing.T) {
 		"dangling ref":       {`{"$ref":"#/$defs/none"}`, `{"description":"see #/$defs/none"}`},
 		"ref to itself":      {`{"$ref":"#/properties/p"}`, `{"description":"nested further in the same way"}`},
 		"vendor keyword":     {`{"type":"string","x-go-name":"P"}`, `{"type":"string"}`},
-		"keyword names": {`{"type":"object","properties":{"type":{"type":"string"},"properties":{"type":"object","properties":{"$ref":{"type":"integer"}}},"required":{"type":"boolean"},"enum":{"type":"string"}}}`,
-			`{"type":"object","properties":{"type":{"type":"string"},"properties":{"type":"object","properties":{"$ref":{"type":"integer"}}},"required":{"type":"boolean"},"enum":{"type":"string"}}}`},
-		"recursive": {`{"$ref":"#/$defs/Tree"}`,
-			`{"type":"object","properties":{"kids":{"type":"array","items":{"type":"object","properties":{"kids":{"type":"array","items":{"type":"object","description":"nested further in the same way"}}}}}}}`},
+		"keyword names": {
+			`{"type":"object","properties":{"type":{"type":"string"},"properties":{"type":"object","properties":{"$ref":{"type":"integer"}}},"required":{"type":"boolean"},"enum":{"type":"string"}}}`,
+			`{"type":"object","properties":{"type":{"type":"string"},"properties":{"type":"object","properties":{"$ref":{"type":"integer"}}},"required":{"type":"boolean"},"enum":{"type":"string"}}}`,
+		},
+		"recursive": {
+			`{"$ref":"#/$defs/Tree"}`,
+			`{"type":"object","properties":{"kids":{"type":"array","items":{"type":"object","properties":{"kids":{"type":"array","items":{"type":"object","description":"nested further in the same way"}}}}}}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

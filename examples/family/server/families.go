@@ -41,11 +41,12 @@ func search(families []family, query string) []family {
 	words := strings.Fields(fold(query))
 	var found []family
 	for _, f := range families {
-		names := fold(f.Name)
+		var names strings.Builder
+		names.WriteString(fold(f.Name))
 		for _, m := range f.Members {
-			names += "\n" + fold(m.Name)
+			names.WriteString("\n" + fold(m.Name))
 		}
-		if anyLineHolds(names, words) {
+		if anyLineHolds(names.String(), words) {
 			found = append(found, f)
 		}
 	}

@@ -92,7 +92,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // forkHolder starts a child that keeps standard output open for a minute.
 func forkHolder(pidFile string) error {
-	child := exec.Command("sleep", "60")
+	child := exec.Command("sleep", "60") //nolint:noctx // it must outlive its parent
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	if err := child.Start(); err != nil {
 		return err

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestInitTrace keeps the start short: no package may take more than 6 ms of clock
+// time to initialise. The best of five runs counts, so that a busy machine does not
+// fail it.
+func TestInitTrace(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the go tool is not in PATH, so no program can be built to measure")
+	}
+	const runs, most = 5, 6 * time.Millisecond
+	molar := buildProgram(t, "molar", ".") // as it is shipped, without the race detector
+	home := t.TempDir()
+	best := map[string]time.Duration{}
+	for range runs {
+		for name, took := range initTimes(t, molar, home) {
+			if before, seen := best[name]; !seen || took < before {
+				best[name] = took
+			}
+		}
+	}
+	names := make([]string, 0, len(best))
+	for name := range best {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(best[b], best[a]) })
+	var top strings.Builder
+	for _, name := range names[:min(10, len(names))] {
+		fmt.Fprintf(&top, "\n%8s %s", best[name], name)
+	}
+	t.Logf("%d packages initialise themselves; the longest:%s", len(names), top.String())
+	if len(names) == 0 || best[names[0]] > most {
+		t.Errorf("a package takes more than %s to initialise", most)
+	}
+	if entries, err := filepath.Glob(filepath.Join(home, "*")); err != nil || len(entries) > 0 {
+		t.Errorf("version left %v in the home folder", entries)
+	}
+}
+
+// initTimes runs "molar version" and returns the clock time that each package took.
+func initTimes(t *testing.T, molar, home string) map[string]time.Duration {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), molar, "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1", "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, &stdout, &stderr
+	if err := cmd.Run(); err != nil || !strings.HasPrefix(stdout.String(), "molar ") {
+		t.Fatalf("molar version: %v\n%s%s", err, stdout.String(), stderr.String())
+	}
+	line := regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, ([0-9.]+) ms clock`)
+	times := map[string]time.Duration{}
+	for _, m := range line.FindAllStringSubmatch(stderr.String(), -1) {
+		ms, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatalf("%v in %q", err, m[0])
+		}
+		times[m[1]] = time.Duration(ms * float64(time.Millisecond))
+	}
+	return times
+}
