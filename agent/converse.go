@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,8 +38,9 @@ func (r *run) converse(ctx context.Context) error {
 		Question: r.question,
 		Searched: r.searched,
 		Search:   r.found,
+		MaxBytes: r.resultBytes(),
 	})
-	if err := r.rounds(ctx, messages); err != nil {
+	if err := r.converseInRounds(ctx, messages); err != nil {
 		return err
 	}
 	if strings.TrimSpace(r.answer.String()) == "" {
@@ -52,9 +52,9 @@ func (r *run) converse(ctx context.Context) error {
 	return nil
 }
 
-// rounds runs the flow of the assistant. Each round sees the messages of the ones
+// converseInRounds runs the flow of the assistant. Each round sees the messages of the ones
 // before it.
-func (r *run) rounds(ctx context.Context, messages []schemas.Message) error {
+func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) error {
 	limit := r.a.cfg.Limits.Rounds
 	if n := r.turn.MaxRounds; n > 0 {
 		limit = min(limit, n)
@@ -78,17 +78,20 @@ func (r *run) rounds(ctx context.Context, messages []schemas.Message) error {
 		if err := r.admit(ctx); err != nil {
 			return err
 		}
-		if len(out.calls) == 0 {
+		calls := out.calls()
+		if len(calls) == 0 {
 			if quiet {
 				continue
 			}
+			r.rounds = append(r.rounds, schemas.Round{Said: out.message()})
 			return nil
 		}
-		results, err := r.execute(ctx, out)
+		results, err := r.execute(ctx, calls)
+		r.rounds = append(r.rounds, schemas.Round{Said: out.message(), Results: results})
 		if err != nil {
 			return err
 		}
-		messages = append(messages, out.message, results)
+		messages = append(messages, out.message(), prompts.Results(r.nonce, results, r.resultBytes()))
 	}
 }
 
@@ -152,45 +155,34 @@ func role(a Assistant) string {
 	return "general"
 }
 
-// execute runs the calls of one answer and returns the message that pairs each with
-// its result.
-func (r *run) execute(ctx context.Context, out said) (schemas.Message, error) {
+// execute runs the calls of one answer and returns their results in call order.
+func (r *run) execute(ctx context.Context, calls []schemas.ToolCall) ([]schemas.ToolResult, error) {
 	r.apart = true
-	for _, call := range out.calls {
+	for _, call := range calls {
 		tool, _ := r.tools.Lookup(call.Function.Name)
 		r.mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
 		if err := r.emit(Event{Kind: EventToolCall, Step: "6.3", Call: &call, Server: tool.Server, ToolName: tool.ToolName}); err != nil {
-			return schemas.Message{}, err
+			return nil, err
 		}
 	}
-	message := schemas.Message{Role: schemas.RoleTool}
-	for o := range r.tools.Execute(ctx, out.calls) {
+	var results []schemas.ToolResult
+	for o := range r.tools.Execute(ctx, calls) {
 		r.trace.outcome(o, "the model called it")
 		if o.Status == toolhandler.StatusUnapproved {
 			r.unapproved = append(r.unapproved, o.Tool.Name)
 		}
-		r.executed = append(r.executed, schemas.ExecutedCall{Call: o.Call, Server: o.Tool.Server, Result: o.Result, State: out.states[o.Call.ID]})
-		message.Parts = append(message.Parts, schemas.Part{Kind: schemas.PartResult, Text: prompts.Result(r.nonce, r.bounded(o.Result)), Result: &o.Result})
+		r.toolCalls++
+		results = append(results, o.Result)
 		if err := r.emit(Event{Kind: EventToolResult, Step: "6.3", Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName}); err != nil {
-			return schemas.Message{}, err
+			return results, err
 		}
 	}
-	return message, ctx.Err()
+	return results, ctx.Err()
 }
 
-// bounded cuts a result to what a model sees of it. The whole one stays in the
+// resultBytes is how much of one result a model sees. The whole one stays in the
 // events, the trace and the store.
-func (r *run) bounded(result schemas.ToolResult) schemas.ToolResult {
+func (r *run) resultBytes() int {
 	const bytesPerToken = 4
-	limit := r.a.cfg.Limits.ResultTokens * bytesPerToken
-	if len(result.Output) <= limit {
-		return result
-	}
-	text := result.OutputText()
-	cut := strings.ToValidUTF8(text[:min(limit, len(text))], "")
-	cut += fmt.Sprintf("\n… (%d of %d bytes left out)", len(text)-len(cut), len(text))
-	if output, err := json.Marshal(cut); err == nil {
-		result.Output = output
-	}
-	return result
+	return r.a.cfg.Limits.ResultTokens * bytesPerToken
 }

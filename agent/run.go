@@ -57,9 +57,10 @@ type run struct {
 	searched bool                 // step 4
 	found    []schemas.ToolResult // step 4
 
-	tools    *toolhandler.Turn      // step 5
-	offered  []schemas.ToolInfo     // step 5
-	executed []schemas.ExecutedCall // step 5
+	tools     *toolhandler.Turn  // step 5
+	offered   []schemas.ToolInfo // step 5
+	rounds    []schemas.Round    // step 5: what the model said and called, with the results
+	toolCalls int                // step 5
 
 	answer     strings.Builder // step 6
 	finish     providers.FinishReason
@@ -200,7 +201,7 @@ func (r *run) sum() *Done {
 		Saved:      r.saved,
 		Usage:      r.usage,
 		ModelCalls: r.modelCalls,
-		ToolCalls:  len(r.executed),
+		ToolCalls:  r.toolCalls,
 		Unapproved: r.unapproved,
 		Warnings:   r.warnings,
 		Sources:    r.sources,

@@ -60,13 +60,17 @@ func (r *run) record(status string) memory.Record {
 	if r.tools != nil {
 		read = append(read, r.tools.Read()...)
 	}
+	var rounds []schemas.Round
+	if r.toolCalls > 0 {
+		rounds = r.rounds
+	}
 	return memory.Record{
 		Lease:       r.opening.Lease,
 		Key:         key,
 		TurnID:      r.turn.ID,
 		User:        r.asked,
 		Answer:      r.answer.String(),
-		Calls:       r.executed,
+		Rounds:      rounds,
 		Sources:     r.sources,
 		Status:      status,
 		ServersRead: read,

@@ -24,9 +24,11 @@ func (r *run) addSources(context.Context) error {
 	for _, result := range r.found {
 		list.addResult(result)
 	}
-	for _, call := range r.executed {
-		if !call.Result.IsError {
-			list.addResult(call.Result)
+	for _, round := range r.rounds {
+		for _, result := range round.Results {
+			if !result.IsError {
+				list.addResult(result)
+			}
 		}
 	}
 	r.sources = list.sources

@@ -40,66 +40,36 @@ func (r *run) stream(ctx context.Context, req providers.Request) iter.Seq2[provi
 	}
 }
 
-// A said is what the model said in one round.
-type said struct {
-	message schemas.Message
-	calls   []schemas.ToolCall
-	states  map[string]*schemas.ProviderState
-	finish  providers.FinishReason
-}
-
 // listen takes a round's stream in: text is shown as it arrives, once the verdict
 // is a pass and the hold is open; calls are collected. With quiet, no text is shown.
-func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (said, error) {
-	var (
-		out  said
-		text strings.Builder
-		kept = hold{open: len(req.Tools) == 0}
-	)
-	out.states = make(map[string]*schemas.ProviderState)
-	var parts []schemas.Part
+func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (*said, error) {
+	out := &said{}
+	kept := hold{open: len(req.Tools) == 0}
 	for chunk, err := range r.stream(ctx, req) {
 		if err != nil {
 			return out, err
 		}
+		out.add(chunk)
 		if chunk.Switched != nil {
 			if err := r.switched(*chunk.Switched); err != nil {
 				return out, err
 			}
 		}
-		if chunk.Text != "" {
-			text.WriteString(chunk.Text)
-			if !quiet {
-				if err := r.show(ctx, kept.add(chunk.Text)); err != nil {
-					return out, err
-				}
+		if chunk.Text != "" && !quiet {
+			if err := r.show(ctx, kept.add(chunk.Text)); err != nil {
+				return out, err
 			}
 		}
 		if chunk.Call != nil {
 			kept.drop()
-			out.calls = append(out.calls, *chunk.Call)
-			out.states[chunk.Call.ID] = chunk.State
-			parts = append(parts, schemas.Part{Kind: schemas.PartCall, Call: chunk.Call, State: chunk.State})
 		}
-		if len(chunk.Sources) > 0 {
-			r.grounded = append(r.grounded, chunk.Sources...)
-		}
-		if chunk.Finish != "" {
-			out.finish = chunk.Finish
-		}
+		r.grounded = append(r.grounded, chunk.Sources...)
 	}
-	if out.finish == providers.FinishLength {
-		out.calls, parts = nil, nil // a half-made step runs no tool
-	}
-	if len(out.calls) == 0 && !quiet {
+	if len(out.calls()) == 0 && !quiet {
 		if err := r.show(ctx, kept.release()); err != nil {
 			return out, err
 		}
 	}
-	if text.Len() > 0 {
-		parts = append([]schemas.Part{{Kind: schemas.PartText, Text: text.String()}}, parts...)
-	}
-	out.message = schemas.Message{Role: schemas.RoleAssistant, Parts: parts}
 	return out, nil
 }
 

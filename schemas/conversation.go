@@ -25,9 +25,10 @@ type StoredMessage struct {
 	// TurnID is empty for messages that were added outside a turn.
 	TurnID string `json:"turn_id,omitempty"`
 	// Status is "interrupted" for an answer that was cut short, else empty.
-	Status  string          `json:"status,omitempty"`
-	Sources []Source        `json:"sources,omitempty"`
-	Calls   json.RawMessage `json:"calls,omitempty"`
+	Status  string   `json:"status,omitempty"`
+	Sources []Source `json:"sources,omitempty"`
+	// Calls are the rounds of a turn that called tools, a JSON list of [Round].
+	Calls json.RawMessage `json:"calls,omitempty"`
 }
 
 // StatusInterrupted marks an answer that was cut short; it is never summarised.
@@ -42,10 +43,10 @@ type Lease struct {
 	Expires        time.Time `json:"expires"`
 }
 
-// An ExecutedCall is a tool call of a turn with its result, as it is stored.
-type ExecutedCall struct {
-	Call   ToolCall       `json:"call"`
-	Server string         `json:"server"`
-	Result ToolResult     `json:"result"`
-	State  *ProviderState `json:"state,omitempty"`
+// A Round is one answer of the model within a turn, as it is stored: what it said and
+// called, with the provider's private state on each part, and what the calls gave, in
+// their order. The last round of a turn has no results.
+type Round struct {
+	Said    Message      `json:"said"`
+	Results []ToolResult `json:"results,omitempty"`
 }

@@ -75,25 +75,28 @@ func Text(role Role, text string) Message {
 // Said joins the PartText parts: the speaker's own words, without what code put
 // beside them.
 func (m Message) Said() string {
-	var texts []string
-	for _, p := range m.Parts {
-		if p.Kind == PartText && p.Text != "" {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
+	return m.join("\n", func(p Part) bool { return p.Kind == PartText })
 }
 
 // FullText joins all parts that carry text for the model, in order, with blank
 // lines between them: what an adapter sends as the content of a message.
 func (m Message) FullText() string {
+	return m.join("\n\n", func(p Part) bool { return p.Kind == PartText || p.Kind == PartContext })
+}
+
+// join puts texts together. The text parts of an answer are pieces of one text, kept
+// apart only for the provider state that each carries.
+func (m Message) join(separator string, wanted func(Part) bool) string {
+	if m.Role == RoleAssistant {
+		separator = ""
+	}
 	var texts []string
 	for _, p := range m.Parts {
-		if (p.Kind == PartText || p.Kind == PartContext) && p.Text != "" {
+		if p.Text != "" && wanted(p) {
 			texts = append(texts, p.Text)
 		}
 	}
-	return strings.Join(texts, "\n\n")
+	return strings.Join(texts, separator)
 }
 
 // Calls returns the tool calls of the message, in order.

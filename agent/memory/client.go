@@ -98,16 +98,17 @@ func (c *Client) Begin(ctx context.Context, conversationID, owner, key string) (
 
 // A Record is a turn to be saved.
 type Record struct {
-	Lease       schemas.Lease          `json:"lease"`
-	Key         string                 `json:"key"`
-	TurnID      string                 `json:"turn_id"`
-	User        string                 `json:"user"`
-	Answer      string                 `json:"answer"`
-	Calls       []schemas.ExecutedCall `json:"calls,omitempty"`
-	Sources     []schemas.Source       `json:"sources,omitempty"`
-	Status      string                 `json:"status,omitempty"`
-	ServersRead []string               `json:"servers_read,omitempty"`
-	Language    string                 `json:"language,omitempty"`
+	Lease  schemas.Lease `json:"lease"`
+	Key    string        `json:"key"`
+	TurnID string        `json:"turn_id"`
+	User   string        `json:"user"`
+	Answer string        `json:"answer"`
+	// Rounds are set for a turn that called tools.
+	Rounds      []schemas.Round  `json:"calls,omitempty"`
+	Sources     []schemas.Source `json:"sources,omitempty"`
+	Status      string           `json:"status,omitempty"`
+	ServersRead []string         `json:"servers_read,omitempty"`
+	Language    string           `json:"language,omitempty"`
 }
 
 // Save stores a turn in one transaction. Saving the same key twice stores it once.

@@ -34,7 +34,8 @@ type Worker struct {
 // claimAtOnce is how many conversations are claimed in one go.
 const claimAtOnce = 4
 
-// retryAfter is how long the worker rests after a failure, when no turn wakes it.
+// retryAfter is how long the worker rests after a failure. It is as long as a claim
+// holds: before that, what failed cannot be claimed again.
 const retryAfter = time.Minute
 
 // NewWorker returns a worker that does nothing until Run.
@@ -61,8 +62,8 @@ func (w *Worker) Nudge() {
 
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
+	again := time.After(retryAfter) // an earlier process may have ended with a claim in its hands
 	for {
-		var again <-chan time.Time
 		if err := w.Drain(ctx); err != nil && ctx.Err() == nil {
 			w.cfg.Logger.Warn("summaries are behind", "error", err)
 			again = time.After(retryAfter)

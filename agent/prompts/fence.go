@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"molar/schemas"
 )
@@ -29,14 +30,33 @@ func Fence(nonce, source string, value any) string {
 }
 
 // Result fences a tool result as the model reads it: {toolName, output} and, for a
-// failure, isError.
-func Result(nonce string, r schemas.ToolResult) string {
+// failure, isError. An output of more than maxBytes is cut, with a mark; 0 means no
+// limit.
+func Result(nonce string, r schemas.ToolResult, maxBytes int) string {
 	shown := struct {
 		ToolName string          `json:"toolName"`
 		Output   json.RawMessage `json:"output"`
 		IsError  bool            `json:"isError,omitempty"`
-	}{r.ToolName, r.Output, r.IsError}
+	}{r.ToolName, bounded(r, maxBytes), r.IsError}
 	return Fence(nonce, r.Server, shown)
+}
+
+// Results is the message that answers the calls of one round, in call order.
+func Results(nonce string, results []schemas.ToolResult, maxBytes int) schemas.Message {
+	message := schemas.Message{Role: schemas.RoleTool}
+	for _, r := range results {
+		message.Parts = append(message.Parts, schemas.Part{Kind: schemas.PartResult, Text: Result(nonce, r, maxBytes), Result: &r})
+	}
+	return message
+}
+
+func bounded(r schemas.ToolResult, maxBytes int) json.RawMessage {
+	if maxBytes <= 0 || len(r.Output) <= maxBytes {
+		return r.Output
+	}
+	text := r.OutputText()
+	cut := strings.ToValidUTF8(text[:min(maxBytes, len(text))], "")
+	return jsonString(cut + fmt.Sprintf("\n… (%d of %d bytes left out)", len(text)-len(cut), len(text)))
 }
 
 func jsonString(s string) json.RawMessage {

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"encoding/json"
 	"strings"
 
 	"molar/schemas"
@@ -58,6 +59,8 @@ type QuestionInput struct {
 	// Searched says that the code-driven tools ran; Search is what they found.
 	Searched bool
 	Search   []schemas.ToolResult
+	// MaxBytes bounds each result, see Result.
+	MaxBytes int
 }
 
 // Messages writes the messages of a pass up to and with the question: the earlier
@@ -66,7 +69,7 @@ type QuestionInput struct {
 func Messages(in QuestionInput) []schemas.Message {
 	var messages []schemas.Message
 	if !in.Topic {
-		messages = history(in.Earlier)
+		messages = history(in)
 	}
 	w := wordsOf(in.Language)
 	var parts []schemas.Part
@@ -94,7 +97,7 @@ func searchParts(in QuestionInput, w words) []schemas.Part {
 	for _, r := range in.Search {
 		parts = append(parts, schemas.Part{
 			Kind:   schemas.PartContext,
-			Text:   w.search + "\n" + Result(in.Nonce, r),
+			Text:   w.search + "\n" + Result(in.Nonce, r, in.MaxBytes),
 			Result: &r,
 		})
 	}
@@ -118,20 +121,41 @@ func labelled(earlier []schemas.StoredMessage, w words) string {
 	return strings.Join(lines, "\n")
 }
 
-// history gives earlier messages as messages. It starts with the user, as some
-// providers demand.
-func history(earlier []schemas.StoredMessage) []schemas.Message {
+// history gives earlier messages as messages, with the calls of each turn and their
+// results paired as they were. It starts with the user, as some providers demand.
+func history(in QuestionInput) []schemas.Message {
 	var messages []schemas.Message
-	for _, m := range earlier {
-		if m.Role != schemas.RoleUser && m.Role != schemas.RoleAssistant {
-			continue
+	for _, m := range in.Earlier {
+		switch {
+		case m.Role == schemas.RoleUser:
+			messages = append(messages, schemas.Text(m.Role, m.Content))
+		case m.Role == schemas.RoleAssistant && len(messages) > 0:
+			messages = append(messages, answered(in, m)...)
 		}
-		if len(messages) == 0 && m.Role != schemas.RoleUser {
-			continue
-		}
-		messages = append(messages, schemas.Text(m.Role, WithoutSources(m)))
 	}
 	return messages
+}
+
+// answered is a stored answer as the provider saw it: the rounds of calls, each with
+// its results, then the text. Rounds that cannot be read leave the text alone.
+func answered(in QuestionInput, m schemas.StoredMessage) []schemas.Message {
+	text := schemas.Text(schemas.RoleAssistant, WithoutSources(m))
+	var rounds []schemas.Round
+	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
+		return []schemas.Message{text}
+	}
+	var messages []schemas.Message
+	for _, round := range rounds {
+		if len(round.Results) == 0 {
+			text = round.Said // it holds the provider's state
+			break
+		}
+		if len(round.Said.Calls()) != len(round.Results) {
+			return []schemas.Message{text}
+		}
+		messages = append(messages, round.Said, Results(in.Nonce, round.Results, in.MaxBytes))
+	}
+	return append(messages, text)
 }
 
 // WithoutSources is the content of a stored answer without its list of sources.

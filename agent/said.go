@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"strings"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A said is what the model said and called in one round.
+type said struct {
+	parts  []schemas.Part
+	finish providers.FinishReason
+}
+
+// add takes a chunk in. A part with provider state is never merged with another: the
+// provider wants its state back on exactly that part.
+func (s *said) add(c providers.Chunk) {
+	switch {
+	case c.Call != nil:
+		s.parts = append(s.parts, schemas.Part{Kind: schemas.PartCall, Call: c.Call, State: c.State})
+	case c.Text != "" || c.State != nil:
+		if last := len(s.parts) - 1; c.State == nil && last >= 0 && s.parts[last].Kind == schemas.PartText && s.parts[last].State == nil {
+			s.parts[last].Text += c.Text
+			break
+		}
+		s.parts = append(s.parts, schemas.Part{Kind: schemas.PartText, Text: c.Text, State: c.State})
+	}
+	if c.Finish != "" {
+		s.finish = c.Finish
+	}
+}
+
+// message is the round as a message of the history.
+func (s *said) message() schemas.Message {
+	return schemas.Message{Role: schemas.RoleAssistant, Parts: s.parts}
+}
+
+// calls are the calls to be executed. An answer that was cut at its length runs none:
+// half of what it meant is missing.
+func (s *said) calls() []schemas.ToolCall {
+	if s.finish == providers.FinishLength {
+		return nil
+	}
+	return s.message().Calls()
+}
+
+// text is what the model said.
+func (s *said) text() string {
+	var b strings.Builder
+	for _, p := range s.parts {
+		if p.Kind == schemas.PartText {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}

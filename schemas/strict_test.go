@@ -1,0 +1,49 @@
+package schemas_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"molar/schemas"
+)
+
+func TestCheckJSON(t *testing.T) {
+	tests := []struct {
+		name, text string
+		ok         bool
+	}{
+		{"object", `{"a":[1,{"b":null}],"c":"x"}`, true},
+		{"scalar", ` 12 `, true},
+		{"equal keys in different objects", `[{"a":1},{"a":2}]`, true},
+		{"empty", ``, false},
+		{"key twice", `{"a":1,"a":2}`, false},
+		{"key twice but for case", `{"method":1,"Method":2}`, false},
+		{"NUL in a key", `{"a\u0000":1}`, false},
+		{"two values", `{} {}`, false},
+		{"cut", `{"a":`, false},
+		{"invalid UTF-8", "\"\xff\"", false},
+		{"trailing comma", `[1,]`, false},
+		{"deep enough", strings.Repeat("[", schemas.MaxDepth) + strings.Repeat("]", schemas.MaxDepth), true},
+		{"too deep", strings.Repeat("[", schemas.MaxDepth+1) + strings.Repeat("]", schemas.MaxDepth+1), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := schemas.CheckJSON([]byte(tt.text))
+			if (err == nil) != tt.ok || err != nil && !errors.Is(err, schemas.ErrNotJSON) {
+				t.Errorf("error %v, want ok %v", err, tt.ok)
+			}
+		})
+	}
+}
+
+func FuzzCheckJSON(f *testing.F) {
+	f.Add([]byte(`{"a":[1,{"b":null}]}`))
+	f.Add([]byte(`{"a":1,"A":2}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var v any
+		if err := schemas.Decode(data, &v); err == nil && schemas.CheckJSON(data) != nil {
+			t.Errorf("decoded what the check refuses: %q", data)
+		}
+	})
+}
