@@ -84,6 +84,7 @@ func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) 
 				continue
 			}
 			r.rounds = append(r.rounds, schemas.Round{Said: out.message()})
+			r.between(ctx, "RESPONSE", out.text())
 			return nil
 		}
 		results, err := r.execute(ctx, calls)

@@ -10,7 +10,7 @@ import (
 )
 
 // readQuestion is step 1: the last user message and its language.
-func (r *run) readQuestion(context.Context) error {
+func (r *run) readQuestion(ctx context.Context) error {
 	last := -1
 	for i, m := range r.turn.Messages {
 		if m.Role == schemas.RoleUser {
@@ -28,7 +28,7 @@ func (r *run) readQuestion(context.Context) error {
 	if !utf8.ValidString(r.asked) {
 		return fmt.Errorf("%w: the last user message is not valid UTF-8", ErrInvalid)
 	}
-	r.step("1.2", "Extracted user message", r.asked)
+	r.step(ctx, "1.2", "Extracted user message", r.asked)
 	r.lang, r.langSure = language.Detect(r.asked, "")
 	return nil
 }

@@ -18,7 +18,7 @@ const maxSources = 20
 
 // addSources is step 7: the links of the tool results, never the model's own, as a
 // numbered list. A client that asked for JSON gets them as data only.
-func (r *run) addSources(context.Context) error {
+func (r *run) addSources(ctx context.Context) error {
 	var list sourceList
 	list.add(r.grounded...)
 	for _, result := range r.found {
@@ -32,6 +32,7 @@ func (r *run) addSources(context.Context) error {
 		}
 	}
 	r.sources = list.sources
+	defer func() { r.between(ctx, "FORMATTED RESPONSE", r.answer.String()) }()
 	r.mark("8.2", fmt.Sprintf("Formatted response. Sources: %d", len(r.sources)))
 	if len(r.sources) == 0 {
 		return nil

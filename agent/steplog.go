@@ -16,10 +16,10 @@ func (r *run) mark(step, message string, attrs ...any) {
 }
 
 // step logs a step that has a text: length and hash at info, the text at debug.
-func (r *run) step(step, message, text string) {
+func (r *run) step(ctx context.Context, step, message, text string) {
 	sum := sha256.Sum256([]byte(text))
 	r.mark(step, message, "length", len([]rune(text)), "sha256", hex.EncodeToString(sum[:4]))
-	r.between("QUESTION", text)
+	r.between(ctx, "QUESTION", text)
 }
 
 // logPrompt logs a model call's prompt, at debug only.
@@ -29,11 +29,14 @@ func (r *run) logPrompt(ctx context.Context, req providers.Request) {
 	}
 	text := promptText(req)
 	r.mark("7.4", "Prompt built", "pass", req.Pass, "length", len([]rune(text)))
-	r.between("PROMPT", text)
+	r.between(ctx, "PROMPT", text)
 }
 
 // between logs a text at debug, between separators that are easy to find.
-func (r *run) between(name, text string) {
+func (r *run) between(ctx context.Context, name, text string) {
+	if !r.a.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
 	r.a.log.Debug("--- "+name+" START ---\n"+text+"\n--- "+name+" END ---", "turn", r.turn.ID)
 }
 

@@ -194,6 +194,47 @@ func TestMessages_General(t *testing.T) {
 	}
 }
 
+// The calls of an earlier turn stay paired with their results; what does not pair is
+// left out, and the answer stays.
+func TestMessages_EarlierCalls(t *testing.T) {
+	call := schemas.ToolCall{ID: "c1", Function: schemas.FunctionCall{Name: "s__find", Arguments: "{}"}}
+	said := schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
+	result := schemas.ToolResult{ID: "c1", ToolName: "find", Server: "s", Output: json.RawMessage("1")}
+	for name, tt := range map[string]struct {
+		calls any
+		want  []schemas.Role
+	}{
+		"paired":     {[]schemas.Round{{Said: said, Results: []schemas.ToolResult{result}}}, []schemas.Role{"user", "assistant", "tool", "assistant", "user"}},
+		"not paired": {[]schemas.Round{{Said: said, Results: []schemas.ToolResult{result, result}}}, []schemas.Role{"user", "assistant", "user"}},
+		"unreadable": {"nonsense", []schemas.Role{"user", "assistant", "user"}},
+	} {
+		calls, err := json.Marshal(tt.calls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages := prompts.Messages(prompts.QuestionInput{
+			Language: "en", Nonce: nonce, Question: schemas.Text(schemas.RoleUser, "And now?"),
+			Earlier: []schemas.StoredMessage{
+				{Role: schemas.RoleUser, Content: "q"}, {Role: schemas.RoleAssistant, Content: "a", Calls: calls},
+			},
+		})
+		var roles []schemas.Role
+		for _, m := range messages {
+			roles = append(roles, m.Role)
+		}
+		if diff := cmp.Diff(tt.want, roles); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+			continue
+		}
+		if answer := messages[len(messages)-2]; answer.FullText() != "a" {
+			t.Errorf("%s: answer %q", name, answer.FullText())
+		}
+		if len(messages) == 5 && !strings.HasPrefix(messages[2].Parts[0].Text, "<data-"+nonce) {
+			t.Errorf("%s: the result is not fenced: %q", name, messages[2].Parts[0].Text)
+		}
+	}
+}
+
 // Images and other parts of a question are passed on as they are.
 func TestMessages_KeepsTheQuestionsParts(t *testing.T) {
 	image := schemas.Part{Kind: schemas.PartImage, Text: "data:image/png;base64,AA=="}
@@ -248,10 +289,22 @@ func TestResult(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			want := "<data-" + nonce + " source=\"s\">\n" + tt.want + "\n</data-" + nonce + ">"
-			if diff := cmp.Diff(want, prompts.Result(nonce, tt.in)); diff != "" {
+			if diff := cmp.Diff(want, prompts.Result(nonce, tt.in, 0)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// An output that is too long is cut at the border of a character, and says so.
+func TestResult_Cut(t *testing.T) {
+	long := schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`"răng răng"`)}
+	got := prompts.Result(nonce, long, 8) // in the middle of the second ă
+	if !strings.Contains(got, `"output":"răng r\n… (4 of 11 bytes left out)"`) {
+		t.Errorf("got %s", got)
+	}
+	if got := prompts.Result(nonce, long, 13); !strings.Contains(got, `"răng răng"`) {
+		t.Errorf("cut without need: %s", got)
 	}
 }
 

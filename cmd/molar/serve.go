@@ -142,7 +142,12 @@ func (h *host) handler(addr net.Addr) (http.Handler, error) {
 func (h *host) modelInfos() []web.ModelInfo {
 	var infos []web.ModelInfo
 	for _, as := range h.agent.Assistants() {
-		infos = append(infos, web.ModelInfo{ID: as.Name, Description: as.Description})
+		info := web.ModelInfo{ID: as.Name, Description: as.Description}
+		if as.Name == h.cfg.Default { // clients take the first one
+			infos = append([]web.ModelInfo{info}, infos...)
+			continue
+		}
+		infos = append(infos, info)
 	}
 	return infos
 }
