@@ -44,7 +44,7 @@ func newToolsCmd(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.AddCommand(list, call)
+	cmd.AddCommand(list, call, newLintCmd(a, &mcp, &format))
 	return cmd
 }
 

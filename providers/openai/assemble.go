@@ -66,8 +66,12 @@ func (a *assembler) add(p piece) error {
 }
 
 // arguments adds to the arguments of a call. What follows a whole object can only
-// be a repetition.
+// be a repetition, unless the object was an empty one put there to begin with.
 func (a *assembler) arguments(c *openCall, more string) error {
+	if c.scan.whole() && c.args.String() == "{}" && strings.HasPrefix(more, "{") {
+		c.args.Reset()
+		c.scan = scan{}
+	}
 	if more == "" || c.scan.whole() {
 		return nil
 	}
@@ -135,7 +139,7 @@ func (a *assembler) finish(wrapped map[string]bool) ([]made, error) {
 	out := make([]made, 0, len(a.calls))
 	for _, c := range a.calls {
 		if c.name == "" && c.args.Len() == 0 {
-			continue // a placeholder for an index that was never used
+			continue // an index that was opened and never used
 		}
 		if c.name == "" {
 			return nil, errNameless

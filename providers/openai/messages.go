@@ -150,12 +150,13 @@ func (h *history) assistant(m schemas.Message) {
 		if h.wrapped[p.Call.Function.Name] {
 			args = lower.Wrap(args)
 		}
-		if strings.TrimSpace(args) == "" {
+		// Local servers parse them to render the prompt.
+		if !json.Valid([]byte(args)) {
 			args = "{}"
 		}
 		id := h.id(kept.ID, p.Call.ID)
 		h.open = append(h.open, answerable{p.Call.ID, id})
-		calls = append(calls, toolCall{ID: id, Type: "function", Function: wireFunction{p.Call.Function.Name, args}, Extra: kept.Extra})
+		calls = append(calls, toolCall{ID: id, Type: "function", Function: wireFunction{functionName(p.Call.Function.Name), args}, Extra: kept.Extra})
 	}
 	if len(calls) == 0 {
 		h.say("assistant", text)
@@ -166,6 +167,20 @@ func (h *history) assistant(m schemas.Message) {
 		wire.Content = text
 	}
 	h.out = append(h.out, wire)
+}
+
+// functionName makes a name that the service takes of one that a model made up.
+func functionName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		return "_"
+	}
+	return s[:min(len(s), 64)]
 }
 
 // id chooses the id of a call on the wire: the server's own, unless it gave that

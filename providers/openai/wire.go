@@ -79,8 +79,8 @@ func (u usage) schema() *schemas.Usage {
 	return (*schemas.Usage)(&u)
 }
 
-// text is a string. Of null it makes none, of a list of content parts their
-// texts, and of any other value its JSON.
+// text is a string. Of null it makes none, of a list of content parts or of
+// complaints their texts, and of any other value its JSON.
 type text string
 
 func (t *text) UnmarshalJSON(data []byte) error {
@@ -94,6 +94,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	case data[0] == '[':
 		var parts []struct {
 			Text text `json:"text"`
+			Msg  text `json:"msg"`
 		}
 		if json.Unmarshal(data, &parts) != nil {
 			*t = text(data)
@@ -101,7 +102,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 		}
 		var b strings.Builder
 		for _, p := range parts {
-			b.WriteString(string(p.Text))
+			b.WriteString(string(p.Text + p.Msg))
 		}
 		*t = text(b.String())
 	default:

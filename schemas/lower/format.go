@@ -27,6 +27,21 @@ func ForFormat(raw json.RawMessage) (json.RawMessage, error) {
 	return format{}.node(nil, root), nil
 }
 
+// ForFormatObject is [ForFormat] for a tool's arguments: the root becomes an
+// object, as in [ForOllama], and wrapped says that [Unwrap] has to undo it.
+func ForFormatObject(raw json.RawMessage) (schema json.RawMessage, wrapped bool, err error) {
+	root, notes, err := normalise(raw)
+	if err != nil {
+		return nil, false, err
+	}
+	root, wrapped, err = asObject(root, &notes)
+	if err != nil {
+		return nil, false, err
+	}
+	root.prune()
+	return format{}.node(nil, root), wrapped, nil
+}
+
 // format writes nodes for a grammar.
 type format struct{}
 

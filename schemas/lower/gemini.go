@@ -35,9 +35,8 @@ func ForGemini(raw json.RawMessage) (Result, error) {
 	}
 	root.prune()
 	// What holds of the arguments as a whole belongs to the tool's description.
-	whole, bare := *root, *root
-	whole.others = nil // written as a keyword
-	hint := describe(whole.desc, whole.facts(nil))
+	hint := describe(root.desc, gemini{}.facts(root, nil))
+	bare := *root
 	bare.desc, bare.hints, bare.keep = "", nil, nil
 	b := gemini{}.node(make([]byte, 0, len(raw)+len(raw)/4+64), &bare, 0)
 	return Result{Schema: b, Hint: hint, Notes: notes, Wrapped: wrapped}, nil
@@ -70,9 +69,7 @@ func (g gemini) node(b []byte, n *node, depth int) []byte {
 	b = append(b, '{')
 	b = g.types(b, n.types)
 	b, written := g.keywords(b, n)
-	plain := *n
-	plain.others = nil // written below
-	if text := describe(n.desc, append(facts, plain.facts(written)...)); text != "" {
+	if text := describe(n.desc, append(facts, g.facts(n, written)...)); text != "" {
 		b = appendString(g.key(b, "description"), text)
 	} else if len(n.types) == 0 && !n.hasEnum {
 		b = appendString(g.key(b, "description"), "any JSON value")
@@ -86,115 +83,21 @@ func (g gemini) node(b []byte, n *node, depth int) []byte {
 	return append(g.object(b, n, depth), '}')
 }
 
-// fit brings a node into a shape that the dialect can hold, and says what that
-// costs. The node itself is not changed.
-func (g gemini) fit(n *node) (*node, []string) {
-	fitted := *n
-	var facts []string
-	if fitted.hasEnum {
-		facts = g.fitEnum(&fitted)
+// facts says what the dialect has no keyword for. Further properties are written
+// as one.
+func (gemini) facts(n *node, written func(string) bool) []string {
+	if n.others == nil {
+		return n.facts(written)
 	}
-	if len(fitted.anyOf) > 0 && (len(fitted.props) > 0 || fitted.items != nil || len(fitted.enum) > 0) {
-		if objects(fitted.anyOf) && fitted.items == nil && len(fitted.enum) == 0 {
-			fitted.types = []string{"object"}
-			fitted.props, fitted.required = slices.Clone(fitted.props), slices.Clone(fitted.required)
-			fitted.hints = slices.Clone(fitted.hints)
-			fitted.flatten()
-		} else {
-			facts = append(facts, "also one of: "+cut(shape(&node{anyOf: fitted.anyOf}), maxFact))
-			fitted.anyOf = nil
-		}
-	}
-	if real := g.real(fitted.types); len(real) > 1 && len(fitted.anyOf) == 0 {
-		fitted.anyOf = g.perType(&fitted, real)
-		fitted.types, fitted.enum, fitted.hasEnum = nil, nil, false
-		fitted.props, fitted.items, fitted.others, fitted.closed = nil, nil, nil, false
-		fitted.keep = nil
-	}
-	return &fitted, facts
-}
-
-// real are the types but null.
-func (gemini) real(types []string) []string {
-	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
-}
-
-// perType splits a node of several types into alternatives of one type each.
-func (g gemini) perType(n *node, types []string) []*node {
-	nullable := len(types) < len(n.types)
-	branches := make([]*node, 0, len(types)+1)
-	for _, t := range types {
-		branch := node{types: []string{t}}
-		for _, v := range n.enum {
-			if got := v.typeName(); got == t || got == "integer" && t == "number" {
-				branch.enum, branch.hasEnum = append(branch.enum, v), true
-			}
-		}
-		for _, m := range n.keep {
-			if like := impliedBy(m.key); like == t || like == "number" && t == "integer" || like == "" && len(branches) == 0 {
-				branch.keep = append(branch.keep, m)
-			}
-		}
-		switch t {
-		case "object":
-			branch.props, branch.required, branch.others, branch.closed = n.props, n.required, n.others, n.closed
-		case "array":
-			branch.items = n.items
-		}
-		branches = append(branches, &branch)
-	}
-	if nullable {
-		branches = append(branches, &node{types: []string{"null"}})
-	}
-	return branches
-}
-
-// fitEnum keeps an enum of strings, or one of numbers. Others are only said.
-func (g gemini) fitEnum(n *node) (facts []string) {
-	var strs, nums, other int
-	values := make([]value, 0, len(n.enum))
-	for _, v := range n.enum {
-		switch v.typeName() {
-		case "null":
-			if !n.accepts("null") && len(n.types) > 0 {
-				n.types = append(slices.Clone(n.types), "null")
-			}
-			continue
-		case "string":
-			if v.str == "" { // the service refuses it in a list
-				facts = append(facts, "may be empty")
-				continue
-			}
-			strs++
-		case "integer", "number":
-			nums++
-		default:
-			other++
-		}
-		values = append(values, v)
-	}
-	mixed := other > 0 || strs > 0 && nums > 0
-	switch {
-	case len(n.enum) == 0:
-		facts = append(facts, "no value is valid")
-	case mixed && len(g.real(n.types)) < 2:
-		var all []string
-		for _, v := range n.enum[:min(len(n.enum), maxFacts)] {
-			all = append(all, cut(string(v.raw), 40))
-		}
-		facts = append(facts, "one of: "+cut(strings.Join(all, ", "), maxFact))
-		values = nil
-	}
-	n.enum, n.hasEnum = values, len(values) > 0
-	return facts
+	bare := *n
+	bare.others = nil
+	return bare.facts(written)
 }
 
 // union writes alternatives: they must stand alone, so what is said beside them
 // goes into the first.
 func (g gemini) union(b []byte, n *node, facts []string, depth int) []byte {
-	said := *n
-	said.others = nil
-	text := describe(n.desc, append(facts, said.facts(nil)...))
+	text := describe(n.desc, append(facts, g.facts(n, nil)...))
 	branches := n.anyOf
 	if n.accepts("null") && !slices.ContainsFunc(branches, func(m *node) bool { return m.accepts("null") }) {
 		branches = append(slices.Clone(branches), &node{types: []string{"null"}})
@@ -245,32 +148,53 @@ func (g gemini) types(b []byte, types []string) []byte {
 
 // keywords writes the constraints that the dialect knows, and tells which ones.
 func (g gemini) keywords(b []byte, n *node) (out []byte, written func(string) bool) {
-	done := map[string]bool{}
+	var done []string
 	for _, m := range n.keep {
-		f, err := strconv.ParseFloat(string(m.val.raw), 64)
-		number := err == nil && !done[m.key]
-		numeric := n.accepts("number") || n.accepts("integer")
-		switch m.key {
-		case "format":
-			if n.accepts("string") && m.val.str == "date-time" && !done[m.key] {
-				b, done[m.key] = appendString(g.key(b, m.key), m.val.str), true
-			}
-		case "minimum", "maximum":
-			if number && numeric {
-				b, done[m.key] = append(g.key(b, m.key), m.val.raw...), true
-			}
-		case "exclusiveMinimum", "exclusiveMaximum":
-			// Whole numbers have a neighbour; others keep the words.
-			if number && n.accepts("integer") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-				b, done[m.key] = g.neighbour(b, n, m.key, int64(f)), true
-			}
-		case "minItems", "maxItems":
-			if number && n.accepts("array") && f == math.Trunc(f) && f >= 0 && f <= geminiItems {
-				b, done[m.key] = append(g.key(b, m.key), m.val.raw...), true
-			}
+		before := len(b)
+		if !slices.Contains(done, m.key) {
+			b = g.keyword(b, n, m)
+		}
+		if len(b) > before {
+			done = append(done, m.key)
 		}
 	}
-	return b, func(key string) bool { return done[key] }
+	if len(done) == 0 {
+		return b, nil
+	}
+	return b, func(key string) bool { return slices.Contains(done, key) }
+}
+
+// keyword writes one constraint, if the dialect has a keyword for it.
+func (g gemini) keyword(b []byte, n *node, m member) []byte {
+	switch m.key {
+	case "format":
+		if n.accepts("string") && m.val.str == "date-time" {
+			return appendString(g.key(b, m.key), m.val.str)
+		}
+		return b
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems":
+	default:
+		return b
+	}
+	f, err := strconv.ParseFloat(string(m.val.raw), 64)
+	whole := f == math.Trunc(f) && math.Abs(f) < 1<<53
+	switch {
+	case err != nil:
+		return b
+	case strings.HasSuffix(m.key, "Items"):
+		if !n.accepts("array") || !whole || f < 0 || f > geminiItems {
+			return b
+		}
+	case strings.HasPrefix(m.key, "exclusive"):
+		// Whole numbers have a neighbour; others keep the words.
+		if !n.accepts("integer") || !whole {
+			return b
+		}
+		return g.neighbour(b, n, m.key, int64(f))
+	case !n.accepts("number") && !n.accepts("integer"):
+		return b
+	}
+	return append(g.key(b, m.key), m.val.raw...)
 }
 
 // neighbour writes an exclusive bound of a whole number as an inclusive one,
