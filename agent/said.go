@@ -36,10 +36,10 @@ func (s *said) message() schemas.Message {
 	return schemas.Message{Role: schemas.RoleAssistant, Parts: s.parts}
 }
 
-// calls are the calls to be executed. An answer that was cut at its length runs none:
+// calls are the calls to be executed. An answer that was cut or filtered runs none:
 // half of what it meant is missing.
 func (s *said) calls() []schemas.ToolCall {
-	if s.finish == providers.FinishLength {
+	if s.finish == providers.FinishLength || s.finish == providers.FinishContentFilter {
 		return nil
 	}
 	return s.message().Calls()
