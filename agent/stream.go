@@ -93,6 +93,9 @@ func (r *run) show(ctx context.Context, text string) error {
 
 // switched notes that another provider answers from here on.
 func (r *run) switched(s providers.Switch) error {
+	if r.served != nil && *r.served == s {
+		return nil
+	}
 	r.served = &s
 	return r.warn(fmt.Sprintf("%s answers instead: %s", s.Provider, s.Why))
 }

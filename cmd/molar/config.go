@@ -144,9 +144,21 @@ func summarise(w io.Writer, cfg *config.Config) error {
 		"servers:    " + orNone(servers),
 		"store:      " + cfg.Memory.Store,
 	}
+	lines = append(lines, missingKeys(cfg.LLM)...)
 	lines = append(lines, missingPrograms(cfg)...)
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
+}
+
+// missingKeys notes the listed providers that are passed over for want of a key.
+func missingKeys(llm config.LLM) []string {
+	var notes []string
+	for _, name := range llm.Provider {
+		if missing := llm.Missing(name); missing != "" {
+			notes = append(notes, fmt.Sprintf("note: provider %q is passed over without an API key: %s", name, missing))
+		}
+	}
+	return notes
 }
 
 // missingPrograms notes the servers whose program this machine does not have. The

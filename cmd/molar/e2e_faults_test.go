@@ -25,6 +25,7 @@ import (
 func TestFault_ServerFailsAtStart(t *testing.T) {
 	family, bad := buildFamily(t), buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")
 	s := serveHost(t, writeFile(t, "molar.yaml", `
+llm: {provider: ollama}
 mcpServers:
   family: {command: `+family+`}
   broken: {command: `+bad+`, args: [-exit]}
@@ -129,6 +130,26 @@ func TestFault_DatabaseLocked(t *testing.T) {
 	}
 	if next := s.ask(t, "plain", "chat_locked", "Once more"); !next.molar.Saved {
 		t.Errorf("after the lock: %+v", next)
+	}
+}
+
+// A conversation that cannot be read costs memory, not the answer.
+func TestFault_MemoryCannotBeRead(t *testing.T) {
+	config := familyConfig(t, "no-such-program")
+	s := serveHost(t, config, startModel(t, fakemodel.Config{Tokens: 3}))
+	s.stdout.wait(t, "server: memory-server ready", nil)
+	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(config), "memory", "molar.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "ALTER TABLE conversations RENAME TO elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	a := s.stream(t, "plain", "chat_lost", "Hello there")
+	if a.text != "tok1 tok2 tok3" || a.finish != "stop" || a.molar.Saved || len(a.molar.Warnings) != 1 ||
+		!strings.Contains(a.molar.Warnings[0], "without memory and is not saved") {
+		t.Errorf("stream %+v", a)
 	}
 }
 

@@ -19,6 +19,7 @@ func familyConfig(t *testing.T, family string) string {
 	t.Helper()
 	return writeFile(t, "molar.yaml", `
 default: family
+llm: {provider: ollama}
 assistants:
   family:
     description: Looks up families.
@@ -180,9 +181,14 @@ func TestServe_ChangesConversations(t *testing.T) {
 	if got := titles()["chat_one"]; got != "Xin chào" {
 		t.Errorf("title %q", got)
 	}
+	var c conversation
+	eventually(t, "summary", func() bool {
+		s.get(t, "/v1/conversations/chat_one", &c)
+		return c.Summary != ""
+	})
 	status(200, http.MethodPost, "chat_one/clear", "")
 	status(404, http.MethodPost, "chat_none/clear", "")
-	var c conversation
+	c = conversation{}
 	s.get(t, "/v1/conversations/chat_one", &c)
 	if len(c.Messages) > 0 || c.Summary != "" {
 		t.Errorf("after clearing: %+v", c)

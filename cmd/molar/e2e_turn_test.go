@@ -35,6 +35,7 @@ llm: {provider: ollama}
 assistants:
   agentic: {description: x, tools: ["stub__*"]}
   two-pass: {description: x, tools: ["stub__*"], flow: two-pass}
+  thorough: {description: x, tools: ["stub__*"], flow: two-pass, direct_answer: false}
 mcpServers:
   stub: {url: "`+url+`"`+server+`}
 memory: {store: ./molar.db}
@@ -75,6 +76,7 @@ func TestTurn_ModelCalls(t *testing.T) {
 		{"two-pass", "Who is in the family?", []fakemodel.Pass{fakemodel.PassTool, fakemodel.PassText}, []int{7, 0}, 1},
 		{"agentic", "Say it without a tool", []fakemodel.Pass{fakemodel.PassTool}, []int{7}, 0},
 		{"two-pass", "Say it without a tool", []fakemodel.Pass{fakemodel.PassTool}, []int{7}, 0},
+		{"thorough", "Say it without a tool", []fakemodel.Pass{fakemodel.PassTool, fakemodel.PassText}, []int{7, 0}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.assistant+": "+tt.question, func(t *testing.T) {
@@ -227,6 +229,7 @@ func TestTurn_SearchGivesSources(t *testing.T) {
 	model := startModel(t, fakemodel.Config{Tokens: 5})
 	s := serveHost(t, writeFile(t, "molar.yaml", `
 default: dental
+llm: {provider: ollama}
 assistants:
   dental: {description: x, topic: dental, search: [duckduckgo_search]}
 search: {duckduckgo: {base_url: "`+url+`/html/"}}
@@ -243,7 +246,9 @@ memory: {store: ./molar.db}
 	if slices.Contains(prompt.Roles, "tool") {
 		t.Error("a code-driven result poses as the result of a call")
 	}
-	var trace struct{ Tools []struct{ Name, Reason string } }
+	var trace struct {
+		Tools []struct{ Name, Reason string }
+	}
 	s.get(t, "/v1/turns/"+a.molar.TurnID, &trace)
 	if len(trace.Tools) == 0 || !strings.Contains(trace.Tools[0].Reason, "code-driven") {
 		t.Errorf("trace %+v", trace)

@@ -40,13 +40,24 @@ type Config struct {
 
 // LLM names the models and where they run.
 type LLM struct {
-	Provider Providers `yaml:"provider" jsonschema_description:"auto, ollama or offline, or a list of them in the order of fallback."`
+	Provider Providers `yaml:"provider" jsonschema_description:"auto, gemini, openai, ollama or offline, or a list of them in the order of fallback."`
+	Gemini   Hosted    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment."`
+	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, or a server with its API; its key is OPENAI_API_KEY in the environment."`
 	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
 	// GeminiKey comes from GEMINI_API_KEY or GOOGLE_API_KEY only, OpenAIKey from
 	// OPENAI_API_KEY only: keys do not belong in a file.
 	GeminiKey Secret `yaml:"-"`
 	OpenAIKey Secret `yaml:"-"`
+}
+
+// Hosted says how to reach a service whose key is in the environment, and which of
+// its models to use.
+type Hosted struct {
+	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of the service, for a gateway or a server of one's own."`
+	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
+	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
+	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
 }
 
 // Ollama says how to reach an Ollama and which of its models to use.
@@ -71,7 +82,7 @@ type Assistant struct {
 	Flow string `yaml:"flow" jsonschema:"enum=agentic,enum=two-pass" jsonschema_description:"agentic: tool rounds until the model answers. two-pass: one tool round, then a pass without tools."`
 	// DirectAnswer nil means true.
 	DirectAnswer *bool  `yaml:"direct_answer" jsonschema_description:"With flow two-pass: whether text of the first pass may be the answer when no tool is called (default true)."`
-	Provider     string `yaml:"provider" jsonschema:"enum=auto,enum=ollama,enum=offline" jsonschema_description:"Provider for this assistant instead of llm.provider."`
+	Provider     string `yaml:"provider" jsonschema:"enum=auto,enum=gemini,enum=openai,enum=ollama,enum=offline" jsonschema_description:"Provider for this assistant instead of llm.provider."`
 	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
 }
 

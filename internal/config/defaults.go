@@ -25,6 +25,18 @@ func Default() *Config {
 		Default: AssistantDental,
 		LLM: LLM{
 			Provider: Providers{"auto"},
+			Gemini: Hosted{
+				BaseURL:    "https://generativelanguage.googleapis.com",
+				Model:      "gemini-2.5-flash",
+				SmallModel: "gemini-2.5-flash-lite",
+				Timeout:    180 * time.Second,
+			},
+			OpenAI: Hosted{
+				BaseURL:    "https://" + openAIHost + "/v1",
+				Model:      "gpt-4.1-mini",
+				SmallModel: "gpt-4.1-nano",
+				Timeout:    180 * time.Second,
+			},
 			Ollama: Ollama{
 				BaseURL:    "http://127.0.0.1:11434",
 				Model:      "qwen2.5:7b-instruct",

@@ -121,6 +121,22 @@ func TestLoad_Environment(t *testing.T) {
 	}
 }
 
+func TestLoad_ProvidersThatHaveWhatTheyNeed(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		env        []string
+	}{
+		{"a list passes over what has no key", "llm: {provider: [gemini, openai, ollama]}\n", nil},
+		{"gemini with its key", "llm: {provider: gemini}\n", []string{"GEMINI_API_KEY", "x"}},
+		{"gemini with the other name of the key", "llm: {provider: gemini}\n", []string{"GOOGLE_API_KEY", "x"}},
+		{"openai with its key", "assistants: {a: {provider: openai}}\n", []string{"OPENAI_API_KEY", "x"}},
+		{"a local server without a key", "llm: {provider: openai, openai: {base_url: 'http://127.0.0.1:8080/v1'}}\n", nil},
+		{"its address in the environment", "llm: {provider: openai}\n", []string{"MOLAR_LLM_OPENAI_BASE_URL", "http://127.0.0.1:8080/v1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { mustLoad(t, tt.text, tt.env...) })
+	}
+}
+
 func ignoreOrigins() cmp.Option {
 	return cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".origins" }, cmp.Ignore())
 }

@@ -142,7 +142,9 @@ const full = `
 listen: localhost:9000
 default: a
 llm:
-  provider: [ollama, offline]
+  provider: [gemini, openai, ollama, offline]
+  gemini: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s}
+  openai: {base_url: "http://x:1/v1", model: m, small_model: s, timeout: 5s}
   ollama: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, keep_alive: -1s}
 assistants:
   a:

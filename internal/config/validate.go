@@ -77,25 +77,6 @@ func (c *checker) listen() {
 	}
 }
 
-func (c *checker) llm() {
-	if len(c.cfg.LLM.Provider) == 0 {
-		c.fault("llm.provider", "want a provider: %s", oneOf(providerNames()))
-	}
-	for _, name := range c.cfg.LLM.Provider {
-		c.enum("llm.provider", name, providerNames())
-	}
-	c.uniqueList("llm.provider", c.cfg.LLM.Provider)
-	ollama := c.cfg.LLM.Ollama
-	c.filled("llm.ollama.model", ollama.Model)
-	c.filled("llm.ollama.small_model", ollama.SmallModel)
-	c.positive("llm.ollama.timeout", ollama.Timeout, 24*time.Hour)
-	if _, err := time.ParseDuration(ollama.KeepAlive); ollama.KeepAlive != "" && err != nil {
-		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", or "-1s" for ever`)
-	}
-}
-
-func providerNames() []string { return []string{"auto", "ollama", "offline"} }
-
 func (c *checker) search() {
 	ddg := c.cfg.Search.DuckDuckGo
 	if ddg.BaseURL != "" {

@@ -42,6 +42,7 @@ func (c *checker) assistant(key, name string, a Assistant) {
 	}
 	if a.Provider != "" {
 		c.enum(key+".provider", a.Provider, providerNames())
+		c.hasKey(key+".provider", a.Provider)
 	}
 	c.globs(key+".tools", a.Tools)
 	c.searchList(key+".search", a.Search)

@@ -40,8 +40,10 @@ func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int
 		case covers == nil && text == "":
 			reach = 0
 		case covers == nil:
-		case *covers < c.covers:
-			return fmt.Errorf("%w: the stored summary already covers message %d, this one only %d", ErrConflict, c.covers, *covers)
+		case *covers <= c.covers && c.covers > 0:
+			// Also after Clear, which covers all that was there: a summary that was being
+			// written meanwhile must not bring the cleared text back.
+			return fmt.Errorf("%w: message %d is covered already, and this text reaches to %d", ErrConflict, c.covers, *covers)
 		case *covers > c.lastSeq:
 			return fmt.Errorf("%w: covers is %d, the last message is %d", ErrInvalid, *covers, c.lastSeq)
 		default:

@@ -1,9 +1,11 @@
 // Package chain chooses the provider and models of a turn: the one that is asked
 // for, the first of a list that is ready, or with "auto" whatever can be had,
-// which ends in the offline provider.
+// which ends in the offline provider. When a call fails before its first output it
+// goes on to the next one of the list.
 //
-// It owns the probing of providers and what is remembered of it. It must not
-// know any provider's wire; candidates are given to it ready made.
+// It owns the probing of providers, what is remembered of it and of their failures,
+// and the rules of the fall-over. It must not know any provider's wire, and does not
+// ask the same provider twice for one call; candidates are given to it ready made.
 package chain
 
 import (
@@ -80,6 +82,7 @@ type Chain struct {
 	candidates map[string]Candidate
 	offline    providers.Provider
 	probes     map[string]*probe
+	breakers   map[string]*breaker
 	timeout    time.Duration
 	reprobe    time.Duration
 	log        *slog.Logger
@@ -93,6 +96,7 @@ func New(cfg Config) (*Chain, error) {
 		candidates: maps.Clone(cfg.Candidates),
 		offline:    cfg.Offline,
 		probes:     map[string]*probe{},
+		breakers:   map[string]*breaker{},
 		timeout:    cfg.ProbeTimeout,
 		reprobe:    cfg.Reprobe,
 		log:        cfg.Logger,
@@ -108,7 +112,6 @@ func New(cfg Config) (*Chain, error) {
 		if candidate.Provider == nil {
 			errs = append(errs, fmt.Errorf("provider %q: none given", name))
 		}
-		c.probes[name] = newProbe()
 	}
 	if cfg.ProbeTimeout < 0 || cfg.Reprobe < 0 {
 		errs = append(errs, errors.New("provider probe: times must not be negative"))
@@ -120,6 +123,7 @@ func New(cfg Config) (*Chain, error) {
 	return c, nil
 }
 
+// fill completes the settings and makes what each candidate is remembered by.
 func (c *Chain) fill() {
 	if len(c.order) == 0 {
 		c.order = []string{Auto}
@@ -135,6 +139,10 @@ func (c *Chain) fill() {
 	}
 	if c.now == nil {
 		c.now = time.Now
+	}
+	for name := range c.candidates {
+		c.probes[name] = newProbe()
+		c.breakers[name] = &breaker{name: name, log: c.log, now: c.now}
 	}
 }
 

@@ -14,6 +14,10 @@ import (
 // Pick chooses the route of a turn. A provider that is asked for by name is used
 // or an error says why it cannot be; only auto, and a list that names it, end in
 // the offline provider. Errors are, or hold, a [*providers.Error].
+//
+// The route's provider goes on to the next one of the order when a call fails
+// before its first output. It is meant for one turn: what failed in it is not asked
+// again by its later calls.
 func (c *Chain) Pick(ctx context.Context, want Want) (providers.Route, error) {
 	order := c.order
 	if want.Provider != "" {
@@ -22,7 +26,7 @@ func (c *Chain) Pick(ctx context.Context, want Want) (providers.Route, error) {
 	if !c.known(order[0]) {
 		return providers.Route{}, &providers.Error{Kind: providers.KindInvalid, Provider: order[0], Err: c.unknown(order[0])}
 	}
-	route, err := c.first(ctx, order)
+	route, err := c.first(ctx, c.steps(order))
 	if err != nil || route.Offline {
 		return route, err
 	}
@@ -41,61 +45,70 @@ func (c *Chain) Warm(ctx context.Context) (providers.Route, error) {
 	return route, err
 }
 
-// first returns the first of the order that is ready.
-func (c *Chain) first(ctx context.Context, order []string) (providers.Route, error) {
-	var missed []error
-	for _, name := range order {
-		var route providers.Route
-		var err error
-		switch name {
-		case Auto:
-			route, err = c.auto(ctx)
-		case Offline:
-			route, err = c.quoting(cmp.Or(reasons(missed), "it is asked for"))
-		default:
-			route, err = c.named(ctx, name, len(order) > 1)
+// first returns the first of the steps that is ready and not paused. When all that
+// are ready are paused, it is the one whose pause ends first.
+func (c *Chain) first(ctx context.Context, steps []step) (providers.Route, error) {
+	var missed, paused []error
+	var spare *line
+	for _, s := range steps {
+		if s.name == Offline && s.auto && spare != nil {
+			continue
 		}
-		if err == nil {
+		route, err := c.at(ctx, s, len(steps) > 1)
+		if err == nil && s.name == Offline {
+			route.Why = offlineWhy(s, missed)
 			return route, nil
 		}
-		missed = append(missed, err)
-		if ctx.Err() != nil {
-			break
+		if err == nil {
+			l := c.lineUp(s, route, steps)
+			if err = c.breakers[s.name].passes(); err == nil {
+				return l.route(paused), nil
+			}
+			paused = append(paused, err)
+			if spare == nil || c.breakers[s.name].pausedUntil().Before(c.breakers[spare.Name()].pausedUntil()) {
+				spare = l
+			}
 		}
+		missed = append(missed, err)
+		if err := ctx.Err(); err != nil {
+			return providers.Route{}, errors.Join(append(missed, err)...)
+		}
+	}
+	if spare != nil {
+		return spare.route(paused), nil
 	}
 	return providers.Route{}, errors.Join(missed...)
 }
 
-// auto takes whatever can be had.
-func (c *Chain) auto(ctx context.Context) (providers.Route, error) {
-	var missed []error
-	for _, name := range autoOrder() {
-		if _, configured := c.candidates[name]; !configured {
-			continue
+// at is the route over the provider of a step, if it is ready. A probe is short
+// when there is something to turn to.
+func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, error) {
+	if s.name == Offline {
+		if c.offline == nil {
+			return providers.Route{}, &providers.Error{Kind: providers.KindUnavailable, Provider: Offline, Err: errors.New("not configured")}
 		}
-		route, err := c.probe(ctx, name, c.timeout, true)
-		if err == nil {
-			route.Why = Auto + ": " + name + ": " + route.Why
-			return route, nil
-		}
-		missed = append(missed, err)
+		return providers.Route{Provider: c.offline, Offline: true}, nil
 	}
-	if err := ctx.Err(); err != nil {
-		return providers.Route{}, errors.Join(append(missed, err)...)
+	if _, configured := c.candidates[s.name]; !configured {
+		return providers.Route{}, &providers.Error{Kind: providers.KindInvalid, Provider: s.name, Err: errNotConfigured(s.name)}
 	}
-	return c.quoting(Auto + ": " + cmp.Or(reasons(missed), "no provider is configured: set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama"))
+	timeout := explicitTimeout
+	if listed {
+		timeout = c.timeout
+	}
+	route, err := c.probe(ctx, s.name, timeout, listed)
+	if err == nil && s.auto {
+		route.Why = Auto + ": " + s.name + ": " + route.Why
+	}
+	return route, err
 }
 
-// named takes the provider of that name. In a list its probe is as short as in
-// auto, since there is something to turn to.
-func (c *Chain) named(ctx context.Context, name string, listed bool) (providers.Route, error) {
-	if _, configured := c.candidates[name]; !configured {
-		return providers.Route{}, &providers.Error{Kind: providers.KindInvalid, Provider: name, Err: errNotConfigured(name)}
+// offlineWhy says why nothing better than offline could be had.
+func offlineWhy(s step, missed []error) string {
+	if s.auto {
+		return Auto + ": " + cmp.Or(reasons(missed), "no provider is configured: set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama")
 	}
-	if listed {
-		return c.probe(ctx, name, c.timeout, true)
-	}
-	return c.probe(ctx, name, explicitTimeout, false)
+	return cmp.Or(reasons(missed), "it is asked for")
 }
 
 // errNotConfigured says how the provider of that name is configured.
@@ -104,19 +117,11 @@ func errNotConfigured(name string) error {
 	case "gemini":
 		return errors.New("not configured: set GEMINI_API_KEY")
 	case "openai":
-		return errors.New("not configured: set OPENAI_API_KEY")
+		return errors.New("not configured: set OPENAI_API_KEY, or llm.openai.base_url for a local server")
 	case "ollama":
 		return errors.New("not configured: give llm.ollama in the config, or set OLLAMA_BASE_URL")
 	}
 	return fmt.Errorf("not configured: give llm.%s in the config", name)
-}
-
-// quoting is the route of the offline provider.
-func (c *Chain) quoting(why string) (providers.Route, error) {
-	if c.offline == nil {
-		return providers.Route{}, &providers.Error{Kind: providers.KindUnavailable, Provider: Offline, Err: errors.New(why)}
-	}
-	return providers.Route{Provider: c.offline, Why: why, Offline: true}, nil
 }
 
 // reasons joins what was missed into one line.

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// openAIHost is where OpenAI's own service is, which takes no call without a key.
+const openAIHost = "api.openai.com"
+
+func providerNames() []string { return []string{"auto", "gemini", "openai", "ollama", "offline"} }
+
+// Missing says how to make a provider usable that lacks its key, and "" for every
+// other one. An OpenAI-compatible server elsewhere may need no key.
+func (l LLM) Missing(provider string) string {
+	switch {
+	case provider == "gemini" && l.GeminiKey == "":
+		return "set GEMINI_API_KEY"
+	case provider == "openai" && l.OpenAIKey == "" && l.OpenAI.host() == openAIHost:
+		return "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key"
+	}
+	return ""
+}
+
+func (h Hosted) host() string {
+	u, err := url.Parse(h.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+func (c *checker) llm() {
+	llm := c.cfg.LLM
+	if len(llm.Provider) == 0 {
+		c.fault("llm.provider", "want a provider: %s", oneOf(providerNames()))
+	}
+	for _, name := range llm.Provider {
+		c.enum("llm.provider", name, providerNames())
+	}
+	c.uniqueList("llm.provider", llm.Provider)
+	if len(llm.Provider) == 1 { // a list passes over what has no key
+		c.hasKey("llm.provider", llm.Provider[0])
+	}
+	c.hosted("llm.gemini", llm.Gemini)
+	c.hosted("llm.openai", llm.OpenAI)
+	c.filled("llm.ollama.model", llm.Ollama.Model)
+	c.filled("llm.ollama.small_model", llm.Ollama.SmallModel)
+	c.positive("llm.ollama.timeout", llm.Ollama.Timeout, 24*time.Hour)
+	if _, err := time.ParseDuration(llm.Ollama.KeepAlive); llm.Ollama.KeepAlive != "" && err != nil {
+		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", or "-1s" for ever`)
+	}
+}
+
+func (c *checker) hosted(key string, h Hosted) {
+	c.address(key+".base_url", h.BaseURL)
+	c.filled(key+".model", h.Model)
+	c.filled(key+".small_model", h.SmallModel)
+	c.positive(key+".timeout", h.Timeout, 24*time.Hour)
+}
+
+// hasKey refuses a provider that can never answer.
+func (c *checker) hasKey(key, provider string) {
+	if missing := c.cfg.LLM.Missing(provider); missing != "" {
+		c.fault(key, "%s has no API key: %s", provider, missing)
+	}
+}

@@ -1,0 +1,123 @@
+package chain
+
+import (
+	"context"
+	"errors"
+
+	"molar/providers"
+)
+
+// An attempt is the call of one candidate.
+type attempt struct {
+	line     *line
+	name     string
+	provider providers.Provider
+	req      providers.Request
+	breaker  *breaker // nil for offline, which cannot fail
+	trial    bool
+	why      string // what was missed before it
+
+	// held are chunks that came before the first output; they are dropped when the
+	// call falls over.
+	held []providers.Chunk
+	out  bool
+}
+
+// run makes the call. It returns a failure that another candidate may mend, of
+// which nothing has been yielded; anything else it yields itself.
+func (a *attempt) run(ctx context.Context, yield func(providers.Chunk, error) bool) *providers.Error {
+	if a.trial {
+		defer a.breaker.end()
+	}
+	for chunk, err := range a.provider.Stream(ctx, a.req) {
+		if err != nil {
+			return a.fail(ctx, chunk, err, yield)
+		}
+		a.held = append(a.held, chunk)
+		if !a.out && !isOutput(chunk) {
+			continue
+		}
+		if !a.out {
+			a.answered(ctx)
+		}
+		if !a.release(yield) {
+			return nil
+		}
+	}
+	if a.breaker != nil {
+		a.breaker.succeeded(ctx)
+	}
+	if !a.out {
+		a.answered(ctx)
+		a.release(yield)
+	}
+	return nil
+}
+
+// isOutput says whether a chunk shows something to the person, so that no other
+// provider can start anew.
+func isOutput(c providers.Chunk) bool { return c.Text != "" || c.Thinking != "" || c.Call != nil }
+
+// answered notes that the candidate answers, and says so on the first chunk if it
+// is not the route's.
+func (a *attempt) answered(ctx context.Context) {
+	a.out = true
+	if a.breaker != nil {
+		a.breaker.answered(ctx)
+	}
+	if a.name != a.line.Name() && len(a.held) > 0 {
+		a.held[0].Switched = &providers.Switch{Provider: a.name, Model: a.req.Model, Why: a.why}
+	}
+}
+
+// release yields what was held back.
+func (a *attempt) release(yield func(providers.Chunk, error) bool) bool {
+	for _, chunk := range a.held {
+		if !yield(chunk, nil) {
+			return false
+		}
+	}
+	a.held = a.held[:0]
+	return true
+}
+
+// fail returns the failure if another candidate may mend it, and else yields it.
+func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yield func(providers.Chunk, error) bool) *providers.Error {
+	e, ok := errors.AsType[*providers.Error](err)
+	ok = ok && ctx.Err() == nil // the caller's own end is nobody's failure
+	if ok && a.breaker != nil && isOutage(e.Kind) {
+		a.breaker.failed(ctx, e)
+	}
+	if ok && !a.out && mendable(e.Kind) {
+		a.line.fellOver(a.name, e)
+		return e
+	}
+	if ok && !a.out {
+		err = besides(e, a.why)
+	}
+	if a.release(yield) {
+		yield(chunk, err)
+	}
+	return nil
+}
+
+// mendable says whether another provider may do better.
+func mendable(kind providers.Kind) bool {
+	switch kind {
+	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound:
+		return true
+	default:
+		return false
+	}
+}
+
+// isOutage says whether a failure is the service's as a whole. A missing model is
+// not: a client may have asked for it.
+func isOutage(kind providers.Kind) bool {
+	switch kind {
+	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindIncomplete:
+		return true
+	default:
+		return false
+	}
+}

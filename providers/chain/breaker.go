@@ -1,0 +1,131 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"molar/providers"
+)
+
+const (
+	// breakAfter is how many failures in a row open a breaker.
+	breakAfter = 5
+	// pause is how long it then stays open, unless the service named a time of its
+	// own; maxPause bounds that, so that a service that is mended is noticed.
+	pause    = 30 * time.Second
+	maxPause = time.Hour
+)
+
+// A breaker remembers whether a candidate answers, so that calls do not wait for
+// one that is down. It is closed while calls go well; open after too many failures
+// in a row, and passed over; and half open once the pause is over, when one call
+// tries whether it answers again.
+//
+// It is our own and no library's, because the pause follows the service's
+// Retry-After and a call made in spite of an open breaker counts too.
+type breaker struct {
+	name string
+	log  *slog.Logger
+	now  func() time.Time
+
+	mu       sync.Mutex
+	failures int       // in a row
+	until    time.Time // end of the pause; zero when closed
+	trial    bool      // a call tries the half-open breaker
+	last     error     // the failure that opened it
+}
+
+// passes says why a call should not be made now, or nil. It changes nothing.
+func (b *breaker) passes() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refusal()
+}
+
+// begin is passes for a call that is made if it returns nil: when the breaker is
+// half open, that call is the trial, and must be ended with [breaker.end].
+func (b *breaker) begin(ctx context.Context) (trial bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.refusal(); err != nil {
+		return false, err
+	}
+	if b.until.IsZero() {
+		return false, nil
+	}
+	b.trial = true
+	b.log.InfoContext(ctx, "provider is tried again", "provider", b.name)
+	return true, nil
+}
+
+func (b *breaker) refusal() error {
+	left := b.until.Sub(b.now())
+	switch {
+	case b.until.IsZero(), left <= 0 && !b.trial:
+		return nil
+	case left <= 0:
+		return fmt.Errorf("%s: passed over while another call tries whether it answers again: %w", b.name, b.last)
+	}
+	return fmt.Errorf("%s: passed over for %v after %d failures in a row: %w", b.name, max(left.Round(time.Second), time.Second), b.failures, b.last)
+}
+
+// end frees the place of the trial, whose outcome may be none: it was cancelled.
+func (b *breaker) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.trial = false
+}
+
+// answered notes the first output of a call, which closes an open breaker: the
+// others need not wait for the end of the trial.
+func (b *breaker) answered(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.until.IsZero() {
+		return
+	}
+	b.failures, b.until, b.trial, b.last = 0, time.Time{}, false, nil
+	b.log.InfoContext(ctx, "provider answers again", "provider", b.name)
+}
+
+// succeeded notes a call that went well to its end.
+func (b *breaker) succeeded(ctx context.Context) {
+	b.answered(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures = 0
+}
+
+// failed notes a failure of the service. It opens the breaker when it is one too
+// many, when it is the trial's, or when the service names a time to come back.
+func (b *breaker) failed(ctx context.Context, err *providers.Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures++
+	told := err.Kind == providers.KindQuota && err.RetryAfter > 0
+	if b.failures < breakAfter && b.until.IsZero() && !told {
+		return
+	}
+	wait := pause
+	if err.RetryAfter > 0 {
+		wait = min(err.RetryAfter, maxPause)
+	}
+	wasOpen := b.until.Sub(b.now()) > 0
+	if until := b.now().Add(wait); until.After(b.until) {
+		b.until = until
+	}
+	b.trial, b.last = false, err
+	if !wasOpen {
+		b.log.WarnContext(ctx, "provider is passed over", "provider", b.name, "for", wait, "failures", b.failures, "error", err)
+	}
+}
+
+// pausedUntil is the end of the pause, zero when the breaker is closed.
+func (b *breaker) pausedUntil() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.until
+}
