@@ -195,6 +195,24 @@ func testClear(t *testing.T, f *fixture) {
 	}
 }
 
+// A worker that claimed a conversation before it was cleared must not bring its text
+// back.
+func testClearedSummary(t *testing.T, f *fixture) {
+	f.turn(t, "", "c1", "t1", "")
+	claimed := f.claim(t, 1)
+	if len(claimed) != 1 {
+		t.Fatalf("%d claims", len(claimed))
+	}
+	if err := f.Clear(t.Context(), "", "c1"); err != nil {
+		t.Fatal(err)
+	}
+	last := claimed[0].Messages[len(claimed[0].Messages)-1].Seq
+	refused(t, f.SetSummary(t.Context(), "", "c1", "what was said", &last), store.ErrConflict)
+	if s, err := f.Summary(t.Context(), "", "c1"); err != nil || s.Text != "" {
+		t.Errorf("summary %q, %v", s.Text, err)
+	}
+}
+
 func testDelete(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.turn(t, "", "c", "t1", "")

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"summaries are claimed once":            testClaims,
 		"interrupted turns are not summarised":  testInterrupted,
 		"clear keeps the conversation":          testClear,
+		"a cleared conversation stays cleared":  testClearedSummary,
 		"delete keeps nothing":                  testDelete,
 		"lists have pages":                      testList,
 		"a title is cut by characters":          testTitle,
