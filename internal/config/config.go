@@ -5,6 +5,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -48,8 +49,8 @@ func (c *checker) llm() {
 	c.filled("llm.ollama.model", llm.Ollama.Model)
 	c.filled("llm.ollama.small_model", llm.Ollama.SmallModel)
 	c.positive("llm.ollama.timeout", llm.Ollama.Timeout, 24*time.Hour)
-	if _, err := time.ParseDuration(llm.Ollama.KeepAlive); llm.Ollama.KeepAlive != "" && err != nil {
-		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", or "-1s" for ever`)
+	if !isKeepAlive(llm.Ollama.KeepAlive) {
+		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", a number of seconds such as "300", or "-1" for ever`)
 	}
 }
 
@@ -65,4 +66,11 @@ func (c *checker) hasKey(key, provider string) {
 	if missing := c.cfg.LLM.Missing(provider); missing != "" {
 		c.fault(key, "%s has no API key: %s", provider, missing)
 	}
+}
+
+// isKeepAlive takes the forms that Ollama knows: a duration, or seconds.
+func isKeepAlive(text string) bool {
+	_, notDuration := time.ParseDuration(text)
+	_, notSeconds := strconv.Atoi(text)
+	return text == "" || notDuration == nil || notSeconds == nil
 }

@@ -25,6 +25,7 @@ type fake struct {
 	steps    []http.HandlerFunc
 	requests []chatBody
 	shows    int
+	unloads  int
 	show     string // answer of /api/show; empty means a model with tools
 	tags     string
 	ps       string
@@ -98,6 +99,13 @@ func (f *fake) chat(w http.ResponseWriter, r *http.Request) {
 	var body chatBody
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		http.Error(w, `{"error":"bad JSON"}`, http.StatusBadRequest)
+		return
+	}
+	if len(body.Messages) == 0 {
+		f.mu.Lock()
+		f.unloads++
+		f.mu.Unlock()
+		_, _ = io.WriteString(w, `{"model":"m","message":{"role":"assistant","content":""},"done_reason":"unload","done":true}`)
 		return
 	}
 	f.mu.Lock()
@@ -210,4 +218,48 @@ func weather() []schemas.ToolInfo {
 		Name: "w__get_weather", Server: "w", ToolName: "get_weather", Description: "Get the weather.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
 	}}
+}
+
+// body is a response's body.
+func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
+
+// A stepper is a body that gives one line at each read, and breaks off.
+type stepper struct {
+	lines []string
+	next  int
+}
+
+func (s *stepper) Read(b []byte) (int, error) {
+	if s.next == len(s.lines) {
+		return 0, io.EOF
+	}
+	n := copy(b, s.lines[s.next]+"\n")
+	if s.lines[s.next] = s.lines[s.next][min(n, len(s.lines[s.next])):]; s.lines[s.next] == "" {
+		s.next++
+	}
+	return n, nil
+}
+
+func (s *stepper) Close() error { return nil }
+
+// wire is a transport whose answers to /api/chat a function makes.
+type wire func(*http.Request) *http.Response
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	if strings.HasSuffix(r.URL.Path, "/api/show") {
+		return ok(io.NopCloser(strings.NewReader(toolModel))), nil
+	}
+	resp := w(r)
+	if resp == nil {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return resp, nil
+}
+
+func ok(body io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body}
 }

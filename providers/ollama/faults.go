@@ -63,8 +63,6 @@ func (p *Provider) cancelled(model string, cause error) *providers.Error {
 	switch {
 	case errors.Is(cause, errNoOutput):
 		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing for %v; is the model too large for this machine?", cause, p.firstByte))
-	case errors.Is(cause, errStalled):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing more for %v", cause, p.idle))
 	case errors.Is(cause, context.DeadlineExceeded):
 		return p.fail(providers.KindTimeout, model, fmt.Errorf("no answer in time from %s: %w", p.shown, cause))
 	}
@@ -135,8 +133,8 @@ func (p *Provider) classify(model string, status int, message string) (providers
 	switch {
 	case isOverflow(message):
 		return providers.KindContextLength, said + ": the conversation is too long for this model; start a new one or shorten it"
-	case strings.Contains(message, "does not support tools"):
-		return providers.KindInvalid, noTools
+	case strings.Contains(message, refusesTools):
+		return providers.KindInvalid, said + ": " + noTools
 	case status == http.StatusNotFound && !strings.Contains(message, "not found"),
 		status == http.StatusNotFound && strings.Contains(message, "page not found"):
 		return providers.KindUnavailable, "no Ollama at " + p.shown + " (status 404): check OLLAMA_BASE_URL"
@@ -154,6 +152,14 @@ func (p *Provider) classify(model string, status int, message string) (providers
 		return providers.KindInvalid, said
 	}
 	return providers.KindProtocol, "unexpected " + said
+}
+
+// refusesTools is what the server says of a model without tool support.
+const refusesTools = "does not support tools"
+
+// isToolRefusal says whether the model was offered tools and takes none.
+func isToolRefusal(err error) bool {
+	return providers.KindOf(err) == providers.KindInvalid && strings.Contains(err.Error(), refusesTools)
 }
 
 // noTools is said of a model that takes no tools.

@@ -17,9 +17,9 @@ import (
 )
 
 // messages brings the canonical history to Ollama's wire. The set says which
-// tools are offered wrapped.
-func (p *Provider) messages(req providers.Request, set toolSet) ([]api.Message, error) {
-	h := history{set: set}
+// tools are offered wrapped; plain is for models whose template knows no tools.
+func (p *Provider) messages(req providers.Request, set toolSet, plain bool) ([]api.Message, error) {
+	h := history{set: set, plain: plain}
 	h.add(api.Message{Role: "system", Content: req.System})
 	for i, m := range req.Messages {
 		if err := h.message(m); err != nil {
@@ -36,6 +36,7 @@ func (p *Provider) messages(req providers.Request, set toolSet) ([]api.Message, 
 // history gathers wire messages.
 type history struct {
 	set   toolSet
+	plain bool // calls and results are told as text
 	out   []api.Message
 	calls []schemas.ToolCall // of the last assistant message
 }
@@ -71,7 +72,13 @@ func (h *history) add(m api.Message) {
 func (h *history) assistant(m schemas.Message) {
 	h.calls = m.Calls()
 	wire := api.Message{Role: "assistant", Content: content(m), Thinking: thinking(m)}
+	if h.plain && len(h.calls) > 0 {
+		wire.Content = strings.TrimSpace(wire.Content + "\n" + h.printed())
+	}
 	for i, call := range h.calls {
+		if h.plain {
+			break
+		}
 		wire.ToolCalls = append(wire.ToolCalls, api.ToolCall{ID: call.ID, Function: api.ToolCallFunction{
 			Index: i, Name: call.Function.Name, Arguments: arguments(call.Function, h.set),
 		}})
@@ -118,8 +125,26 @@ func (h *history) results(m schemas.Message) {
 			wire.Content = part.Result.OutputText()
 		}
 		wire.Content = harmless(wire.Content)
+		if h.plain {
+			wire = api.Message{Role: "user", Content: "Result of " + wire.ToolName + ":\n" + wire.Content}
+		}
 		h.out = append(h.out, wire)
 	}
+}
+
+// printed writes the last calls in the form that models without tool support are
+// asked to answer in.
+func (h *history) printed() string {
+	var form callsForm
+	for _, call := range h.calls {
+		args := arguments(call.Function, h.set)
+		form.ToolCalls = append(form.ToolCalls, callForm{functionForm{call.Function.Name, json.RawMessage(args.String())}})
+	}
+	text, err := json.Marshal(form)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // content joins the texts of a message, with what tools gave made harmless.
@@ -154,7 +179,7 @@ func harmless(s string) string {
 // the digits of numbers as they are. What is no object becomes an empty one.
 func arguments(f schemas.FunctionCall, set toolSet) api.ToolCallFunctionArguments {
 	text := f.Arguments
-	if set.wrapped[f.Name] {
+	if set.wrapped(f.Name) {
 		text = lower.Wrap(text)
 	}
 	args := api.NewToolCallFunctionArguments()

@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ollama/ollama/api"
@@ -45,7 +47,8 @@ type Config struct {
 	// a transport of its own.
 	HTTPClient *http.Client
 	// FirstByte bounds the wait for the first output (which includes loading the
-	// model), Idle every later wait. Zero means the defaults.
+	// model), Idle every later wait; while tools are offered and no text has come,
+	// 120 s at least. Zero means the defaults.
 	FirstByte time.Duration
 	Idle      time.Duration
 	// KeepAlive is how long the server keeps a model loaded: a duration ("5m"), a
@@ -70,9 +73,11 @@ type Provider struct {
 	think     bool
 	log       *slog.Logger
 
-	models  modelCache
-	windows windows
-	tools   toolCache
+	models   modelCache
+	windows  windows
+	tools    toolCache
+	salvaged atomic.Int64
+	left     sync.Map // models whose last stream was cut short
 }
 
 var _ providers.Provider = (*Provider)(nil)
@@ -120,6 +125,10 @@ func New(cfg Config) (*Provider, error) {
 
 // Name returns "ollama".
 func (p *Provider) Name() string { return name }
+
+// Salvaged says how many tool calls were printed as text and read as calls since
+// the start.
+func (p *Provider) Salvaged() int64 { return p.salvaged.Load() }
 
 // newTransport keeps many idle connections: the default of two for each host
 // halves the throughput of parallel streams.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/ollama/ollama/api"
 
@@ -41,19 +42,21 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	if req.ToolChoice != providers.ToolNone {
 		c.set = p.tools.lower(req.Tools, p.log)
 	}
-	if len(c.set.wire) > 0 && !info.tools {
-		// The model may be pulled anew, in a version that does.
-		p.models.forget(fullName(req.Model))
-		return nil, p.fail(providers.KindInvalid, req.Model, errors.New(noTools))
+	c.form = nil
+	if len(c.set) > 0 && (!info.tools || req.ToolChoice == providers.ToolRequired) {
+		if c.form, err = newForm(c.set, req.ToolChoice == providers.ToolRequired); err != nil {
+			return nil, p.fail(providers.KindInvalid, req.Model, err)
+		}
+		req.System = strings.TrimSpace(req.System + "\n\n" + c.form.prompt)
 	}
-	messages, err := p.messages(req, c.set)
+	messages, err := p.messages(req, c.set, !info.tools)
 	if err != nil {
 		return nil, err
 	}
 	if !info.vision && hasImages(messages) {
 		return nil, p.fail(providers.KindInvalid, req.Model, errors.New("this model cannot see images"))
 	}
-	chat := &chatRequest{Tools: c.set.wire, limit: info.context}
+	chat := &chatRequest{limit: info.context}
 	chat.ChatRequest = api.ChatRequest{
 		Model: req.Model, Messages: messages, KeepAlive: p.keepAlive,
 		Stream: new(true), Truncate: new(false), Shift: new(false),
@@ -61,7 +64,12 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	if info.thinking {
 		chat.Think = &api.ThinkValue{Value: p.think}
 	}
-	if len(c.set.wire) == 0 && len(req.Schema) > 0 {
+	switch {
+	case c.form != nil:
+		chat.Format = c.form.schema
+	case len(c.set) > 0:
+		chat.Tools = c.set.wire()
+	case len(req.Schema) > 0:
 		if chat.Format, err = lower.ForFormat(req.Schema); err != nil {
 			return nil, p.fail(providers.KindInvalid, req.Model, err)
 		}

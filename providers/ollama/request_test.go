@@ -104,7 +104,6 @@ func TestRequest_Refuses(t *testing.T) {
 		"nothing said":       {"", providers.Request{Model: "m"}, "holds no text"},
 		"no model":           {"", providers.Request{}, "no model is named"},
 		"unknown role":       {"", providers.Request{Model: "m", Messages: []schemas.Message{schemas.Text("robot", "hi")}}, `role "robot" is not known`},
-		"no tool support":    {visionModel, providers.Request{Model: "m", Tools: weather(), Messages: question("hi").Messages}, "ollama pull qwen2.5:7b-instruct"},
 		"a broken schema":    {"", providers.Request{Model: "m", Schema: json.RawMessage(`{`), Messages: question("hi").Messages}, "invalid schema"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"molar/providers"
 	"molar/schemas"
-	"molar/schemas/lower"
 )
 
 // drainTime is how long an ended stream may take to close, so that its
 // connection can be used again.
 const drainTime = 250 * time.Millisecond
+
+// callIdle is how long the stream may be silent while a call may be on its way.
+const callIdle = 120 * time.Second
 
 // errStopped unwinds a call whose consumer broke off.
 var errStopped = errors.New("the consumer broke off")
@@ -48,60 +48,23 @@ type call struct {
 	req   providers.Request
 	yield func(providers.Chunk, error) bool
 	set   toolSet
+	form  *form // set when the answer's format offers the tools
 
-	held     string // blanks before the first text
+	reader   reader
 	thinking strings.Builder
 	texts    bool // text went out
 	calls    int  // calls that went out
 	usage    schemas.Usage
-}
+	ended    bool // the stream came to its end
 
-func (c *call) run(ctx context.Context) error {
-	chat, err := c.prepare(ctx)
-	if err != nil {
-		return err
-	}
-	repaired, repeated := false, false
-	for {
-		err := c.attempt(ctx, chat)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, errStopped), c.texts, c.calls > 0:
-			return err
-		case providers.KindOf(err) == providers.KindContextLength && c.enlarge(chat):
-			err = c.emit(providers.Chunk{Note: fmt.Sprintf("prompt too long, asked again with a window of %d tokens", chat.window)})
-		case errors.Is(err, errEmpty) && !repeated:
-			repeated = true
-			err = c.emit(providers.Chunk{Note: "empty answer, asked again"})
-		case c.unreadable(err) && !repaired:
-			repaired = true
-			chat.repair()
-			err = c.emit(providers.Chunk{Note: "unreadable tool call, asked again"})
-		default:
-			return err
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// unreadable says whether the server could not read the model's tool call.
-func (c *call) unreadable(err error) bool {
-	return len(c.set.wire) > 0 && providers.KindOf(err) == providers.KindUnavailable && isParserFault(err.Error())
-}
-
-// emit hands a chunk to the consumer.
-func (c *call) emit(chunk providers.Chunk) error {
-	if !c.yield(chunk, nil) {
-		return errStopped
-	}
-	return nil
+	// What is done once at most.
+	repaired, repeated, reformed bool
 }
 
 // attempt sends the request and reads its answer to the end.
 func (c *call) attempt(ctx context.Context, chat *chatRequest) error {
+	c.reader = c.newReader()
+	c.thinking.Reset()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	first := time.AfterFunc(c.p.firstByte, func() { cancel(errNoOutput) })
@@ -118,27 +81,49 @@ func (c *call) attempt(ctx context.Context, chat *chatRequest) error {
 	lines := newLineReader(resp.Body)
 	line, err := lines.next()
 	first.Stop()
-	idle := time.AfterFunc(c.p.idle, func() { cancel(errStalled) })
+	if err == nil {
+		c.p.left.Delete(fullName(c.req.Model))
+		defer c.leave()
+	}
+	idle := time.AfterFunc(c.patience(), func() { cancel(errStalled) })
 	defer idle.Stop()
 	for ; err == nil; line, err = lines.next() {
 		// While the consumer works, the server is not to blame for silence.
 		idle.Stop()
 		done, err := c.line(line, lines.cut)
-		if done {
+		if c.ended = done; done {
 			idle.Reset(drainTime)
 			lines.drain()
 		}
 		if done || err != nil {
 			return err
 		}
-		idle.Reset(c.p.idle)
+		idle.Reset(c.patience())
 	}
 	return c.broken(ctx, err)
+}
+
+// leave remembers a stream that was cut short, see [call.stuck].
+func (c *call) leave() {
+	if !c.ended {
+		c.p.left.Store(fullName(c.req.Model), true)
+	}
+}
+
+// patience is how long the stream may be silent. The server is while it gathers a
+// tool call.
+func (c *call) patience() time.Duration {
+	if len(c.set) > 0 && !c.texts {
+		return max(c.p.idle, callIdle)
+	}
+	return c.p.idle
 }
 
 // broken explains a stream that ended before it was done.
 func (c *call) broken(ctx context.Context, err error) error {
 	switch {
+	case errors.Is(context.Cause(ctx), errStalled):
+		return c.p.fail(providers.KindTimeout, c.req.Model, fmt.Errorf("%w: nothing more for %v", errStalled, c.patience()))
 	case context.Cause(ctx) != nil:
 		return c.p.cancelled(c.req.Model, context.Cause(ctx))
 	case errors.Is(err, errLongLine):
@@ -188,80 +173,4 @@ func (c *call) line(data []byte, cut bool) (done bool, err error) {
 		return false, nil
 	}
 	return true, c.finish(&line)
-}
-
-// output hands on what a line brought.
-func (c *call) output(line *chatLine) error {
-	chunk := providers.Chunk{Thinking: line.Message.Thinking, Text: c.text(line.Message.Content)}
-	if c.p.think {
-		c.thinking.WriteString(chunk.Thinking)
-	}
-	if chunk.Text != "" || chunk.Thinking != "" {
-		if err := c.emit(chunk); err != nil {
-			return err
-		}
-	}
-	for _, t := range line.Message.ToolCalls {
-		args := argumentsText(t.Function.Arguments)
-		if c.set.wrapped[t.Function.Name] {
-			args = lower.Unwrap(args)
-		}
-		c.calls++
-		err := c.emit(providers.Chunk{State: c.state(), Call: &schemas.ToolCall{
-			ID: uuid.NewString(), Function: schemas.FunctionCall{Name: t.Function.Name, Arguments: args},
-		}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// text holds blanks back until text follows: alone they are no answer.
-func (c *call) text(s string) string {
-	if c.texts || s == "" {
-		return s
-	}
-	c.held += s
-	if strings.TrimSpace(c.held) == "" {
-		return ""
-	}
-	c.texts = true
-	s, c.held = c.held, ""
-	return s
-}
-
-// state keeps the thinking that led to the calls beside the first of them.
-func (c *call) state() *schemas.ProviderState {
-	if c.thinking.Len() == 0 {
-		return nil
-	}
-	data, err := json.Marshal(state{Thinking: c.thinking.String()})
-	c.thinking.Reset()
-	if err != nil {
-		return nil
-	}
-	return &schemas.ProviderState{Provider: name, Data: data}
-}
-
-// finish ends the answer, or finds that there is none.
-func (c *call) finish(line *chatLine) error {
-	c.usage = c.usage.Add(schemas.Usage{
-		PromptTokens:     line.PromptEvalCount,
-		CompletionTokens: line.EvalCount,
-		TotalTokens:      line.PromptEvalCount + line.EvalCount,
-	})
-	reason := providers.FinishStop
-	switch {
-	case c.calls > 0:
-		reason = providers.FinishToolCalls
-	case line.DoneReason == "length":
-		reason = providers.FinishLength
-	case !c.texts && line.EvalCount > 0:
-		c.held = ""
-		c.thinking.Reset()
-		return c.p.fail(providers.KindProtocol, c.req.Model, errEmpty)
-	}
-	usage := c.usage
-	return c.emit(providers.Chunk{Usage: &usage, Finish: reason})
 }

@@ -15,10 +15,31 @@ import (
 const maxTools = 4096
 
 // A toolSet is the tools of one request, lowered.
-type toolSet struct {
-	wire []json.RawMessage
-	// wrapped names the tools whose arguments are offered as a property.
-	wrapped map[string]bool
+type toolSet []*wireTool
+
+// find returns the offered tool of that name, or nil.
+func (s toolSet) find(name string) *wireTool {
+	for _, t := range s {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// wrapped says whether the arguments of a tool are offered as a property.
+func (s toolSet) wrapped(name string) bool {
+	t := s.find(name)
+	return t != nil && t.wrapped
+}
+
+// wire returns the tools as they go over the wire.
+func (s toolSet) wire() []json.RawMessage {
+	list := make([]json.RawMessage, len(s))
+	for i, t := range s {
+		list[i] = t.wire
+	}
+	return list
 }
 
 // toolCache holds tools as they go over the wire, lowered at their first offer.
@@ -29,11 +50,15 @@ type toolCache struct {
 
 // A wireTool is a lowered tool, or the reason why it has none.
 type wireTool struct {
-	schema      json.RawMessage
-	description string
-	wire        json.RawMessage
-	wrapped     bool
-	err         error
+	name        string
+	schema      json.RawMessage // the original
+	description string          // the original
+
+	params  json.RawMessage // the lowered schema
+	says    string          // the description with what the schema could not say
+	wire    json.RawMessage
+	wrapped bool
+	err     error
 }
 
 // lower returns the tools that can be offered. Others are left out, and the
@@ -41,21 +66,14 @@ type wireTool struct {
 func (c *toolCache) lower(tools []schemas.ToolInfo, log *slog.Logger) toolSet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var set toolSet
+	set := make(toolSet, 0, len(tools))
 	for _, info := range tools {
 		t := c.tools[info.Name]
 		if t == nil || t.description != info.Description || !bytes.Equal(t.schema, info.InputSchema) {
 			t = c.add(info, log)
 		}
-		if t.err != nil {
-			continue
-		}
-		set.wire = append(set.wire, t.wire)
-		if t.wrapped {
-			if set.wrapped == nil {
-				set.wrapped = map[string]bool{}
-			}
-			set.wrapped[info.Name] = true
+		if t.err == nil {
+			set = append(set, t)
 		}
 	}
 	return set
@@ -74,7 +92,7 @@ func (c *toolCache) add(info schemas.ToolInfo, log *slog.Logger) *wireTool {
 }
 
 func lowerTool(info schemas.ToolInfo) *wireTool {
-	t := &wireTool{schema: info.InputSchema, description: info.Description}
+	t := &wireTool{name: info.Name, schema: info.InputSchema, description: info.Description}
 	res, err := lower.ForOllama(info.InputSchema)
 	if err != nil {
 		t.err = err
@@ -92,7 +110,7 @@ func lowerTool(info schemas.ToolInfo) *wireTool {
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
 	}
-	t.wrapped = res.Wrapped
+	t.params, t.says, t.wrapped = res.Schema, description, res.Wrapped
 	t.wire, t.err = json.Marshal(struct {
 		Type     string   `json:"type"`
 		Function function `json:"function"`

@@ -45,3 +45,32 @@ func TestForFormat_KeepsOnlyWhatIsSafe(t *testing.T) {
 		})
 	}
 }
+
+func TestForFormatObject_IsAnObject(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in, want string
+		wrapped  bool
+	}{
+		"an object":      {`{"type":"object","properties":{"a":{"type":"string","pattern":"\\d"}},"required":["a"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, false},
+		"nothing":        {``, `{"type":"object"}`, false},
+		"a string":       {`{"type":"string","maxLength":5}`, `{"type":"object","properties":{"input":{"type":"string","maxLength":5}},"required":["input"]}`, true},
+		"or null":        {`{"type":["object","null"],"properties":{"a":{"type":"integer"}}}`, `{"type":"object","properties":{"a":{"type":"integer"}}}`, false},
+		"some objects":   {`{"oneOf":[{"type":"object","properties":{"a":{}},"required":["a"]},{"type":"object","properties":{"b":{}}}]}`, `{"type":"object","properties":{"a":{},"b":{}}}`, false},
+		"object or text": {`{"anyOf":[{"type":"object"},{"type":"string"}]}`, `{"type":"object","properties":{"input":{"anyOf":[{"type":"object"},{"type":"string"}]}},"required":["input"]}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, wrapped, err := lower.ForFormatObject(json.RawMessage(c.in))
+			if err != nil || wrapped != c.wrapped {
+				t.Fatalf("wrapped %v, %v", wrapped, err)
+			}
+			if diff := cmp.Diff(c.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if _, _, err := lower.ForFormatObject(json.RawMessage(`false`)); err == nil {
+		t.Error("a tool that takes no arguments at all has a format")
+	}
+}

@@ -46,3 +46,62 @@ func FuzzForOllama(f *testing.F) {
 		}
 	})
 }
+
+// What goes to a grammar holds nothing that the server does not survive.
+func FuzzForFormatObject(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `true`, `{"type":"string","pattern":"(?:a)","minLength":3,"maxLength":2}`,
+		`{"properties":{"a":{"type":"array","items":{},"minItems":9,"maxItems":1},"b":{"type":"integer","minimum":2,"maximum":1}}}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"properties":{"a":{"$ref":"#/$defs/a"}}}}}`,
+		`{"properties":{"pattern":{"not":{}},"$ref":{"enum":[]},"maxLength":{"type":"string","maxLength":9000}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		schema, _, err := lower.ForFormatObject(raw)
+		if err != nil {
+			return
+		}
+		var out map[string]any
+		if err := json.Unmarshal(schema, &out); err != nil || out["type"] != "object" {
+			t.Fatalf("%s is no object schema: %v", schema, err)
+		}
+		safe(t, out)
+	})
+}
+
+// safe looks at the keywords of a schema, not at the names of its properties.
+func safe(t *testing.T, schema map[string]any) {
+	t.Helper()
+	for key, value := range schema {
+		switch key {
+		case "type", "enum", "required", "format":
+		case "minLength", "maxLength", "minItems", "maxItems":
+			if n, ok := value.(float64); !ok || n < 0 || n > 2000 {
+				t.Fatalf("%s is %v", key, value)
+			}
+		case "minimum", "maximum":
+		case "items", "additionalProperties":
+			if sub, ok := value.(map[string]any); ok {
+				safe(t, sub)
+			}
+		case "properties":
+			for _, sub := range value.(map[string]any) {
+				safe(t, sub.(map[string]any))
+			}
+		case "anyOf":
+			for _, sub := range value.([]any) {
+				safe(t, sub.(map[string]any))
+			}
+		default:
+			t.Fatalf("keyword %q goes to a grammar", key)
+		}
+	}
+	for _, pair := range [][2]string{{"minLength", "maxLength"}, {"minItems", "maxItems"}, {"minimum", "maximum"}} {
+		least, hasLeast := schema[pair[0]].(float64)
+		most, hasMost := schema[pair[1]].(float64)
+		if hasLeast && hasMost && least > most {
+			t.Fatalf("%s %v is over %s %v", pair[0], least, pair[1], most)
+		}
+	}
+}

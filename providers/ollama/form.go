@@ -1,0 +1,118 @@
+package ollama
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"molar/schemas/lower"
+)
+
+// A model without tool support is held to a format, by the server's grammar: an
+// object with the calls, or one with the answer. Both stand in one request rather
+// than two (one for calls, which may be none, and one for the text), because the
+// second would cost a model pass in every turn without a call; the answer is
+// streamed out of its JSON string as it comes.
+
+// callsForm and answerForm are the two objects.
+type (
+	callsForm struct {
+		ToolCalls []callForm `json:"tool_calls" jsonschema:"minItems=1,maxItems=16"`
+	}
+	callForm struct {
+		Function functionForm `json:"function"`
+	}
+	functionForm struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	answerForm struct {
+		Answer string `json:"answer"`
+	}
+)
+
+// maxArguments is the largest schema of one tool's arguments that goes into a
+// format; larger ones are left to the model. The server makes a grammar of it all
+// for every request.
+const maxArguments = 16 << 10
+
+// A form offers tools through the format of the answer.
+type form struct {
+	set      toolSet
+	required bool // an answer without calls is none
+	schema   json.RawMessage
+	prompt   string
+}
+
+func newForm(set toolSet, required bool) (*form, error) {
+	f := &form{set: set, required: required, prompt: formPrompt(set, required)}
+	calls := reflectForm(callsForm{})
+	list := calls.Properties.Value("tool_calls")
+	one := list.Items
+	list.Items = &jsonschema.Schema{}
+	for _, t := range set {
+		list.Items.AnyOf = append(list.Items.AnyOf, callSchema(t, one.Required))
+	}
+	root := calls
+	if !required {
+		root = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{calls, reflectForm(answerForm{})}}
+	}
+	var err error
+	if f.schema, err = json.Marshal(root); err != nil {
+		return nil, fmt.Errorf("make the format that offers the tools: %w", err)
+	}
+	return f, nil
+}
+
+// callSchema is the schema of a call to one tool.
+func callSchema(t *wireTool, required []string) *jsonschema.Schema {
+	function := reflectForm(functionForm{})
+	function.Properties.Set("name", &jsonschema.Schema{Const: t.name})
+	function.Properties.Set("arguments", argumentsSchema(t))
+	call := reflectForm(callForm{})
+	call.Required = required
+	call.Properties.Set("function", function)
+	return call
+}
+
+// argumentsSchema brings a tool's schema to what a format may hold.
+func argumentsSchema(t *wireTool) *jsonschema.Schema {
+	raw, _, err := lower.ForFormatObject(t.schema)
+	var keys map[string]json.RawMessage
+	if err != nil || len(raw) > maxArguments || json.Unmarshal(raw, &keys) != nil {
+		return &jsonschema.Schema{Type: "object"}
+	}
+	// As extras the keywords stay as they are: their numbers keep their digits.
+	s := &jsonschema.Schema{Extras: map[string]any{}}
+	for key, value := range keys {
+		s.Extras[key] = value
+	}
+	return s
+}
+
+func reflectForm(v any) *jsonschema.Schema {
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
+	s := r.Reflect(v)
+	s.Version = ""
+	return s
+}
+
+// formPrompt tells the model of the tools and of the forms of its answer.
+func formPrompt(set toolSet, required bool) string {
+	var b strings.Builder
+	b.WriteString("You can call these tools:\n")
+	for _, t := range set {
+		fmt.Fprintf(&b, "- %s: %s\n  arguments: %s\n", t.name, harmless(strings.Join(strings.Fields(t.says), " ")), harmless(string(t.params)))
+	}
+	b.WriteString("Write one JSON object and nothing else. To call tools, write\n" +
+		`{"tool_calls":[{"function":{"name":"the tool","arguments":{}}}]}` + "\n" +
+		"with an entry for each call. Their results come in the next message.\n")
+	if required {
+		b.WriteString("You must call at least one tool.")
+	} else {
+		b.WriteString("When no tool is needed, or their results suffice, write your answer:\n" + `{"answer":"your answer"}`)
+	}
+	return b.String()
+}

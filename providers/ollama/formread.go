@@ -1,0 +1,180 @@
+package ollama
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"molar/schemas"
+)
+
+// maxForm bounds the calls of an answer, in bytes.
+const maxForm = 1 << 20
+
+// errUnreadable says that an answer is not in the form that was asked for.
+var errUnreadable = errors.New("the model's answer is not in the form that offers it tools")
+
+// A formMode is what an answer in a form turned out to be.
+type formMode int
+
+const (
+	formUnknown formMode = iota
+	formCalls
+	formAnswer // inside the string of the answer
+	formEnded  // after it
+	formProse  // no JSON: a server or model that knows no formats
+)
+
+// A formReader reads an answer in a [form].
+type formReader struct {
+	form *form
+	mode formMode
+	raw  strings.Builder // what is not decoded yet
+}
+
+func (r *formReader) take(piece string) (string, error) {
+	switch r.mode {
+	case formProse:
+		return piece, nil
+	case formEnded:
+		return "", nil
+	}
+	r.raw.WriteString(piece)
+	if r.mode == formUnknown {
+		r.recognise()
+	}
+	switch {
+	case r.mode == formProse:
+		return r.take(r.drain())
+	case r.mode == formAnswer:
+		return r.decode()
+	case r.raw.Len() > maxForm:
+		return "", fmt.Errorf("%w: its calls are longer than 1 MB", errUnreadable)
+	}
+	return "", nil
+}
+
+// recognise finds out which object has begun.
+func (r *formReader) recognise() {
+	text := strings.TrimLeft(r.raw.String(), blanks)
+	switch {
+	case text == "":
+	case r.form.required:
+		r.mode = formCalls
+	case text[0] != '{':
+		r.mode = formProse
+	default:
+		for _, part := range []string{"{", `"answer"`, ":", `"`} {
+			text = strings.TrimLeft(text, blanks)
+			rest, found := strings.CutPrefix(text, part)
+			if !found {
+				if !strings.HasPrefix(part, text) {
+					r.mode = formCalls
+				}
+				return
+			}
+			text = rest
+		}
+		r.mode = formAnswer
+		r.raw.Reset()
+		r.raw.WriteString(text)
+	}
+}
+
+// decode returns what is whole of the answer's string.
+func (r *formReader) decode() (string, error) {
+	raw := r.drain()
+	n, ended := wholeText(raw)
+	if ended {
+		r.mode = formEnded
+	} else {
+		r.raw.WriteString(raw[n:])
+	}
+	var text string
+	if err := json.Unmarshal([]byte(`"`+raw[:n]+`"`), &text); err != nil {
+		return "", fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return text, nil
+}
+
+func (r *formReader) drain() string {
+	raw := r.raw.String()
+	r.raw.Reset()
+	return raw
+}
+
+// wholeText returns how much of the inside of a JSON string holds whole
+// characters, and whether the string ends there.
+func wholeText(raw string) (n int, ended bool) {
+	for n < len(raw) {
+		size := 1
+		switch {
+		case raw[n] == '"':
+			return n, true
+		case raw[n] == '\\':
+			size = escape(raw[n:])
+		}
+		if size == 0 {
+			return n, false
+		}
+		n += size
+	}
+	return n, false
+}
+
+// escape returns the length of the escape at the start of raw, or 0 when more of
+// it has to come: two escapes may stand for one character.
+func escape(raw string) int {
+	switch {
+	case len(raw) < 2:
+		return 0
+	case raw[1] != 'u':
+		return 2
+	case len(raw) < 6:
+		return 0
+	case !utf16.IsSurrogate(unit(raw)) || unit(raw) >= lowSurrogate:
+		return 6
+	}
+	switch rest := raw[6:]; {
+	case len(rest) < 6 && strings.HasPrefix(`\u`, rest[:min(len(rest), 2)]):
+		return 0
+	case len(rest) < 6 || rest[:2] != `\u` || !utf16.IsSurrogate(unit(rest)) || unit(rest) < lowSurrogate:
+		return 6
+	}
+	return 12
+}
+
+// lowSurrogate is the first unit that can end a pair.
+const lowSurrogate = 0xDC00
+
+// unit reads the four digits of an escape; 0 when they are none.
+func unit(escape string) rune {
+	n, err := strconv.ParseUint(escape[2:6], 16, 16)
+	if err != nil {
+		return 0
+	}
+	return rune(n)
+}
+
+// end reads the calls, which the grammar has held to the offered tools. A model
+// that is not held by one may have written anything.
+func (r *formReader) end(cut bool) ([]schemas.FunctionCall, error) {
+	if r.mode != formCalls {
+		return nil, nil
+	}
+	calls := readPrinted(r.raw.String())
+	for _, call := range calls {
+		if r.form.set.find(call.Name) == nil {
+			return nil, fmt.Errorf("%w: it calls %q, which is not offered", errUnreadable, call.Name)
+		}
+	}
+	if calls == nil && !cut {
+		return nil, errUnreadable
+	}
+	return calls, nil
+}
+
+func (r *formReader) rest() string { return "" }
