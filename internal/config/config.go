@@ -37,6 +37,9 @@ type Config struct {
 	// origins says where a key was set ("molar.yaml:12", "MOLAR_LISTEN"), so that a
 	// fault can point at it.
 	origins map[string]string
+	// digest is of the file's bytes; blank tells that it holds nothing at all.
+	digest [sha256.Size]byte
+	blank  bool
 }
 
 // LLM names the models and where they run.
@@ -68,7 +71,7 @@ type Ollama struct {
 	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
 	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
-	// KeepAlive is a duration; negative means for ever, empty leaves it to Ollama.
+	// KeepAlive is a duration or a number of seconds; negative means for ever, empty leaves it to Ollama.
 	KeepAlive string `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m; -1s for ever."`
 }
 
@@ -122,12 +125,12 @@ type Server struct {
 	Args    []string          `yaml:"args" jsonschema_description:"Arguments of the command, one by one; no shell reads them."`
 	Env     map[string]Secret `yaml:"env" jsonschema_description:"Environment variables for the command."`
 	Cwd     string            `yaml:"cwd" jsonschema_description:"Folder in which the command runs; relative to the file's folder."`
-	URL     string            `yaml:"url" jsonschema_description:"Address of a server over streamable HTTP."`
-	Type    string            `yaml:"type" jsonschema:"enum=stdio,enum=http" jsonschema_description:"Transport; follows from command or url when left out."`
+	URL     string            `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
+	Type    string            `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
 	Headers map[string]Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
 	// Timeout of one call; zero leaves the default of 60 s.
 	Timeout      time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
-	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25."`
+	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25, or auto to ask the server."`
 	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to take; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
 	Disabled     bool          `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
