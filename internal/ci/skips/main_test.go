@@ -17,6 +17,7 @@ func TestRun(t *testing.T) {
 		"a folder without tests":    {pass + `{"Action":"skip","Package":"molar/b"}`, 0, "0 skipped"},
 		"a skipped test":            {pass + `{"Action":"skip","Package":"molar/b","Test":"TestB"}`, 1, "skipped: molar/b TestB"},
 		"its reason is shown":       {pass + `{"Action":"output","Package":"b","Test":"B","Output":"no browser\n"}` + "\n" + `{"Action":"skip","Package":"b","Test":"B"}`, 1, "no browser\n"},
+		"one without a key":         {pass + `{"Action":"output","Package":"b","Test":"B","Output":"X_API_KEY is not set: no call\n"}` + "\n" + `{"Action":"skip","Package":"b","Test":"B"}`, 0, "not asked for: b B"},
 		"a failed test":             {pass + `{"Action":"fail","Package":"molar/b","Test":"TestB"}`, 1, "failed: molar/b TestB"},
 		"output of a passing test":  {`{"Action":"output","Package":"molar/a","Test":"TestA","Output":"noise"}` + "\n" + pass, 0, "1 passed"},
 		"a failed build":            {pass + `{"Action":"build-fail","ImportPath":"molar/b"}`, 1, "failed: molar/b (build)"},
