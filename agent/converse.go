@@ -43,13 +43,31 @@ func (r *run) converse(ctx context.Context) error {
 	if err := r.converseInRounds(ctx, messages); err != nil {
 		return err
 	}
-	if strings.TrimSpace(r.answer.String()) == "" {
-		return &providers.Error{
-			Kind: providers.KindIncomplete, Provider: r.route.Provider.Name(), Model: r.route.Model,
-			Err: errors.New("the model ended without an answer; try again or choose another model"),
-		}
+	if r.silent() {
+		return r.endSilently()
 	}
 	return nil
+}
+
+// silent says whether the answer holds no text.
+func (r *run) silent() bool { return strings.TrimSpace(r.answer.String()) == "" }
+
+// endSilently judges a turn without text. An answer that was withheld or cut as a
+// whole ends with that reason: asking again would give the same. It leaves nothing
+// to store.
+func (r *run) endSilently() error {
+	switch r.finish {
+	case providers.FinishContentFilter:
+		r.remember = false
+		return r.warn("the model's service withheld the whole answer, so nothing is saved; ask in another way")
+	case providers.FinishLength:
+		r.remember = false
+		return r.warn("the answer was cut before its first word, so nothing is saved; allow more tokens")
+	}
+	return &providers.Error{
+		Kind: providers.KindIncomplete, Provider: r.route.Provider.Name(), Model: r.route.Model,
+		Err: errors.New("the model ended without an answer; try again or choose another model"),
+	}
 }
 
 // converseInRounds runs the flow of the assistant. Each round sees the messages of the ones
@@ -79,11 +97,14 @@ func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) 
 			return err
 		}
 		calls := out.calls()
+		if stop != "" {
+			calls = nil // a model that calls without an offer must not keep the turn going
+		}
 		if len(calls) == 0 {
 			if quiet {
 				continue
 			}
-			r.rounds = append(r.rounds, schemas.Round{Said: out.message()})
+			r.rounds = append(r.rounds, schemas.Round{Said: out.spoken()})
 			r.between(ctx, "RESPONSE", out.text())
 			return nil
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
 	"molar/providers"
@@ -34,6 +35,14 @@ func (s *said) add(c providers.Chunk) {
 // message is the round as a message of the history.
 func (s *said) message() schemas.Message {
 	return schemas.Message{Role: schemas.RoleAssistant, Parts: s.parts}
+}
+
+// spoken is the message without its calls, for a round in which none is executed:
+// no history may hold a call that has no result.
+func (s *said) spoken() schemas.Message {
+	m := s.message()
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p schemas.Part) bool { return p.Kind == schemas.PartCall })
+	return m
 }
 
 // calls are the calls to be executed. An answer that was cut or filtered runs none:

@@ -17,7 +17,8 @@ import (
 const maxSources = 20
 
 // addSources is step 7: the links of the tool results, never the model's own, as a
-// numbered list. A client that asked for JSON gets them as data only.
+// numbered list. A client that asked for JSON gets them as data only, as does an
+// answer without text.
 func (r *run) addSources(ctx context.Context) error {
 	var list sourceList
 	list.add(r.grounded...)
@@ -37,7 +38,7 @@ func (r *run) addSources(ctx context.Context) error {
 	if len(r.sources) == 0 {
 		return nil
 	}
-	if !r.turn.JSON {
+	if !r.turn.JSON && !r.silent() {
 		var b strings.Builder
 		fmt.Fprintf(&b, "\n\n%s\n\n", prompts.SourcesHeading(r.lang))
 		for i, s := range r.sources {

@@ -65,8 +65,10 @@ func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (*s
 		}
 		r.grounded = append(r.grounded, chunk.Sources...)
 	}
-	if len(out.calls()) == 0 && !quiet {
-		if err := r.show(ctx, kept.release()); err != nil {
+	// A hold that never opened has shown nothing. What a call dropped counts after
+	// all when the answer was cut and the call is not executed.
+	if len(out.calls()) == 0 && !quiet && !kept.open {
+		if err := r.show(ctx, out.text()); err != nil {
 			return out, err
 		}
 	}

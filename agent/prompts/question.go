@@ -137,7 +137,7 @@ func history(in QuestionInput) []schemas.Message {
 }
 
 // answered is a stored answer as the provider saw it: the rounds of calls, each with
-// its results, then the text. Rounds that cannot be read leave the text alone.
+// its results, then the text. A round that does not pair ends them.
 func answered(in QuestionInput, m schemas.StoredMessage) []schemas.Message {
 	text := schemas.Text(schemas.RoleAssistant, WithoutSources(m))
 	var rounds []schemas.Round
@@ -146,12 +146,13 @@ func answered(in QuestionInput, m schemas.StoredMessage) []schemas.Message {
 	}
 	var messages []schemas.Message
 	for _, round := range rounds {
-		if len(round.Results) == 0 {
+		calls := len(round.Said.Calls())
+		if calls == 0 && len(round.Results) == 0 {
 			text = round.Said // it holds the provider's state
 			break
 		}
-		if len(round.Said.Calls()) != len(round.Results) {
-			return []schemas.Message{text}
+		if calls != len(round.Results) {
+			break
 		}
 		messages = append(messages, round.Said, Results(in.Nonce, round.Results, in.MaxBytes))
 	}

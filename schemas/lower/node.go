@@ -183,6 +183,9 @@ func (n *node) prune() {
 	if n.items != nil {
 		n.items.prune()
 	}
+	if n.others != nil {
+		n.others.prune()
+	}
 	for _, branch := range n.anyOf {
 		branch.prune()
 	}

@@ -142,7 +142,6 @@ func (o openai) object(b []byte, n *node) []byte {
 	case n.closed, n.others != nil && n.others.never:
 		b = append(b, `,"additionalProperties":false`...)
 	case n.others != nil:
-		n.others.prune()
 		b = o.node(append(b, `,"additionalProperties":`...), n.others)
 	}
 	return b

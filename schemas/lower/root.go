@@ -19,6 +19,10 @@ func asObject(root *node, notes *[]string) (*node, bool, error) {
 			note("only the object of its types is offered")
 		}
 		root.types = []string{"object"}
+		if root.hasEnum {
+			note("its list of values is not offered")
+			root.enum, root.hasEnum = nil, false
+		}
 	case root.isAny(), len(root.types) == 1 && root.accepts("null"):
 		note("names no arguments")
 		return &node{types: []string{"object"}, desc: root.desc, hints: root.hints}, false, nil

@@ -1,0 +1,97 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// Whatever goes wrong with calls, each gets one result in call order under its own
+// id, the others still run, and the model goes on with what there is.
+func TestRun_faultsOfToolsKeepThePairing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(calls("", "family__get", `{}`, "family__hangs", `{}`, "family__fails", `{}`, "family__dies", `{}`,
+			"family__panics", `{}`, "family__nope", `{}`, "default_api:family__last", `{}`, "family__broken", `{"a":`), says("done"))
+		for _, name := range []string{"get", "hangs", "fails", "dies", "panics", "last", "broken"} {
+			b.tools.add("family", name, `1`)
+		}
+		b.calling(t, agent.Limits{}, func(ctx context.Context, tool string) (schemas.ToolResult, error) {
+			switch tool {
+			case "hangs":
+				<-ctx.Done()
+				return schemas.ToolResult{}, ctx.Err()
+			case "fails":
+				return schemas.ToolResult{Output: json.RawMessage(`"no such family"`), IsError: true}, nil
+			case "dies":
+				return schemas.ToolResult{}, errors.New(`server "family" has stopped`)
+			case "panics":
+				panic("boom")
+			}
+			return schemas.ToolResult{Output: json.RawMessage(`"fine"`)}, nil
+		})
+		p := b.play(t, ask("who?"))
+		if p.err != nil || p.text != "done" || p.done.ToolCalls != 8 {
+			t.Fatalf("answer %q, done %+v, error %v", p.text, p.done, p.err)
+		}
+		history := b.model.requests[1].Messages
+		asked, answers := history[len(history)-2].Calls(), history[len(history)-1]
+		want := []struct{ id, says string }{
+			{"get", "fine"}, {"hangs", "gave no answer within 1m0s"}, {"fails", "no such family"}, {"dies", "has stopped"},
+			{"panics", "could not run it"}, {"nope", "there is no tool"}, {"last", "fine"}, {"broken", "not a JSON object"},
+		}
+		if len(asked) != len(want) || len(answers.Parts) != len(want) || answers.Role != schemas.RoleTool {
+			t.Fatalf("%d calls and %d results in a message of role %s", len(asked), len(answers.Parts), answers.Role)
+		}
+		for i, part := range answers.Parts {
+			r := part.Result
+			if r.ID != asked[i].ID || !strings.HasSuffix(r.ID, want[i].id) || !strings.Contains(r.OutputText(), want[i].says) {
+				t.Errorf("result %d: id %q of call %q says %q, want %q", i, r.ID, asked[i].ID, r.OutputText(), want[i].says)
+			}
+			if bad := want[i].says != "fine"; r.IsError != bad {
+				t.Errorf("result %d: error %v", i, r.IsError)
+			}
+		}
+	})
+}
+
+// The usage of a turn is the sum over its model calls, the guardrail's among them;
+// within one call the last total counts.
+func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
+	used := func(prompt, completion int) providers.Chunk {
+		return providers.Chunk{Usage: &schemas.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}}
+	}
+	b := familyBench(
+		ends(used(10, 1), providers.Chunk{Call: familyCall("1")}, used(10, 5), providers.Chunk{Finish: providers.FinishToolCalls}),
+		ends(providers.Chunk{Text: "Nguyen"}, used(100, 7), providers.Chunk{Finish: providers.FinishStop}),
+	)
+	b.model.judge = ends(providers.Chunk{Text: "YES"}, used(1000, 2), providers.Chunk{Finish: providers.FinishStop})
+	as := family()
+	as.Topic = "dental"
+	p := b.with(t, as).play(t, ask(unsure))
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff(schemas.Usage{PromptTokens: 1110, CompletionTokens: 14, TotalTokens: 1124}, p.done.Usage); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a provider grounded its answer on stands in the list of sources, wherever in
+// the stream it came.
+func TestRun_sourcesOfTheProvider(t *testing.T) {
+	page := providers.Chunk{Sources: []schemas.Source{{Title: "Răng", URL: "https://a.example/r"}}}
+	b := newBench(ends(page, providers.Chunk{Text: "Sâu răng."}, page, providers.Chunk{Finish: providers.FinishStop})).with(t, agent.Assistant{})
+	p := b.play(t, ask("What is tooth decay?"))
+	if want := "Sâu răng.\n\nSources:\n\n1. [Răng](https://a.example/r)"; p.text != want || len(p.done.Sources) != 1 {
+		t.Errorf("answer %q with sources %v", p.text, p.done.Sources)
+	}
+}

@@ -1,0 +1,66 @@
+package gemini_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"molar/providers"
+	"molar/providers/gemini"
+	"molar/schemas"
+)
+
+// Calls that the service made and answered itself are not ours: they are neither
+// handed out to be executed nor text. And since grounding and functions never go in
+// one request, the service is never asked to make any beside ours.
+func TestStream_callsOfTheServiceItself(t *testing.T) {
+	f := newFake(t, events(
+		parts(`{"toolCall":{"id":"s1","toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]}}}`),
+		parts(`{"toolResponse":{"id":"s1","toolType":"GOOGLE_SEARCH_WEB","response":{"search_suggestions":"x"}}}`),
+		ending("STOP", say("ok"), `{"functionCall":{"name":"w__get_weather"}}`),
+	))
+	p := newProvider(t, gemini.Config{BaseURL: f.url})
+	req := question("q")
+	req.Tools = []schemas.ToolInfo{weather()}
+	a := ask(t.Context(), p, req)
+	if a.err != nil || a.text != "ok" || len(a.calls) != 1 || a.calls[0].Function.Name != "w__get_weather" {
+		t.Errorf("got %+v", a)
+	}
+	if _, _, err := p.Search(t.Context(), model, "q"); err != nil {
+		t.Error(err)
+	}
+	for i, sent := range f.requests() {
+		functions, search := strings.Contains(sent.Raw, "functionDeclarations"), strings.Contains(sent.Raw, "googleSearch")
+		if functions == search || strings.Contains(sent.Raw, "includeServerSideToolInvocations") {
+			t.Errorf("request %d: functions %v, search %v: %s", i, functions, search, sent.Raw)
+		}
+	}
+}
+
+// A client that goes away ends the request in the middle of its stream.
+func TestStream_cancelClosesUpstream(t *testing.T) {
+	gone := make(chan struct{})
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+		events(parts(say("a")))(w, r)
+		<-r.Context().Done()
+		close(gone)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range newProvider(t, gemini.Config{BaseURL: f.url}).Stream(ctx, question("q")) {
+		last = err
+		cancel()
+	}
+	if !errors.Is(last, context.Canceled) || providers.KindOf(last) != providers.KindIncomplete {
+		t.Errorf("error %v", last)
+	}
+	select {
+	case <-gone:
+	case <-time.After(time.Second):
+		t.Error("the service was not told within a second")
+	}
+}

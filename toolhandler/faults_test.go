@@ -1,0 +1,102 @@
+package toolhandler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A call that fails at once, panics or is not possible takes nothing from the ones
+// beside it: they run to their end, and all outcomes keep the order of the calls.
+func TestTurn_Execute_oneFaultStopsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t, func(ctx context.Context, _, name string, _ json.RawMessage) (schemas.ToolResult, error) {
+			switch name {
+			case "dies":
+				return schemas.ToolResult{}, errors.New("server has stopped")
+			case "panics":
+				panic("boom")
+			}
+			select {
+			case <-time.After(10 * time.Second):
+				return schemas.ToolResult{Output: json.RawMessage(`1`)}, nil
+			case <-ctx.Done():
+				return schemas.ToolResult{}, ctx.Err()
+			}
+		})
+		turn := h.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("s", "dies", ""), tool("s", "panics", ""), tool("s", "works", "")}})
+		start := time.Now()
+		var got []string
+		for _, o := range collect(t.Context(), turn,
+			call("1", "works", ""), call("2", "dies", ""), call("3", "nope", ""), call("4", "panics", ""), call("5", "works", "")) {
+			got = append(got, o.Result.ID+" "+string(o.Status))
+		}
+		want := []string{"1 ok", "2 failed", "3 unknown_tool", "4 failed", "5 ok"}
+		if diff := cmp.Diff(want, got); diff != "" || time.Since(start) != 10*time.Second {
+			t.Errorf("after %v (-want +got)\n%s", time.Since(start), diff)
+		}
+	})
+}
+
+// Breaking off in the middle ends what still runs and waits for it.
+func TestTurn_Execute_breakingOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := 0
+		h := newHandler(t, func(ctx context.Context, _, name string, args json.RawMessage) (schemas.ToolResult, error) {
+			if name == "quick" {
+				return schemas.ToolResult{Output: args}, nil
+			}
+			<-ctx.Done()
+			time.Sleep(time.Second) // it takes its time to clean up
+			ended++
+			return schemas.ToolResult{}, ctx.Err()
+		})
+		turn := h.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("s", "quick", ""), tool("s", "slow", "")}})
+		start := time.Now()
+		for range turn.Execute(t.Context(), []schemas.ToolCall{call("1", "quick", ""), call("2", "slow", "")}) {
+			break
+		}
+		if ended != 1 || time.Since(start) != time.Second {
+			t.Errorf("%d calls ended after %v", ended, time.Since(start))
+		}
+	})
+}
+
+// Arguments are checked against the tool's own schema, with the digits of numbers,
+// also where a model service would have been shown less of it.
+func TestTurn_Execute_checksTheOriginalSchema(t *testing.T) {
+	const schema = `{"type":"object","$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"},"id":{"type":"integer","maximum":9007199254740993}},"required":["id"]}},
+		"properties":{"n":{"$ref":"#/$defs/N"},"kind":{"const":"a"},"name":{"type":"string","pattern":"^[a-z]+$","minLength":2},
+		"pair":{"prefixItems":[{"type":"string"},{"type":"integer"}],"items":false}},"additionalProperties":false}`
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("s", "t", schema)}})
+	for args, want := range map[string]toolhandler.Status{
+		`{"n":{"id":9007199254740993}}`:              toolhandler.StatusOK,
+		`{"n":{"id":9007199254740994}}`:              toolhandler.StatusInvalid,
+		`{"n":{"id":1,"next":{"next":{"id":2}}}}`:    toolhandler.StatusInvalid,
+		`{"n":{"id":1,"next":{"id":2,"next":null}}}`: toolhandler.StatusInvalid,
+		`{"kind":"b"}`:       toolhandler.StatusInvalid,
+		`{"name":"A"}`:       toolhandler.StatusInvalid,
+		`{"pair":["a",1]}`:   toolhandler.StatusOK,
+		`{"pair":["a",1,2]}`: toolhandler.StatusInvalid,
+		`{"more":1}`:         toolhandler.StatusInvalid,
+	} {
+		o := collect(t.Context(), turn, call("1", "t", args))[0]
+		if o.Status == toolhandler.StatusLimit {
+			t.Fatal("the turn has too few calls for this test")
+		}
+		if o.Status != want || want == toolhandler.StatusOK && string(o.Result.Output) != args {
+			t.Errorf("%s: %s %s, want %s", args, o.Status, o.Result.Output, want)
+		}
+	}
+}
