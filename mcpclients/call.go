@@ -2,10 +2,12 @@ package mcpclients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"molar/schemas"
@@ -15,37 +17,72 @@ import (
 // object; nil, empty and null mean no arguments. The tool's own faults, and errors
 // that the server answers with, are results with IsError set. A Go error means that
 // there is no answer: [ErrUnavailable] when nothing was sent, [ErrLost] or the end
-// of ctx when the call may have had its effect. Nothing is ever repeated, but for a
-// call that the server refused because it had forgotten the session.
+// of ctx when the call may have had its effect. A call whose connection is lost is
+// repeated once if the operator marked the tool as read-only or idempotent; no other
+// call is ever repeated, but for one that the server refused because it had
+// forgotten the session.
 func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
-	s, err := m.server(server)
-	if err != nil {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q: %w", tool, err)
-	}
 	params, err := callParams(tool, args)
 	if err != nil {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w", tool, server, err)
 	}
-	if !s.cfg.includes(tool) {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, server, ErrUnavailable)
+	for {
+		s, err := m.server(server)
+		if err != nil {
+			return schemas.ToolResult{}, fmt.Errorf("call tool %q: %w", tool, err)
+		}
+		result, err := s.call(ctx, tool, params)
+		if err == nil || !m.replaced(ctx, s, err) {
+			return result, err
+		}
 	}
-	limit := s.cfg.timeout()
-	if rule := s.cfg.rule(tool); rule.Timeout > 0 {
-		limit = rule.Timeout
+}
+
+// replaced reports whether a call that s did not take should go to the server that
+// a new config put in its place.
+func (m *Manager) replaced(ctx context.Context, s *server, err error) bool {
+	return errors.Is(err, ErrUnavailable) && ctx.Err() == nil && s.isRetired()
+}
+
+// call executes one tool of the server.
+func (s *server) call(ctx context.Context, tool string, params callArgs) (schemas.ToolResult, error) {
+	cfg := s.config()
+	if !cfg.includes(tool) {
+		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.name, ErrUnavailable)
 	}
+	rule := cfg.rule(tool)
+	limit := cmp.Or(rule.Timeout, cfg.timeout())
 	started := time.Now()
-	raw, err := s.request(ctx, limit, methodCallTool, params)
+	raw, err := s.callWithin(ctx, limit, rule.ReadOnly || rule.Idempotent, params)
 	result, err := s.resultOf(raw, err)
 	took := time.Since(started)
 	if err != nil {
 		return schemas.ToolResult{}, s.callError(ctx, tool, took, limit, err)
 	}
-	result.Server, result.ToolName, result.Duration = server, tool, took
+	result.Server, result.ToolName, result.Duration = s.name, tool, took
 	return result, nil
 }
 
+// callWithin sends a call. Over connections that can bring signs of progress, each
+// sign starts the limit anew.
+func (s *server) callWithin(ctx context.Context, limit time.Duration, repeat bool, params callArgs) (json.RawMessage, error) {
+	if kind := s.config().transport(); kind == TypeInProcess || kind == TypeMessage {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
+		defer cancel()
+		return s.request(ctx, methodCallTool, params.encode(0), repeat)
+	}
+	ctx, touch, cancel := withIdleLimit(ctx, limit)
+	defer cancel()
+	token := s.progress.watch(touch)
+	defer s.progress.forget(token)
+	return s.request(ctx, methodCallTool, params.encode(token), repeat)
+}
+
+// callArgs are the params of tools/call but for their last brace.
+type callArgs []byte
+
 // callParams builds the params of tools/call.
-func callParams(tool string, args json.RawMessage) (json.RawMessage, error) {
+func callParams(tool string, args json.RawMessage) (callArgs, error) {
 	args = bytes.TrimSpace(args)
 	if isNull(args) {
 		args = json.RawMessage(`{}`)
@@ -60,7 +97,17 @@ func callParams(tool string, args json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
 	}
-	return params, nil
+	return callArgs(params[:len(params)-1]), nil
+}
+
+// encode completes the params, with a progress token unless it is 0.
+func (a callArgs) encode(token int64) json.RawMessage {
+	params := append(make([]byte, 0, len(a)+48), a...)
+	if token != 0 {
+		params = append(params, `,"_meta":{"progressToken":`...)
+		params = append(strconv.AppendInt(params, token, 10), '}')
+	}
+	return append(params, '}')
 }
 
 // resultOf makes a result of an answer, also of one that is an error.
@@ -81,28 +128,25 @@ func (s *server) callError(ctx context.Context, tool string, took, limit time.Du
 	switch {
 	case errors.Is(err, ErrUnavailable):
 	case errors.Is(err, errCallTimeout) && ctx.Err() == nil:
-		advice = fmt.Sprintf("; the limit is %s: raise mcpServers.%s.timeout if the tool needs longer", limit, s.cfg.Name)
-	case errors.Is(err, ErrLost):
+		advice = fmt.Sprintf("; the limit is %s: raise mcpServers.%s.timeout if the tool needs longer", limit, s.name)
+	case errors.Is(err, ErrLost), errors.Is(err, ErrClosed):
 		advice = "; it is unknown whether the call had its effect: check before repeating it"
 	}
-	return fmt.Errorf("call tool %q on server %q: no answer after %s: %w%s", tool, s.cfg.Name, took.Round(time.Millisecond), err, advice)
+	return fmt.Errorf("call tool %q on server %q: no answer after %s: %w%s", tool, s.name, took.Round(time.Millisecond), err, advice)
 }
 
 // Request sends any JSON-RPC method to a server, for methods that are not part of
 // MCP. params is encoded unless nil; the answer is decoded into result unless nil.
 // An error of the server's is an [*RPCError].
 func (m *Manager) Request(ctx context.Context, server, method string, params, result any) error {
-	s, err := m.server(server)
-	if err != nil {
-		return fmt.Errorf("request %s: %w", method, err)
-	}
 	var raw json.RawMessage
+	var err error
 	if params != nil {
 		if raw, err = json.Marshal(params); err != nil {
 			return fmt.Errorf("request %s of server %q: %w", method, server, err)
 		}
 	}
-	raw, err = s.request(ctx, s.cfg.timeout(), method, raw)
+	raw, err = m.requestRaw(ctx, server, method, raw)
 	if err != nil {
 		return fmt.Errorf("request %s of server %q: %w", method, server, err)
 	}
@@ -115,38 +159,18 @@ func (m *Manager) Request(ctx context.Context, server, method string, params, re
 	return nil
 }
 
-func ended(conn Conn) bool {
-	select {
-	case <-conn.Done():
-		return true
-	default:
-		return false
-	}
-}
-
-// errCallTimeout is the cause of a ctx that reached the limit of one call.
-var errCallTimeout = fmt.Errorf("the call took too long: %w", context.DeadlineExceeded)
-
-// request sends one request within limit, waiting for the server if need be.
-func (s *server) request(ctx context.Context, limit time.Duration, method string, params json.RawMessage) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
-	defer cancel()
-	conn, err := s.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := conn.Request(ctx, method, params)
-	if ended(conn) && (errors.Is(err, ErrSession) || errors.Is(err, ErrUnavailable)) {
-		// Refused, or never sent: it had no effect, so a new connection may have it.
-		if conn, err = s.readyAfter(ctx, conn); err != nil {
+// requestRaw sends a request that is no tool call.
+func (m *Manager) requestRaw(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error) {
+	for {
+		s, err := m.server(name)
+		if err != nil {
 			return nil, err
 		}
-		raw, err = conn.Request(ctx, method, params)
+		limited, cancel := context.WithTimeoutCause(ctx, s.config().timeout(), errCallTimeout)
+		raw, err := s.request(limited, method, params, false)
+		cancel()
+		if err == nil || !m.replaced(ctx, s, err) {
+			return raw, err
+		}
 	}
-	if refused, ok := errors.AsType[*RPCError](err); ok {
-		named := *refused
-		named.Server = s.cfg.Name
-		return nil, &named
-	}
-	return raw, err
 }

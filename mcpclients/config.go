@@ -14,6 +14,8 @@ import (
 const (
 	TypeStdio     = "stdio"
 	TypeHTTP      = "http"
+	TypeSSE       = "sse"
+	TypeMessage   = "message"
 	TypeInProcess = "in-process"
 )
 
@@ -47,9 +49,11 @@ type ServerConfig struct {
 	Args    []string
 	Env     map[string]string
 	Dir     string
-	// URL is the address of a streamable HTTP server.
+	// URL is the address of a server over HTTP. For [TypeMessage] it is the address
+	// above /message and /health.
 	URL string
-	// Type is one of the Type constants, or empty to follow from the fields above.
+	// Type is one of the Type constants, or empty to follow from the fields above: a
+	// server with a URL speaks streamable HTTP, or HTTP and SSE when it refuses that.
 	Type string
 	// Headers go with every HTTP request.
 	Headers map[string]string
@@ -57,7 +61,8 @@ type ServerConfig struct {
 	InProcess Handler
 	// Timeout of one call; 0 means [DefaultTimeout]. A tool's own rule beats it.
 	Timeout time.Duration
-	// Protocol is the MCP revision to ask for; "" means [DefaultProtocol].
+	// Protocol is the MCP revision to ask for, [ProtocolStateless] or [ProtocolAuto];
+	// "" means [DefaultProtocol].
 	Protocol string
 	// IncludeTools and ExcludeTools are globs of [path.Match] over the tools' own
 	// names. An empty IncludeTools includes every tool; ExcludeTools beats it.
@@ -66,6 +71,8 @@ type ServerConfig struct {
 	Disabled bool
 	// Rules for the server's tools; the first whose glob matches wins.
 	Rules []ToolRule
+
+	answer answerer // set for dialing: answers what the server asks of the host
 }
 
 // A ToolRule gives the operator's rules to the tools whose own name matches Glob.
@@ -101,6 +108,9 @@ type Config struct {
 	StartTimeout time.Duration
 	ListTimeout  time.Duration
 	MaxResult    int
+	// Elicit, when set, answers what servers ask of a person; without it the host
+	// tells them that it cannot.
+	Elicit Elicitor
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps
 	// the connections, a player never calls the inner dialer.
 	Wrap func(Dialer) Dialer
@@ -128,8 +138,9 @@ func (s *ServerConfig) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-func (s *ServerConfig) protocol() string {
-	if s.Protocol != "" {
+// handshake is the revision to ask for in a handshake.
+func (s *ServerConfig) handshake() string {
+	if s.Protocol != "" && s.Protocol != ProtocolAuto {
 		return s.Protocol
 	}
 	return DefaultProtocol

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"molar/schemas"
 )
 
 // Kinds of error. Use errors.Is.
@@ -85,6 +87,24 @@ func permanent(format string, args ...any) error {
 // A stderrHolder is a Conn that kept what its server wrote to standard error.
 type stderrHolder interface {
 	Stderr() []string
+}
+
+// innermost returns the connection under all that was put around it.
+func innermost(conn Conn) Conn {
+	for {
+		outer, ok := conn.(interface{ Inner() Conn })
+		if !ok {
+			return conn
+		}
+		conn = outer.Inner()
+	}
+}
+
+// A headerMirror is a Conn that must know the tools, since it repeats some of their
+// arguments outside the message. It returns the tools that it can call, and why not
+// the others.
+type headerMirror interface {
+	MirrorTools(tools []schemas.ToolInfo) (kept []schemas.ToolInfo, skipped []string)
 }
 
 // A versionSetter is a Conn that must know the agreed MCP revision.

@@ -3,7 +3,6 @@ package mcpclients
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ const (
 	methodInitialized = "notifications/initialized"
 	methodCancelled   = "notifications/cancelled"
 	methodListChanged = "notifications/tools/list_changed"
+	methodProgress    = "notifications/progress"
 	methodPing        = "ping"
 	methodListTools   = "tools/list"
 	methodCallTool    = "tools/call"
@@ -30,38 +30,40 @@ type serverInfo struct {
 	Protocol     string         `json:"protocolVersion"`
 	ServerInfo   Implementation `json:"serverInfo"`
 	Capabilities capabilities   `json:"capabilities"`
+
+	transport string // that was used in the end
 }
 
 // capabilities holds what the manager wants to know of a server's.
 type capabilities struct {
-	Tools *struct{} `json:"tools"`
+	Tools *toolsCapability `json:"tools"`
 }
 
-// initialize shakes hands. The host declares no client capability, since it serves
-// none.
-func initialize(ctx context.Context, conn Conn, protocol string, client Implementation) (serverInfo, error) {
+type toolsCapability struct {
+	ListChanged bool `json:"listChanged"`
+}
+
+// initialize shakes hands.
+func initialize(ctx context.Context, conn Conn, protocol string, host *settings) (serverInfo, error) {
 	params, err := json.Marshal(map[string]any{
-		"protocolVersion": protocol, "capabilities": struct{}{}, "clientInfo": client,
+		"protocolVersion": protocol, "capabilities": host.elicit.capabilities(), "clientInfo": host.client,
 	})
 	if err != nil {
 		return serverInfo{}, err
 	}
 	raw, err := conn.Request(ctx, methodInitialize, params)
 	if err != nil {
-		if refused, ok := errors.AsType[*RPCError](err); ok {
-			return serverInfo{}, permanent("initialize was refused with error %d: %s", refused.Code, refused.Message)
-		}
 		return serverInfo{}, err
 	}
 	var info serverInfo
 	if err := json.Unmarshal(raw, &info); err != nil {
 		return serverInfo{}, fmt.Errorf("answer to initialize: %w", err)
 	}
-	if !slices.Contains(protocols(), info.Protocol) {
+	if !slices.Contains(handshakes(), info.Protocol) {
 		return serverInfo{}, permanent("it answered with protocol version %q, which is none of %s: update one of the two sides",
-			info.Protocol, strings.Join(protocols(), ", "))
+			info.Protocol, strings.Join(handshakes(), ", "))
 	}
-	if v, ok := conn.(versionSetter); ok {
+	if v, ok := innermost(conn).(versionSetter); ok {
 		v.SetProtocolVersion(info.Protocol)
 	}
 	return info, conn.Notify(ctx, methodInitialized, nil)

@@ -46,7 +46,7 @@ func TestDiscovery_TooManyTools(t *testing.T) {
 	if st.Tools != mcpclients.MaxTools || len(m.Catalogue().Tools()) != mcpclients.MaxTools {
 		t.Errorf("%d tools", st.Tools)
 	}
-	if len(st.Skipped) != 1 || !strings.Contains(st.Skipped[0], "8015 tools above the limit of 2000") {
+	if len(st.Skipped) != 1 || !strings.Contains(st.Skipped[0], "8021 tools above the limit of 2000") {
 		t.Errorf("skipped %q", st.Skipped)
 	}
 }

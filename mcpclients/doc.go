@@ -6,6 +6,7 @@
 // lock and never waits for a slow server. A server that is dead, slow or lying
 // costs its own tools and nothing else.
 //
-// The package decides nothing about whether a tool may be called, never repeats
-// a call that may have had an effect, and keeps mcp-go's types to itself.
+// The package decides nothing about whether a tool may be called, never repeats a
+// call that may have had an effect unless the operator marked its tool as read-only
+// or idempotent, and keeps mcp-go's types to itself.
 package mcpclients

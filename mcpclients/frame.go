@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 )
@@ -94,6 +95,18 @@ func cutID(head, tail []byte) (json.RawMessage, bool) {
 		return m[1], true
 	}
 	return leadingID(head)
+}
+
+// cutAnswer is the answer to the request whose own answer was too long to keep.
+func cutAnswer(head, tail []byte) (*message, bool) {
+	id, ok := cutID(head, tail)
+	if !ok {
+		return nil, false
+	}
+	return &message{ID: id, Error: wireError{
+		Code:    codeInternal,
+		Message: fmt.Sprintf("the answer is longer than %d MiB and was dropped: ask for less", maxFrame>>20),
+	}.encode()}, true
 }
 
 // leadingID walks the outermost object up to the first value that is cut.

@@ -6,47 +6,38 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
-	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-const (
-	// noticeTimeout bounds a cancellation notice, probeTimeout the ping that decides
-	// whether a server that failed one request is lost.
-	noticeTimeout = 2 * time.Second
-	probeTimeout  = 3 * time.Second
-)
-
 // httpConn is a connection to a streamable HTTP server, over mcp-go's transport.
 type httpConn struct {
-	wire   *transport.StreamableHTTP
+	wire *transport.StreamableHTTP
+	// stateless is set for a server without a handshake; then mirrored holds the input
+	// schemas whose tools want arguments repeated in headers.
+	stateless bool
+	mirrored  atomic.Pointer[map[string]json.RawMessage]
+
 	lastID atomic.Int64
 	stop   context.CancelFunc
-
-	mu      sync.Mutex // guards the fields below and the wait group's growth
-	err     error
-	probing bool
-	closed  bool
-	done    chan struct{}
-	work    sync.WaitGroup
+	webState
 }
 
 // dialHTTP prepares the connection; nothing is sent before the first request.
 func dialHTTP(cfg *ServerConfig, client *http.Client, notify Notify) (*httpConn, error) {
-	wire, err := transport.NewStreamableHTTP(cfg.URL,
-		transport.WithHTTPBasicClient(guardedClient(client, cfg.Headers)),
+	options := []transport.StreamableHTTPCOption{
+		transport.WithHTTPBasicClient(guardedClient(client, cfg.Headers, true)),
 		transport.WithHTTPHeaders(cfg.Headers),
-		transport.WithContinuousListening(), //nolint:staticcheck // the pinned revision needs the GET stream
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
-	)
+	}
+	withoutHandshake := cfg.Protocol == ProtocolStateless
+	if !withoutHandshake {
+		options = append(options, transport.WithContinuousListening()) //nolint:staticcheck // revisions with a handshake need the GET stream
+	}
+	wire, err := transport.NewStreamableHTTP(cfg.URL, options...)
 	if err != nil {
 		return nil, permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
 	}
@@ -56,22 +47,34 @@ func dialHTTP(cfg *ServerConfig, client *http.Client, notify Notify) (*httpConn,
 			notify(n.Method, params)
 		}
 	})
-	wire.SetRequestHandler(answerHTTP)
+	wire.SetRequestHandler(answerHTTP(cfg.answer))
 	// The listening stream lives as long as the connection, not as the dialing.
 	ctx, stop := context.WithCancel(context.Background())
 	if err := wire.Start(ctx); err != nil {
 		stop()
 		return nil, err
 	}
-	return &httpConn{wire: wire, stop: stop, done: make(chan struct{})}, nil
+	if withoutHandshake {
+		wire.SetProtocolVersion(ProtocolStateless)
+	}
+	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, webState: webState{done: make(chan struct{})}}, nil
 }
 
-// answerHTTP answers the requests of a server: see [answerServer].
-func answerHTTP(_ context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	if r.Method == "ping" {
-		return transport.NewJSONRPCResultResponse(r.ID, json.RawMessage(`{}`)), nil
+// answerHTTP answers the requests of a server.
+func answerHTTP(answer answerer) transport.RequestHandler {
+	return func(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, personTimeoutHTTP)
+		defer cancel()
+		params, err := json.Marshal(r.Params)
+		if err != nil {
+			return nil, err
+		}
+		result, refused := answer(ctx, r.Method, params)
+		if refused != nil {
+			return transport.NewJSONRPCErrorResponse(r.ID, refused.Code, refused.Message, nil), nil
+		}
+		return transport.NewJSONRPCResultResponse(r.ID, result), nil
 	}
-	return transport.NewJSONRPCErrorResponse(r.ID, codeMethodNotFound, "the client does not serve this method", nil), nil
 }
 
 // SetProtocolVersion makes the agreed revision part of every later request.
@@ -87,7 +90,8 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 		return result, nil
 	}
 	if ctx.Err() != nil {
-		if method != methodInitialize {
+		// A stateless server sees the end of the exchange, and takes no notice.
+		if method != methodInitialize && !c.stateless {
 			c.sendCancelled(id)
 		}
 		return nil, context.Cause(ctx)
@@ -102,6 +106,9 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 	request := transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(id), Method: method}
 	if len(params) > 0 {
 		request.Params = params
+	}
+	if c.stateless {
+		request.Header = c.requestHeaders(method, params)
 	}
 	answer, err := c.wire.SendRequest(ctx, request)
 	if err != nil {
@@ -130,81 +137,38 @@ func (c *httpConn) classify(method string, err error) error {
 	status, answered := errors.AsType[*statusError](err)
 	switch {
 	case errors.Is(err, transport.ErrSessionTerminated), answered && status.sessionLost():
-		err = fmt.Errorf("%w: %w", ErrSession, trimmed(err))
+		err = sessionEnded(err)
 		c.lose(err)
 		return err
-	case answered && (status.code == http.StatusUnauthorized || status.code == http.StatusForbidden):
-		return permanent("the server refused the credentials (HTTP %d): set the headers it needs", status.code)
-	case answered && method == methodInitialize && status.code >= 400 && status.code < 500:
-		return permanent("%w: check the url, the server does not speak streamable HTTP there", status)
-	case answered && status.rpc != nil:
-		e := *status.rpc
-		e.Method = method
-		return &e
-	case answered && status.code < 500:
-		return status
+	case answered && method == methodInitialize && status.legacy():
+		return &permanentError{&legacyError{status}}
+	case answered:
+		if refused := refusal(method, status); refused != nil {
+			return refused
+		}
 	}
-	kind := ErrLost
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		kind = ErrUnavailable // nothing was sent
-	}
-	err = fmt.Errorf("%w: %w", kind, trimmed(err))
+	err = brokenOff(err)
 	if method != methodPing {
-		c.probe(err)
+		c.probe(err, func(ctx context.Context) error {
+			_, err := c.Request(ctx, methodPing, nil)
+			return err
+		})
 	}
 	return err
 }
 
-// trimmed drops the layers of an error that repeat one another, or show the address
-// with what may be secret in it.
-func trimmed(err error) error {
-	if status, ok := errors.AsType[*statusError](err); ok {
-		return status
-	}
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		return outer.Err
-	}
-	text := strings.ReplaceAll(err.Error(), "failed to send request: ", "")
-	text = strings.ReplaceAll(text, "failed to ", "cannot ")
-	if text == "unexpected nil response" {
-		text = "the answer's stream broke off"
-	}
-	return errors.New(text)
+// A legacyError is the answer of a server to initialize that may speak the older
+// HTTP and SSE transport at the same address.
+type legacyError struct{ status *statusError }
+
+func (e *legacyError) Error() string {
+	return e.status.Error() + ": check the url, the server does not speak streamable HTTP there"
 }
 
-// probe asks in the background whether the server still answers after a request
-// failed with err, and gives the connection up if it does not. One broken exchange
-// must not end the others.
-func (c *httpConn) probe(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || c.probing || c.err != nil {
-		return
-	}
-	c.probing = true
-	c.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-		defer cancel()
-		_, pingErr := c.Request(ctx, methodPing, nil)
-		_, answered := errors.AsType[*RPCError](pingErr)
-		c.mu.Lock()
-		c.probing = false
-		c.mu.Unlock()
-		if pingErr != nil && !answered {
-			c.lose(err)
-		}
-	})
-}
+func (e *legacyError) Unwrap() error { return e.status }
 
 func (c *httpConn) sendCancelled(id int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
-	c.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
-		defer cancel()
+	c.background(noticeTimeout, func(ctx context.Context) {
 		_ = c.Notify(ctx, methodCancelled, cancelParams(id, "the caller no longer waits"))
 	})
 }
@@ -219,28 +183,9 @@ func (c *httpConn) Notify(ctx context.Context, method string, params json.RawMes
 	return c.wire.SendNotification(ctx, n)
 }
 
-func (c *httpConn) lose(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
-		c.err = err
-		close(c.done)
-	}
-}
-
-func (c *httpConn) Done() <-chan struct{} { return c.done }
-
-func (c *httpConn) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
-}
-
+// Close ends the session and waits for what is under way in the background.
 func (c *httpConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.lose(ErrClosed)
+	c.shut()
 	err := c.wire.Close()
 	c.stop()
 	c.work.Wait()

@@ -33,13 +33,14 @@ func newHTTPClient() *http.Client {
 
 // guardedClient returns a copy of client that caps what a server may send, keeps
 // the status of refused requests, and never takes credentials to another host.
-func guardedClient(client *http.Client, headers map[string]string) *http.Client {
+// capped is false for a transport that bounds the messages of its stream itself.
+func guardedClient(client *http.Client, headers map[string]string, capped bool) *http.Client {
 	guarded := *client
 	base := client.Transport
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	guarded.Transport = guard{base: base, headers: headers}
+	guarded.Transport = guard{base: base, headers: headers, capped: capped}
 	guarded.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		if from := via[0].URL; next.URL.Host != from.Host || next.URL.Scheme != from.Scheme {
 			return fmt.Errorf("the server redirects to %s: put that address into the config if it is right", next.URL.Host)
@@ -74,10 +75,17 @@ func (e *statusError) sessionLost() bool {
 		(e.code == http.StatusBadRequest && strings.Contains(strings.ToLower(e.text), "session"))
 }
 
+// legacy reports whether a refused initialize may come from a server that speaks
+// only the older HTTP and SSE transport.
+func (e *statusError) legacy() bool {
+	return e.code >= 400 && e.code < 500 && e.code != http.StatusUnauthorized && e.code != http.StatusForbidden
+}
+
 // guard watches what passes between mcp-go's transport and the network.
 type guard struct {
 	base    http.RoundTripper
 	headers map[string]string
+	capped  bool
 }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -91,6 +99,9 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPost && resp.StatusCode >= 400 {
 		defer func() { _ = resp.Body.Close() }()
 		return nil, readStatus(r, resp)
+	}
+	if !g.capped {
+		return resp, nil
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	resp.Body = &cappedBody{ReadCloser: resp.Body, events: media == "text/event-stream"}

@@ -123,7 +123,7 @@ func BenchmarkInProcess_Request(b *testing.B) {
 
 // BenchmarkCatalogue_Lookup reads a snapshot of 1,000 tools.
 func BenchmarkCatalogue_Lookup(b *testing.B) {
-	m, err := mcpclients.New(servers(bad("s", "-tools=985")))
+	m, err := mcpclients.New(servers(bad("s", "-tools=979")))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,19 +17,37 @@ import (
 
 // A Manager holds the connections to all configured servers.
 type Manager struct {
-	servers []*server // sorted by name
-	byName  map[string]*server
+	servers atomic.Pointer[roster]
+	build   func(ServerConfig) *server
 	log     *slog.Logger
 	client  *http.Client // set only when it is the manager's own
 
 	catalogue atomic.Pointer[Catalogue]
 	publishMu sync.Mutex // one rebuild of the catalogue at a time
 
-	mu          sync.Mutex // guards the fields below
-	started     bool
-	closed      bool
-	stop        context.CancelFunc
-	supervisors sync.WaitGroup
+	applyMu sync.Mutex // one change of the config at a time
+
+	mu     sync.Mutex                             // guards the fields below and the growth of work
+	launch func(s *server, after <-chan struct{}) // nil until Start
+	closed bool
+	stop   context.CancelFunc
+	work   sync.WaitGroup // supervisors, and servers that are being retired
+}
+
+// A roster is the set of configured servers. It never changes; a new config brings a
+// new one.
+type roster struct {
+	list   []*server // sorted by name
+	byName map[string]*server
+}
+
+func newRoster(list []*server) *roster {
+	r := &roster{list: list, byName: make(map[string]*server, len(list))}
+	slices.SortFunc(list, func(a, b *server) int { return cmp.Compare(a.name, b.name) })
+	for _, s := range list {
+		r.byName[s.name] = s
+	}
+	return r
 }
 
 // New checks the config and returns a manager that is not started yet. The error
@@ -41,7 +59,7 @@ func New(cfg Config) (*Manager, error) {
 	if err := validateServers(cfg.Servers); err != nil {
 		return nil, err
 	}
-	m := &Manager{byName: map[string]*server{}, log: cfg.Logger}
+	m := &Manager{log: cfg.Logger}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -61,13 +79,16 @@ func New(cfg Config) (*Manager, error) {
 		startTimeout: cmp.Or(cfg.StartTimeout, DefaultStartTimeout),
 		listTimeout:  cmp.Or(cfg.ListTimeout, DefaultListTimeout),
 		maxResult:    cmp.Or(cfg.MaxResult, DefaultMaxResult),
+		elicit:       cfg.Elicit,
 	}
+	m.build = func(sc ServerConfig) *server {
+		return newServer(copyConfig(sc), shared, dial, m.log, m.publish)
+	}
+	var list []*server
 	for _, sc := range cfg.Servers {
-		srv := newServer(copyConfig(sc), shared, dial, m.log, m.publish)
-		m.servers = append(m.servers, srv)
-		m.byName[sc.Name] = srv
+		list = append(list, m.build(sc))
 	}
-	slices.SortFunc(m.servers, func(a, b *server) int { return cmp.Compare(a.cfg.Name, b.cfg.Name) })
+	m.servers.Store(newRoster(list))
 	m.catalogue.Store(newCatalogue(nil))
 	return m, nil
 }
@@ -82,10 +103,17 @@ func copyConfig(s ServerConfig) ServerConfig {
 
 // newDialer returns the dialer of the real transports.
 func newDialer(client *http.Client) Dialer {
-	return func(_ context.Context, cfg ServerConfig, notify Notify) (Conn, error) {
+	return func(ctx context.Context, cfg ServerConfig, notify Notify) (Conn, error) {
+		if cfg.answer == nil {
+			cfg.answer = Elicitor(nil).answers(cfg.Name)
+		}
 		switch cfg.transport() {
 		case TypeHTTP:
 			return dialHTTP(&cfg, client, notify)
+		case TypeSSE:
+			return dialSSE(ctx, &cfg, client, notify)
+		case TypeMessage:
+			return dialPlain(ctx, &cfg, client)
 		case TypeInProcess:
 			return newInProcess(cfg.InProcess), nil
 		default:
@@ -97,18 +125,38 @@ func newDialer(client *http.Client) Dialer {
 // Start begins to attach all servers, in parallel, and returns at once. They are
 // detached when ctx ends or at Close. A second Start does nothing.
 func (m *Manager) Start(ctx context.Context) {
+	m.applyMu.Lock()
+	defer m.applyMu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.started || m.closed {
+	if m.launch != nil || m.closed {
 		return
 	}
-	m.started = true
 	ctx, m.stop = context.WithCancel(ctx)
-	for _, s := range m.servers {
-		if !s.cfg.Disabled {
-			m.supervisors.Go(func() { s.supervise(ctx) })
-		}
+	m.launch = func(s *server, after <-chan struct{}) { m.supervise(ctx, s, after) }
+	for _, s := range m.servers.Load().list {
+		m.launch(s, nil)
 	}
+}
+
+// supervise starts the supervisor of a server once after is closed; nil means now.
+// m.mu is held.
+func (m *Manager) supervise(ctx context.Context, s *server, after <-chan struct{}) {
+	ctx, s.stop = context.WithCancel(ctx)
+	if s.config().Disabled {
+		close(s.ended)
+		return
+	}
+	m.work.Go(func() {
+		defer close(s.ended)
+		if after != nil {
+			select {
+			case <-after:
+			case <-ctx.Done():
+			}
+		}
+		s.supervise(ctx)
+	})
 }
 
 // publish builds the catalogue anew from the tools of all servers.
@@ -116,7 +164,7 @@ func (m *Manager) publish() {
 	m.publishMu.Lock()
 	defer m.publishMu.Unlock()
 	var tools []schemas.Tool
-	for _, s := range m.servers {
+	for _, s := range m.servers.Load().list {
 		s.mu.Lock()
 		tools = append(tools, s.tools...)
 		s.mu.Unlock()
@@ -128,12 +176,14 @@ func (m *Manager) publish() {
 // never changes; a later one may differ.
 func (m *Manager) Catalogue() *Catalogue { return m.catalogue.Load() }
 
-// Status describes all configured servers, sorted by name.
+// Status describes all configured servers, sorted by name. Beside what was left out,
+// Skipped names the tools whose definition changed since they were first listed.
 func (m *Manager) Status() []schemas.ServerStatus {
-	all := make([]schemas.ServerStatus, len(m.servers))
-	for i, s := range m.servers {
+	servers := m.servers.Load().list
+	all := make([]schemas.ServerStatus, len(servers))
+	for i, s := range servers {
 		all[i] = s.look().status
-		all[i].Skipped, all[i].Stderr = slices.Clone(all[i].Skipped), slices.Clone(all[i].Stderr)
+		all[i].Skipped, all[i].Stderr = slices.Concat(all[i].Skipped, s.defs.list()), slices.Clone(all[i].Stderr)
 		if live := s.conn.Load(); live != nil {
 			all[i].Stderr = stderrOf(live.Conn)
 		}
@@ -145,7 +195,7 @@ func (m *Manager) Status() []schemas.ServerStatus {
 // starting, whatever became of it, or with the cause of ctx. Named servers that
 // are in backoff are asked to try again now, but not waited for.
 func (m *Manager) Wait(ctx context.Context, servers []string) error {
-	waited := m.servers
+	waited := m.servers.Load().list
 	if servers != nil {
 		waited = nil
 		for _, name := range servers {
@@ -164,7 +214,7 @@ func (m *Manager) Wait(ctx context.Context, servers []string) error {
 			select {
 			case <-now.changed:
 			case <-ctx.Done():
-				return fmt.Errorf("wait for MCP server %q: %w", s.cfg.Name, context.Cause(ctx))
+				return fmt.Errorf("wait for MCP server %q: %w", s.name, context.Cause(ctx))
 			}
 		}
 	}
@@ -172,7 +222,7 @@ func (m *Manager) Wait(ctx context.Context, servers []string) error {
 }
 
 func (m *Manager) server(name string) (*server, error) {
-	if s, ok := m.byName[name]; ok {
+	if s, ok := m.servers.Load().byName[name]; ok {
 		return s, nil
 	}
 	return nil, fmt.Errorf("%w %q: add it under mcpServers", ErrUnknownServer, name)
@@ -188,7 +238,7 @@ func (m *Manager) Close() error {
 		m.stop()
 	}
 	m.mu.Unlock()
-	m.supervisors.Wait()
+	m.work.Wait()
 	if m.client != nil {
 		m.client.CloseIdleConnections()
 	}

@@ -2,6 +2,7 @@ package mcpclients
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,21 +119,18 @@ func appendLine(b []byte, raw json.RawMessage) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// answerServer builds the answer to a request that a server made. The host
-// declares no client capability, so a ping is all that it grants.
-func answerServer(id json.RawMessage, method string) []byte {
-	answer := struct {
+// answerServer builds the message that answers a request of a server's.
+func answerServer(ctx context.Context, answer answerer, m *message) []byte {
+	out := struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Result  json.RawMessage `json:"result,omitempty"`
 		Error   *wireError      `json:"error,omitempty"`
-	}{JSONRPC: "2.0", ID: id}
-	if method == "ping" {
-		answer.Result = json.RawMessage(`{}`)
-	} else {
-		answer.Error = &wireError{Code: codeMethodNotFound, Message: "the client does not serve this method"}
-	}
-	b, err := json.Marshal(answer)
+	}{JSONRPC: "2.0", ID: m.ID}
+	ctx, cancel := context.WithTimeout(ctx, personTimeout)
+	defer cancel()
+	out.Result, out.Error = answer(ctx, m.Method, m.Params)
+	b, err := json.Marshal(out)
 	if err != nil {
 		return nil
 	}

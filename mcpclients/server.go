@@ -12,25 +12,37 @@ import (
 )
 
 // A server is one configured server. Its supervisor (see supervise.go) alone
-// changes it; callers read the connection without a lock and the status under one.
+// changes its state; callers read the connection without a lock and the status
+// under one.
 type server struct {
-	cfg     ServerConfig
+	name    string
+	cfg     atomic.Pointer[ServerConfig] // replaced when only rules and filters change
 	settled settings
 	dial    Dialer
 	log     *slog.Logger
 	// publish is called after the tools have changed.
 	publish func()
+	stop    context.CancelFunc // ends the supervisor; set when it is launched
+	ended   chan struct{}      // the supervisor has ended, or there is none
 
-	conn atomic.Pointer[liveConn]
-	kick chan struct{} // asks for an attempt at once
-	list chan struct{} // the server says that its tools changed
+	conn     atomic.Pointer[liveConn]
+	kick     chan struct{} // asks for an attempt at once
+	list     chan struct{} // the server says that its tools changed
+	progress progress
+	defs     definitions
+
+	shakesHands bool // found out with [ProtocolAuto]; the supervisor's own
 
 	mu       sync.Mutex
 	status   schemas.ServerStatus
+	infos    []schemas.ToolInfo // as listed, before the filters
 	tools    []schemas.Tool
 	attempts int           // finished attempts to attach
 	final    bool          // no attempt will follow
 	changed  chan struct{} // closed and replaced at every change
+	calls    int           // under way
+	retired  bool          // takes no more calls
+	idle     chan struct{} // closed when retired and without calls
 }
 
 // settings are the manager's settings that every server shares.
@@ -39,6 +51,7 @@ type settings struct {
 	startTimeout time.Duration
 	listTimeout  time.Duration
 	maxResult    int
+	elicit       Elicitor
 }
 
 // A liveConn is a connection that is ready for calls.
@@ -46,14 +59,16 @@ type liveConn struct{ Conn }
 
 func newServer(cfg ServerConfig, s settings, dial Dialer, log *slog.Logger, publish func()) *server {
 	srv := &server{
-		cfg: cfg, settled: s, dial: dial, publish: publish,
+		name: cfg.Name, settled: s, dial: dial, publish: publish,
 		log:  log.With("server", cfg.Name),
 		kick: make(chan struct{}, 1), list: make(chan struct{}, 1), changed: make(chan struct{}),
+		ended: make(chan struct{}), idle: make(chan struct{}),
 		status: schemas.ServerStatus{
 			Name: cfg.Name, Transport: cfg.transport(), State: schemas.StateStarting, Since: time.Now(),
 			Reason: "the server is being started",
 		},
 	}
+	srv.cfg.Store(&cfg)
 	if cfg.Disabled {
 		srv.final = true
 		srv.status.State = schemas.StateDisabled
@@ -61,6 +76,8 @@ func newServer(cfg ServerConfig, s settings, dial Dialer, log *slog.Logger, publ
 	}
 	return srv
 }
+
+func (s *server) config() *ServerConfig { return s.cfg.Load() }
 
 // update changes the status, and what else change touches, under the lock and wakes those who wait for a change.
 func (s *server) update(change func(*schemas.ServerStatus)) {
@@ -77,13 +94,27 @@ func (s *server) update(change func(*schemas.ServerStatus)) {
 
 // setTools replaces the tools and publishes them.
 func (s *server) setTools(infos []schemas.ToolInfo) {
-	tools := make([]schemas.Tool, 0, len(infos))
-	for _, info := range infos {
-		if s.cfg.includes(info.ToolName) {
-			tools = append(tools, schemas.Tool{ToolInfo: info, Rules: s.cfg.rule(info.ToolName)})
-		}
+	changed := s.defs.compare(infos)
+	if changed != nil {
+		s.log.Warn("MCP server changed the definition of its tools", "tools", changed)
 	}
 	s.mu.Lock()
+	s.infos = infos
+	s.mu.Unlock()
+	s.filterTools()
+}
+
+// filterTools applies the filters and rules of the config to the tools that were
+// listed.
+func (s *server) filterTools() {
+	s.mu.Lock()
+	cfg := s.config()
+	tools := make([]schemas.Tool, 0, len(s.infos))
+	for _, info := range s.infos {
+		if cfg.includes(info.ToolName) {
+			tools = append(tools, schemas.Tool{ToolInfo: info, Rules: cfg.rule(info.ToolName)})
+		}
+	}
 	s.tools = tools
 	s.status.Tools = len(tools)
 	s.mu.Unlock()
@@ -151,7 +182,7 @@ func (s *server) readyAfter(ctx context.Context, old Conn) (Conn, error) {
 
 // unavailable explains why there is no connection.
 func (s *server) unavailable(st schemas.ServerStatus, causes ...error) error {
-	err := fmt.Errorf("%w: %s is %s: %s", ErrUnavailable, s.cfg.Name, st.State, st.Reason)
+	err := fmt.Errorf("%w: %s is %s: %s", ErrUnavailable, s.name, st.State, st.Reason)
 	for _, cause := range causes {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}
@@ -166,13 +197,60 @@ func (s *server) wake() {
 	}
 }
 
-// notified is called by the connection with each notification.
-func (s *server) notified(method string) {
-	if method != methodListChanged {
-		return
+// errRetired means that a server takes no more calls since its config changed.
+var errRetired = fmt.Errorf("%w: its config has changed", ErrUnavailable)
+
+// enter counts a call, unless the server is retired.
+func (s *server) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired {
+		return errRetired
 	}
-	select {
-	case s.list <- struct{}{}:
-	default: // a refresh is due already
+	s.calls++
+	return nil
+}
+
+func (s *server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls--
+	if s.retired && s.calls == 0 {
+		close(s.idle)
 	}
+}
+
+// busy reports whether calls are under way.
+func (s *server) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls > 0
+}
+
+// retire lets no more calls in. The returned channel is closed when those under way
+// have ended.
+func (s *server) retire() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.retired {
+		s.retired = true
+		if s.calls == 0 {
+			close(s.idle)
+		}
+	}
+	return s.idle
+}
+
+func (s *server) isRetired() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.retired
+}
+
+// stopReason says why a server is being stopped. s.mu is held.
+func (s *server) stopReason() string {
+	if s.retired {
+		return "its config has changed"
+	}
+	return "the host is shutting down"
 }

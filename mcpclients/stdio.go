@@ -26,6 +26,8 @@ type stdio struct {
 	proc   *process
 	calls  inflight
 	notify Notify
+	answer answerer
+	asking chan struct{} // room for questions to a person
 	stderr *ring
 
 	queue  chan outgoing
@@ -62,7 +64,7 @@ func dialStdio(cfg *ServerConfig, notify Notify) (*stdio, error) {
 		return nil, startError(cfg, err)
 	}
 	c := &stdio{
-		proc: proc, notify: notify, stderr: newRing(cfg.Env),
+		proc: proc, notify: notify, answer: cfg.answer, asking: make(chan struct{}, maxServerRequests), stderr: newRing(cfg.Env),
 		queue: make(chan outgoing, queueLen), budget: semaphore.NewWeighted(queueBytes),
 		closing: make(chan struct{}), readEnd: make(chan struct{}), done: make(chan struct{}),
 	}

@@ -2,6 +2,7 @@ package mcpclients
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 // read takes messages from standard output until it ends.
 func (c *stdio) read() {
 	defer close(c.readEnd)
+	ctx, stop := context.WithCancel(context.Background()) // for what the server asks
+	defer stop()
 	frames := newFrameReader(c.proc.stdout, maxFrame)
 	for {
 		line, head, tail, err := frames.next()
@@ -20,7 +23,7 @@ func (c *stdio) read() {
 		case err != nil:
 			return
 		case line != nil:
-			c.take(line)
+			c.take(ctx, line)
 		default:
 			c.takeCut(head, tail)
 		}
@@ -29,7 +32,7 @@ func (c *stdio) read() {
 
 // take handles one line. Lines that are no JSON-RPC are ignored: programs print
 // banners and logs.
-func (c *stdio) take(line []byte) {
+func (c *stdio) take(ctx context.Context, line []byte) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
 		return
@@ -41,7 +44,7 @@ func (c *stdio) take(line []byte) {
 	}
 	switch {
 	case m.Method != "" && !isNull(m.ID):
-		c.trySend(answerServer(m.ID, m.Method))
+		c.asked(ctx, &m)
 	case m.Method != "":
 		c.notify(m.Method, m.Params)
 	case m.Result != nil || m.Error != nil:
@@ -51,17 +54,32 @@ func (c *stdio) take(line []byte) {
 	}
 }
 
+// asked answers a request of the server. What takes a person is done in the
+// background, while there is room.
+func (c *stdio) asked(ctx context.Context, m *message) {
+	if m.Method != methodElicit {
+		c.trySend(answerServer(ctx, c.answer, m))
+		return
+	}
+	select {
+	case c.asking <- struct{}{}:
+	default:
+		return
+	}
+	c.all.Go(func() {
+		defer func() { <-c.asking }()
+		c.trySend(answerServer(ctx, c.answer, m))
+	})
+}
+
 // takeCut answers the request whose answer was too long to keep.
 func (c *stdio) takeCut(head, tail []byte) {
-	id, ok := cutID(head, tail)
+	m, ok := cutAnswer(head, tail)
 	if !ok {
 		c.keepNoise(head)
 		return
 	}
-	c.calls.resolve(&message{ID: id, Error: wireError{
-		Code:    codeInternal,
-		Message: fmt.Sprintf("the answer is longer than %d MiB and was dropped: ask for less", maxFrame>>20),
-	}.encode()})
+	c.calls.resolve(m)
 }
 
 func (c *stdio) keepNoise(line []byte) {

@@ -18,6 +18,7 @@ import (
 // A fakeConn is a scripted connection.
 type fakeConn struct {
 	answer func(method string, params json.RawMessage) (json.RawMessage, error)
+	mute   bool // answers no ping
 	once   sync.Once
 	done   chan struct{}
 	err    error
@@ -31,6 +32,9 @@ func (c *fakeConn) Request(ctx context.Context, method string, params json.RawMe
 		if c.answer == nil {
 			return json.RawMessage(`{"tools":[{"name":"a"}]}`), nil
 		}
+	}
+	if method == "ping" && !c.mute {
+		return json.RawMessage(`{}`), nil
 	}
 	if c.answer == nil {
 		<-ctx.Done()
@@ -105,7 +109,7 @@ func TestSupervise_BacksOffAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crash := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
 		d := &fakeDialer{next: func(attempt int) (*fakeConn, error) {
-			if attempt > 1 && attempt < 10 {
+			if attempt > 1 && attempt < 72 {
 				return nil, crash
 			}
 			return &fakeConn{}, nil
@@ -125,12 +129,24 @@ func TestSupervise_BacksOffAfterACrash(t *testing.T) {
 		if st := status(t, m); st.State != schemas.StateReady || st.Reason != "" || st.Tools != 1 {
 			t.Errorf("in the end: %+v", st)
 		}
-		want := backoffs(d.dialed)
-		for i, wait := range want {
-			plain := min(time.Minute, 500*time.Millisecond<<i)
+		var slow int
+		for i, wait := range backoffs(d.dialed) {
+			plain := time.Second
+			switch {
+			case i == 0:
+				plain = 500 * time.Millisecond
+			case d.dialed[i].Sub(d.dialed[1]) > time.Minute+time.Second:
+				slow++
+				plain = min(time.Minute, time.Second<<(slow+1))
+			case d.dialed[i].Sub(d.dialed[1]) > time.Minute-time.Second:
+				continue // the minute ends about here
+			}
 			if wait < plain*8/10 || wait > plain*12/10 {
 				t.Errorf("wait %d was %s, want about %s", i+1, wait, plain)
 			}
+		}
+		if slow < 5 {
+			t.Errorf("only %d slow waits", slow)
 		}
 	})
 }

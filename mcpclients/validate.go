@@ -14,9 +14,14 @@ import (
 // maxNameLen bounds the names of servers and tools, in bytes.
 const maxNameLen = 256
 
-// protocols lists the MCP revisions that the manager speaks.
-func protocols() []string {
+// handshakes lists the MCP revisions that begin with a handshake, newest first.
+func handshakes() []string {
 	return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+}
+
+// protocols lists what may be configured.
+func protocols() []string {
+	return append(handshakes(), ProtocolStateless, ProtocolAuto)
 }
 
 // validateServers reports every fault of the list, each with its server's name.
@@ -63,6 +68,9 @@ func (s *ServerConfig) faults() []error {
 	if s.Protocol != "" && !slices.Contains(protocols(), s.Protocol) {
 		errs = append(errs, fmt.Errorf("protocol %q is unknown: use one of %s", s.Protocol, strings.Join(protocols(), ", ")))
 	}
+	if kind := s.transport(); s.Protocol == ProtocolStateless && (kind == TypeSSE || kind == TypeMessage) {
+		errs = append(errs, fmt.Errorf("protocol %q does not go with type %q: remove one of the two", s.Protocol, kind))
+	}
 	for _, glob := range slices.Concat(s.IncludeTools, s.ExcludeTools) {
 		errs = append(errs, globFault(glob))
 	}
@@ -96,17 +104,22 @@ func (s *ServerConfig) transportFault() error {
 	switch kind := s.transport(); {
 	case kind == TypeStdio && s.Command != "":
 		return s.processFault()
-	case kind == TypeHTTP && s.URL != "":
+	case overWeb(kind) && s.URL != "":
 		return s.addressFault()
 	case kind == TypeInProcess && s.InProcess != nil:
 		return nil
 	case kind == TypeStdio:
 		return errors.New(`type "stdio" needs a command`)
-	case kind == TypeHTTP:
-		return errors.New(`type "http" needs a url`)
+	case overWeb(kind):
+		return fmt.Errorf("type %q needs a url", kind)
 	default:
-		return fmt.Errorf("type %q is unknown: use %q with a command or %q with a url", kind, TypeStdio, TypeHTTP)
+		return fmt.Errorf("type %q is unknown: use %q with a command, or %q, %q or %q with a url", kind, TypeStdio, TypeHTTP, TypeSSE, TypeMessage)
 	}
+}
+
+// overWeb reports whether servers of this type have a URL.
+func overWeb(kind string) bool {
+	return kind == TypeHTTP || kind == TypeSSE || kind == TypeMessage
 }
 
 func (s *ServerConfig) processFault() error {

@@ -31,7 +31,7 @@ func layers() []layer {
 		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},
 		{"internal/testkit/...", testPrograms()},
 		{"internal/floor/...", testPrograms()},
-		{"internal/conformance/...", testPrograms()},
+		{"internal/conformance/...", append(testPrograms(), "mcpclients")},
 		{"internal/ollamatest/...", testPrograms()},
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},

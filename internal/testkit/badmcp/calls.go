@@ -11,7 +11,7 @@ import (
 
 // names lists the tools: what each does is in call.
 func names() []string {
-	return []string{"echo", "slow", "die", "hang", "huge", "huge_last", "deaf", "grow", "env", "ask", "other_id", "flood", "odd", "fail", "refuse"}
+	return []string{"echo", "slow", "die", "hang", "huge", "huge_last", "deaf", "grow", "env", "ask", "other_id", "flood", "odd", "fail", "refuse", "torrent", "line", "progress", "poison", "rename", "late"}
 }
 
 // call executes a tool; stop ends the process with code.
@@ -56,6 +56,41 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 	case "flood": // 20,000 notifications before the answer
 		s.print(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`+"\n", 20000))
 		s.text(r.ID, "flooded")
+	case "torrent": // 1 GiB of text that is no message, in lines, before the answer
+		line := strings.Repeat("x", 1<<20-1) + "\n"
+		for range 1 << 10 {
+			s.print(line)
+		}
+		s.text(r.ID, "survived")
+	case "line": // an answer of 200 MB on one line
+		s.print(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"`)
+		part := strings.Repeat("x", 1<<20)
+		for range 200 {
+			s.print(part)
+		}
+		s.print(`"}]}}` + "\n")
+	case "progress": // signs of progress every 50 ms for 600 ms, then the answer
+		token := string(r.Params.Meta.ProgressToken)
+		s.work.Go(func() {
+			for i := range 12 {
+				time.Sleep(50 * time.Millisecond)
+				s.print(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", token, i))
+			}
+			s.text(r.ID, "done")
+		})
+	case "poison": // changes what the tool "echo" says of itself
+		s.poisoned = true
+		s.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
+		s.text(r.ID, "poisoned")
+	case "rename": // lists the tool "slow" under another name
+		s.renamed = true
+		s.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
+		s.text(r.ID, "renamed")
+	case "late": // answers after 300 ms, whatever the host says meanwhile
+		s.work.Go(func() {
+			time.Sleep(300 * time.Millisecond)
+			s.text(r.ID, "too late")
+		})
 	case "odd": // content of unknown and unusual kinds
 		s.result(r.ID, `{"content":[null,{"type":"hologram"},{"type":"text","text":"plain"}]}`)
 	case "fail":

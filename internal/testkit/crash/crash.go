@@ -1,0 +1,151 @@
+// Package crash kills a memory server at random moments, starts it again, and holds
+// what it then has against what it promised before. It owns the children, the
+// history of every promise and the judgement; it knows the server only as JSON-RPC
+// over two pipes, and never looks into its store.
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config says what is killed, and how often.
+type Config struct {
+	// Command makes the child, which answers JSON-RPC as [Serve] does.
+	Command func() *exec.Cmd
+	// Cycles is how often it is started and killed.
+	Cycles int
+	// Writers is how many clients save turns at once, each in its own conversation.
+	Writers int
+	// Name keeps the conversations of this run apart from those of others on the same
+	// store; may be empty.
+	Name string
+	// Uptime is the longest time from the first saved turn to the kill; zero means
+	// 50 ms.
+	Uptime time.Duration
+	// Seed makes the moments of the kills; runs differ all the same.
+	Seed uint64
+	// Kill ends the child, and perhaps more; nil sends SIGKILL.
+	Kill func(child *exec.Cmd) error
+	// Between runs while no child lives; may be nil.
+	Between func() error
+}
+
+const (
+	defaultUptime = 50 * time.Millisecond
+	// patience is how long a child may take for one answer.
+	patience = 20 * time.Second
+)
+
+// Report says what happened. Faults is empty when every promise was kept.
+type Report struct {
+	Cycles int
+	// Saved is the number of turns that were reported saved, Unsure those whose
+	// answer the kill cut off.
+	Saved, Unsure int
+	// Faults are broken promises, one sentence each.
+	Faults []string
+}
+
+// Run kills and checks. An error means that the run itself could not go on.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	if cfg.Command == nil || cfg.Cycles < 1 || cfg.Writers < 1 {
+		return Report{}, errors.New("crash: command, cycles and writers are needed")
+	}
+	if cfg.Uptime <= 0 {
+		cfg.Uptime = defaultUptime
+	}
+	if cfg.Kill == nil {
+		cfg.Kill = func(child *exec.Cmd) error { return child.Process.Kill() }
+	}
+	r := &run{cfg: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0))} //nolint:gosec // chance, no secret
+	for i := range cfg.Writers {
+		r.writers = append(r.writers, &writer{conversation: fmt.Sprintf("%swriter-%d", cfg.Name, i), seed: cfg.Seed + uint64(i) + 1})
+	}
+	var report Report
+	for range cfg.Cycles {
+		if err := r.cycle(ctx); err != nil {
+			return report, err
+		}
+		report.Cycles++
+	}
+	err := r.lastLook(ctx)
+	for _, w := range r.writers {
+		report.Saved += w.saved
+		report.Unsure += w.unsure
+		report.Faults = append(report.Faults, w.faults...)
+	}
+	return report, err
+}
+
+type run struct {
+	cfg     Config
+	chance  *rand.Rand
+	writers []*writer
+}
+
+// cycle starts a child, checks what the ones before left, lets the writers save,
+// and kills it in the middle of that.
+func (r *run) cycle(ctx context.Context) error {
+	c, err := start(ctx, r.cfg.Command())
+	if err != nil {
+		return err
+	}
+	if err := r.check(ctx, c); err != nil {
+		return errors.Join(err, c.end(r.cfg.Kill))
+	}
+	var wg sync.WaitGroup
+	var once sync.Once
+	var failed atomic.Pointer[error]
+	saved := make(chan struct{})
+	for _, w := range r.writers {
+		wg.Go(func() {
+			if err := w.save(ctx, c, func() { once.Do(func() { close(saved) }) }); !errors.Is(err, errGone) {
+				failed.Store(&err)
+				once.Do(func() { close(saved) })
+			}
+		})
+	}
+	<-saved
+	<-time.After(time.Duration(r.chance.Int64N(int64(r.cfg.Uptime))))
+	err = c.end(r.cfg.Kill)
+	wg.Wait()
+	if other := failed.Load(); other != nil {
+		err = errors.Join(*other, err)
+	}
+	if err == nil && r.cfg.Between != nil {
+		err = r.cfg.Between()
+	}
+	return err
+}
+
+// lastLook checks once more, so that the last kill counts as well.
+func (r *run) lastLook(ctx context.Context) error {
+	c, err := start(ctx, r.cfg.Command())
+	if err != nil {
+		return err
+	}
+	err = errors.Join(r.check(ctx, c), c.end(r.cfg.Kill))
+	if r.cfg.Between != nil {
+		err = errors.Join(err, r.cfg.Between())
+	}
+	return err
+}
+
+func (r *run) check(ctx context.Context, c *client) error {
+	for _, w := range r.writers {
+		if err := w.settle(ctx, c); err != nil {
+			return err
+		}
+		if err := w.check(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

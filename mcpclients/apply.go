@@ -1,0 +1,190 @@
+package mcpclients
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// drainTimeout is how long the calls under way on a changed or removed server may
+// take to end.
+const drainTimeout = 5 * time.Second
+
+// Changes says what a new config changed. The names are sorted.
+type Changes struct {
+	// Added and Removed servers are in only one of the two configs.
+	Added, Removed []string
+	// Restarted servers are reached in another way than before, or had given up.
+	Restarted []string
+	// Updated servers kept their connection: only timeouts, filters or rules changed.
+	Updated []string
+}
+
+// Empty reports whether nothing changed.
+func (c Changes) Empty() bool {
+	return len(c.Added)+len(c.Removed)+len(c.Restarted)+len(c.Updated) == 0
+}
+
+// Apply makes servers the config of the manager. All of it is checked first: after
+// an error nothing has changed. Servers whose config is the same are not touched,
+// nor are the calls under way on them. Calls under way on a server that was changed
+// or removed have 5 s to end; calls that come later wait for its successor, which
+// starts when the old one is gone. Apply itself waits for none of this.
+//
+// A server that has given up, after an error that needs a person, is started again
+// even if its config is the same.
+func (m *Manager) Apply(ctx context.Context, servers []ServerConfig) (Changes, error) {
+	if err := validateServers(servers); err != nil {
+		return Changes{}, err
+	}
+	m.applyMu.Lock()
+	defer m.applyMu.Unlock()
+	if err := context.Cause(ctx); err != nil {
+		return Changes{}, err
+	}
+	p := m.plan(servers)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return Changes{}, fmt.Errorf("apply the config of the MCP servers: %w", ErrClosed)
+	}
+	m.servers.Store(p.roster)
+	for _, u := range p.updated {
+		u.server.cfg.Store(u.cfg)
+		u.server.filterTools()
+	}
+	for _, old := range p.retired {
+		m.retire(old)
+	}
+	if m.launch != nil {
+		for _, s := range p.started {
+			m.launch(s, p.after[s])
+		}
+	}
+	m.publish()
+	m.log.Info("MCP servers were configured anew", "added", p.Added, "removed", p.Removed,
+		"restarted", p.Restarted, "updated", p.Updated)
+	return p.Changes, nil
+}
+
+// A plan is what a new config means for the servers that there are.
+type plan struct {
+	Changes
+	roster  *roster
+	started []*server
+	retired []*server
+	after   map[*server]<-chan struct{} // what a successor waits for
+	updated []update
+}
+
+type update struct {
+	server *server
+	cfg    *ServerConfig
+}
+
+// plan compares the new config with what there is. It changes nothing.
+func (m *Manager) plan(servers []ServerConfig) plan {
+	p := plan{after: map[*server]<-chan struct{}{}}
+	now := m.servers.Load()
+	var list []*server
+	wanted := map[string]bool{}
+	for _, sc := range servers {
+		wanted[sc.Name] = true
+		old := now.byName[sc.Name]
+		switch {
+		case old != nil && reaches(old.config(), &sc) && !old.gaveUp():
+			list = append(list, old)
+			if !reflect.DeepEqual(judged(old.config()), judged(&sc)) {
+				cfg := copyConfig(sc)
+				p.updated = append(p.updated, update{old, &cfg})
+				p.Updated = append(p.Updated, sc.Name)
+			}
+			continue
+		case old != nil:
+			p.retired = append(p.retired, old)
+			p.Restarted = append(p.Restarted, sc.Name)
+		default:
+			p.Added = append(p.Added, sc.Name)
+		}
+		s := m.build(sc)
+		if old != nil {
+			p.after[s] = old.ended
+		}
+		p.started = append(p.started, s)
+		list = append(list, s)
+	}
+	for _, old := range now.list {
+		if !wanted[old.name] {
+			p.retired = append(p.retired, old)
+			p.Removed = append(p.Removed, old.name)
+		}
+	}
+	for _, names := range [][]string{p.Added, p.Restarted, p.Updated} {
+		slices.Sort(names)
+	}
+	p.roster = newRoster(list)
+	return p
+}
+
+// gaveUp reports whether the server ended for good without being told to.
+func (s *server) gaveUp() bool {
+	return s.look().final && !s.config().Disabled
+}
+
+// reaches reports whether both configs reach the same server in the same way.
+func reaches(a, b *ServerConfig) bool {
+	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
+		a.URL == b.URL && a.transport() == b.transport() && sameMap(a.Headers, b.Headers) &&
+		a.Protocol == b.Protocol && a.Disabled == b.Disabled && sameHandler(a.InProcess, b.InProcess)
+}
+
+func sameMap(a, b map[string]string) bool {
+	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
+}
+
+// sameHandler takes handlers that cannot be compared, such as functions, for
+// different ones.
+func sameHandler(a, b Handler) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
+// judged is the part of a config that says how calls are judged, not how the server
+// is reached.
+func judged(s *ServerConfig) ServerConfig {
+	return ServerConfig{
+		Timeout: s.Timeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
+	}
+}
+
+// orNil makes an empty list equal to an absent one.
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// retire lets the calls under way on a server end, then stops it. m.mu is held, and
+// the roster no longer names the server, so that later calls go elsewhere.
+func (m *Manager) retire(s *server) {
+	idle := s.retire()
+	if s.stop == nil { // it was never started
+		close(s.ended)
+		return
+	}
+	m.work.Go(func() {
+		timer := time.NewTimer(drainTimeout)
+		defer timer.Stop()
+		select {
+		case <-idle:
+		case <-timer.C:
+		case <-s.ended:
+		}
+		s.stop()
+	})
+}

@@ -1,0 +1,196 @@
+package mcpclients_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+// booking is the form that the servers of these tests want filled in.
+func booking() mcp.ElicitationParams {
+	return mcp.ElicitationParams{
+		Mode: mcp.ElicitationModeForm, Message: "When should the dentist see you?",
+		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{
+			"day":  map[string]any{"type": "string", "default": "Monday"},
+			"hour": map[string]any{"type": "integer", "default": 9},
+			"note": map[string]any{"type": "string"},
+		}},
+	}
+}
+
+// askingServer asks in the middle of a call.
+func askingServer() http.Handler {
+	s := server.NewMCPServer("asking", "1", server.WithToolCapabilities(true), server.WithElicitation())
+	s.AddTool(mcp.NewTool("book"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		got, err := s.RequestElicitation(ctx, mcp.ElicitationRequest{Params: booking()})
+		if err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		content, err := json.Marshal(got.Content)
+		return mcp.NewToolResultText(fmt.Sprintf("%s %s", got.Action, content)), err
+	})
+	return server.NewStreamableHTTPServer(s, server.WithStateful(true))
+}
+
+// answering attaches to one server with a person who answers so.
+func answering(t *testing.T, cfg mcpclients.ServerConfig, elicit mcpclients.Elicitor) *mcpclients.Manager {
+	t.Helper()
+	all := servers(cfg)
+	all.Elicit = elicit
+	m := start(t, all)
+	if st := status(t, m); st.State != schemas.StateReady {
+		t.Fatalf("%+v", st)
+	}
+	return m
+}
+
+func accept(fields map[string]json.RawMessage) mcpclients.Elicitor {
+	return func(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
+		return mcpclients.Answer{Action: mcpclients.ActionAccept, Content: fields}, nil
+	}
+}
+
+func TestManager_AnswersAServersQuestion(t *testing.T) {
+	checkLeaks(t)
+	web := serveHTTP(t, askingServer())
+	for _, tc := range []struct {
+		name   string
+		elicit mcpclients.Elicitor
+		want   string
+	}{
+		{"defaults stand for what is left out", accept(map[string]json.RawMessage{"hour": json.RawMessage(`14`)}), `accept {\"day\":\"Monday\",\"hour\":14}`},
+		{"declined", func(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
+			return mcpclients.Answer{Action: mcpclients.ActionDecline, Content: map[string]json.RawMessage{"day": nil}}, nil
+		}, `decline null`},
+		{"nobody there", func(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
+			return mcpclients.Answer{}, errors.New("no terminal")
+		}, `cancel null`},
+		{"not configured", nil, "does not serve this method"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := answering(t, overHTTP(web.URL), tc.elicit)
+			result, err := m.Call(t.Context(), "web", "book", nil)
+			if err != nil || !strings.Contains(string(result.Output), tc.want) {
+				t.Errorf("%s, %v; want %s", result.Output, err, tc.want)
+			}
+		})
+	}
+	t.Run("the question names its server", func(t *testing.T) {
+		var asked atomic.Pointer[mcpclients.Question]
+		m := answering(t, overHTTP(web.URL), func(_ context.Context, q mcpclients.Question) (mcpclients.Answer, error) {
+			asked.Store(&q)
+			return mcpclients.Answer{}, nil
+		})
+		if _, err := m.Call(t.Context(), "web", "book", nil); err != nil {
+			t.Fatal(err)
+		}
+		q := asked.Load()
+		if q == nil || q.Server != "web" || q.Message != booking().Message || !strings.Contains(string(q.Schema), `"hour"`) {
+			t.Errorf("%+v", q)
+		}
+	})
+}
+
+// statelessServer answers a call with a question, and wants the call again.
+func statelessServer(calls *atomic.Int32) http.Handler {
+	s := server.NewMCPServer("stateless", "1", server.WithToolCapabilities(true), server.WithElicitation())
+	ask := func() (*mcp.CallToolResult, error) {
+		return server.NewInputRequestBuilder("opaque <state>").Elicit("when", booking()).ToolResult(), nil
+	}
+	s.AddTool(mcp.NewTool("book"), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		calls.Add(1)
+		if len(r.Params.InputResponses) == 0 {
+			return ask()
+		}
+		raw, err := json.Marshal(r.Params.InputResponses)
+		return mcp.NewToolResultText(fmt.Sprintf("%s for %s as %s", raw, r.GetString("who", "?"), r.Params.RequestState)), err
+	})
+	s.AddTool(mcp.NewTool("insatiable"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		calls.Add(1)
+		return ask()
+	})
+	return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
+		server.WithStreamableHTTPProtocolVersions(mcpclients.ProtocolStateless))
+}
+
+func TestManager_SendsACallAgainWithAnswers(t *testing.T) {
+	checkLeaks(t)
+	var calls atomic.Int32
+	web := serveHTTP(t, statelessServer(&calls))
+	cfg := overHTTP(web.URL)
+	cfg.Protocol = mcpclients.ProtocolStateless
+	m := answering(t, cfg, accept(nil))
+
+	t.Run("with the state as it came", func(t *testing.T) {
+		calls.Store(0)
+		result, err := m.Call(t.Context(), "web", "book", json.RawMessage(`{"who":"Lan"}`))
+		text := string(result.Output)
+		if err != nil || result.IsError || calls.Load() != 2 {
+			t.Fatalf("%s, %v after %d calls", text, err, calls.Load())
+		}
+		for _, want := range []string{`Monday`, `accept`, `for Lan`, `opaque`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q", text, want)
+			}
+		}
+	})
+	t.Run("but not for ever", func(t *testing.T) {
+		calls.Store(0)
+		result, err := m.Call(t.Context(), "web", "insatiable", nil)
+		if err != nil || !result.IsError || !strings.Contains(string(result.Output), "more input") || calls.Load() > 20 {
+			t.Errorf("%s, %v after %d calls", result.Output, err, calls.Load())
+		}
+	})
+	t.Run("nor without a person", func(t *testing.T) {
+		result, err := answering(t, cfg, nil).Call(t.Context(), "web", "book", nil)
+		if err != nil || !result.IsError {
+			t.Errorf("%s, %v", result.Output, err)
+		}
+	})
+}
+
+func TestManager_CloseEndsAQuestion(t *testing.T) {
+	checkLeaks(t)
+	web := serveHTTP(t, askingServer())
+	closeWhileAsking(t, overHTTP(web.URL), "book")
+}
+
+// closeWhileAsking closes the manager while a person thinks about the question that
+// the tool asks.
+func closeWhileAsking(t *testing.T, cfg mcpclients.ServerConfig, tool string) {
+	t.Helper()
+	asked := make(chan struct{}, 1)
+	m := answering(t, cfg, func(ctx context.Context, _ mcpclients.Question) (mcpclients.Answer, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return mcpclients.Answer{}, ctx.Err()
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := m.Call(t.Context(), cfg.Name, tool, nil)
+		ended <- err
+	}()
+	<-asked
+	began := time.Now()
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the call was answered")
+	}
+	if took := time.Since(began); took > 8*time.Second { // a process has 5 s to end
+		t.Errorf("closing took %s", took)
+	}
+}

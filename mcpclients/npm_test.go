@@ -1,0 +1,285 @@
+//go:build unix
+
+package mcpclients_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+// The tests of this file attach to servers of others, which .ci/npm installs.
+
+// fromNPM returns what starts a server of the official collection under node,
+// writing its process id into pidFile first.
+func fromNPM(t *testing.T, server, pidFile string, args ...string) []string {
+	t.Helper()
+	script := installed(t, "npm", "node_modules", "@modelcontextprotocol", server, "dist", "index.js")
+	begin := `require("fs").writeFileSync(` + quoted(pidFile) + `, String(process.pid)); import(process.argv[1])`
+	return append([]string{"-e", begin, script}, args...)
+}
+
+func quoted(s string) string {
+	raw, _ := json.Marshal(s)
+	return string(raw)
+}
+
+// installed returns the path of what .ci/npm installs. Without it the test is
+// skipped, except in CI, where nothing may be missing.
+func installed(t *testing.T, name ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(append([]string{"..", ".cache"}, name...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%s is missing: run .ci/npm", path)
+		}
+		t.Skipf("%s is missing: run .ci/npm to test against servers of others", path)
+	}
+	return path
+}
+
+// heard counts the notifications of the servers of one manager, by method.
+type heard struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (h *heard) wrap(next mcpclients.Dialer) mcpclients.Dialer {
+	return func(ctx context.Context, cfg mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+		return next(ctx, cfg, func(method string, params json.RawMessage) {
+			h.mu.Lock()
+			h.counts[method]++
+			h.mu.Unlock()
+			notify(method, params)
+		})
+	}
+}
+
+func (h *heard) count(method string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.counts[method]
+}
+
+// listening attaches to one server, hears its notifications and answers what it
+// asks.
+func listening(t *testing.T, cfg mcpclients.ServerConfig) (*mcpclients.Manager, *heard) {
+	t.Helper()
+	ears := &heard{counts: map[string]int{}}
+	all := servers(cfg)
+	all.Wrap = ears.wrap
+	all.Elicit = accept(map[string]json.RawMessage{"name": json.RawMessage(`"Lan"`), "ok": json.RawMessage(`true`)})
+	m := start(t, all)
+	if st := status(t, m); st.State != schemas.StateReady {
+		t.Fatalf("the server is %s: %s\n%s", st.State, st.Reason, strings.Join(st.Stderr, "\n"))
+	}
+	return m, ears
+}
+
+// want calls a tool of the server "real" and looks for a text in its answer.
+func want(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
+	t.Helper()
+	result, err := m.Call(t.Context(), "real", tool, json.RawMessage(args))
+	if err != nil || result.IsError || !strings.Contains(string(result.Output), text) {
+		t.Errorf("%s(%s): %s (error: %t), %v; want %q in it", tool, args, result.Output, result.IsError, err, text)
+	}
+}
+
+// wantRefused calls a tool that must report an error with this text.
+func wantRefused(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
+	t.Helper()
+	result, err := m.Call(t.Context(), "real", tool, json.RawMessage(args))
+	if err != nil || !result.IsError || !strings.Contains(string(result.Output), text) {
+		t.Errorf("%s(%s): %s (error: %t), %v; want an error with %q", tool, args, result.Output, result.IsError, err, text)
+	}
+}
+
+func TestNPM_EverythingOverStdio(t *testing.T) {
+	checkLeaks(t)
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	cfg := mcpclients.ServerConfig{Name: "real", Command: "node", Args: fromNPM(t, "server-everything", pidFile, "stdio")}
+	m, ears := listening(t, cfg)
+	changes(t, ears)
+	everything(t, m, ears)
+	killInMidCall(t, m, func() { kill(t, readPID(t, pidFile)) }, func() {})
+	closeWhileAsking(t, cfg, "trigger-elicitation-request")
+}
+
+// everything does what a user of server-everything would, over any transport.
+func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
+	t.Helper()
+	if st := status(t, m); st.Tools < 12 || st.Protocol != mcpclients.DefaultProtocol || st.Version == "" {
+		t.Errorf("%+v", st)
+	}
+	tool, ok := m.Catalogue().Lookup("real__get-sum")
+	if !ok || !strings.Contains(string(tool.InputSchema), `"required"`) {
+		t.Errorf("get-sum: %v, %s", ok, tool.InputSchema)
+	}
+	want(t, m, "echo", `{"message":"xin chào"}`, "xin chào")
+	want(t, m, "get-sum", `{"a":40,"b":2}`, "42")
+	want(t, m, "get-structured-content", `{"location":"Chicago"}`, `"temperature":36`)
+	want(t, m, "get-tiny-image", `null`, "image/png")
+	want(t, m, "get-resource-links", `{"count":2}`, "demo://")
+	want(t, m, "trigger-elicitation-request", `{}`, "It was a dark and stormy night.") // a default
+	wantRefused(t, m, "get-sum", `{"a":"forty"}`, "expected number")
+	wantRefused(t, m, "no-such-tool", `{}`, "no-such-tool")
+	progress(t, m, ears)
+	manyCalls(t, m)
+	abandonedCall(t, m)
+}
+
+// changes waits for the news that the server's list changed when it was told that
+// the client is ready.
+func changes(t *testing.T, ears *heard) {
+	t.Helper()
+	waitFor(t, "the server says that its list changed", func() bool {
+		return ears.count("notifications/tools/list_changed") > 0
+	})
+}
+
+// progress asks for news of a long operation.
+func progress(t *testing.T, m *mcpclients.Manager, ears *heard) {
+	t.Helper()
+	before := ears.count("notifications/progress")
+	params := map[string]any{
+		"name": "trigger-long-running-operation", "arguments": map[string]any{"duration": 0.3, "steps": 3},
+		"_meta": map[string]any{"progressToken": "news"},
+	}
+	if err := m.Request(t.Context(), "real", "tools/call", params, nil); err != nil {
+		t.Errorf("long operation: %v", err)
+	}
+	waitFor(t, "three steps were reported", func() bool { return ears.count("notifications/progress") == before+3 })
+}
+
+// manyCalls checks that answers find their callers.
+func manyCalls(t *testing.T, m *mcpclients.Manager) {
+	t.Helper()
+	var calls sync.WaitGroup
+	for i := range 50 {
+		calls.Go(func() {
+			message := "message " + strings.Repeat("x", i)
+			result, err := m.Call(t.Context(), "real", "echo", json.RawMessage(`{"message":`+quoted(message)+`}`))
+			if err != nil || string(result.Output) != quoted("Echo: "+message) {
+				t.Errorf("%s, %v", result.Output, err)
+			}
+		})
+	}
+	calls.Wait()
+}
+
+// abandonedCall checks that a caller who goes away is let go at once and costs the
+// others nothing.
+func abandonedCall(t *testing.T, m *mcpclients.Manager) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := m.Call(ctx, "real", "trigger-long-running-operation", json.RawMessage(`{"duration":30,"steps":1}`))
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	want(t, m, "echo", `{"message":"still here"}`, "still here")
+}
+
+// killInMidCall ends the server under a call, and starts it again where the
+// manager does not do so itself. The call must fail soon and say that nobody knows
+// its effect; later ones must work again.
+func killInMidCall(t *testing.T, m *mcpclients.Manager, stop, again func()) {
+	t.Helper()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := m.Call(t.Context(), "real", "trigger-long-running-operation", json.RawMessage(`{"duration":30,"steps":1}`))
+		failed <- err
+	}()
+	// The call has been sent when one that was made later is answered.
+	want(t, m, "echo", `{"message":"first"}`, "first")
+	stop()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "trigger-long-running-operation") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the call hangs")
+	}
+	again()
+	began := time.Now()
+	waitFor(t, "the server works again", func() bool {
+		result, err := m.Call(t.Context(), "real", "echo", json.RawMessage(`{"message":"back"}`))
+		return err == nil && !result.IsError
+	})
+	t.Logf("healthy %s after the server was", time.Since(began).Round(time.Millisecond))
+	if st := status(t, m); st.State != schemas.StateReady || st.Tools < 12 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("kill %d: %v", pid, err)
+	}
+}
+
+func TestNPM_Filesystem(t *testing.T) {
+	checkLeaks(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	m, _ := listening(t, mcpclients.ServerConfig{
+		Name: "real", Command: "node", Args: fromNPM(t, "server-filesystem", pidFile, dir),
+		ExcludeTools: []string{"move_*"},
+	})
+	if _, ok := m.Catalogue().Lookup("move_file"); ok {
+		t.Error("an excluded tool is offered")
+	}
+	file := filepath.Join(dir, "răng.txt")
+	want(t, m, "write_file", `{"path":`+quoted(file)+`,"content":"ba mươi hai"}`, "Successfully wrote")
+	want(t, m, "read_text_file", `{"path":`+quoted(file)+`}`, "ba mươi hai")
+	want(t, m, "list_directory", `{"path":`+quoted(dir)+`}`, "răng.txt")
+	wantRefused(t, m, "read_text_file", `{"path":"/etc/hostname"}`, "Access denied")
+	if raw, err := os.ReadFile(file); err != nil || string(raw) != "ba mươi hai" {
+		t.Errorf("%q, %v", raw, err)
+	}
+}
+
+func TestNPM_MemoryKeepsWhatAKilledServerWrote(t *testing.T) {
+	checkLeaks(t)
+	dir := t.TempDir()
+	pidFile := filepath.Join(dir, "pid")
+	m, _ := listening(t, mcpclients.ServerConfig{
+		Name: "real", Command: "node", Args: fromNPM(t, "server-memory", pidFile),
+		Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
+	})
+	want(t, m, "create_entities", `{"entities":[{"name":"Lan","entityType":"patient","observations":["afraid of drills"]}]}`, "Lan")
+	kill(t, readPID(t, pidFile))
+	waitFor(t, "the graph can be read again", func() bool {
+		result, err := m.Call(t.Context(), "real", "read_graph", nil)
+		return err == nil && strings.Contains(string(result.Output), "afraid of drills")
+	})
+}
+
+func TestNPM_SequentialThinking(t *testing.T) {
+	checkLeaks(t)
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	m, _ := listening(t, mcpclients.ServerConfig{
+		Name: "real", Command: "node", Args: fromNPM(t, "server-sequential-thinking", pidFile),
+	})
+	want(t, m, "sequentialthinking",
+		`{"thought":"look first","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}`, `"thoughtHistoryLength":1`)
+}

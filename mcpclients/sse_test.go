@@ -1,0 +1,226 @@
+package mcpclients_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+// overSSE attaches to a server that speaks the older transport only.
+func overSSE(url string) mcpclients.ServerConfig {
+	return mcpclients.ServerConfig{Name: "web", URL: url + "/sse", Type: mcpclients.TypeSSE}
+}
+
+func TestSSE_RealServer(t *testing.T) {
+	checkLeaks(t)
+	real := goodServer()
+	stopped := make(chan struct{})
+	real.AddTool(mcp.NewTool("endless"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-ctx.Done()
+		stopped <- struct{}{}
+		return nil, ctx.Err()
+	})
+	web := serveHTTP(t, server.NewSSEServer(real))
+	for _, tc := range []struct{ name, kind string }{{"named", "sse"}, {"found out", "http"}, {"not named", ""}} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg := overSSE(web.URL)
+			cfg.Type = tc.kind
+			m := start(t, servers(cfg))
+			if st := status(t, m); st.State != schemas.StateReady || st.Tools != 4 || st.Transport != "sse" || st.Protocol != "2025-11-25" {
+				t.Fatalf("%+v", st)
+			}
+			result, err := m.Call(t.Context(), "web", "add", json.RawMessage(`{"a":40,"b":2}`))
+			if err != nil || string(result.Output) != `"42"` {
+				t.Errorf("%s, %v", result.Output, err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, err := m.Call(ctx, "web", "endless", nil); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			select {
+			case <-stopped:
+			case <-time.After(5 * time.Second):
+				t.Error("the server was not told")
+			}
+		})
+	}
+	t.Run("a changed list is noticed", func(t *testing.T) {
+		m := start(t, servers(overSSE(web.URL)))
+		real.AddTool(mcp.NewTool("late"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText("hello"), nil
+		})
+		waitFor(t, "the new tool is there", func() bool { _, ok := m.Catalogue().Lookup("web__late"); return ok })
+	})
+}
+
+func TestSSE_DeathInMidCall(t *testing.T) {
+	checkLeaks(t)
+	entered, release := make(chan struct{}, 2), make(chan struct{})
+	good := goodServer()
+	good.AddTool(mcp.NewTool("wait"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		entered <- struct{}{}
+		<-release
+		return mcp.NewToolResultText("for nobody"), nil
+	})
+	t.Cleanup(func() { close(release) })
+	web := serveHTTP(t, server.NewSSEServer(good))
+	m := start(t, servers(overSSE(web.URL)))
+	failed := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := m.Call(t.Context(), "web", "wait", nil)
+			failed <- err
+		}()
+		<-entered
+	}
+	began := time.Now()
+	web.CloseClientConnections()
+	for range 2 {
+		if err := <-failed; !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "check before repeating") {
+			t.Errorf("got %v", err)
+		}
+	}
+	t.Logf("two calls failed %s after the stream ended", time.Since(began))
+	if result, err := m.Call(t.Context(), "web", "add", nil); err != nil || string(result.Output) != `"0"` {
+		t.Errorf("%s, %v", result.Output, err)
+	}
+}
+
+// sseScript answers a GET with these events and accepts every POST.
+func sseScript(events string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, events)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+}
+
+func TestSSE_StartFailures(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		handler http.Handler
+		want    string
+	}{
+		{"no stream there", http.NotFoundHandler(), "offers no event stream there"},
+		{"a page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }), "instead of an event stream"},
+		{"wrong credentials", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), "refused the credentials (HTTP 401)"},
+		{"an endpoint elsewhere", sseScript("event: endpoint\ndata: http://other.example/message\n\n"), "endpoint on another host"},
+		{"no endpoint", sseScript(": hello\n\n"), "named no endpoint"},
+		{"no answer", sseScript("event: endpoint\ndata: /m\n\n"), "initialize was not answered within 300ms"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			checkLeaks(t)
+			web := serveHTTP(t, tc.handler)
+			cfg := servers(overSSE(web.URL))
+			cfg.StartTimeout = 300 * time.Millisecond
+			m := start(t, cfg)
+			if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
+				t.Errorf("%s: %s", st.State, st.Reason)
+			}
+		})
+	}
+}
+
+func TestSSE_AHugeAnswerCostsOnlyItsCall(t *testing.T) {
+	checkLeaks(t)
+	good := goodServer()
+	good.AddTool(mcp.NewTool("huge"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText(strings.Repeat("x", 20<<20)), nil
+	})
+	web := serveHTTP(t, server.NewSSEServer(good))
+	m := start(t, servers(overSSE(web.URL)))
+	result, err := m.Call(t.Context(), "web", "huge", nil)
+	if err != nil || !result.IsError || !strings.Contains(string(result.Output), "longer than 4 MiB") {
+		t.Errorf("%.200s, %v", result.Output, err)
+	}
+	if result, err := m.Call(t.Context(), "web", "add", nil); err != nil || string(result.Output) != `"0"` {
+		t.Errorf("%s, %v", result.Output, err)
+	}
+}
+
+// plainServer speaks JSON-RPC over POST /message, without a handshake.
+func plainServer(t *testing.T, health int) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(health) })
+	mux.HandleFunc("POST /api/message", func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch call.Method {
+		case "tools/list":
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"search_catalogue","inputSchema":{"type":"object"}}]}}`, call.ID)
+		case "tools/call":
+			text, _ := json.Marshal(string(call.Params))
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}],"isError":false}}`, call.ID, text)
+		case "break":
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, call.ID)
+		}
+	})
+	return mux
+}
+
+func TestMessage(t *testing.T) {
+	checkLeaks(t)
+	web := serveHTTP(t, plainServer(t, http.StatusOK))
+	m := start(t, servers(mcpclients.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: mcpclients.TypeMessage}))
+	if st := status(t, m); st.State != schemas.StateReady || st.Tools != 1 || st.Transport != "message" {
+		t.Fatalf("%+v", st)
+	}
+	result, err := m.Call(t.Context(), "sdi", "search_catalogue", json.RawMessage(`{"query":"water quality"}`))
+	if err != nil || string(result.Output) != `{"name":"search_catalogue","arguments":{"query":"water quality"}}` {
+		t.Errorf("%s, %v", result.Output, err)
+	}
+	err = m.Request(t.Context(), "sdi", "other", nil, nil)
+	if rpc, ok := errors.AsType[*mcpclients.RPCError](err); !ok || rpc.Code != -32601 {
+		t.Errorf("got %v", err)
+	}
+	if err := m.Request(t.Context(), "sdi", "break", nil, nil); !errors.Is(err, mcpclients.ErrLost) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMessage_StartFailures(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		handler http.Handler
+		want    string
+	}{
+		{"not well", plainServer(t, http.StatusServiceUnavailable), "its /health says so: the server answered HTTP 503"},
+		{"not there", http.NotFoundHandler(), "HTTP 404 Not Found"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			checkLeaks(t)
+			web := serveHTTP(t, tc.handler)
+			m := start(t, servers(mcpclients.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: mcpclients.TypeMessage}))
+			if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
+				t.Errorf("%s: %s", st.State, st.Reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package mcpclients_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+func TestProtocol_OverHTTP(t *testing.T) {
+	modern := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))
+	older := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true),
+		server.WithStreamableHTTPProtocolVersions("2025-06-18", "2025-03-26"))
+	for _, tc := range []struct {
+		name, protocol string
+		handler        http.Handler
+		want           string // the agreed revision, or a part of the reason
+	}{
+		{"default", "", modern, "2025-11-25"},
+		{"asked for by name", "2026-07-28", modern, "2026-07-28"},
+		{"found out", "auto", modern, "2026-07-28"},
+		{"a server with a handshake", "auto", older, "2025-11-25"},
+		{"a server with a handshake that must have none", "2026-07-28", older, "correct or remove mcpServers.web.protocol"},
+		{"a server that nods at everything", "auto", nodding(goodServer()), "2025-11-25"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			checkLeaks(t)
+			cfg := overHTTP(serveHTTP(t, tc.handler).URL)
+			cfg.Protocol = tc.protocol
+			m := start(t, servers(cfg))
+			st := status(t, m)
+			if strings.HasPrefix(tc.want, "20") {
+				if st.State != schemas.StateReady || st.Protocol != tc.want {
+					t.Fatalf("%+v", st)
+				}
+				if result, err := m.Call(t.Context(), "web", "add", json.RawMessage(`{"a":1,"b":2}`)); err != nil || string(result.Output) != `"3"` {
+					t.Errorf("%s, %v", result.Output, err)
+				}
+			} else if st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+// nodding answers server/discover with an empty object, and knows the handshake.
+func nodding(s *server.MCPServer) http.Handler {
+	inner := server.NewStreamableHTTPServer(s, server.WithStateful(true))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "server/discover") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		inner.ServeHTTP(w, r)
+	})
+}
+
+func TestStateless_HeadersAndChanges(t *testing.T) {
+	checkLeaks(t)
+	real := goodServer()
+	real.AddTool(mcp.NewToolWithRawSchema("route", "", json.RawMessage(
+		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)),
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText(r.Header.Get("Mcp-Param-Region")), nil
+		})
+	inner := server.NewStreamableHTTPServer(real)
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen[r.Method+" "+r.Header.Get("Mcp-Method")+" "+r.Header.Get("Mcp-Name")+" "+r.Header.Get("Mcp-Protocol-Version")] = true
+		if r.Header.Get("Mcp-Session-Id") != "" {
+			t.Error("a session was sent")
+		}
+		mu.Unlock()
+		inner.ServeHTTP(w, r)
+	}))
+	cfg := overHTTP(web.URL)
+	cfg.Protocol = mcpclients.ProtocolStateless
+	m := start(t, servers(cfg))
+	result, err := m.Call(t.Context(), "web", "route", json.RawMessage(`{"region":"eu"}`))
+	if err != nil || string(result.Output) != `"eu"` {
+		t.Errorf("%s, %v", result.Output, err)
+	}
+	mu.Lock()
+	for _, want := range []string{"POST server/discover  2026-07-28", "POST tools/list  2026-07-28", "POST tools/call route 2026-07-28"} {
+		if !seen[want] {
+			t.Errorf("%v lacks %q", seen, want)
+		}
+	}
+	mu.Unlock()
+	waitFor(t, "the subscription is there", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return seen["POST subscriptions/listen  2026-07-28"]
+	})
+	polls := 0
+	waitFor(t, "the new tool is there", func() bool {
+		if polls++; polls%50 == 1 { // the server may not know of the subscription yet
+			real.AddTool(mcp.NewTool("late"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return mcp.NewToolResultText("hello"), nil
+			})
+		}
+		_, ok := m.Catalogue().Lookup("web__late")
+		return ok
+	})
+}
+
+func TestProtocol_OverStdio(t *testing.T) {
+	for _, tc := range []struct {
+		name, protocol, flag, want string
+	}{
+		{"auto with a server that knows only the handshake", "auto", "-touchy", "2025-11-25"},
+		{"auto with a server that nods at everything", "auto", "-empty", "2025-11-25"},
+		{"auto with a server without a handshake", "auto", "-stateless", "2026-07-28"},
+		{"a server without a handshake", "2026-07-28", "-stateless", "2026-07-28"},
+		{"a server that nods at everything must be stateless", "2026-07-28", "-empty", "does not speak protocol 2026-07-28"},
+		{"an older revision", "2024-11-05", "-version=2024-11-05", "2024-11-05"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			checkLeaks(t)
+			cfg := bad("s", tc.flag)
+			cfg.Protocol = tc.protocol
+			m := start(t, servers(cfg))
+			st := status(t, m)
+			if !strings.HasPrefix(tc.want, "20") {
+				if st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
+					t.Errorf("%+v", st)
+				}
+				return
+			}
+			if st.State != schemas.StateReady || st.Protocol != tc.want {
+				t.Fatalf("%+v", st)
+			}
+			if result, err := m.Call(t.Context(), "s", "echo", json.RawMessage(`{"a":1}`)); err != nil || string(result.Output) != `{"a":1}` {
+				t.Errorf("%s, %v", result.Output, err)
+			}
+		})
+	}
+}
