@@ -45,8 +45,14 @@ func TestRun_faultsOfToolsKeepThePairing(t *testing.T) {
 		history := b.model.requests[1].Messages
 		asked, answers := history[len(history)-2].Calls(), history[len(history)-1]
 		want := []struct{ id, says string }{
-			{"get", "fine"}, {"hangs", "gave no answer within 1m0s"}, {"fails", "no such family"}, {"dies", "has stopped"},
-			{"panics", "could not run it"}, {"nope", "there is no tool"}, {"last", "fine"}, {"broken", "not a JSON object"},
+			{"get", "fine"},
+			{"hangs", "gave no answer within 1m0s"},
+			{"fails", "no such family"},
+			{"dies", "has stopped"},
+			{"panics", "could not run it"},
+			{"nope", "there is no tool"},
+			{"last", "fine"},
+			{"broken", "not a JSON object"},
 		}
 		if len(asked) != len(want) || len(answers.Parts) != len(want) || answers.Role != schemas.RoleTool {
 			t.Fatalf("%d calls and %d results in a message of role %s", len(asked), len(answers.Parts), answers.Role)

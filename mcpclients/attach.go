@@ -43,7 +43,7 @@ func (s *server) open(ctx context.Context) (Conn, serverInfo, error) {
 		probe, stop := context.WithTimeout(ctx, discoverTimeout)
 		conn, info, err := s.openAs(probe, asked)
 		stop()
-		if err == nil || ctx.Err() != nil || !(errors.Is(err, errNotStateless) || errors.Is(err, context.DeadlineExceeded)) {
+		if err == nil || ctx.Err() != nil || (!errors.Is(err, errNotStateless) && !errors.Is(err, context.DeadlineExceeded)) {
 			return conn, info, err
 		}
 	}

@@ -51,7 +51,7 @@ func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, erro
 		return nil, permanent("the url cannot be used: correct it")
 	}
 	c.setHeaders(r, "text/event-stream")
-	resp, err := c.client.Do(r) //nolint:bodyclose // the reader of the stream closes it
+	resp, err := c.client.Do(r)
 	if err != nil {
 		return nil, brokenOff(err)
 	}

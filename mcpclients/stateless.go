@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -71,9 +72,7 @@ func (c *stateless) withMeta(params json.RawMessage) (json.RawMessage, error) {
 			return nil, errors.New("its _meta is not a JSON object")
 		}
 	}
-	for name, value := range c.meta {
-		meta[name] = value
-	}
+	maps.Copy(meta, c.meta)
 	raw, err := json.Marshal(meta)
 	if err != nil {
 		return nil, err

@@ -86,27 +86,49 @@ func (d *Dispatcher) Name() string { return d.name }
 // Methods returns the names of the registered methods, sorted.
 func (d *Dispatcher) Methods() []string { return slices.Sorted(maps.Keys(d.methods)) }
 
+// MCP returns the server that answers what is no method of the dispatcher's own.
+func (d *Dispatcher) MCP() *server.MCPServer { return d.mcp }
+
+// Owns reports whether the dispatcher answers a method by itself, in front of MCP.
+func (d *Dispatcher) Owns(method string) bool {
+	_, own := d.methods[method]
+	return own
+}
+
+// Call runs a method that the dispatcher owns. The error is an [*RPCError].
+func (d *Dispatcher) Call(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	own, ok := d.methods[method]
+	if !ok {
+		return nil, d.notFound(method)
+	}
+	result, failed := d.call(ctx, method, own, params)
+	if failed != nil {
+		return nil, failed
+	}
+	return result, nil
+}
+
 // Handle answers one JSON-RPC message; batches are the transport's to take apart.
 // The answer to a notification, and to an answer of the client, is nil. session
 // keeps apart the requests of clients that share the server; it is used when ctx
 // carries no session of mcp-go. Handle never panics.
 func (d *Dispatcher) Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage {
-	req, bad := parse(msg)
+	req, bad := Parse(msg)
 	if bad != nil {
-		return d.encode(req.id, nil, bad)
+		return d.encode(req.ID, nil, bad)
 	}
-	if req.reply {
+	if req.Reply {
 		return nil
 	}
-	method, own := d.methods[req.method]
+	method, own := d.methods[req.Method]
 	if !own {
 		return d.pass(ctx, session, req, msg)
 	}
-	result, failed := d.call(ctx, req.method, method, req.params)
-	if req.id == nil {
+	result, failed := d.call(ctx, req.Method, method, req.Params)
+	if req.ID == nil {
 		return nil
 	}
-	return d.encode(req.id, result, failed)
+	return d.encode(req.ID, result, failed)
 }
 
 // call runs a method and makes every way in which it can fail an RPCError.
@@ -156,38 +178,42 @@ func (d *Dispatcher) encode(id json.RawMessage, result any, failed *RPCError) js
 
 // pass hands a message to mcp-go and gives its answer the id of the request as it
 // was written: mcp-go rounds large numbers and takes a null id for none.
-func (d *Dispatcher) pass(ctx context.Context, session string, req request, msg json.RawMessage) (answer json.RawMessage) {
+func (d *Dispatcher) pass(ctx context.Context, session string, req Request, msg json.RawMessage) (answer json.RawMessage) {
 	defer func() {
 		if p := recover(); p != nil {
-			answer = d.encode(req.id, nil, d.panicked(ctx, req.method, p))
+			answer = d.encode(req.ID, nil, d.panicked(ctx, req.Method, p))
 		}
 	}()
 	if server.ClientSessionFromContext(ctx) == nil {
 		ctx = d.mcp.WithContext(ctx, plainSession(session))
 	}
-	if string(req.id) == "null" {
+	if string(req.ID) == "null" {
 		msg = withID(msg, `"null"`)
 	}
 	response := d.mcp.HandleMessage(ctx, msg)
-	if req.id == nil {
+	if req.ID == nil {
 		return nil
 	}
 	switch r := response.(type) {
 	case mcp.JSONRPCResponse:
-		return d.encode(req.id, r.Result, nil)
+		return d.encode(req.ID, r.Result, nil)
 	case mcp.JSONRPCError:
-		return d.encode(req.id, nil, d.translate(req, r.Error))
+		return d.encode(req.ID, nil, d.translate(req, r.Error))
 	default:
-		return d.encode(req.id, nil, &RPCError{Code: CodeInternal, Message: "Internal server error: no answer"})
+		return d.encode(req.ID, nil, &RPCError{Code: CodeInternal, Message: "Internal server error: no answer"})
 	}
 }
 
 // translate gives the errors that the bundled servers word themselves.
-func (d *Dispatcher) translate(req request, e mcp.JSONRPCErrorDetails) *RPCError {
+func (d *Dispatcher) translate(req Request, e mcp.JSONRPCErrorDetails) *RPCError {
 	if e.Code == CodeMethodNotFound {
-		e.Message = fmt.Sprintf("Method '%s' not found on server '%s'", req.method, d.name)
+		return d.notFound(req.Method)
 	}
 	return &RPCError{Code: e.Code, Message: e.Message, Data: e.Data}
+}
+
+func (d *Dispatcher) notFound(method string) *RPCError {
+	return &RPCError{Code: CodeMethodNotFound, Message: fmt.Sprintf("Method '%s' not found on server '%s'", method, d.name)}
 }
 
 // withID returns a checked message with another id.

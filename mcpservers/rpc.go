@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"molar/schemas"
 )
@@ -22,6 +24,8 @@ const (
 	CodeToolFailed = -32002
 	// CodeConflict is for a write that came too late: a later one took its place.
 	CodeConflict = -32003
+	// CodeTooMany is for a client that calls more often than it may.
+	CodeTooMany = -32000
 )
 
 // RPCError is a JSON-RPC error. A [Method] returns one to choose code and text;
@@ -75,25 +79,27 @@ func plainName(name string) bool {
 	return true
 }
 
-// request is a checked JSON-RPC request or notification.
-type request struct {
-	id     json.RawMessage // nil for a notification
-	method string
-	params json.RawMessage // nil when absent or null; else an object or an array
-	// reply marks an answer of the client to a request of the server.
-	reply bool
+// Request is a checked JSON-RPC request or notification.
+type Request struct {
+	ID     json.RawMessage // nil for a notification
+	Method string
+	Params json.RawMessage // nil when absent or null; else an object or an array
+	// Reply marks an answer of the client to a request of the server.
+	Reply bool
 }
 
-// parse reads one message. Field names must be exact; encoding/json alone would
-// take "Method" for "method".
-func parse(msg json.RawMessage) (request, *RPCError) {
-	var req request
+// Parse reads one message; batches are the caller's to take apart. Field names
+// must be exact; encoding/json alone would take "Method" for "method". Beside an
+// error the request holds the id, when one could be read.
+func Parse(msg json.RawMessage) (Request, *RPCError) {
+	var req Request
 	if err := schemas.CheckJSON(msg); err != nil {
 		return req, &RPCError{Code: CodeParse, Message: "Parse error: " + err.Error()}
 	}
-	invalid := func(why string) (request, *RPCError) {
+	invalid := func(why string) (Request, *RPCError) {
 		return req, &RPCError{Code: CodeInvalidRequest, Message: "Invalid request: " + why}
 	}
+	members := []string{"jsonrpc", "id", "method", "params", "result", "error"}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(msg, &fields) != nil || fields == nil {
 		return invalid("one object is needed")
@@ -103,7 +109,12 @@ func parse(msg json.RawMessage) (request, *RPCError) {
 		if !validID(id) {
 			return invalid("id must be a string, a number or null")
 		}
-		req.id = id
+		req.ID = id
+	}
+	for name := range fields {
+		if folded := strings.ToLower(name); folded != name && slices.Contains(members, folded) {
+			return invalid(fmt.Sprintf("%q must be written %q", name, folded))
+		}
 	}
 	if string(fields["jsonrpc"]) != `"2.0"` {
 		return invalid(`jsonrpc must be "2.0"`)
@@ -111,10 +122,10 @@ func parse(msg json.RawMessage) (request, *RPCError) {
 	_, hasResult := fields["result"]
 	_, hasError := fields["error"]
 	if _, hasMethod := fields["method"]; !hasMethod && hasID && (hasResult || hasError) {
-		req.reply = true
+		req.Reply = true
 		return req, nil
 	}
-	if json.Unmarshal(fields["method"], &req.method) != nil || req.method == "" {
+	if json.Unmarshal(fields["method"], &req.Method) != nil || req.Method == "" {
 		return invalid("method must be a non-empty string")
 	}
 	params := bytes.TrimSpace(fields["params"])
@@ -122,7 +133,7 @@ func parse(msg json.RawMessage) (request, *RPCError) {
 		if params[0] != '{' && params[0] != '[' {
 			return invalid("params must be an object or an array")
 		}
-		req.params = params
+		req.Params = params
 	}
 	return req, nil
 }
@@ -130,6 +141,16 @@ func parse(msg json.RawMessage) (request, *RPCError) {
 func validID(id json.RawMessage) bool {
 	c := id[0]
 	return c == '"' || c == '-' || (c >= '0' && c <= '9') || string(id) == "null"
+}
+
+// Fail builds the answer to a request that could not be taken; a nil id stands for
+// one that is unknown.
+func Fail(id json.RawMessage, failed *RPCError) json.RawMessage {
+	answer, err := respond(id, nil, failed)
+	if err != nil { // only data that is no JSON leads here
+		return json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal server error"}}`)
+	}
+	return answer
 }
 
 // respond builds the answer to a request: a result, or an error when failed is

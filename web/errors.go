@@ -39,6 +39,8 @@ type apiError struct {
 	retryAfter time.Duration
 	// noRetry tells clients that retry by themselves to leave it.
 	noRetry bool
+	// faults lists what is wrong one by one, where there may be several.
+	faults []string
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -130,8 +132,10 @@ func (e *apiError) body(requestID string) []byte {
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
+		// Faults is our own, beside what OpenAI's object holds.
+		Faults []string `json:"faults,omitempty"`
 	}
-	o := object{Message: clip(e.message, maxMessage), Type: e.kind}
+	o := object{Message: clip(e.message, maxMessage), Type: e.kind, Faults: e.faults}
 	if (e.status >= 500 || e.status == http.StatusFailedDependency) && requestID != "" {
 		o.Message += " (request id " + requestID + ")"
 	}

@@ -65,6 +65,10 @@ type Config struct {
 	Tools         ToolLister
 	Servers       ServerLister
 	Traces        TraceStore
+	// Reload reads the config file anew and applies it; an error that is a
+	// [*BrokenConfigError] left everything as it was. Nil means that there is no such
+	// route.
+	Reload func(ctx context.Context) (Reloaded, error)
 	// Ready says why the host is not ready to answer; nil means that it always is.
 	Ready func(ctx context.Context) error
 	// Guard stands in front of every route: Host, origin, body size, headers.
@@ -161,6 +165,9 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/turns/:id", s.getTurn)
 	e.GET("/v1/tools", s.listTools)
 	e.GET("/v1/servers", s.listServers)
+	if s.Reload != nil {
+		e.POST("/v1/servers/reload", s.reloadServers)
+	}
 
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)

@@ -200,7 +200,7 @@ func TestClient_List(t *testing.T) {
 	}
 	var found []string
 	after := ""
-	for page := 0; page < 5; page++ {
+	for range 5 {
 		list, next, err := c.List(t.Context(), "", "", 2, after)
 		if err != nil {
 			t.Fatal(err)

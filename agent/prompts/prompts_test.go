@@ -278,12 +278,21 @@ func TestResult(t *testing.T) {
 		in   schemas.ToolResult
 		want string
 	}{
-		{"an object", schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`{"a":"<b>"}`)},
-			`{"toolName":"find","output":{"a":"\u003cb\u003e"}}`},
-		{"text", schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`"plain & simple"`)},
-			`{"toolName":"find","output":"plain \u0026 simple"}`},
-		{"a failure", schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`"no"`), IsError: true},
-			`{"toolName":"find","output":"no","isError":true}`},
+		{
+			"an object",
+			schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`{"a":"<b>"}`)},
+			`{"toolName":"find","output":{"a":"\u003cb\u003e"}}`,
+		},
+		{
+			"text",
+			schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`"plain & simple"`)},
+			`{"toolName":"find","output":"plain \u0026 simple"}`,
+		},
+		{
+			"a failure",
+			schemas.ToolResult{ToolName: "find", Server: "s", Output: json.RawMessage(`"no"`), IsError: true},
+			`{"toolName":"find","output":"no","isError":true}`,
+		},
 		{"nothing", schemas.ToolResult{ToolName: "find", Server: "s"}, `{"toolName":"find","output":null}`},
 	}
 	for _, tt := range tests {

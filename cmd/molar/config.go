@@ -18,11 +18,11 @@ import (
 func newConfigCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Write, check or describe the config file",
+		Short: "Write, check, describe or import the config file",
 		Args:  onlyCommands,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newConfigInitCmd(a), newConfigCheckCmd(a), newConfigSchemaCmd(a))
+	cmd.AddCommand(newConfigInitCmd(a), newConfigCheckCmd(a), newConfigSchemaCmd(a), newConfigImportCmd(a))
 	return cmd
 }
 
@@ -142,7 +142,10 @@ func summarise(w io.Writer, cfg *config.Config) error {
 		"provider:   " + strings.Join(cfg.LLM.Provider, ", "),
 		"assistants: " + strings.Join(cfg.Assistants.Names(), ", ") + " (default " + cfg.Default + ")",
 		"servers:    " + orNone(servers),
-		"store:      " + cfg.Memory.Store,
+		"store:      " + cfg.Database(),
+	}
+	if cfg.Memory.URL != "" {
+		lines = append(lines, "memory:     "+cfg.Memory.URL)
 	}
 	lines = append(lines, missingKeys(cfg.LLM)...)
 	lines = append(lines, missingPrograms(cfg)...)

@@ -26,6 +26,15 @@ type app struct {
 // loadConfig reads the settings. flags are values of the command's own flags by
 // config key ("listen"); empty ones are left out. A fault is a usage error.
 func (a *app) loadConfig(flags map[string]string) (*config.Config, error) {
+	cfg, err := config.Load(a.options(flags))
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	return cfg, nil
+}
+
+// options say where the settings come from.
+func (a *app) options(flags map[string]string) config.Options {
 	all := map[string]string{"telemetry.log_level": a.logLevel, "telemetry.log_format": a.logFormat}
 	for key, value := range flags {
 		all[key] = value
@@ -35,17 +44,13 @@ func (a *app) loadConfig(flags map[string]string) (*config.Config, error) {
 			delete(all, key)
 		}
 	}
-	cfg, err := config.Load(config.Options{
+	return config.Options{
 		Path:     a.configFile,
 		Explicit: a.configFile != "",
 		Env:      a.env,
 		EnvFile:  a.envFile,
 		Flags:    all,
-	})
-	if err != nil {
-		return nil, &exitError{exitUsage, err}
 	}
-	return cfg, nil
 }
 
 // logger writes to standard error. level holds unless the settings name another.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,6 @@ import (
 	"molar/internal/config"
 	"molar/internal/store"
 	"molar/mcpclients"
-	memoryserver "molar/mcpservers/memory"
-	"molar/mcpservers/search"
 	"molar/providers/chain"
 	"molar/toolhandler"
 )
@@ -35,10 +34,13 @@ type host struct {
 	db     *store.DB
 	traces *store.TraceWriter
 	mcp    *mcpclients.Manager
-	chain  *chain.Chain
-	memory *memory.Client
-	agent  *agent.Agent
-	worker *memory.Worker
+	// bundled are memory and tools, in this process or elsewhere, under their reserved
+	// names.
+	bundled []mcpclients.ServerConfig
+	chain   *chain.Chain
+	memory  *memory.Client
+	agent   *agent.Agent
+	worker  *memory.Worker
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
@@ -66,7 +68,7 @@ func openHost(ctx context.Context, cfg *config.Config, log *slog.Logger, opts ho
 }
 
 func (h *host) open(ctx context.Context, opts hostOptions) (err error) {
-	if h.db, err = store.Open(ctx, store.Config{Path: h.cfg.Memory.Store, Logger: h.log}); err != nil {
+	if h.db, err = store.Open(ctx, store.Config{Path: h.cfg.Database(), Logger: h.log}); err != nil {
 		return err
 	}
 	if h.cfg.Telemetry.Trace != "off" {
@@ -117,34 +119,45 @@ func (h *host) closed(what string, err error) {
 	}
 }
 
-// openServers puts the bundled servers, in process, beside the configured ones.
+// openServers puts memory and tools beside the configured servers.
 func (h *host) openServers() (*mcpclients.Manager, error) {
-	mem, err := memoryserver.New(memoryserver.Config{
-		Store:                h.db,
-		KeepRecent:           h.cfg.Memory.KeepRecentMessages,
-		CompressAfterSummary: h.cfg.Memory.CompressAfterSummary,
-		Logger:               h.log,
-	})
-	if err != nil {
+	var err error
+	if h.bundled, err = h.bundledServers(); err != nil {
 		return nil, err
-	}
-	ddg := h.cfg.Search.DuckDuckGo
-	tools, err := search.New(search.Config{
-		DuckDuckGo: search.DuckDuckGoConfig{BaseURL: ddg.BaseURL, Region: ddg.Region, Timeout: ddg.Timeout},
-		Logger:     h.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	servers := []mcpclients.ServerConfig{{Name: memoryServer, InProcess: mem}, {Name: toolServer, InProcess: tools}}
-	for _, entry := range h.cfg.MCPServers {
-		servers = append(servers, serverConfig(entry.Name, entry.Value))
 	}
 	return mcpclients.New(mcpclients.Config{
-		Servers: servers,
+		Servers: h.serverConfigs(h.cfg),
 		Logger:  h.log,
 		Client:  mcpclients.Implementation{Name: "molar", Version: hostVersion()},
 	})
+}
+
+// bundledServers are memory and tools: in process, or at the address of a molar mcp.
+func (h *host) bundledServers() ([]mcpclients.ServerConfig, error) {
+	if url := h.cfg.Memory.URL; url != "" {
+		return []mcpclients.ServerConfig{
+			{Name: memoryServer, URL: url + "/mcp/" + memoryServer},
+			{Name: toolServer, URL: url + "/mcp/" + toolServer},
+		}, nil
+	}
+	mem, err := newMemoryServer(h.cfg, h.db, h.log)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := newToolServer(h.cfg, h.log)
+	if err != nil {
+		return nil, err
+	}
+	return []mcpclients.ServerConfig{{Name: memoryServer, InProcess: mem}, {Name: toolServer, InProcess: tools}}, nil
+}
+
+// serverConfigs are the bundled servers and those of cfg.
+func (h *host) serverConfigs(cfg *config.Config) []mcpclients.ServerConfig {
+	servers := slices.Clone(h.bundled)
+	for _, entry := range cfg.MCPServers {
+		servers = append(servers, serverConfig(entry.Name, entry.Value))
+	}
+	return servers
 }
 
 // serverConfig is a configured server as the client manager wants it.

@@ -37,10 +37,13 @@ func (e *exitError) Unwrap() error { return e.err }
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newServeCmd,
+		newMCPCmd,
 		newChatCmd,
 		newToolsCmd,
 		newServersCmd,
 		newTurnsCmd,
+		newConversationsCmd,
+		newBackupCmd,
 		newConfigCmd,
 		newVersionCmd,
 	}

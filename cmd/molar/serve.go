@@ -47,11 +47,9 @@ had: an Ollama with a usable model, else offline, which quotes tools and says so
   molar serve --mcp family="go run ./examples/family/server"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.loadWithServers(map[string]string{"listen": listen}, mcp)
-			if err != nil {
-				return err
-			}
-			return a.serve(cmd.Context(), cfg)
+			return a.serve(cmd.Context(), func() (*config.Config, error) {
+				return a.loadWithServers(map[string]string{"listen": listen}, mcp)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` to listen on (default 127.0.0.1:8000)")
@@ -71,8 +69,13 @@ func (a *app) loadWithServers(flags map[string]string, mcp []string) (*config.Co
 	return cfg, nil
 }
 
-// serve listens, answers until ctx ends, and then drains.
-func (a *app) serve(ctx context.Context, cfg *config.Config) error {
+// serve listens, answers until ctx ends, and then drains. load reads the settings,
+// now and at every reload.
+func (a *app) serve(ctx context.Context, load func() (*config.Config, error)) error {
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
 	log, err := a.logger(cfg.Telemetry, slog.LevelInfo)
 	if err != nil {
 		return err
@@ -88,7 +91,10 @@ func (a *app) serve(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	defer h.Close()
-	handler, err := h.handler(listener.Addr())
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	files := &reloader{load: load, servers: h.serverConfigs, to: h.mcp, log: log, running: cfg}
+	handler, err := h.handler(listener.Addr(), files)
 	if err != nil {
 		return err
 	}
@@ -105,6 +111,8 @@ func (a *app) serve(ctx context.Context, cfg *config.Config) error {
 	h.background.Go(func() { ended <- server.Serve(listener) })
 	a.say("molar listens on http://%s", listener.Addr())
 	h.background.Go(func() { a.announce(ctx, h) })
+	h.background.Go(func() { files.watch(ctx) })
+	h.background.Go(func() { files.hangups(ctx, a.stdin, end) })
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
@@ -114,7 +122,7 @@ func (a *app) serve(ctx context.Context, cfg *config.Config) error {
 }
 
 // handler builds the routes for the address that is listened on.
-func (h *host) handler(addr net.Addr) (http.Handler, error) {
+func (h *host) handler(addr net.Addr, files *reloader) (http.Handler, error) {
 	hosts, err := httpguard.Hosts(addr.String(), h.cfg.AllowedHosts...)
 	if err != nil {
 		return nil, err
@@ -133,9 +141,12 @@ func (h *host) handler(addr net.Addr) (http.Handler, error) {
 		Servers:       h.mcp,
 		Traces:        traceStore{h.db, h.traces},
 		Ready:         h.ready,
-		Guard:         guard,
-		Logger:        h.log,
-		Version:       hostVersion(),
+		Reload: func(ctx context.Context) (web.Reloaded, error) {
+			return files.reload(ctx, "a request")
+		},
+		Guard:   guard,
+		Logger:  h.log,
+		Version: hostVersion(),
 	})
 }
 
@@ -197,6 +208,9 @@ func serverLine(s schemas.ServerStatus) string {
 	switch {
 	case s.State == schemas.StateReady || s.State == schemas.StateDegraded:
 		line += fmt.Sprintf(", %d tools", s.Tools)
+		if len(s.Skipped) > 0 {
+			line += fmt.Sprintf(", %d left out", len(s.Skipped))
+		}
 	case s.Reason != "":
 		line += ": " + s.Reason
 	}

@@ -1,43 +1,93 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"molar/internal/config"
 	"molar/schemas"
+	"molar/web"
 )
 
+// reloadWait bounds a reload over HTTP, in which the host reads one file.
+const reloadWait = 30 * time.Second
+
 func newServersCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "servers", Short: "Look at the attached MCP servers", Args: onlyCommands, RunE: showHelp}
-	var format string
+	cmd := &cobra.Command{Use: "servers", Short: "Look at the attached MCP servers, or reload them", Args: onlyCommands, RunE: showHelp}
+	var format, listen string
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&format, "output-format", formatText, "text or json")
+	flags.StringVar(&listen, "listen", "", "`address` of the running host (default the config's)")
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the servers with state and reason, of a running host or by attaching them",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.loadConfig(nil)
-			if err != nil {
+			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if status, err := runningServers(cmd.Context(), cfg); err == nil {
-				return a.listServers(status, format)
+			if address, err := a.hostAddress(listen); err == nil {
+				if status, err := runningServers(cmd.Context(), address); err == nil {
+					return a.listServers(status, format)
+				}
 			}
 			return a.withServers(cmd.Context(), nil, func(_ context.Context, h *host) error {
 				return a.listServers(h.mcp.Status(), format)
 			})
 		},
 	}
-	list.Flags().StringVar(&format, "output-format", formatText, "text or json")
-	cmd.AddCommand(list)
+	reload := &cobra.Command{
+		Use:   "reload",
+		Short: "Let the running host read its config file anew, and say what changed",
+		Long: `Let the running host read its config file anew, and say what changed.
+
+Servers that did not change go on undisturbed. When something is wrong with the file,
+the last good one stays in force. Saving the file does the same by itself.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			return a.reloadServers(cmd.Context(), listen, format)
+		},
+	}
+	cmd.AddCommand(list, reload)
 	return cmd
 }
 
+func checkFormat(format string) error {
+	if format != formatText && format != formatJSON {
+		return &exitError{exitUsage, fmt.Errorf("--output-format %q: choose text or json", format)}
+	}
+	return nil
+}
+
+// hostAddress is where the running host listens: the flag, else what the settings
+// say, whatever else may be wrong with them.
+func (a *app) hostAddress(listen string) (string, error) {
+	flags := map[string]string{}
+	if listen != "" {
+		flags["listen"] = listen
+	}
+	address, err := config.ListenAddress(a.options(flags))
+	if err != nil && listen == "" {
+		return "", &exitError{exitUsage, err}
+	}
+	return cmp.Or(listen, address), nil
+}
+
 // runningServers asks the host that listens, if one does.
-func runningServers(ctx context.Context, cfg *config.Config) ([]schemas.ServerStatus, error) {
-	data, err := askHost(ctx, cfg.Listen, "/v1/servers")
+func runningServers(ctx context.Context, listen string) ([]schemas.ServerStatus, error) {
+	data, err := askHost(ctx, listen, "/v1/servers")
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +102,7 @@ func runningServers(ctx context.Context, cfg *config.Config) ([]schemas.ServerSt
 
 func (a *app) listServers(status []schemas.ServerStatus, format string) error {
 	if format == formatJSON {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(status)
+		return a.printJSON(status)
 	}
 	for _, s := range status {
 		a.say("%s", clean(serverLine(s)))
@@ -63,4 +111,83 @@ func (a *app) listServers(status []schemas.ServerStatus, format string) error {
 		}
 	}
 	return nil
+}
+
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// reloadServers asks the running host and prints what it answers.
+func (a *app) reloadServers(ctx context.Context, listen, format string) error {
+	address, err := a.hostAddress(listen)
+	if err != nil {
+		return err
+	}
+	done, err := postReload(ctx, address)
+	if err != nil {
+		return err
+	}
+	if format == formatJSON {
+		return a.printJSON(done)
+	}
+	changed := false
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{
+		{"added", done.Added},
+		{"removed", done.Removed},
+		{"restarted", done.Restarted},
+		{"updated, without a restart", done.Updated},
+		{"changed too, and takes effect when molar is started again", done.NeedsRestart},
+	} {
+		if len(part.names) > 0 {
+			changed = true
+			a.say("%s", clean(part.what+": "+strings.Join(part.names, ", ")))
+		}
+	}
+	if !changed {
+		a.say("nothing changed")
+	}
+	return nil
+}
+
+// postReload asks a host to reload. An answer that tells of faults becomes one
+// error of several lines.
+func postReload(ctx context.Context, listen string) (web.Reloaded, error) {
+	ctx, cancel := context.WithTimeout(ctx, reloadWait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+listen+"/v1/servers/reload", http.NoBody)
+	if err != nil {
+		return web.Reloaded{}, &exitError{exitUsage, fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err)}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return web.Reloaded{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", listen, err)
+	}
+	defer res.Body.Close()
+	const largest = 16 << 20
+	data, err := io.ReadAll(io.LimitReader(res.Body, largest))
+	if err != nil {
+		return web.Reloaded{}, fmt.Errorf("read the answer of the host at %s: %w", listen, err)
+	}
+	var answer struct {
+		web.Reloaded
+		Error struct {
+			Message string   `json:"message"`
+			Faults  []string `json:"faults"`
+		} `json:"error"`
+	}
+	switch err := json.Unmarshal(data, &answer); {
+	case err != nil:
+		return web.Reloaded{}, fmt.Errorf("the host at %s is no molar: it answered %s", listen, res.Status)
+	case len(answer.Error.Faults) > 0:
+		faults := append(answer.Error.Faults, "the last good config stays in force")
+		return web.Reloaded{}, errors.New(clean(strings.Join(faults, "\n")))
+	case res.StatusCode != http.StatusOK:
+		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", listen, res.Status, clean(answer.Error.Message))
+	}
+	return answer.Reloaded, nil
 }

@@ -56,7 +56,7 @@ func (a *app) findTrace(ctx context.Context, cfg *config.Config, id string) (jso
 	if trace, err := askHost(ctx, cfg.Listen, "/v1/turns/"+url.PathEscape(id)); err == nil {
 		return trace, nil
 	}
-	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

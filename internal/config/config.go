@@ -21,11 +21,13 @@ import (
 // molar.yaml in their yaml tags.
 type Config struct {
 	Listen       string         `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; loopback only."`
+	MCP          MCP            `yaml:"mcp" jsonschema_description:"The memory and tool server on a port of its own: molar mcp."`
 	Default      string         `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
 	LLM          LLM            `yaml:"llm" jsonschema_description:"The models that answer."`
 	Assistants   Map[Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
 	Search       Search         `yaml:"search" jsonschema_description:"The bundled search tools."`
 	Memory       Memory         `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
+	State        string         `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
 	MCPServers   Map[Server]    `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
 	Limits       Limits         `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
 	AllowedHosts []string       `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
@@ -40,6 +42,13 @@ type Config struct {
 	// digest is of the file's bytes; blank tells that it holds nothing at all.
 	digest [sha256.Size]byte
 	blank  bool
+}
+
+// MCP says where "molar mcp" listens, and how often a client may call.
+type MCP struct {
+	Listen string `yaml:"listen" jsonschema_description:"Address of the memory and tool server; loopback only."`
+	// Rate zero means no bound.
+	Rate int `yaml:"rate" jsonschema:"minimum=0" jsonschema_description:"Calls a second that one client address may make; 0 for no bound."`
 }
 
 // LLM names the models and where they run.
@@ -112,10 +121,21 @@ type DuckDuckGo struct {
 // Memory says where conversations live and when they are summarised.
 type Memory struct {
 	// Store is an absolute path once loaded.
-	Store                string `yaml:"store" jsonschema_description:"SQLite file; molar.db in the user's data folder when left out."`
+	Store string `yaml:"store" jsonschema_description:"SQLite file; molar.db in the user's data folder when left out."`
+	// URL has no slash at its end once loaded. When it is set, Store is not used.
+	URL                  string `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
 	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Messages kept in the context beside the summary."`
 	SummarizeThreshold   int    `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a turn summarises before it answers."`
 	CompressAfterSummary bool   `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
+}
+
+// Database is the absolute path of the host's own database: memory.store, or state
+// when the conversations are kept elsewhere.
+func (cfg *Config) Database() string {
+	if cfg.Memory.URL != "" {
+		return cfg.State
+	}
+	return cfg.Memory.Store
 }
 
 // A Server is an MCP server: a command that speaks over stdio, or an address.

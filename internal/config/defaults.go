@@ -22,6 +22,7 @@ const TopicDental = "dental"
 func Default() *Config {
 	return &Config{
 		Listen:  "127.0.0.1:8000",
+		MCP:     MCP{Listen: "127.0.0.1:8001", Rate: 20},
 		Default: AssistantDental,
 		LLM: LLM{
 			Provider: Providers{"auto"},

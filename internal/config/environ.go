@@ -76,6 +76,9 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
 		if l.key == keyOllamaURL {
 			names = append(names, "OLLAMA_BASE_URL", "OLLAMA_HOST")
 		}
+		if l.key == keyMemoryURL {
+			names = append(names, "MCP_SERVER_URL")
+		}
 		name, text := firstSet(env, names...)
 		if text == "" {
 			continue

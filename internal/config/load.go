@@ -1,11 +1,14 @@
 package config
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -32,24 +35,48 @@ var ErrNoFile = errors.New("no such config file")
 // Load reads the settings: flags over environment over file over defaults. An
 // error names everything that is wrong, each with its place and key path.
 func Load(opts Options) (*Config, error) {
-	env, err := environment(opts)
+	cfg, bad, err := load(opts)
+	if err == nil {
+		err = bad.join()
+	}
 	if err != nil {
 		return nil, err
+	}
+	return cfg, nil
+}
+
+// ListenAddress returns the address of the host that these settings are for,
+// whatever else is wrong with them: a command that only asks a running host need
+// not know the secrets that the file names.
+func ListenAddress(opts Options) (string, error) {
+	cfg, bad, err := load(opts)
+	if err != nil {
+		return "", err
+	}
+	for _, fault := range bad {
+		if fault.Key == "" || within(fault.Key, "listen") {
+			return "", fault
+		}
+	}
+	return cfg.Listen, nil
+}
+
+// load returns what could be read and all that is wrong with it.
+func load(opts Options) (*Config, faults, error) {
+	env, err := environment(opts)
+	if err != nil {
+		return nil, nil, err
 	}
 	cfg := Default()
 	cfg.origins = map[string]string{}
 	bad, err := cfg.readFile(opts, env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bad = append(bad, cfg.applyEnv(env)...)
 	bad = append(bad, cfg.applyFlags(opts.Flags)...)
 	bad = append(bad, cfg.complete(env)...)
-	bad = append(bad, cfg.faults().without(bad)...)
-	if err := bad.join(); err != nil {
-		return nil, err
-	}
-	return cfg, nil
+	return cfg, append(bad, cfg.faults().without(bad)...), nil
 }
 
 // environment is opts.Env with the .env file below it.
@@ -110,6 +137,7 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faul
 	if cfg.File, err = filepath.Abs(name); err != nil {
 		return nil, fmt.Errorf("find the config file %s: %w", name, err)
 	}
+	cfg.digest, cfg.blank = sha256.Sum256(data), len(bytes.TrimSpace(data)) == 0
 	d := &decoder{file: name, env: env, anchors: map[string]ast.Node{}, origins: cfg.origins}
 	return d.decode(data, cfg), nil
 }
@@ -131,9 +159,15 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 		s.Command = cfg.beside(s.Command, true)
 		s.Cwd = cfg.beside(s.Cwd, false)
 	}
-	if err := cfg.completeStore(env); err != nil {
+	if err := cfg.completeDatabase(keyStore, &cfg.Memory.Store, env); err != nil {
 		bad.add(cfg.where(keyStore), keyStore, "%v", err)
 	}
+	if cfg.Memory.URL != "" || cfg.State != "" {
+		if err := cfg.completeDatabase(keyState, &cfg.State, env); err != nil {
+			bad.add(cfg.where(keyState), keyState, "%v", err)
+		}
+	}
+	cfg.Memory.URL = strings.TrimRight(cfg.Memory.URL, "/")
 	return bad
 }
 

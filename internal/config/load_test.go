@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,7 +139,8 @@ func TestLoad_ProvidersThatHaveWhatTheyNeed(t *testing.T) {
 }
 
 func ignoreOrigins() cmp.Option {
-	return cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".origins" }, cmp.Ignore())
+	hidden := []string{".origins", ".digest", ".blank"}
+	return cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains(hidden, p.Last().String()) }, cmp.Ignore())
 }
 
 func TestLoad_OllamaAddress(t *testing.T) {

@@ -8,7 +8,11 @@ import (
 	"strings"
 )
 
-const keyStore = "memory.store"
+const (
+	keyStore     = "memory.store"
+	keyState     = "state"
+	keyMemoryURL = "memory.url"
+)
 
 // DataDir returns the folder for Molar's own data: $XDG_DATA_HOME/molar, else the
 // place that the operating system gives programs. It creates nothing.
@@ -74,10 +78,9 @@ func (cfg *Config) beside(path string, program bool) string {
 	return filepath.Join(filepath.Dir(cfg.File), path)
 }
 
-// completeStore makes the store's path absolute: relative to the file when the file
-// says it, else to the working directory. "~/" is the home folder.
-func (cfg *Config) completeStore(env func(string) (string, bool)) error {
-	store := &cfg.Memory.Store
+// completeDatabase makes the path of a database absolute: relative to the file when
+// the file says it, else to the working directory. "~/" is the home folder.
+func (cfg *Config) completeDatabase(key string, store *string, env func(string) (string, bool)) error {
 	if *store == "" {
 		dir, err := DataDir(env)
 		if err != nil {
@@ -93,7 +96,7 @@ func (cfg *Config) completeStore(env func(string) (string, bool)) error {
 		}
 		*store = filepath.Join(home, rest)
 	}
-	if origin := cfg.origins[keyStore]; origin != commandLine && origin != variable(keyStore) {
+	if origin := cfg.origins[key]; origin != commandLine && origin != variable(key) {
 		*store = cfg.beside(*store, false)
 	}
 	path, err := filepath.Abs(*store)

@@ -231,7 +231,7 @@ func TestExamplesAndDocumentationLoad(t *testing.T) {
 			file := write(t, text)
 			env := environ(t)
 			anything := func(name string) (string, bool) {
-				if v, ok := env(name); ok || strings.HasPrefix(name, "MOLAR_") || strings.HasPrefix(name, "OLLAMA_") || strings.HasPrefix(name, "XDG_") {
+				if v, ok := env(name); ok || strings.HasPrefix(name, "MOLAR_") || strings.HasPrefix(name, "OLLAMA_") || strings.HasPrefix(name, "XDG_") || name == "MCP_SERVER_URL" {
 					return v, ok
 				}
 				return "x", true

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // WithServers returns a copy of cfg with the servers of --mcp added. Without
@@ -33,6 +35,18 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 		next.Default = AssistantGeneral
 	}
 	return &next, nil
+}
+
+// CheckServers says what is wrong with a YAML text that holds nothing but
+// mcpServers, as Load would of the same text in a file.
+func CheckServers(text []byte, env func(string) (string, bool)) error {
+	cfg := Default()
+	cfg.origins = map[string]string{}
+	d := &decoder{file: "mcpServers", env: env, anchors: map[string]ast.Node{}, origins: cfg.origins}
+	bad := d.decode(text, cfg)
+	c := &checker{cfg: cfg}
+	c.servers()
+	return append(bad, c.bad.without(bad)...).join()
 }
 
 // ParseServer reads one --mcp value: NAME="command line" or NAME=https://address.

@@ -21,16 +21,18 @@ func (cfg *Config) Validate() error { return cfg.faults().join() }
 
 func (cfg *Config) faults() faults {
 	c := &checker{cfg: cfg}
-	c.listen()
+	c.listen("listen", c.cfg.Listen)
+	c.listen("mcp.listen", c.cfg.MCP.Listen)
+	c.allowedHosts()
+	if c.cfg.Memory.URL != "" {
+		c.address(keyMemoryURL, c.cfg.Memory.URL)
+	}
 	c.llm()
 	c.assistants()
 	c.search()
 	c.limits()
 	c.telemetry()
-	for _, e := range cfg.MCPServers {
-		c.server(join("mcpServers", e.Name), e.Name, e.Value)
-	}
-	c.unique("mcpServers", cfg.MCPServers.Names())
+	c.servers()
 	return c.bad
 }
 
@@ -57,19 +59,22 @@ func (c *checker) fault(key, format string, args ...any) {
 
 // listen refuses every address that others can reach: there are no API keys that
 // could keep them out.
-func (c *checker) listen() {
-	host, port, err := net.SplitHostPort(c.cfg.Listen)
+func (c *checker) listen(key, address string) {
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		c.fault("listen", `want host:port such as "127.0.0.1:8000"`)
+		c.fault(key, `want host:port such as "127.0.0.1:8000"`)
 		return
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		c.fault("listen", "want a port from 0 to 65535")
+		c.fault(key, "want a port from 0 to 65535")
 	}
 	ip, err := netip.ParseAddr(host)
 	if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-		c.fault("listen", "refusing to listen on %s without API keys: molar listens on loopback only, such as 127.0.0.1:%s", c.cfg.Listen, port)
+		c.fault(key, "refusing to listen on %s without API keys: molar listens on loopback only, such as 127.0.0.1:%s", address, port)
 	}
+}
+
+func (c *checker) allowedHosts() {
 	for i, host := range c.cfg.AllowedHosts {
 		if host == "" || strings.ContainsAny(host, "/*@ ") {
 			c.fault(index("allowed_hosts", i), `want a host name, with a port if it has one, such as "molar.local:8000"`)
@@ -101,6 +106,7 @@ func (c *checker) limits() {
 		{"limits.result_tokens", l.ResultTokens, 1},
 		{"limits.tools", l.Tools, 1},
 		{"limits.turns_in_flight", l.TurnsInFlight, 0},
+		{"mcp.rate", c.cfg.MCP.Rate, 0},
 		{"memory.keep_recent_messages", m.KeepRecentMessages, 1},
 		{"memory.summarize_threshold", m.SummarizeThreshold, 1},
 	} {

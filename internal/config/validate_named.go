@@ -64,11 +64,18 @@ func (c *checker) searchList(key string, names []string) {
 	c.uniqueList(key, names)
 }
 
-// reservedServers are the names of the bundled servers.
-func reservedServers() []string { return []string{"memory-server", "tool-server"} }
+// ReservedServers returns the names of the bundled servers, which no other may have.
+func ReservedServers() []string { return []string{"memory-server", "tool-server"} }
+
+func (c *checker) servers() {
+	for _, e := range c.cfg.MCPServers {
+		c.server(join("mcpServers", e.Name), e.Name, e.Value)
+	}
+	c.unique("mcpServers", c.cfg.MCPServers.Names())
+}
 
 func (c *checker) server(key, name string, s Server) {
-	if slices.Contains(reservedServers(), name) {
+	if slices.Contains(ReservedServers(), name) {
 		c.fault(key, "%q is the name of a bundled server; choose another", name)
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`).MatchString(name) {
@@ -87,8 +94,8 @@ func (c *checker) server(key, name string, s Server) {
 	if s.Timeout < 0 || s.Timeout > maxToolTime {
 		c.fault(key+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
 	}
-	if _, err := time.Parse(time.DateOnly, s.Protocol); s.Protocol != "" && err != nil {
-		c.fault(key+".protocol", `want an MCP revision such as "2025-11-25"`)
+	if _, err := time.Parse(time.DateOnly, s.Protocol); s.Protocol != "" && s.Protocol != "auto" && err != nil {
+		c.fault(key+".protocol", `want an MCP revision such as "2025-11-25", or auto`)
 	}
 	c.globs(key+".includeTools", s.IncludeTools)
 	c.globs(key+".excludeTools", s.ExcludeTools)
@@ -113,8 +120,8 @@ func (c *checker) command(key string, s Server) {
 }
 
 func (c *checker) remote(key string, s Server) {
-	if s.Type != "" && s.Type != "http" {
-		c.fault(key+".type", "want http with a url")
+	if kinds := []string{"http", "sse", "message"}; s.Type != "" && !slices.Contains(kinds, s.Type) {
+		c.fault(key+".type", "want %s with a url%s", oneOf(kinds), didYouMean(s.Type, kinds))
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "" {
 		c.fault(key, "args, env and cwd act only with command")

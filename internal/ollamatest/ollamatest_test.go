@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func talk(t *testing.T, s *ollamatest.Server) func(api.ChatRequest) (api.ChatRes
 			whole = r
 			whole.Message.Content = text + r.Message.Content
 			whole.Message.Thinking = thinking + r.Message.Thinking
-			whole.Message.ToolCalls = append(calls, r.Message.ToolCalls...)
+			whole.Message.ToolCalls = slices.Concat(calls, r.Message.ToolCalls)
 			return nil
 		})
 		return whole, err

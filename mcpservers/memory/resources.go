@@ -66,7 +66,7 @@ func (m *memory) listTemplates(context.Context, struct{}) (any, error) {
 	return struct {
 		ResourceTemplates []template `json:"resourceTemplates"`
 	}{[]template{{
-		URITemplate: uriPrefix + "{conversation_id}",
+		URITemplate: uriPrefix + "{id}",
 		Name:        "Conversation",
 		Description: "History and summary of a conversation",
 		MIMEType:    mimeJSON,

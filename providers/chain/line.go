@@ -102,7 +102,7 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 			missed = append(missed, err)
 		}
 		if last != nil {
-			others := slices.DeleteFunc(missed, func(err error) bool { return err == error(last) })
+			others := slices.DeleteFunc(missed, func(err error) bool { return errors.Is(err, error(last)) })
 			yield(providers.Chunk{}, besides(last, reasons(others)))
 			return
 		}

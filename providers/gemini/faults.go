@@ -87,13 +87,13 @@ func (p *Provider) cancelled(model string, cause error) *providers.Error {
 
 // statusError maps an error that the service reported, before or within a stream.
 func (p *Provider) statusError(model string, status int, grpc, message string) *providers.Error {
-	kind, text := p.classify(model, status, grpc, p.clean(message))
+	kind, text := p.classify(status, grpc, p.clean(message))
 	e := p.fail(kind, model, errors.New(text))
 	e.Status = status
 	return e
 }
 
-func (p *Provider) classify(model string, status int, grpc, message string) (providers.Kind, string) {
+func (p *Provider) classify(status int, grpc, message string) (providers.Kind, string) {
 	said := message
 	if said == "" {
 		said = "status " + strconv.Itoa(status) + " without an explanation"

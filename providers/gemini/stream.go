@@ -129,7 +129,7 @@ func (p *Provider) wait(err error, tries int) time.Duration {
 		return e.RetryAfter
 	}
 	backoff := busyWait << tries
-	return backoff + rand.N(backoff/4) // so that waiting clients do not come back together
+	return backoff + rand.N(backoff/4) //nolint:gosec // jitter, so that clients do not come back together
 }
 
 func (p *Provider) pause(ctx context.Context, model string, wait time.Duration) error {

@@ -256,7 +256,10 @@ func TestStream_break(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	for range newProvider(t, gemini.Config{BaseURL: f.url}).Stream(t.Context(), question("hi")) {
+	for _, err := range newProvider(t, gemini.Config{BaseURL: f.url}).Stream(t.Context(), question("hi")) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	<-gone

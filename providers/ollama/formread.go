@@ -111,10 +111,10 @@ func (r *formReader) drain() string {
 func wholeText(raw string) (n int, ended bool) {
 	for n < len(raw) {
 		size := 1
-		switch {
-		case raw[n] == '"':
+		switch raw[n] {
+		case '"':
 			return n, true
-		case raw[n] == '\\':
+		case '\\':
 			size = escape(raw[n:])
 		}
 		if size == 0 {
@@ -139,7 +139,7 @@ func escape(raw string) int {
 		return 6
 	}
 	switch rest := raw[6:]; {
-	case len(rest) < 6 && strings.HasPrefix(`\u`, rest[:min(len(rest), 2)]):
+	case len(rest) < 6 && (rest == "" || rest == `\` || strings.HasPrefix(rest, `\u`)):
 		return 0
 	case len(rest) < 6 || rest[:2] != `\u` || !utf16.IsSurrogate(unit(rest)) || unit(rest) < lowSurrogate:
 		return 6

@@ -173,7 +173,9 @@ func TestReal_Busy(t *testing.T) {
 		}
 		cancel()
 		for range cap(errs) - 1 {
-			<-errs
+			if err := <-errs; err == nil {
+				t.Error("a cancelled call ended well")
+			}
 		}
 		break
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -104,9 +105,9 @@ func (a *assembler) find(p piece) *openCall {
 }
 
 func (a *assembler) last(match func(*openCall) bool) *openCall {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		if match(a.calls[i]) {
-			return a.calls[i]
+	for _, v := range slices.Backward(a.calls) {
+		if match(v) {
+			return v
 		}
 	}
 	return nil
@@ -186,7 +187,7 @@ type scan struct {
 func (s *scan) whole() bool { return s.begun && s.depth == 0 }
 
 func (s *scan) add(text string) {
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		switch c := text[i]; {
 		case s.escape:
 			s.escape = false

@@ -77,7 +77,7 @@ func (r *refusal) pause(tries int) (time.Duration, bool) {
 	case r.status >= 500 && r.status != http.StatusNotImplemented:
 		if wait == 0 {
 			// Spread, so that streams that failed together do not come back together.
-			wait = firstPause<<tries + rand.N(firstPause/2)
+			wait = firstPause<<tries + rand.N(firstPause/2) //nolint:gosec // jitter is no secret
 		}
 		return wait, true
 	}

@@ -139,15 +139,19 @@ func TestRequest_History(t *testing.T) {
 			{"role":"tool","content":"r","tool_call_id":"u1"}]`,
 		},
 		"their id, results in call order, text kept": {
-			[]schemas.Message{ask, assistant(text("t"), callPart("u1", `{}`, state("openai", `{"id":"call_1","extra_content":{"s":"é"}}`)), callPart("u2", ``, state("gemini", `{"id":"g"}`))),
-				tool(resultPart("u2", ""), resultPart("u1", "r1"))},
+			[]schemas.Message{
+				ask, assistant(text("t"), callPart("u1", `{}`, state("openai", `{"id":"call_1","extra_content":{"s":"é"}}`)), callPart("u2", ``, state("gemini", `{"id":"g"}`))),
+				tool(resultPart("u2", ""), resultPart("u1", "r1")),
+			},
 			`[{"role":"user","content":"q"},{"role":"assistant","content":"t","tool_calls":[
 				{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"s":"é"}},{"id":"u2","type":"function","function":{"name":"f","arguments":"{}"}}]},
 			{"role":"tool","content":"r1","tool_call_id":"call_1"},{"role":"tool","content":"out","tool_call_id":"u2"}]`,
 		},
 		"an id that the server gives each turn": {
-			[]schemas.Message{ask, assistant(callPart("u1", `{}`, state("openai", `{"id":"call_0"}`))), tool(resultPart("u1", "r1")),
-				assistant(callPart("u2", `{}`, state("openai", `{"id":"call_0"}`))), tool(resultPart("u2", "r2"))},
+			[]schemas.Message{
+				ask, assistant(callPart("u1", `{}`, state("openai", `{"id":"call_0"}`))), tool(resultPart("u1", "r1")),
+				assistant(callPart("u2", `{}`, state("openai", `{"id":"call_0"}`))), tool(resultPart("u2", "r2")),
+			},
 			`[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"f","arguments":"{}"}}]},
 			{"role":"tool","content":"r1","tool_call_id":"call_0"},
 			{"role":"assistant","content":null,"tool_calls":[{"id":"u2","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"r2","tool_call_id":"u2"}]`,
@@ -298,11 +302,11 @@ func TestRequest_GivesUpWhatTheModelDoesNotTake(t *testing.T) {
 func TestNew_ReadsAddresses(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
-		"":                            "https://api.openai.com/v1/chat/completions",
-		"http://localhost:1234/v1":    "http://localhost:1234/v1/chat/completions",
-		"http://h/a/b/v1/":            "http://h/a/b/v1/chat/completions",
-		"http://h/chat/completions":   "http://h/chat/completions",
-		"https://h/v1?api-version=2 ": "https://h/v1/chat/completions?api-version=2",
+		"":                           "https://api.openai.com/v1/chat/completions",
+		"http://localhost:1234/v1":   "http://localhost:1234/v1/chat/completions",
+		"http://h/a/b/v1/":           "http://h/a/b/v1/chat/completions",
+		"http://h/chat/completions":  "http://h/chat/completions",
+		"https://h/v1?api-version=2": "https://h/v1/chat/completions?api-version=2",
 	} {
 		var got string
 		p := newProvider(t, openai.Config{BaseURL: base, HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
@@ -317,8 +321,14 @@ func TestNew_ReadsAddresses(t *testing.T) {
 		}
 	}
 	for _, cfg := range []openai.Config{
-		{BaseURL: "localhost:1234"}, {BaseURL: "ftp://user:hunter2@h"}, {BaseURL: "http://"}, {BaseURL: "http://h/#f"}, {BaseURL: "http://hunter2\x7f"},
-		{APIKey: "hunter2\nX: y"}, {FirstByte: -1}, {Idle: -1},
+		{BaseURL: "localhost:1234"},
+		{BaseURL: "ftp://user:hunter2@h"},
+		{BaseURL: "http://"},
+		{BaseURL: "http://h/#f"},
+		{BaseURL: "http://hunter2\x7f"},
+		{APIKey: "hunter2\nX: y"},
+		{FirstByte: -1},
+		{Idle: -1},
 	} {
 		if _, err := openai.New(cfg); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: got %v", cfg, err)

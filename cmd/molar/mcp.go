@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"molar/internal/config"
+	"molar/internal/httpguard"
+	"molar/internal/store"
+	"molar/mcpservers"
+	"molar/mcpservers/httpserver"
+	memoryserver "molar/mcpservers/memory"
+	"molar/mcpservers/search"
+)
+
+func newMCPCmd(a *app) *cobra.Command {
+	var (
+		listen string
+		stdio  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve memory and search tools alone, over JSON-RPC and MCP",
+		Long: `Serve memory and search tools alone, without a host and without a model.
+
+Plain JSON-RPC is at /jsonrpc (methods such as memory-server/memory/get_context),
+standard MCP at /mcp. A host uses it with memory.url or MCP_SERVER_URL. With --stdio
+it speaks standard MCP on standard input and output, for clients that start it.`,
+		Example: `  molar mcp
+  molar mcp --listen 127.0.0.1:8011
+  MCP_SERVER_URL=http://127.0.0.1:8001 molar serve
+  molar mcp --stdio`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.loadConfig(map[string]string{"mcp.listen": listen})
+			if err != nil {
+				return err
+			}
+			level := slog.LevelInfo
+			if stdio {
+				level = slog.LevelWarn
+			}
+			log, err := a.logger(cfg.Telemetry, level)
+			if err != nil {
+				return err
+			}
+			if stdio {
+				return a.mcpStdio(cmd.Context(), cfg, log)
+			}
+			return a.mcpHTTP(cmd.Context(), cfg, log)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "`address` to listen on (default 127.0.0.1:8001)")
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak MCP on standard input and output instead")
+	cmd.MarkFlagsMutuallyExclusive("listen", "stdio")
+	return cmd
+}
+
+// newMemoryServer builds the memory server over a store.
+func newMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+	return memoryserver.New(memoryserver.Config{
+		Store:                db,
+		KeepRecent:           cfg.Memory.KeepRecentMessages,
+		CompressAfterSummary: cfg.Memory.CompressAfterSummary,
+		Logger:               log,
+	})
+}
+
+// newToolServer builds the search tools.
+func newToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+	ddg := cfg.Search.DuckDuckGo
+	return search.New(search.Config{
+		DuckDuckGo: search.DuckDuckGoConfig{BaseURL: ddg.BaseURL, Region: ddg.Region, Timeout: ddg.Timeout},
+		Logger:     log,
+	})
+}
+
+// openMCP wires store, memory and tools. The caller closes both results.
+func openMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, guard func(http.Handler) http.Handler) (*httpserver.Server, *store.DB, error) {
+	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := newMCPServer(cfg, db, log, guard)
+	if err != nil {
+		_ = db.Close() // the first fault is the one to tell
+		return nil, nil, err
+	}
+	return server, db, nil
+}
+
+func newMCPServer(cfg *config.Config, db *store.DB, log *slog.Logger, guard func(http.Handler) http.Handler) (*httpserver.Server, error) {
+	memory, err := newMemoryServer(cfg, db, log)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := newToolServer(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	rate := cfg.MCP.Rate
+	if rate == 0 {
+		rate = -1 // no bound
+	}
+	return httpserver.New(httpserver.Config{
+		Memory: memory, Tools: tools, Guard: guard, Rate: rate, Logger: log, Version: hostVersion(),
+	})
+}
+
+// mcpHTTP serves until ctx ends, and then drains.
+func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", cfg.MCP.Listen)
+	if err != nil {
+		return explainPort(cfg.MCP.Listen, err)
+	}
+	defer listener.Close()
+	hosts, err := httpguard.Hosts(listener.Addr().String(), cfg.AllowedHosts...)
+	if err != nil {
+		return err
+	}
+	guard, err := httpguard.New(httpguard.Config{Hosts: hosts, MaxBody: httpserver.MaxBody})
+	if err != nil {
+		return err
+	}
+	handler, db, err := openMCP(context.WithoutCancel(ctx), cfg, log, guard)
+	if err != nil {
+		return err
+	}
+	defer closeDB(db, log)
+	defer handler.Close()
+	calls, cancelCalls := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelCalls()
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return calls },
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	server.RegisterOnShutdown(handler.Close) // open streams would hold the drain up
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	a.say("molar mcp listens on http://%s: JSON-RPC on /jsonrpc, MCP on /mcp", listener.Addr())
+	a.say("store: %s", cfg.Memory.Store)
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	err = drain(log, server, cancelCalls)
+	<-ended
+	return err
+}
+
+// mcpStdio speaks MCP on the standard streams; nothing else goes to standard output.
+func (a *app) mcpStdio(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	server, db, err := openMCP(context.WithoutCancel(ctx), cfg, log, nil)
+	if err != nil {
+		return err
+	}
+	defer closeDB(db, log)
+	defer server.Close()
+	return server.ServeStdio(ctx, a.stdin, a.stdout)
+}
+
+func closeDB(db *store.DB, log *slog.Logger) {
+	if err := db.Close(); err != nil {
+		log.Warn("closing left a fault", "what", "database", "error", err)
+	}
+}

@@ -1,0 +1,259 @@
+package hostfile_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/config"
+	"molar/internal/config/hostfile"
+)
+
+var update = flag.Bool("update", false, "write the expected files anew")
+
+// load reads the text as molar.yaml, with every variable set.
+func load(t testing.TB, f *hostfile.File) *config.Config {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "molar.yaml")
+	if err := os.WriteFile(path, f.YAML, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"HOME": "/home/me", "USERPROFILE": "/home/me"}
+	for _, v := range f.Variables {
+		env[v.Name] = "1"
+		if v.Address {
+			env[v.Name] = "https://example.com"
+		}
+	}
+	cfg, err := config.Load(config.Options{Path: path, Explicit: true, Env: func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}})
+	if err != nil {
+		t.Fatalf("the config refuses what was written: %v\n%s", err, f.YAML)
+	}
+	return cfg
+}
+
+// Every host's file becomes a text that the config takes, and no secret is in it.
+func TestRead(t *testing.T) {
+	tests := []struct {
+		file    string
+		host    hostfile.Host
+		leftOut []string
+	}{
+		{"claude_desktop_config.json", hostfile.Claude, []string{"broken"}},
+		{"vscode.json", hostfile.VSCode, []string{"socket"}},
+		{"cursor.json", hostfile.Cursor, nil},
+		{"gemini.json", hostfile.Gemini, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", tt.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := hostfile.Read(tt.file, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Host != tt.host || !slices.Equal(f.LeftOut, tt.leftOut) {
+				t.Errorf("host %q, left out %q", f.Host, f.LeftOut)
+			}
+			golden := filepath.Join("testdata", strings.TrimSuffix(tt.file, ".json")+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, f.YAML, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(f.YAML)); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+			if bytes.Contains(bytes.ToLower(f.YAML), []byte("canary-")) && tt.file != "vscode.json" {
+				t.Error("a secret is shown")
+			}
+			if diff := cmp.Diff(f.Servers, load(t, f).MCPServers.Names()); diff != "" {
+				t.Errorf("servers (-said +written):\n%s", diff)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, name, text string) *hostfile.File {
+	t.Helper()
+	f, err := hostfile.Read(name, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load(t, f)
+	return f
+}
+
+// What is no such file is refused with a reason that quotes nothing of it.
+func TestRead_Refuses(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"nothing", "", "not readable as JSON"},
+		{"no JSON", "{\n\"a\": 1\n canary", "line 3: it is not readable as JSON"},
+		{"a list", "[]", "want a JSON object"},
+		{"another file", `{"name": "x"}`, `neither "mcpServers" nor "servers"`},
+		{"servers that are a list", `{"mcpServers": []}`, "mcpServers: want an object"},
+		{"a key twice", `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" stands twice`},
+		{"an open comment", `{"mcpServers": {} /* }`, "not readable as JSON"},
+		{"more than one document", `{"mcpServers": {}} {}`, "not readable as JSON"},
+		{"too much", `{"mcpServers": {}}` + strings.Repeat(" ", 1<<20), "larger than"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := hostfile.Read("x.json", []byte(tt.text))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Names become ones that the config takes, each once.
+func TestRead_Names(t *testing.T) {
+	x := `{"command": "x"}`
+	f := read(t, "x.json", `{"mcpServers": {"a b": `+x+`, "a-b": `+x+`, "": `+x+`, "tool-server": `+x+`, "đọc ghi": `+x+`,
+		"`+strings.Repeat("n", 40)+`": `+x+`, "`+strings.Repeat("n", 41)+`": `+x+`}}`)
+	want := []string{"a-b", "a-b-2", "server", "tool-server-2", "c-ghi", strings.Repeat("n", 32), strings.Repeat("n", 30) + "-2"}
+	if diff := cmp.Diff(want, f.Servers); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// Nothing of the file can end a comment or a string of the text.
+func TestRead_Injection(t *testing.T) {
+	f := read(t, "x.json", `{"mcpServers": {
+		"a\nlisten: 0.0.0.0:1": {"command": "x", "k\n    command: evil": 1, "type": "t\r\n  evil: {}", "envFile": "e\u2028x"},
+		"b": {"command": "x\"\n    cwd: /", "args": ["$HOME ${", "#", "- x", "\u0085", "😀\t", "*a", "$5"], "env": {"A\nB": "1\n2"}}
+	}}`)
+	cfg := load(t, f)
+	a, _ := cfg.MCPServers.Get("a-listen-0-0-0-0-1")
+	b, _ := cfg.MCPServers.Get("b")
+	if len(cfg.MCPServers) != 2 || cfg.Listen != "127.0.0.1:8000" || a.Command != "x" || a.Cwd != "" || b.Cwd != "" {
+		t.Errorf("%d servers\n%s", len(cfg.MCPServers), f.YAML)
+	}
+	if diff := cmp.Diff([]string{"$HOME ${", "#", "- x", "\u0085", "😀\t", "*a", "$5"}, b.Args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+}
+
+// One host's url is another's httpUrl; the folder and the other keys tell.
+func TestRead_Host(t *testing.T) {
+	const remote = `{"mcpServers": {"a": {"url": "https://example.com/x"}}}`
+	tests := []struct {
+		name, text string
+		host       hostfile.Host
+		kind       string
+	}{
+		{"mcp.json", remote, hostfile.Cursor, ""},
+		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`, hostfile.Cursor, ""},
+		{"/home/me/.gemini/settings.json", remote, hostfile.Gemini, "sse"},
+		{".vscode/mcp.json", `{"servers": {"a": {"url": "https://example.com/x"}}}`, hostfile.VSCode, ""},
+		{"settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": {"url": "https://example.com/x", "type": "sse"}}}}`, hostfile.VSCode, "sse"},
+		{"settings.json", `{"mcp": {"allowed": ["a"]}, ` + remote[1:], hostfile.Gemini, "sse"},
+	}
+	for _, tt := range tests {
+		f := read(t, tt.name, tt.text)
+		server, _ := load(t, f).MCPServers.Get("a")
+		if f.Host != tt.host || server.Type != tt.kind || server.Disabled {
+			t.Errorf("%s: host %q, type %q\n%s", tt.name, f.Host, server.Type, f.YAML)
+		}
+	}
+}
+
+// What looks secret is found in every place, and other things are left alone.
+func TestRead_Secrets(t *testing.T) {
+	secret := []string{
+		`"command": "x", "args": ["--password", "a:canary=1"]`,
+		`"command": "x", "args": ["--db", "postgres://me:canary@db/x"]`,
+		`"command": "sh", "args": ["-c", "API_TOKEN=canary exec x"]`,
+		`"command": "x", "args": ["--header=X-Api-Key: canary"]`,
+		`"command": "x", "env": {"SOMETHING": "canary 1"}`,
+		`"command": "x", "env": {"PASSWORD": "canary"}`,
+		`"url": "https://example.com/mcp?token=canary&x=1"`,
+		`"url": "https://example.com/canary0123456789abcdef/mcp"`,
+		`"url": "https://example.com/mcp", "headers": {"Authorization": "Basic canary"}`,
+		`"url": "https://example.com/mcp", "headers": {"X-Odd": "canary!"}`,
+	}
+	for _, text := range secret {
+		f := read(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`)
+		if strings.Contains(string(f.YAML), "canary") || len(f.Variables) != 1 || len(f.Servers) != 1 {
+			t.Errorf("%s became\n%s", text, f.YAML)
+		}
+	}
+	open := []string{
+		`"command": "npx", "args": ["-y", "npm-check-updates", "@modelcontextprotocol/server-everything@2026.1.14", "--key-file", "/etc/key.pem"]`,
+		`"command": "x", "env": {"NODE_ENV": "production", "LANG": "vi_VN.UTF-8", "CACHE": "~/cache", "API": "https://example.com/v1", "N": 5, "ON": true}`,
+		`"url": "https://example.com/mcp?profile=dev", "headers": {"X-Tenant": "acme"}`,
+	}
+	for _, text := range open {
+		if f := read(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`); len(f.Variables) != 0 {
+			t.Errorf("%s became\n%s", text, f.YAML)
+		}
+	}
+}
+
+// Two servers with one secret share its variable; two secrets of one name do not,
+// and none takes a variable that the file refers to.
+func TestRead_Variables(t *testing.T) {
+	f := read(t, "x.json", `{"mcpServers": {
+		"a": {"command": "x", "env": {"TOKEN": "one"}},
+		"b": {"command": "x", "env": {"TOKEN": "one"}},
+		"c": {"command": "x", "env": {"TOKEN": "two", "MOLAR_LISTEN": "0.0.0.0:1 x", "KEY": "three"}},
+		"d": {"command": "x", "env": {"X": "${env:KEY}", "TOKEN": "three"}}
+	}}`)
+	var names []string
+	for _, v := range f.Variables {
+		names = append(names, v.Name)
+	}
+	if diff := cmp.Diff([]string{"TOKEN", "C_TOKEN", "C_MOLAR_LISTEN", "C_KEY", "KEY", "D_TOKEN"}, names); diff != "" {
+		t.Errorf("variables (-want +got):\n%s\n%s", diff, f.YAML)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, text := range []string{
+		`{"mcpServers":{"a":{"command":"x","env":{"<<":"y","":"z","k":"\u0000\ufeff"}}}}`,
+		`{"servers":{"\u0000":{"url":"${input:x}${","headers":{"a":"Bearer "}}},"inputs":[{"id":5},null,"x"]}`,
+		`{"mcpServers":{"a":{"args":["$$","${A:-","${A:-${B}}","$"],"command":"${/}","timeout":1e300}}}`,
+		"\xef\xbb\xbf{\"mcpServers\":{\"~\":null,\"1\":{\"command\":\"- \\n #\",\"includeTools\":[\"\\\\[\"]}}}//",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := hostfile.Read("mcp.json", data)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n") {
+				t.Errorf("an error of several lines: %q", err)
+			}
+			return
+		}
+		if diff := cmp.Diff(slices.Clone(file.Servers), append([]string(nil), load(t, file).MCPServers.Names()...)); diff != "" && len(file.Servers) > 0 {
+			t.Errorf("servers (-said +written):\n%s\n%s", diff, file.YAML)
+		}
+	})
+}

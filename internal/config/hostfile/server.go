@@ -1,0 +1,187 @@
+package hostfile
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// server carries one server over.
+func (r *reader) server(m member, name string) entry {
+	e := entry{name: name, was: m.name}
+	there, ok := asObject(m.value)
+	if !ok {
+		e.note("want an object with a command or an address")
+		return e
+	}
+	r.transport(&e, there)
+	for _, m := range there {
+		r.key(&e, there, m)
+	}
+	return e
+}
+
+// transport writes what depends on more than one key: the address and its type.
+func (r *reader) transport(e *entry, there object) {
+	address, kind := there.text("url"), ""
+	switch there.text("type") {
+	case "sse":
+		kind = "sse"
+	case "", "stdio", "local", "http", "streamable-http", "streamableHttp", "streamable_http":
+		if r.host == Gemini && there.text("type") == "" && address != "" {
+			kind = "sse" // what url means there; streamable HTTP is httpUrl
+		}
+	default:
+		e.note("type: %s is unknown to molar; the server is taken for what its other keys say", quoteComment(there.text("type")))
+	}
+	if there.text("httpUrl") != "" {
+		if address != "" {
+			e.note("url: left out, as httpUrl wins over it")
+		}
+		address, kind = there.text("httpUrl"), ""
+	}
+	if address == "" {
+		return
+	}
+	e.add("url", r.address(e.name, address))
+	if kind != "" {
+		e.add("type", kind)
+	}
+}
+
+// key carries one key over, or notes that it was not.
+func (r *reader) key(e *entry, there object, m member) {
+	if string(m.value) == "null" {
+		return
+	}
+	switch m.name {
+	case "type", "url", "httpUrl": // see transport
+		if _, ok := asText(m.value); !ok {
+			e.note("%s: want a string", m.name)
+		}
+	case "command", "cwd":
+		r.path(e, m)
+	case "args":
+		args, ok := asTexts(m.value)
+		if !ok {
+			e.note("args: want a list of strings")
+			return
+		}
+		e.add("args", r.args(e.name, args))
+	case "env", "headers":
+		r.variables(e, m)
+	case "envFile":
+		e.note("envFile: %s is not read for one server; name it with --env-file, and each variable under env", quoteComment(there.text("envFile")))
+	case "timeout":
+		r.timeout(e, m.value)
+	case "includeTools", "excludeTools":
+		tools, ok := asTexts(m.value)
+		if !ok {
+			e.note("%s: want a list of strings", m.name)
+			return
+		}
+		e.add(m.name, globs(tools))
+	case "disabled", "enabled":
+		r.disabled(e, m)
+	default:
+		e.note("%s", withoutCounterpart(m.name))
+	}
+}
+
+// withoutCounterpart says what to do about a key that has none in molar.yaml.
+func withoutCounterpart(key string) string {
+	switch key {
+	case "trust", "autoApprove", "alwaysAllow":
+		return key + `: not carried over; to free tools of questions write tools: {"*": {policy: allow}}`
+	case "oauth", "auth", "authProviderType":
+		return key + ": not carried over; send a token in headers"
+	default:
+		return quoteComment(key) + ": has no counterpart in molar.yaml"
+	}
+}
+
+// path carries a program or a folder over. A relative one starts elsewhere now.
+func (r *reader) path(e *entry, m member) {
+	text, ok := asText(m.value)
+	if !ok {
+		e.note("%s: want a string", m.name)
+		return
+	}
+	value := r.masked(e.name, text)
+	if strings.ContainsAny(text, `/\`) && !filepath.IsAbs(text) && !strings.HasPrefix(text, "$") && !strings.Contains(text, ":") {
+		e.note("%s: the path is relative, and starts at the folder of molar.yaml now", m.name)
+	}
+	e.add(m.name, value)
+}
+
+// variables carries an environment or headers over.
+func (r *reader) variables(e *entry, m member) {
+	there, ok := asObject(m.value)
+	if !ok {
+		e.note("%s: want an object of strings", m.name)
+		return
+	}
+	var fields []field
+	for _, v := range there {
+		text, ok := asScalar(v.value)
+		if !ok {
+			e.note("%s.%s: want a string", m.name, quoteComment(v.name))
+			continue
+		}
+		if m.name == "env" {
+			text = r.envValue(e.name, v.name, text)
+		} else {
+			text = r.header(e.name, v.name, text)
+		}
+		fields = append(fields, field{v.name, text})
+	}
+	if len(fields) > 0 {
+		e.add(m.name, fields)
+	}
+}
+
+// timeout reads milliseconds, which is what these hosts count in.
+func (r *reader) timeout(e *entry, raw json.RawMessage) {
+	const most = 30 * time.Minute
+	var ms float64
+	if json.Unmarshal(raw, &ms) != nil || ms < 1 {
+		e.note("timeout: want a number of milliseconds")
+		return
+	}
+	if ms > float64(most.Milliseconds()) {
+		e.note("timeout: cut to 30m, the most that molar waits")
+		ms = float64(most.Milliseconds())
+	}
+	d := time.Duration(ms) * time.Millisecond
+	if r.host != Gemini {
+		e.note("timeout: read as milliseconds")
+	}
+	e.add("timeout", d.String())
+}
+
+func (r *reader) disabled(e *entry, m member) {
+	var is bool
+	if json.Unmarshal(m.value, &is) != nil {
+		e.note("%s: want true or false", m.name)
+		return
+	}
+	if is == (m.name == "disabled") && !e.disabled {
+		e.disabled = true
+		e.add("disabled", true)
+	}
+}
+
+// globs writes tools' names so that they match only themselves, each once.
+func globs(names []string) []string {
+	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+	seen := map[string]bool{}
+	list := []string{}
+	for _, name := range names {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			list = append(list, strings.ReplaceAll(escape.Replace(name), "$", "$$"))
+		}
+	}
+	return list
+}

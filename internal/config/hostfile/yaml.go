@@ -1,0 +1,185 @@
+package hostfile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"molar/internal/config"
+)
+
+// An entry is one server on its way into the text.
+type entry struct {
+	// name is ours, was the file's.
+	name, was string
+	notes     []string
+	fields    []field
+	disabled  bool
+}
+
+// A field is a key and its value: a string, a bool, a list of strings or fields.
+type field struct {
+	key   string
+	value any
+}
+
+func (e *entry) add(key string, value any) { e.fields = append(e.fields, field{key, value}) }
+
+// note adds a comment. Parts of the file may only stand in it through quoteComment.
+func (e *entry) note(format string, args ...any) {
+	e.notes = append(e.notes, fmt.Sprintf(format, args...))
+}
+
+// write puts the text together. A server that the config would refuse becomes a
+// comment that says why.
+func (r *reader) write(file string, servers []entry) []byte {
+	var body strings.Builder
+	for _, e := range servers {
+		text := e.text()
+		if err := config.CheckServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
+			r.leaveOut(&body, e, err)
+			continue
+		}
+		body.WriteString(text)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# MCP servers of %s, from %s.\n", r.host, quoteComment(file))
+	for _, note := range r.notes {
+		fmt.Fprintf(&b, "# %s\n", note)
+	}
+	used := slices.DeleteFunc(r.out.Variables, func(v Variable) bool { return !strings.Contains(body.String(), "${"+v.Name+"}") })
+	r.out.Variables = used
+	if len(used) > 0 {
+		b.WriteString("# Set these variables in the environment or in the file of --env-file:\n")
+	}
+	for _, v := range used {
+		fmt.Fprintf(&b, "#   %s: %s\n", v.Name, v.Use)
+	}
+	if len(r.out.Servers) == 0 {
+		b.WriteString("mcpServers: {}\n" + body.String())
+	} else {
+		b.WriteString("mcpServers:\n" + body.String())
+	}
+	return []byte(b.String())
+}
+
+func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
+	r.out.LeftOut = append(r.out.LeftOut, e.was)
+	r.out.Servers = slices.DeleteFunc(r.out.Servers, func(name string) bool { return name == e.name })
+	why := err.Error()
+	if fault, ok := errors.AsType[*config.Fault](err); ok {
+		why = strings.TrimPrefix(strings.TrimPrefix(fault.Key, "mcpServers."+e.name), ".") + ": " + fault.Message
+	}
+	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.was), oneLine(strings.TrimPrefix(why, ": ")))
+	for _, note := range e.notes {
+		fmt.Fprintf(b, "  #   %s\n", note)
+	}
+}
+
+// sample stands for the values of the variables while the text is checked.
+func (r *reader) sample(name string) (string, bool) {
+	for _, v := range r.out.Variables {
+		if v.Name == name && v.Address {
+			return "http://example.com", true
+		}
+	}
+	return "1", true
+}
+
+// text is the entry as YAML below mcpServers.
+func (e entry) text() string {
+	var b strings.Builder
+	if e.name != e.was {
+		fmt.Fprintf(&b, "  # called %s there\n", quoteComment(e.was))
+	}
+	for _, note := range e.notes {
+		fmt.Fprintf(&b, "  # %s\n", note)
+	}
+	if len(e.fields) == 0 {
+		fmt.Fprintf(&b, "  %s: {}\n", quote(e.name))
+		return b.String()
+	}
+	fmt.Fprintf(&b, "  %s:\n", quote(e.name))
+	writeFields(&b, "    ", e.fields)
+	return b.String()
+}
+
+func writeFields(b *strings.Builder, indent string, fields []field) {
+	for _, f := range fields {
+		switch value := f.value.(type) {
+		case []field:
+			fmt.Fprintf(b, "%s%s:\n", indent, quote(f.key))
+			writeFields(b, indent+"  ", value)
+		case []string:
+			quoted := make([]string, len(value))
+			for i, item := range value {
+				quoted[i] = quote(item)
+			}
+			fmt.Fprintf(b, "%s%s: [%s]\n", indent, quote(f.key), strings.Join(quoted, ", "))
+		case bool:
+			fmt.Fprintf(b, "%s%s: %t\n", indent, quote(f.key), value)
+		case string:
+			fmt.Fprintf(b, "%s%s: %s\n", indent, quote(f.key), quote(value))
+		}
+	}
+}
+
+// quote writes a string as YAML: plain where nothing could read it otherwise.
+func quote(s string) string {
+	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+	if regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`).MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == ' ' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// longestQuote bounds what a comment quotes of the file, in bytes.
+const longestQuote = 80
+
+// quoteComment writes a part of the file so that it cannot end the comment.
+func quoteComment(s string) string {
+	if len(s) > longestQuote {
+		s = strings.ToValidUTF8(s[:longestQuote], "") + "…"
+	}
+	quoted := strconv.Quote(s)
+	if plain := quoted[1 : len(quoted)-1]; plain == s && s != "" && !strings.Contains(s, " ") {
+		return plain
+	}
+	return quoted
+}
+
+// oneLine makes a sentence fit into a comment.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+}

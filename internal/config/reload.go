@@ -1,0 +1,81 @@
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Digest is the SHA-256 of the file as it was read; zero without a file.
+func (cfg *Config) Digest() [sha256.Size]byte { return cfg.digest }
+
+// CheckReload says why next must not replace the settings of a running host
+// although nothing is wrong with it in itself. A file that is gone or holds nothing
+// at all would detach every server; it is what a save leaves that was cut off.
+func (cfg *Config) CheckReload(next *Config) error {
+	switch {
+	case cfg.File != "" && next.File == "":
+		return fmt.Errorf("%w: %s; bring it back, or restart the host to run without it", ErrNoFile, cfg.File)
+	case cfg.File != "" && next.blank && !cfg.blank:
+		return fmt.Errorf("%s holds nothing; write it again, or restart the host to run with the built-in settings", next.File)
+	default:
+		return nil
+	}
+}
+
+// Changed returns the keys in which next differs from cfg, without mcpServers, in
+// the order of the example file. Named things appear with their name, such as
+// "assistants.helper".
+func (cfg *Config) Changed(next *Config) []string {
+	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
+	known := fieldsOf(a.Type())
+	var keys []string
+	for _, name := range known.names {
+		if name == "mcpServers" {
+			continue
+		}
+		i := known.index[name]
+		keys = append(keys, changed(name, a.Field(i), b.Field(i))...)
+	}
+	if cfg.LLM.GeminiKey != next.LLM.GeminiKey {
+		keys = append(keys, "GEMINI_API_KEY")
+	}
+	if cfg.LLM.OpenAIKey != next.LLM.OpenAIKey {
+		keys = append(keys, "OPENAI_API_KEY")
+	}
+	return keys
+}
+
+// changed compares one key and what is below it.
+func changed(key string, a, b reflect.Value) []string {
+	var keys []string
+	switch {
+	case a.Type() == reflect.TypeFor[Map[Assistant]]():
+		return changedAssistants(key, a.Interface().(Map[Assistant]), b.Interface().(Map[Assistant]))
+	case a.Kind() == reflect.Struct:
+		known := fieldsOf(a.Type())
+		for _, name := range known.names {
+			i := known.index[name]
+			keys = append(keys, changed(join(key, name), a.Field(i), b.Field(i))...)
+		}
+	case !reflect.DeepEqual(a.Interface(), b.Interface()):
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func changedAssistants(key string, a, b Map[Assistant]) []string {
+	var keys []string
+	for _, e := range a {
+		if other, kept := b.Get(e.Name); !kept || !reflect.DeepEqual(e.Value, other) {
+			keys = append(keys, join(key, e.Name))
+		}
+	}
+	for _, e := range b {
+		if !slices.Contains(a.Names(), e.Name) {
+			keys = append(keys, join(key, e.Name))
+		}
+	}
+	return keys
+}

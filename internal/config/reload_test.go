@@ -1,0 +1,123 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/config"
+)
+
+func TestConfig_Changed(t *testing.T) {
+	const before = "assistants: {a: {tools: [x]}, b: {}}\nmcpServers: {s: {command: x}}\n"
+	tests := []struct {
+		name, after string
+		env         []string
+		want        []string
+	}{
+		{"nothing", before, nil, nil},
+		{"only servers", strings.Replace(before, "command: x", "command: y", 1), nil, nil},
+		{"a scalar", before + "limits: {rounds: 2}\n", nil, []string{"limits.rounds"}},
+		{"a list and a deep key", before + "allowed_hosts: [x]\nllm: {ollama: {model: m}}\n", nil, []string{"llm.ollama.model", "allowed_hosts"}},
+		{"assistants", "assistants: {a: {tools: [y]}, c: {}}\n", nil, []string{"assistants.a", "assistants.b", "assistants.c"}},
+		{"a key of the environment", before, []string{"OPENAI_API_KEY", "hunter2"}, []string{"OPENAI_API_KEY"}},
+	}
+	env := []string{"XDG_DATA_HOME", t.TempDir()}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			running, next := mustLoad(t, before, env...), mustLoad(t, tt.after, append(env, tt.env...)...)
+			if diff := cmp.Diff(tt.want, running.Changed(next)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A save that was cut off leaves an empty file or none; neither is taken for the
+// wish to run without servers.
+func TestConfig_CheckReload(t *testing.T) {
+	name := write(t, "limits: {rounds: 2}\n")
+	options := config.Options{Path: name, Env: environ(t)}
+	load := func() *config.Config {
+		t.Helper()
+		cfg, err := config.Load(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	running := load()
+	if err := running.CheckReload(load()); err != nil {
+		t.Errorf("the same file: %v", err)
+	}
+	for _, text := range []string{"", " \n\t\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := running.CheckReload(load()); err == nil || !strings.Contains(err.Error(), "holds nothing") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := load().CheckReload(load()); err != nil {
+		t.Errorf("a host that was started with an empty file: %v", err)
+	}
+	if err := os.WriteFile(name, []byte("# no settings\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.CheckReload(load()); err != nil {
+		t.Errorf("a file of comments: %v", err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.CheckReload(load()); !errors.Is(err, config.ErrNoFile) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestListenAddress(t *testing.T) {
+	tests := []struct {
+		name, text, want, fault string
+	}{
+		{"what the file says", "listen: 127.0.0.1:9001\n", "127.0.0.1:9001", ""},
+		{"whatever else is wrong", "listen: 127.0.0.1:9001\nmcpServers: {a: {url: \"${NOT_SET}\"}}\nlimits: {rounds: x}\n", "127.0.0.1:9001", ""},
+		{"not when the address is", "listen: 0.0.0.0:1\n", "", "loopback"},
+		{"not without a readable file", "listen: [\n", "", "not readable as YAML"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := config.ListenAddress(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
+			if got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestLoad_ServerTypes(t *testing.T) {
+	tests := []struct{ server, fault string }{
+		{"{url: \"https://x\", type: http}", ""},
+		{"{url: \"https://x\", type: sse}", ""},
+		{"{url: \"https://x\", type: message}", ""},
+		{"{url: \"https://x\", protocol: auto}", ""},
+		{"{command: x, type: stdio, protocol: 2026-07-28}", ""},
+		{"{command: x, type: sse}", "want stdio with a command"},
+		{"{url: \"https://x\", type: stdio}", "want http, sse or message with a url"},
+		{"{url: \"https://x\", type: mesage}", `did you mean "message"?`},
+		{"{command: x, protocol: newest}", "or auto"},
+	}
+	s := schema(t)
+	for _, tt := range tests {
+		text := "mcpServers: {a: " + tt.server + "}\n"
+		_, err := load(t, text)
+		if (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+			t.Errorf("%s: %v, want %q", tt.server, err, tt.fault)
+		}
+		if tt.fault == "" && check(t, s, text) != nil {
+			t.Errorf("%s: the schema refuses it", tt.server)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/mcpservers"
+)
+
+// combinedName is the name under which /mcp presents itself.
+const combinedName = "molar"
+
+// combine makes one MCP server of both: the tools of the tool server, the
+// conversations as resources, the prompts, and the memory server's own methods.
+func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error) {
+	s := server.NewMCPServer(combinedName, cfg.Version,
+		server.WithToolCapabilities(false),
+		server.WithResourceCapabilities(true, false),
+		server.WithPromptCapabilities(false),
+		server.WithHooks(watchers.hooks()),
+		server.WithInstructions("Conversations are resources at memory://conversation/{id}. "+
+			"The tools search the web and a dental guide."))
+	for _, tool := range cfg.Tools.MCP().ListTools() {
+		s.AddTool(tool.Tool, tool.Handler)
+	}
+	p := prompter{cfg.Memory}
+	for _, prompt := range prompts() {
+		s.AddPrompt(prompt, p.get)
+	}
+	methods := map[string]mcpservers.Method{"prompts/get": p.method}
+	for _, name := range cfg.Memory.Methods() {
+		methods[name] = func(ctx context.Context, params json.RawMessage) (any, error) {
+			return cfg.Memory.Call(ctx, name, params)
+		}
+	}
+	methods["resources/read"] = func(ctx context.Context, params json.RawMessage) (any, error) {
+		result, err := cfg.Memory.Call(ctx, "resources/read", params)
+		return result, protocolCode(err)
+	}
+	return mcpservers.New(mcpservers.Config{
+		Name: combinedName, Version: cfg.Version, MCP: s, Methods: methods, Logger: cfg.Logger,
+	})
+}
+
+// protocolCode gives a missing resource the code of the protocol.
+func protocolCode(err error) error {
+	own, ok := errors.AsType[*mcpservers.RPCError](err)
+	if !ok || own.Code != mcpservers.CodeResourceNotFound {
+		return err
+	}
+	return &mcpservers.RPCError{Code: mcp.RESOURCE_NOT_FOUND, Message: own.Message, Data: own.Data}
+}
+
+// revisionOf is the revision that a request names by itself, as stateless clients
+// do; empty for all others.
+func revisionOf(params json.RawMessage) string {
+	var p struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	var version string
+	if json.Unmarshal(params, &p) == nil && p.Meta != nil {
+		_ = json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &version) // what is no text names none
+	}
+	return version
+}
+
+// modernize adds to the answer of a method of our own what the stateless revision
+// wants in it.
+func (s *Server) modernize(method string, answer json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(answer, &fields) != nil {
+		return answer
+	}
+	var result map[string]any
+	if json.Unmarshal(fields["result"], &result) != nil || result == nil {
+		return modernError(fields, answer)
+	}
+	result["resultType"] = mcp.ResultTypeComplete
+	result["_meta"] = map[string]any{
+		mcp.MetaKeyServerInfo: map[string]string{"name": combinedName, "version": s.version},
+	}
+	if strings.HasPrefix(method, "resources/") {
+		result["ttlMs"], result["cacheScope"] = 0, mcp.CacheScopePrivate
+	}
+	return replaced(fields, "result", result, answer)
+}
+
+// modernError gives a missing resource the code that the stateless revision uses.
+func modernError(fields map[string]json.RawMessage, answer json.RawMessage) json.RawMessage {
+	var failed mcpservers.RPCError
+	if json.Unmarshal(fields["error"], &failed) != nil || failed.Code != mcp.RESOURCE_NOT_FOUND {
+		return answer
+	}
+	failed.Code = mcp.INVALID_PARAMS
+	return replaced(fields, "error", failed, answer)
+}
+
+func replaced(fields map[string]json.RawMessage, name string, v any, otherwise json.RawMessage) json.RawMessage {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return otherwise
+	}
+	fields[name] = value
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return otherwise
+	}
+	return slices.Clip(changed)
+}

@@ -1,0 +1,188 @@
+package httpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/mcpservers"
+)
+
+// An endpoint is one path of standard MCP. It stands in front of mcp-go's streamable
+// HTTP: what the dispatcher owns is answered here, all else there.
+type endpoint struct {
+	*Server
+	d        *mcpservers.Dispatcher
+	http     *server.StreamableHTTPServer
+	sessions *sessions
+	limited  bool
+}
+
+// endpoint builds the handler of a dispatcher, and ends its idle sessions.
+func (s *Server) endpoint(d *mcpservers.Dispatcher, cfg Config, limited bool) *endpoint {
+	e := &endpoint{Server: s, d: d, sessions: newSessions(cfg.Now), limited: limited}
+	e.http = server.NewStreamableHTTPServer(d.MCP(),
+		server.WithSessionIdManager(e.sessions),
+		server.WithEventStore(newEvents()),
+		server.WithHeartbeatInterval(30*time.Second),
+		server.WithDisableLocalhostProtection(cfg.Guard != nil), // the guard knows the allowed hosts
+		server.WithStreamableHTTPLogger(s.log))
+	s.mcp = append(s.mcp, e)
+	s.work.Go(func() { e.sweep(s.closing) })
+	return e
+}
+
+// sweep ends the sessions that nobody uses any more.
+func (e *endpoint) sweep(ctx context.Context) {
+	tick := time.NewTicker(sessionTTL / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, id := range e.sessions.idle(sessionTTL) {
+			e.end(ctx, id)
+		}
+	}
+}
+
+// end ends a session the way a client would: mcp-go has no other door.
+func (e *endpoint) end(ctx context.Context, id string) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, "/", http.NoBody)
+	if err != nil {
+		return
+	}
+	r.Header.Set(server.HeaderKeySessionID, id)
+	e.http.ServeHTTP(discard{}, r)
+}
+
+// discard is a response that nobody reads.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)             {}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.closing.Err() != nil {
+		http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
+		return
+	}
+	// A stream that a client keeps open ends with the server.
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	switch r.Method {
+	case http.MethodPost:
+		e.post(w, r.WithContext(ctx), cancel)
+	case http.MethodGet:
+		defer e.sessions.hold(r.Header.Get(server.HeaderKeySessionID))()
+		defer context.AfterFunc(e.closing, cancel)()
+		e.http.ServeHTTP(w, r.WithContext(ctx))
+	default:
+		e.http.ServeHTTP(w, r)
+	}
+}
+
+func (e *endpoint) post(w http.ResponseWriter, r *http.Request, cancel func()) {
+	body, ok := readBody(w, r)
+	if !ok {
+		return
+	}
+	if isBatch(body) {
+		refuse(w, http.StatusBadRequest, nil, mcpservers.CodeInvalidRequest,
+			"Invalid request: MCP has no batches, send one message at a time; /jsonrpc takes batches")
+		return
+	}
+	req, bad := mcpservers.Parse(body)
+	if e.limited && !e.allow(w, r, req.ID, 1) {
+		return
+	}
+	if bad != nil {
+		refuse(w, http.StatusBadRequest, req.ID, bad.Code, bad.Message)
+		return
+	}
+	if string(req.ID) == "null" {
+		refuse(w, http.StatusBadRequest, req.ID, mcpservers.CodeInvalidRequest, "Invalid request: MCP has no id of null")
+		return
+	}
+	if req.Method == string(mcp.MethodInitialize) {
+		for _, id := range e.sessions.excess(maxSessions) {
+			e.end(r.Context(), id)
+		}
+	}
+	if e.d.Owns(req.Method) && !req.Reply {
+		e.own(w, r, req, body)
+		return
+	}
+	if req.Method == string(mcp.MethodSubscriptionsListen) {
+		defer context.AfterFunc(e.closing, cancel)()
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	e.http.ServeHTTP(w, r)
+}
+
+// own answers a method in front of mcp-go, with the same checks of session and
+// revision as there.
+func (e *endpoint) own(w http.ResponseWriter, r *http.Request, req mcpservers.Request, body []byte) {
+	revision := revisionOf(req.Params)
+	header := r.Header.Get(mcp.HeaderProtocolVersion)
+	modern := mcp.IsModernProtocol(revision) || mcp.IsModernProtocol(header)
+	session := r.Header.Get(server.HeaderKeySessionID)
+	if modern {
+		if code, err := checkModern(r.Header, revision, req); err != nil {
+			refuse(w, http.StatusBadRequest, req.ID, code, err.Error())
+			return
+		}
+		session = e.freshSession()
+	} else if err := e.checkSession(session, header); err != nil {
+		status := http.StatusNotFound
+		if !errors.Is(err, errSession) {
+			status = http.StatusBadRequest
+		}
+		http.Error(w, err.Error(), status)
+		return
+	}
+	answer := e.answer(r.Context(), e.d, session, req, body)
+	switch {
+	case answer == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case modern:
+		writeJSON(w, http.StatusOK, e.modernize(req.Method, answer))
+	default:
+		writeJSON(w, http.StatusOK, answer)
+	}
+}
+
+func (e *endpoint) checkSession(session, revision string) error {
+	if revision != "" && !mcp.IsValidProtocolVersion(revision) {
+		return errors.New("unsupported protocol version: use 2025-11-25 or 2026-07-28")
+	}
+	_, err := e.sessions.Validate(session)
+	return err
+}
+
+// checkModern checks what a stateless request says of itself in body and headers.
+func checkModern(h http.Header, revision string, req mcpservers.Request) (int, error) {
+	header := h.Get(mcp.HeaderProtocolVersion)
+	switch {
+	case revision == "":
+		return mcp.INVALID_PARAMS, errors.New("the request's _meta must name " + mcp.MetaKeyProtocolVersion)
+	case header != revision:
+		return mcp.HEADER_MISMATCH, errors.New("the header " + mcp.HeaderProtocolVersion + " must name the revision of the request's _meta")
+	case !mcp.IsValidProtocolVersion(revision):
+		return mcp.UNSUPPORTED_PROTOCOL_VERSION, errors.New("unsupported protocol version: use 2025-11-25 or 2026-07-28")
+	}
+	return mcp.HEADER_MISMATCH, mcp.ValidateStandardHeaders(h.Get, revision, mcp.MCPMethod(req.Method), req.Params)
+}
+
+func refuse(w http.ResponseWriter, status int, id []byte, code int, message string) {
+	writeJSON(w, status, mcpservers.Fail(id, &mcpservers.RPCError{Code: code, Message: message}))
+}

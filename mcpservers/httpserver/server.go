@@ -1,0 +1,159 @@
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"molar/mcpservers"
+)
+
+const (
+	// MaxBody is the largest message or batch, in bytes.
+	MaxBody = 4 << 20
+	// DefaultRate is how many calls a second one address may make unless configured.
+	DefaultRate = 20
+	// sessionTTL is how long a session of /mcp lives that nobody uses.
+	sessionTTL = 30 * time.Minute
+	// maxSessions is how many sessions one path keeps; beyond, a new one ends the one
+	// that was not used for longest.
+	maxSessions = 1000
+)
+
+// Config says what is served and to whom.
+type Config struct {
+	// Memory and Tools answer; both are needed.
+	Memory, Tools *mcpservers.Dispatcher
+	// Guard stands in front of every route; nil lets everything pass but requests
+	// for a foreign Host on /mcp.
+	Guard func(http.Handler) http.Handler
+	// Rate is how many calls a second one client address may make on /jsonrpc and
+	// /mcp; 0 means [DefaultRate], a negative number no limit.
+	Rate int
+	// Logger may be nil.
+	Logger  *slog.Logger
+	Version string
+	// Now is the clock of the limit and the sessions; nil means time.Now.
+	Now func() time.Time
+}
+
+// Server is the [http.Handler] of the port. It must be closed.
+type Server struct {
+	servers  map[string]*mcpservers.Dispatcher
+	names    []string
+	combined *mcpservers.Dispatcher
+	version  string
+	handler  http.Handler
+	mcp      []*endpoint
+	watchers *subscriptions
+	limit    *limiter
+	log      *slog.Logger
+	lastCall atomic.Int64
+
+	closing context.Context // ends the streams that clients keep open
+	close   context.CancelFunc
+	work    sync.WaitGroup
+}
+
+// New returns the server. It listens on nothing; the caller does.
+func New(cfg Config) (*Server, error) {
+	if cfg.Memory == nil || cfg.Tools == nil {
+		return nil, errors.New("new MCP port: both a memory server and a tool server are needed")
+	}
+	if cfg.Memory.Name() == cfg.Tools.Name() {
+		return nil, fmt.Errorf("new MCP port: two servers are named %q", cfg.Memory.Name())
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s := &Server{
+		servers:  map[string]*mcpservers.Dispatcher{cfg.Memory.Name(): cfg.Memory, cfg.Tools.Name(): cfg.Tools},
+		names:    []string{cfg.Memory.Name(), cfg.Tools.Name()},
+		version:  cfg.Version,
+		watchers: newSubscriptions(),
+		limit:    newLimiter(cfg.Rate, cfg.Now),
+		log:      cfg.Logger,
+	}
+	var err error
+	if s.combined, err = combine(cfg, s.watchers); err != nil {
+		return nil, err
+	}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.handler = s.routes(cfg)
+	if cfg.Guard != nil {
+		s.handler = cfg.Guard(s.handler)
+	}
+	return s, nil
+}
+
+// routes builds all routes. The paths below /mcp/ hold one server each, for a host
+// that keeps its memory here: there its custom methods and their codes are as in
+// process, and calls are not limited.
+func (s *Server) routes(cfg Config) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /jsonrpc", s.serveJSONRPC)
+	mux.HandleFunc("GET /health", s.serveHealth)
+	mux.HandleFunc("GET /servers", s.serveServers)
+	mux.HandleFunc("GET /servers/{name}/capabilities", s.serveCapabilities)
+	mux.Handle("/mcp", s.endpoint(s.combined, cfg, true))
+	for _, name := range s.names {
+		mux.Handle("/mcp/"+name, s.endpoint(s.servers[name], cfg, false))
+	}
+	return mux
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close ends all sessions and open streams and waits for the background work.
+// Requests under way go on.
+func (s *Server) Close() {
+	s.close()
+	for _, e := range s.mcp {
+		_ = e.http.Shutdown(context.Background()) // it owns no listener, so nothing can fail
+	}
+	s.work.Wait()
+}
+
+// answer lets a dispatcher answer, and tells subscribers of what changed.
+func (s *Server) answer(ctx context.Context, d *mcpservers.Dispatcher, session string, req mcpservers.Request, msg json.RawMessage) json.RawMessage {
+	out := d.Handle(ctx, session, msg)
+	if id := changedConversation(req, out); id != "" {
+		s.watchers.changed(id)
+	}
+	return out
+}
+
+// freshSession names a request that belongs to no session, so that clients cannot
+// cancel one another's.
+func (s *Server) freshSession() string { return fmt.Sprintf("call-%d", s.lastCall.Add(1)) }
+
+// readBody reads a whole body. When it cannot be, the client has been answered.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err == nil {
+		return body, true
+	}
+	status, text := http.StatusBadRequest, "the body broke off"
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than the limit of %d bytes", MaxBody)
+	}
+	writeJSON(w, status, mcpservers.Fail(nil, &mcpservers.RPCError{Code: mcpservers.CodeInvalidRequest, Message: "Invalid request: " + text}))
+	return nil, false
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
+}
