@@ -23,13 +23,23 @@ func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err er
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
-	return scanConversation(d.stmts.findConversation.QueryRowContext(context.WithoutCancel(ctx), id, owner))
+	return scanConversation(d.stmts.findConversation.QueryRowContext(d.short(ctx), id, owner))
 }
 
 // findIn is find inside a transaction; a conversation that is missing is
 // ErrNotFound.
 func findIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
 	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation, id, owner))
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
+	return c, err
+}
+
+// holdIn is findIn, and keeps other writers from the conversation until the
+// transaction ends.
+func (d *DB) holdIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
+	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation+d.sql.forUpdate, id, owner))
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
@@ -65,7 +75,10 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 	}
 	now := millis(d.now())
 	err = tx.QueryRowContext(ctx, `INSERT INTO conversations (owner, id, created_at, updated_at)
-		VALUES (?, ?, ?, ?) RETURNING num`, owner, id, now, now).Scan(&c.num)
+		VALUES ($1, $2, $3, $3) ON CONFLICT (id, owner) DO NOTHING RETURNING num`, owner, id, now).Scan(&c.num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return findIn(ctx, tx, owner, id) // another replica was faster
+	}
 	c.owner = owner
 	return c, err
 }
@@ -74,7 +87,7 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 // owner has none of that id.
 func (d *DB) Conversation(ctx context.Context, owner, id string) (c schemas.Conversation, ok bool, err error) {
 	row := d.read.QueryRowContext(ctx, `SELECT id, title, messages, created_at, updated_at FROM conversations
-		WHERE id = ?1 AND (?2 = '' OR owner = ?2) ORDER BY owner LIMIT 1`, id, owner)
+		WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1`, id, owner)
 	var created, updated int64
 	err = row.Scan(&c.ID, &c.Title, &c.Messages, &created, &updated)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -91,7 +104,7 @@ func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = ? WHERE num = ?`, title, c.num)
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1 WHERE num = $2`, d.sql.text(title), c.num)
 		return err
 	})
 }
@@ -99,40 +112,48 @@ func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
 // Clear deletes all messages, the summary and the traces of the conversation and
 // keeps the conversation. A turn under way can no longer be saved to it.
 func (d *DB) Clear(ctx context.Context, owner, id string) error {
-	return d.erase(ctx, "clear conversation", owner, id, []string{
-		`DELETE FROM messages WHERE conversation = ?1`,
-		`DELETE FROM turns WHERE conversation = ?1`,
-		`UPDATE conversations SET summary = '', summary_updated_at = 0, covers = last_seq, complete_seq = last_seq,
-			claimed_until = 0, servers_read = '[]', messages = 0, updated_at = ?2 WHERE num = ?1`,
+	return d.erase(ctx, "clear conversation", owner, id, func(tx *sql.Tx, num int64) error {
+		for _, statement := range []string{
+			`DELETE FROM messages WHERE conversation = $1`,
+			`DELETE FROM turns WHERE conversation = $1`,
+		} {
+			if _, err := tx.ExecContext(ctx, statement, num); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE conversations SET summary = '', summary_updated_at = 0, covers = last_seq,
+			complete_seq = last_seq, claimed_until = 0, servers_read = '[]', messages = 0, updated_at = $2
+			WHERE num = $1`, num, millis(d.now()))
+		return err
 	})
 }
 
 // Delete deletes the conversation with all that belongs to it.
 func (d *DB) Delete(ctx context.Context, owner, id string) error {
-	return d.erase(ctx, "delete conversation", owner, id, []string{
-		`DELETE FROM conversations WHERE num = ?1`, // messages and turns follow
+	return d.erase(ctx, "delete conversation", owner, id, func(tx *sql.Tx, num int64) error {
+		_, err := tx.ExecContext(ctx, deleteConversation, num) // messages and turns follow
+		return err
 	})
 }
 
-// erase runs the statements and takes away leases and traces. Each statement
-// gets the conversation's number and the time.
-func (d *DB) erase(ctx context.Context, op, owner, id string, statements []string) error {
+const deleteConversation = `DELETE FROM conversations WHERE num = $1`
+
+// erase runs f with the number of the conversation and takes away leases and
+// traces. The lease goes first and the conversation follows, as in a saved turn, so
+// that the two wait for each other in one order; what is added meanwhile waits too.
+func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx, num int64) error) error {
 	err := d.write(ctx, op, func(tx *sql.Tx) error {
 		c, err := findIn(ctx, tx, owner, id)
 		if err != nil {
 			return err
 		}
-		now := millis(d.now())
-		for _, statement := range statements {
-			if _, err := tx.ExecContext(ctx, statement, c.num, now); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE id = ? AND owner = ?`, id, c.owner); err != nil {
+		if err := forget(ctx, tx, id, c.owner); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM traces WHERE conversation_id = ? AND owner = ?`, id, c.owner)
-		return err
+		if c, err = d.holdIn(ctx, tx, c.owner, id); err != nil {
+			return err
+		}
+		return f(tx, c.num)
 	})
 	if err == nil {
 		d.scrubLog(ctx)
@@ -140,10 +161,22 @@ func (d *DB) erase(ctx context.Context, op, owner, id string, statements []strin
 	return err
 }
 
+// forget takes away what stands beside a conversation.
+func forget(ctx context.Context, tx *sql.Tx, id, owner string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE id = $1 AND owner = $2`, id, owner); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE conversation_id = $1 AND owner = $2`, id, owner)
+	return err
+}
+
 // scrubLog empties the write-ahead log, which still holds what was deleted. The
 // deletion itself stands even when a reader of another process is in the way; the
 // next deletion or the last close then does it.
 func (d *DB) scrubLog(ctx context.Context) {
+	if d.writing == nil {
+		return // PostgreSQL's log is the operator's
+	}
 	unlock, err := d.lock(ctx)
 	if err != nil {
 		return
@@ -153,7 +186,7 @@ func (d *DB) scrubLog(ctx context.Context) {
 	err = d.durable.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
 	if err != nil || busy != 0 {
 		d.log.Warn("deleted text stays in the write-ahead log until the next checkpoint",
-			"path", d.path, "busy", busy != 0, "error", err)
+			"path", d.name, "busy", busy != 0, "error", err)
 	}
 }
 
@@ -161,7 +194,7 @@ func (d *DB) scrubLog(ctx context.Context) {
 func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error) {
 	const op = "list conversations"
 	page := ConversationPage{Conversations: []schemas.Conversation{}}
-	query, args, err := listQuery(req)
+	query, args, err := d.listQuery(req)
 	if err != nil {
 		return page, d.fault(op, err)
 	}
@@ -188,24 +221,29 @@ func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error
 
 // listQuery asks for one row more than the page holds, to see whether there is a
 // next page.
-func listQuery(req ListRequest) (query string, args []any, err error) {
+func (d *DB) listQuery(req ListRequest) (query string, args []any, err error) {
 	where := []string{"true"}
+	arg := func(v any) string {
+		args = append(args, v)
+		return fmt.Sprintf("$%d", len(args))
+	}
 	if req.Owner != "" {
-		where, args = append(where, "owner = ?"), append(args, req.Owner)
+		where = append(where, "owner = "+arg(req.Owner))
 	}
 	if req.After != "" {
 		var updated, num int64
 		if n, _ := fmt.Sscanf(req.After, "%d-%d", &updated, &num); n != 2 {
 			return "", nil, fmt.Errorf("%w: unknown position %q, use the one of the page before", ErrInvalid, req.After)
 		}
-		where, args = append(where, "(updated_at, num) < (?, ?)"), append(args, updated, num)
+		where = append(where, "(updated_at, num) < ("+arg(updated)+", "+arg(num)+")")
 	}
 	if req.Query != "" {
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(req.Query) + "%"
-		where = append(where, `(title LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM messages
-			WHERE conversation = num AND content LIKE ? ESCAPE '\'))`)
-		args = append(args, pattern, pattern)
+		escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(d.sql.text(req.Query))
+		matches := " " + d.sql.like + " " + arg("%"+escaped+"%") + ` ESCAPE '\'`
+		where = append(where, `(title`+matches+` OR EXISTS (SELECT 1 FROM messages
+			WHERE conversation = num AND content`+matches+`))`)
 	}
-	return `SELECT num, id, title, messages, created_at, updated_at FROM conversations
-		WHERE ` + strings.Join(where, " AND ") + ` ORDER BY updated_at DESC, num DESC LIMIT ?`, append(args, req.Limit+1), nil
+	query = `SELECT num, id, title, messages, created_at, updated_at FROM conversations
+		WHERE ` + strings.Join(where, " AND ") + ` ORDER BY updated_at DESC, num DESC LIMIT ` + arg(req.Limit+1)
+	return query, args, nil
 }

@@ -4,22 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"net/url"
-	"os"
-	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 // Config says where the database is.
 type Config struct {
-	// Path of the database file. It is created with mode 0600, its folder with
-	// mode 0700, when they are missing.
+	// Path is the SQLite file, or the URL of a PostgreSQL database
+	// (postgres://user:password@host:port/name). The file is created with mode 0600,
+	// its folder with mode 0700, when they are missing; the database must be there.
 	Path string
 	// Logger may be nil: nothing is logged then.
 	Logger *slog.Logger
@@ -28,25 +23,31 @@ type Config struct {
 	// BusyTimeout is how long to wait for another process that is writing; zero
 	// means 5 s.
 	BusyTimeout time.Duration
+	// CheckDelay is how long after an unclean stop was found the check of the file
+	// begins, so that a short command does not pay for it; zero means 1 s.
+	CheckDelay time.Duration
 }
 
-const defaultBusyTimeout = 5 * time.Second
-
-// readers is the size of the read pool. Reads are short, and more of them at once
-// than there are cores gains nothing.
-const readers = 4
+const (
+	defaultBusyTimeout = 5 * time.Second
+	defaultCheckDelay  = time.Second
+)
 
 // DB is the open database. It is safe for concurrent use, and several processes
-// may have one file open.
+// may have one database open.
 type DB struct {
-	path string
+	// name is the file's absolute path, or the database's URL without its password.
+	name string
 	log  *slog.Logger
 	now  func() time.Time
 	busy time.Duration
+	sql  dialect
 
-	// writing is held around every write of this process: waiting in line here is
-	// fair and cheap, waiting for SQLite's lock is polling.
+	// writing is held around every write of this process on SQLite: waiting in line
+	// here is fair and cheap, waiting for SQLite's lock is polling. PostgreSQL, where
+	// it is nil, takes many writers.
 	writing chan struct{}
+	saves   saveQueue
 	// durable commits reach the disk before they return. relaxed commits survive a
 	// crash of the process but not a loss of power: right for leases, claims and
 	// traces, which are worth nothing after one.
@@ -56,19 +57,20 @@ type DB struct {
 	stmts statements
 	// begun counts begun turns, for the occasional clean-up of leases.
 	begun atomic.Int64
+
+	background sync.WaitGroup
+	stop       context.CancelFunc
+	// damage is what the check after an unclean stop found.
+	damage atomic.Pointer[Error]
 }
 
 // Open opens the database, creating and migrating it as needed. Faults of the
-// file are of type [*Error]. The caller closes it.
+// database are of type [*Error]. The caller closes it.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("open store: no path given")
 	}
-	path, err := filepath.Abs(cfg.Path)
-	if err != nil {
-		return nil, fmt.Errorf("open store %q: %w", cfg.Path, err)
-	}
-	d := &DB{path: path, log: cfg.Logger, now: cfg.Now, busy: cfg.BusyTimeout, writing: make(chan struct{}, 1)}
+	d := &DB{log: cfg.Logger, now: cfg.Now, busy: cfg.BusyTimeout, stop: func() {}}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -78,90 +80,40 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if d.busy <= 0 {
 		d.busy = defaultBusyTimeout
 	}
-	if err := d.createFile(); err != nil {
-		return nil, d.fault("open store", err)
+	if cfg.CheckDelay <= 0 {
+		cfg.CheckDelay = defaultCheckDelay
 	}
-	if err := d.connect(ctx); err != nil {
+	open := d.openSQLite
+	if isPostgres(cfg.Path) {
+		open = d.openPostgres
+	}
+	err := open(ctx, cfg)
+	if err == nil {
+		err = d.stmts.prepare(ctx, d)
+	}
+	if err != nil {
 		return nil, d.fault("open store", errors.Join(err, d.Close()))
 	}
 	return d, nil
 }
 
-// createFile makes folder and file with modes that keep other users out. SQLite
-// gives its side files the mode of the database. An existing file is not opened
-// here: closing it again would drop the locks that this process may hold on it
-// through another DB.
-func (d *DB) createFile() error {
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return f.Close()
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	info, err := os.Stat(d.path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return &Error{Op: "open store", Path: d.path, Kind: KindForeign, Err: errors.New("not a regular file")}
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(d.path, 0o600); err != nil {
-			d.log.Warn("the database is readable by other users", "path", d.path, "error", err)
-		}
-	}
-	return nil
-}
+// Path returns the absolute path of the database file, or the URL of the database
+// without its password.
+func (d *DB) Path() string { return d.name }
 
-func (d *DB) connect(ctx context.Context) (err error) {
-	if d.durable, err = d.openPool(1, "synchronous(FULL)"); err != nil {
-		return err
-	}
-	if err := migrate(ctx, d.durable, d.path); err != nil {
-		return err
-	}
-	if d.relaxed, err = d.openPool(1, "synchronous(NORMAL)"); err != nil {
-		return err
-	}
-	if d.read, err = d.openPool(readers, "query_only(1)"); err != nil {
-		return err
-	}
-	return d.stmts.prepare(ctx, d)
-}
-
-func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
-	query := url.Values{
-		// busy_timeout first: the other settings may have to wait for a lock.
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", d.busy.Milliseconds()), "journal_mode(WAL)", "foreign_keys(1)", "secure_delete(1)", pragma,
-		},
-		"_txlock": {"immediate"},
-	}
-	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(d.path), RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
-	return db, nil
-}
-
-// Path returns the absolute path of the database file.
-func (d *DB) Path() string { return d.path }
-
-// Ping reports whether the database answers.
+// Ping reports whether the database answers, and is sound as far as is known.
 func (d *DB) Ping(ctx context.Context) error {
+	if damage := d.damage.Load(); damage != nil {
+		return damage
+	}
 	var one int
 	return d.fault("ping store", d.read.QueryRowContext(ctx, "SELECT 1").Scan(&one))
 }
 
-// Close closes the file. Calls under way end with an error.
+// Close closes the database. Calls under way end with an error.
 func (d *DB) Close() error {
+	d.stop()
+	d.background.Wait()
 	var errs []error
 	errs = append(errs, d.stmts.close())
 	for _, pool := range []*sql.DB{d.read, d.relaxed, d.durable} {
@@ -174,6 +126,9 @@ func (d *DB) Close() error {
 
 // lock waits for the turn to write. The returned func ends it.
 func (d *DB) lock(ctx context.Context) (unlock func(), err error) {
+	if d.writing == nil {
+		return func() {}, ctx.Err()
+	}
 	select {
 	case d.writing <- struct{}{}:
 		return func() { <-d.writing }, nil
@@ -182,7 +137,8 @@ func (d *DB) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// write runs f in one durable transaction.
+// write runs f in one durable transaction. f may run again when the database asks
+// for it, so it must set what it returns, not add to it.
 func (d *DB) write(ctx context.Context, op string, f func(tx *sql.Tx) error) error {
 	return d.transact(ctx, d.durable, op, f)
 }
@@ -193,16 +149,35 @@ func (d *DB) transact(ctx context.Context, pool *sql.DB, op string, f func(tx *s
 		return d.fault(op, err)
 	}
 	defer unlock()
+	const attempts = 5
+	for range attempts {
+		if err = inTx(ctx, pool, f); !rolledBackForOthers(err) {
+			break
+		}
+	}
+	return d.fault(op, err)
+}
+
+func inTx(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
-		return d.fault(op, err)
+		return err
 	}
 	if err := f(tx); err != nil {
 		// The rollback's own error adds nothing to the one that caused it.
 		_ = tx.Rollback()
-		return d.fault(op, err)
+		return err
 	}
-	return d.fault(op, tx.Commit())
+	return tx.Commit()
+}
+
+// short is the context of a read of a few rows. SQLite's readers never wait, and
+// watching a context costs more than the read.
+func (d *DB) short(ctx context.Context) context.Context {
+	if d.writing == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // millis is how times are stored.

@@ -11,7 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A Kind says what is wrong with the database file.
+// A Kind says what is wrong with the database.
 type Kind string
 
 // The kinds of [Error].
@@ -26,18 +26,22 @@ const (
 	KindMissing    Kind = "missing"
 	KindIO         Kind = "io"
 	KindClosed     Kind = "closed"
-	KindOther      Kind = "other"
+	// The following are PostgreSQL's own.
+	KindUnreachable Kind = "unreachable"
+	KindRefused     Kind = "refused"
+	KindDamaged     Kind = "damaged"
+	KindOther       Kind = "other"
 )
 
-// Error is a fault of the database file, not of what was asked. Its text names
-// the file and says what to do.
+// Error is a fault of the database, not of what was asked. Its text names the
+// database and says what to do.
 type Error struct {
 	// Op is what was tried, such as "save turn".
 	Op string
-	// Path is the database file.
+	// Path is the database file, or the URL without its password.
 	Path string
 	Kind Kind
-	// Err is the fault as SQLite or the system gave it.
+	// Err is the fault as the database or the system gave it.
 	Err error
 }
 
@@ -76,6 +80,12 @@ func (k Kind) advice() string {
 		return "cannot be opened; check that its folder exists and that this user may write to it"
 	case KindClosed:
 		return "is closed"
+	case KindUnreachable:
+		return "does not answer; check that it runs, and host and port in memory.store"
+	case KindRefused:
+		return "refuses this user; check user, password, database and grants of memory.store"
+	case KindDamaged:
+		return "reports a fault of its own; look into its log"
 	case KindIO:
 		return "cannot be read or written; check the disk"
 	default:
@@ -108,6 +118,9 @@ func kindOf(err error) Kind {
 		}
 		return KindOther
 	}
+	if kind, ok := postgresKind(err); ok {
+		return kind
+	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return KindPermission
@@ -126,7 +139,7 @@ func kindOf(err error) Kind {
 // fault wraps err for the caller. What the caller itself caused passes as it
 // is, with the operation before it.
 func (d *DB) fault(op string, err error) error {
-	return faultAt(op, d.path, err)
+	return faultAt(op, d.name, err)
 }
 
 func faultAt(op, path string, err error) error {
@@ -140,6 +153,9 @@ func faultAt(op, path string, err error) error {
 		if errors.Is(err, own) {
 			return fmt.Errorf("%s: %w", op, err)
 		}
+	}
+	if refusal := postgresRefusal(err); refusal != nil {
+		return fmt.Errorf("%s: %w: %w", op, refusal, err)
 	}
 	return &Error{Op: op, Path: path, Kind: kindOf(err), Err: err}
 }

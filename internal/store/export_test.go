@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -11,6 +13,12 @@ func (d *DB) LimitPages(t *testing.T, pages int) {
 	if _, err := d.durable.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// CarelessCommits lets durable commits return before they are on the disk.
+func (d *DB) CarelessCommits(ctx context.Context) error {
+	_, err := d.durable.ExecContext(ctx, "PRAGMA synchronous = OFF")
+	return err
 }
 
 // HoldWrites keeps every writer waiting until the returned func is called.
@@ -39,3 +47,26 @@ func (d *DB) HoldFile(t *testing.T) (release func()) {
 
 // KindOf is kindOf.
 func KindOf(err error) Kind { return kindOf(err) }
+
+// Commits is the number of transactions that changed the file.
+func (d *DB) Commits(t *testing.T) (n int) {
+	t.Helper()
+	// data_version changes on one connection with every commit of another one.
+	if err := d.relaxed.QueryRowContext(t.Context(), "PRAGMA data_version").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// AwaitWaiting returns when that many turns wait to be saved.
+func (d *DB) AwaitWaiting(turns int) {
+	for {
+		d.saves.mu.Lock()
+		n := len(d.saves.waiting)
+		d.saves.mu.Unlock()
+		if n >= turns {
+			return
+		}
+		runtime.Gosched()
+	}
+}

@@ -13,11 +13,22 @@ import (
 // titleRunes is how much of the first question becomes the title.
 const titleRunes = 60
 
+// growByMessage makes the conversation, or adds a message to its count.
+const growByMessage = `INSERT INTO conversations (owner, id, title, messages, last_seq, created_at, updated_at)
+	VALUES ($1, $2, $3, 1, 1, $4, $4)
+	ON CONFLICT (id, owner) DO UPDATE SET
+		title = CASE WHEN conversations.title = '' THEN excluded.title ELSE conversations.title END,
+		messages = conversations.messages + 1, last_seq = conversations.last_seq + 1, updated_at = excluded.updated_at
+	RETURNING num, last_seq`
+
 // AddMessage appends a message outside a turn and creates the conversation when
 // it is missing.
 func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error {
 	return d.write(ctx, "add message", func(tx *sql.Tx) error {
-		c, err := d.ensureIn(ctx, tx, owner, id)
+		c, err := findIn(ctx, tx, owner, id)
+		if errors.Is(err, ErrNotFound) {
+			c.owner, err = owner, nil
+		}
 		if err != nil {
 			return err
 		}
@@ -26,15 +37,13 @@ func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error 
 		if m.Role == schemas.RoleUser {
 			title = titleOf(m.Content)
 		}
-		var seq int64
-		err = tx.QueryRowContext(ctx, `UPDATE conversations SET messages = messages + 1, last_seq = last_seq + 1,
-			title = CASE WHEN title = '' THEN ? ELSE title END, updated_at = ? WHERE num = ?
-			RETURNING last_seq`, title, now, c.num).Scan(&seq)
+		var num, seq int64
+		err = tx.QueryRowContext(ctx, growByMessage, c.owner, id, d.sql.text(title), now).Scan(&num, &seq)
 		if err != nil {
 			return err
 		}
 		_, err = tx.StmtContext(ctx, d.stmts.insertMessage).ExecContext(ctx,
-			c.num, seq, string(m.Role), m.Content, now, "", "", "", "")
+			num, seq, string(m.Role), d.sql.text(m.Content), now, "", "", "", "")
 		return err
 	})
 }
@@ -85,8 +94,7 @@ func (d *DB) messagesAfter(ctx context.Context, num, seq int64) ([]schemas.Store
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Readers never wait, and watching a context costs more than the read.
-	rows, err := d.stmts.messagesAfter.QueryContext(context.WithoutCancel(ctx), num, seq)
+	rows, err := d.stmts.messagesAfter.QueryContext(d.short(ctx), num, seq)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,14 @@ import (
 // database is never written to by a slip in a path.
 const applicationID = 0x6d6f6c72
 
-//go:embed migrations/*.sql
+//go:embed migrations/*/*.sql
 var migrations embed.FS
 
 // migrate brings the schema up to date. Each step is one transaction that ends
 // by raising user_version; a second process that starts at the same time waits
 // for the lock and then finds the step done.
 func migrate(ctx context.Context, db *sql.DB, path string) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,14 @@ func checkVersion(ctx context.Context, tx *sql.Tx, path string, known int) (int,
 		return 0, &Error{Op: "open store", Path: path, Kind: KindForeign}
 	}
 	if version > known {
-		return 0, &Error{
-			Op: "open store", Path: path, Kind: KindNewer,
-			Err: fmt.Errorf("its schema is %d, this program knows %d", version, known),
-		}
+		return 0, newerSchema(path, version, known)
 	}
 	return version, nil
+}
+
+func newerSchema(path string, version, known int) error {
+	return &Error{
+		Op: "open store", Path: path, Kind: KindNewer,
+		Err: fmt.Errorf("its schema is %d, this program knows %d", version, known),
+	}
 }

@@ -20,7 +20,13 @@ import (
 	"molar/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childVariable); path != "" {
+		child(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var _ memory.Store = (*store.DB)(nil)
 

@@ -17,7 +17,7 @@ func (d *DB) Summary(ctx context.Context, owner, id string) (Summary, error) {
 	var s Summary
 	var at int64
 	err := d.read.QueryRowContext(ctx, `SELECT summary, summary_updated_at, covers FROM conversations
-		WHERE id = ?1 AND (?2 = '' OR owner = ?2) ORDER BY owner LIMIT 1`, id, owner).Scan(&s.Text, &at, &s.Covers)
+		WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1`, id, owner).Scan(&s.Text, &at, &s.Covers)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Summary{}, nil
 	}
@@ -31,7 +31,7 @@ func (d *DB) Summary(ctx context.Context, owner, id string) (Summary, error) {
 // messages that are there, and an empty text covers none.
 func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int64) error {
 	return d.write(ctx, "set summary", func(tx *sql.Tx) error {
-		c, err := findIn(ctx, tx, owner, id)
+		c, err := d.holdIn(ctx, tx, owner, id)
 		if err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int
 		default:
 			reach = *covers
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = ?, summary_updated_at = ?, covers = ?,
-			claimed_until = 0 WHERE num = ?`, text, millis(d.now()), reach, c.num)
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $1, summary_updated_at = $2, covers = $3,
+			claimed_until = 0 WHERE num = $4`, d.sql.text(text), millis(d.now()), reach, c.num)
 		return err
 	})
 }
@@ -62,10 +62,11 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) (
 	items := []SummaryWork{}
 	var conversations, upTo []int64
 	err := d.transact(ctx, d.relaxed, "claim summaries", func(tx *sql.Tx) error {
+		items, conversations, upTo = items[:0], nil, nil
 		now := d.now()
-		rows, err := tx.QueryContext(ctx, `UPDATE conversations SET claimed_until = ? WHERE num IN (
-				SELECT num FROM conversations WHERE complete_seq > covers AND claimed_until <= ?
-				ORDER BY updated_at LIMIT ?)
+		rows, err := tx.QueryContext(ctx, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
+				SELECT num FROM conversations WHERE complete_seq > covers AND claimed_until <= $2
+				ORDER BY updated_at LIMIT $3) AND claimed_until <= $2
 			RETURNING num, owner, id, summary, covers, language, complete_seq`,
 			millis(now.Add(ttl)), millis(now), limit)
 		if err != nil {

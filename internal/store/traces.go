@@ -31,8 +31,10 @@ func (d *DB) PutTraces(ctx context.Context, traces []Trace) error {
 		return nil
 	}
 	return d.transact(ctx, d.relaxed, "put traces", func(tx *sql.Tx) error {
-		stmt, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO traces
-			(turn_id, created_at, owner, conversation_id, size, body) VALUES (?, ?, ?, ?, ?, ?)`)
+		stmt, err := tx.PrepareContext(ctx, `INSERT INTO traces
+			(turn_id, created_at, owner, conversation_id, size, body) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (turn_id) DO UPDATE SET created_at = excluded.created_at, owner = excluded.owner,
+				conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body`)
 		if err != nil {
 			return err
 		}
@@ -45,7 +47,7 @@ func (d *DB) PutTraces(ctx context.Context, traces []Trace) error {
 			if at.IsZero() {
 				at = d.now()
 			}
-			if _, err := stmt.ExecContext(ctx, t.TurnID, millis(at), t.Owner, t.ConversationID, len(t.Body), string(t.Body)); err != nil {
+			if _, err := stmt.ExecContext(ctx, t.TurnID, millis(at), t.Owner, t.ConversationID, len(t.Body), d.sql.text(string(t.Body))); err != nil {
 				return err
 			}
 		}
@@ -58,7 +60,7 @@ func (d *DB) GetTrace(ctx context.Context, turnID string) (t Trace, ok bool, err
 	var at int64
 	var body string
 	err = d.read.QueryRowContext(ctx, `SELECT turn_id, created_at, owner, conversation_id, size, body FROM traces
-		WHERE turn_id = ?`, turnID).Scan(&t.TurnID, &at, &t.Owner, &t.ConversationID, &t.Size, &body)
+		WHERE turn_id = $1`, turnID).Scan(&t.TurnID, &at, &t.Owner, &t.ConversationID, &t.Size, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Trace{}, false, nil
 	}
@@ -70,7 +72,7 @@ func (d *DB) GetTrace(ctx context.Context, turnID string) (t Trace, ok bool, err
 func (d *DB) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 	const op = "list traces"
 	rows, err := d.read.QueryContext(ctx, `SELECT turn_id, created_at, owner, conversation_id, size FROM traces
-		ORDER BY created_at DESC, turn_id LIMIT ?`, limit)
+		ORDER BY created_at DESC, turn_id LIMIT $1`, limit)
 	if err != nil {
 		return nil, d.fault(op, err)
 	}
@@ -93,10 +95,10 @@ func (d *DB) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 func (d *DB) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int64) (deleted int64, err error) {
 	oldest := millis(d.now().Add(-maxAge))
 	err = d.transact(ctx, d.relaxed, "prune traces", func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < ?1 OR created_at <= (
+		res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1 OR created_at <= (
 			SELECT max(created_at) FROM (
-				SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces)
-			WHERE running > ?2)`, oldest, maxBytes)
+				SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces) AS sums
+			WHERE running > $2)`, oldest, maxBytes)
 		if err != nil {
 			return err
 		}

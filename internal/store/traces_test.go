@@ -14,13 +14,24 @@ import (
 )
 
 func TestTraces(t *testing.T) {
+	testTraces(t, func(now func() time.Time) *store.DB { return openAt(t, now) })
+}
+
+// openAt opens a new file with a clock.
+func openAt(tb testing.TB, now func() time.Time) *store.DB {
+	tb.Helper()
+	db, err := store.Open(tb.Context(), store.Config{Path: filepath.Join(tb.TempDir(), "m.db"), Now: now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func testTraces(t *testing.T, open func(now func() time.Time) *store.DB) {
 	ctx := t.Context()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	db, err := store.Open(ctx, store.Config{Path: filepath.Join(t.TempDir(), "m.db"), Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := open(func() time.Time { return now })
 	var traces []store.Trace
 	for i := range 10 {
 		traces = append(traces, store.Trace{

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -296,4 +298,63 @@ func testTitle(t *testing.T, f *fixture) {
 	f.turn(t, "", "c", "t1", "")
 	c, _, _ = f.Conversation(ctx, "", "c")
 	same(t, c.Title, "own name")
+}
+
+// Turns, messages, summaries, clears and deletes of one conversation at once: each
+// succeeds or is refused, and what is left is whole.
+func testAtOnce(t *testing.T, f *fixture) {
+	const rounds = 15
+	ctx := t.Context()
+	var wg sync.WaitGroup
+	do := func(what string, action func(i int) error) {
+		wg.Go(func() {
+			for i := range rounds {
+				err := action(i)
+				if err != nil && !errors.Is(err, store.ErrStaleLease) && !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+	for w := range 3 {
+		do("turn", func(i int) error {
+			start, err := f.BeginTurn(ctx, store.TurnRequest{ConversationID: "c", TTL: time.Minute})
+			if err != nil {
+				return err
+			}
+			_, err = f.SaveTurn(ctx, store.Turn{Lease: start.Lease, TurnID: fmt.Sprint(w, "-", i), User: "q", Answer: "a"})
+			return err
+		})
+	}
+	do("message", func(int) error {
+		return f.AddMessage(ctx, "", "c", store.Message{Role: schemas.RoleSystem, Content: "note"})
+	})
+	do("summary", func(int) error { return f.SetSummary(ctx, "", "c", "text", nil) })
+	do("clear", func(int) error { return f.Clear(ctx, "", "c") })
+	do("delete", func(i int) error {
+		if i%5 > 0 {
+			return f.Ensure(ctx, "", "c")
+		}
+		return f.Delete(ctx, "", "c")
+	})
+	wg.Wait()
+	f.turn(t, "", "c", "last", "")
+	messages, total, err := f.Messages(ctx, "", "c", store.MessageRange{})
+	if err != nil || total != len(messages) {
+		t.Fatalf("%d messages counted, %d read, %v", total, len(messages), err)
+	}
+	halves := map[string]int{}
+	for i, m := range messages {
+		if i > 0 && m.Seq != messages[i-1].Seq+1 {
+			t.Errorf("seq %d after %d", m.Seq, messages[i-1].Seq)
+		}
+		if m.TurnID != "" {
+			halves[m.TurnID]++
+		}
+	}
+	for turn, n := range halves {
+		if n != 2 {
+			t.Errorf("turn %s has %d messages", turn, n)
+		}
+	}
 }

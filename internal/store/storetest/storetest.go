@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"begin writes nothing that can be read": testBeginWritesNothing,
 		"a saved turn is read back":             testSavedTurn,
 		"a turn is saved once":                  testSavedOnce,
+		"a turn saved twice at once":            testSavedAtOnce,
 		"a key finds its turn again":            testKey,
 		"an old lease cannot write":             testOldLease,
 		"an expired lease still can":            testExpiredLease,
@@ -40,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"delete keeps nothing":                  testDelete,
 		"lists have pages":                      testList,
 		"a title is cut by characters":          testTitle,
+		"much at once leaves things whole":      testAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fixture{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
@@ -194,6 +196,23 @@ func testSavedOnce(t *testing.T, f *fixture) {
 	turn.Lease = f.begin(t, "", "c2", "").Lease
 	_, err = f.SaveTurn(t.Context(), turn)
 	refused(t, err, store.ErrConflict)
+}
+
+func testSavedAtOnce(t *testing.T, f *fixture) {
+	const turns, savers = 10, 4
+	for i := range turns {
+		turn := store.Turn{Lease: f.begin(t, "", "c", "").Lease, TurnID: fmt.Sprint("t", i), User: "q", Answer: "a"}
+		var wg sync.WaitGroup
+		for range savers {
+			wg.Go(func() {
+				if _, err := f.SaveTurn(t.Context(), turn); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	same(t, len(f.texts(t, "", "c", store.MessageRange{})), 2*turns)
 }
 
 func testKey(t *testing.T, f *fixture) {

@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if cfg.Kill == nil {
 		cfg.Kill = func(child *exec.Cmd) error { return child.Process.Kill() }
 	}
-	r := &run{cfg: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0))} //nolint:gosec // chance, no secret
+	r := &run{cfg: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0))}
 	for i := range cfg.Writers {
 		r.writers = append(r.writers, &writer{conversation: fmt.Sprintf("%swriter-%d", cfg.Name, i), seed: cfg.Seed + uint64(i) + 1})
 	}

@@ -97,7 +97,7 @@ func (w *writer) finish(ctx context.Context, c *client, t *turn) error {
 // it again, or asks by its key whether it is there, or goes away.
 func (w *writer) settle(ctx context.Context, c *client) error {
 	if w.chance == nil {
-		w.chance = rand.New(rand.NewPCG(w.seed, 0)) //nolint:gosec // chance, no secret
+		w.chance = rand.New(rand.NewPCG(w.seed, 0))
 	}
 	if len(w.turns) == 0 || w.turns[len(w.turns)-1].state != open {
 		return nil

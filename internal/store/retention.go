@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// retentionBatch is how many conversations one transaction deletes, so that turns
+// need not wait for the whole work.
+const retentionBatch = 100
+
+// DeleteOlder deletes every conversation whose last change lies before the time,
+// with all that belongs to it, and traces as old. Nothing of the text stays in
+// SQLite's files. It returns how many conversations are gone, also beside an error.
+func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
+	const op = "delete old conversations"
+	deleted, traces := 0, int64(0)
+	for {
+		var found, gone int
+		err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
+			found, gone, err = deleteOlderIn(ctx, tx, millis(before))
+			return err
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += gone
+		// When only such are left as others are changing right now, they are not old.
+		if found < retentionBatch || gone == 0 {
+			break
+		}
+	}
+	err := d.write(ctx, op, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1`, millis(before))
+		if err != nil {
+			return err
+		}
+		traces, err = res.RowsAffected()
+		return err
+	})
+	if err == nil && (deleted > 0 || traces > 0) {
+		d.scrubLog(ctx)
+	}
+	return deleted, err
+}
+
+func deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found, gone int, err error) {
+	old, err := oldestIn(ctx, tx, before)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, c := range old {
+		// Asked again: on PostgreSQL a turn may have been saved meanwhile.
+		res, err := tx.ExecContext(ctx, deleteConversation+` AND updated_at < $2`, c.num, before)
+		if err != nil {
+			return 0, 0, err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			if err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		if err := forget(ctx, tx, c.id, c.owner); err != nil {
+			return 0, 0, err
+		}
+		gone++
+	}
+	return len(old), gone, nil
+}
+
+type oldConversation struct {
+	num       int64
+	id, owner string
+}
+
+func oldestIn(ctx context.Context, tx *sql.Tx, before int64) ([]oldConversation, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT num, id, owner FROM conversations WHERE updated_at < $1
+		ORDER BY updated_at LIMIT $2`, before, retentionBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var old []oldConversation
+	for rows.Next() {
+		var c oldConversation
+		if err := rows.Scan(&c.num, &c.id, &c.owner); err != nil {
+			return nil, err
+		}
+		old = append(old, c)
+	}
+	return old, rows.Err()
+}

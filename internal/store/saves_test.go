@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"molar/internal/store"
+)
+
+func begin(tb testing.TB, db *store.DB, id string) store.TurnStart {
+	tb.Helper()
+	start, err := db.BeginTurn(tb.Context(), store.TurnRequest{ConversationID: id, TTL: time.Minute})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return start
+}
+
+// Turns that wait for the same commit share it; each still gets its own verdict.
+func TestSaveTurn_SharesACommit(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "m.db"))
+	const turns = 20
+	leases := make([]store.TurnStart, turns)
+	for i := range leases {
+		leases[i] = begin(t, db, fmt.Sprint("c", i))
+	}
+	begin(t, db, "c7") // overtakes that one
+	before := db.Commits(t)
+	release := db.HoldWrites(t)
+	errs := make([]error, turns)
+	var wg sync.WaitGroup
+	for i := range turns {
+		wg.Go(func() {
+			_, errs[i] = db.SaveTurn(t.Context(), store.Turn{Lease: leases[i].Lease, TurnID: fmt.Sprint("t", i), User: "q", Answer: "a"})
+		})
+	}
+	db.AwaitWaiting(turns)
+	release()
+	wg.Wait()
+	if n := db.Commits(t) - before; n != 1 {
+		t.Errorf("%d commits for %d turns, want 1", n, turns)
+	}
+	for i, err := range errs {
+		if stale := errors.Is(err, store.ErrStaleLease); stale != (i == 7) || (err != nil && !stale) {
+			t.Errorf("turn %d: %v", i, err)
+		}
+	}
+	page, err := db.List(t.Context(), store.ListRequest{Limit: 100})
+	if err != nil || len(page.Conversations) != turns-1 {
+		t.Errorf("%d conversations, %v", len(page.Conversations), err)
+	}
+}
+
+// A turn that cannot be saved costs no other one.
+func TestSaveTurn_FaultIsItsOwn(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "m.db"))
+	texts := []string{"small", strings.Repeat("x", 2<<20), "small too"}
+	leases := make([]store.TurnStart, len(texts))
+	for i := range leases {
+		leases[i] = begin(t, db, fmt.Sprint("c", i))
+	}
+	db.LimitPages(t, 200)
+	release := db.HoldWrites(t)
+	errs := make([]error, len(texts))
+	var wg sync.WaitGroup
+	for i := range texts {
+		wg.Go(func() {
+			_, errs[i] = db.SaveTurn(t.Context(), store.Turn{Lease: leases[i].Lease, TurnID: fmt.Sprint("t", i), User: "q", Answer: texts[i]})
+		})
+	}
+	db.AwaitWaiting(len(texts))
+	release()
+	wg.Wait()
+	if errs[0] != nil || errs[2] != nil {
+		t.Errorf("small turns: %v, %v", errs[0], errs[2])
+	}
+	if fault, ok := errors.AsType[*store.Error](errs[1]); !ok || fault.Kind != store.KindFull {
+		t.Errorf("large turn: %v", errs[1])
+	}
+}
+
+func TestSaveTurn_CancelledWhileItWaits(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "m.db"))
+	start := begin(t, db, "c")
+	release := db.HoldWrites(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := db.SaveTurn(ctx, store.Turn{Lease: start.Lease, TurnID: "t", User: "q", Answer: "a"})
+		done <- err
+	}()
+	db.AwaitWaiting(1)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	release()
+	saveTurn(t, db, "c", "t2", "x")
+	if _, total, err := db.Messages(t.Context(), "", "c", store.MessageRange{}); total != 2 || err != nil {
+		t.Errorf("%d messages, %v: the cancelled turn was saved", total, err)
+	}
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package storetest
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// immediateStop makes a server end without a checkpoint.
+func immediateStop() os.Signal { return syscall.SIGQUIT }
+
+// servant is the user as whom a server of root's tests runs: PostgreSQL refuses to
+// run as root.
+func servant() (uid, gid int) {
+	if os.Getuid() == 0 {
+		for _, name := range []string{"postgres", "nobody"} {
+			u, err := user.Lookup(name)
+			if err != nil {
+				continue
+			}
+			uid, _ = strconv.Atoi(u.Uid) // numbers on these systems
+			gid, _ = strconv.Atoi(u.Gid)
+			return uid, gid
+		}
+	}
+	return os.Getuid(), os.Getgid()
+}
+
+func giveAway(dir string) error {
+	uid, gid := servant()
+	return os.Chown(dir, uid, gid)
+}
+
+func unprivileged(cmd *exec.Cmd) {
+	cmd.Dir = "/" // the working folder may be closed to that user
+	uid, gid := servant()
+	if uid == os.Getuid() {
+		return
+	}
+	//nolint:gosec // both come from the system's list of users
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+}
