@@ -148,7 +148,7 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	a.say("molar mcp listens on http://%s: JSON-RPC on /jsonrpc, MCP on /mcp", listener.Addr())
-	a.say("store: %s", cfg.Memory.Store)
+	a.say("store: %s", db.Path())
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)

@@ -121,7 +121,7 @@ type DuckDuckGo struct {
 // Memory says where conversations live and when they are summarised.
 type Memory struct {
 	// Store is an absolute path once loaded.
-	Store string `yaml:"store" jsonschema_description:"SQLite file; molar.db in the user's data folder when left out."`
+	Store string `yaml:"store" jsonschema_description:"SQLite file, or the postgres:// address of a PostgreSQL database; molar.db in the user's data folder when left out."`
 	// URL has no slash at its end once loaded. When it is set, Store is not used.
 	URL                  string `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
 	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Messages kept in the context beside the summary."`

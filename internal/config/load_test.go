@@ -348,3 +348,16 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// The address of a PostgreSQL database is no path.
+func TestLoad_PostgresStore(t *testing.T) {
+	const address = "postgres://molar@localhost:5432/molar?sslmode=disable"
+	file := filepath.Join(t.TempDir(), "molar.yaml")
+	if err := os.WriteFile(file, []byte("memory: {store: '"+address+"'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{Path: file, Explicit: true})
+	if err != nil || cfg.Memory.Store != address {
+		t.Errorf("store %q, %v", cfg.Memory.Store, err)
+	}
+}

@@ -79,8 +79,12 @@ func (cfg *Config) beside(path string, program bool) string {
 }
 
 // completeDatabase makes the path of a database absolute: relative to the file when
-// the file says it, else to the working directory. "~/" is the home folder.
+// the file says it, else to the working directory. "~/" is the home folder. The
+// address of a PostgreSQL database stays as it is.
 func (cfg *Config) completeDatabase(key string, store *string, env func(string) (string, bool)) error {
+	if strings.HasPrefix(*store, "postgres://") || strings.HasPrefix(*store, "postgresql://") {
+		return nil
+	}
 	if *store == "" {
 		dir, err := DataDir(env)
 		if err != nil {

@@ -92,13 +92,15 @@ func (d *DB) SaveTurn(ctx context.Context, t Turn) (SavedTurn, error) {
 }
 
 // saveAll saves the turns together. If that fails, each is tried alone, so that a
-// turn that cannot be saved costs no other one.
+// turn that cannot be saved costs no other one; but not when the file is locked, as
+// each would wait for as long again.
 func (d *DB) saveAll(ctx context.Context, batch []*saving) {
 	// The first one's caller may leave; the others stay.
 	ctx = context.WithoutCancel(ctx)
 	err := d.saveTogether(ctx, batch)
+	alone := err != nil && len(batch) > 1 && kindOf(err) != KindLocked
 	for _, s := range batch {
-		if err != nil && len(batch) > 1 {
+		if alone {
 			_ = d.saveTogether(ctx, []*saving{s}) // its error is in s
 		}
 		if s.err != nil {

@@ -106,3 +106,38 @@ func TestSaveTurn_CancelledWhileItWaits(t *testing.T) {
 		t.Errorf("%d messages, %v: the cancelled turn was saved", total, err)
 	}
 }
+
+// A file that stays locked is one wait for all, and a clear error for each.
+func TestSaveTurn_Locked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.db")
+	const wait, turns = 200 * time.Millisecond, 20
+	db, err := store.Open(t.Context(), store.Config{Path: path, BusyTimeout: wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	leases := make([]store.TurnStart, turns)
+	for i := range leases {
+		leases[i] = begin(t, db, fmt.Sprint("c", i))
+	}
+	unlock := open(t, path).HoldFile(t)
+	defer unlock()
+	release := db.HoldWrites(t)
+	var wg sync.WaitGroup
+	for i, start := range leases {
+		wg.Go(func() {
+			_, err := db.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: fmt.Sprint("t", i), User: "q", Answer: "a"})
+			fault, ok := errors.AsType[*store.Error](err)
+			if !ok || fault.Kind != store.KindLocked || !strings.Contains(err.Error(), "locked by another process") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	db.AwaitWaiting(turns)
+	from := time.Now()
+	release()
+	wg.Wait()
+	if took := time.Since(from); took > turns/2*wait {
+		t.Errorf("it took %v", took)
+	}
+}
