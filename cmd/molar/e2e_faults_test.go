@@ -153,9 +153,9 @@ func TestFault_MemoryCannotBeRead(t *testing.T) {
 	}
 }
 
-// lockDatabase takes the write lock and keeps it.
+// lockDatabase takes the write lock, as soon as the host lets go of it, and keeps it.
 func lockDatabase(t *testing.T, path string) *sql.Conn {
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -186,8 +186,11 @@ func TestFault_Start(t *testing.T) {
 		code    int
 		stderr  []string // in the one sentence
 	}{
-		{"a corrupt database", func(t *testing.T, dir string) { put(t, filepath.Join(dir, "molar.db"), noise) },
-			nil, exitFailure, []string{"molar.db", "move it away"}},
+		{
+			"a corrupt database", func(t *testing.T, dir string) { put(t, filepath.Join(dir, "molar.db"), noise) },
+			nil, exitFailure,
+			[]string{"molar.db", "move it away"},
+		},
 		{"an unwritable folder", func(t *testing.T, dir string) {
 			if os.Geteuid() == 0 { // who may write anywhere; what follows is the same fault by another way
 				put(t, filepath.Join(dir, "sub"), noise)
@@ -195,12 +198,24 @@ func TestFault_Start(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{"--config", "sub.yaml"}, exitFailure, []string{"sub"}},
-		{"a port in use", func(*testing.T, string) {},
-			[]string{"--listen", busy.Addr().String()}, exitFailure, []string{busy.Addr().String(), "--listen"}},
-		{"an address that others can reach", func(*testing.T, string) {},
-			[]string{"--listen", "0.0.0.0:8000"}, exitUsage, []string{"0.0.0.0:8000", "loopback"}},
-		{"a config that is not there", func(*testing.T, string) {},
-			[]string{"--config", "gone.yaml"}, exitUsage, []string{"gone.yaml"}},
+		{
+			"a port in use", func(*testing.T, string) {},
+			[]string{"--listen", busy.Addr().String()},
+			exitFailure,
+			[]string{busy.Addr().String(), "--listen"},
+		},
+		{
+			"an address that others can reach", func(*testing.T, string) {},
+			[]string{"--listen", "0.0.0.0:8000"},
+			exitUsage,
+			[]string{"0.0.0.0:8000", "loopback"},
+		},
+		{
+			"a config that is not there", func(*testing.T, string) {},
+			[]string{"--config", "gone.yaml"},
+			exitUsage,
+			[]string{"gone.yaml"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"log/slog"
+	"maps"
 
 	"molar/internal/config"
 )
@@ -36,9 +37,7 @@ func (a *app) loadConfig(flags map[string]string) (*config.Config, error) {
 // options say where the settings come from.
 func (a *app) options(flags map[string]string) config.Options {
 	all := map[string]string{"telemetry.log_level": a.logLevel, "telemetry.log_format": a.logFormat}
-	for key, value := range flags {
-		all[key] = value
-	}
+	maps.Copy(all, flags)
 	for key, value := range all {
 		if value == "" {
 			delete(all, key)

@@ -66,7 +66,7 @@ func (a *app) lint(tools []schemas.Tool, format string, schemasToo bool) error {
 				f.Refused = err.Error()
 				refused++
 			}
-			f.Notes = append(result.Notes, moved("", parsed(tool.InputSchema), parsed(result.Schema))...)
+			f.Notes = slices.Concat(result.Notes, moved("", parsed(tool.InputSchema), parsed(result.Schema)))
 			if schemasToo {
 				f.Before, f.After = tool.InputSchema, result.Schema
 			}

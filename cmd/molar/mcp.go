@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -154,9 +155,13 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	err = drain(log, server, cancelCalls)
-	<-ended
-	return err
+	if err := drain(log, server, cancelCalls); err != nil {
+		return err
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
 }
 
 // mcpStdio speaks MCP on the standard streams; nothing else goes to standard output.

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,9 +38,7 @@ func TestOpenModels_AutoTakesWhatHasAKey(t *testing.T) {
 		{"NO_KEY", "offline", "", ""},
 	} {
 		env := map[string]string{tt.key: "x"}
-		for name, value := range nobody {
-			env[name] = value
-		}
+		maps.Copy(env, nobody)
 		route, err := loadModels(t, "", env).Pick(t.Context(), chain.Want{})
 		if err != nil || route.Provider.Name() != tt.provider || route.Model != tt.model || route.SmallModel != tt.small {
 			t.Errorf("%s: %+v, %v", tt.key, route, err)

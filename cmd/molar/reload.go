@@ -124,5 +124,5 @@ func (r *reloader) hangups(ctx context.Context, stdin any, end func()) {
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor is a small number
+	return ok && term.IsTerminal(int(f.Fd()))
 }

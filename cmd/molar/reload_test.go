@@ -100,8 +100,10 @@ func TestReload_Applies(t *testing.T) {
 			with(same+"  b: {command: "+family+", env: {A: b}}\n", "limits: {rounds: 3}\nlisten: 127.0.0.1:1\n"),
 			web.Reloaded{Restarted: []string{"b"}, NeedsRestart: []string{"limits.rounds"}}, // the flag beats listen
 		},
-		{"other rules", with("  family: {command: "+family+", excludeTools: [search_family]}\n  b: {command: "+family+", env: {A: b}}\n", ""),
-			web.Reloaded{Updated: []string{"family"}}},
+		{
+			"other rules", with("  family: {command: "+family+", excludeTools: [search_family]}\n  b: {command: "+family+", env: {A: b}}\n", ""),
+			web.Reloaded{Updated: []string{"family"}},
+		},
 		{"one less", with(same, ""), web.Reloaded{Removed: []string{"b"}, Updated: []string{"family"}}},
 	}
 	for _, tt := range tests {
@@ -244,7 +246,7 @@ func (s *served) callOnce() error {
 	var c chunk
 	err = json.Unmarshal(body, &c)
 	if err != nil || res.StatusCode != http.StatusOK || c.Molar == nil || len(c.Molar.Results) != 1 || c.Molar.Results[0].Result.IsError {
-		return fmt.Errorf("%s, %v: %.300s", res.Status, err, body)
+		return fmt.Errorf("%s: %.300s: %w", res.Status, body, err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestApp_Report(t *testing.T) {
 	cancel()
 	tests := []struct {
 		name   string
-		ctx    context.Context
+		ctx    context.Context //nolint:containedctx // a row of the table
 		err    error
 		code   int
 		stderr string

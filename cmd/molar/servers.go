@@ -184,8 +184,8 @@ func postReload(ctx context.Context, listen string) (web.Reloaded, error) {
 	case err != nil:
 		return web.Reloaded{}, fmt.Errorf("the host at %s is no molar: it answered %s", listen, res.Status)
 	case len(answer.Error.Faults) > 0:
-		faults := append(answer.Error.Faults, "the last good config stays in force")
-		return web.Reloaded{}, errors.New(clean(strings.Join(faults, "\n")))
+		faults := strings.Join(answer.Error.Faults, "\n") + "\nthe last good config stays in force"
+		return web.Reloaded{}, errors.New(clean(faults))
 	case res.StatusCode != http.StatusOK:
 		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", listen, res.Status, clean(answer.Error.Message))
 	}

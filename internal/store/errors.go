@@ -26,7 +26,7 @@ const (
 	KindMissing    Kind = "missing"
 	KindIO         Kind = "io"
 	KindClosed     Kind = "closed"
-	// The following are PostgreSQL's own.
+	// KindUnreachable and the two after it are PostgreSQL's own.
 	KindUnreachable Kind = "unreachable"
 	KindRefused     Kind = "refused"
 	KindDamaged     Kind = "damaged"

@@ -59,7 +59,10 @@ func testExport(t *testing.T, open func(now func() time.Time) *store.DB) {
 	if err != nil || !cmp.Equal(owners, []string{"ann", "bob"}) {
 		t.Errorf("owners %q, %v", owners, err)
 	}
-	for range db.Export(ctx, "", "") {
+	for _, err := range db.Export(ctx, "", "") {
+		if err != nil {
+			t.Error(err)
+		}
 		break // must free what it holds
 	}
 }

@@ -108,6 +108,7 @@ func (d *DB) finishedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, err
 	if req.AnyConversation {
 		where, args = `c.owner = $2`, []any{req.Key, req.Owner}
 	}
+	//nolint:gosec // both texts are constants of this function
 	row := d.read.QueryRowContext(ctx, `SELECT c.id, c.owner, t.turn_id, t.saved_at, m.content, m.sources, m.status
 		FROM turns t JOIN conversations c ON c.num = t.conversation
 		JOIN messages m ON m.conversation = t.conversation AND m.seq = t.answer_seq

@@ -97,7 +97,7 @@ func (p *Postgres) create(tb testing.TB) {
 		tb.Fatalf("initdb: %v\n%s", err, out)
 	}
 	// The port must stay the same over a restart.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func (p *Postgres) Private() bool { return p.bin != "" }
 func (p *Postgres) Start(tb testing.TB) {
 	tb.Helper()
 	//nolint:gosec // our own program and folder
-	p.server = exec.Command(filepath.Join(p.bin, "postgres"), "-D", p.data, "-p", p.base.Port(),
+	p.server = exec.CommandContext(context.WithoutCancel(tb.Context()), filepath.Join(p.bin, "postgres"), "-D", p.data, "-p", p.base.Port(),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
 		// What does not wait for the disk should be lost when the server is stopped.
 		"-c", "wal_writer_delay=10s")

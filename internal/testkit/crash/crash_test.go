@@ -118,6 +118,7 @@ func TestKill_sqlite(t *testing.T) {
 	mustKeep(t, report)
 }
 
+//nolint:tparallel // the parts share one server, and one of them kills it
 func TestKill_postgres(t *testing.T) {
 	t.Parallel()
 	pg := storetest.StartPostgres(t)
