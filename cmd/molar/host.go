@@ -17,6 +17,7 @@ import (
 	"molar/internal/store"
 	"molar/mcpclients"
 	"molar/providers/chain"
+	"molar/schemas"
 	"molar/toolhandler"
 )
 
@@ -180,7 +181,13 @@ func serverConfig(name string, s config.Server) mcpclients.ServerConfig {
 	for _, rule := range s.Tools {
 		r := mcpclients.ToolRule{Glob: rule.Name}
 		r.Policy, r.ReadOnly, r.Idempotent, r.Timeout = rule.Value.Policy, rule.Value.ReadOnly, rule.Value.Idempotent, rule.Value.Timeout
+		if s.Trust && r.Policy == "" {
+			r.Policy = schemas.PolicyAllow
+		}
 		c.Rules = append(c.Rules, r)
+	}
+	if s.Trust { // for the tools that no rule names
+		c.Rules = append(c.Rules, mcpclients.ToolRule{Glob: "*", ToolRules: schemas.ToolRules{Policy: schemas.PolicyAllow}})
 	}
 	return c
 }

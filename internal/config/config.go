@@ -153,7 +153,9 @@ type Server struct {
 	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25, or auto to ask the server."`
 	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to take; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
-	Disabled     bool          `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
+	// Trust lets every call of the server's tools pass for which no rule sets a policy.
+	Trust    bool `yaml:"trust" jsonschema_description:"Let every call pass for which no rule sets a policy."`
+	Disabled bool `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
 	// Tools are in the order of the file: the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
 }

@@ -97,7 +97,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, cancel func()) {
 		return
 	}
 	if isBatch(body) {
-		refuse(w, http.StatusBadRequest, nil, mcpservers.CodeInvalidRequest,
+		refuse(w, nil, mcpservers.CodeInvalidRequest,
 			"Invalid request: MCP has no batches, send one message at a time; /jsonrpc takes batches")
 		return
 	}
@@ -106,11 +106,11 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, cancel func()) {
 		return
 	}
 	if bad != nil {
-		refuse(w, http.StatusBadRequest, req.ID, bad.Code, bad.Message)
+		refuse(w, req.ID, bad.Code, bad.Message)
 		return
 	}
 	if string(req.ID) == "null" {
-		refuse(w, http.StatusBadRequest, req.ID, mcpservers.CodeInvalidRequest, "Invalid request: MCP has no id of null")
+		refuse(w, req.ID, mcpservers.CodeInvalidRequest, "Invalid request: MCP has no id of null")
 		return
 	}
 	if req.Method == string(mcp.MethodInitialize) {
@@ -138,7 +138,7 @@ func (e *endpoint) own(w http.ResponseWriter, r *http.Request, req mcpservers.Re
 	session := r.Header.Get(server.HeaderKeySessionID)
 	if modern {
 		if code, err := checkModern(r.Header, revision, req); err != nil {
-			refuse(w, http.StatusBadRequest, req.ID, code, err.Error())
+			refuse(w, req.ID, code, err.Error())
 			return
 		}
 		session = e.freshSession()
@@ -183,6 +183,6 @@ func checkModern(h http.Header, revision string, req mcpservers.Request) (int, e
 	return mcp.HEADER_MISMATCH, mcp.ValidateStandardHeaders(h.Get, revision, mcp.MCPMethod(req.Method), req.Params)
 }
 
-func refuse(w http.ResponseWriter, status int, id []byte, code int, message string) {
-	writeJSON(w, status, mcpservers.Fail(id, &mcpservers.RPCError{Code: code, Message: message}))
+func refuse(w http.ResponseWriter, id []byte, code int, message string) {
+	writeJSON(w, http.StatusBadRequest, mcpservers.Fail(id, &mcpservers.RPCError{Code: code, Message: message}))
 }

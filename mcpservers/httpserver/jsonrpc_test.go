@@ -58,9 +58,11 @@ func TestJSONRPC_MemoryMethods(t *testing.T) {
 func TestJSONRPC_Tools(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	got := rpc(t, url, `{"jsonrpc":"2.0","method":"tool-server/tools/list","params":{},"id":12}`)
-	for _, want := range []string{`"id":12`, `"name":"duckduckgo_search"`,
+	for _, want := range []string{
+		`"id":12`, `"name":"duckduckgo_search"`,
 		`"description":"Search using DuckDuckGo (free, unlimited, privacy-focused). Returns up to 5 relevant search results with titles, content snippets, and links."`,
-		`"query":{"description":"Search query - should be specific and descriptive for best results","type":"string"}`, `"required":["query"]`} {
+		`"query":{"description":"Search query - should be specific and descriptive for best results","type":"string"}`, `"required":["query"]`,
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("tools/list lacks %s:\n%s", want, got)
 		}

@@ -46,6 +46,21 @@ func attach(t *testing.T, wire transport.Interface, revision string) (*client.Cl
 	return c, heard
 }
 
+// patience bounds every wait for a stream.
+const patience = 10 * time.Second
+
+// hear waits for the next notice.
+func hear(t *testing.T, heard <-chan mcp.JSONRPCNotification) mcp.JSONRPCNotification {
+	t.Helper()
+	select {
+	case n := <-heard:
+		return n
+	case <-time.After(patience):
+		t.Fatal("no notice came")
+		return mcp.JSONRPCNotification{}
+	}
+}
+
 // custom sends one of the methods of its own over the client's connection.
 func custom(t *testing.T, c *client.Client, revision, method, params string) json.RawMessage {
 	t.Helper()
@@ -167,7 +182,7 @@ func TestMCP_ClientWithSession(t *testing.T) {
 	}
 	rpc(t, url, `{"jsonrpc":"2.0","id":1,"method":"memory-server/memory/add_message","params":{"conversation_id":"other","role":"user","content":"x"}}`)
 	rpc(t, url, `{"jsonrpc":"2.0","id":1,"method":"memory-server/memory/set_summary","params":{"conversation_id":"a b","summary":"S"}}`)
-	if n := <-heard; n.Method != "notifications/resources/updated" || n.Params.AdditionalFields["uri"] != sub.Params.URI {
+	if n := hear(t, heard); n.Method != "notifications/resources/updated" || n.Params.AdditionalFields["uri"] != sub.Params.URI {
 		t.Errorf("notice: %+v", n)
 	}
 	unsub := mcp.UnsubscribeRequest{}
@@ -200,7 +215,7 @@ func TestMCP_StatelessClient(t *testing.T) {
 func TestMCP_ListeningStream(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}`
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/mcp", strings.NewReader(
 		`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["memory://conversation/c"]},`+meta+`}}`))
@@ -293,7 +308,9 @@ func TestClose_EndsOpenStreams(t *testing.T) {
 	handler := open(t, httpserver.Config{})
 	port := plainPort(t, handler)
 	_, header, _ := send(t, http.MethodPost, port+"/mcp", initialize)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, port+"/mcp", http.NoBody)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, port+"/mcp", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ type Server struct {
 	log      *slog.Logger
 	lastCall atomic.Int64
 
-	closing context.Context // ends the streams that clients keep open
+	closing context.Context //nolint:containedctx // ends the streams that clients keep open
 	close   context.CancelFunc
 	work    sync.WaitGroup
 }
@@ -155,5 +155,5 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone
+	_, _ = w.Write(append(body, '\n')) //nolint:gosec // JSON, sent as that; the client may be gone
 }

@@ -42,7 +42,7 @@ func TestStdio_StockClient(t *testing.T) {
 					t.Fatal(err)
 				}
 				custom(t, c, revision, "memory/clear", `{"conversation_id":"a b"}`)
-				if n := <-heard; n.Method != "notifications/resources/updated" {
+				if n := hear(t, heard); n.Method != "notifications/resources/updated" {
 					t.Errorf("notice: %+v", n)
 				}
 			}

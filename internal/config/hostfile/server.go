@@ -93,7 +93,7 @@ func (r *reader) key(e *entry, there object, m member) {
 func withoutCounterpart(key string) string {
 	switch key {
 	case "trust", "autoApprove", "alwaysAllow":
-		return key + `: not carried over; to free tools of questions write tools: {"*": {policy: allow}}`
+		return key + ": not carried over; to free the tools of questions write trust: true"
 	case "oauth", "auth", "authProviderType":
 		return key + ": not carried over; send a token in headers"
 	default:
