@@ -98,7 +98,7 @@ func wantJSON(t *testing.T, got json.RawMessage, want string) {
 
 // Each step is a request as a client sends it and the result that it gets, in one
 // story: a conversation of eight messages from its beginning to its end.
-func TestSeedMethods(t *testing.T) {
+func TestDocumentedMethods(t *testing.T) {
 	d := fresh(t)
 	for _, s := range []struct{ method, params, want string }{
 		{"memory/get_or_create", `{"conversation_id":"chat_xxx"}`, `{"conversation_id":"chat_xxx"}`},

@@ -9,7 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// said is a message as the seeds' methods show it.
+// said is a message as the documented methods show it.
 type said struct {
 	Role    schemas.Role `json:"role"`
 	Content string       `json:"content"`
