@@ -118,11 +118,16 @@ type fakeTools struct {
 	results map[string]schemas.ToolResult
 	mu      sync.Mutex
 	called  []string
+	awaited []string
 }
 
-func (f *fakeTools) Tools() []schemas.Tool                { return f.tools }
-func (f *fakeTools) Status() []schemas.ServerStatus       { return f.status }
-func (f *fakeTools) Wait(context.Context, []string) error { return nil }
+func (f *fakeTools) Tools() []schemas.Tool          { return f.tools }
+func (f *fakeTools) Status() []schemas.ServerStatus { return f.status }
+func (f *fakeTools) Wait(_ context.Context, servers []string) error {
+	f.awaited = append(f.awaited, servers...)
+	return nil
+}
+
 func (f *fakeTools) Call(_ context.Context, _, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	f.mu.Lock()
 	f.called = append(f.called, tool+" "+string(args))

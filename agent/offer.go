@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"molar/schemas"
 	"molar/toolhandler"
@@ -47,18 +48,23 @@ func (r *run) offerTools(ctx context.Context) error {
 // waitForServers gives servers that are still starting a moment, and says which are
 // missing.
 func (r *run) waitForServers(ctx context.Context) error {
-	var needed []string
+	var starting, lost []string
 	for _, s := range r.a.cfg.Tools.Status() {
-		if s.State == schemas.StateStarting && r.assistant.mayNeed(s.Name) {
-			needed = append(needed, s.Name)
+		switch {
+		case !r.assistant.mayNeed(s.Name):
+		case s.State == schemas.StateStarting && s.Protocol == "": // it was never ready
+			starting = append(starting, s.Name)
+		case s.State == schemas.StateStarting, s.State == schemas.StateBackoff:
+			lost = append(lost, s.Name)
 		}
 	}
-	if len(needed) > 0 {
+	if needed := append(slices.Clone(starting), lost...); len(needed) > 0 {
 		if err := r.emit(Event{Kind: EventStep, Step: "6.2", Text: fmt.Sprintf("waiting for servers that are starting: %v", needed)}); err != nil {
 			return err
 		}
-		r.await(ctx, needed)
 	}
+	r.await(ctx, lost, min(r.a.cfg.Limits.AttachWait, returnWait))
+	r.await(ctx, starting, r.a.cfg.Limits.AttachWait)
 	for _, s := range r.a.cfg.Tools.Status() {
 		if !r.assistant.mayNeed(s.Name) || s.State == schemas.StateReady || s.State == schemas.StateDegraded || s.State == schemas.StateDisabled {
 			continue
@@ -75,9 +81,16 @@ func (r *run) waitForServers(ctx context.Context) error {
 	return nil
 }
 
-// await waits for servers, at most Limits.AttachWait.
-func (r *run) await(ctx context.Context, servers []string) {
-	ctx, cancel := context.WithTimeout(ctx, r.a.cfg.Limits.AttachWait)
+// returnWait is how long a turn waits for a server that was lost: it asks for an
+// attempt at once, but a server that does not come back must not hold every turn up.
+const returnWait = time.Second
+
+// await waits for servers, at most so long.
+func (r *run) await(ctx context.Context, servers []string, most time.Duration) {
+	if len(servers) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	if err := r.a.cfg.Tools.Wait(ctx, servers); err != nil {
 		r.a.log.Debug("servers are still starting", "servers", servers)

@@ -32,7 +32,7 @@ func (r *run) search(ctx context.Context) error {
 	if r.smallTalk {
 		return nil
 	}
-	r.await(ctx, []string{toolServer})
+	r.await(ctx, []string{toolServer}, r.a.cfg.Limits.AttachWait)
 	var failure error
 	for _, name := range r.assistant.Search {
 		out, err := r.searchWith(ctx, name, r.query())

@@ -210,6 +210,22 @@ func TestRun_failedServerIsToldAndTraced(t *testing.T) {
 	}
 }
 
+// A turn that wants a server which is starting, or was lost, asks for it; one that it
+// does not need is left alone.
+func TestRun_waitsForTheServersItNeeds(t *testing.T) {
+	b := familyBench(says("ok"))
+	b.tools.status = []schemas.ServerStatus{
+		{Name: "family", State: schemas.StateBackoff, Protocol: "2025-11-25"},
+		{Name: "other", State: schemas.StateBackoff},
+	}
+	b.with(t, family()).play(t, ask("who?"))
+	b.tools.status[0] = schemas.ServerStatus{Name: "family", State: schemas.StateStarting}
+	b.play(t, ask("who?"))
+	if diff := cmp.Diff([]string{"family", "family"}, b.tools.awaited); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTrace_EncodeFits(t *testing.T) {
 	trace := agent.Trace{Question: strings.Repeat("é", 100<<10)}
 	for range 50 {

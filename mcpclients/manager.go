@@ -193,32 +193,51 @@ func (m *Manager) Status() []schemas.ServerStatus {
 
 // Wait returns when none of the named servers (nil: none at all) is still
 // starting, whatever became of it, or with the cause of ctx. Named servers that
-// are in backoff are asked to try again now, but not waited for.
+// are in backoff are asked to try again now, and the outcome of that one attempt is
+// awaited too.
 func (m *Manager) Wait(ctx context.Context, servers []string) error {
-	waited := m.servers.Load().list
-	if servers != nil {
-		waited = nil
-		for _, name := range servers {
-			s, err := m.server(name)
-			if err != nil {
+	if servers == nil {
+		for _, s := range m.servers.Load().list {
+			if err := s.settle(ctx, false); err != nil {
 				return err
 			}
-			if s.look().status.State == schemas.StateBackoff {
-				s.wake()
-			}
-			waited = append(waited, s)
 		}
+		return nil
 	}
-	for _, s := range waited {
-		for now := s.look(); now.status.State == schemas.StateStarting; now = s.look() {
-			select {
-			case <-now.changed:
-			case <-ctx.Done():
-				return fmt.Errorf("wait for MCP server %q: %w", s.name, context.Cause(ctx))
-			}
+	var named []*server
+	for _, name := range servers {
+		s, err := m.server(name)
+		if err != nil {
+			return err
+		}
+		if s.look().status.State == schemas.StateBackoff {
+			s.wake() // all before any is waited for
+		}
+		named = append(named, s)
+	}
+	for _, s := range named {
+		if err := s.settle(ctx, true); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// settle waits while the server is starting, and with again set for one more attempt
+// of a server in backoff.
+func (s *server) settle(ctx context.Context, again bool) error {
+	first := s.look()
+	for now := first; ; now = s.look() {
+		retrying := again && now.status.State == schemas.StateBackoff && now.attempts == first.attempts && !now.final
+		if now.status.State != schemas.StateStarting && !retrying {
+			return nil
+		}
+		select {
+		case <-now.changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for MCP server %q: %w", s.name, context.Cause(ctx))
+		}
+	}
 }
 
 func (m *Manager) server(name string) (*server, error) {

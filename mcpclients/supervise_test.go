@@ -190,6 +190,41 @@ func TestSupervise_ACallEndsTheBackoff(t *testing.T) {
 	})
 }
 
+// Somebody who names a server in backoff gets one attempt at once, and its outcome:
+// the server with its tools when it is back, no delay when it is not.
+func TestManager_WaitEndsTheBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
+		up := false
+		d := &fakeDialer{}
+		d.next = func(attempt int) (*fakeConn, error) {
+			if attempt > 1 && !up {
+				return nil, down
+			}
+			return &fakeConn{answer: answerTools}, nil
+		}
+		m := d.manager(t)
+		defer func() { _ = m.Close() }()
+		d.conn().lose(down)
+		time.Sleep(5 * time.Minute)
+		before := time.Now()
+		for _, back := range []bool{false, true} {
+			d.mu.Lock()
+			up = back
+			d.mu.Unlock()
+			if err := m.Wait(t.Context(), []string{"s"}); err != nil {
+				t.Error(err)
+			}
+			if tools := len(m.Catalogue().Tools()); (tools == 1) != back {
+				t.Errorf("back %v: %d tools", back, tools)
+			}
+		}
+		if waited := time.Since(before); waited != 0 {
+			t.Errorf("waited %s", waited)
+		}
+	})
+}
+
 func answerTools(method string, _ json.RawMessage) (json.RawMessage, error) {
 	if method == "tools/list" {
 		return json.RawMessage(`{"tools":[{"name":"a"}]}`), nil
