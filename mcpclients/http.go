@@ -99,6 +99,9 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 	if _, answered := errors.AsType[*RPCError](err); answered {
 		return nil, err
 	}
+	if lost := c.Err(); errors.Is(lost, ErrLost) && errors.Is(err, context.Canceled) {
+		return nil, lost // cancelled because the connection had been given up
+	}
 	return nil, c.classify(method, err)
 }
 
