@@ -155,19 +155,22 @@ func TestFault_MemoryCannotBeRead(t *testing.T) {
 
 // lockDatabase takes the write lock, as soon as the host lets go of it, and keeps it.
 func lockDatabase(t *testing.T, path string) *sql.Conn {
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	conn, err := db.Conn(t.Context())
-	if err == nil {
-		_, err = conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
-	}
 	if err != nil {
 		t.Error(err)
+		return nil
 	}
+	// SQLite does not wait in every state of its log, whatever its busy timeout is.
+	eventually(t, "lock on the database", func() bool {
+		_, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+		return err == nil
+	})
 	return conn
 }
 
