@@ -39,6 +39,25 @@ func TestRun_refused(t *testing.T) {
 	}
 }
 
+// The tool pass runs beside the verdict, and what it said may quote the question: of
+// that too, nothing stays in the trace of a refused turn.
+func TestRun_refusedTraceHoldsNoText(t *testing.T) {
+	b := familyBench(calls("You asked of my aunt", "family__get", `{"q":"my aunt"}`))
+	b.model.judge = says("NO, my aunt is no dentist")
+	as := family()
+	as.Topic = "dental"
+	if p := b.with(t, as).play(t, ask(unsure)); !p.done.Refused {
+		t.Fatalf("%q %v", p.text, p.err)
+	}
+	data, err := b.recorder.last.Encode()
+	if err != nil || strings.Contains(string(data), "my aunt") {
+		t.Errorf("the trace holds the text: %s %v", data, err)
+	}
+	if passes := b.recorder.last.Passes; len(passes) == 0 || passes[0].Pass == "" {
+		t.Errorf("passes %+v", passes)
+	}
+}
+
 func TestRun_judgePasses(t *testing.T) {
 	b := newBench(says("answer"))
 	p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(unsure))

@@ -83,6 +83,15 @@ type PassTrace struct {
 	TookMS   float64                `json:"took_ms"`
 }
 
+// withoutText keeps which call was made and what it cost: all else may quote the
+// question, also what a tool pass said while the verdict was still out.
+func (p PassTrace) withoutText() PassTrace {
+	return PassTrace{
+		Pass: p.Pass, Model: p.Model, Offered: p.Offered, Finish: p.Finish,
+		Usage: p.Usage, FirstMS: p.FirstMS, TookMS: p.TookMS,
+	}
+}
+
 // A tracer collects a trace. The guardrail's model call runs beside the turn, hence
 // the lock.
 type tracer struct {
@@ -206,8 +215,8 @@ func (tr *tracer) finish(r *run, err error) Trace {
 	case t.Verdict != nil && !t.Verdict.Pass:
 		t.Status, t.Question, t.Answer = "refused", "", ""
 		t.Done.Refused = true
-		for i := range t.Passes {
-			t.Passes[i].Prompt = ""
+		for i, p := range t.Passes {
+			t.Passes[i] = p.withoutText()
 		}
 	case errors.Is(err, errStopped):
 		t.Status = "interrupted"
