@@ -1,0 +1,141 @@
+package terminal
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+)
+
+// A style is a set of SGR parameters (ECMA-48 section 8.3.117), such as "1;4".
+type style string
+
+const (
+	plain     style = ""
+	bold      style = "1"
+	dim       style = "2"
+	italic    style = "3"
+	underline style = "4"
+	struck    style = "9"
+	code      style = "36"
+	heading   style = "1;36"
+)
+
+// and is both styles at once.
+func (s style) and(other style) style {
+	switch {
+	case s == plain || s == other:
+		return other
+	case other == plain:
+		return s
+	}
+	return s + ";" + other
+}
+
+// on writes the text in the style.
+func (s style) on(text string) string {
+	if s == plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// A span is text in one style. A span "\n" breaks the line.
+type span struct {
+	text  string
+	style style
+}
+
+// inlines flattens the inline children of a node.
+func inlines(n ast.Node, source []byte, in style) []span {
+	var spans []span
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		spans = append(spans, inline(c, source, in)...)
+	}
+	return spans
+}
+
+func inline(n ast.Node, source []byte, in style) []span {
+	switch n := n.(type) {
+	case *ast.Text:
+		spans := []span{{string(n.Segment.Value(source)), in}}
+		switch {
+		case n.HardLineBreak():
+			return append(spans, span{"\n", plain})
+		case n.SoftLineBreak():
+			return append(spans, span{" ", in})
+		}
+		return spans
+	case *ast.String:
+		return []span{{string(n.Value), in}}
+	case *ast.CodeSpan:
+		return inlines(n, source, in.and(code))
+	case *ast.Emphasis:
+		if n.Level > 1 {
+			return inlines(n, source, in.and(bold))
+		}
+		return inlines(n, source, in.and(italic))
+	case *extension.Strikethrough:
+		return inlines(n, source, in.and(struck))
+	case *extension.TaskCheckBox:
+		if n.IsChecked {
+			return []span{{"[x] ", in}}
+		}
+		return []span{{"[ ] ", in}}
+	case *ast.Link:
+		return link(inlines(n, source, in.and(underline)), string(n.Destination), in)
+	case *ast.AutoLink:
+		return []span{{string(n.URL(source)), in.and(underline)}}
+	case *ast.Image:
+		return image(n, source, in)
+	case *ast.RawHTML:
+		return []span{{rawHTML(n, source), in}}
+	}
+	return inlines(n, source, in)
+}
+
+// link names its address behind the text, unless the text is the address.
+func link(text []span, address string, in style) []span {
+	if address == "" || joined(text) == address {
+		return text
+	}
+	return append(text, span{" (" + address + ")", in.and(dim)})
+}
+
+// image is named by its text, since a terminal cannot show it.
+func image(n *ast.Image, source []byte, in style) []span {
+	name := joined(inlines(n, source, plain))
+	if name == "" {
+		name = "image"
+	}
+	return link([]span{{"[image: " + name + "]", in}}, string(n.Destination), in)
+}
+
+// rawHTML is shown as it is written, but for the line break that models like to use.
+func rawHTML(n *ast.RawHTML, source []byte) string {
+	text := string(n.Segments.Value(source))
+	switch strings.ToLower(strings.Join(strings.Fields(text), "")) {
+	case "<br>", "<br/>":
+		return "\n"
+	}
+	return text
+}
+
+func joined(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// lines are the source lines of a block, without their ends.
+func lines(n ast.Node, source []byte) []string {
+	var all []string
+	for i := range n.Lines().Len() {
+		at := n.Lines().At(i)
+		all = append(all, string(bytes.TrimRight(at.Value(source), "\r\n")))
+	}
+	return all
+}

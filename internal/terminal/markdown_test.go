@@ -1,0 +1,202 @@
+package terminal_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/terminal"
+)
+
+const sample = "# Chăm sóc răng\n\nBrush **twice** a day with `fluoride`, *gently*; see [NHS](https://nhs.uk/teeth).\n\n" +
+	"1. first\n2. second\n   - nested one\n\n3. third\n\n```go\nfmt.Println(\"a **b**\")\n\nx := 1\n```\n\n" +
+	"| tool | what it does |\n|---|---|\n| floss | cleans between the teeth, once a day |\n| brush | cleans the rest |\n\n> quoted\n> text\n\n---\n\nEnd ![tooth](https://x.y/t.png)"
+
+// TestMarkdown_SameHoweverItArrives: what stands on the screen at the end does not
+// depend on how the text was cut.
+func TestMarkdown_SameHoweverItArrives(t *testing.T) {
+	for _, columns := range []int{40, 80, 200} {
+		whole := shown(t, columns, 100, sample)
+		for _, size := range []int{1, 2, 3, 7, 50} {
+			var pieces []string
+			for text := sample; text != ""; {
+				n := min(size, len(text))
+				for n < len(text) && text[n]&0xc0 == 0x80 {
+					n++
+				}
+				pieces = append(pieces, text[:n])
+				text = text[n:]
+			}
+			if diff := cmp.Diff(whole, shown(t, columns, 100, pieces...)); diff != "" {
+				t.Errorf("%d columns, pieces of %d bytes (-whole +pieces):\n%s", columns, size, diff)
+			}
+		}
+	}
+}
+
+func TestMarkdown_Shows(t *testing.T) {
+	want := []string{
+		"Chăm sóc răng", "",
+		"Brush twice a day with fluoride,", "gently; see NHS (https://nhs.uk/teeth).", "",
+		"1. first", "", "2. second", "", "   • nested one", "", "3. third", "",
+		`  fmt.Println("a **b**")`, "", "  x := 1", "",
+		"tool   what it does", strings.Repeat("─", 39), "floss  cleans between the teeth, once a", "       day", "brush  cleans the rest", "",
+		"│ quoted text", "", strings.Repeat("─", 39), "", "End [image: tooth] (https://x.y/t.png)",
+	}
+	if diff := cmp.Diff(want, shown(t, 40, 100, sample)); diff != "" {
+		t.Errorf("on 40 columns (-want +got):\n%s", diff)
+	}
+}
+
+// TestMarkdown_TallBlock: a block taller than the screen keeps its lines.
+func TestMarkdown_TallBlock(t *testing.T) {
+	var pieces, want []string
+	for i := range 60 {
+		name := "item " + string(rune('A'+i%26))
+		pieces, want = append(pieces, "- "+name+"\n"), append(want, "• "+name)
+	}
+	if diff := cmp.Diff(want, shown(t, 80, 10, pieces...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestClean(t *testing.T) {
+	tests := map[string]struct{ in, want string }{
+		"plain text is kept":      {"Răng\tsữa\n", "Răng\tsữa\n"},
+		"colour":                  {"a\x1b[31mred\x1b[0m", "ared"},
+		"clear screen":            {"\x1b[2J\x1b[Hhi", "hi"},
+		"clipboard":               {"x\x1b]52;c;aGk=\x07y", "xy"},
+		"hyperlink":               {"\x1b]8;;http://evil\x1b\\text\x1b]8;;\x1b\\", "text"},
+		"title never ended":       {"\x1b]0;evil\nnext", "\nnext"},
+		"eight-bit CSI":           {"a\u009b31mb", "ab"},
+		"eight-bit OSC":           {"a\u009d0;t\u009cb", "ab"},
+		"device control":          {"\x1bP1;2q...\x1b\\z", "z"},
+		"charset and reset":       {"\x1b(0\x1bcq", "q"},
+		"bell and backspace":      {"a\a\bb", "ab"},
+		"carriage return":         {"safe\rrm", "saferm"},
+		"right to left override":  {"a\u202eb\u2066c", "abc"},
+		"broken UTF-8":            {"a\xffb", "a\ufffdb"},
+		"escape at the end":       {"a\x1b", "a"},
+		"CSI never ended":         {"a\x1b[31", "a"},
+		"emoji joiners are kept":  {"👩\u200d⚕️", "👩\u200d⚕️"},
+		"line separator":          {"a\u2028b", "ab"},
+		"CSI broken by a newline": {"\x1b[3\nx", "\nx"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := terminal.Clean(test.in); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("a\x1b[31mred\x1b]8;;x\x07\u009b2J")
+	f.Fuzz(func(t *testing.T, text string) {
+		out := terminal.Clean(text)
+		if strings.ContainsAny(out, "\x1b\u009b\u009d\x07\r") {
+			t.Errorf("%q leaves %q", text, out)
+		}
+		if again := terminal.Clean(out); again != out {
+			t.Errorf("%q: not the same twice: %q, %q", text, out, again)
+		}
+	})
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add(sample, 3)
+	f.Add("- a\n\n  b\n- c\n\n\n```\nx", 1)
+	f.Add("|a|b|\n|-|-|\n|c", 2)
+	f.Fuzz(func(t *testing.T, text string, size int) {
+		if len(text) > 300 {
+			return
+		}
+		var out strings.Builder
+		m := terminal.NewMarkdown(&out, func() (int, int) { return 30, 10 })
+		for n := max(size, 1); text != ""; {
+			n = min(n, len(text))
+			if err := m.Write(text[:n]); err != nil {
+				t.Fatal(err)
+			}
+			text = text[n:]
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkMarkdown is one piece of a long answer, the slowest near its end.
+func BenchmarkMarkdown(b *testing.B) {
+	long := strings.Repeat("word ", 400)
+	for b.Loop() {
+		m := terminal.NewMarkdown(discard{}, func() (int, int) { return 80, 24 })
+		_ = m.Write(long)
+		_ = m.Write("x")
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// shown is what stands on a terminal after the pieces, without styles.
+func shown(t *testing.T, columns, rows int, pieces ...string) []string {
+	t.Helper()
+	s := &screen{lines: []string{""}}
+	m := terminal.NewMarkdown(s, func() (int, int) { return columns, rows })
+	for _, p := range pieces {
+		if err := m.Write(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s.lines[:len(s.lines)-1]
+}
+
+// A screen obeys the few sequences that a Markdown writes. It keeps what has
+// scrolled away.
+type screen struct {
+	lines []string
+	y     int
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	text := string(p)
+	for text != "" {
+		switch {
+		case strings.HasPrefix(text, "\r\n"):
+			s.y++
+			if s.y == len(s.lines) {
+				s.lines = append(s.lines, "")
+			}
+			text = text[2:]
+		case strings.HasPrefix(text, "\r\x1b[J"):
+			s.lines = s.lines[:s.y+1]
+			s.lines[s.y] = ""
+			text = text[4:]
+		case strings.HasPrefix(text, "\x1b["):
+			end := strings.IndexAny(text, "mA")
+			if text[end] == 'A' {
+				n := 0
+				for _, c := range text[2:end] {
+					n = n*10 + int(c-'0')
+				}
+				s.y -= n
+			}
+			text = text[end+1:]
+		default:
+			end := strings.IndexAny(text, "\r\x1b")
+			if end < 0 {
+				end = len(text)
+			}
+			s.lines[s.y] += text[:end]
+			text = text[end:]
+		}
+	}
+	return len(p), nil
+}

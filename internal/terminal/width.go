@@ -1,0 +1,48 @@
+package terminal
+
+import (
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Width is how many columns a text takes: two for East Asian wide characters and
+// emoji, none for combining marks and joiners, a tab as one.
+func Width(text string) int {
+	n := 0
+	for _, r := range text {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case r == 0x200b, r == 0x200d, r >= 0xfe00 && r <= 0xfe0f, unicode.In(r, unicode.Mn, unicode.Me):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Truncate cuts a text to a number of columns, the last of which shows the cut.
+func Truncate(text string, columns int) string {
+	if Width(text) <= columns {
+		return text
+	}
+	if columns < 1 {
+		return ""
+	}
+	used := 1 // the ellipsis
+	for i, r := range text {
+		if used += runeWidth(r); used > columns {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
