@@ -4,19 +4,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
-
-// newParser reads CommonMark with the tables, strikes and task lists of GitHub's
-// dialect (https://github.github.com/gfm/).
-func newParser() parser.Parser {
-	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
-}
 
 // render turns Markdown into lines of at most columns columns. Code is never
 // wrapped by words: a long line of it is cut into pieces that lose nothing.

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/yuin/goldmark/parser"
+
+	"molar/internal/markdown"
 )
 
 // A Markdown shows Markdown on a terminal while it streams. Closed blocks stay as
@@ -25,7 +27,7 @@ type Markdown struct {
 // NewMarkdown returns a Markdown that writes to a terminal; size gives its present
 // columns and rows.
 func NewMarkdown(w io.Writer, size func() (columns, rows int)) *Markdown {
-	return &Markdown{w: w, size: size, parse: newParser()}
+	return &Markdown{w: w, size: size, parse: markdown.New().Parser()}
 }
 
 // Write shows a piece of text, which is cleaned first.
@@ -34,7 +36,7 @@ func (m *Markdown) Write(text string) error {
 	if !m.began && m.shown == nil {
 		m.open = strings.TrimLeftFunc(m.open, unicode.IsSpace)
 	}
-	closed, open := split(m.open)
+	closed, open := markdown.Split(m.open)
 	if closed != "" {
 		if err := m.paint(closed); err != nil {
 			return err
@@ -113,73 +115,4 @@ func (m *Markdown) rewind(b *strings.Builder, from, rows int) {
 		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
 	}
 	b.WriteString("\r\x1b[J")
-}
-
-// split cuts source behind its last closed block: behind an empty line that is
-// outside of a code fence and before a line that is not indented, and so belongs to
-// no list item.
-func split(source string) (closed, open string) {
-	fence, blank, cut := "", false, 0
-	for at := 0; at < len(source); {
-		line, _, ended := strings.Cut(source[at:], "\n")
-		trimmed := strings.TrimSpace(line)
-		switch {
-		case fence != "":
-			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
-				fence = ""
-			}
-		case trimmed == "":
-			blank = blank || ended
-		default:
-			if blank && line[0] != ' ' && line[0] != '\t' && !continues(source[cut:at], trimmed, ended) {
-				cut = at
-			}
-			blank = false
-			fence = opensFence(trimmed)
-		}
-		at += len(line)
-		if ended {
-			at++
-		}
-	}
-	return source[:cut], source[cut:]
-}
-
-// continues says whether a line belongs to the list that stands before it: then the
-// list is set as a whole, with its numbers and its spacing.
-func continues(before, line string, ended bool) bool {
-	if !isItem(strings.TrimSpace(before)) {
-		return false
-	}
-	return isItem(line) || !ended && couldBeItem(line)
-}
-
-// isItem says whether the text starts with the mark of a list item.
-func isItem(text string) bool {
-	rest := strings.TrimLeft(text, "0123456789")
-	if rest != text {
-		return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")
-	}
-	return strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "* ") || strings.HasPrefix(text, "+ ")
-}
-
-// couldBeItem says whether more text could make it the start of an item.
-func couldBeItem(text string) bool {
-	rest := strings.TrimLeft(text, "0123456789")
-	switch rest {
-	case "", "-", "*", "+", ".", ")":
-		return true
-	}
-	return false
-}
-
-// opensFence returns the fence that a line opens, or "".
-func opensFence(line string) string {
-	for _, mark := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, mark)
-		if n := len(line) - len(rest); n >= 3 && (mark == "~" || !strings.Contains(rest, "`")) {
-			return line[:n]
-		}
-	}
-	return ""
 }
