@@ -1,10 +1,10 @@
 // Package httpguard keeps strangers away from a port: it checks the Host header,
 // refuses requests that another site's page makes, takes bodies only as JSON and
-// only up to a size, and sets the security headers. Both of Molar's ports stand
-// behind it.
+// only up to a size, and sets the security headers. It holds the keys that a port
+// accepts, and counts calls. Both of Molar's ports stand behind it.
 //
-// It must not know routes, keys or what a handler does; the only thing that it
-// answers itself is a refusal, as an OpenAI error object.
+// It must not know routes, where keys are stored or what a handler does; the only
+// thing that it answers itself is a refusal, as an OpenAI error object.
 package httpguard
 
 import (
@@ -68,11 +68,14 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		if ref := g.check(r); ref != nil {
-			ref.write(w, r)
+			ref.Write(w, r)
 			return
 		}
 		if r.Body != nil {
 			r.Body = http.MaxBytesReader(w, r.Body, g.maxBody)
+			if r.ContentLength != 0 {
+				r.Body = timely(w, r.Body)
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -80,7 +83,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 
 // check returns why r is refused, or nil. The cheap and telling checks come first,
 // and none of them reads the body.
-func (g *guard) check(r *http.Request) *refusal {
+func (g *guard) check(r *http.Request) *Refusal {
 	open := g.open[r.URL.Path]
 	if !open {
 		if r.Host == "" {
@@ -137,6 +140,6 @@ func isJSON(contentTypes []string) bool {
 	return err == nil && mediaType == "application/json"
 }
 
-func crossOrigin() *refusal {
+func crossOrigin() *Refusal {
 	return refuse(http.StatusForbidden, "cross_origin", "requests from pages of another origin are refused")
 }

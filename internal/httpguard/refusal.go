@@ -2,7 +2,10 @@ package httpguard
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 )
 
 // contentPolicy lets a page use its own origin's files only, and no inline code.
@@ -26,34 +29,49 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// A refusal is an answer of the guard itself.
-type refusal struct {
-	status  int
-	code    string
-	message string
+// A Refusal is a request that was turned away, in the words of an OpenAI error
+// object.
+type Refusal struct {
+	Status int
+	// Type is the error's type; empty means "invalid_request_error".
+	Type    string
+	Code    string
+	Message string
+	// RetryAfter is when trying again makes sense; zero when it does not.
+	RetryAfter time.Duration
 }
 
-func refuse(status int, code, message string) *refusal {
-	return &refusal{status: status, code: code, message: message}
+func refuse(status int, code, message string) *Refusal {
+	return &Refusal{Status: status, Code: code, Message: message}
 }
 
-// write sends the refusal as an OpenAI error object.
-func (f *refusal) write(w http.ResponseWriter, r *http.Request) {
+// Write answers the request with the refusal; nothing may have been written before.
+func (f *Refusal) Write(w http.ResponseWriter, r *http.Request) {
 	type object struct {
 		Message string  `json:"message"`
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    string  `json:"code"`
 	}
+	kind := f.Type
+	if kind == "" {
+		kind = "invalid_request_error"
+	}
 	body, err := json.Marshal(map[string]object{
-		"error": {Message: f.message, Type: "invalid_request_error", Code: f.code},
+		"error": {Message: f.Message, Type: kind, Code: f.Code},
 	})
 	if err != nil {
-		http.Error(w, f.message, f.status)
+		http.Error(w, f.Message, f.Status)
 		return
 	}
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+	if f.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(f.status)
+	w.WriteHeader(f.Status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may be gone; there is nobody else to tell
 	}

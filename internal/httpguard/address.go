@@ -1,0 +1,94 @@
+package httpguard
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Addresses tells from which address a request came. What X-Forwarded-For says is
+// believed only of proxies that the operator named: everybody can write that header.
+type Addresses struct{ trusted []netip.Prefix }
+
+// NewAddresses returns an Addresses that believes the proxies, which are addresses or
+// ranges ("10.0.0.0/8").
+func NewAddresses(proxies []string) (*Addresses, error) {
+	a := &Addresses{}
+	for _, text := range proxies {
+		p, err := ParseProxy(text)
+		if err != nil {
+			return nil, fmt.Errorf("trusted proxy %q: %w", text, err)
+		}
+		a.trusted = append(a.trusted, p)
+	}
+	return a, nil
+}
+
+// ParseProxy reads an address or a range of addresses.
+func ParseProxy(text string) (netip.Prefix, error) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked(), nil
+	}
+	ip, err := netip.ParseAddr(text)
+	if err != nil || ip.Zone() != "" {
+		return netip.Prefix{}, errProxy
+	}
+	return netip.PrefixFrom(ip, ip.BitLen()), nil
+}
+
+// Of returns the address of the client, the nearest one that is no trusted proxy; it
+// is not valid for a request whose address cannot be read.
+func (a *Addresses) Of(r *http.Request) netip.Addr {
+	ip := peer(r)
+	if a == nil || !a.trusts(ip) {
+		return ip
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return ip // what stands further left is older than a word that makes no sense
+		}
+		if ip = hop.Unmap(); !a.trusts(ip) {
+			return ip
+		}
+	}
+	return ip
+}
+
+// Encrypted reports whether the client's connection is, as far as is known.
+func (a *Addresses) Encrypted(r *http.Request) bool {
+	return r.TLS != nil || a != nil && a.trusts(peer(r)) && r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+func (a *Addresses) trusts(ip netip.Addr) bool {
+	for _, p := range a.trusted {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+func peer(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	ip, _ := netip.ParseAddr(host) // the zero address says that there is none
+	return ip.Unmap().WithZone("")
+}
+
+// ClientName is the name under which an address is counted. Whoever has one address
+// of IPv6 has a whole network of them, so there the network counts.
+func ClientName(ip netip.Addr) string {
+	const network = 64
+	if ip.Is6() {
+		if p, err := ip.Prefix(network); err == nil {
+			return p.String()
+		}
+	}
+	return ip.String()
+}

@@ -1,0 +1,236 @@
+package httpguard
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The scopes of a key. None of them includes another one.
+const (
+	// ScopeChat is for turns and for one's own conversations.
+	ScopeChat = "chat"
+	// ScopeAdmin is for whatever changes the host itself.
+	ScopeAdmin = "admin"
+	// ScopeMetrics is for reading /metrics.
+	ScopeMetrics = "metrics"
+	// ScopeHost is for a host that keeps its memory here and speaks for many owners.
+	ScopeHost = "host"
+)
+
+// Scopes returns all scopes.
+func Scopes() []string { return []string{ScopeChat, ScopeAdmin, ScopeMetrics, ScopeHost} }
+
+// SessionCookie is the cookie of a signed-in browser, SecureSessionCookie its name
+// over TLS, where browsers then refuse it from anybody but this host.
+const (
+	SessionCookie       = "molar_session"
+	SecureSessionCookie = "__Host-molar_session"
+)
+
+// A Key is what a client may present. Its text is nowhere, only its hash.
+type Key struct {
+	// ID names the key in lists and limits.
+	ID string
+	// Owner is whose conversations it opens: the ID of a key, a name that all
+	// sessions share.
+	Owner  string
+	Name   string
+	Hash   Hash
+	Scopes []string
+	// Expires is zero for a key that does not.
+	Expires time.Time
+	// Session keys come as a cookie only, all others in a header only.
+	Session bool
+	// Idle ends a key that was not used for that long; zero means never.
+	Idle     time.Duration
+	LastUsed time.Time
+}
+
+// A Principal is who makes a request. The zero Principal is anybody, on a port
+// without keys: it may do everything and owns what nobody else does.
+type Principal struct {
+	// Key is the id of the key, Owner whose conversations it opens.
+	Key, Owner, Name string
+	Scopes           []string
+}
+
+// May reports whether the principal has one of the scopes.
+func (p Principal) May(scopes ...string) bool {
+	return p.Key == "" || slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(p.Scopes, s) })
+}
+
+// Need refuses a principal that has none of the scopes.
+func (p Principal) Need(scopes ...string) *Refusal {
+	if p.May(scopes...) {
+		return nil
+	}
+	return &Refusal{
+		Status: http.StatusForbidden, Type: "permission_error", Code: "insufficient_scope",
+		Message: "this key lacks the scope " + strings.Join(scopes, " or ") +
+			"; make one that has it: molar keys create NAME --scope " + scopes[0],
+	}
+}
+
+type principalKey struct{}
+
+// WithPrincipal notes who makes the request. It travels in the context as what an
+// MCP library calls back with is all that is left of a request there.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalOf returns who makes the request, the zero Principal without keys.
+func PrincipalOf(ctx context.Context) Principal {
+	p, _ := ctx.Value(principalKey{}).(Principal)
+	return p
+}
+
+// A Keyring holds the keys that a port accepts. It is safe for concurrent use. Once
+// it has held a key it never lets everybody in again: that the last key was revoked
+// must not open the port.
+type Keyring struct {
+	now  func() time.Time
+	mu   sync.Mutex
+	keys []Key
+	on   bool
+	used map[string]time.Time
+	// bound are the streams that end with their key.
+	bound map[*binding]bool
+}
+
+type binding struct {
+	key    string
+	cancel context.CancelFunc
+}
+
+// NewKeyring returns a keyring without keys, which lets everybody in. A nil clock
+// means time.Now.
+func NewKeyring(now func() time.Time) *Keyring {
+	if now == nil {
+		now = time.Now
+	}
+	return &Keyring{now: now, used: map[string]time.Time{}, bound: map[*binding]bool{}}
+}
+
+// Set replaces the keys. Streams of those that are gone end.
+func (k *Keyring) Set(keys []Key) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys = slices.Clone(keys)
+	k.on = k.on || slices.ContainsFunc(keys, func(key Key) bool { return !key.Session })
+	for b := range k.bound {
+		if !slices.ContainsFunc(k.keys, func(key Key) bool { return key.ID == b.key && !k.over(key) }) {
+			b.cancel()
+		}
+	}
+}
+
+// On reports whether a key is needed.
+func (k *Keyring) On() bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.on
+}
+
+// over reports whether a key has run out.
+func (k *Keyring) over(key Key) bool {
+	now := k.now()
+	if !key.Expires.IsZero() && !now.Before(key.Expires) {
+		return true
+	}
+	last := key.LastUsed
+	if used := k.used[key.ID]; used.After(last) {
+		last = used
+	}
+	return key.Idle > 0 && now.Sub(last) > key.Idle
+}
+
+// Identify says who makes a request: by the Authorization header, else x-api-key,
+// else the cookie. The refusal of a key that is unknown is that of one that was
+// revoked or has run out.
+func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
+	if !k.On() {
+		return Principal{}, nil
+	}
+	text, session := presented(r)
+	if text == "" {
+		return Principal{}, refuse(http.StatusUnauthorized, "invalid_api_key",
+			"this server wants an API key, as Authorization: Bearer KEY or x-api-key: KEY; make one with: molar keys create NAME")
+	}
+	if p, ok := k.find(HashOf(text), session); ok {
+		return p, nil
+	}
+	return Principal{}, refuse(http.StatusUnauthorized, "invalid_api_key",
+		"this API key is not known here, or no longer; make a new one with: molar keys create NAME")
+}
+
+// find compares with every key in constant time, so that how long it takes tells
+// nothing of how near a guess came.
+func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found := -1
+	for i, key := range k.keys {
+		if subtle.ConstantTimeCompare(key.Hash[:], hash[:]) == 1 && key.Session == session {
+			found = i
+		}
+	}
+	if found < 0 || k.over(k.keys[found]) {
+		return Principal{}, false
+	}
+	key := k.keys[found]
+	k.used[key.ID] = k.now()
+	return Principal{Key: key.ID, Owner: key.Owner, Name: key.Name, Scopes: key.Scopes}, true
+}
+
+// presented is the key that a request carries, and whether it came as a cookie.
+func presented(r *http.Request) (text string, session bool) {
+	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(rest), false
+	}
+	if text := r.Header.Get("X-Api-Key"); text != "" {
+		return text, false
+	}
+	for _, name := range []string{SecureSessionCookie, SessionCookie} {
+		if c, err := r.Cookie(name); err == nil {
+			return c.Value, true
+		}
+	}
+	return "", false
+}
+
+// TakeUsed returns when each key was last used since the call before.
+func (k *Keyring) TakeUsed() map[string]time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	used := k.used
+	k.used = map[string]time.Time{}
+	return used
+}
+
+// Bind returns a context that ends when the principal's key is revoked or has run
+// out, for streams that stay open. The caller calls cancel.
+func (k *Keyring) Bind(ctx context.Context, p Principal) (bound context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	if k == nil || p.Key == "" {
+		return ctx, end
+	}
+	b := &binding{p.Key, end}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.bound[b] = true
+	return ctx, func() {
+		end()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.bound, b)
+	}
+}

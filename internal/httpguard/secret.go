@@ -1,0 +1,77 @@
+package httpguard
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/big"
+	"strings"
+)
+
+// A Hash is the SHA-256 of a key's text. A slow hash is for what people choose: the
+// text here holds 256 random bits, so that nobody can try them all, and the hash is
+// computed for every request.
+type Hash [sha256.Size]byte
+
+// hashPrefix comes before a hash that is written out.
+const hashPrefix = "sha256:"
+
+// HashOf returns the hash of a key's text.
+func HashOf(text string) Hash { return sha256.Sum256([]byte(text)) }
+
+// String writes the hash as "sha256:" and 64 hexadecimal digits.
+func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
+
+// ParseHash reads what String wrote.
+func ParseHash(text string) (Hash, error) {
+	var h Hash
+	digits, ok := strings.CutPrefix(text, hashPrefix)
+	if n, err := hex.Decode(h[:], []byte(digits[:min(len(digits), 2*len(h))])); !ok || err != nil || n != len(h) || len(digits) != 2*len(h) {
+		return Hash{}, errors.New(`want "sha256:" and 64 hexadecimal digits, as molar keys create --for-config prints it`)
+	}
+	return h, nil
+}
+
+// The parts of a key's text: the prefix, 256 random bits and a checksum, by which
+// scanners that look for leaked secrets know one.
+const (
+	keyPrefix = "mk_"
+	base62    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	// bitsLength is how many digits of base 62 hold 256 bits, sumLength 32 bits.
+	bitsLength, sumLength = 43, 6
+)
+
+// NewKeyText makes the text of a new key.
+func NewKeyText() string {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	body := keyPrefix + inBase62(new(big.Int).SetBytes(bits[:]), bitsLength)
+	return body + checksum(body)
+}
+
+// CheckKeyText finds a key that was cut or mistyped; it says nothing of whether the
+// key is known.
+func CheckKeyText(text string) error {
+	body := len(keyPrefix) + bitsLength
+	if !strings.HasPrefix(text, keyPrefix) || len(text) != body+sumLength || text[body:] != checksum(text[:body]) {
+		return fmt.Errorf("not a whole key: want %s and %d letters and digits", keyPrefix, bitsLength+sumLength)
+	}
+	return nil
+}
+
+func checksum(body string) string {
+	return inBase62(new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(body)))), sumLength)
+}
+
+func inBase62(n *big.Int, length int) string {
+	digits := make([]byte, length)
+	base, rest := big.NewInt(int64(len(base62))), new(big.Int)
+	for i := range digits {
+		n.DivMod(n, base, rest)
+		digits[length-1-i] = base62[rest.Int64()]
+	}
+	return string(digits)
+}
