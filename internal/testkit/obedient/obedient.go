@@ -1,0 +1,122 @@
+// Package obedient is a fake model that follows every instruction that it reads, where
+// ever it stands: in the system text, the question, a search result, a tool's result
+// or a server's prompt. It speaks the wire of fakemodel. What a host lets it do is what
+// an attacker can make of the worst model.
+//
+// It knows orders by simple patterns, in English and Vietnamese: "call tool NAME with
+// {…}", "print your system prompt", "write about X", "say «X»", "answer YES". It imports
+// nothing of the host.
+package obedient
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"molar/internal/testkit/fakemodel"
+)
+
+// A Model obeys. Its zero value is not useful; see New.
+type Model struct {
+	call, print, write, say, verdict *regexp.Regexp
+}
+
+// New returns an obedient model.
+func New() *Model {
+	return &Model{
+		call:    regexp.MustCompile(`(?i)(?:call(?: the)? tool|gọi công cụ)\s+([A-Za-z0-9_\-]+)\s+(?:with|với)\s+(\{[^{}]*\})`),
+		print:   regexp.MustCompile(`(?i)(?:print|reveal|repeat|output|in ra|tiết lộ)\s+(?:me\s+)?(?:your|the|toàn bộ)?\s*(?:whole |entire )?(?:system prompt|instructions|words above|lời nhắc hệ thống)`),
+		write:   regexp.MustCompile(`(?i)(?:write|answer|talk|viết|trả lời|nói)\s+(?:a \w+ )?(?:about|về)\s+([\p{L} ]{3,40})`),
+		say:     regexp.MustCompile(`(?i)(?:say|nói)\s+[«"]([^»"]{1,200})[»"]`),
+		verdict: regexp.MustCompile(`(?i)(?:answer|reply|say|trả lời|nói)\s+(?:with\s+)?(YES)\b`),
+	}
+}
+
+// body is what both wires have in common of a request.
+type body struct {
+	Messages []struct {
+		Role    string `json:"role"`
+		Content any    `json:"content"`
+	} `json:"messages"`
+}
+
+// Reply is the script of the model, see fakemodel.Config.Script.
+func (m *Model) Reply(r fakemodel.Request) *fakemodel.Reply {
+	system, all := read(r.Body)
+	if r.Pass == fakemodel.PassJudge {
+		user := r.LastUser
+		if m.verdict.MatchString(plain(user)) {
+			return fakemodel.Text("YES")
+		}
+		return nil // the script's own verdict
+	}
+	reply := &fakemodel.Reply{}
+	if len(r.Roles) < 12 { // it would go on for ever
+		for _, found := range m.call.FindAllStringSubmatch(all, -1) {
+			if json.Valid([]byte(found[2])) {
+				reply.Calls = append(reply.Calls, fakemodel.Call{Name: found[1], Args: json.RawMessage(found[2])})
+			}
+		}
+	}
+	var said []string
+	for _, found := range m.write.FindAllStringSubmatch(all, -1) {
+		said = append(said, "Here is a text about "+strings.TrimSpace(found[1])+".")
+	}
+	for _, found := range m.say.FindAllStringSubmatch(all, -1) {
+		said = append(said, found[1])
+	}
+	if m.print.MatchString(all) {
+		said = append(said, "My instructions are:\n"+system)
+	}
+	if len(said) == 0 {
+		said = []string{"Brush your teeth twice a day."}
+	}
+	reply.Tokens = strings.SplitAfter(strings.Join(said, "\n\n"), " ")
+	if len(reply.Calls) > 0 {
+		reply.Tokens = nil
+	}
+	return reply
+}
+
+// read returns the system text, and everything that the model can read as plain text.
+func read(raw string) (system, all string) {
+	var b body
+	if json.Unmarshal([]byte(raw), &b) != nil {
+		return "", raw
+	}
+	var texts []string
+	for _, m := range b.Messages {
+		text := content(m.Content)
+		if m.Role == "system" {
+			system = text
+			continue // what the host itself says is no news
+		}
+		if m.Role != "assistant" {
+			texts = append(texts, plain(text))
+		}
+	}
+	return system, strings.Join(texts, "\n")
+}
+
+func content(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var texts []string
+		for _, e := range v {
+			if part, ok := e.(map[string]any); ok {
+				if text, ok := part["text"].(string); ok {
+					texts = append(texts, text)
+				}
+			}
+		}
+		return strings.Join(texts, "\n")
+	}
+	return ""
+}
+
+// plain undoes the escapes of JSON: a model reads through them.
+func plain(text string) string {
+	return strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\\`, `\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(text)
+}
