@@ -1,0 +1,116 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"molar/internal/markdown"
+)
+
+// A markdownWriter turns the Markdown of models and people into HTML that a page may
+// insert: goldmark leaves out raw HTML, and the sanitiser lets through only what it
+// names. It is safe for concurrent use.
+type markdownWriter struct {
+	md     goldmark.Markdown
+	policy *bluemonday.Policy
+}
+
+func newMarkdownWriter() *markdownWriter {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre",
+		"blockquote", "ul", "li", "table", "thead", "tbody", "tr")
+	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
+	p.AllowElements("ol")
+	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|center|right)$`)).OnElements("th", "td")
+	p.AllowElements("th", "td")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[A-Za-z0-9_+#-]{1,32}$`)).OnElements("code")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.AllowRelativeURLs(false)
+	p.RequireParseableURLs(true)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AddTargetBlankToFullyQualifiedLinks(true)
+	md := markdown.New()
+	md.Parser().AddOptions(parser.WithASTTransformers(util.Prioritized(imagesAsLinks{}, 0)))
+	return &markdownWriter{md: md, policy: p}
+}
+
+// imagesAsLinks makes a link of every image, so that a page loads nothing from
+// elsewhere.
+type imagesAsLinks struct{}
+
+// Transform implements [parser.ASTTransformer].
+func (imagesAsLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	var images []*ast.Image
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if image, ok := n.(*ast.Image); ok && entering {
+			images = append(images, image)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, image := range images {
+		link := ast.NewLink()
+		link.Destination, link.Title = image.Destination, image.Title
+		for c := image.FirstChild(); c != nil; c = image.FirstChild() {
+			link.AppendChild(link, c)
+		}
+		image.Parent().ReplaceChild(image.Parent(), image, link)
+	}
+}
+
+// html renders one text.
+func (m *markdownWriter) html(source string) (string, error) {
+	var b bytes.Buffer
+	if err := m.md.Convert([]byte(source), &b); err != nil {
+		return "", fmt.Errorf("render markdown: %w", err)
+	}
+	return m.policy.SanitizeReader(&b).String(), nil
+}
+
+// An htmlBlock is the HTML of one block of an answer. The last block is open: a
+// later one with its number replaces it.
+type htmlBlock struct {
+	Block  int    `json:"block"`
+	HTML   string `json:"html"`
+	Closed bool   `json:"closed,omitempty"`
+}
+
+// An htmlFeed cuts a stream into blocks. It belongs to one stream.
+type htmlFeed struct {
+	write *markdownWriter
+	block int
+	open  string
+}
+
+// add takes a piece of the answer and returns the blocks that it changed, one or
+// two.
+func (f *htmlFeed) add(text string) ([]htmlBlock, error) {
+	closed, open := markdown.Split(f.open + text)
+	f.open = open
+	var blocks []htmlBlock
+	if closed != "" {
+		html, err := f.write.html(closed)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, htmlBlock{f.block, html, true})
+		f.block++
+	}
+	if open == "" {
+		return blocks, nil
+	}
+	html, err := f.write.html(open)
+	if err != nil {
+		return nil, err
+	}
+	return append(blocks, htmlBlock{Block: f.block, HTML: html}), nil
+}
