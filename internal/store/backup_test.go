@@ -98,7 +98,7 @@ func TestOpen_ChecksAfterAnUncleanStop(t *testing.T) {
 			path := filepath.Join(dir, "m.db")
 			db := open(t, path)
 			for i := range 50 {
-				saveTurn(t, db, "c", string(rune('a'+i)), strings.Repeat("x", 2000))
+				saveTurn(t, db, "c", string(rune('a'+i)), strings.Repeat("x", 8000))
 			}
 			// What a killed process leaves: the file, and a log beside it.
 			if err := db.Close(); err != nil {
@@ -141,7 +141,7 @@ func scribble(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const from = 20 * 4096
+	const from = 60 * 4096
 	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, int(info.Size())-from), from); err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,9 @@ func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
 	})
 }
 
-// Clear deletes all messages, the summary and the traces of the conversation and
-// keeps the conversation. A turn under way can no longer be saved to it.
+// Clear deletes all messages, the summary, the traces and the title, which is the
+// first question, of the conversation and keeps the conversation. A turn under way can
+// no longer be saved to it.
 func (d *DB) Clear(ctx context.Context, owner, id string) error {
 	return d.erase(ctx, "clear conversation", owner, id, func(tx *sql.Tx, num int64) error {
 		for _, statement := range []string{
@@ -121,7 +122,7 @@ func (d *DB) Clear(ctx context.Context, owner, id string) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE conversations SET summary = '', summary_updated_at = 0, covers = last_seq,
+		_, err := tx.ExecContext(ctx, `UPDATE conversations SET title = '', summary = '', summary_updated_at = 0, covers = last_seq,
 			complete_seq = last_seq, claimed_until = 0, servers_read = '[]', messages = 0, updated_at = $2
 			WHERE num = $1`, num, millis(d.now()))
 		return err
@@ -166,7 +167,44 @@ func forget(ctx context.Context, tx *sql.Tx, id, owner string) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE id = $1 AND owner = $2`, id, owner); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE conversation_id = $1 AND owner = $2`, id, owner)
+	for _, table := range hostTables() {
+		//nolint:gosec // the names are those of hostTables
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND owner = $2`, id, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hostTables hold what the host itself knows of a conversation: why its turns did what
+// they did, what was answered under a key, and turns that wait for a client's results.
+func hostTables() []string { return []string{"traces", "idempotency", "kept_turns"} }
+
+// ForgetConversation deletes what the host itself knows of an owner's conversation; an
+// empty owner means everybody's. It is for a host whose conversations are kept
+// elsewhere, Clear and Delete take all of that along. Nothing of the text stays in
+// SQLite's files.
+func (d *DB) ForgetConversation(ctx context.Context, owner, id string) error {
+	deleted := int64(0)
+	err := d.write(ctx, "forget conversation", func(tx *sql.Tx) error {
+		deleted = 0
+		for _, table := range hostTables() {
+			//nolint:gosec // the names are those of hostTables
+			res, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND ($2 = '' OR owner = $2)`, id, owner)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			deleted += n
+		}
+		return nil
+	})
+	if err == nil && deleted > 0 {
+		d.scrubLog(ctx)
+	}
 	return err
 }
 

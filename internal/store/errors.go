@@ -149,7 +149,7 @@ func faultAt(op, path string, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	for _, own := range []error{ErrNotFound, ErrStaleLease, ErrConflict, ErrInvalid, context.Canceled, context.DeadlineExceeded} {
+	for _, own := range []error{ErrNotFound, ErrStaleLease, ErrConflict, ErrInvalid, ErrNoKey, ErrKeyExists, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, own) {
 			return fmt.Errorf("%s: %w", op, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"slices"
+	"math"
 
 	"molar/schemas"
 )
@@ -80,21 +80,70 @@ func (d *DB) Messages(ctx context.Context, owner, id string, r MessageRange) ([]
 		// make SQLite plan the statement anew each time.)
 		after = max(after, c.lastSeq-int64(r.Last)-int64(r.SkipLast))
 	}
-	messages, err := d.messagesAfter(ctx, c.num, after)
+	messages, err := d.messagesIn(ctx, c.num, after, c.lastSeq-int64(r.SkipLast))
 	if err != nil {
 		return nil, 0, d.fault(op, err)
 	}
-	upTo := c.lastSeq - int64(r.SkipLast)
-	messages = slices.DeleteFunc(messages, func(m schemas.StoredMessage) bool { return m.Seq > upTo })
 	return messages, c.messages, nil
+}
+
+// Recent returns role and content of the newest messages of the conversation, at most
+// last of them, oldest first. An unknown conversation has none.
+func (d *DB) Recent(ctx context.Context, owner, id string, last int) ([]Message, error) {
+	const op = "read messages"
+	if err := ctx.Err(); err != nil {
+		return nil, d.fault(op, err)
+	}
+	rows, err := d.stmts.recentMessages.QueryContext(d.short(ctx), id, owner, int64(last))
+	if err != nil {
+		return nil, d.fault(op, err)
+	}
+	defer rows.Close()
+	messages := make([]Message, 0, min(last, 16))
+	for rows.Next() {
+		var m Message
+		if err := rows.Scan(&m.Role, &m.Content); err != nil {
+			return nil, d.fault(op, err)
+		}
+		messages = append(messages, m)
+	}
+	return messages, d.fault(op, rows.Err())
+}
+
+// MessagesAfter returns the messages of the conversation whose seq is above after, at
+// most limit of them, oldest first. next is the seq to go on after, 0 at the end. A page
+// may hold fewer messages than limit before the end. An unknown conversation has none.
+func (d *DB) MessagesAfter(ctx context.Context, owner, id string, after int64, limit int) (page []schemas.StoredMessage, next int64, err error) {
+	const op = "read messages"
+	c, err := d.find(ctx, owner, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return []schemas.StoredMessage{}, 0, nil
+	}
+	if err != nil {
+		return nil, 0, d.fault(op, err)
+	}
+	after = max(after, c.lastSeq-int64(c.messages)) // what a clear took needs no pages
+	upTo := after + int64(limit)
+	if page, err = d.messagesIn(ctx, c.num, after, upTo); err != nil {
+		return nil, 0, d.fault(op, err)
+	}
+	if upTo < c.lastSeq {
+		next = upTo
+	}
+	return page, next, nil
 }
 
 // messagesAfter reads the messages above a seq, oldest first.
 func (d *DB) messagesAfter(ctx context.Context, num, seq int64) ([]schemas.StoredMessage, error) {
+	return d.messagesIn(ctx, num, seq, math.MaxInt64)
+}
+
+// messagesIn reads the messages whose seq is in (after, upTo], oldest first.
+func (d *DB) messagesIn(ctx context.Context, num, after, upTo int64) ([]schemas.StoredMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rows, err := d.stmts.messagesAfter.QueryContext(d.short(ctx), num, seq)
+	rows, err := d.stmts.messagesIn.QueryContext(d.short(ctx), num, after, upTo)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ func TestPostgres(t *testing.T) {
 	t.Run("traces", func(t *testing.T) {
 		testTraces(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})
+	t.Run("retries", func(t *testing.T) {
+		testRetries(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
+	})
 	t.Run("old conversations are deleted", func(t *testing.T) {
 		testDeleteOlder(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})

@@ -11,11 +11,12 @@ import (
 const retentionBatch = 100
 
 // DeleteOlder deletes every conversation whose last change lies before the time,
-// with all that belongs to it, and traces as old. Nothing of the text stays in
-// SQLite's files. It returns how many conversations are gone, also beside an error.
+// with all that belongs to it, and traces, answers under a key and waiting turns as
+// old. Nothing of the text stays in SQLite's files. It returns how many conversations
+// are gone, also beside an error.
 func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 	const op = "delete old conversations"
-	deleted, traces := 0, int64(0)
+	deleted, more := 0, int64(0)
 	for {
 		var found, gone int
 		err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
@@ -31,18 +32,35 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 			break
 		}
 	}
-	err := d.write(ctx, op, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1`, millis(before))
-		if err != nil {
-			return err
-		}
-		traces, err = res.RowsAffected()
+	err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
+		more, err = deleteOldStateIn(ctx, tx, millis(before))
 		return err
 	})
-	if err == nil && (deleted > 0 || traces > 0) {
+	if err == nil && (deleted > 0 || more > 0) {
 		d.scrubLog(ctx)
 	}
 	return deleted, err
+}
+
+// deleteOldStateIn deletes what the host knows of turns as old, also of those that left
+// no conversation behind.
+func deleteOldStateIn(ctx context.Context, tx *sql.Tx, before int64) (deleted int64, err error) {
+	for _, statement := range []string{
+		`DELETE FROM traces WHERE created_at < $1`,
+		`DELETE FROM idempotency WHERE created_at < $1`,
+		`DELETE FROM kept_turns WHERE expires < $1`,
+	} {
+		res, err := tx.ExecContext(ctx, statement, before)
+		if err != nil {
+			return 0, err
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
+	}
+	return deleted, nil
 }
 
 func deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found, gone int, err error) {

@@ -172,7 +172,7 @@ func BenchmarkGetContext(b *testing.B) {
 	stores(b, func(b *testing.B, db *store.DB, path string) {
 		fill(b, path, 0, manyMessages)
 		for b.Loop() {
-			if _, _, err := db.Messages(b.Context(), "", "long", store.MessageRange{Last: 6}); err != nil {
+			if _, err := db.Recent(b.Context(), "", "long", 6); err != nil {
 				b.Fatal(err)
 			}
 		}

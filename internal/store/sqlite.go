@@ -27,7 +27,7 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	unclean := d.leftLog()
-	if d.durable, err = d.openPool(1, "synchronous(FULL)"); err != nil {
+	if d.durable, err = d.openPool(1, durableSync); err != nil {
 		return err
 	}
 	if err := migrate(ctx, d.durable, d.name); err != nil {

@@ -15,7 +15,14 @@ const (
 
 	messageColumns = `seq, role, content, timestamp, turn_id, status, sources, calls`
 
-	messagesAfter = `SELECT ` + messageColumns + ` FROM messages WHERE conversation = $1 AND seq > $2 ORDER BY seq`
+	messagesIn = `SELECT ` + messageColumns + ` FROM messages WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`
+
+	// The newest messages alone, in one read: it is asked for most. The seqs of a
+	// conversation have no gaps.
+	recentMessages = `SELECT m.role, m.content FROM conversations c
+		JOIN messages m ON m.conversation = c.num AND m.seq > c.last_seq - $3
+		WHERE c.num = (SELECT num FROM conversations WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1)
+		ORDER BY m.seq`
 
 	// One statement takes the lease: it belongs to the owner of the conversation,
 	// if there is one already, and its fence goes up by one.
@@ -54,8 +61,8 @@ const (
 
 // statements are compiled once, on the pool that runs them.
 type statements struct {
-	findConversation, messagesAfter *sql.Stmt // read
-	takeLease                       *sql.Stmt // relaxed
+	findConversation, messagesIn, recentMessages *sql.Stmt // read
+	takeLease                                    *sql.Stmt // relaxed
 
 	// durable, in the transaction of a saved turn
 	findTurn, findTurnByKey, checkLease, growByTurn, insertMessage, insertTurn *sql.Stmt
@@ -70,7 +77,8 @@ func (s *statements) prepare(ctx context.Context, d *DB) error {
 		query string
 	}{
 		{&s.findConversation, d.read, findConversation},
-		{&s.messagesAfter, d.read, messagesAfter},
+		{&s.messagesIn, d.read, messagesIn},
+		{&s.recentMessages, d.read, recentMessages},
 		{&s.takeLease, d.relaxed, takeLease},
 		{&s.findTurn, d.durable, findTurn},
 		{&s.findTurnByKey, d.durable, findTurnByKey},

@@ -90,10 +90,10 @@ type SavedTurn struct {
 	SavedAt time.Time `json:"saved_at"`
 }
 
-// Message is a message to be added outside a turn.
+// Message is what was said, without what is kept beside it.
 type Message struct {
-	Role    schemas.Role
-	Content string
+	Role    schemas.Role `json:"role"`
+	Content string       `json:"content"`
 }
 
 // MessageRange picks messages of a conversation by their age. The zero value

@@ -186,7 +186,7 @@ func testClear(t *testing.T, f *fixture) {
 	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{})
 	same(t, len(f.claim(t, 1)), 0)
 	c, ok, err := f.Conversation(ctx, "", "c")
-	if err != nil || !ok || c.Messages != 0 || c.Title != "ask t1" {
+	if err != nil || !ok || c.Messages != 0 || c.Title != "" {
 		t.Errorf("%v %v %v", c, ok, err)
 	}
 	f.turn(t, "", "c", "t3", "")

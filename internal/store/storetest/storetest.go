@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"one of many writers wins each lease":   testConcurrentTurns,
 		"owners do not see one another":         testOwners,
 		"ranges of messages":                    testRanges,
+		"pages of messages":                     testPages,
 		"the summary only goes forward":         testSummary,
 		"summaries are claimed once":            testClaims,
 		"interrupted turns are not summarised":  testInterrupted,

@@ -1,0 +1,128 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"molar/internal/store"
+)
+
+// What is deleted is gone from the bytes of the files, wherever it was written: short
+// and long texts, results of tools, the summary, the title, traces.
+func TestErase_LeavesNoTextInTheFiles(t *testing.T) {
+	const secret = "penicillin allergy of the patient"
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for name, erase := range map[string]func(ctx context.Context, db *store.DB) error{
+		"delete": func(ctx context.Context, db *store.DB) error { return db.Delete(ctx, "", "c") },
+		"retention": func(ctx context.Context, db *store.DB) error {
+			_, err := db.DeleteOlder(ctx, start.Add(time.Hour))
+			return err
+		},
+		"clear": func(ctx context.Context, db *store.DB) error { return db.Clear(ctx, "", "c") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "memory.db")
+			db, err := store.Open(t.Context(), store.Config{Path: path, Now: func() time.Time { return start }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			tell(t, db, "c", secret)
+			if !inFiles(t, path, secret) {
+				t.Fatal("the files do not hold what was told")
+			}
+			if err := erase(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+			if inFiles(t, path, secret) {
+				t.Error("the files still hold the text")
+			}
+		})
+	}
+}
+
+// tell writes the secret everywhere where a conversation can hold it.
+func tell(t *testing.T, db *store.DB, id, secret string) {
+	t.Helper()
+	ctx := t.Context()
+	begun, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.SaveTurn(ctx, store.Turn{
+		Lease: begun.Lease, TurnID: "t", User: secret, Answer: strings.Repeat(secret+" ", 4000), // several pages
+		Calls: []byte(`[{"results":[{"output":"` + secret + `"}]}]`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetSummary(ctx, "", id, secret, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.ClaimKey(ctx, store.Key{Key: "k", Hash: "h", TurnID: "t", ConversationID: id}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetKey(ctx, store.Key{
+		Key: "k", TurnID: "t", ConversationID: id, State: store.KeyEnded, Outcome: []byte(`"` + secret + `"`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.KeepTurn(ctx, store.KeptTurn{
+		ConversationID: id, CallIDs: []string{"call"}, State: []byte(`"` + secret + `"`), Expires: begun.Lease.Expires,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.PutTraces(ctx, []store.Trace{{TurnID: "t", ConversationID: id, Body: []byte(`"` + secret + `"`)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func inFiles(t *testing.T, path, text string) bool {
+	t.Helper()
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// A host whose conversations are elsewhere forgets what it knows of one: that of its
+// owner, and nothing of others.
+func TestForgetConversation(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "state.db")
+	db := open(t, path)
+	for _, trace := range []store.Trace{
+		{TurnID: "1", Owner: "ann", ConversationID: "c", Body: []byte(`"ann's secret"`)},
+		{TurnID: "2", Owner: "bob", ConversationID: "c", Body: []byte(`"bob's secret"`)},
+		{TurnID: "3", Owner: "ann", ConversationID: "d", Body: []byte(`"another one"`)},
+	} {
+		if err := db.PutTraces(ctx, []store.Trace{trace}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		owner     string
+		ann, bobs bool
+	}{{"carl", true, true}, {"ann", false, true}, {"", false, false}} {
+		if err := db.ForgetConversation(ctx, step.owner, "c"); err != nil {
+			t.Fatal(err)
+		}
+		if ann, bobs := inFiles(t, path, "ann's secret"), inFiles(t, path, "bob's secret"); ann != step.ann || bobs != step.bobs {
+			t.Errorf("after %q: ann's %v, bob's %v", step.owner, ann, bobs)
+		}
+	}
+	if !inFiles(t, path, "another one") {
+		t.Error("another conversation is forgotten too")
+	}
+}

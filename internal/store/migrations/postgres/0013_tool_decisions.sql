@@ -1,0 +1,16 @@
+-- What people decided about tools. A row in tool_switches means: off.
+CREATE TABLE tool_switches (
+  server TEXT   NOT NULL,
+  tool   TEXT   NOT NULL,
+  off_at BIGINT NOT NULL,
+  PRIMARY KEY (server, tool)
+);
+
+-- The definitions of a pinned server's tools that are in use, each as a digest.
+CREATE TABLE tool_pins (
+  server    TEXT   NOT NULL,
+  tool      TEXT   NOT NULL,
+  digest    TEXT   NOT NULL,
+  pinned_at BIGINT NOT NULL,
+  PRIMARY KEY (server, tool)
+);
