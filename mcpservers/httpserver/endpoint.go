@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"molar/internal/httpguard"
 	"molar/mcpservers"
 )
 
@@ -21,14 +22,13 @@ type endpoint struct {
 	d        *mcpservers.Dispatcher
 	http     *server.StreamableHTTPServer
 	sessions *sessions
-	limited  bool
 }
 
 // endpoint builds the handler of a dispatcher, and ends its idle sessions.
-func (s *Server) endpoint(d *mcpservers.Dispatcher, cfg Config, limited bool) *endpoint {
-	e := &endpoint{Server: s, d: d, sessions: newSessions(cfg.Now), limited: limited}
+func (s *Server) endpoint(d *mcpservers.Dispatcher, cfg Config) *endpoint {
+	e := &endpoint{Server: s, d: d, sessions: newSessions(cfg.Now)}
 	e.http = server.NewStreamableHTTPServer(d.MCP(),
-		server.WithSessionIdManager(e.sessions),
+		server.WithSessionIdManagerResolver(e.sessions),
 		server.WithEventStore(newEvents()),
 		server.WithHeartbeatInterval(30*time.Second),
 		server.WithDisableLocalhostProtection(cfg.Guard != nil), // the guard knows the allowed hosts
@@ -56,6 +56,7 @@ func (e *endpoint) sweep(ctx context.Context) {
 
 // end ends a session the way a client would: mcp-go has no other door.
 func (e *endpoint) end(ctx context.Context, id string) {
+	ctx = httpguard.WithPrincipal(ctx, e.sessions.holder(id))
 	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, "/", http.NoBody)
 	if err != nil {
 		return
@@ -76,14 +77,21 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
 		return
 	}
-	// A stream that a client keeps open ends with the server.
-	ctx, cancel := context.WithCancel(r.Context())
+	// A session belongs to the key that began it; to others it is unknown.
+	who := httpguard.PrincipalOf(r.Context())
+	session := r.Header.Get(server.HeaderKeySessionID)
+	if session != "" && who.Key != "" && e.sessions.check(who, session) != nil {
+		http.Error(w, errSession.Error(), http.StatusNotFound)
+		return
+	}
+	// A stream that a client keeps open ends with the server, or with the key.
+	ctx, cancel := e.keys.Bind(r.Context(), who)
 	defer cancel()
 	switch r.Method {
 	case http.MethodPost:
 		e.post(w, r.WithContext(ctx), cancel)
 	case http.MethodGet:
-		defer e.sessions.hold(r.Header.Get(server.HeaderKeySessionID))()
+		defer e.sessions.hold(session)()
 		defer context.AfterFunc(e.closing, cancel)()
 		e.http.ServeHTTP(w, r.WithContext(ctx))
 	default:
@@ -102,7 +110,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, cancel func()) {
 		return
 	}
 	req, bad := mcpservers.Parse(body)
-	if e.limited && !e.allow(w, r, req.ID, 1) {
+	if !e.allow(w, r, req.ID, 1) {
 		return
 	}
 	if bad != nil {
@@ -142,7 +150,7 @@ func (e *endpoint) own(w http.ResponseWriter, r *http.Request, req mcpservers.Re
 			return
 		}
 		session = e.freshSession()
-	} else if err := e.checkSession(session, header); err != nil {
+	} else if err := e.checkSession(r.Context(), session, header); err != nil {
 		status := http.StatusNotFound
 		if !errors.Is(err, errSession) {
 			status = http.StatusBadRequest
@@ -161,12 +169,11 @@ func (e *endpoint) own(w http.ResponseWriter, r *http.Request, req mcpservers.Re
 	}
 }
 
-func (e *endpoint) checkSession(session, revision string) error {
+func (e *endpoint) checkSession(ctx context.Context, session, revision string) error {
 	if revision != "" && !mcp.IsValidProtocolVersion(revision) {
 		return errors.New("unsupported protocol version: use 2025-11-25 or 2026-07-28")
 	}
-	_, err := e.sessions.Validate(session)
-	return err
+	return e.sessions.check(httpguard.PrincipalOf(ctx), session)
 }
 
 // checkModern checks what a stateless request says of itself in body and headers.

@@ -72,7 +72,8 @@ func (s *Server) list(ctx context.Context, d *mcpservers.Dispatcher, kind string
 		Result map[string]json.RawMessage `json:"result"`
 	}
 	items := []json.RawMessage{}
-	if json.Unmarshal(d.Handle(ctx, s.freshSession(), json.RawMessage(msg)), &answer) == nil {
+	req := mcpservers.Request{ID: json.RawMessage("1"), Method: kind + "/list"}
+	if json.Unmarshal(s.answer(ctx, d, s.freshSession(), req, json.RawMessage(msg)), &answer) == nil {
 		_ = json.Unmarshal(answer.Result[kind], &items) // what is no list is left empty
 	}
 	return items

@@ -10,15 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"molar/internal/httpguard"
 )
 
 func TestSessions_IdleUnlessUsedOrHeld(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := newSessions(func() time.Time { return now })
-	idle, used, held := s.Generate(), s.Generate(), s.Generate()
+	nobody := httpguard.Principal{}
+	idle, used, held := s.begin(nobody), s.begin(nobody), s.begin(nobody)
 	release := s.hold(held)
 	now = now.Add(sessionTTL / 2)
-	if _, err := s.Validate(used); err != nil {
+	if err := s.check(nobody, used); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(sessionTTL / 2)
@@ -27,10 +30,10 @@ func TestSessions_IdleUnlessUsedOrHeld(t *testing.T) {
 	}
 	release()
 	s.hold("no session")()
-	if _, err := s.Terminate(idle); err != nil {
+	if _, err := (keyed{s, nobody}).Terminate(idle); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Validate(idle); !errors.Is(err, errSession) {
+	if err := s.check(nobody, idle); !errors.Is(err, errSession) {
 		t.Errorf("an ended session: %v", err)
 	}
 	now = now.Add(sessionTTL)
@@ -42,7 +45,8 @@ func TestSessions_IdleUnlessUsedOrHeld(t *testing.T) {
 func TestSessions_ExcessIsTheLeastUsed(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := newSessions(func() time.Time { return now })
-	held := s.Generate()
+	nobody := httpguard.Principal{}
+	held := s.begin(nobody)
 	release := s.hold(held)
 	defer release()
 	if got := s.excess(1); got != nil {
@@ -51,10 +55,10 @@ func TestSessions_ExcessIsTheLeastUsed(t *testing.T) {
 	var ids []string
 	for range 3 {
 		now = now.Add(time.Second)
-		ids = append(ids, s.Generate())
+		ids = append(ids, s.begin(nobody))
 	}
 	now = now.Add(time.Second)
-	if _, err := s.Validate(ids[0]); err != nil {
+	if err := s.check(nobody, ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.excess(5); got != nil {
@@ -97,18 +101,5 @@ func TestEvents_ReplayOfOneStreamIsBounded(t *testing.T) {
 	}
 	if _, err := replay("s", ids[len(ids)-1]); err == nil {
 		t.Error("a purged session was replayed")
-	}
-}
-
-func TestLimiter_ForgetsIdleClients(t *testing.T) {
-	now := time.Unix(0, 0)
-	l := newLimiter(20, func() time.Time { return now })
-	for i := range manyClients {
-		l.take(fmt.Sprint(i), 1)
-	}
-	now = now.Add(time.Second)
-	l.take("new", 1)
-	if len(l.left) != 1 {
-		t.Errorf("%d clients are remembered, want 1", len(l.left))
 	}
 }

@@ -107,7 +107,7 @@ func (s *Server) call(ctx context.Context, msg json.RawMessage, req mcpservers.R
 		return mcpservers.Fail(req.ID, bad)
 	}
 	req.Method = method
-	answer := s.answer(ctx, d, s.freshSession(), req, withMethod(msg, method))
+	answer := s.answer(ctx, d, s.freshSession(), req, withMember(msg, "method", method))
 	if method == string(mcp.MethodToolsCall) && answer != nil {
 		return plainToolAnswer(req.ID, answer)
 	}
@@ -134,21 +134,6 @@ func (s *Server) route(full string) (*mcpservers.Dispatcher, string, *mcpservers
 		}
 	}
 	return d, method, nil
-}
-
-// withMethod returns a checked message with another method.
-func withMethod(msg json.RawMessage, method string) json.RawMessage {
-	var fields map[string]json.RawMessage
-	name, err := json.Marshal(method)
-	if err != nil || json.Unmarshal(msg, &fields) != nil {
-		return msg
-	}
-	fields["method"] = name
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return msg
-	}
-	return changed
 }
 
 // plainToolAnswer leaves the text of a tool's result, and makes an error of a tool

@@ -3,86 +3,54 @@ package httpserver
 import (
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
+	"molar/internal/httpguard"
 	"molar/mcpservers"
 )
 
-// manyClients is how many addresses are remembered before the idle ones are
-// forgotten.
-const manyClients = 1024
+// hostFactor is how many times the rate a host may call that no key tells from others.
+const hostFactor = 50
 
-// A limiter holds every client address to a number of calls a second, with a burst
-// of one second's calls. A batch may go into debt, which later calls wait for.
-type limiter struct {
-	rate float64 // calls a second; 0 for no limit
-	now  func() time.Time
-	mu   sync.Mutex
-	left map[string]allowance
+// newLimiter holds each client to rate calls a second, all of which may come at once;
+// nil means no bound.
+func newLimiter(rate int, now func() time.Time) (*httpguard.Limiter, error) {
+	if rate < 0 {
+		return nil, nil //nolint:nilnil // a nil limiter lets everything pass
+	}
+	return httpguard.NewLimiter(float64(rate), rate, now)
 }
 
-// An allowance is how many calls were left at a time.
-type allowance struct {
-	calls float64
-	at    time.Time
+// limitOf is the limit of a request, in calls a second. The paths of one server are for
+// hosts; with keys a host shows one of scope host and has no limit, but without keys a
+// host makes many calls from one address.
+func (s *Server) limitOf(r *http.Request) (*httpguard.Limiter, int) {
+	if strings.HasPrefix(r.URL.Path, "/mcp/") && !s.keys.On() {
+		return s.hostLimit, s.rate * hostFactor
+	}
+	return s.limit, s.rate
 }
 
-func newLimiter(rate int, now func() time.Time) *limiter {
-	if rate == 0 {
-		rate = DefaultRate
+// clientOf is under which name the calls of a request are counted: its key, else its
+// address.
+func (s *Server) clientOf(r *http.Request) string {
+	if who := httpguard.PrincipalOf(r.Context()); who.Key != "" {
+		return who.Key
 	}
-	return &limiter{rate: math.Max(0, float64(rate)), now: now, left: map[string]allowance{}}
+	return httpguard.ClientName(s.clients.Of(r))
 }
 
-// take counts calls of a client. Zero means that they pass, else it says after how
-// long to try again.
-func (l *limiter) take(client string, calls int) time.Duration {
-	if l.rate == 0 {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.now()
-	have, known := l.left[client]
-	if !known {
-		l.forget(now)
-		have = allowance{l.rate, now}
-	}
-	have.calls = min(l.rate, have.calls+l.rate*now.Sub(have.at).Seconds())
-	have.at = now
-	wait := time.Duration(0)
-	if have.calls < 1 {
-		wait = time.Duration((1 - have.calls) / l.rate * float64(time.Second))
-	} else {
-		have.calls -= float64(calls)
-	}
-	l.left[client] = have
-	return wait
-}
-
-// forget drops the clients that have all their calls again.
-func (l *limiter) forget(now time.Time) {
-	if len(l.left) < manyClients {
-		return
-	}
-	for client, have := range l.left {
-		if have.calls+l.rate*now.Sub(have.at).Seconds() >= l.rate {
-			delete(l.left, client)
-		}
-	}
-}
-
-// allow counts calls of a request, and answers it when there were too many.
+// allow counts calls of a request, and answers it when there were too many. The calls
+// of a host are not counted: it bounds its own clients.
 func (s *Server) allow(w http.ResponseWriter, r *http.Request, id []byte, calls int) bool {
-	client, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		client = r.RemoteAddr
+	if isHost(httpguard.PrincipalOf(r.Context())) {
+		return true
 	}
-	wait := s.limit.take(client, calls)
+	limit, rate := s.limitOf(r)
+	wait := limit.Take(s.clientOf(r), calls)
 	if wait == 0 {
 		return true
 	}
@@ -90,7 +58,7 @@ func (s *Server) allow(w http.ResponseWriter, r *http.Request, id []byte, calls 
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	writeJSON(w, http.StatusTooManyRequests, mcpservers.Fail(id, &mcpservers.RPCError{
 		Code:    mcpservers.CodeTooMany,
-		Message: fmt.Sprintf("Too many requests: %g calls a second are allowed, try again in %d s", s.limit.rate, seconds),
+		Message: fmt.Sprintf("Too many requests: %d calls a second are allowed, try again in %d s", rate, seconds),
 	}))
 	return false
 }

@@ -55,7 +55,7 @@ type prompter struct{ memory *mcpservers.Dispatcher }
 
 // get fits fill to mcp-go.
 func (p prompter) get(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	return p.fill(ctx, req.Params.Name, req.Params.Arguments)
+	return p.fill(ctx, ownerOf(ctx), req.Params.Name, req.Params.Arguments)
 }
 
 // method answers prompts/get in front of mcp-go, which has one code for every fault.
@@ -63,14 +63,15 @@ func (p prompter) method(ctx context.Context, params json.RawMessage) (any, erro
 	var asked struct {
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
+		Owner     string            `json:"owner"`
 	}
 	if err := mcpservers.DecodeParams(params, &asked); err != nil {
 		return nil, err
 	}
-	return p.fill(ctx, asked.Name, asked.Arguments)
+	return p.fill(ctx, asked.Owner, asked.Name, asked.Arguments)
 }
 
-func (p prompter) fill(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
+func (p prompter) fill(ctx context.Context, owner, name string, args map[string]string) (*mcp.GetPromptResult, error) {
 	language := args["language"]
 	if language == "" {
 		language = "en"
@@ -95,7 +96,7 @@ func (p prompter) fill(ctx context.Context, name string, args map[string]string)
 	if conversation == "" {
 		return result, nil
 	}
-	history, err := p.history(ctx, conversation)
+	history, err := p.history(ctx, owner, conversation)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +105,9 @@ func (p prompter) fill(ctx context.Context, name string, args map[string]string)
 }
 
 // history is a conversation as the resource that it is.
-func (p prompter) history(ctx context.Context, id string) (mcp.TextResourceContents, error) {
+func (p prompter) history(ctx context.Context, owner, id string) (mcp.TextResourceContents, error) {
 	uri := resourcePrefix + url.PathEscape(id)
-	params, err := json.Marshal(map[string]string{"uri": uri})
+	params, err := json.Marshal(map[string]string{"uri": uri, "owner": owner})
 	if err != nil {
 		return mcp.TextResourceContents{}, err
 	}

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"molar/internal/httpguard"
 	"molar/mcpservers"
 )
 
@@ -34,8 +36,13 @@ type Config struct {
 	// Guard stands in front of every route; nil lets everything pass but requests
 	// for a foreign Host on /mcp.
 	Guard func(http.Handler) http.Handler
-	// Rate is how many calls a second one client address may make on /jsonrpc and
-	// /mcp; 0 means [DefaultRate], a negative number no limit.
+	// Keys are what clients present; nil, or a ring that never held one, lets everybody in.
+	Keys *httpguard.Keyring
+	// Clients tells the address of a client; nil believes the connection alone.
+	Clients *httpguard.Addresses
+	// Rate is how many calls a second one key, or one address, may make; 0 means
+	// [DefaultRate], a negative number no limit. A key with scope host has none; without
+	// keys the paths of one server, which are for hosts, have 50 times as many.
 	Rate int
 	// Logger may be nil.
 	Logger  *slog.Logger
@@ -53,9 +60,14 @@ type Server struct {
 	handler  http.Handler
 	mcp      []*endpoint
 	watchers *subscriptions
-	limit    *limiter
-	log      *slog.Logger
-	lastCall atomic.Int64
+	keys     *httpguard.Keyring
+	clients  *httpguard.Addresses
+	limit    *httpguard.Limiter
+	// hostLimit is for hosts that no key tells from others.
+	hostLimit *httpguard.Limiter
+	rate      int
+	log       *slog.Logger
+	lastCall  atomic.Int64
 
 	closing context.Context //nolint:containedctx // ends the streams that clients keep open
 	close   context.CancelFunc
@@ -81,15 +93,23 @@ func New(cfg Config) (*Server, error) {
 		names:    []string{cfg.Memory.Name(), cfg.Tools.Name()},
 		version:  cfg.Version,
 		watchers: newSubscriptions(),
-		limit:    newLimiter(cfg.Rate, cfg.Now),
+		keys:     cfg.Keys,
+		clients:  cfg.Clients,
+		rate:     cmp.Or(cfg.Rate, DefaultRate),
 		log:      cfg.Logger,
 	}
 	var err error
+	if s.limit, err = newLimiter(s.rate, cfg.Now); err == nil {
+		s.hostLimit, err = newLimiter(s.rate*hostFactor, cfg.Now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("new MCP port: %w", err)
+	}
 	if s.combined, err = combine(cfg, s.watchers); err != nil {
 		return nil, err
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.handler = s.routes(cfg)
+	s.handler = s.authenticate(s.routes(cfg))
 	if cfg.Guard != nil {
 		s.handler = cfg.Guard(s.handler)
 	}
@@ -98,16 +118,16 @@ func New(cfg Config) (*Server, error) {
 
 // routes builds all routes. The paths below /mcp/ hold one server each, for a host
 // that keeps its memory here: there its custom methods and their codes are as in
-// process, and calls are not limited.
+// process.
 func (s *Server) routes(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /jsonrpc", s.serveJSONRPC)
 	mux.HandleFunc("GET /health", s.serveHealth)
 	mux.HandleFunc("GET /servers", s.serveServers)
 	mux.HandleFunc("GET /servers/{name}/capabilities", s.serveCapabilities)
-	mux.Handle("/mcp", s.endpoint(s.combined, cfg, true))
+	mux.Handle("/mcp", s.endpoint(s.combined, cfg))
 	for _, name := range s.names {
-		mux.Handle("/mcp/"+name, s.endpoint(s.servers[name], cfg, false))
+		mux.Handle("/mcp/"+name, s.endpoint(s.servers[name], cfg))
 	}
 	return mux
 }
@@ -125,11 +145,19 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// answer lets a dispatcher answer, and tells subscribers of what changed.
+// answer lets a dispatcher answer for the owner of the request, and tells subscribers
+// of what changed.
 func (s *Server) answer(ctx context.Context, d *mcpservers.Dispatcher, session string, req mcpservers.Request, msg json.RawMessage) json.RawMessage {
+	msg, owner, bad := owned(ctx, req, msg)
+	if bad != nil {
+		if req.ID == nil {
+			return nil
+		}
+		return mcpservers.Fail(req.ID, bad)
+	}
 	out := d.Handle(ctx, session, msg)
 	if id := changedConversation(req, out); id != "" {
-		s.watchers.changed(id)
+		s.watchers.changed(owner, id)
 	}
 	return out
 }

@@ -2,60 +2,97 @@ package httpserver
 
 import (
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/mark3labs/mcp-go/server"
+
+	"molar/internal/httpguard"
 )
 
 // errSession is the error for a session that does not exist, or no more.
 var errSession = errors.New("unknown session: initialize again")
 
-// sessions are the sessions of one endpoint; it is mcp-go's session id manager. A
-// session that nobody used for a while, and that has no stream open, is idle.
+// sessions are the sessions of one endpoint. A session belongs to the key that began
+// it. One that nobody used for a while, and that has no stream open, is idle.
 type sessions struct {
 	now  func() time.Time
 	mu   sync.Mutex
 	live map[string]*usage
 }
 
-// usage says when a session was last used and how many streams hold it.
+// usage says whose a session is, when it was last used and how many streams hold it.
 type usage struct {
+	who   httpguard.Principal
 	last  time.Time
 	holds int
+}
+
+// keyed are the sessions as one key may use them; it is mcp-go's session id manager.
+type keyed struct {
+	*sessions
+	who httpguard.Principal
+}
+
+// ResolveSessionIdManager implements server.SessionIdManagerResolver.
+func (s *sessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
+	if r == nil {
+		return keyed{sessions: s}
+	}
+	return keyed{s, httpguard.PrincipalOf(r.Context())}
+}
+
+// Generate implements server.SessionIdManager.
+func (k keyed) Generate() string { return k.begin(k.who) }
+
+// Validate implements server.SessionIdManager.
+func (k keyed) Validate(id string) (terminated bool, err error) { return false, k.check(k.who, id) }
+
+// Terminate implements server.SessionIdManager; ending a session twice is no error.
+func (k keyed) Terminate(id string) (refused bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if u, ok := k.live[id]; ok && u.who.Key == k.who.Key {
+		delete(k.live, id)
+	}
+	return false, nil
 }
 
 func newSessions(now func() time.Time) *sessions {
 	return &sessions{now: now, live: map[string]*usage{}}
 }
 
-// Generate begins a session.
-func (s *sessions) Generate() string {
+// begin begins a session.
+func (s *sessions) begin(who httpguard.Principal) string {
 	id := "mcp-" + uuid.NewString()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.live[id] = &usage{last: s.now()}
+	s.live[id] = &usage{who: who, last: s.now()}
 	return id
 }
 
-// Validate marks a session as used; an unknown one is an error.
-func (s *sessions) Validate(id string) (terminated bool, err error) {
+// check marks a session as used. One that is unknown, or another key's, is an error.
+func (s *sessions) check(who httpguard.Principal, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, ok := s.live[id]
-	if !ok {
-		return false, errSession
+	if !ok || u.who.Key != who.Key {
+		return errSession
 	}
 	u.last = s.now()
-	return false, nil
+	return nil
 }
 
-// Terminate ends a session; ending it twice is no error.
-func (s *sessions) Terminate(id string) (refused bool, err error) {
+// holder is whose session it is.
+func (s *sessions) holder(id string) httpguard.Principal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.live, id)
-	return false, nil
+	if u, ok := s.live[id]; ok {
+		return u.who
+	}
+	return httpguard.Principal{}
 }
 
 // hold keeps a session from being idle until release is called.

@@ -22,11 +22,17 @@ const resourcePrefix = "memory://conversation/"
 type subscriptions struct {
 	mu sync.Mutex
 	// by conversation id and subscriber
-	watchers map[string]map[any]func()
+	watchers map[string]map[any]watcher
+}
+
+// A watcher hears of the conversations of one owner, or of all when that is "".
+type watcher struct {
+	owner  string
+	notify func()
 }
 
 func newSubscriptions() *subscriptions {
-	return &subscriptions{watchers: map[string]map[any]func(){}}
+	return &subscriptions{watchers: map[string]map[any]watcher{}}
 }
 
 // hooks are what tells of subscribers: the requests of clients with a session, and
@@ -39,7 +45,7 @@ func (s *subscriptions) hooks() *server.Hooks {
 			return
 		}
 		uri, id := req.Params.URI, session.SessionID()
-		s.add(uri, id, func() {
+		s.add(uri, id, ownerOf(ctx), func() {
 			// A client that does not read its stream misses notices, nothing else.
 			_ = srv.SendNotificationToSpecificClient(id, mcp.MethodNotificationResourceUpdated, map[string]any{"uri": uri})
 		})
@@ -57,7 +63,7 @@ func (s *subscriptions) hooks() *server.Hooks {
 		}
 		stream := new(int) // these sessions have no id, so the stream is the key
 		for _, uri := range req.Params.Notifications.ResourceSubscriptions {
-			s.add(uri, stream, func() { tell(session, uri) })
+			s.add(uri, stream, ownerOf(ctx), func() { tell(session, uri) })
 		}
 		context.AfterFunc(ctx, func() { s.drop(stream) })
 	})
@@ -75,7 +81,7 @@ func tell(session server.ClientSession, uri string) {
 	}
 }
 
-func (s *subscriptions) add(uri string, key any, notify func()) {
+func (s *subscriptions) add(uri string, key any, owner string, notify func()) {
 	id, ok := conversationOf(uri)
 	if !ok {
 		return // nothing there ever changes
@@ -83,9 +89,9 @@ func (s *subscriptions) add(uri string, key any, notify func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watchers[id] == nil {
-		s.watchers[id] = map[any]func(){}
+		s.watchers[id] = map[any]watcher{}
 	}
-	s.watchers[id][key] = notify
+	s.watchers[id][key] = watcher{owner, notify}
 }
 
 func (s *subscriptions) remove(uri string, key any) {
@@ -114,12 +120,14 @@ func (s *subscriptions) removeKey(id string, key any) {
 	}
 }
 
-// changed tells the subscribers of a conversation.
-func (s *subscriptions) changed(id string) {
+// changed tells the subscribers of an owner's conversation.
+func (s *subscriptions) changed(owner, id string) {
 	s.mu.Lock()
 	notices := make([]func(), 0, len(s.watchers[id]))
-	for _, notify := range s.watchers[id] {
-		notices = append(notices, notify)
+	for _, w := range s.watchers[id] {
+		if w.owner == "" || w.owner == owner {
+			notices = append(notices, w.notify)
+		}
 	}
 	s.mu.Unlock()
 	for _, notify := range notices {

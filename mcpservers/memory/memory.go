@@ -33,6 +33,9 @@ const (
 	leaseTTL = time.Minute
 	// claimTTL is how long a claimed summary is kept from other workers.
 	claimTTL = time.Minute
+	// maxPage is the largest page of messages, pageBytes about how long its texts may be
+	// together, in bytes: well below what a client takes as one answer, 4 MiB.
+	maxPage, pageBytes = 1000, 512 << 10
 	// maxID is the longest conversation id, in bytes.
 	maxID = 256
 )
@@ -50,7 +53,9 @@ type Conversations interface {
 // Messages keeps what was said.
 type Messages interface {
 	AddMessage(ctx context.Context, owner, id string, m store.Message) error
+	Recent(ctx context.Context, owner, id string, last int) ([]store.Message, error)
 	Messages(ctx context.Context, owner, id string, r store.MessageRange) (messages []schemas.StoredMessage, total int, err error)
+	MessagesAfter(ctx context.Context, owner, id string, after int64, limit int) (page []schemas.StoredMessage, next int64, err error)
 }
 
 // Summaries keeps the summary of each conversation.

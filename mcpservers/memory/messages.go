@@ -9,16 +9,11 @@ import (
 	"molar/schemas"
 )
 
-// said is a message as the documented methods show it.
-type said struct {
-	Role    schemas.Role `json:"role"`
-	Content string       `json:"content"`
-}
-
-func plain(messages []schemas.StoredMessage) []said {
-	lines := make([]said, len(messages))
+// plain gives messages as the documented methods show them.
+func plain(messages []schemas.StoredMessage) []store.Message {
+	lines := make([]store.Message, len(messages))
 	for i, m := range messages {
-		lines[i] = said{Role: m.Role, Content: m.Content}
+		lines[i] = store.Message{Role: m.Role, Content: m.Content}
 	}
 	return lines
 }
@@ -59,31 +54,67 @@ func (m *memory) getContext(ctx context.Context, p contextParams) (any, error) {
 		}
 		last = min(last, *p.MaxMessages)
 	}
-	messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{Last: last})
+	messages, err := m.store.Recent(ctx, p.Owner, p.ConversationID, last)
 	return struct {
-		Messages []said `json:"messages"`
-	}{plain(messages)}, err
+		Messages []store.Message `json:"messages"`
+	}{messages}, err
 }
 
 type allParams struct {
 	ref
 	// Full asks for all that is kept of each message, not only role and content.
 	Full bool `json:"full"`
+	// Limit asks for a page of at most that many messages, After for those after a
+	// position that an earlier page named.
+	Limit int   `json:"limit"`
+	After int64 `json:"after"`
 }
 
 func (m *memory) getAllMessages(ctx context.Context, p allParams) (any, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{})
+	messages, next, err := m.page(ctx, p)
 	if p.Full {
 		return struct {
 			Messages []schemas.StoredMessage `json:"messages"`
-		}{messages}, err
+			Next     int64                   `json:"next,omitempty"`
+		}{messages, next}, err
 	}
 	return struct {
-		Messages []said `json:"messages"`
-	}{plain(messages)}, err
+		Messages []store.Message `json:"messages"`
+		Next     int64           `json:"next,omitempty"`
+	}{plain(messages), next}, err
+}
+
+// page reads all messages, or the page that was asked for and where the next begins.
+func (m *memory) page(ctx context.Context, p allParams) ([]schemas.StoredMessage, int64, error) {
+	switch {
+	case p.Limit < 0 || p.Limit > maxPage:
+		return nil, 0, mcpservers.InvalidParams("limit must be from 1 to %d", maxPage)
+	case p.After < 0 || (p.After > 0 && p.Limit == 0):
+		return nil, 0, mcpservers.InvalidParams("after must be the next of an earlier page, and needs a limit")
+	case p.Limit == 0:
+		messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{})
+		return messages, 0, err
+	}
+	messages, next, err := m.store.MessagesAfter(ctx, p.Owner, p.ConversationID, p.After, p.Limit)
+	if n := fitting(messages, pageBytes); n < len(messages) {
+		messages = messages[:n]
+		next = messages[n-1].Seq
+	}
+	return messages, next, err
+}
+
+// fitting is how many of the first messages are at most so many bytes long together,
+// at least one if there is one.
+func fitting(messages []schemas.StoredMessage, most int) int {
+	for i, m := range messages {
+		if most -= len(m.Content) + len(m.Calls); most < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(messages)
 }
 
 // getOldMessages gives what came before the newest messages. total_count counts
@@ -95,8 +126,8 @@ func (m *memory) getOldMessages(ctx context.Context, p ref) (any, error) {
 	messages, total, err := m.store.Messages(ctx, p.Owner, p.ConversationID,
 		store.MessageRange{SkipLast: m.keep, Uncovered: m.compress})
 	return struct {
-		Messages   []said `json:"messages"`
-		TotalCount int    `json:"total_count"`
+		Messages   []store.Message `json:"messages"`
+		TotalCount int             `json:"total_count"`
 	}{plain(messages), total}, err
 }
 
