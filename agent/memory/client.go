@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"molar/schemas"
@@ -25,10 +26,18 @@ var ErrUnknown = errors.New("unknown conversation")
 // conversation has begun.
 var ErrStale = errors.New("a later turn of this conversation has begun")
 
-// Error codes of the memory server.
+// ErrForeign is returned when the server at memory.url is an MCP server that keeps no
+// conversations for a host.
+var ErrForeign = errors.New("the memory server cannot keep conversations for a host, as it does not know the method that was asked for; " +
+	"set memory.url to the address of a molar mcp, or leave it out")
+
+// Error codes of the memory server, and those of other MCP servers for a method that
+// they do not know.
 const (
-	codeNotFound = -32001
-	codeStale    = -32003
+	codeNotFound       = -32001
+	codeStale          = -32003
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
 )
 
 // A Requester sends one JSON-RPC request to an MCP server and decodes its result.
@@ -65,6 +74,8 @@ type Opening struct {
 	Covers int64 `json:"covers"`
 	// Messages are the messages after that one, oldest first.
 	Messages []schemas.StoredMessage `json:"messages"`
+	// Partial says that older ones were left out, as they were too long together.
+	Partial bool `json:"partial"`
 	// Recent is the last exchange when the summary covers it already.
 	Recent []schemas.StoredMessage `json:"recent"`
 	// ServersRead are the servers whose results went into summary or messages.
@@ -98,11 +109,13 @@ func (c *Client) Begin(ctx context.Context, conversationID, owner, key string) (
 
 // A Record is a turn to be saved.
 type Record struct {
-	Lease  schemas.Lease `json:"lease"`
-	Key    string        `json:"key"`
-	TurnID string        `json:"turn_id"`
-	User   string        `json:"user"`
-	Answer string        `json:"answer"`
+	Lease schemas.Lease `json:"lease"`
+	// Owner is whose conversation it is, so that only its watchers hear of the change.
+	Owner  string `json:"owner,omitempty"`
+	Key    string `json:"key"`
+	TurnID string `json:"turn_id"`
+	User   string `json:"user"`
+	Answer string `json:"answer"`
 	// Rounds are set for a turn that called tools.
 	Rounds      []schemas.Round  `json:"calls,omitempty"`
 	Sources     []schemas.Source `json:"sources,omitempty"`
@@ -134,24 +147,45 @@ func (c *Client) List(ctx context.Context, owner, q string, limit int, after str
 // Messages returns the whole history of a conversation and its summary, and whether
 // it exists.
 func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error) {
-	params := map[string]any{"conversation_id": id, "owner": owner, "full": true}
-	var all struct {
-		Messages []schemas.StoredMessage `json:"messages"`
-	}
-	if err := c.request(ctx, "memory/get_all_messages", params, &all); err != nil {
+	messages, err := c.pages(ctx, owner, id)
+	if err != nil {
 		return nil, "", false, err
 	}
 	var sum struct {
 		Summary string `json:"summary"`
 	}
-	if err := c.request(ctx, "memory/get_summary", params, &sum); err != nil {
+	if err := c.request(ctx, "memory/get_summary", map[string]string{"conversation_id": id, "owner": owner}, &sum); err != nil {
 		return nil, "", false, err
 	}
-	if len(all.Messages) > 0 || sum.Summary != "" {
-		return all.Messages, sum.Summary, true, nil
+	if len(messages) > 0 || sum.Summary != "" {
+		return messages, sum.Summary, true, nil
 	}
 	known, err := c.exists(ctx, owner, id)
 	return nil, "", known, err
+}
+
+// messagesAtOnce is how many messages are asked for at once: an answer has its bounds,
+// a history has none.
+const messagesAtOnce = 1000
+
+// pages reads a history page by page.
+func (c *Client) pages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error) {
+	var all []schemas.StoredMessage
+	for after := int64(0); ; {
+		params := map[string]any{"conversation_id": id, "owner": owner, "full": true, "limit": messagesAtOnce, "after": after}
+		var page struct {
+			Messages []schemas.StoredMessage `json:"messages"`
+			Next     int64                   `json:"next"`
+		}
+		if err := c.request(ctx, "memory/get_all_messages", params, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Messages...)
+		if page.Next <= after {
+			return all, nil
+		}
+		after = page.Next
+	}
 }
 
 // exists tells a conversation that was cleared from one that never was: both read
@@ -221,6 +255,13 @@ func (c *Client) request(ctx context.Context, method string, params, result any)
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		case codeStale:
 			return fmt.Errorf("%w: %w", ErrStale, err)
+		case codeMethodNotFound:
+			return fmt.Errorf("%w (%s)", ErrForeign, method)
+		case codeInvalidParams:
+			// Some servers know methods by their params only. Ours says which one is wrong.
+			if !strings.Contains(err.Error(), "Invalid params: ") {
+				return fmt.Errorf("%w (%s)", ErrForeign, method)
+			}
 		}
 	}
 	return err

@@ -14,10 +14,15 @@ import (
 // A Summarise writes a summary of one exchange, in the given language.
 type Summarise func(ctx context.Context, lang, question, answer string) (string, error)
 
+// A Condense writes a summary anew, shorter, in the given language.
+type Condense func(ctx context.Context, lang, summary string) (string, error)
+
 // WorkerConfig configures a [Worker].
 type WorkerConfig struct {
 	Client    *Client
 	Summarise Summarise
+	// Condense shortens a summary that has outgrown its budget; nil leaves it long.
+	Condense Condense
 	// Timeout bounds one summary; 0 means 60 s.
 	Timeout time.Duration
 	Logger  *slog.Logger
@@ -31,8 +36,9 @@ type Worker struct {
 	nudge chan struct{}
 }
 
-// claimAtOnce is how many conversations are claimed in one go.
-const claimAtOnce = 4
+// claimAtOnce is how many conversations are claimed in one go: a claim holds for a
+// minute only, and models are slow.
+const claimAtOnce = 1
 
 // retryAfter is how long the worker rests after a failure. It is as long as a claim
 // holds: before that, what failed cannot be claimed again.
@@ -85,7 +91,7 @@ func (w *Worker) Drain(ctx context.Context) error {
 			return err
 		}
 		for _, claim := range claims {
-			if _, _, err := w.CatchUp(ctx, claim); err != nil {
+			if _, _, err := w.catchUp(ctx, claim, w.condense); err != nil {
 				return err
 			}
 		}
@@ -93,8 +99,15 @@ func (w *Worker) Drain(ctx context.Context) error {
 }
 
 // CatchUp appends the summary of each uncovered exchange to the one summary text, and
-// returns it with the number of the last message that it covers.
+// returns it with the number of the last message that it covers. It condenses nothing:
+// somebody waits for an answer.
 func (w *Worker) CatchUp(ctx context.Context, c Claim) (string, int64, error) {
+	return w.catchUp(ctx, c, func(_ context.Context, _, summary string, _ int) string { return summary })
+}
+
+// catchUp is CatchUp, and puts each new text through shorten before it is stored, so
+// that appending and condensing are one write.
+func (w *Worker) catchUp(ctx context.Context, c Claim, shorten func(ctx context.Context, lang, summary string, before int) string) (string, int64, error) {
 	for _, x := range exchanges(c.Messages) {
 		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
 		piece, err := w.cfg.Summarise(sctx, c.Language, x.question, x.answer)
@@ -105,10 +118,11 @@ func (w *Worker) CatchUp(ctx context.Context, c Claim) (string, int64, error) {
 		if piece = strings.TrimSpace(piece); piece != "" && c.Summary != "" {
 			piece = "\n\n" + piece
 		}
-		if err := w.cfg.Client.SetSummary(ctx, c.Owner, c.ConversationID, c.Summary+piece, x.last); err != nil {
+		summary := shorten(ctx, c.Language, c.Summary+piece, len(c.Summary))
+		if err := w.cfg.Client.SetSummary(ctx, c.Owner, c.ConversationID, summary, x.last); err != nil {
 			return c.Summary, c.Covers, err
 		}
-		c.Summary, c.Covers = c.Summary+piece, x.last
+		c.Summary, c.Covers = summary, x.last
 		w.cfg.Logger.Info("[STEP 9.4] Summary updated", "conversation", c.ConversationID, "length", len([]rune(c.Summary)))
 	}
 	return c.Summary, c.Covers, nil

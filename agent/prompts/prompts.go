@@ -82,6 +82,45 @@ func (p *Prompts) System(in SystemInput) (string, error) {
 	return text + "\n\n" + in.Client, nil
 }
 
+// Private returns what no answer should quote of the built-in texts: the fixed text of
+// the rules and, unless the operator wrote an own one, of the role, in all languages. What
+// stands in brackets is left out: those are facts that an answer may well repeat.
+func (p *Prompts) Private(role string, own bool) []string {
+	names := []string{"rules"}
+	if !own {
+		names = append(names, role)
+	}
+	var texts []string
+	for _, name := range names {
+		for _, lang := range languages {
+			data, err := files.ReadFile("templates/" + name + "." + lang + ".tmpl")
+			if err != nil {
+				continue // an unknown role is the general one, which says nothing private
+			}
+			texts = append(texts, outside(string(data))...)
+		}
+	}
+	return texts
+}
+
+// outside cuts a template at its actions and bracketed remarks.
+func outside(text string) []string {
+	var pieces []string
+	for text != "" {
+		open := strings.IndexAny(text, "{(")
+		if open < 0 {
+			return append(pieces, text)
+		}
+		pieces = append(pieces, text[:open])
+		closing := ")"
+		if text[open] == '{' {
+			closing = "}}"
+		}
+		_, text, _ = strings.Cut(text[open:], closing)
+	}
+	return pieces
+}
+
 func (p *Prompts) render(b *strings.Builder, name, lang string, data any) error {
 	file := name + "." + language(lang) + ".tmpl"
 	if err := p.templates.ExecuteTemplate(b, file, data); err != nil {

@@ -14,6 +14,9 @@ type words struct {
 	topicUser, topicAssistant                   string
 	format                                      string
 	sources                                     string
+	notice                                      string
+	withheld                                    string
+	prepared, missing, unusable, ambiguous      string
 }
 
 func wordsOf(lang string) words {
@@ -28,6 +31,12 @@ func wordsOf(lang string) words {
 			topicAssistant: "Nha sĩ",
 			format:         "Trả lời bằng tiếng Việt, thành các đoạn ngắn, có dòng trống giữa các đoạn.",
 			sources:        "Nguồn tham khảo:",
+			notice:         "Người bệnh đã được xem thông báo cấp cứu sau; đừng lặp lại, hãy trả lời tiếp phần còn lại:",
+			withheld:       "[phần này là hướng dẫn nội bộ nên không được hiển thị]",
+			prepared:       "Bệnh nhân đã chọn câu hỏi soạn sẵn dưới đây của một máy chủ; hãy trả lời điều nó hỏi, trong phạm vi chủ đề:",
+			missing:        "Lệnh `%s` còn thiếu: %s. Cách dùng: `%s`",
+			unusable:       "Không dùng được lệnh `%s`: máy chủ %s không trả về nội dung. Hãy kiểm tra các tham số rồi thử lại. Cách dùng: `%s`",
+			ambiguous:      "Có nhiều máy chủ có lệnh `%s`. Hãy chọn một: %s",
 		}
 	}
 	return words{
@@ -40,11 +49,20 @@ func wordsOf(lang string) words {
 		topicAssistant: "Dentist",
 		format:         "Answer in English, in short paragraphs with a blank line between them.",
 		sources:        "Sources:",
+		notice:         "The person has been shown this emergency notice already; do not repeat it, answer what is left:",
+		withheld:       "[internal instructions are not shown]",
+		prepared:       "The patient chose the prepared question of a server below; answer what it asks, as far as it belongs to the subject:",
+		missing:        "`%s` still needs: %s. Usage: `%s`",
+		unusable:       "`%s` cannot be used: the server %s gave no text for it. Check the arguments and try again. Usage: `%s`",
+		ambiguous:      "Several servers have `%s`. Choose one: %s",
 	}
 }
 
 // SourcesHeading is the line above the list of sources.
 func SourcesHeading(lang string) string { return wordsOf(lang).sources }
+
+// Withheld stands in an answer where a part of the system prompt was left out.
+func Withheld(lang string) string { return wordsOf(lang).withheld }
 
 // A QuestionInput is what stands around a question.
 type QuestionInput struct {
@@ -52,7 +70,9 @@ type QuestionInput struct {
 	Nonce    string
 	// Topic puts earlier messages into the question as labelled lines. Without it
 	// they are messages of their own, see History.
-	Topic    bool
+	Topic bool
+	// Notice is the emergency notice that the person has seen already, or empty.
+	Notice   string
 	Summary  string
 	Earlier  []schemas.StoredMessage
 	Question schemas.Message
@@ -83,6 +103,9 @@ func Messages(in QuestionInput) []schemas.Message {
 		parts = append(parts, context(w.question))
 	}
 	parts = append(parts, in.Question.Parts...)
+	if in.Notice != "" {
+		parts = append(parts, context(w.notice+"\n"+in.Notice))
+	}
 	if in.Searched {
 		parts = append(parts, searchParts(in, w)...)
 	}

@@ -1,0 +1,46 @@
+package memory
+
+import (
+	"context"
+	"strings"
+)
+
+const (
+	// summaryBudget is how long a summary may grow before it is condensed, in bytes:
+	// some twenty exchanges, and a quarter of what the smallest of the usual models reads.
+	summaryBudget = 6 << 10
+	// condenseStep is how far a summary that could not be condensed grows before it is
+	// tried again, in bytes.
+	condenseStep = summaryBudget / 4
+)
+
+// condense shortens a summary that has outgrown its budget and was before bytes long
+// when the last exchange came to it. What the model left out that must not be lost is
+// put back in the words of the old text. Nothing is gained by a shorter text that
+// invents a number or ends up no shorter: then the old one stays, as on a failure.
+func (w *Worker) condense(ctx context.Context, lang, summary string, before int) string {
+	if w.cfg.Condense == nil || len(summary) <= summaryBudget ||
+		(before > summaryBudget && before/condenseStep == len(summary)/condenseStep) {
+		return summary
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+	defer cancel()
+	short, err := w.cfg.Condense(ctx, lang, summary)
+	if err != nil {
+		w.cfg.Logger.Warn("the summary could not be condensed and stays long", "length", len(summary), "error", err)
+		return summary
+	}
+	short = strings.TrimSpace(short)
+	if short == "" || invents(summary, short) {
+		w.cfg.Logger.Warn("the condensed summary is empty or says what the long one does not, so the long one stays", "length", len(summary))
+		return summary
+	}
+	if lost := lostSentences(summary, short); len(lost) > 0 {
+		short += "\n\n" + strings.Join(lost, "\n")
+	}
+	if len(short) >= len(summary) {
+		return summary
+	}
+	w.cfg.Logger.Info("Summary condensed", "from", len(summary), "to", len(short))
+	return short
+}
