@@ -64,7 +64,17 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-func start(ctx context.Context, cmd *exec.Cmd) (*client, error) {
+// codeConflict is the server's answer to a lease that does not count any more.
+const codeConflict = -32003
+
+// errConflict means that a turn is not to be done any more.
+var errConflict = errors.New("conflict")
+
+// Is makes the server's conflict ours.
+func (e *rpcError) Is(target error) bool { return target == errConflict && e.Code == codeConflict }
+
+// startPiped starts a child that speaks JSON-RPC over its standard streams.
+func startPiped(ctx context.Context, cmd *exec.Cmd) (session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -102,6 +112,41 @@ func (c *client) read(stdout io.Reader) {
 			to <- a
 		}
 	}
+}
+
+func (c *client) begin(ctx context.Context, conversation string, t *turn) error {
+	var l struct {
+		Lease    json.RawMessage `json:"lease"`
+		Finished *struct {
+			TurnID string `json:"turn_id"`
+		} `json:"finished"`
+	}
+	err := c.call(ctx, "memory/begin_turn", map[string]any{"conversation_id": conversation, "key": t.key}, &l)
+	if err != nil {
+		return err
+	}
+	t.lease = l.Lease
+	if l.Finished != nil {
+		t.state = promised // a promise too: the client is given the answer
+	}
+	return nil
+}
+
+func (c *client) finish(ctx context.Context, _ string, t *turn) error {
+	var s struct {
+		TurnID string `json:"turn_id"`
+	}
+	return c.call(ctx, "memory/save_turn", map[string]any{
+		"lease": t.lease, "turn_id": t.id, "key": t.key, "user": "ask " + t.id, "answer": "say " + t.id,
+	}, &s)
+}
+
+func (c *client) messages(ctx context.Context, conversation string) ([]message, error) {
+	var got struct {
+		Messages []message `json:"messages"`
+	}
+	err := c.call(ctx, "memory/get_all_messages", map[string]any{"conversation_id": conversation}, &got)
+	return got.Messages, err
 }
 
 // call asks the child. An answer that was written counts, even when the child is

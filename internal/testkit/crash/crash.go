@@ -1,7 +1,7 @@
-// Package crash kills a memory server at random moments, starts it again, and holds
-// what it then has against what it promised before. It owns the children, the
-// history of every promise and the judgement; it knows the server only as JSON-RPC
-// over two pipes, and never looks into its store.
+// Package crash kills a memory server, or a whole host, at random moments, starts it
+// again, and holds what it then has against what it promised before. It owns the
+// children, the history of every promise and the judgement; it knows the server only as
+// JSON-RPC over two pipes and the host only as HTTP, and never looks into their store.
 package crash
 
 import (
@@ -55,6 +55,11 @@ type Report struct {
 
 // Run kills and checks. An error means that the run itself could not go on.
 func Run(ctx context.Context, cfg Config) (Report, error) {
+	return run(ctx, cfg, startPiped)
+}
+
+// run is Run over any kind of child.
+func run(ctx context.Context, cfg Config, start func(context.Context, *exec.Cmd) (session, error)) (Report, error) {
 	if cfg.Command == nil || cfg.Cycles < 1 || cfg.Writers < 1 {
 		return Report{}, errors.New("crash: command, cycles and writers are needed")
 	}
@@ -64,7 +69,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if cfg.Kill == nil {
 		cfg.Kill = func(child *exec.Cmd) error { return child.Process.Kill() }
 	}
-	r := &run{cfg: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0))}
+	r := &runner{cfg: cfg, start: start, chance: rand.New(rand.NewPCG(cfg.Seed, 0))}
 	for i := range cfg.Writers {
 		r.writers = append(r.writers, &writer{conversation: fmt.Sprintf("%swriter-%d", cfg.Name, i), seed: cfg.Seed + uint64(i) + 1})
 	}
@@ -84,16 +89,17 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	return report, err
 }
 
-type run struct {
+type runner struct {
 	cfg     Config
+	start   func(context.Context, *exec.Cmd) (session, error)
 	chance  *rand.Rand
 	writers []*writer
 }
 
 // cycle starts a child, checks what the ones before left, lets the writers save,
 // and kills it in the middle of that.
-func (r *run) cycle(ctx context.Context) error {
-	c, err := start(ctx, r.cfg.Command())
+func (r *runner) cycle(ctx context.Context) error {
+	c, err := r.start(ctx, r.cfg.Command())
 	if err != nil {
 		return err
 	}
@@ -126,8 +132,8 @@ func (r *run) cycle(ctx context.Context) error {
 }
 
 // lastLook checks once more, so that the last kill counts as well.
-func (r *run) lastLook(ctx context.Context) error {
-	c, err := start(ctx, r.cfg.Command())
+func (r *runner) lastLook(ctx context.Context) error {
+	c, err := r.start(ctx, r.cfg.Command())
 	if err != nil {
 		return err
 	}
@@ -138,7 +144,7 @@ func (r *run) lastLook(ctx context.Context) error {
 	return err
 }
 
-func (r *run) check(ctx context.Context, c *client) error {
+func (r *runner) check(ctx context.Context, c session) error {
 	for _, w := range r.writers {
 		if err := w.settle(ctx, c); err != nil {
 			return err

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 )
-
-// codeConflict is the server's answer to a lease that does not count any more.
-const codeConflict = -32003
 
 // A writer is a client with a conversation of its own, in which it saves one turn
 // after the other, and remembers what it was promised.
@@ -43,49 +41,37 @@ const (
 	abandoned
 )
 
-type leased struct {
-	Lease    json.RawMessage `json:"lease"`
-	Finished *struct {
-		TurnID string `json:"turn_id"`
-	} `json:"finished"`
+// A session is a running child as its clients see it. Its calls fail with errGone once
+// the child is gone.
+type session interface {
+	// begin opens a turn; one that turns out to be done already becomes promised.
+	begin(ctx context.Context, conversation string, t *turn) error
+	// finish returns when the turn was reported done, and with errConflict when it is
+	// not to be done any more.
+	finish(ctx context.Context, conversation string, t *turn) error
+	// messages reads the conversation back.
+	messages(ctx context.Context, conversation string) ([]message, error)
+	// end kills the child and waits until it is gone.
+	end(kill func(*exec.Cmd) error) error
 }
 
 // save begins and saves turns until the child is gone.
-func (w *writer) save(ctx context.Context, c *client, saved func()) error {
+func (w *writer) save(ctx context.Context, s session, saved func()) error {
 	for {
-		t := &turn{key: fmt.Sprintf("key-%d", len(w.turns)), id: fmt.Sprintf("%s-turn-%d", w.conversation, len(w.turns))}
-		if err := w.begin(ctx, c, t); err != nil {
+		t := &turn{key: fmt.Sprintf("%s-key-%d", w.conversation, len(w.turns)), id: fmt.Sprintf("%s-turn-%d", w.conversation, len(w.turns))}
+		if err := s.begin(ctx, w.conversation, t); err != nil {
 			return err
 		}
 		w.turns = append(w.turns, t)
-		if err := w.finish(ctx, c, t); err != nil {
+		if err := w.finish(ctx, s, t); err != nil {
 			return err
 		}
 		saved()
 	}
 }
 
-func (w *writer) begin(ctx context.Context, c *client, t *turn) error {
-	var l leased
-	err := c.call(ctx, "memory/begin_turn", map[string]any{"conversation_id": w.conversation, "key": t.key}, &l)
-	if err != nil {
-		return err
-	}
-	t.lease = l.Lease
-	if l.Finished != nil {
-		t.state = promised // a promise too: the client is given the answer
-	}
-	return nil
-}
-
-func (w *writer) finish(ctx context.Context, c *client, t *turn) error {
-	var s struct {
-		TurnID string `json:"turn_id"`
-	}
-	err := c.call(ctx, "memory/save_turn", map[string]any{
-		"lease": t.lease, "turn_id": t.id, "key": t.key, "user": "ask " + t.id, "answer": "say " + t.id,
-	}, &s)
-	if err != nil {
+func (w *writer) finish(ctx context.Context, s session, t *turn) error {
+	if err := s.finish(ctx, w.conversation, t); err != nil {
 		return err
 	}
 	t.state = promised
@@ -95,7 +81,7 @@ func (w *writer) finish(ctx context.Context, c *client, t *turn) error {
 
 // settle does what a client does about the turn whose answer it never got: it saves
 // it again, or asks by its key whether it is there, or goes away.
-func (w *writer) settle(ctx context.Context, c *client) error {
+func (w *writer) settle(ctx context.Context, s session) error {
 	if w.chance == nil {
 		w.chance = rand.New(rand.NewPCG(w.seed, 0))
 	}
@@ -107,18 +93,16 @@ func (w *writer) settle(ctx context.Context, c *client) error {
 	again, byKey := 0, 1
 	switch w.chance.IntN(3) {
 	case again:
-		err := w.finish(ctx, c, t)
-		refused, is := errors.AsType[*rpcError](err)
-		if !is || refused.Code != codeConflict {
+		if err := w.finish(ctx, s, t); !errors.Is(err, errConflict) {
 			return err
 		}
 		// A lease may be lost with the power; the key remains.
 		fallthrough
 	case byKey:
-		if err := w.begin(ctx, c, t); err != nil || t.state == promised {
+		if err := s.begin(ctx, w.conversation, t); err != nil || t.state == promised {
 			return err
 		}
-		return w.finish(ctx, c, t)
+		return w.finish(ctx, s, t)
 	}
 	t.state = abandoned
 	return nil
@@ -130,15 +114,12 @@ type message struct {
 }
 
 // check reads the conversation back and compares.
-func (w *writer) check(ctx context.Context, c *client) error {
-	var got struct {
-		Messages []message `json:"messages"`
-	}
-	err := c.call(ctx, "memory/get_all_messages", map[string]any{"conversation_id": w.conversation}, &got)
+func (w *writer) check(ctx context.Context, s session) error {
+	messages, err := s.messages(ctx, w.conversation)
 	if err != nil {
 		return err
 	}
-	w.judge(got.Messages)
+	w.judge(messages)
 	return nil
 }
 

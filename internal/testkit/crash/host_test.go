@@ -1,0 +1,98 @@
+package crash_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"molar/internal/store/storetest"
+	"molar/internal/testkit/crash"
+	"molar/internal/testkit/fakemodel"
+)
+
+// buildMolar builds the program that is shipped, or one with a tag that takes a
+// protection away.
+func buildMolar(t *testing.T, tags string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "molar")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", path, "molar/cmd/molar").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build molar: %v\n%s", err, out)
+	}
+	return path
+}
+
+// serve makes "molar serve" over a store, with a model that answers "say X" to "ask X".
+func serve(t *testing.T, molar, memory string) func() *exec.Cmd {
+	t.Helper()
+	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: func(r fakemodel.Request) *fakemodel.Reply {
+		at := strings.LastIndex(r.LastUser, "ask ")
+		if at < 0 || strings.Contains(r.Body, "Summarise the exchange") {
+			return fakemodel.Text("They spoke.")
+		}
+		return fakemodel.Text("say " + strings.Fields(r.LastUser[at:])[1])
+	}})
+	url, err := model.Start(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	home := t.TempDir()
+	config := filepath.Join(home, "molar.yaml")
+	text := fmt.Sprintf(`
+llm: {provider: ollama, ollama: {base_url: %q}}
+memory: {store: %q}
+assistants: {plain: {system_prompt: Answer.}}
+telemetry: {log_level: error}
+`, url, memory)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func() *exec.Cmd {
+		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		return cmd
+	}
+}
+
+func runHost(t *testing.T, cfg crash.Config) crash.Report {
+	t.Helper()
+	cfg.Writers, cfg.Seed, cfg.Uptime = 8, 1, 200*time.Millisecond
+	report, err := crash.RunHost(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("after %d cycles: %v", report.Cycles, err)
+	}
+	t.Logf("%d kills, %d turns reported done, %d cut off", report.Cycles, report.Saved, report.Unsure)
+	return report
+}
+
+// The whole host is killed in the middle of turns. What a client read as done is there
+// afterwards, once; what is asked again with the same key is never there twice.
+func TestKillHost(t *testing.T) {
+	molar := buildMolar(t, "")
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, path), Cycles: cycles(t, usualCycles)}))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		dsn := storetest.StartPostgres(t).Database(t)
+		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, dsn), Cycles: cycles(t, usualCycles)}))
+	})
+}
+
+// The checker must see a host that reports a turn done before it saves it. A kill may
+// fall between two turns, so several are tried.
+func TestKillHost_seesALateSave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	command := serve(t, buildMolar(t, "crashlate"), path)
+	for i := range 10 {
+		if report := runHost(t, crash.Config{Command: command, Cycles: 2, Name: fmt.Sprint("try-", i, "-")}); len(report.Faults) > 0 {
+			return
+		}
+	}
+	t.Error("no fault was found in 20 kills")
+}

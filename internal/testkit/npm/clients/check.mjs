@@ -1,0 +1,40 @@
+// What every client is asked to do. A client gives functions; each case prints one
+// line of JSON, {case, ok, note}, which the Go test collects.
+export const url = process.env.MOLAR_URL;
+
+const cases = ["whole", "stream", "usage", "serverTool", "clientTool", "mixedTools", "typedError", "faultAfterTool", "faultAfterToolStream", "abort"];
+
+export function equal(got, want, what) {
+  if (got !== want) throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+}
+
+export async function fails(run, matches, what) {
+  let answer;
+  try {
+    answer = await run();
+  } catch (err) {
+    const text = `${err?.name} ${err?.status ?? err?.statusCode ?? ""} ${err?.code ?? ""} ${err?.message} ${err?.responseBody ?? ""} ${JSON.stringify(err?.error ?? "")} ${err?.lastError?.message ?? ""} ${err?.cause?.message ?? ""}`;
+    if (!matches.test(text)) throw new Error(`${what}: failed as ${text}`);
+    return;
+  }
+  throw new Error(`${what}: did not fail but gave ${JSON.stringify(answer)}`);
+}
+
+export async function check(client) {
+  for (const name of cases) {
+    let ok = true, note = "";
+    try {
+      note = (await client[name]()) ?? "";
+    } catch (err) {
+      ok = false;
+      note = String(err?.stack ?? err);
+    }
+    console.log(JSON.stringify({ case: name, ok, note }));
+  }
+}
+
+export const weather = {
+  name: "get_weather",
+  description: "The weather of a city",
+  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
