@@ -27,6 +27,10 @@ type ServerStatus struct {
 	Tools     int    `json:"tools"`
 	// Skipped names the tools that could not be used, each with its reason.
 	Skipped []string `json:"skipped,omitempty"`
+	// Pending names the tools that are withheld until a person approves them, and
+	// Digest stands for their definitions.
+	Pending []string `json:"pending,omitempty"`
+	Digest  string   `json:"digest,omitempty"`
 	// Protocol is the MCP revision agreed on, such as "2025-11-25".
 	Protocol string `json:"protocol,omitempty"`
 	// Version is the server's own version, as it gave it.

@@ -105,4 +105,9 @@ type ToolRules struct {
 type Tool struct {
 	ToolInfo
 	Rules ToolRules `json:"-"`
+	// Withheld says why the tool must not be offered or called now, whatever its
+	// rules say: it was switched off, or awaits approval. It is empty for others.
+	Withheld string `json:"-"`
+	// Off is set when it was switched off.
+	Off bool `json:"-"`
 }

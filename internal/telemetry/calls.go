@@ -1,0 +1,94 @@
+package telemetry
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// keptCalls is how many calls are remembered, longestError how much of an error, in
+// bytes.
+const (
+	keptCalls    = 500
+	longestError = 500
+)
+
+// A Call is a tool call that has ended, for people who look at what happened.
+type Call struct {
+	// ID is the id of the call, TurnID that of the turn; empty for a call that an
+	// operator made by hand.
+	ID     string    `json:"id"`
+	TurnID string    `json:"turn_id,omitempty"`
+	At     time.Time `json:"at"`
+	Server string    `json:"server"`
+	// Tool is the tool's own name; for a tool that does not exist, what the model
+	// called it.
+	Tool string `json:"tool"`
+	// Status is "ok", "tool_error", "unknown_tool", "invalid_arguments",
+	// "not_approved", "refused", "limit", "timeout" or "failed".
+	Status string `json:"status"`
+	// DurationMS is in milliseconds.
+	DurationMS float64 `json:"duration_ms"`
+	Error      string  `json:"error,omitempty"`
+}
+
+// CountCall counts and remembers a tool call.
+func (t *Telemetry) CountCall(c Call) {
+	if t == nil {
+		return
+	}
+	if len(c.Error) > longestError {
+		c.Error = strings.ToValidUTF8(c.Error[:longestError], "") + "…"
+	}
+	t.calls.add(c)
+	if t.metrics == nil {
+		return
+	}
+	// Only what a server listed becomes a label: a model may call what does not exist.
+	server, tool := "none", "unknown"
+	if c.Server != "" {
+		server, tool = c.Server, c.Tool
+		if t.metrics.tools.of(server+"\x00"+tool, false) == other {
+			tool = other
+		}
+	}
+	t.metrics.toolCalls.WithLabelValues(server, tool, c.Status).Inc()
+	t.metrics.toolTime.WithLabelValues(server).Observe(c.DurationMS / 1000)
+}
+
+// Calls returns the last tool calls, newest first: at most 500 are kept, until the
+// host ends.
+func (t *Telemetry) Calls() []Call {
+	if t == nil {
+		return nil
+	}
+	return t.calls.list()
+}
+
+// A ring keeps the last calls.
+type ring struct {
+	mu    sync.Mutex
+	calls []Call
+	next  int
+}
+
+func (r *ring) add(c Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.calls) < keptCalls {
+		r.calls = append(r.calls, c)
+		return
+	}
+	r.calls[r.next] = c
+	r.next = (r.next + 1) % keptCalls
+}
+
+func (r *ring) list() []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Call, 0, len(r.calls))
+	for i := range r.calls {
+		all = append(all, r.calls[(r.next+len(r.calls)-1-i)%len(r.calls)])
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+)
+
+// A Turn is one turn that has ended.
+type Turn struct {
+	// Assistant is a configured one; empty for a turn that named none of them.
+	Assistant string
+	// Outcome is done, refused, interrupted or failed.
+	Outcome string
+	Took    time.Duration
+}
+
+// CountTurn counts a turn.
+func (t *Telemetry) CountTurn(turn Turn) {
+	if t == nil || t.metrics == nil {
+		return
+	}
+	if turn.Assistant == "" {
+		turn.Assistant = "unknown"
+	}
+	t.metrics.turns.WithLabelValues(turn.Assistant, turn.Outcome).Inc()
+	t.metrics.turnTime.WithLabelValues(turn.Assistant).Observe(turn.Took.Seconds())
+}
+
+// CountStep counts the time that a step kept its turn waiting. name is one of a few.
+func (t *Telemetry) CountStep(name string, took time.Duration) {
+	if t != nil && t.metrics != nil {
+		t.metrics.stepTime.WithLabelValues(name).Observe(took.Seconds())
+	}
+}
+
+// CountVerdict counts a decision of a guardrail.
+func (t *Telemetry) CountVerdict(topic, verdict, by string) {
+	if t != nil && t.metrics != nil {
+		t.metrics.verdicts.WithLabelValues(topic, verdict, by).Inc()
+	}
+}
+
+// The values of what for [Telemetry.CountTruncation].
+const (
+	CutAnswer     = "answer"
+	CutToolResult = "tool_result"
+)
+
+// CountTruncation counts something that was cut.
+func (t *Telemetry) CountTruncation(what string) {
+	if t != nil && t.metrics != nil {
+		t.metrics.truncations.WithLabelValues(what).Inc()
+	}
+}
+
+// CountReconnect counts a configured server that is attached again.
+func (t *Telemetry) CountReconnect(server string) {
+	if t != nil && t.metrics != nil {
+		t.metrics.reconnects.WithLabelValues(server).Inc()
+	}
+}
+
+// OpenStream counts a chat request until the returned func is called.
+func (t *Telemetry) OpenStream() (closed func()) {
+	if t == nil || t.metrics == nil {
+		return func() {}
+	}
+	t.metrics.openStreams.Inc()
+	return t.metrics.openStreams.Dec
+}
+
+// countRequest counts an HTTP request. A route that does not exist is "none", and a
+// method that HTTP does not know is "other".
+func (t *Telemetry) countRequest(method, route string, status int, took time.Duration) {
+	if t.metrics == nil {
+		return
+	}
+	if route == "" {
+		route = "none"
+	}
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+	default:
+		method = other
+	}
+	t.metrics.asked.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	t.metrics.requestTime.WithLabelValues(route).Observe(took.Seconds())
+}

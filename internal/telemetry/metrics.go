@@ -1,0 +1,106 @@
+package telemetry
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"molar/schemas"
+)
+
+// metrics is the registry and what it counts. docs/operations.md lists every name;
+// a test compares the two.
+type metrics struct {
+	registry *prometheus.Registry
+	models   *labels // names of models
+	tools    *labels // server and name of tools
+
+	turns, modelCalls, tokens, toolCalls     *prometheus.CounterVec
+	verdicts, truncations, reconnects, asked *prometheus.CounterVec
+	turnTime, stepTime, modelTime, firstTime *prometheus.HistogramVec
+	toolTime, requestTime                    *prometheus.HistogramVec
+	openStreams                              prometheus.Gauge
+}
+
+func newMetrics(cfg Config) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		models:   newLabels(64, cfg.Models...),
+		tools:    newLabels(1000),
+	}
+	// From a turn that code refuses to one that waits for a person.
+	long := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+	// From a call within the process to the limit of a tool.
+	short := []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	m.turns = m.counter("molar_turns_total", "Turns by assistant and how they ended.", "assistant", "outcome")
+	m.turnTime = m.histogram("molar_turn_duration_seconds", "Time from the question to the end of the answer.", long, "assistant")
+	m.stepTime = m.histogram("molar_step_duration_seconds", "Time that a step of a turn kept it waiting.", short, "step")
+	m.modelCalls = m.counter("molar_model_calls_total", "Calls of models by pass and outcome.", "provider", "model", "pass", "outcome")
+	m.modelTime = m.histogram("molar_model_call_duration_seconds", "Time of a model call to the end of its stream.", long, "provider", "model")
+	m.firstTime = m.histogram("molar_model_first_output_seconds", "Time of a model call to its first output.", long, "provider", "model")
+	m.tokens = m.counter("molar_tokens_total", "Tokens as the providers count them.", "provider", "direction")
+	m.toolCalls = m.counter("molar_tool_calls_total", "Tool calls by how they ended.", "server", "tool", "status")
+	m.toolTime = m.histogram("molar_tool_call_duration_seconds", "Time of a tool call.", short, "server")
+	m.verdicts = m.counter("molar_guardrail_verdicts_total", "Verdicts by topic and by who decided.", "topic", "verdict", "by")
+	m.truncations = m.counter("molar_truncations_total", "Answers and tool results that were cut.", "what")
+	m.reconnects = m.counter("molar_server_reconnects_total", "MCP servers that were attached again after a loss.", "server")
+	m.asked = m.counter("molar_http_requests_total", "HTTP requests by route and status.", "method", "route", "status")
+	m.requestTime = m.histogram("molar_http_request_duration_seconds", "Time of an HTTP request to the end of its answer.", long, "route")
+	m.openStreams = prometheus.NewGauge(prometheus.GaugeOpts{Name: "molar_open_streams", Help: "Chat requests that are being answered."})
+	m.registry.MustRegister(m.openStreams, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if cfg.TracesDropped != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "molar_traces_dropped_total", Help: "Traces of turns that were not stored.",
+		}, func() float64 { return float64(cfg.TracesDropped()) }))
+	}
+	if cfg.Servers != nil {
+		m.registry.MustRegister(serverStates{cfg.Servers})
+	}
+	return m
+}
+
+func (m *metrics) counter(name, help string, names ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, names)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *metrics) histogram(name, help string, buckets []float64, names ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, names)
+	m.registry.MustRegister(h)
+	return h
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// serverStates tells at each scrape which servers are ready.
+type serverStates struct{ status func() []schemas.ServerStatus }
+
+// Describe names the two metrics.
+func (s serverStates) Describe(to chan<- *prometheus.Desc) {
+	prometheus.DescribeByCollect(withOne(s), to)
+}
+
+// withOne stands in for the servers, so that the metrics can be described before
+// there are any.
+func withOne(serverStates) serverStates {
+	return serverStates{func() []schemas.ServerStatus { return []schemas.ServerStatus{{Name: "any"}} }}
+}
+
+// Collect reads the states.
+func (s serverStates) Collect(to chan<- prometheus.Metric) {
+	up := prometheus.NewDesc("molar_server_ready", "Whether an MCP server is ready (1) or not (0).", []string{"server"}, nil)
+	tools := prometheus.NewDesc("molar_server_tools", "Tools of an MCP server.", []string{"server"}, nil)
+	for _, st := range s.status() {
+		ready := 0.0
+		if st.State == schemas.StateReady {
+			ready = 1
+		}
+		to <- prometheus.MustNewConstMetric(up, prometheus.GaugeValue, ready, st.Name)
+		to <- prometheus.MustNewConstMetric(tools, prometheus.GaugeValue, float64(st.Tools), st.Name)
+	}
+}

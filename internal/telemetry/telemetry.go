@@ -1,0 +1,97 @@
+// Package telemetry owns what can be seen of a running host from outside: the
+// Prometheus metrics, the OpenTelemetry spans with their export over OTLP, and the
+// list of the last tool calls. It is the only package that knows those two SDKs.
+//
+// It must not decide anything about a turn, must never block one, and must put
+// neither texts of people nor names that a client made up into a metric. Everything
+// is built in New; nothing is registered globally.
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"molar/schemas"
+)
+
+const defaultFlush = 3 * time.Second
+
+// Config is what [New] needs. All fields may be zero.
+type Config struct {
+	// Version of the program, told to the collector.
+	Version string
+	// Metrics turns the Prometheus registry on.
+	Metrics bool
+	// Env looks up the standard OTEL_ variables; nil means that nothing is exported.
+	Env func(string) (string, bool)
+	// Models are the configured models. A model that a client asks for by name
+	// becomes a label only if it is one of them.
+	Models []string
+	// Servers gives the state of the MCP servers when metrics are read.
+	Servers func() []schemas.ServerStatus
+	// TracesDropped counts turns' traces that were not stored.
+	TracesDropped func() int64
+	// Flush bounds the export of what is left at the end; zero means 3 s.
+	Flush  time.Duration
+	Logger *slog.Logger
+}
+
+// A Telemetry counts, traces and remembers. A nil one does nothing, so that nobody
+// who reports to it needs to ask whether it is there. It is safe for concurrent use.
+type Telemetry struct {
+	metrics *metrics // nil when off
+	traces  *traces  // nil when off
+	calls   ring
+	flush   time.Duration
+	log     *slog.Logger
+}
+
+// New builds the telemetry. The exporter's faults are errors here only when its
+// settings make no sense; a collector that cannot be reached is logged and costs
+// spans, never a turn.
+func New(ctx context.Context, cfg Config) (*Telemetry, error) {
+	t := &Telemetry{log: cfg.Logger, flush: cmp.Or(cfg.Flush, defaultFlush)}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Metrics {
+		t.metrics = newMetrics(cfg)
+	}
+	if cfg.Env == nil {
+		return t, nil
+	}
+	var err error
+	t.traces, err = openTraces(ctx, cfg, t.log)
+	return t, err
+}
+
+// Close exports the spans that wait, for as long as the config allows.
+func (t *Telemetry) Close() error {
+	if t == nil || t.traces == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), t.flush)
+	defer cancel()
+	if err := t.traces.provider.Shutdown(ctx); err != nil {
+		// The export still tries again in the background: this ends it.
+		_ = t.traces.exporter.Shutdown(context.WithoutCancel(ctx))
+		return errors.New("the last spans could not be exported to the OTLP collector in time")
+	}
+	return nil
+}
+
+// Tracing reports whether spans are exported.
+func (t *Telemetry) Tracing() bool { return t != nil && t.traces != nil }
+
+// Metrics answers a scrape in the Prometheus text format, or nil when metrics are
+// off.
+func (t *Telemetry) Metrics() http.Handler {
+	if t == nil || t.metrics == nil {
+		return nil
+	}
+	return t.metrics.handler()
+}

@@ -1,0 +1,19 @@
+package schemas
+
+// A Prompt is a question that an MCP server has prepared. A person uses it by its
+// name: "/name arguments".
+type Prompt struct {
+	// Name is the prompt's own name on its server.
+	Name        string           `json:"name"`
+	Server      string           `json:"server"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+}
+
+// A PromptArgument is one argument of a [Prompt]; its value is always text.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
