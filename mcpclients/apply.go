@@ -158,6 +158,7 @@ func sameHandler(a, b Handler) bool {
 func judged(s *ServerConfig) ServerConfig {
 	return ServerConfig{
 		Timeout: s.Timeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
+		Pin: s.Pin,
 	}
 }
 

@@ -158,7 +158,11 @@ func stderrOf(conn Conn) []string {
 
 func (s *server) becomeReady(conn Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
 	s.setTools(tools)
+	s.prompts.attached(info)
 	s.conn.Store(&liveConn{conn})
+	if s.look().status.Protocol != "" { // it was ready before
+		s.settled.telemetry.CountReconnect(s.name)
+	}
 	s.update(func(st *schemas.ServerStatus) {
 		s.attempts++
 		st.State, st.Reason, st.Skipped, st.Stderr = schemas.StateReady, "", skipped, nil
@@ -191,6 +195,8 @@ func (s *server) notified(method string, params json.RawMessage) {
 	switch method {
 	case methodProgress:
 		s.progress.notified(params)
+	case methodPromptsChanged:
+		s.prompts.changed()
 	case methodListChanged:
 		select {
 		case s.list <- struct{}{}:

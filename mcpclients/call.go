@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
+	"molar/internal/telemetry"
 	"molar/schemas"
 )
 
@@ -50,11 +53,17 @@ func (s *server) call(ctx context.Context, tool string, params callArgs) (schema
 	if !cfg.includes(tool) {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.name, ErrUnavailable)
 	}
+	if why := s.withheld(tool); why != "" {
+		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.name, ErrUnavailable, why)
+	}
 	rule := cfg.rule(tool)
+	ctx, span := s.startRPC(ctx, methodCallTool, tool)
 	limit := cmp.Or(rule.Timeout, cfg.timeout())
 	started := time.Now()
 	raw, err := s.callWithin(ctx, limit, rule.ReadOnly || rule.Idempotent, params)
+	code := refusalCode(err)
 	result, err := s.resultOf(raw, err)
+	span.End(code, result.IsError, err)
 	took := time.Since(started)
 	if err != nil {
 		return schemas.ToolResult{}, s.callError(ctx, tool, took, limit, err)
@@ -69,13 +78,13 @@ func (s *server) callWithin(ctx context.Context, limit time.Duration, repeat boo
 	if kind := s.config().transport(); kind == TypeInProcess || kind == TypeMessage {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 		defer cancel()
-		return s.request(ctx, methodCallTool, params.encode(0), repeat)
+		return s.request(ctx, methodCallTool, params.encode(0, telemetry.Meta(ctx)), repeat)
 	}
 	ctx, touch, cancel := withIdleLimit(ctx, limit)
 	defer cancel()
 	token := s.progress.watch(touch)
 	defer s.progress.forget(token)
-	return s.request(ctx, methodCallTool, params.encode(token), repeat)
+	return s.request(ctx, methodCallTool, params.encode(token, telemetry.Meta(ctx)), repeat)
 }
 
 // callArgs are the params of tools/call but for their last brace.
@@ -100,14 +109,44 @@ func callParams(tool string, args json.RawMessage) (callArgs, error) {
 	return callArgs(params[:len(params)-1]), nil
 }
 
-// encode completes the params, with a progress token unless it is 0.
-func (a callArgs) encode(token int64) json.RawMessage {
+// encode completes the params, with a progress token unless it is 0, and with the
+// trace context, if there is one: traceparent and tracestate, which hold no character
+// that JSON would escape.
+func (a callArgs) encode(token int64, trace map[string]string) json.RawMessage {
 	params := append(make([]byte, 0, len(a)+48), a...)
+	opening := `,"_meta":{`
 	if token != 0 {
-		params = append(params, `,"_meta":{"progressToken":`...)
-		params = append(strconv.AppendInt(params, token, 10), '}')
+		params = append(params, opening+`"progressToken":`...)
+		params = strconv.AppendInt(params, token, 10)
+		opening = ","
+	}
+	for _, name := range slices.Sorted(maps.Keys(trace)) {
+		params = append(params, opening+strconv.Quote(name)+":"+strconv.Quote(trace[name])...)
+		opening = ","
+	}
+	if opening == "," {
+		params = append(params, '}')
 	}
 	return append(params, '}')
+}
+
+// startRPC begins the span of a request to the server, when spans are wanted.
+func (s *server) startRPC(ctx context.Context, method, tool string) (context.Context, *telemetry.RPCSpan) {
+	if !s.settled.telemetry.Tracing() {
+		return ctx, nil
+	}
+	status := s.look().status
+	return s.settled.telemetry.StartRPC(ctx, telemetry.RPC{
+		Server: s.name, Method: method, Tool: tool, Transport: status.Transport, Protocol: status.Protocol,
+	})
+}
+
+// refusalCode is the code of an error that a server answered with, else 0.
+func refusalCode(err error) int {
+	if refused, ok := errors.AsType[*RPCError](err); ok {
+		return refused.Code
+	}
+	return 0
 }
 
 // resultOf makes a result of an answer, also of one that is an error.
@@ -167,8 +206,10 @@ func (m *Manager) requestRaw(ctx context.Context, name, method string, params js
 			return nil, err
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, s.config().timeout(), errCallTimeout)
+		limited, span := s.startRPC(limited, method, "")
 		raw, err := s.request(limited, method, params, false)
 		cancel()
+		span.End(refusalCode(err), false, err)
 		if err == nil || !m.replaced(ctx, s, err) {
 			return raw, err
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"molar/internal/telemetry"
 	"molar/schemas"
 )
 
@@ -69,6 +70,9 @@ type ServerConfig struct {
 	IncludeTools, ExcludeTools []string
 	// Disabled servers are listed, never started.
 	Disabled bool
+	// Pin withholds tools whose definition is not the one of their first listing, until
+	// a person approves it.
+	Pin bool
 	// Rules for the server's tools; the first whose glob matches wins.
 	Rules []ToolRule
 
@@ -111,6 +115,12 @@ type Config struct {
 	// Elicit, when set, answers what servers ask of a person; without it the host
 	// tells them that it cannot.
 	Elicit Elicitor
+	// Decisions are what was kept of earlier runs, and Keeper keeps new ones; nil keeps
+	// them until the manager is closed.
+	Decisions Decisions
+	Keeper    Keeper
+	// Telemetry may be nil.
+	Telemetry *telemetry.Telemetry
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps
 	// the connections, a player never calls the inner dialer.
 	Wrap func(Dialer) Dialer

@@ -53,7 +53,10 @@ func (d *definitions) compare(tools []schemas.ToolInfo) (changed []string) {
 }
 
 // list returns what changed, oldest first.
-func (d *definitions) list() []string {
+func (d *definitions) list(pinned bool) []string {
+	if pinned {
+		return nil // none of them is in use
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.notes)

@@ -36,7 +36,12 @@ type serverInfo struct {
 
 // capabilities holds what the manager wants to know of a server's.
 type capabilities struct {
-	Tools *toolsCapability `json:"tools"`
+	Tools   *toolsCapability   `json:"tools"`
+	Prompts *promptsCapability `json:"prompts"`
+}
+
+type promptsCapability struct {
+	ListChanged bool `json:"listChanged"`
 }
 
 type toolsCapability struct {

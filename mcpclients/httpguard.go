@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"molar/internal/telemetry"
 )
 
 // maxErrorBody is how much of an error answer is read.
@@ -92,6 +94,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodDelete {
 		return g.endSession(r)
 	}
+	telemetry.Inject(r.Context(), r.Header) // the request is mcp-go's own, made for this one exchange
 	resp, err := g.base.RoundTrip(r)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,10 @@ import (
 type Manager struct {
 	servers atomic.Pointer[roster]
 	build   func(ServerConfig) *server
-	log     *slog.Logger
-	client  *http.Client // set only when it is the manager's own
+	// decisions are the switches and pins.
+	decisions *decisions
+	log       *slog.Logger
+	client    *http.Client // set only when it is the manager's own
 
 	catalogue atomic.Pointer[Catalogue]
 	publishMu sync.Mutex // one rebuild of the catalogue at a time
@@ -59,7 +61,7 @@ func New(cfg Config) (*Manager, error) {
 	if err := validateServers(cfg.Servers); err != nil {
 		return nil, err
 	}
-	m := &Manager{log: cfg.Logger}
+	m := &Manager{log: cfg.Logger, decisions: newDecisions(cfg.Decisions, cfg.Keeper)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -80,6 +82,8 @@ func New(cfg Config) (*Manager, error) {
 		listTimeout:  cmp.Or(cfg.ListTimeout, DefaultListTimeout),
 		maxResult:    cmp.Or(cfg.MaxResult, DefaultMaxResult),
 		elicit:       cfg.Elicit,
+		decisions:    m.decisions,
+		telemetry:    cfg.Telemetry,
 	}
 	m.build = func(sc ServerConfig) *server {
 		return newServer(copyConfig(sc), shared, dial, m.log, m.publish)
@@ -183,7 +187,8 @@ func (m *Manager) Status() []schemas.ServerStatus {
 	all := make([]schemas.ServerStatus, len(servers))
 	for i, s := range servers {
 		all[i] = s.look().status
-		all[i].Skipped, all[i].Stderr = slices.Concat(all[i].Skipped, s.defs.list()), slices.Clone(all[i].Stderr)
+		all[i].Pending, all[i].Digest = s.pending()
+		all[i].Skipped, all[i].Stderr = slices.Concat(all[i].Skipped, s.defs.list(s.config().Pin)), slices.Clone(all[i].Stderr)
 		if live := s.conn.Load(); live != nil {
 			all[i].Stderr = stderrOf(live.Conn)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"molar/internal/telemetry"
 	"molar/schemas"
 )
 
@@ -30,6 +31,7 @@ type server struct {
 	list     chan struct{} // the server says that its tools changed
 	progress progress
 	defs     definitions
+	prompts  promptCache
 
 	shakesHands bool // found out with [ProtocolAuto]; the supervisor's own
 
@@ -37,12 +39,13 @@ type server struct {
 	status   schemas.ServerStatus
 	infos    []schemas.ToolInfo // as listed, before the filters
 	tools    []schemas.Tool
-	attempts int           // finished attempts to attach
-	final    bool          // no attempt will follow
-	changed  chan struct{} // closed and replaced at every change
-	calls    int           // under way
-	retired  bool          // takes no more calls
-	idle     chan struct{} // closed when retired and without calls
+	held     map[string]string // why tools of the last list are withheld
+	attempts int               // finished attempts to attach
+	final    bool              // no attempt will follow
+	changed  chan struct{}     // closed and replaced at every change
+	calls    int               // under way
+	retired  bool              // takes no more calls
+	idle     chan struct{}     // closed when retired and without calls
 }
 
 // settings are the manager's settings that every server shares.
@@ -52,6 +55,8 @@ type settings struct {
 	listTimeout  time.Duration
 	maxResult    int
 	elicit       Elicitor
+	decisions    *decisions
+	telemetry    *telemetry.Telemetry
 }
 
 // A liveConn is a connection that is ready for calls.
@@ -94,8 +99,8 @@ func (s *server) update(change func(*schemas.ServerStatus)) {
 
 // setTools replaces the tools and publishes them.
 func (s *server) setTools(infos []schemas.ToolInfo) {
-	changed := s.defs.compare(infos)
-	if changed != nil {
+	// A pinned server's changes are withheld, and its status says so.
+	if changed := s.defs.compare(infos); changed != nil && !s.config().Pin {
 		s.log.Warn("MCP server changed the definition of its tools", "tools", changed)
 	}
 	s.mu.Lock()
@@ -109,16 +114,48 @@ func (s *server) setTools(infos []schemas.ToolInfo) {
 func (s *server) filterTools() {
 	s.mu.Lock()
 	cfg := s.config()
+	if listed := s.infos; cfg.Pin && len(listed) > 0 {
+		s.mu.Unlock() // pins are stored
+		s.settled.decisions.trustFirst(s.name, listed, s.log)
+		s.mu.Lock()
+	}
 	tools := make([]schemas.Tool, 0, len(s.infos))
+	held := map[string]string{}
 	for _, info := range s.infos {
 		if cfg.includes(info.ToolName) {
-			tools = append(tools, schemas.Tool{ToolInfo: info, Rules: cfg.rule(info.ToolName)})
+			why, off := s.settled.decisions.withheld(info, cfg.Pin)
+			if why != "" {
+				held[info.ToolName] = why
+			}
+			tools = append(tools, schemas.Tool{ToolInfo: info, Rules: cfg.rule(info.ToolName), Withheld: why, Off: off})
 		}
 	}
 	s.tools = tools
+	if len(s.infos) > 0 {
+		s.held = held
+	}
 	s.status.Tools = len(tools)
 	s.mu.Unlock()
 	s.publish()
+}
+
+// pending names the tools that await approval.
+func (s *server) pending() (names []string, digest string) {
+	s.mu.Lock()
+	infos := s.infos
+	s.mu.Unlock()
+	if !s.config().Pin {
+		return nil, ""
+	}
+	return s.settled.decisions.pending(infos)
+}
+
+// withheld says why a tool must not be called, or "". While the server is away, what
+// it listed last counts.
+func (s *server) withheld(tool string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[tool]
 }
 
 // look is a snapshot of what a waiting caller needs.

@@ -49,6 +49,8 @@ type Candidate struct {
 	// Ready says which models can be used now, and why. Nil means that the provider
 	// is taken to be ready.
 	Ready func(ctx context.Context) (model, small, why string, err error)
+	// List names the models of the service, when that is cheap to ask; may be nil.
+	List func(ctx context.Context) ([]string, error)
 	// Queues is set for a provider that runs one request after the other.
 	Queues bool
 }
