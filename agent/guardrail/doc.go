@@ -1,12 +1,13 @@
 // Package guardrail decides whether a message belongs to an assistant's topic.
 //
-// It is a cascade: the text is normalised; greetings and clear cases are decided by
-// code from the topic's own phrases; what stays doubtful goes to one short model
-// call, through a port that the caller fills; when no judge answers in time, the
+// It is a cascade: the text is normalised; greetings pass; the topic's phrases and a
+// trained classifier decide what they are sure of, alone or as a follow-up of the last
+// exchange; what stays doubtful goes to one short model call, through a port that the
+// caller fills, and its verdicts are cached; when no judge answers in time, the
 // configured policy decides. Signs of prompt injection never refuse by themselves:
 // they take the right to pass away from the code.
 //
-// The package imports language and the standard library. It must not know a
-// provider, a store or a transport, and nothing of the judged text leaves it but
-// the judge's prompt.
+// It also owns the training of the classifier and its evaluation on labelled messages.
+// It must not know a provider, a store or a transport, and nothing of the judged text
+// leaves it but the judge's prompt.
 package guardrail

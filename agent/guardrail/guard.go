@@ -2,9 +2,11 @@ package guardrail
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,13 +18,21 @@ const (
 	Open = "open"
 )
 
+// The longest waits for a judge's answer: once its model is loaded, and while it may
+// still be loading.
+const (
+	warmWait = 3 * time.Second
+	coldWait = 15 * time.Second
+)
+
 // Config says what a Guard keeps to.
 type Config struct {
 	Topic Topic
 	// OnFailure decides when no judge answers in time or its answer cannot be read:
 	// "closed" (default) or "open".
 	OnFailure string
-	// Timeout bounds one judge's call; 3 s when zero.
+	// Timeout bounds one judge's call; zero means 3 s, and 15 s while its model may
+	// still be loading.
 	Timeout time.Duration
 	// Logger may be nil. It gets lengths and reasons, never the text.
 	Logger *slog.Logger
@@ -31,10 +41,32 @@ type Config struct {
 // An Exchange is the last question that passed and its answer.
 type Exchange struct{ Question, Answer string }
 
-// A Judge answers one short model call: deterministic, a few tokens, text only. It
-// must give up when ctx ends.
+// A Question is a message to be judged.
+type Question struct {
+	Text string
+	// Lang ("vi" or "en") is the language of the judge's prompt.
+	Lang string
+	// AskLanguage has the judge, if one is needed, tell the language too: code was not
+	// sure of it.
+	AskLanguage bool
+	// Last is nil at the start of a conversation.
+	Last *Exchange
+	// Cold says that the judge's model may still have to be loaded.
+	Cold bool
+}
+
+// An Ask is one short model call.
+type Ask struct {
+	System, User string
+	// Schema is the JSON Schema that the answer should have, where the provider can
+	// promise one. Plain words are understood as well.
+	Schema json.RawMessage
+}
+
+// A Judge answers an Ask: deterministic, a few tokens, text only. It must give up
+// when ctx ends.
 type Judge interface {
-	Judge(ctx context.Context, system, user string) (string, error)
+	Judge(ctx context.Context, ask Ask) (string, error)
 }
 
 // A Verdict says whether a message belongs to the topic, and why.
@@ -46,8 +78,12 @@ type Verdict struct {
 	// By is who decided: "code", "model" or "policy".
 	By     string `json:"by"`
 	Reason string `json:"reason"`
-	// Score is the sum of what code saw, above zero in favour.
+	// Score is what code made of the message, above zero in favour.
 	Score float64 `json:"score"`
+	// Cached is set when the judge had decided the same before.
+	Cached bool `json:"cached,omitempty"`
+	// Language is "vi" or "en" when the judge was asked for it and told.
+	Language string `json:"language,omitempty"`
 	// Unavailable is set when the check could not be made; the person should try
 	// again.
 	Unavailable bool `json:"unavailable,omitempty"`
@@ -63,9 +99,14 @@ type Guard struct {
 	onFailure string
 	timeout   time.Duration
 	log       *slog.Logger
+	verdicts  *cache
 
-	phrases, hello, fill, cues *lexicon
-	markers                    markers
+	// What follows is built at the first question, as it takes some milliseconds.
+	prepare sync.Once
+
+	phrases, hello, fill, cues, turns *lexicon
+	markers                           markers
+	weights                           *weights // nil: the phrases alone decide
 }
 
 // New builds the guard of a topic. It reports an incomplete topic, an unknown policy
@@ -74,7 +115,7 @@ func New(c Config) (*Guard, error) {
 	if err := c.Topic.check(); err != nil {
 		return nil, err
 	}
-	g := &Guard{topic: c.Topic.withTexts(), onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger}
+	g := &Guard{topic: c.Topic.withTexts(), onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: newCache()}
 	switch g.onFailure {
 	case "":
 		g.onFailure = Closed
@@ -85,31 +126,55 @@ func New(c Config) (*Guard, error) {
 	if g.timeout < 0 {
 		return nil, fmt.Errorf("topic %q: timeout is %s: use a positive duration", c.Topic.Name, c.Timeout)
 	}
-	if g.timeout == 0 {
-		g.timeout = 3 * time.Second
-	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
-	g.compile()
+	if c.Topic.Weights != "" {
+		var err error
+		if g.weights, err = decodeWeights(c.Topic.Weights); err != nil {
+			return nil, fmt.Errorf("topic %q: %w", c.Topic.Name, err)
+		}
+	}
 	return g, nil
 }
+
+// Prepare does now what the first question would wait for: it compiles the phrases
+// and, for a topic with examples of its own, trains the classifier. Calling it twice
+// costs nothing.
+func (g *Guard) Prepare() {
+	g.prepare.Do(func() {
+		g.compile()
+		if g.Learns() {
+			g.weights = g.learnOwn()
+		}
+	})
+}
+
+// Learns reports whether Prepare trains a classifier from examples.
+func (g *Guard) Learns() bool { return g.topic.Weights == "" && g.topic.learns() }
 
 // compile prepares the lexicons. The topic's own phrases come first, so that a
 // topic about football is not refused for football.
 func (g *Guard) compile() {
 	t := g.topic
-	g.phrases, g.hello, g.fill, g.cues = newLexicon(false), newLexicon(true), newLexicon(true), newLexicon(true)
+	g.phrases, g.turns = newLexicon(false), newLexicon(false)
+	g.hello, g.fill, g.cues = newLexicon(true), newLexicon(true), newLexicon(true)
 	g.phrases.add(tierAdmit, t.Admit...)
 	g.phrases.add(tierRelated, t.Related...)
-	g.phrases.add(tierForeign, t.Foreign...)
 	g.phrases.add(tierTask, t.Tasks...)
+	g.phrases.add(tierForeign, t.Foreign...)
 	g.phrases.add(tierAdjacent, t.Adjacent...)
 	g.phrases.add(tierWeak, t.Weak...)
 	g.hello.add(tierNone, list(greetings)...)
 	g.fill.add(tierNone, list(fillers)...)
 	g.cues.add(tierNone, list(followCues)...)
+	g.turns.add(tierNone, list(turnCues)...)
 	g.markers = newMarkers()
+	for _, e := range t.Examples { // what the topic's own questions say is not foreign
+		if e.InDomain {
+			g.phrases.silence(splitWords(e.Text))
+		}
+	}
 }
 
 // Topic returns the topic that the guard keeps to, its texts complete.
@@ -119,72 +184,47 @@ func (g *Guard) Topic() Topic { return g.topic }
 // Sure, Pass is only the better guess.
 func (g *Guard) Quick(text string) Verdict {
 	start := time.Now()
-	v := g.quick(g.read(text))
+	g.Prepare()
+	v, _ := g.quick(g.read(text))
 	v.Took = time.Since(start)
 	return v
 }
 
-// Decide judges a message: by code when it is sure, as a follow-up of last (nil at
-// the start of a conversation), else by the judge. Without a judge the code's better
-// guess decides. lang ("vi" or "en") is the language of the judge's prompt.
-func (g *Guard) Decide(ctx context.Context, text, lang string, last *Exchange, judge Judge) Verdict {
+// Decide judges a message: by code when it is sure, alone or as a follow-up of the
+// last exchange, else by the judge. Without a judge the code's better guess decides.
+func (g *Guard) Decide(ctx context.Context, q Question, judge Judge) Verdict {
 	start := time.Now()
-	v := g.decide(ctx, text, lang, last, judge)
+	v := g.decide(ctx, q, judge)
 	v.Took = time.Since(start)
 	g.log.DebugContext(ctx, "guardrail verdict", "pass", v.Pass, "sure", v.Sure, "by", v.By,
-		"reason", v.Reason, "score", v.Score, "length", len(text), "took", v.Took)
+		"reason", v.Reason, "score", v.Score, "length", len(q.Text), "took", v.Took)
 	return v
 }
 
-func (g *Guard) decide(ctx context.Context, text, lang string, last *Exchange, judge Judge) Verdict {
-	r := g.read(text)
-	v := g.quick(r)
+func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
+	g.Prepare()
+	r := g.read(q.Text)
+	v, after := g.quick(r)
+	if q.Last != nil && !v.Sure {
+		v = after
+	}
 	switch {
 	case v.Sure:
-		return v
-	case last != nil && g.follows(r):
-		v.Pass, v.Sure, v.Reason = true, true, "follow-up of the last exchange"
 		return v
 	case judge == nil:
 		v.Reason = "better guess without a judge; " + v.Reason
 		return v
 	}
-	return g.ask(ctx, r, lang, last, judge, v.Score)
-}
-
-// ask lets the judge decide, and the policy when it does not.
-func (g *Guard) ask(ctx context.Context, r reading, lang string, last *Exchange, judge Judge, score float64) Verdict {
-	ctx, cancel := context.WithTimeout(ctx, g.timeout)
-	defer cancel()
-	system, user := g.prompt(r.text, lang, last)
-	answer, err := judge.Judge(ctx, system, user)
-	if err != nil {
-		g.log.WarnContext(ctx, "guardrail judge did not answer", "error", err, "policy", g.onFailure)
-		return g.byPolicy(failure(err), score)
+	key := cacheKeyOf(g.topic.Version, strings.ToLower(r.text), q.Last)
+	if known, ok := g.verdicts.get(key); ok && (known.Language != "" || !q.AskLanguage) {
+		known.Cached, known.Reason = true, "the judge decided the same before"
+		return known
 	}
-	pass, ok := parse(answer)
-	if !ok {
-		g.log.WarnContext(ctx, "guardrail judge's answer cannot be read", "length", len(answer), "policy", g.onFailure)
-		return g.byPolicy("the judge answered neither YES nor NO", score)
+	v = g.ask(ctx, r, q, judge, v.Score)
+	if v.By == "model" {
+		g.verdicts.put(key, v)
 	}
-	return Verdict{Pass: pass, Sure: true, By: "model", Reason: "the judge decided", Score: score}
-}
-
-func failure(err error) string {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return "the judge did not answer in time"
-	case errors.Is(err, context.Canceled):
-		return "the check was cancelled"
-	}
-	return "the judge cannot be reached"
-}
-
-func (g *Guard) byPolicy(reason string, score float64) Verdict {
-	if g.onFailure == Open {
-		return Verdict{Pass: true, By: "policy", Reason: reason + ": policy is open", Score: score}
-	}
-	return Verdict{By: "policy", Reason: reason + ": policy is closed", Score: score, Unavailable: true}
+	return v
 }
 
 // Refusal returns the friendly text for a message outside the topic.

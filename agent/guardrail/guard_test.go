@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/agent/guardrail"
+	"molar/agent/language"
 )
 
 func dental(t testing.TB) *guardrail.Guard {
@@ -26,15 +27,28 @@ func guard(t testing.TB, c guardrail.Config) *guardrail.Guard {
 }
 
 // judgeFunc answers as a function says.
-type judgeFunc func(ctx context.Context, system, user string) (string, error)
+type judgeFunc func(ctx context.Context, ask guardrail.Ask) (string, error)
 
-func (f judgeFunc) Judge(ctx context.Context, system, user string) (string, error) {
-	return f(ctx, system, user)
-}
+func (f judgeFunc) Judge(ctx context.Context, ask guardrail.Ask) (string, error) { return f(ctx, ask) }
 
 func says(answer string) guardrail.Judge {
-	return judgeFunc(func(context.Context, string, string) (string, error) { return answer, nil })
+	return judgeFunc(func(context.Context, guardrail.Ask) (string, error) { return answer, nil })
 }
+
+func question(text, lang string) guardrail.Question {
+	return guardrail.Question{Text: text, Lang: lang}
+}
+
+// after puts a question behind an exchange on the topic.
+func after(q guardrail.Question) guardrail.Question {
+	q.Last = &guardrail.Exchange{Question: "Are braces worth it?", Answer: "Braces straighten teeth and make them easier to clean."}
+	if q.Lang == "vi" {
+		q.Last = &guardrail.Exchange{Question: "Niềng răng có tốt không?", Answer: "Niềng răng giúp đều răng và dễ vệ sinh hơn."}
+	}
+	return q
+}
+
+func foldMarks(text string) string { return language.Fold(text) }
 
 // doubtful is a message that code cannot be sure of.
 const doubtful = "Which doctor should look at this lump?"
@@ -47,7 +61,7 @@ func TestNew_RejectsBadInput(t *testing.T) {
 	}{
 		{"no topic", guardrail.Config{}, "no name"},
 		{"no description", guardrail.Config{Topic: guardrail.Topic{Name: "x", Admit: []string{"y"}}}, "no description"},
-		{"no phrases", guardrail.Config{Topic: guardrail.Topic{Name: "x", Description: map[string]string{"en": "y"}}}, "no phrases"},
+		{"no phrases", guardrail.Config{Topic: guardrail.Topic{Name: "x", Description: map[string]string{"en": "y"}}}, "neither phrases"},
 		{"unknown policy", guardrail.Config{Topic: guardrail.Dental(), OnFailure: "maybe"}, `"maybe"`},
 		{"negative timeout", guardrail.Config{Topic: guardrail.Dental(), Timeout: -time.Second}, "timeout"},
 	} {
@@ -60,7 +74,6 @@ func TestNew_RejectsBadInput(t *testing.T) {
 }
 
 func TestGuard_JudgeAnswers(t *testing.T) {
-	g := dental(t)
 	for _, tc := range []struct {
 		answer            string
 		pass, unavailable bool
@@ -87,7 +100,8 @@ func TestGuard_JudgeAnswers(t *testing.T) {
 		{"<think>YES YES YES", false, true},
 	} {
 		t.Run(tc.answer, func(t *testing.T) {
-			v := g.Decide(t.Context(), doubtful, "en", nil, says(tc.answer))
+			g := dental(t) // each has a cache of its own
+			v := g.Decide(t.Context(), question(doubtful, "en"), says(tc.answer))
 			if v.Pass != tc.pass || v.Unavailable != tc.unavailable {
 				t.Errorf("got %+v, want pass %v, unavailable %v", v, tc.pass, tc.unavailable)
 			}
@@ -99,7 +113,7 @@ func TestGuard_JudgeAnswers(t *testing.T) {
 }
 
 func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
-	hangs := judgeFunc(func(ctx context.Context, _, _ string) (string, error) {
+	hangs := judgeFunc(func(ctx context.Context, _ guardrail.Ask) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
@@ -114,7 +128,7 @@ func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
 		t.Run("policy "+tc.policy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := guard(t, guardrail.Config{Topic: guardrail.Dental(), OnFailure: tc.policy})
-				v := g.Decide(t.Context(), doubtful, "en", nil, hangs)
+				v := g.Decide(t.Context(), question(doubtful, "en"), hangs)
 				if v.Pass != tc.pass || v.Unavailable != tc.unavailable || v.By != "policy" || v.Sure {
 					t.Errorf("got %+v", v)
 				}
@@ -131,7 +145,7 @@ func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
 
 func TestGuard_JudgeThatFails(t *testing.T) {
 	g := dental(t)
-	v := g.Decide(t.Context(), doubtful, "en", nil, judgeFunc(func(context.Context, string, string) (string, error) {
+	v := g.Decide(t.Context(), question(doubtful, "en"), judgeFunc(func(context.Context, guardrail.Ask) (string, error) {
 		return "YES", errors.New("connection refused")
 	}))
 	if v.Pass || !v.Unavailable {
@@ -141,19 +155,19 @@ func TestGuard_JudgeThatFails(t *testing.T) {
 
 func TestGuard_SureCodeAsksNoJudge(t *testing.T) {
 	g := dental(t)
-	never := judgeFunc(func(context.Context, string, string) (string, error) {
+	never := judgeFunc(func(context.Context, guardrail.Ask) (string, error) {
 		t.Error("the judge was asked")
 		return "NO", nil
 	})
 	for text, pass := range map[string]bool{
 		"Răng khôn mọc lệch có cần nhổ không?": true,
-		"How do I floss properly?":             true,
+		"How often should I floss my teeth?":   true,
 		"Xin chào bác sĩ":                      true,
 		"🦷🦷":                                   true,
 		"What is the capital of France?":       false,
 		"gia vang hom nay":                     false,
 	} {
-		if v := g.Decide(t.Context(), text, "vi", nil, never); v.Pass != pass || !v.Sure || v.By != "code" {
+		if v := g.Decide(t.Context(), question(text, "vi"), never); v.Pass != pass || !v.Sure || v.By != "code" {
 			t.Errorf("%q: got %+v, want pass %v, sure, by code", text, v, pass)
 		}
 	}
@@ -181,7 +195,7 @@ func TestGuard_MarkersForceTheJudge(t *testing.T) {
 				t.Errorf("code alone: got %+v, want unsure and no pass", v)
 			}
 			asked := false
-			v := g.Decide(t.Context(), text, "en", lastExchange("en"), judgeFunc(func(context.Context, string, string) (string, error) {
+			v := g.Decide(t.Context(), after(question(text, "en")), judgeFunc(func(context.Context, guardrail.Ask) (string, error) {
 				asked = true
 				return "NO", nil
 			}))
@@ -210,10 +224,10 @@ func TestGuard_OrdinaryQuestionsCarryNoMarker(t *testing.T) {
 
 func TestGuard_FollowUpNeedsAnExchange(t *testing.T) {
 	g := dental(t)
-	if v := g.Decide(t.Context(), "Bao nhiêu tiền?", "vi", nil, nil); v.Pass {
+	if v := g.Decide(t.Context(), question("Bao nhiêu tiền?", "vi"), nil); v.Pass {
 		t.Errorf("without an exchange: got %+v", v)
 	}
-	if v := g.Decide(t.Context(), "Bao nhiêu tiền?", "vi", lastExchange("vi"), nil); !v.Pass || !v.Sure {
+	if v := g.Decide(t.Context(), after(question("Bao nhiêu tiền?", "vi")), nil); !v.Pass || !v.Sure {
 		t.Errorf("after an exchange: got %+v", v)
 	}
 }

@@ -2,109 +2,125 @@ package guardrail_test
 
 import (
 	"encoding/json"
-	"maps"
+	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"molar/agent/guardrail"
 )
 
-// A line is one labelled message of testdata.
-type line struct {
-	Text     string `json:"text"`
-	Lang     string `json:"lang"`
-	InDomain bool   `json:"in_domain"`
-	Kind     string `json:"kind"`
-}
-
-func readLines(t *testing.T) []line {
+// readLines reads one part of the labelled messages.
+func readLines(t testing.TB, name string) []guardrail.Example {
 	t.Helper()
-	data, err := os.ReadFile("testdata/lines.jsonl")
+	data, err := os.ReadFile("data/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines []line
+	var examples []guardrail.Example
 	for text := range strings.Lines(string(data)) {
-		var l line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Fatalf("line %q: %v", text, err)
+		var e guardrail.Example
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			t.Fatalf("%s: line %q: %v", name, text, err)
 		}
-		lines = append(lines, l)
+		examples = append(examples, e)
 	}
-	return lines
+	return examples
 }
 
-// lastExchange is the turn that the follow-ups of testdata lean on.
-func lastExchange(lang string) *guardrail.Exchange {
-	if lang == "vi" {
-		return &guardrail.Exchange{Question: "Niềng răng có tốt không?", Answer: "Niềng răng giúp đều răng và dễ vệ sinh hơn."}
+// evaluate reports on a part, in code alone.
+func evaluate(t *testing.T, name string) guardrail.Report {
+	t.Helper()
+	r, err := dental(t).Evaluate(t.Context(), readLines(t, name), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return &guardrail.Exchange{Question: "Are braces worth it?", Answer: "Braces straighten teeth and make them easier to clean."}
+	t.Logf("%s: n %d accuracy %.3f in %.3f off %.3f language %.4f sure %+v", name, r.N, r.Accuracy, r.InDomainRecall, r.OffDomainRecall, r.LanguageAccuracy, r.Sure)
+	for name, s := range r.Slices {
+		t.Logf("  %-14s n %4d accuracy %.3f", name, s.N, s.Accuracy)
+	}
+	for _, w := range r.Wrong {
+		t.Logf("  wrong: %s", mustJSON(t, w))
+	}
+	return r
 }
 
-type tally struct{ n, right int }
-
-func (c *tally) add(right bool) {
-	c.n++
-	if right {
-		c.right++
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return string(data)
 }
 
-func (c tally) share() float64 { return float64(c.right) / float64(max(c.n, 1)) }
-
+// The parts that nothing was trained on, in code alone.
 func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
-	guard := dental(t)
-	lines := readLines(t)
-	if len(lines) < 200 {
-		t.Fatalf("only %d lines, want at least 200", len(lines))
-	}
-	var all, recall, sure, injections tally
-	groups := map[string]*tally{}
-	for _, l := range lines {
-		var last *guardrail.Exchange
-		if l.Kind == "follow-up" {
-			last = lastExchange(l.Lang)
-		}
-		v := guard.Decide(t.Context(), l.Text, l.Lang, last, nil)
-		right := v.Pass == l.InDomain
-		all.add(right)
-		if l.InDomain {
-			recall.add(right)
-		}
-		if v.Sure {
-			sure.add(right)
-		}
-		if l.Kind == "adversarial" {
-			injections.add(right)
-		}
-		for _, key := range []string{l.Kind, l.Lang} {
-			if groups[key] == nil {
-				groups[key] = &tally{}
+	for _, part := range []struct {
+		name   string
+		fewest int
+	}{{"test.jsonl", 400}, {"probe.jsonl", 130}} {
+		t.Run(part.name, func(t *testing.T) {
+			r := evaluate(t, part.name)
+			if r.N < part.fewest {
+				t.Errorf("only %d lines, want at least %d", r.N, part.fewest)
 			}
-			groups[key].add(right)
+			for what, got := range map[string]struct{ value, least float64 }{
+				"accuracy": {r.Accuracy, 0.93}, "in-domain recall": {r.InDomainRecall, 0.95},
+				"share of sure decisions": {r.Sure.Share, 0.5}, "language": {r.LanguageAccuracy, 0.99},
+			} {
+				if got.value < got.least {
+					t.Errorf("%s %.3f, want at least %.2f", what, got.value, got.least)
+				}
+			}
+			if r.Sure.Wrong > 1 {
+				t.Errorf("%d sure decisions are wrong, want at most 1", r.Sure.Wrong)
+			}
+			if gap := math.Abs(r.Slices["vi"].Accuracy - r.Slices["en"].Accuracy); gap > 0.03 {
+				t.Errorf("the languages are %.3f apart, want at most 0.03", gap)
+			}
+			admitted, injections := 0, 0
+			for _, e := range readLines(t, part.name) {
+				if e.Kind == "adversarial" && !e.InDomain {
+					injections++
+				}
+			}
+			for _, w := range r.Wrong {
+				if w.Kind == "adversarial" && w.Pass {
+					admitted++
+				}
+			}
+			if most := (injections + 34) / 35; admitted > most {
+				t.Errorf("%d of %d injections admitted, want at most %d", admitted, injections, most)
+			}
+		})
+	}
+}
+
+// Every Vietnamese line is judged with its marks and without them.
+func TestGuard_MarksMakeNoDifference(t *testing.T) {
+	g := dental(t)
+	var with, without []guardrail.Example
+	for _, e := range append(readLines(t, "test.jsonl"), readLines(t, "probe.jsonl")...) {
+		if bare := foldMarks(e.Text); e.Lang == "vi" && bare != strings.ToLower(e.Text) {
+			with = append(with, e)
+			e.Text = bare
+			without = append(without, e)
 		}
-		if !right {
-			t.Logf("wrong: %+v: %+v", l, v)
-		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		t.Logf("%-12s n %3d accuracy %.3f", key, groups[key].n, groups[key].share())
+	a, err := g.Evaluate(t.Context(), with, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("n %d accuracy %.3f in-domain recall %.3f sure share %.3f precision %.3f",
-		all.n, all.share(), recall.share(), float64(sure.n)/float64(all.n), sure.share())
-	if all.share() < 0.93 {
-		t.Errorf("accuracy %.3f, want at least 0.93", all.share())
+	b, err := g.Evaluate(t.Context(), without, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if recall.share() < 0.95 {
-		t.Errorf("in-domain recall %.3f, want at least 0.95", recall.share())
+	for _, w := range b.Wrong {
+		t.Logf("wrong without marks: %s", mustJSON(t, w))
 	}
-	if sure.share() < 0.99 {
-		t.Errorf("sure decisions are right in %.3f, want at least 0.99", sure.share())
-	}
-	if wrong := injections.n - injections.right; wrong > 1 {
-		t.Errorf("%d of %d injections admitted, want at most 1", wrong, injections.n)
+	t.Logf("n %d: with marks %.3f, without %.3f", a.N, a.Accuracy, b.Accuracy)
+	if gap := math.Abs(a.Accuracy - b.Accuracy); gap > 0.03 {
+		t.Errorf("%.3f with marks, %.3f without: more than 0.03 apart", a.Accuracy, b.Accuracy)
 	}
 }

@@ -11,9 +11,16 @@ import (
 // markerPhrases are orders and tricks that no patient needs to write.
 func markerPhrases() []string {
 	return []string{
+		"prompt", "prompts", "test environment", "simulated", "limits expire", "programmers sent", "opening passage", "everything is allowed", "mọi câu đều hợp lệ", "giả lập", "hết hiệu lực", "lập trình viên", "môi trường thử nghiệm", "no rules", "without rules", "không có luật lệ", "general assistant", "first line you", "dòng đầu tiên", "you were told", "dặn bạn", "say yes then", "trả lời có rồi", "been upgraded", "simulate an", "mô phỏng một", "configuration", "repeat after me", "lặp lại câu", "guideline", "guidelines", "free mode", "chế độ tự do", "bộ quy tắc", "bị cấm nói", "forbidden to say", "which model", "mô hình nào", "only talk about teeth", "more than teeth", "chỉ nói về răng", "chatgpt", "topic", "topics", "chatbot rule", "restriction", "restrictions", "unlimited mode", "admin", "administrator", "an ai so", "as an ai", "you are an ai", "must answer everything", "any subject", "every subject", "all subjects", "new policy", "single word yes", "one word yes", "system check", "system test", "speak as", "while you're at it", "while you are at it", "instruction override", "your developer", "your creators", "openai", "anthropic", "language models", "as a chef", "who is also a", "and lawyer", "and chef", "paid for premium", "premium user", "give me everything",
+		"là ai thì phải", "mày là ai", "chủ đề", "ràng buộc", "giới hạn chủ đề", "mở khóa", "bài kiểm tra hệ thống", "kiểm tra hệ thống", "kiểm thử", "một chữ yes", "với vai trò", "trong vai", "tôi là admin", "người quản trị", "đã trả phí", "phiên bản trả phí", "kiêm đầu bếp", "kiêm luật sư", "bộ lọc", "câu lệnh gốc", "lời nhắc", "trả lời hết", "trả lời mọi", "bỏ mọi", "thoát khỏi vai",
 		"system prompt", "developer mode", "jailbreak*", "do anything now", "dan mode",
 		"you are now", "you are no longer", "act as if", "pretend to be", "pretend you", "pretend that you",
 		"roleplay as", "role play as", "from now on you", "new instruction", "new rule", "end of instruction",
+		"forget that you", "forget you are", "forget your", "you are allowed to", "you may answer anything", "your new name", "break your rule", "break the rule",
+		"hidden instruction", "your instruction", "instruction you were given", "your configuration", "are you configured", "above this line", "everything above", "word for word",
+		"language model", "off topic", "beyond your", "limited to teeth", "drop your", "current role", "play the role", "act like a", "act as a", "talk like", "answer as a", "pretend this",
+		"replace every", "imagine teeth", "imagine that teeth", "no more about teeth", "stop following", "without caring", "even if this is", "admin mode", "system override", "say yes to everything",
+		"this is a test", "were a test", "real task", "decode and", "hypothetically", "don't refuse", "do not refuse", "just this once",
 		"answer yes", "reply yes", "respond yes", "say yes", "output yes", "return yes", "print yes",
 		"answer with yes", "reply with yes", "respond with yes", "answer only yes", "just say yes", "just answer yes",
 		"classify this as", "classify as", "mark this as", "mark as dental", "treat this as", "consider this as",
@@ -22,6 +29,9 @@ func markerPhrases() []string {
 		"without restriction", "no restriction", "unrestricted", "uncensored", "off topic is allowed",
 		"regardless of topic", "regardless of the topic", "any topic", "base64", "rot13", "decode this", "decode the following",
 		"bây giờ bạn là", "từ giờ bạn là", "từ bây giờ bạn", "bạn không còn là", "hãy đóng vai", "đóng vai là", "đóng vai một", "giả vờ là", "giả vờ bạn",
+		"quên vai trò", "bỏ vai trò", "vai trò hiện tại", "bạn được phép", "tôi cho phép bạn", "phá luật", "được cấu hình", "cấu hình ra", "nguyên văn", "từng chữ", "chỉ dẫn mà bạn", "hướng dẫn mà bạn", "hướng dẫn ở đầu",
+		"mô hình ngôn ngữ", "ngoài chủ đề", "không cần quan tâm", "không cần nói về răng", "giả sử răng", "coi như", "thay mọi từ", "với tư cách", "chế độ quản trị", "nhân viên của hệ thống", "đừng từ chối", "chỉ lần này", "hướng dẫn mới", "kết thúc hướng dẫn",
+		"nói chuyện như", "tắt bộ lọc", "giả định bạn", "thoát vai",
 		"trả lời yes", "trả lời có", "trả lời là yes", "nói yes", "in ra yes", "hãy trả lời yes", "chỉ trả lời yes", "chỉ cần trả lời",
 		"lời nhắc hệ thống", "câu lệnh hệ thống", "chế độ nhà phát triển", "không bị giới hạn", "không giới hạn chủ đề",
 		"hãy coi đây là", "coi đây là", "coi như đây là", "xem đây là câu hỏi", "phân loại là", "đánh dấu là", "giải mã",
@@ -47,11 +57,12 @@ func dropNounsVI() []string {
 
 // markers finds signs of injection in normalised text.
 type markers struct {
-	phrases, verbs, nouns *lexicon
+	phrases, verbs, nouns, own *lexicon
 }
 
 func newMarkers() markers {
-	m := markers{phrases: newLexicon(false), verbs: newLexicon(false), nouns: newLexicon(false)}
+	m := markers{phrases: newLexicon(false), verbs: newLexicon(false), nouns: newLexicon(false), own: newLexicon(false)}
+	m.own.add(0, ownInstructions()...)
 	m.phrases.add(0, markerPhrases()...)
 	m.verbs.add(0, dropVerbsVI()...)
 	m.verbs.add(0, strings.Fields(dropVerbs)...)
@@ -77,6 +88,16 @@ func (m markers) find(text string, words []word) string {
 	return ""
 }
 
+// An order of a dentist that someone did not follow is no order to us.
+func ownInstructions() []string {
+	return []string{
+		"dentist instruction", "dentist's instruction", "doctor instruction", "surgeon instruction", "aftercare instruction", "after care instruction",
+		"post op instruction", "instructions after", "instruction from my dentist", "instruction from the dentist",
+		"hướng dẫn của nha sĩ", "hướng dẫn của bác sĩ", "chỉ dẫn của bác sĩ", "chỉ dẫn của nha sĩ", "lời dặn của bác sĩ", "bác sĩ dặn", "nha sĩ dặn",
+		"chỉ dẫn sau nhổ", "hướng dẫn sau nhổ", "chỉ dẫn sau khi", "hướng dẫn sau khi", "quy định của phòng khám",
+	}
+}
+
 // inPhrases reports a phrase, or a verb of dropping with its object near.
 func (m markers) inPhrases(words []word) bool {
 	verbAt := -reach - 1
@@ -87,7 +108,7 @@ func (m markers) inPhrases(words []word) bool {
 		}
 		if m.verbs.longest(rest) != nil {
 			verbAt = i
-		} else if m.nouns.longest(rest) != nil && i-verbAt <= reach {
+		} else if m.nouns.longest(rest) != nil && i-verbAt <= reach && !m.own.within(words) {
 			return true
 		}
 	}

@@ -1,9 +1,6 @@
 package guardrail
 
-import (
-	"fmt"
-	"unicode"
-)
+import "fmt"
 
 // A tier says what a phrase speaks for.
 type tier int
@@ -44,81 +41,101 @@ const (
 	markerScore = -6   // an order to the machinery outweighs what else is said
 	surePass    = 2.2
 	sureLength  = 300 // characters; longer messages hold more than one request
-	followWords = 12
+	followWords = 10
+	sureFollow  = 1 // and from here on code is sure of it
+	plainWords  = 30
+	leastFollow = -1.5 // a message that leans on the last exchange may score so low
 	helloWords  = 14
 )
 
-// A reading is what code saw in a message.
-type reading struct {
-	text   string
-	words  []word
-	hits   [tiers]int
-	marker string
-	cut    bool
-	long   bool
-}
-
-// read normalises a message and collects what speaks for and against it.
-func (g *Guard) read(text string) reading {
-	clean, hidden, cut := normalise(text)
-	r := reading{text: clean, words: splitWords(clean), cut: cut, long: len([]rune(clean)) > sureLength}
-	r.marker = g.markers.find(clean, r.words)
-	if r.marker == "" && hidden {
-		r.marker = "hidden or look-alike characters"
-	}
-	for i := 0; i < len(r.words); {
-		p := g.phrases.longest(r.words[i:])
-		if p == nil {
-			i++
-			continue
-		}
-		r.hits[p.tier]++
-		i += len(p.words)
-	}
-	return r
-}
-
-// score sums the phrases; two of a tier say all that it can say.
-func (r reading) score() float64 {
-	sum := doubt
-	for t := tierAdmit; t < tiers; t++ {
-		sum += t.weight() * float64(min(r.hits[t], 2))
-	}
-	if r.marker != "" {
-		sum += markerScore
-	}
-	return sum
-}
-
-func (r reading) against() int { return r.hits[tierForeign] + r.hits[tierTask] }
-
-func (r reading) inFavour() int {
-	return r.hits[tierAdmit] + r.hits[tierRelated] + r.hits[tierWeak]
-}
-
-// quick decides a message alone as far as code can.
-func (g *Guard) quick(r reading) Verdict {
-	score := r.score()
-	v := Verdict{By: "code", Score: score, Pass: score > 0}
+// quick decides a message alone as far as code can. after is whether it would pass
+// behind an exchange on the topic.
+func (g *Guard) quick(r reading) (v Verdict, after Verdict) {
+	v = Verdict{By: "code"}
+	alone, behind := g.score(r)
+	v.Score, v.Pass = alone, alone > 0
+	after = Verdict{By: "code", Score: behind, Pass: behind > 0}
 	switch {
 	case r.marker != "":
 		v.Pass, v.Reason = false, "sign of injection ("+r.marker+")"
+		after = v
 	case len(r.words) == 0:
 		v.Reason = "no words to judge"
 		v.Pass, v.Sure = true, !hasLetters(r.text)
 		v.SmallTalk = v.Sure
+		after = v
 	case g.isGreeting(r.words):
 		v.Pass, v.Sure, v.SmallTalk, v.Reason = true, true, true, "greeting, thanks or help"
+		after = v
 	case r.cut || r.long:
 		v.Reason = "too long for code to be sure"
-	case score >= surePass && r.against() == 0:
-		v.Sure, v.Reason = true, fmt.Sprintf("phrases of the topic (%d)", r.inFavour())
-	case r.against() > 0 && r.inFavour() == 0:
-		v.Sure, v.Reason = true, "phrases of another subject"
+		after.Reason = v.Reason
 	default:
-		v.Reason = fmt.Sprintf("unclear: for %d, against %d", r.inFavour(), r.against()+r.hits[tierAdjacent])
+		v.Sure, v.Reason = g.isSure(r, alone, behind)
+		after.Sure, after.Reason = g.isSureAfter(r, behind)
+		after.Pass = after.Pass || after.Sure || g.follows(r, behind)
 	}
-	return v
+	return v, after
+}
+
+// score weighs a message alone and behind an exchange: by the classifier, else by the
+// sum of the phrases.
+func (g *Guard) score(r reading) (alone, after float64) {
+	if g.weights == nil {
+		return r.sum(), r.sum()
+	}
+	a, b := r.features(g.weights.holds)
+	alone, after = g.weights.score(a), g.weights.score(b)
+	// The classifier has not learned other languages, and what no assistant of the topic
+	// does stays outside however much of the topic stands beside it.
+	if r.alien && r.hits[tierAdmit] == 0 || r.hits[tierTask] > 0 || r.turns && r.against() > 0 {
+		return min(alone, doubt), min(after, doubt)
+	}
+	return alone, after
+}
+
+// isSure tells whether code decides a message alone, and why.
+func (g *Guard) isSure(r reading, alone, after float64) (sure bool, reason string) {
+	seen := fmt.Sprintf("phrases for the topic %d, against %d", r.inFavour(), r.against()+r.hits[tierAdjacent])
+	if g.weights == nil {
+		switch {
+		case alone >= surePass && r.against() == 0:
+			return true, fmt.Sprintf("phrases of the topic (%d)", r.inFavour())
+		case r.against() > 0 && r.inFavour() == 0:
+			return true, "phrases of another subject"
+		}
+		return false, "unclear: " + seen
+	}
+	w := g.weights
+	switch {
+	case alone >= float64(w.sureIn) && r.plainly() && g.named(r):
+		return true, "clearly of the topic: " + seen
+	case max(alone, after) <= float64(w.sureOut) && r.inFavour() == 0:
+		return true, "clearly of another subject: " + seen
+	}
+	return false, "unclear: " + seen
+}
+
+// named reports a phrase that can only belong to the topic, where the topic lists any.
+func (g *Guard) named(r reading) bool {
+	return r.hits[tierAdmit] > 0 || len(g.topic.Admit) == 0
+}
+
+// plainly reports a single short request with nothing against it.
+func (r reading) plainly() bool {
+	return r.against() == 0 && r.hits[tierAdjacent] == 0 && !r.turns && len(r.words) <= plainWords
+}
+
+// isSureAfter tells whether code admits a message behind an exchange, and why.
+func (g *Guard) isSureAfter(r reading, score float64) (sure bool, reason string) {
+	const reasonFollows = "follow-up of the last exchange"
+	if g.follows(r, score) {
+		return g.weights == nil || score >= sureFollow, reasonFollows
+	}
+	if w := g.weights; w != nil && score >= float64(w.sureAfter) && r.plainly() {
+		return true, reasonFollows
+	}
+	return false, "unclear, even after the last exchange"
 }
 
 // isGreeting reports whether the whole message is greetings and fillers.
@@ -142,29 +159,15 @@ func (g *Guard) isGreeting(words []word) bool {
 	return greeted
 }
 
-// follows reports whether a message leans on the exchange before it: short, with
-// nothing of another subject in it, and either a few words only or with a word that
-// points back.
-func (g *Guard) follows(r reading) bool {
-	if r.marker != "" || r.against() > 0 || len(r.words) > followWords || r.cut {
+// follows reports whether a message leans on the exchange before it beyond doubt:
+// short, with nothing of another subject in it, and either a few words only or with a
+// word that points back. What the classifier speaks against is left to it.
+func (g *Guard) follows(r reading, score float64) bool {
+	if r.marker != "" || r.against() > 0 || r.hits[tierAdjacent] > 0 || len(r.words) > followWords || r.cut {
 		return false
 	}
-	if len(r.words) <= 2 {
-		return true
+	if g.weights != nil && score < leastFollow {
+		return false
 	}
-	for i := range r.words {
-		if g.cues.longest(r.words[i:]) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-func hasLetters(text string) bool {
-	for _, r := range text {
-		if unicode.IsLetter(r) {
-			return true
-		}
-	}
-	return false
+	return len(r.words) <= 2 || r.leans
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
-// A Topic describes a subject to keep to. Only Name, Description and some phrases in
-// Admit are needed; everything else sharpens what code can decide without a model.
+// A Topic describes a subject to keep to. Only Name, Description and either some
+// phrases in Admit or some Examples are needed; everything else sharpens what code can
+// decide without a model.
 //
 // Phrases match whole words in any case, singular and plural alike. A phrase written
 // with Vietnamese marks also matches text typed without any, when it has at least
@@ -40,6 +42,12 @@ type Topic struct {
 	// ("write a poem").
 	Tasks []string
 
+	// Examples are labelled messages. From [FewestExamples] of each label on, a
+	// classifier is trained from them when the guard is prepared.
+	Examples []Example
+	// Weights is a classifier that [Learn] trained before; it stands in for Examples.
+	Weights string
+
 	// Refusal says, by language, what the assistant can help with instead.
 	Refusal map[string]string
 	// Unavailable says, by language, that the check cannot be made now.
@@ -55,10 +63,35 @@ func (t Topic) check() error {
 	if len(t.Description) == 0 {
 		errs = append(errs, fmt.Errorf("topic %q has no description: say in a sentence what belongs to it", t.Name))
 	}
-	if len(t.Admit) == 0 {
-		errs = append(errs, fmt.Errorf("topic %q has no phrases to admit: list some that only belong to it", t.Name))
+	if len(t.Admit) == 0 && len(t.Examples) == 0 {
+		errs = append(errs, fmt.Errorf("topic %q has neither phrases to admit nor examples: list some phrases that only belong to it, or about %d examples of each label", t.Name, WantedExamples))
 	}
 	return errors.Join(errs...)
+}
+
+// learns reports whether there are enough examples of both labels to learn from.
+func (t Topic) learns() bool {
+	in, out := t.Labels()
+	return min(in, out) >= FewestExamples
+}
+
+// Labels counts the examples of the topic and those of other subjects.
+func (t Topic) Labels() (in, out int) {
+	for _, e := range t.Examples {
+		if e.InDomain {
+			in++
+		}
+	}
+	return in, len(t.Examples) - in
+}
+
+// Everyday returns the topic with phrases of everyday subjects added as foreign, but
+// for those that its own examples contain.
+func Everyday(t Topic) Topic {
+	t.Foreign = append(slices.Clone(t.Foreign), list(commonForeign)...)
+	t.Tasks = append(slices.Clone(t.Tasks), list(commonTasks)...)
+	t.Adjacent = append(slices.Clone(t.Adjacent), list(commonAside)...)
+	return t
 }
 
 // withTexts returns a copy of the topic whose refusal texts are complete.

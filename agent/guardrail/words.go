@@ -26,6 +26,7 @@ func splitWords(text string) []word {
 		if raw == "" {
 			continue
 		}
+		raw = calm(raw)
 		folded := language.Fold(raw)
 		bare := folded == strings.ReplaceAll(raw, "đ", "d")
 		words = append(words, word{raw: raw, folded: singular(folded), bare: bare})
@@ -64,11 +65,12 @@ type phrase struct {
 type lexicon struct {
 	byFirst map[string][]phrase // by the folded first word
 	open    []phrase            // one-word phrases with an open end
+	near    map[uint32]tier     // hashes of one-word phrases with a letter left out, for typing mistakes
 	loose   bool                // marks that were left out are forgiven on single words too
 }
 
 func newLexicon(loose bool) *lexicon {
-	return &lexicon{byFirst: make(map[string][]phrase), loose: loose}
+	return &lexicon{byFirst: make(map[string][]phrase), near: make(map[uint32]tier), loose: loose}
 }
 
 // add enters phrases under one tier. The first tier that a phrase is entered under
@@ -77,6 +79,9 @@ func (l *lexicon) add(t tier, texts ...string) {
 	for _, text := range texts {
 		text, open := strings.CutSuffix(strings.TrimSpace(text), "*")
 		p := phrase{words: splitWords(text), open: open, tier: t}
+		if len(p.words) == 1 && (t == tierAdmit || t == tierRelated) {
+			l.addNear(tierRelated, p.words[0].folded)
+		}
 		switch {
 		case len(p.words) == 0:
 		case open && len(p.words) == 1:
@@ -85,6 +90,31 @@ func (l *lexicon) add(t tier, texts ...string) {
 			first := p.words[0].folded
 			l.byFirst[first] = append(l.byFirst[first], p)
 		}
+	}
+}
+
+// within reports whether a phrase stands anywhere in words.
+func (l *lexicon) within(words []word) bool {
+	for i := range words {
+		if l.longest(words[i:]) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// silence takes what it says against a topic from every phrase that the words hold.
+func (l *lexicon) silence(words []word) {
+	for i := 0; i < len(words); {
+		p := l.longest(words[i:])
+		if p == nil {
+			i++
+			continue
+		}
+		if p.tier >= tierAdjacent {
+			p.tier = tierNone
+		}
+		i += len(p.words)
 	}
 }
 
@@ -123,6 +153,16 @@ func (p *phrase) starts(words []word, loose bool) bool {
 			continue
 		}
 		if !want.matches(got, loose || len(p.words) > 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// isWritten reports whether the words are the phrase with the very same marks.
+func (p *phrase) isWritten(words []word) bool {
+	for i, want := range p.words {
+		if words[i].raw != want.raw {
 			return false
 		}
 	}

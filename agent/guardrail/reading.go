@@ -1,0 +1,98 @@
+package guardrail
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// A reading is what code saw in a message.
+type reading struct {
+	text   string
+	words  []word
+	hits   [tiers]int
+	marker string
+	leans  bool // a word points back at what was said before
+	turns  bool // a word turns from one request to another
+	alien  bool // mostly written in letters of other languages
+	cut    bool
+	long   bool
+}
+
+// read normalises a message and collects what speaks for and against it.
+func (g *Guard) read(text string) reading {
+	clean, hidden, cut := normalise(text)
+	r := reading{text: clean, words: splitWords(clean), cut: cut, long: len([]rune(clean)) > sureLength}
+	r.marker = g.markers.find(clean, r.words)
+	if g.markers.own.within(r.words) { // talk of instructions: code is not to be sure of it
+		r.long = true
+	}
+	if r.marker == "" && hidden {
+		r.marker = "hidden or look-alike characters"
+	}
+	for i := 0; i < len(r.words); {
+		p := g.phrases.longest(r.words[i:])
+		if p == nil {
+			if t := g.phrases.nearly(r.words[i]); t != tierNone {
+				r.hits[t]++
+			}
+			i++
+			continue
+		}
+		r.hits[p.tier]++
+		r.hits[g.foreignWithin(r.words[i:], len(p.words))]++
+		i += len(p.words)
+	}
+	r.leans, r.turns = g.cues.within(r.words), g.turns.within(r.words)
+	r.alien = isAlien(r.words)
+	return r
+}
+
+// foreignWithin looks for a foreign phrase that begins inside one of n words and goes
+// beyond it, such as "răng cưa" in "bọc răng cưa". Its marks must be written: "rang cua"
+// mostly means "răng cửa".
+func (g *Guard) foreignWithin(words []word, n int) tier {
+	for k := 1; k < n; k++ {
+		if p := g.phrases.longest(words[k:]); p != nil && p.tier >= tierForeign && k+len(p.words) > n && p.isWritten(words[k:]) {
+			return p.tier
+		}
+	}
+	return tierNone
+}
+
+// isAlien reports whether most words are in letters that are not Latin.
+func isAlien(words []word) bool {
+	alien := 0
+	for _, w := range words {
+		if r, _ := utf8.DecodeRuneInString(w.folded); unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) {
+			alien++
+		}
+	}
+	return alien*2 > len(words)
+}
+
+// sum adds the phrases up; two of a tier say all that it can say.
+func (r reading) sum() float64 {
+	sum := doubt
+	for t := tierAdmit; t < tiers; t++ {
+		sum += t.weight() * float64(min(r.hits[t], 2))
+	}
+	if r.marker != "" {
+		sum += markerScore
+	}
+	return sum
+}
+
+func (r reading) against() int { return r.hits[tierForeign] + r.hits[tierTask] }
+
+func (r reading) inFavour() int {
+	return r.hits[tierAdmit] + r.hits[tierRelated] + r.hits[tierWeak]
+}
+
+func hasLetters(text string) bool {
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The files in the repository are what training makes of the questions now. Floating
+// point may round otherwise on another architecture.
+func TestRun_MakesTheFilesOfTheRepository(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the weights were trained on amd64")
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "data"), os.DirFS("../data")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"dental.weights", "data/test.jsonl"} {
+		got, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("%s is not what training makes: run go generate ./agent/guardrail", name)
+		}
+	}
+}
+
+// No question is tested by its own paraphrase, and the parts have their sizes.
+func TestLoad_SplitsByGroup(t *testing.T) {
+	p, err := load("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("train %d, dev %d, test %d", len(p.train), len(p.dev), len(p.test))
+	if len(p.test) < 400 || len(p.dev) < 200 || len(p.train) < 1200 {
+		t.Errorf("train %d, dev %d, test %d: too few", len(p.train), len(p.dev), len(p.test))
+	}
+	learned := map[string]bool{}
+	for _, e := range append(p.train, p.dev...) {
+		learned[e.Text] = true
+	}
+	for _, e := range p.test {
+		if learned[e.Text] {
+			t.Errorf("%q is learned and tested", e.Text)
+		}
+	}
+}
+
+func TestRead_NamesTheLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "q.jsonl")
+	if err := os.WriteFile(path, []byte("{\"text\":\"a\",\"in_domain\":true}\n{\"text\":1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := read(path)
+	if err == nil || !strings.Contains(err.Error(), path+":2: ") {
+		t.Errorf("got %v, want an error at %s:2", err, path)
+	}
+}
