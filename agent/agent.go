@@ -7,11 +7,13 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
+	"molar/agent/emergency"
 	"molar/agent/guardrail"
 	"molar/agent/prompts"
 	"molar/toolhandler"
@@ -74,11 +76,21 @@ type Config struct {
 	Memory Memory
 	// Guards are the guardrails by topic.
 	Guards map[string]*guardrail.Guard
+	// Prompts is nil when no server's prompts are used.
+	Prompts Prompts
+	// Pauses is nil when turns that wait for the client's tools are not kept; they
+	// then continue from what the client sends.
+	Pauses Pauses
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
+	// Observer is nil when nobody counts.
+	Observer Observer
 	// Rank chooses among more tools than a model is offered; nil keeps their order.
 	Rank   Ranker
 	Limits Limits
+	// Lacking says of search tools that this host can have and does not why, and what
+	// to do about it.
+	Lacking map[string]string
 	// Summaries is nil when nothing is summarised.
 	Summaries Summaries
 	Logger    *slog.Logger
@@ -90,8 +102,13 @@ type Agent struct {
 	cfg        Config
 	assistants map[string]Assistant
 	prompts    *prompts.Prompts
-	log        *slog.Logger
-	running    atomic.Int64
+	// emergencies by topic and secrets by assistant, each built at its first use.
+	emergencies map[string]func() *emergency.Detector
+	secrets     map[string]func() *secret
+	orders      func() *orders
+	warm        warmth
+	log         *slog.Logger
+	running     atomic.Int64
 }
 
 // New checks the configuration as a whole and returns an agent.
@@ -121,6 +138,8 @@ func New(cfg Config) (*Agent, error) {
 	if a.prompts, err = prompts.New(); err != nil {
 		return nil, err
 	}
+	a.emergencies, a.secrets = emergenciesOf(cfg.Assistants), secretsOf(a.prompts, cfg.Assistants)
+	a.orders = sync.OnceValue(newOrders)
 	a.cfg.Limits = cfg.Limits.withDefaults()
 	a.cfg.Assistants = slices.Clone(cfg.Assistants)
 	if a.cfg.Now == nil {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"molar/agent/memory"
 	"molar/schemas"
 )
 
@@ -78,8 +79,12 @@ func (a Assistant) mayCall(tool schemas.ToolInfo) bool {
 }
 
 // mayNeed says whether a tool of the server could be one that the assistant calls.
-// A glob that does not begin with another server's name may match any.
+// A glob that does not begin with another server's name may match any. The memory
+// server lists no tools; that it is away is told where the memory is read.
 func (a Assistant) mayNeed(server string) bool {
+	if server == memory.ServerName {
+		return false
+	}
 	needed := false
 	for _, glob := range a.Tools {
 		negative := strings.HasPrefix(glob, "!")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"molar/agent/prompts"
 	"molar/providers"
@@ -24,23 +23,12 @@ func (r *run) converse(ctx context.Context) error {
 	if err := r.offerTools(ctx); err != nil {
 		return err
 	}
-	if r.route.Queues {
+	if r.route.Queues || !r.langSure { // a judge may have to tell the language first
 		if err := r.admit(ctx); err != nil { // a queued model gains nothing by overlap
 			return err
 		}
 	}
-	messages := prompts.Messages(prompts.QuestionInput{
-		Language: r.lang,
-		Nonce:    r.nonce,
-		Topic:    r.assistant.Topic != "",
-		Summary:  r.opening.Summary,
-		Earlier:  r.opening.Messages,
-		Question: r.question,
-		Searched: r.searched,
-		Search:   r.found,
-		MaxBytes: r.resultBytes(),
-	})
-	if err := r.converseInRounds(ctx, messages); err != nil {
+	if err := r.converseInRounds(ctx, r.messages()); err != nil {
 		return err
 	}
 	if r.silent() {
@@ -49,8 +37,29 @@ func (r *run) converse(ctx context.Context) error {
 	return nil
 }
 
-// silent says whether the answer holds no text.
-func (r *run) silent() bool { return strings.TrimSpace(r.answer.String()) == "" }
+// messages is what the model sees first: the question and what belongs to it, or the
+// turn that goes on.
+func (r *run) messages() []schemas.Message {
+	if r.paused != nil {
+		return r.paused.Messages
+	}
+	messages := prompts.Messages(prompts.QuestionInput{
+		Language: r.lang,
+		Nonce:    r.nonce,
+		Topic:    r.assistant.Topic != "",
+		Notice:   r.notice,
+		Summary:  r.opening.Summary,
+		Earlier:  r.opening.Messages,
+		Question: r.question,
+		Searched: r.searched,
+		Search:   r.found,
+		MaxBytes: r.resultBytes(),
+	})
+	return append(messages, r.afterQuestion()...)
+}
+
+// silent says whether the answer holds no text of the model's.
+func (r *run) silent() bool { return !r.spoke }
 
 // endSilently judges a turn without text. An answer that was withheld or cut as a
 // whole ends with that reason: asking again would give the same. It leaves nothing
@@ -77,7 +86,8 @@ func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) 
 	if n := r.turn.MaxRounds; n > 0 {
 		limit = min(limit, n)
 	}
-	twoPass := r.assistant.Flow == FlowTwoPass
+	// A client's tools may need many rounds, and it counts them itself.
+	twoPass := r.assistant.Flow == FlowTwoPass && len(r.turn.ClientTools) == 0
 	if twoPass {
 		limit = 1
 	}
@@ -108,12 +118,17 @@ func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) 
 			r.between(ctx, "RESPONSE", out.text())
 			return nil
 		}
-		results, err := r.execute(ctx, calls)
+		ours, theirs := r.split(calls)
+		results, err := r.execute(ctx, ours)
 		r.rounds = append(r.rounds, schemas.Round{Said: out.message(), Results: results})
 		if err != nil {
 			return err
 		}
-		messages = append(messages, out.message(), prompts.Results(r.nonce, results, r.resultBytes()))
+		if len(theirs) > 0 {
+			r.theirs, r.prompt = theirs, append(messages, out.message())
+			return errPaused
+		}
+		messages = append(messages, out.message(), prompts.Results(r.nonce, r.disarmed(results), r.resultBytes()))
 	}
 }
 
@@ -145,7 +160,10 @@ func (r *run) request(round int, messages []schemas.Message, stop string, twoPas
 		req.Tools = r.offered
 	}
 	if stop == "" && round == 1 {
-		req.Pass = providers.PassTool
+		r.force(&req)
+		if len(r.turn.Results) == 0 {
+			req.Pass = providers.PassTool
+		}
 		r.mark("6.2", "Tool pass", "tools", len(req.Tools))
 	}
 	if len(r.offered) == 0 || twoPass {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"time"
 
 	"molar/providers"
@@ -18,10 +19,19 @@ const (
 	EventStep EventKind = "step"
 	// EventText is a piece of the answer: Text is set.
 	EventText EventKind = "text"
+	// EventThinking is a piece of the model's reasoning, which is no part of the
+	// answer: Text is set.
+	EventThinking EventKind = "thinking"
 	// EventToolCall says that a call starts: Call is set, and Server and ToolName.
 	EventToolCall EventKind = "tool_call"
 	// EventToolResult is what it gave: Result is set, and Call.
 	EventToolResult EventKind = "tool_result"
+	// EventApproval says that a call waits for a person: Approval is set. It is
+	// yielded by who asks, while the tools of a round run.
+	EventApproval EventKind = "approval"
+	// EventClientCalls lists the calls that the client has to run: Calls is set. Only
+	// EventDone follows.
+	EventClientCalls EventKind = "client_calls"
 	// EventSources lists the sources of the answer: Sources is set. Their text form
 	// has been yielded as EventText, if the client did not ask for JSON.
 	EventSources EventKind = "sources"
@@ -41,6 +51,8 @@ type Event struct {
 	Server   string
 	ToolName string
 	Result   *schemas.ToolResult
+	Calls    []schemas.ToolCall
+	Approval *Approval
 	Sources  []schemas.Source
 	Start    *Start
 	Done     *Done
@@ -52,6 +64,24 @@ type Start struct {
 	ConversationID string    `json:"conversation_id"`
 	Assistant      string    `json:"assistant"`
 	Created        time.Time `json:"created"`
+}
+
+// An Approval is a call that waits for a person's decision.
+type Approval struct {
+	ID string `json:"id"`
+	// Token proves that the decision is about exactly this call.
+	Token string `json:"token"`
+	// Tool is the offered name, Server the server that would run it.
+	Tool   string `json:"tool"`
+	Server string `json:"server"`
+	TurnID string `json:"turn_id"`
+	CallID string `json:"call_id"`
+	// Arguments is the JSON object that the tool would be called with.
+	Arguments json.RawMessage `json:"arguments"`
+	// Why says which rule asks.
+	Why string `json:"why"`
+	// Expires is when the call counts as refused.
+	Expires time.Time `json:"expires"`
 }
 
 // Done sums a turn up.
@@ -67,6 +97,8 @@ type Done struct {
 	Usage      schemas.Usage `json:"usage"`
 	ModelCalls int           `json:"model_calls"`
 	ToolCalls  int           `json:"tool_calls"`
+	// Calls are what the client has to run before the turn goes on.
+	Calls []schemas.ToolCall `json:"client_calls,omitempty"`
 	// Unapproved names the tools that needed a person's approval and had none.
 	Unapproved []string         `json:"unapproved,omitempty"`
 	Warnings   []string         `json:"warnings,omitempty"`

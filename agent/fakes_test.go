@@ -192,6 +192,9 @@ type bench struct {
 	route    providers.Route
 	limits   agent.Limits
 	rank     agent.Ranker
+	lacking  map[string]string
+	prompts  agent.Prompts
+	pauses   agent.Pauses
 	agent    *agent.Agent
 }
 
@@ -229,6 +232,9 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 		Recorder:   b.recorder,
 		Limits:     b.limits,
 		Rank:       b.rank,
+		Lacking:    b.lacking,
+		Prompts:    b.prompts,
+		Pauses:     b.pauses,
 	})
 	if err != nil {
 		t.Fatal(err)

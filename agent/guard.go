@@ -2,12 +2,9 @@ package agent
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"molar/agent/guardrail"
 	"molar/providers"
-	"molar/schemas"
 )
 
 // startGuard is step 2. When code is sure of the message alone, the verdict is
@@ -28,14 +25,17 @@ func (r *run) startGuard(ctx context.Context) error {
 	if err := r.settleMemory(ctx); err != nil {
 		return err
 	}
-	last, lang := r.lastExchange(), r.lang
+	question := guardrail.Question{
+		Text: r.asked, Lang: r.lang, AskLanguage: !r.langSure,
+		Last: r.lastExchange(), Cold: r.a.warm.cold(r.route, r.a.cfg.Now()),
+	}
 	done := make(chan guardrail.Verdict, 1)
 	decide := func() {
 		var judge guardrail.Judge
 		if !r.route.Offline {
 			judge = judgeFunc(r.judge)
 		}
-		done <- guard.Decide(ctx, r.asked, lang, last, judge)
+		done <- guard.Decide(ctx, question, judge)
 	}
 	r.background.Go(decide)
 	r.verdict = func(ctx context.Context) (guardrail.Verdict, error) {
@@ -58,6 +58,10 @@ func (r *run) admit(ctx context.Context) error {
 	v, err := r.verdict(ctx)
 	if err != nil {
 		return err
+	}
+	if v.Language != "" && !r.langSure { // told in the same call
+		r.lang, r.langSure = v.Language, true
+		r.trace.t.Language = r.lang
 	}
 	r.trace.verdict(v)
 	if !v.Pass {
@@ -92,31 +96,4 @@ func (r *run) refuse(ctx context.Context) error {
 	done := r.sum()
 	done.Refused = true
 	return r.emit(Event{Kind: EventDone, Done: done})
-}
-
-type judgeFunc func(ctx context.Context, system, user string) (string, error)
-
-func (f judgeFunc) Judge(ctx context.Context, system, user string) (string, error) {
-	return f(ctx, system, user)
-}
-
-// judge is the one short model call of the guardrail.
-func (r *run) judge(ctx context.Context, system, user string) (string, error) {
-	const verdictTokens = 8
-	req := providers.Request{
-		Pass:        providers.PassGuardrail,
-		Model:       r.route.SmallModel,
-		System:      system,
-		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, user)},
-		Temperature: new(0.0),
-		MaxTokens:   verdictTokens,
-	}
-	var text strings.Builder
-	for chunk, err := range r.stream(ctx, req) {
-		if err != nil {
-			return "", fmt.Errorf("guardrail: %w", err)
-		}
-		text.WriteString(chunk.Text)
-	}
-	return text.String(), nil
 }

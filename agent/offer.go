@@ -13,27 +13,20 @@ import (
 // offerTools decides which tools the model may call in this turn, and writes down
 // the reason for each that it may not.
 func (r *run) offerTools(ctx context.Context) error {
-	if len(r.assistant.Tools) == 0 || r.turn.NoTools {
+	if r.turn.NoTools {
 		r.tools = r.a.cfg.Handler.Begin(toolhandler.TurnConfig{})
 		return nil
 	}
-	if err := r.waitForServers(ctx); err != nil {
+	tools, err := r.serverTools(ctx)
+	if err != nil {
 		return err
 	}
-	var tools []schemas.Tool
-	for _, tool := range r.a.cfg.Tools.Tools() {
-		switch {
-		case !r.assistant.mayCall(tool.ToolInfo):
-			r.trace.withheld(tool.Name, "the assistant's tools do not include it")
-		case tool.Rules.Policy == schemas.PolicyDeny:
-			r.trace.withheld(tool.Name, "its policy is deny")
-		default:
-			tools = append(tools, tool)
-		}
-	}
-	tools = r.best(tools)
 	for _, tool := range tools {
 		r.offered = append(r.offered, tool.ToolInfo)
+		r.trace.offered(tool.Name)
+	}
+	for _, tool := range r.turn.ClientTools {
+		r.offered = append(r.offered, tool)
 		r.trace.offered(tool.Name)
 	}
 	r.tools = r.a.cfg.Handler.Begin(toolhandler.TurnConfig{
@@ -42,7 +35,33 @@ func (r *run) offerTools(ctx context.Context) error {
 		Approver: r.turn.Approver,
 		Limits:   toolhandler.Limits{Calls: r.a.cfg.Limits.Calls, Time: r.a.cfg.Limits.ToolTime},
 	})
-	return nil
+	return r.checkForced()
+}
+
+// serverTools are the tools of the attached servers that the model may call.
+func (r *run) serverTools(ctx context.Context) ([]schemas.Tool, error) {
+	if len(r.assistant.Tools) == 0 {
+		return nil, nil
+	}
+	if err := r.waitForServers(ctx); err != nil {
+		return nil, err
+	}
+	var tools []schemas.Tool
+	for _, tool := range r.a.cfg.Tools.Tools() {
+		switch {
+		case r.isTheirs(tool.Name):
+			r.trace.withheld(tool.Name, "the client brought a tool of the same name")
+		case !r.assistant.mayCall(tool.ToolInfo):
+			r.trace.withheld(tool.Name, "the assistant's tools do not include it")
+		case tool.Withheld != "":
+			r.trace.withheld(tool.Name, tool.Withheld)
+		case tool.Rules.Policy == schemas.PolicyDeny:
+			r.trace.withheld(tool.Name, "its policy is deny")
+		default:
+			tools = append(tools, tool)
+		}
+	}
+	return r.best(tools), nil
 }
 
 // waitForServers gives servers that are still starting a moment, and says which are
@@ -100,7 +119,7 @@ func (r *run) await(ctx context.Context, servers []string, most time.Duration) {
 // best cuts the tools to as many as a model is offered, ranked by how well they fit
 // the question. The order of the tools is kept, so that prompts cache well.
 func (r *run) best(tools []schemas.Tool) []schemas.Tool {
-	limit := r.a.cfg.Limits.Offered
+	limit := max(0, r.a.cfg.Limits.Offered-len(r.turn.ClientTools))
 	if len(tools) <= limit {
 		return tools
 	}
@@ -131,8 +150,22 @@ func (r *run) rank(tools []schemas.Tool) []Ranked {
 // serversRead are the servers whose results the model sees before any call.
 func (r *run) serversRead() []string {
 	read := slices.Clone(r.opening.ServersRead)
+	if r.paused != nil {
+		read = append(read, r.paused.ServersRead...)
+	}
+	if len(r.turn.Results) > 0 {
+		read = append(read, clientServer)
+	}
 	for _, result := range r.found {
 		read = append(read, result.Server)
+	}
+	if r.prompted != "" {
+		read = append(read, r.prompted)
+	}
+	for _, a := range r.turn.Attachments {
+		if a.Server != "" {
+			read = append(read, a.Server)
+		}
 	}
 	slices.Sort(read)
 	return slices.Compact(read)

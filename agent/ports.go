@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"molar/agent/memory"
 	"molar/providers"
@@ -35,6 +37,29 @@ type Summaries interface {
 	CatchUp(ctx context.Context, c memory.Claim) (summary string, covers int64, err error)
 	// Nudge says that a turn was saved. It must not block.
 	Nudge()
+}
+
+// Pauses keeps turns that wait for the results of the client's own tools.
+type Pauses interface {
+	Keep(ctx context.Context, p Pause) error
+	// Kept returns what was stored under a call id of the owner, and whether there is
+	// anything.
+	Kept(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
+}
+
+// A Pause is a turn to be kept, under each of its call ids, until it expires.
+type Pause struct {
+	Owner          string
+	ConversationID string
+	CallIDs        []string
+	State          json.RawMessage
+	Expires        time.Time
+}
+
+// An Observer is told how each accepted turn went, whether traces are kept or not;
+// without a Recorder it gets no prompts and no model's words. It must not block.
+type Observer interface {
+	Observe(t Trace)
 }
 
 // A Recorder takes the trace of each turn. It must not block.

@@ -38,7 +38,7 @@ func (r *run) settleLanguage() {
 	if !r.langSure {
 		if last := r.lastExchange(); last != nil {
 			previous, _ := language.Detect(last.Question, "")
-			r.lang, r.langSure = language.Detect(r.asked, previous)
+			r.lang, r.langSure = language.Detect(r.said(), previous)
 		}
 	}
 	r.mark("1.5", "Detected language: "+r.lang, "sure", r.langSure)

@@ -39,7 +39,9 @@ func (r *run) startMemory(ctx context.Context) error {
 	read := func() {
 		ctx, cancel := context.WithTimeout(ctx, r.a.cfg.Limits.MemoryWait)
 		defer cancel()
+		began := r.a.cfg.Now()
 		opening, err := r.a.cfg.Memory.Begin(ctx, r.turn.ConversationID, r.turn.Owner, r.turn.Key)
+		r.trace.step("memory", r.a.cfg.Now().Sub(began))
 		done <- recalled{opening: opening, err: err}
 	}
 	r.background.Go(read)
@@ -77,9 +79,10 @@ func (r *run) settleMemory(ctx context.Context) error {
 }
 
 // condense summarises first when so many messages are uncovered that they would
-// crowd the prompt. A failure costs nothing but the shorter prompt.
+// crowd the prompt; where some of them were left out, the background has to do it. A
+// failure costs nothing but the shorter prompt.
 func (r *run) condense(ctx context.Context) {
-	if !r.remember || r.a.cfg.Summaries == nil || len(r.opening.Messages) < r.a.cfg.Limits.Uncovered {
+	if !r.remember || r.opening.Partial || r.a.cfg.Summaries == nil || len(r.opening.Messages) < r.a.cfg.Limits.Uncovered {
 		return
 	}
 	summary, covers, err := r.a.cfg.Summaries.CatchUp(ctx, memory.Claim{

@@ -22,6 +22,8 @@ var (
 	errStopped = errors.New("stopped by the consumer")
 	// errRefused: the guardrail did not let the question pass.
 	errRefused = errors.New("refused by the guardrail")
+	// errPaused: the client has to run its own tools before the turn goes on.
+	errPaused = errors.New("paused for the client's tools")
 	// errRepeated: the turn had been saved before, and its answer was given again.
 	errRepeated = errors.New("repeated from the store")
 )
@@ -45,6 +47,8 @@ type run struct {
 	asked    string          // step 1: its text
 	lang     string          // step 1, settled in step 3
 	langSure bool            // step 1
+	typed    string          // step 1: what the person typed to use a server's prompt
+	prompted string          // step 1: the server of that prompt
 
 	verdict   func(context.Context) (guardrail.Verdict, error) // step 2; waits for it
 	allowed   bool                                             // step 2: the verdict was a pass
@@ -57,10 +61,20 @@ type run struct {
 	searched bool                 // step 4
 	found    []schemas.ToolResult // step 4
 
+	paused *paused // accept: the turn that this one continues, or nil
+
 	tools     *toolhandler.Turn  // step 5
 	offered   []schemas.ToolInfo // step 5
 	rounds    []schemas.Round    // step 5: what the model said and called, with the results
 	toolCalls int                // step 5
+	theirs    []schemas.ToolCall // step 5: the calls that the client has to run
+	prompt    []schemas.Message  // step 5: the messages up to those calls
+
+	notice  string     // step 2: the emergency notice that was shown
+	leak    leakFilter // accept: keeps the system prompt out of the answer
+	spoke   bool       // step 6: there is an answer beside the notice
+	watch   watch      // step 6: over an answer that may leave the subject
+	ordered bool       // steps 4 and 5: something that was read gave orders
 
 	answer     strings.Builder // step 6
 	finish     providers.FinishReason
@@ -91,25 +105,40 @@ func newRun(a *Agent, t Turn, yield func(Event, error) bool) *run {
 
 // answerTurn is the order of the steps. Each is a method of its own file.
 func (r *run) answerTurn(ctx context.Context) error {
+	if err := r.resume(ctx); err != nil {
+		return err
+	}
 	if err := r.accept(ctx); err != nil {
 		return err
 	}
 	steps := []func(context.Context) error{
 		r.readQuestion, // 1: question and language
+		r.canSearch,    // 4, as far as it is known now
 		r.startMemory,  // 3 begins first,
 		r.repeatFinished,
-		r.startGuard, // 2: it may need the last exchange
-		r.search,     // 4: code-driven tools
-		r.converse,   // 5 and 6: tool pass and chat pass
-		r.addSources, // 7
-		r.save,       // 8
-		r.report,
+		r.expand,                      // 1: the prompt of a server that the question names
+		r.attach,                      // 1: texts beside the question
+		r.startGuard,                  // 2: it may need the last exchange
+		r.alert,                       // 2: what to do in an emergency, before all that may fail
+		r.timed("search", r.search),   // 4: code-driven tools
+		r.disarmFound,                 // 4: without the orders that pages give to models
+		r.timed("answer", r.converse), // 5 and 6: tool pass and chat pass
+		r.addSources,                  // 7
+	}
+	steps = append(steps, ending(r.timed("save", r.save), r.report)...) // 8
+	if r.paused != nil {
+		steps = r.stepsAfterPause()
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			switch {
 			case errors.Is(err, errRefused):
+				if err := r.alertRefused(ctx); err != nil {
+					return err
+				}
 				return r.refuse(ctx)
+			case errors.Is(err, errPaused):
+				return r.pause(ctx)
 			case errors.Is(err, errRepeated):
 				return nil
 			}
@@ -130,6 +159,7 @@ func (r *run) accept(ctx context.Context) error {
 		return fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, r.a.names())
 	}
 	r.assistant = assistant
+	r.leak.secret, r.leak.instead = r.a.secrets[name](), func() string { return prompts.Withheld(r.lang) }
 	provider, model := r.turn.Provider, r.turn.Model
 	if provider == "" && model == "" {
 		provider, model = assistant.Provider, assistant.Model
@@ -202,6 +232,7 @@ func (r *run) sum() *Done {
 		Usage:      r.usage,
 		ModelCalls: r.modelCalls,
 		ToolCalls:  r.toolCalls,
+		Calls:      r.theirs,
 		Unapproved: r.unapproved,
 		Warnings:   r.warnings,
 		Sources:    r.sources,

@@ -54,6 +54,19 @@ func (s *said) calls() []schemas.ToolCall {
 	return s.message().Calls()
 }
 
+// keepOneCall drops all calls but the first.
+func (s *said) keepOneCall() {
+	seen := false
+	s.parts = slices.DeleteFunc(s.parts, func(p schemas.Part) bool {
+		if p.Kind != schemas.PartCall {
+			return false
+		}
+		another := seen
+		seen = true
+		return another
+	})
+}
+
 // text is what the model said.
 func (s *said) text() string {
 	var b strings.Builder

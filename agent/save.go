@@ -53,7 +53,7 @@ func (r *run) save(ctx context.Context) error {
 
 func (r *run) record(status string) memory.Record {
 	key := r.turn.Key
-	if key == "" {
+	if key == "" || status == schemas.StatusInterrupted { // a key stands for a finished answer
 		key = r.turn.ID
 	}
 	read := r.serversRead()
@@ -61,15 +61,16 @@ func (r *run) record(status string) memory.Record {
 		read = append(read, r.tools.Read()...)
 	}
 	var rounds []schemas.Round
-	if r.toolCalls > 0 {
+	if r.toolCalls > 0 && !r.leak.leaked { // the rounds hold what the model said, word for word
 		rounds = r.rounds
 	}
 	return memory.Record{
 		Lease:       r.opening.Lease,
+		Owner:       r.turn.Owner,
 		Key:         key,
 		TurnID:      r.turn.ID,
-		User:        r.asked,
-		Answer:      r.answer.String(),
+		User:        r.said(),
+		Answer:      r.wholeAnswer(),
 		Rounds:      rounds,
 		Sources:     r.sources,
 		Status:      status,
@@ -84,8 +85,14 @@ func (r *run) close(ctx context.Context, err error) {
 	if err != nil && !r.closed && r.remember && r.answer.Len() > 0 {
 		r.saveInterrupted(ctx)
 	}
-	if r.a.cfg.Recorder != nil && r.route.Provider != nil { // else the turn was never accepted
-		r.a.cfg.Recorder.Record(r.trace.finish(r, err))
+	if cfg := &r.a.cfg; (cfg.Recorder != nil || cfg.Observer != nil) && r.route.Provider != nil { // else the turn was never accepted
+		trace := r.trace.finish(r, err)
+		if cfg.Observer != nil {
+			cfg.Observer.Observe(trace)
+		}
+		if cfg.Recorder != nil {
+			cfg.Recorder.Record(trace)
+		}
 	}
 	if err == nil || errors.Is(err, errStopped) {
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -15,6 +16,23 @@ import (
 // toolServer is the reserved name of the bundled tool server, where the tools of a
 // search list are looked for first.
 const toolServer = "tool-server"
+
+// canSearch refuses a turn whose search list holds nothing but tools that this host
+// lacks, before anything else is asked.
+func (r *run) canSearch(context.Context) error {
+	var why []string
+	for _, name := range r.assistant.Search {
+		_, there := r.searchTool(name)
+		if there || r.a.cfg.Lacking[name] == "" {
+			return nil
+		}
+		why = append(why, r.a.cfg.Lacking[name])
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: the assistant %q cannot search: %s", ErrUnavailable, r.assistant.Name, strings.Join(why, "; "))
+}
 
 // search is step 4: the assistant's code-driven tools, in their order, until one
 // answers. A failure moves on to the next; the list's end fails the turn, but an
@@ -60,9 +78,9 @@ func (r *run) search(ctx context.Context) error {
 func (r *run) searchWith(ctx context.Context, name, query string) (schemas.ToolResult, error) {
 	tool, ok := r.searchTool(name)
 	if !ok {
-		return schemas.ToolResult{}, fmt.Errorf("tool %q is not attached", name)
+		return schemas.ToolResult{}, fmt.Errorf("tool %q is not attached; attach a server that has it, or take it out of the assistant's search list", name)
 	}
-	args, err := json.Marshal(map[string]string{"query": query})
+	args, err := json.Marshal(searchArguments(tool, query, r.lang))
 	if err != nil {
 		return schemas.ToolResult{}, err
 	}
@@ -104,18 +122,18 @@ func (r *run) searchTool(name string) (schemas.Tool, bool) {
 	return found[0], true
 }
 
-// followUpWords is the length up to which a question is taken for a follow-up that
-// needs the one before it to be searched for.
-const followUpWords = 5
-
-// query is what to search for: the question, completed from the last one when it is
-// too short to stand alone.
-func (r *run) query() string {
-	last := r.lastExchange()
-	if last == nil || len(strings.Fields(r.asked)) > followUpWords {
-		return r.asked
+// searchArguments is the query, with the turn's language for a tool that takes it.
+func searchArguments(tool schemas.Tool, query, lang string) map[string]string {
+	args := map[string]string{"query": query}
+	var schema struct {
+		Properties struct {
+			Language struct{ Enum []string }
+		}
 	}
-	return last.Question + " " + r.asked
+	if json.Unmarshal(tool.InputSchema, &schema) == nil && slices.Contains(schema.Properties.Language.Enum, lang) {
+		args["language"] = lang
+	}
+	return args
 }
 
 // isEmpty says whether a search tool found nothing: no text, or an empty list of

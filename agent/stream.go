@@ -49,9 +49,15 @@ func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (*s
 		if err != nil {
 			return out, err
 		}
+		chunk.Call = r.leak.redact(chunk.Call)
 		out.add(chunk)
 		if chunk.Switched != nil {
 			if err := r.switched(*chunk.Switched); err != nil {
+				return out, err
+			}
+		}
+		if chunk.Thinking != "" && !quiet {
+			if err := r.think(chunk.Thinking); err != nil {
 				return out, err
 			}
 		}
@@ -64,6 +70,9 @@ func (r *run) listen(ctx context.Context, req providers.Request, quiet bool) (*s
 			kept.drop()
 		}
 		r.grounded = append(r.grounded, chunk.Sources...)
+	}
+	if r.turn.OneCall {
+		out.keepOneCall()
 	}
 	// A hold that never opened has shown nothing. What a call dropped counts after
 	// all when the answer was cut and the call is not executed.
@@ -90,7 +99,17 @@ func (r *run) show(ctx context.Context, text string) error {
 			text = "\n\n" + strings.TrimLeft(text, "\n")
 		}
 	}
-	return r.say(text)
+	r.spoke = r.spoke || strings.TrimSpace(text) != ""
+	return r.sayOnSubject(text)
+}
+
+// think yields the model's reasoning. An assistant with a topic keeps it to itself:
+// models quote their instructions there, and nothing may be sent before the verdict.
+func (r *run) think(text string) error {
+	if r.assistant.Topic != "" {
+		return nil
+	}
+	return r.emit(Event{Kind: EventThinking, Text: text})
 }
 
 // switched notes that another provider answers from here on.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -36,6 +37,7 @@ type Trace struct {
 	Answer         string        `json:"answer,omitempty"`
 	Verdict        *VerdictTrace `json:"verdict,omitempty"`
 	Memory         string        `json:"memory,omitempty"`
+	Steps          []StepTrace   `json:"steps,omitempty"`
 	Tools          []ToolTrace   `json:"tools"`
 	Passes         []PassTrace   `json:"passes"`
 	Done           *Done         `json:"done,omitempty"`
@@ -57,9 +59,22 @@ type ToolTrace struct {
 	Calls   []CallTrace `json:"calls,omitempty"`
 }
 
+// A StepTrace says how long a step kept the turn waiting, or, for memory and
+// guardrail, which run beside others, how long it took.
+type StepTrace struct {
+	Step string `json:"step"`
+	// StartMS is when it began, from the turn's start.
+	StartMS float64 `json:"start_ms"`
+	TookMS  float64 `json:"took_ms"`
+}
+
 // A CallTrace is one execution.
 type CallTrace struct {
-	ID        string             `json:"id"`
+	ID string `json:"id"`
+	// At is when it ended. Server and Tool are empty for a tool that does not exist.
+	At        time.Time          `json:"at"`
+	Server    string             `json:"server,omitempty"`
+	Tool      string             `json:"tool,omitempty"`
 	Arguments string             `json:"arguments"`
 	Status    toolhandler.Status `json:"status"`
 	Output    string             `json:"output"`
@@ -79,8 +94,10 @@ type PassTrace struct {
 	Finish   providers.FinishReason `json:"finish_reason,omitempty"`
 	Error    string                 `json:"error,omitempty"`
 	Usage    schemas.Usage          `json:"usage"`
-	FirstMS  float64                `json:"first_output_ms"`
-	TookMS   float64                `json:"took_ms"`
+	// StartMS is when it began, from the turn's start.
+	StartMS float64 `json:"start_ms"`
+	FirstMS float64 `json:"first_output_ms"`
+	TookMS  float64 `json:"took_ms"`
 }
 
 // withoutText keeps which call was made and what it cost: all else may quote the
@@ -88,7 +105,7 @@ type PassTrace struct {
 func (p PassTrace) withoutText() PassTrace {
 	return PassTrace{
 		Pass: p.Pass, Model: p.Model, Offered: p.Offered, Finish: p.Finish,
-		Usage: p.Usage, FirstMS: p.FirstMS, TookMS: p.TookMS,
+		Usage: p.Usage, StartMS: p.StartMS, FirstMS: p.FirstMS, TookMS: p.TookMS,
 	}
 }
 
@@ -113,6 +130,7 @@ func (tr *tracer) route(t Turn, a Assistant, route providers.Route) {
 
 func (tr *tracer) verdict(v guardrail.Verdict) {
 	tr.t.Verdict = &VerdictTrace{Verdict: v, TookMS: ms(v.Took)}
+	tr.step("guardrail", v.Took)
 }
 
 func (tr *tracer) tool(name string) *ToolTrace {
@@ -141,11 +159,31 @@ func (tr *tracer) outcome(o toolhandler.Outcome, reason string) {
 	t.Reason = reason
 	t.Calls = append(t.Calls, CallTrace{
 		ID:        o.Call.ID,
+		At:        tr.now(),
+		Server:    o.Tool.Server,
+		Tool:      o.Tool.ToolName,
 		Arguments: o.Call.Function.Arguments,
 		Status:    o.Status,
 		Output:    o.Result.OutputText(),
 		TookMS:    ms(o.Took),
 	})
+}
+
+// step notes how long a step took that ends now. It may be called beside the turn.
+func (tr *tracer) step(name string, took time.Duration) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	began := max(0, tr.now().Sub(tr.t.Started)-took)
+	tr.t.Steps = append(tr.t.Steps, StepTrace{Step: name, StartMS: ms(began), TookMS: ms(took)})
+}
+
+// timed notes how long a step takes.
+func (r *run) timed(name string, step func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		began := r.a.cfg.Now()
+		defer func() { r.trace.step(name, r.a.cfg.Now().Sub(began)) }()
+		return step(ctx)
+	}
 }
 
 // A passTracer fills one PassTrace.
@@ -162,7 +200,7 @@ func (tr *tracer) pass(req providers.Request) *passTracer {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	p := &passTracer{tr: tr, index: len(tr.t.Passes), started: tr.now()}
-	p.p = PassTrace{Pass: req.Pass, Model: req.Model, Offered: len(req.Tools)}
+	p.p = PassTrace{Pass: req.Pass, Model: req.Model, Offered: len(req.Tools), StartMS: ms(p.started.Sub(tr.t.Started))}
 	if tr.on {
 		p.p.Prompt = promptText(req)
 	}

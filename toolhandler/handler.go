@@ -37,6 +37,11 @@ type Approval struct {
 	Tool schemas.Tool
 	// Why says which rule asks.
 	Why string
+	// Expires is when the call counts as refused.
+	Expires time.Time
+	// Check says what is wrong with arguments that a person would put in place of the
+	// call's own: they must be a JSON object that fits the tool's schema.
+	Check func(arguments string) error
 }
 
 // A Decision is a person's answer.

@@ -3,6 +3,7 @@ package toolhandler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"molar/schemas"
@@ -50,9 +51,20 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	}
 	asked := time.Now()
 	askCtx, cancel := context.WithTimeout(ctx, ApprovalTimeout)
-	decision, err := r.turn.approver.Approve(askCtx, Approval{Call: call, Tool: tool, Why: why})
+	decision, err := r.turn.approver.Approve(askCtx, Approval{
+		Call: call, Tool: tool, Why: why, Expires: asked.Add(ApprovalTimeout),
+		Check: func(arguments string) error {
+			_, err := r.checkedArguments(tool, arguments)
+			return err
+		},
+	})
+	late := errors.Is(askCtx.Err(), context.DeadlineExceeded)
 	cancel()
 	r.asked.Add(int64(time.Since(asked)))
+	if err != nil && late {
+		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
+		return nil, &out
+	}
 	if err != nil {
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: nobody approved it", tool.Name)
 		return nil, &out
@@ -64,13 +76,19 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	if decision.Arguments == "" {
 		return args, nil
 	}
-	edited, err := parseArguments(decision.Arguments)
-	if err == nil {
-		err = r.turn.h.validators.check(tool, edited)
-	}
+	edited, err := r.checkedArguments(tool, decision.Arguments)
 	if err != nil {
 		out := failure(call, tool, StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		return nil, &out
 	}
 	return edited, nil
+}
+
+// checkedArguments reads arguments and checks them against the tool's schema.
+func (r *round) checkedArguments(tool schemas.Tool, text string) (json.RawMessage, error) {
+	args, err := parseArguments(text)
+	if err != nil {
+		return nil, err
+	}
+	return args, r.turn.h.validators.check(tool, args)
 }

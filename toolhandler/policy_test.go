@@ -73,7 +73,7 @@ func TestTurn_approval(t *testing.T) {
 		{"yes", toolhandler.Decision{Allowed: true}, nil, toolhandler.StatusOK, `{"familyId":"a"}`},
 		{"no", toolhandler.Decision{}, nil, toolhandler.StatusRefused, ""},
 		{"nobody", toolhandler.Decision{}, errors.New("gone"), toolhandler.StatusUnapproved, ""},
-		{"edited", toolhandler.Decision{Allowed: true, Arguments: `{"familyId":"b"}`}, nil, toolhandler.StatusOK, `{"familyId":"b"}`},
+		{"edited", toolhandler.Decision{Allowed: true, Arguments: `{"familyId":"b"}`}, nil, toolhandler.StatusOK, `{"arguments_changed_by_a_person":{"familyId":"b"},"output":{"familyId":"b"}}`},
 		{"edited badly", toolhandler.Decision{Allowed: true, Arguments: `{"familyId":1}`}, nil, toolhandler.StatusInvalid, ""},
 	}
 	for _, tt := range tests {

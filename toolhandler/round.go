@@ -1,6 +1,7 @@
 package toolhandler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ func (r *round) waited() time.Duration { return time.Duration(r.asked.Load()) }
 // run takes one call through all checks and executes it.
 func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out Outcome) {
 	start := time.Now()
+	ctx = withSlot(ctx, index)
 	tool, known := r.turn.Lookup(call.Function.Name)
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,9 +66,12 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
 	}
 	if why := r.needsApproval(tool); why != "" {
-		var refused *Outcome
-		if args, refused = r.approve(ctx, call, tool, args, why); refused != nil {
+		approved, refused := r.approve(ctx, call, tool, args, why)
+		if refused != nil {
 			return *refused
+		}
+		if !bytes.Equal(approved, args) {
+			return r.executeEdited(ctx, call, tool, approved)
 		}
 	}
 	return r.execute(ctx, call, tool, args)
@@ -123,6 +128,18 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 		status = StatusToolError
 	}
 	return Outcome{Call: call, Tool: tool, Result: result, Status: status}
+}
+
+// executeEdited calls the tool with the arguments that a person put in place of the
+// model's, and tells the model so: it would answer as if its own had counted.
+func (r *round) executeEdited(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
+	call.Function.Arguments = string(args)
+	out := r.execute(ctx, call, tool, args)
+	told, err := json.Marshal(map[string]json.RawMessage{"arguments_changed_by_a_person": args, "output": out.Result.Output})
+	if err == nil {
+		out.Result.Output = told
+	}
+	return out
 }
 
 // fault words an error for the model. What happened at the server is unknown after

@@ -109,6 +109,9 @@ func (c *call) sources(g *genai.GroundingMetadata) error {
 	if g == nil {
 		return nil
 	}
+	if c.q.said != nil {
+		c.q.note(g)
+	}
 	var pages []schemas.Source
 	for _, chunk := range g.GroundingChunks {
 		if chunk == nil || chunk.Web == nil {

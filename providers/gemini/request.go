@@ -20,8 +20,10 @@ type query struct {
 	contents []content
 	set      toolSet
 	search   bool // ground the answer with Google Search
-	choice   providers.ToolChoice
-	schema   json.RawMessage
+	// said collects, for a search, what the answer takes from each page.
+	said   map[string][]string
+	choice providers.ToolChoice
+	schema json.RawMessage
 
 	temperature *float32
 	maxTokens   int32
@@ -135,7 +137,7 @@ func (q *query) fill(body map[string]any) map[string]any {
 // searchQuery asks one question, grounded with Google Search.
 func searchQuery(model, text string) *query {
 	return &query{
-		model: model, search: true,
+		model: model, search: true, said: make(map[string][]string),
 		contents: []content{{"user", []part{{Text: &text}}}},
 	}
 }

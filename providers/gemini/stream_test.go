@@ -196,7 +196,10 @@ func TestSearch(t *testing.T) {
 	))
 	p := newProvider(t, gemini.Config{BaseURL: f.url})
 	text, sources, err := p.Search(t.Context(), model, "răng sâu?")
-	want := []schemas.Source{{Title: "A", URL: "https://a.example/1"}, {Title: "B", URL: "https://b.example/2"}}
+	want := []gemini.Page{
+		{Source: schemas.Source{Title: "A", URL: "https://a.example/1"}, Said: "răng sâu"},
+		{Source: schemas.Source{Title: "B", URL: "https://b.example/2"}},
+	}
 	if diff := cmp.Diff(want, sources); diff != "" || text != "Răng sâu." || err != nil {
 		t.Errorf("text %q, error %v, sources %s", text, err, diff)
 	}

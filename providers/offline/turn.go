@@ -34,9 +34,10 @@ func readTurn(req providers.Request) turn {
 	return t
 }
 
-// opensTurn tells a person's message from one that only carries results.
+// opensTurn tells a person's message, or text that code put together, from one that
+// only carries results.
 func opensTurn(m schemas.Message) bool {
-	return m.Said() != ""
+	return m.FullText() != ""
 }
 
 func (t *turn) gather(m schemas.Message) {

@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"molar/agent/language"
+	"molar/schemas"
+)
+
+// leftOut stands for a sentence that was taken out of a result.
+const leftOut = "[…]"
+
+// disarmed returns the results without the sentences in them that speak to a model
+// instead of informing a reader. An assistant that keeps to a subject never needs
+// them; the fence around every result is the first wall, and this the second, for
+// models that obey what they read. Others get their results as they are.
+func (r *run) disarmed(results []schemas.ToolResult) []schemas.ToolResult {
+	if r.assistant.Topic == "" {
+		return results
+	}
+	clean := slices.Clone(results)
+	for i, result := range clean {
+		output, n := r.a.orders().disarmJSON(result.Output)
+		if n == 0 {
+			continue
+		}
+		clean[i].Output = output
+		r.ordered = true
+		r.mark("6.4", "Sentences left out of a result: they give orders to a model", "tool", result.ToolName, "server", result.Server, "sentences", n)
+	}
+	return clean
+}
+
+// disarmFound cleans what the search found.
+func (r *run) disarmFound(context.Context) error {
+	r.found = r.disarmed(r.found)
+	return nil
+}
+
+// disarmJSON cleans every string in a JSON value, and counts what it took out.
+func (o *orders) disarmJSON(raw json.RawMessage) (json.RawMessage, int) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return raw, 0
+	}
+	n := 0
+	value = o.disarmValue(value, &n)
+	if n == 0 {
+		return raw, 0
+	}
+	clean, err := json.Marshal(value)
+	if err != nil {
+		return raw, 0
+	}
+	return clean, n
+}
+
+func (o *orders) disarmValue(value any, n *int) any {
+	switch v := value.(type) {
+	case string:
+		text, found := o.disarm(v)
+		*n += found
+		return text
+	case []any:
+		for i := range v {
+			v[i] = o.disarmValue(v[i], n)
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = o.disarmValue(v[key], n)
+		}
+	}
+	return value
+}
+
+// disarm takes the sentences that give orders out of a text. Addresses stay, so that
+// sources do.
+func (o *orders) disarm(text string) (string, int) {
+	if !o.isOrder(text) { // the usual case: one look at the whole
+		return text, 0
+	}
+	var b strings.Builder
+	found := 0
+	for _, sentence := range sentences(text) {
+		trimmed := strings.TrimSpace(sentence)
+		label, body, _ := strings.Cut(trimmed, " ")
+		switch {
+		case !o.isOrder(sentence):
+			b.WriteString(sentence)
+			continue
+		case label == "Title:" || label == "Content:" || label == "Link:":
+			b.WriteString(label + " ")
+			trimmed = body
+		}
+		found++
+		b.WriteString(leftOut)
+		if strings.HasSuffix(sentence, "\n") {
+			b.WriteString("\n")
+		} else if strings.HasSuffix(sentence, " ") {
+			b.WriteString(" ")
+		}
+	}
+	return b.String(), found
+}
+
+// sentences cuts a text behind each line end, and behind each full stop, question mark
+// or exclamation mark that a space follows.
+func sentences(text string) []string {
+	var all []string
+	start := 0
+	for i := range len(text) {
+		if text[i] == '\n' || text[i] == ' ' && i > 0 && strings.IndexByte(".!?", text[i-1]) >= 0 {
+			all = append(all, text[start:i+1])
+			start = i + 1
+		}
+	}
+	return append(all, text[start:])
+}
+
+// isOrder says whether a text tells a model what to do.
+func (o *orders) isOrder(text string) bool {
+	words := strings.FieldsFunc(language.Fold(text), func(r rune) bool {
+		return r == ' ' || strings.ContainsRune(`.,!?"'()*_`, r)
+	})
+	for i, word := range words {
+		for _, sign := range o.signs[word] {
+			if i+len(sign) <= len(words) && slices.Equal(sign, words[i:i+len(sign)]) {
+				return true
+			}
+		}
+		if i+1 < len(words) && slices.ContainsFunc(o.drops[word], func(verb []string) bool {
+			return i+len(verb) <= len(words) && slices.Equal(verb, words[i:i+len(verb)])
+		}) && dropsRules(strings.Join(words[i+1:min(len(words), i+12)], " ")) {
+			return true
+		}
+		if strings.HasPrefix(word, "<|") || strings.HasPrefix(word, "[inst]") || strings.HasPrefix(word, "<system") {
+			return true
+		}
+	}
+	return false
+}
+
+// dropsRules says whether rules stand among the next words behind a verb of dropping.
+func dropsRules(rest string) bool {
+	const reach = 60 // bytes
+	rest = rest[:min(len(rest), reach)]
+	has := func(word string) bool { return strings.Contains(rest, word) }
+	if slices.ContainsFunc([]string{"dentist", "doctor", "surgeon", "care", "nha si", "bac si", "cham soc", "phong kham", "thuoc"}, has) {
+		return false // whose advice a page may well tell its readers to keep
+	}
+	return slices.ContainsFunc([]string{
+		"instruction", "rules", "prompt", "guideline", "all previous", "everything", "the above",
+		"huong dan", "chi dan", "quy tac", "menh lenh", "loi nhac", "noi dung o tren",
+	}, has)
+}
+
+// orders knows the phrases of orders by their first word.
+type orders struct{ signs, drops map[string][][]string }
+
+func newOrders() *orders {
+	byFirst := func(phrases []string) map[string][][]string {
+		index := make(map[string][][]string, len(phrases))
+		for _, p := range phrases {
+			words := strings.Fields(p)
+			index[words[0]] = append(index[words[0]], words)
+		}
+		return index
+	}
+	return &orders{signs: byFirst(orderSigns()), drops: byFirst(dropSigns())}
+}
+
+func dropSigns() []string {
+	return []string{"ignore", "disregard", "forget", "override", "bypass", "bo qua", "quen het", "quen moi", "phot lo", "ghi de"}
+}
+
+// orderSigns are phrases, folded, with which pages speak to models.
+func orderSigns() []string {
+	return []string{
+		"system prompt", "system prompts", "your prompt", "your instructions", "your system", "new instruction", "new instructions", "you are now", "you must now", "from now on you",
+		"call tool", "call the tool", "call the function", "use the tool", "run the tool", "run tool",
+		"as an ai", "ai assistant", "ai assistants", "ai model", "ai models", "language model", "language models", "dear ai", "attention ai", "llm", "chatbot must", "assistant must", "note to the assistant",
+		"do not tell the user", "don t tell the user", "without telling the user", "reply only", "respond only", "answer only with",
+		"answer about", "write about", "write a", "write me", "instead answer", "instead write", "tell the user", "tell the patient to send",
+		"repeat the words", "print your", "reveal your", "output your", "show your prompt", "say yes", "developer mode", "jailbreak",
+		"system:", "assistant:", "user:", "### instruction", "### system",
+		"loi nhac he thong", "cau lenh he thong", "goi cong cu", "dung cong cu", "chay cong cu", "bay gio ban la", "tu gio ban", "tro ly ai", "mo hinh ngon ngu",
+		"hay viet ve", "hay viet mot", "hay viet bai", "hay tra loi ve", "hay noi ve", "hay in ra", "hay tiet lo", "tro ly phai", "khong noi voi nguoi dung",
+	}
+}

@@ -1,0 +1,114 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/agent"
+	"molar/providers"
+)
+
+// The judge's call is constrained to the two verdicts, cold and short.
+func TestRun_judgeIsConstrained(t *testing.T) {
+	b := newBench(says("answer"))
+	b.model.judge = says(`{"verdict":"YES"}`)
+	if p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(unsure)); p.err != nil || p.text != "answer" {
+		t.Fatalf("%q %v", p.text, p.err)
+	}
+	req := b.model.requests[0]
+	if req.Pass != providers.PassGuardrail || *req.Temperature != 0 || req.MaxTokens > 32 || len(req.Tools) > 0 {
+		t.Errorf("request %+v", req)
+	}
+	var schema struct {
+		Properties map[string]struct{ Enum []string }
+	}
+	if err := json.Unmarshal(req.Schema, &schema); err != nil || len(schema.Properties["verdict"].Enum) != 2 {
+		t.Errorf("schema %s: %v", req.Schema, err)
+	}
+}
+
+// A question whose language code cannot tell is judged, and its language told, in one
+// call before the answer.
+func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
+	b := newBench(says("answer"))
+	b.model.judge = says(`{"verdict":"YES","language":"vi"}`)
+	p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask("Xylo 24 Gamma?"))
+	if p.err != nil || p.done.Language != "vi" || p.done.ModelCalls != 2 {
+		t.Fatalf("language %q in %d calls, %v", p.done.Language, p.done.ModelCalls, p.err)
+	}
+	for _, req := range b.model.requests[1:] {
+		if req.Language != "vi" {
+			t.Errorf("the answer was asked for in %q", req.Language)
+		}
+	}
+}
+
+// The same question again costs no second judge.
+func TestRun_verdictIsRemembered(t *testing.T) {
+	b := newBench(says("answer"))
+	b.model.judge = says("YES")
+	bench := b.with(t, agent.Assistant{Topic: "dental"})
+	bench.play(t, ask(unsure))
+	if p := bench.play(t, ask(unsure)); p.done.ModelCalls != 1 {
+		t.Errorf("%d model calls at the second time", p.done.ModelCalls)
+	}
+}
+
+// hanging is a model that gives no verdict, and answers all else.
+type hanging struct{ *fakeModel }
+
+func (h hanging) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	if req.MaxTokens == 1 || req.Pass != providers.PassGuardrail {
+		return h.fakeModel.Stream(ctx, req)
+	}
+	return func(yield func(providers.Chunk, error) bool) {
+		<-ctx.Done()
+		yield(providers.Chunk{}, ctx.Err())
+	}
+}
+
+// A local small model gets 15 s while it may be loading, and 3 s once it answered.
+func TestRun_judgeGetsTimeToLoad(t *testing.T) {
+	for name, tc := range map[string]struct {
+		queues, warmed bool
+		want           time.Duration
+	}{
+		"a hosted model": {false, false, 3 * time.Second},
+		"a cold one":     {true, false, 15 * time.Second},
+		"a warm one":     {true, true, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(says("answer"))
+				b.route.Provider, b.route.Queues = hanging{b.model}, tc.queues
+				bench := b.with(t, agent.Assistant{Topic: "dental"})
+				if tc.warmed {
+					if err := bench.agent.Warm(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				start := time.Now()
+				p := bench.play(t, ask(unsure))
+				if p.err != nil || !p.done.Refused || !strings.Contains(strings.ToLower(p.text), "try again") {
+					t.Fatalf("%q %v", p.text, p.err)
+				}
+				if took := time.Since(start); took != tc.want {
+					t.Errorf("took %s, want %s", took, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// What can be had without a model is not warmed.
+func TestAgent_WarmLeavesHostedModelsAlone(t *testing.T) {
+	b := newBench(says("x"))
+	if err := b.with(t, agent.Assistant{Topic: "dental"}).agent.Warm(t.Context()); err != nil || len(b.model.requests) != 0 {
+		t.Errorf("%d calls, %v", len(b.model.requests), err)
+	}
+}
