@@ -4,15 +4,11 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
-
-	"molar/agent"
-	"molar/schemas"
 )
 
 // browser starts Chromium, or skips the test where there is none.
@@ -47,97 +43,66 @@ func await(condition string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-func TestPage_AnswersInABrowser(t *testing.T) {
-	release := make(chan struct{})
-	var mu sync.Mutex
-	var turns []agent.Turn
-	run := script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
-		mu.Lock()
-		turns = append(turns, turn)
-		mu.Unlock()
-		id := turn.ConversationID
-		if id == "" {
-			id = "c1"
-		}
-		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: id}})
-		yield(toolCall())
-		yield(toolResult())
-		yield(text("<b>Hello</b>, "))
-		select {
-		case <-release: // the first half must show before the second is there
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		yield(text("see https://teeth.test/page now"))
-		ev := done()
-		ev.Done.Sources = []schemas.Source{{Title: "Teeth", URL: "https://teeth.test/page"}}
-		yield(ev)
-		return nil
-	})
-	ts := live(t, config(t, run))
-	ctx := browser(t, "en")
+// A journey is a browser on a chat page.
+type journey struct {
+	t    *testing.T
+	ctx  context.Context
+	host *chatHost
+	url  string
+}
 
-	err := chromedp.Do(ctx,
-		chromedp.Navigate(ts.URL+"/"),
-		await(`document.querySelector("#model option")?.value === "dental"`),
-		chromedp.SendKeys("#question", "What is a molar?\r"),
-		await(`document.querySelector(".assistant .text")?.textContent === "<b>Hello</b>, "`),
-		await(`!document.getElementById("stop").hidden && document.getElementById("send").hidden`),
-		await(`document.querySelector(".assistant .note")?.textContent === "Asked search (1.5 s)"`),
-		chromedp.Func(func(context.Context, *chromedp.Target) error { close(release); return nil }),
-		await(`document.querySelector(".assistant a")?.href === "https://teeth.test/page"`),
-		await(`location.hash === "#c1" && localStorage.getItem("molar.conversation") === "c1"`),
-		await(`!document.getElementById("send").hidden`),
-		chromedp.SendKeys("#question", "And now?\r"),
-		await(`document.getElementById("question").value === ""`),
-		await(`document.querySelectorAll(".assistant").length === 2 && !document.getElementById("send").hidden`),
-		// The stored conversation comes back.
-		chromedp.Reload(),
-		await(`document.querySelector(".user .text")?.textContent === "hi"`),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if len(turns) != 2 || turns[0].ConversationID != "" || turns[1].ConversationID != "c1" {
-		t.Errorf("turns: %+v", turns)
+func newJourney(t *testing.T, language string, host *chatHost) *journey {
+	t.Helper()
+	ctx := browser(t, language) // first, so that it ends before the server
+	return &journey{t: t, ctx: ctx, host: host, url: live(t, host.config(t)).URL}
+}
+
+// do runs actions, or ends the test.
+func (j *journey) do(actions ...chromedp.Action[chromedp.Void]) {
+	j.t.Helper()
+	if err := chromedp.Do(j.ctx, actions...); err != nil {
+		j.shot("failed")
+		j.t.Fatal(err)
 	}
 }
 
-func TestPage_StopsAndExplains(t *testing.T) {
-	cancelled := make(chan struct{})
-	run := script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
-		yield(start())
-		if asked, _ := turn.Question(); strings.Contains(asked, "fail") {
-			return agent.ErrUnavailable
+// sees waits for the conditions, one by one.
+func (j *journey) sees(conditions ...string) {
+	j.t.Helper()
+	for _, c := range conditions {
+		if err := chromedp.Do(j.ctx, await("Boolean("+c+")")); err != nil {
+			j.shot("failed")
+			j.t.Fatalf("waiting for %s: %v", c, err)
 		}
-		yield(text("part"))
-		<-ctx.Done()
-		close(cancelled)
-		return ctx.Err()
-	})
-	ts := live(t, config(t, run))
-	ctx := browser(t, "vi")
-	err := chromedp.Do(ctx,
-		chromedp.Navigate(ts.URL+"/"),
-		await(`document.documentElement.lang === "vi" && document.getElementById("send").textContent === "Gửi"`),
-		chromedp.SendKeys("#question", "Răng hàm là gì?\r"),
-		await(`document.querySelector(".assistant .text")?.textContent === "part"`),
-		chromedp.Click("#stop"),
-		await(`document.querySelector(".assistant .note")?.textContent === "Đã dừng."`),
-		await(`location.hash === "#c1"`),
-		chromedp.Click("#new"),
-		await(`document.querySelectorAll(".message").length === 0 && location.hash === ""`),
-		chromedp.SendKeys("#question", "fail\r"),
-		await(`document.querySelector(".assistant .error")?.textContent.startsWith("Không thực hiện được: unavailable")`),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-cancelled:
-	case <-time.After(5 * time.Second):
-		t.Error("the stop button did not cancel the turn")
 	}
 }
+
+func (j *journey) ask(question string) {
+	j.t.Helper()
+	j.do(chromedp.SendKeys("#question", question+"\r"))
+}
+
+// eval runs a script and returns its value.
+func eval[T any](j *journey, script string) T {
+	j.t.Helper()
+	v, err := chromedp.Run(j.ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		j.t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// shot keeps a picture of the page with the test's artefacts.
+func (j *journey) shot(name string) {
+	j.t.Helper()
+	png, err := chromedp.Run(j.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		j.t.Logf("no picture: %v", err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(j.t.ArtifactDir(), name+".png"), png, 0o600); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+const idle = `!document.getElementById("send").hidden`

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"molar/schemas"
 )
 
 // readyLimit is how long the readiness check may take.
@@ -60,29 +58,6 @@ func (s *server) getModel(c *gin.Context) {
 		status: http.StatusNotFound, kind: typeInvalid, code: "model_not_found", param: "model",
 		message: "there is no model of that name; GET /v1/models lists them",
 	})
-}
-
-// A toolObject is a tool with what the operator decided about it.
-type toolObject struct {
-	schemas.ToolInfo
-	Policy     schemas.Policy `json:"policy,omitempty"`
-	ReadOnly   bool           `json:"readOnly,omitempty"`
-	Idempotent bool           `json:"idempotent,omitempty"`
-}
-
-func (s *server) listTools(c *gin.Context) {
-	var tools []toolObject
-	for _, t := range s.Tools.Tools() {
-		tools = append(tools, toolObject{
-			ToolInfo: t.ToolInfo, Policy: t.Rules.Policy,
-			ReadOnly: t.Rules.ReadOnly, Idempotent: t.Rules.Idempotent,
-		})
-	}
-	writeJSON(c.Writer, listOf(tools))
-}
-
-func (s *server) listServers(c *gin.Context) {
-	writeJSON(c.Writer, listOf(s.Servers.Status()))
 }
 
 // getTurn gives the trace of a turn as it was recorded.

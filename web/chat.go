@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -33,14 +34,45 @@ func (s *server) chat(c *gin.Context) {
 	turn.Owner = s.Owner(r)
 	id := identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Now().Unix()}
 
-	f := startFeed(r.Context(), s.Agent, turn, s.Logger)
-	defer f.stop()
+	f, end, err := s.feedOf(r, &req, turn)
+	if err != nil {
+		writeError(w, failureOf(err))
+		return
+	}
+	defer end()
 	if req.Stream {
-		err = s.stream(f, newStreamer(w, id, req.StreamOptions.IncludeUsage, req.Molar.Events))
+		st := newStreamer(w, id, req.StreamOptions.IncludeUsage, req.Molar.Events)
+		if req.Molar.HTML {
+			st.html = &htmlFeed{write: s.markdown()}
+		}
+		err = s.stream(f, st)
 	} else {
 		err = s.whole(w, f, &completion{identity: id, events: req.Molar.Events})
 	}
 	s.logTurn(r, turn.ID, requestID(w), err)
+}
+
+// feedOf runs the turn and gives its feed, and what to call in the end. A turn that is
+// detached or has a key runs on when the client leaves: the client says with either
+// that it comes back. All others end with their connection.
+func (s *server) feedOf(r *http.Request, req *chatRequest, turn agent.Turn) (*feed, func(), error) {
+	if req.Molar.Detach || turn.Key != "" {
+		t, err := s.detach(r, req, turn)
+		if err != nil {
+			return nil, nil, err
+		}
+		f := t.log.follow(r.Context(), 0)
+		return f, f.stop, nil
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	f, ctx := newFeed(ctx)
+	if req.Stream && req.Molar.Events {
+		turn.Approver = asker{s.approvals, turn.Owner, turn.ID, func(ev agent.Event) { f.send(item{event: ev}) }}
+	}
+	t := &liveTurn{id: turn.ID, owner: turn.Owner, cancel: cancel}
+	s.Turns.attach(t)
+	f.start(ctx, s.Agent, turn, s.Logger)
+	return f, func() { f.stop(); s.Turns.end(t) }, nil
 }
 
 func (s *server) logTurn(r *http.Request, turnID, requestID string, err error) {
@@ -65,7 +97,14 @@ type identity struct {
 	created int64
 }
 
-func (id identity) completion() string { return "chatcmpl-" + id.turn }
+const (
+	// completionPrefix stands before the id of a turn in that of its completion.
+	completionPrefix = "chatcmpl-"
+	// turnIDHeader names the turn to those who want to follow or stop it.
+	turnIDHeader = "X-Turn-Id"
+)
+
+func (id identity) completion() string { return completionPrefix + id.turn }
 
 // start takes over what the turn decided by itself.
 func (id *identity) start(st *agent.Start) {
@@ -89,7 +128,7 @@ func (id *identity) start(st *agent.Start) {
 // finishOf gives a turn's reason to stop in OpenAI's words. Tools that the host
 // ran itself are no reason.
 func finishOf(d *agent.Done) string {
-	if d.Finish == "" || d.Finish == providers.FinishToolCalls {
+	if d.Finish == "" || d.Finish == providers.FinishToolCalls && len(d.Calls) == 0 {
 		return string(providers.FinishStop)
 	}
 	return strings.ToLower(string(d.Finish))

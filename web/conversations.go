@@ -52,10 +52,16 @@ func (s *server) listConversations(c *gin.Context) {
 }
 
 type conversationObject struct {
-	ID       string                  `json:"id"`
-	Object   string                  `json:"object"`
-	Summary  string                  `json:"summary"`
-	Messages []schemas.StoredMessage `json:"messages"`
+	ID       string          `json:"id"`
+	Object   string          `json:"object"`
+	Summary  string          `json:"summary"`
+	Messages []messageObject `json:"messages"`
+}
+
+// A messageObject is a stored message, and with ?html=true an answer's HTML.
+type messageObject struct {
+	schemas.StoredMessage
+	HTML string `json:"html,omitempty"`
 }
 
 func (s *server) getConversation(c *gin.Context) {
@@ -69,10 +75,17 @@ func (s *server) getConversation(c *gin.Context) {
 		writeError(c.Writer, notFound("conversation"))
 		return
 	}
-	if messages == nil {
-		messages = []schemas.StoredMessage{} // clients range over it
+	shown := make([]messageObject, len(messages)) // never nil: clients range over it
+	for i, m := range messages {
+		shown[i].StoredMessage = m
+		if m.Role == schemas.RoleAssistant && c.Query("html") == "true" {
+			shown[i].HTML, err = s.markdown().html(m.Content)
+			if err != nil { // the page then shows the text as it is
+				s.Logger.Warn("show an answer as HTML", "turn_id", m.TurnID, "error", err)
+			}
+		}
 	}
-	writeJSON(c.Writer, conversationObject{ID: id, Object: "conversation", Summary: summary, Messages: messages})
+	writeJSON(c.Writer, conversationObject{ID: id, Object: "conversation", Summary: summary, Messages: shown})
 }
 
 func (s *server) renameConversation(c *gin.Context) {

@@ -47,6 +47,34 @@ func (c chunker) text(b []byte, text string) []byte {
 	return append(b, `},"finish_reason":null}]}`+eventEnd...)
 }
 
+// reasoning appends a chunk with a piece of the model's reasoning, in the field that
+// most clients know.
+func (c chunker) reasoning(b []byte, text string) []byte {
+	b = append(b, c.head...)
+	b = append(b, `{"index":0,"delta":{"reasoning_content":`...)
+	b = appendString(b, text)
+	return append(b, `},"finish_reason":null}]}`+eventEnd...)
+}
+
+// call appends the two chunks of a call that the client runs: who is called, then
+// the arguments.
+func (c chunker) call(b []byte, index int, call schemas.ToolCall) []byte {
+	b = append(b, c.head...)
+	b = append(b, `{"index":0,"delta":{"tool_calls":[{"index":`...)
+	b = strconv.AppendInt(b, int64(index), 10)
+	b = append(b, `,"id":`...)
+	b = appendString(b, call.ID)
+	b = append(b, `,"type":"function","function":{"name":`...)
+	b = appendString(b, call.Function.Name)
+	b = append(b, `,"arguments":""}}]},"finish_reason":null}]}`+eventEnd...)
+	b = append(b, c.head...)
+	b = append(b, `{"index":0,"delta":{"tool_calls":[{"index":`...)
+	b = strconv.AppendInt(b, int64(index), 10)
+	b = append(b, `,"function":{"arguments":`...)
+	b = appendString(b, call.Function.Arguments)
+	return append(b, `}}]},"finish_reason":null}]}`+eventEnd...)
+}
+
 // note appends a chunk that says nothing to a stock client and carries a molar
 // object, which is JSON already.
 func (c chunker) note(b, molar []byte) []byte {

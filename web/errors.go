@@ -124,6 +124,20 @@ func (e *apiError) afterTool() *apiError {
 	return &safe
 }
 
+// statusActed answers a turn that failed after a tool ran. 424 would say it best, but
+// of the common clients LangChain repeats a request on any status that it does not
+// know; on this one none does.
+const statusActed = http.StatusBadRequest
+
+// afterTurnTool is afterTool for a turn, which clients repeat with everything in it.
+func (e *apiError) afterTurnTool() *apiError {
+	safe := e.afterTool()
+	if safe.status == http.StatusFailedDependency {
+		safe.status = statusActed
+	}
+	return safe
+}
+
 // body is the OpenAI error object. Server faults carry the request id, by which
 // the log can be searched.
 func (e *apiError) body(requestID string) []byte {
@@ -136,7 +150,7 @@ func (e *apiError) body(requestID string) []byte {
 		Faults []string `json:"faults,omitempty"`
 	}
 	o := object{Message: clip(e.message, maxMessage), Type: e.kind, Faults: e.faults}
-	if (e.status >= 500 || e.status == http.StatusFailedDependency) && requestID != "" {
+	if (e.status >= 500 || e.kind == typeServer) && requestID != "" {
 		o.Message += " (request id " + requestID + ")"
 	}
 	if e.param != "" {

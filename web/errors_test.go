@@ -67,8 +67,8 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 func TestChat_FailureAfterATool(t *testing.T) {
 	for _, seen := range [][]agent.Event{{toolCall()}, {toolCall(), toolResult()}, {toolCall(), toolResult(), text("part")}} {
 		for err, status := range map[error]int{
-			agent.ErrBusy: 424, fault(providers.KindQuota): 424, fault(providers.KindTimeout): 424,
-			errors.New("unknown"): 424, agent.ErrNotSaved: 424, agent.ErrInvalid: 400,
+			agent.ErrBusy: 400, fault(providers.KindQuota): 400, fault(providers.KindTimeout): 400,
+			errors.New("unknown"): 400, agent.ErrNotSaved: 400, agent.ErrInvalid: 400,
 		} {
 			w := post(handler(t, play(err, append([]agent.Event{start()}, seen...)...)), `{`+question+`}`)
 			if w.Code != status || w.Header().Get("X-Should-Retry") != "false" || w.Header().Get("Retry-After") != "" {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 
@@ -89,6 +90,40 @@ type htmlFeed struct {
 	write *markdownWriter
 	block int
 	open  string
+	// pending is what came since the last note.
+	pending string
+}
+
+// take notes a piece of the answer, which the next note renders.
+func (f *htmlFeed) take(text string) { f.pending += text }
+
+// An htmlNote is the molar object with the HTML of the blocks that changed.
+type htmlNote struct {
+	Type   string      `json:"type"`
+	Blocks []htmlBlock `json:"blocks"`
+}
+
+// longBlock is from where on, in bytes, an open block is only rendered again when it
+// has grown by a sixteenth, so that a long listing costs no square of its length. The
+// plain text is with the client all the time.
+const longBlock = 4 << 10
+
+// note gives the molar object of what was taken, or nil when there is nothing to
+// show yet. last renders all.
+func (f *htmlFeed) note(last bool) []byte {
+	if f.pending == "" || !last && len(f.open) > longBlock && len(f.pending) < len(f.open)/16 {
+		return nil
+	}
+	blocks, err := f.add(f.pending)
+	f.pending = ""
+	if err != nil {
+		return nil // the text has gone out; it can be read without its form
+	}
+	b, err := json.Marshal(htmlNote{Type: "html", Blocks: blocks})
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // add takes a piece of the answer and returns the blocks that it changed, one or

@@ -42,6 +42,8 @@ type messageList struct {
 	messages []schemas.Message
 	// history is set when there is more than a lone question.
 	history bool
+	// results are what the last messages say that the client's own tools gave.
+	results []schemas.ToolResult
 	// open holds the calls whose results have not come yet, in call order.
 	open []schemas.ToolCall
 }
@@ -70,7 +72,9 @@ func readMessages(raw []json.RawMessage) (*messageList, error) {
 		return nil, err
 	}
 	if last == "tool" {
-		return nil, unsupported("messages", "the last message is a tool's; tools that the client runs are not supported by this version")
+		for _, p := range l.messages[len(l.messages)-1].Parts {
+			l.results = append(l.results, *p.Result)
+		}
 	}
 	return l, l.checkQuestion(asked)
 }

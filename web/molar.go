@@ -28,6 +28,12 @@ type toolNote struct {
 	DurationMS int64 `json:"duration_ms,omitempty"`
 }
 
+// An approvalNote is a call that waits for a person.
+type approvalNote struct {
+	Type string `json:"type"`
+	*agent.Approval
+}
+
 type sourcesNote struct {
 	Type    string           `json:"type"`
 	Sources []schemas.Source `json:"sources"`
@@ -67,6 +73,8 @@ func noteOf(ev agent.Event, id identity) []byte {
 		n := toolNoteOf(ev)
 		n.Type = string(ev.Kind)
 		note = n
+	case agent.EventApproval:
+		note = approvalNote{Type: string(ev.Kind), Approval: ev.Approval}
 	case agent.EventSources:
 		note = sourcesNote{Type: string(ev.Kind), Sources: ev.Sources}
 	case agent.EventDone:

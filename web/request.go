@@ -27,15 +27,18 @@ type chatRequest struct {
 	MaxCompletionTokens int             `json:"max_completion_tokens"`
 	Stop                json.RawMessage `json:"stop"`
 	ResponseFormat      responseFormat  `json:"response_format"`
-	Tools               []any           `json:"tools"`
+	Tools               []wireTool      `json:"tools"`
 	Functions           []any           `json:"functions"`
-	ToolChoice          any             `json:"tool_choice"`
+	ToolChoice          json.RawMessage `json:"tool_choice"`
+	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	ChatID              string          `json:"chat_id"`
 	Metadata            struct {
 		ConversationID string `json:"conversation_id"`
 	} `json:"metadata"`
 	Molar struct {
-		Events         bool   `json:"events"`
+		Events bool `json:"events"`
+		// HTML adds the answer as sanitised HTML to the events, block by block.
+		HTML           bool   `json:"html"`
 		Detach         bool   `json:"detach"`
 		Provider       string `json:"provider"`
 		Model          string `json:"model"`
@@ -43,6 +46,9 @@ type chatRequest struct {
 	} `json:"molar"`
 	OllamaModel          string `json:"ollama_model"`
 	OllamaGuardrailModel string `json:"ollama_guardrail_model"`
+
+	// hash identifies the request for its Idempotency-Key.
+	hash string
 }
 
 type responseFormat struct {
@@ -56,23 +62,38 @@ type responseFormat struct {
 // an [*apiError] with a 4xx status.
 func readChat(r *http.Request) (chatRequest, error) {
 	var req chatRequest
-	err := readBody(r, &req)
-	return req, err
+	body, err := readAll(r)
+	if err != nil {
+		return req, err
+	}
+	if r.Header.Get("Idempotency-Key") != "" {
+		req.hash = requestHash(body, r.Header)
+	}
+	return req, decodeBody(body, &req)
 }
 
 // readBody reads the body of r, strict JSON, into v.
 func readBody(r *http.Request, v any) error {
+	body, err := readAll(r)
+	if err != nil {
+		return err
+	}
+	return decodeBody(body, v)
+}
+
+// readAll reads the body of r, as far as it may be long.
+func readAll(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &apiError{
+		return nil, &apiError{
 			status: http.StatusRequestEntityTooLarge, kind: typeInvalid,
 			code: "request_too_large", message: "the body is larger than this server takes",
 		}
 	}
 	if err != nil {
-		return invalid("", "the body broke off before its end")
+		return nil, invalid("", "the body broke off before its end")
 	}
-	return decodeBody(body, v)
+	return body, nil
 }
 
 // decodeBody reads a whole body of strict JSON into v.
@@ -123,11 +144,18 @@ func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 	if len(key) > 255 {
 		return t, invalid("", "the Idempotency-Key header is longer than 255 characters")
 	}
+	choice, err := q.tools()
+	if err != nil {
+		return t, err
+	}
 	t = agent.Turn{
 		Assistant: q.Model, ConversationID: conversation, Key: key,
 		Messages: list.messages, System: strings.Join(append(list.system, q.ResponseFormat.instructions()...), "\n\n"),
 		Stateless:   conversation == "" && list.history,
-		NoTools:     q.ToolChoice == "none",
+		NoTools:     choice.none,
+		ClientTools: choice.tools, Results: list.results,
+		MustCall: choice.must, MustCallTool: choice.name,
+		OneCall:     q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
 		JSON:        strings.HasPrefix(q.ResponseFormat.Type, "json"),
 		Temperature: q.Temperature, MaxTokens: q.MaxTokens, Stop: stop,
 	}
@@ -154,36 +182,6 @@ func (q *chatRequest) checkSupported() error {
 		return invalid("temperature", "temperature must lie between 0 and 2")
 	case !slices.Contains([]string{"", "text", "json_object", "json_schema"}, q.ResponseFormat.Type):
 		return invalid("response_format.type", "response_format.type %q is not known; use text, json_object or json_schema", q.ResponseFormat.Type)
-	case q.Molar.Detach:
-		return unsupported("molar.detach", "detached turns are not offered here; leave molar.detach out")
-	}
-	return q.checkTools()
-}
-
-// checkTools takes "none" and "auto" only: the tools are the servers' own.
-func (q *chatRequest) checkTools() error {
-	switch choice := q.ToolChoice.(type) {
-	case nil:
-	case string:
-		if !slices.Contains([]string{"none", "auto", "required"}, choice) {
-			return invalid("tool_choice", "tool_choice %q is not known; use none or auto", choice)
-		}
-	case map[string]any:
-	default:
-		return invalid("tool_choice", "tool_choice must be a string or an object")
-	}
-	if q.ToolChoice == "none" {
-		return nil
-	}
-	if len(q.Tools) > 0 {
-		return unsupported("tools", "tools that the client declares are not supported by this version; "+
-			"attach them as an MCP server, or send tool_choice none")
-	}
-	if len(q.Functions) > 0 {
-		return unsupported("functions", "functions that the client declares are not supported; attach them as an MCP server")
-	}
-	if q.ToolChoice != nil && q.ToolChoice != "auto" {
-		return unsupported("tool_choice", "a tool call cannot be forced; use tool_choice none or auto")
 	}
 	return nil
 }

@@ -52,7 +52,6 @@ func TestChat_BadRequests(t *testing.T) {
 		{"call without result", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]}`, 400, "messages[2]"},
 		{"call without name", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"x"}]}]}`, 400, "messages[1].tool_calls[0]"},
 		{"arguments an object", `{"messages":[{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f","arguments":{}}}]}]}`, 400, "messages[0].tool_calls.function.arguments"},
-		{"ends in a tool message", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"1"}]}`, 400, "messages"},
 		{"two answers", `{"n":2,` + ask + `}`, 400, "n"},
 		{"stream a string", `{"stream":"yes",` + ask + `}`, 400, "stream"},
 		{"model a number", `{"model":5,` + ask + `}`, 400, "model"},
@@ -64,7 +63,13 @@ func TestChat_BadRequests(t *testing.T) {
 		{"stop a number", `{"stop":1,` + ask + `}`, 400, "stop"},
 		{"stop empty", `{"stop":["a",""],` + ask + `}`, 400, "stop"},
 		{"unknown format", `{"response_format":{"type":"xml"},` + ask + `}`, 400, "response_format.type"},
-		{"client tools", `{"tools":[{"type":"function","function":{"name":"f"}}],` + ask + `}`, 400, "tools"},
+		{"client tool without a name", `{"tools":[{"type":"function","function":{}}],` + ask + `}`, 400, "tools[0].function.name"},
+		{"client tool with a bad name", `{"tools":[{"type":"function","function":{"name":"a b"}}],` + ask + `}`, 400, "tools[0].function.name"},
+		{"client tool twice", `{"tools":[{"function":{"name":"f"}},{"function":{"name":"f"}}],` + ask + `}`, 400, "tools[1].function.name"},
+		{"client tool of another type", `{"tools":[{"type":"web_search"}],` + ask + `}`, 400, "tools[0].type"},
+		{"client tool with parameters that are no object", `{"tools":[{"function":{"name":"f","parameters":[]}}],` + ask + `}`, 400, "tools[0].function.parameters"},
+		{"parallel calls a string", `{"parallel_tool_calls":"no",` + ask + `}`, 400, "parallel_tool_calls"},
+		{"tool choice of no function", `{"tool_choice":{"type":"allowed_tools","allowed_tools":{}},` + ask + `}`, 400, "tool_choice"},
 		{"tools an object", `{"tools":{},` + ask + `}`, 400, "tools"},
 		{"client functions", `{"functions":[{"name":"f"}],` + ask + `}`, 400, "functions"},
 		{"unknown tool choice", `{"tool_choice":"maybe",` + ask + `}`, 400, "tool_choice"},
@@ -75,7 +80,6 @@ func TestChat_BadRequests(t *testing.T) {
 		{"two conversation ids", `{"chat_id":"a","metadata":{"conversation_id":"b"},` + ask + `}`, 400, "metadata.conversation_id"},
 		{"conversation id a number", `{"metadata":{"conversation_id":5},` + ask + `}`, 400, "metadata.conversation_id"},
 		{"molar a string", `{"molar":"events",` + ask + `}`, 400, "molar"},
-		{"detached", `{"molar":{"detach":true},` + ask + `}`, 400, "molar.detach"},
 	}
 	h := handler(t, play(nil, start(), done()))
 	for _, tt := range tests {
@@ -154,6 +158,15 @@ func TestChat_TurnOfARequest(t *testing.T) {
 			}},
 		},
 		{
+			name: "client tools", body: `{"parallel_tool_calls":false,"tool_choice":{"type":"function","function":{"name":"f"}},` +
+				`"tools":[{"type":"function","function":{"name":"f","description":"does f","strict":true,"parameters":{"type":"object"}}},{"type":"function","function":{"name":"g"}}],` + ask + `}`,
+			want: agent.Turn{Messages: asked, MustCall: true, MustCallTool: "f", OneCall: true, ClientTools: []schemas.ToolInfo{
+				{Name: "f", ToolName: "f", Description: "does f", InputSchema: []byte(`{"type":"object"}`)},
+				{Name: "g", ToolName: "g", InputSchema: []byte(`{"type":"object","properties":{}}`)},
+			}},
+		}, {
+			name: "a call is asked for", body: `{"tool_choice":"required",` + ask + `}`, want: agent.Turn{Messages: asked, MustCall: true},
+		}, {
 			name: "client tools switched off", body: `{"tools":[{"type":"function"}],"tool_choice":"none",` + ask + `}`,
 			want: agent.Turn{NoTools: true, Messages: asked},
 		},

@@ -40,7 +40,7 @@ func TestRoutes(t *testing.T) {
 		{"DELETE", "/v1/conversations/c2", "", 404, "conversation_not_found"},
 		{"GET", "/v1/turns/t1", "", 200, `{"turn_id":"t1"}`},
 		{"GET", "/v1/turns/t2", "", 404, "turn_not_found"},
-		{"GET", "/v1/tools", "", 200, `{"object":"list","data":[{"name":"family__search","server":"family","toolName":"search","inputSchema":{"type":"object"},"policy":"confirm","readOnly":true}]}`},
+		{"GET", "/v1/tools", "", 200, `{"object":"list","data":[{"name":"family__search","server":"family","toolName":"search","inputSchema":{"type":"object"},"policy":"confirm","readOnly":true,"enabled":true}]}`},
 		{"GET", "/v1/servers", "", 200, `{"object":"list","data":[{"name":"family","state":"ready","transport":"stdio","tools":1,"since":"2026-05-04T03:02:01Z"}]}`},
 		{"GET", "/health", "", 200, `{"status":"ok","version":"1.2.3"}`},
 		{"GET", "/ready", "", 200, `{"status":"ready"}`},

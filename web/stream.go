@@ -1,8 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"molar/agent"
@@ -32,12 +35,12 @@ func (s *server) stream(f *feed, st *streamer) error {
 			alive.Reset(s.KeepAlive)
 		case it, more := <-f.items:
 			if !more {
-				return st.end()
+				return st.end(causeOf(f.cause(), errCut))
 			}
 			if it.err != nil {
-				return st.fail(it.err)
+				return st.fail(causeOf(f.cause(), it.err))
 			}
-			st.take(it.event)
+			st.takeNumbered(it)
 			if len(f.items) > 0 && len(st.buf) < flushSize {
 				continue
 			}
@@ -62,6 +65,11 @@ type streamer struct {
 	chunks chunker
 	// usage and events are what the client asked for.
 	usage, events bool
+	// numbered puts the number of each event before it, for a client that may come
+	// back for the rest.
+	numbered bool
+	// html also gives the answer as HTML, with events; nil for none.
+	html *htmlFeed
 
 	// buf holds what has not been sent yet.
 	buf []byte
@@ -89,6 +97,28 @@ func controller(w http.ResponseWriter) *http.ResponseController {
 	return http.NewResponseController(w)
 }
 
+// takeNumbered encodes an event. Its number stands at its last chunk: a client that
+// has seen the number has seen all of the event.
+func (st *streamer) takeNumbered(it item) {
+	begin := len(st.buf)
+	st.take(it.event)
+	if !st.numbered || it.number == 0 || len(st.buf) == begin {
+		return
+	}
+	end := len(st.buf) - len(eventEnd)
+	if st.done && bytes.HasSuffix(st.buf, []byte(streamEnd)) {
+		end -= len(streamEnd) // the chunk before the closing line
+	}
+	last := begin
+	if i := bytes.LastIndex(st.buf[begin:end], []byte(eventEnd)); i >= 0 {
+		last = begin + i + len(eventEnd)
+	}
+	st.buf = slices.Insert(st.buf, last, []byte("id: "+strconv.Itoa(it.number)+"\n")...)
+}
+
+// streamEnd closes a stream.
+const streamEnd = eventStart + "[DONE]" + eventEnd
+
 // take encodes an event. Nothing follows the end of a stream.
 func (st *streamer) take(ev agent.Event) {
 	if st.done {
@@ -104,6 +134,21 @@ func (st *streamer) take(ev agent.Event) {
 			st.committed = true
 			st.speak()
 			st.buf = st.chunks.text(st.buf, ev.Text)
+			if st.html != nil {
+				st.html.take(ev.Text)
+			}
+		}
+	case agent.EventThinking:
+		if ev.Text != "" {
+			st.committed = true
+			st.speak()
+			st.buf = st.chunks.reasoning(st.buf, ev.Text)
+		}
+	case agent.EventClientCalls:
+		st.committed = true
+		st.speak()
+		for i, call := range ev.Calls {
+			st.buf = st.chunks.call(st.buf, i, call)
 		}
 	case agent.EventDone:
 		st.committed = true
@@ -136,18 +181,31 @@ func (st *streamer) note(ev agent.Event) {
 	}
 }
 
+// render adds the HTML of what has come since the last time. Text that is written at
+// once is rendered once. last says that no text will follow.
+func (st *streamer) render(last bool) {
+	if st.html == nil || !st.events {
+		return
+	}
+	if molar := st.html.note(last); molar != nil {
+		st.speak()
+		st.buf = st.chunks.note(st.buf, molar)
+	}
+}
+
 func (st *streamer) finish(d *agent.Done) {
 	if d == nil {
 		d = &agent.Done{}
 	}
 	st.done = true
 	st.speak()
+	st.render(true)
 	st.note(agent.Event{Kind: agent.EventDone, Done: d})
 	st.buf = st.chunks.finish(st.buf, finishOf(d))
 	if st.usage {
 		st.buf = st.chunks.usage(st.buf, d.Usage)
 	}
-	st.buf = append(st.buf, eventStart+"[DONE]"+eventEnd...)
+	st.buf = append(st.buf, streamEnd...)
 }
 
 // fail tells the client that the turn broke: by status while nothing is sent, else
@@ -158,12 +216,13 @@ func (st *streamer) fail(err error) error {
 	}
 	e := failureOf(err)
 	if st.toolRan {
-		e = e.afterTool()
+		e = e.afterTurnTool()
 	}
 	if !st.committed {
 		writeError(st.w, e)
 		return err
 	}
+	st.render(true)
 	st.buf = append(st.buf, eventStart...)
 	st.buf = append(st.buf, e.body(requestID(st.w))...)
 	st.buf = append(st.buf, eventEnd...)
@@ -171,12 +230,12 @@ func (st *streamer) fail(err error) error {
 	return errors.Join(err, werr)
 }
 
-// end is called when no more events come.
-func (st *streamer) end() error {
+// end is called when no more events come; cut is why, if the turn is not done.
+func (st *streamer) end(cut error) error {
 	if st.done {
 		return nil
 	}
-	return st.fail(errCut)
+	return st.fail(cut)
 }
 
 // comment shows that the stream lives. The first one opens it.
@@ -191,6 +250,9 @@ func (st *streamer) comment() error {
 
 // flush sends what is held, if the stream may begin, and reports whether it did.
 func (st *streamer) flush() (bool, error) {
+	if !st.done {
+		st.render(false)
+	}
 	if !st.committed || st.opened && len(st.buf) == 0 {
 		return false, nil
 	}
@@ -213,6 +275,7 @@ func (st *streamer) open() {
 	h.Set("Cache-Control", "no-cache, no-store")
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Should-Retry", "false")
+	h.Set(turnIDHeader, st.id.turn)
 	st.w.WriteHeader(http.StatusOK)
 	st.buf = append([]byte(": ok"+eventEnd), st.buf...)
 }

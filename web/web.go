@@ -8,11 +8,15 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"molar/agent"
+	"molar/internal/httpguard"
+	"molar/internal/telemetry"
 	"molar/schemas"
 )
 
@@ -69,12 +73,26 @@ type Config struct {
 	// [*BrokenConfigError] left everything as it was. Nil means that there is no such
 	// route.
 	Reload func(ctx context.Context) (Reloaded, error)
+	// Operations are what an operator may do; those that are nil have no route.
+	Operations Operations
+	// Hints help on the chat page.
+	Hints Hints
+	// Telemetry counts and traces requests; nil does neither.
+	Telemetry *telemetry.Telemetry
 	// Ready says why the host is not ready to answer; nil means that it always is.
 	Ready func(ctx context.Context) error
+	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
+	// minute after the turn's end, and at a restart.
+	Keys KeyStore
+	// Turns holds what runs on without its client. The caller drains it; nil means a set
+	// of the handler's own, which nobody does.
+	Turns *Turns
 	// Guard stands in front of every route: Host, origin, body size, headers.
 	Guard func(http.Handler) http.Handler
-	// Owner names whose conversations a request may see; nil means that there is one
-	// owner, "".
+	// Access says who may use the port, and how often.
+	Access Access
+	// Owner names whose conversations a request may see; nil means the owner of its key,
+	// and without keys "", which sees all.
 	Owner func(*http.Request) string
 	// Logger is discarded when nil.
 	Logger *slog.Logger
@@ -94,7 +112,7 @@ func New(cfg Config) (http.Handler, error) {
 		cfg.Ready = func(context.Context) error { return nil }
 	}
 	if cfg.Owner == nil {
-		cfg.Owner = func(*http.Request) string { return "" }
+		cfg.Owner = ownerOf
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -105,16 +123,19 @@ func New(cfg Config) (http.Handler, error) {
 	if cfg.KeepAlive == 0 {
 		cfg.KeepAlive = DefaultKeepAlive
 	}
+	if cfg.Turns == nil {
+		cfg.Turns = NewTurns(cfg.Logger, cfg.Now)
+	}
 	pages, err := loadPages()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Config: cfg, pages: pages, started: cfg.Now()}
+	s := &server{Config: cfg, approvals: newApprovals(cfg.Now), pages: pages, started: cfg.Now(), markdown: sync.OnceValue(newMarkdownWriter)}
 	routes, err := s.routes()
 	if err != nil {
 		return nil, err
 	}
-	return withRequestID(cfg.Guard(routes)), nil
+	return withRequestID(cfg.Guard(s.authenticate(routes))), nil
 }
 
 func (c Config) check() error {
@@ -136,8 +157,14 @@ func (c Config) check() error {
 // A server holds what the handlers share. Nothing of it changes after New.
 type server struct {
 	Config
-	pages   map[string]page
-	started time.Time
+	pages map[string]page
+	// markdown is built when it is first asked for.
+	markdown func() *markdownWriter
+	started  time.Time
+	// approvals are the calls that wait for a person.
+	approvals *approvals
+	// document is the OpenAPI document, once somebody asked for it.
+	document document
 }
 
 func (s *server) routes() (http.Handler, error) {
@@ -149,30 +176,51 @@ func (s *server) routes() (http.Handler, error) {
 	if err := e.SetTrustedProxies(nil); err != nil {
 		return nil, fmt.Errorf("set trusted proxies: %w", err)
 	}
-	e.Use(s.logRequest, s.recoverPanic)
+	e.Use(s.observe, s.logRequest, s.recoverPanic)
 	e.NoRoute(s.noRoute)
 	e.NoMethod(s.noMethod)
 
-	e.POST("/v1/chat/completions", s.chat)
-	e.POST("/chat", s.chat)
-	e.GET("/v1/models", s.listModels)
-	e.GET("/v1/models/:id", s.getModel)
-	e.GET("/v1/conversations", s.listConversations)
-	e.GET("/v1/conversations/:id", s.getConversation)
-	e.PATCH("/v1/conversations/:id", s.renameConversation)
-	e.DELETE("/v1/conversations/:id", s.deleteConversation)
-	e.POST("/v1/conversations/:id/clear", s.clearConversation)
-	e.GET("/v1/turns/:id", s.getTurn)
-	e.GET("/v1/tools", s.listTools)
-	e.GET("/v1/servers", s.listServers)
+	// A key needs one of the scopes; what changes more than its own conversations wants
+	// admin. New routes name theirs here too.
+	chat, read, admin := s.scope(httpguard.ScopeChat), s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin), s.scope(httpguard.ScopeAdmin)
+	e.POST("/v1/chat/completions", chat, s.limitTurns, s.countStream, s.chat)
+	e.POST("/chat", chat, s.limitTurns, s.countStream, s.chat)
+	e.GET("/v1/models", read, s.listModels)
+	e.GET("/v1/models/:id", read, s.getModel)
+	e.GET("/v1/conversations", chat, s.listConversations)
+	e.GET("/v1/conversations/:id", chat, s.getConversation)
+	e.PATCH("/v1/conversations/:id", chat, s.renameConversation)
+	e.DELETE("/v1/conversations/:id", chat, s.deleteConversation)
+	e.POST("/v1/conversations/:id/clear", chat, s.clearConversation)
+	e.GET("/v1/turns/:id", chat, s.getTurn)
+	e.GET("/v1/turns/:id/events", chat, s.turnEvents)
+	e.DELETE("/v1/turns/:id", chat, s.stopTurn)
+	e.GET("/v1/approvals", chat, s.listApprovals)
+	e.POST("/v1/approvals/:id", chat, s.decideApproval)
+	e.GET("/v1/tools", read, s.listTools)
+	e.GET("/v1/servers", read, s.listServers)
+	e.GET("/v1/prompts", read, s.listPrompts)
+	e.GET("/v1/setup", read, s.getSetup)
+	e.GET("/openapi.json", read, s.openAPI)
+	e.GET("/v1/calls", admin, s.listCalls)
+	for path, route := range s.operatorRoutes() {
+		e.Handle(route.method, path, admin, route.handle)
+	}
+	if s.Telemetry.Metrics() != nil {
+		e.GET("/metrics", s.scope(httpguard.ScopeMetrics, httpguard.ScopeAdmin), s.metrics)
+	}
 	if s.Reload != nil {
-		e.POST("/v1/servers/reload", s.reloadServers)
+		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
-	e.Match(reads, "/", s.page)
-	e.Match(reads, "/static/*file", s.page)
+	for path := range s.pages {
+		if !strings.HasPrefix(path, "/static/") {
+			e.Match(reads, path, read, s.page)
+		}
+	}
+	e.Match(reads, "/static/*file", read, s.page)
 	return e, nil
 }

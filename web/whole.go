@@ -23,15 +23,17 @@ func (s *server) whole(w http.ResponseWriter, f *feed, a *completion) error {
 	if err == nil && a.done == nil {
 		err = errCut
 	}
+	err = causeOf(f.cause(), err)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeLimit)) // a writer without deadlines has none
 	if err != nil {
 		e := failureOf(err)
 		if a.toolRan {
-			e = e.afterTool()
+			e = e.afterTurnTool()
 		}
 		writeError(w, e)
 		return err
 	}
+	w.Header().Set(turnIDHeader, a.turn)
 	writeJSON(w, a.object())
 	return nil
 }
@@ -41,6 +43,8 @@ type completion struct {
 	identity
 	events  bool
 	text    strings.Builder
+	thought strings.Builder
+	theirs  []schemas.ToolCall
 	calls   []toolNote
 	results []toolNote
 	sources []schemas.Source
@@ -59,6 +63,10 @@ func (a *completion) take(ev agent.Event) {
 		a.start(ev.Start)
 	case agent.EventText:
 		a.text.WriteString(ev.Text)
+	case agent.EventThinking:
+		a.thought.WriteString(ev.Text)
+	case agent.EventClientCalls:
+		a.theirs = ev.Calls
 	case agent.EventToolCall:
 		a.calls = append(a.calls, toolNoteOf(ev))
 	case agent.EventToolResult:
@@ -89,18 +97,34 @@ type completionObject struct {
 type choiceObject struct {
 	Index   int `json:"index"`
 	Message struct {
-		Role    string  `json:"role"`
-		Content string  `json:"content"`
-		Refusal *string `json:"refusal"`
+		Role string `json:"role"`
+		// Content is null when the message is calls only.
+		Content   *string      `json:"content"`
+		Refusal   *string      `json:"refusal"`
+		Reasoning string       `json:"reasoning_content,omitempty"`
+		ToolCalls []callObject `json:"tool_calls,omitempty"`
 	} `json:"message"`
 	Logprobs     *struct{} `json:"logprobs"`
 	FinishReason string    `json:"finish_reason"`
 }
 
+// A callObject is a call that the client runs.
+type callObject struct {
+	ID       string               `json:"id"`
+	Type     string               `json:"type"`
+	Function schemas.FunctionCall `json:"function"`
+}
+
 func (a *completion) object() completionObject {
 	choice := choiceObject{FinishReason: finishOf(a.done)}
 	choice.Message.Role = "assistant"
-	choice.Message.Content = strings.ToValidUTF8(a.text.String(), "\uFFFD")
+	if text := strings.ToValidUTF8(a.text.String(), "\uFFFD"); text != "" || len(a.theirs) == 0 {
+		choice.Message.Content = &text
+	}
+	choice.Message.Reasoning = strings.ToValidUTF8(a.thought.String(), "\uFFFD")
+	for _, call := range a.theirs {
+		choice.Message.ToolCalls = append(choice.Message.ToolCalls, callObject{ID: call.ID, Type: "function", Function: call.Function})
+	}
 	o := completionObject{
 		ID: a.completion(), Object: "chat.completion", Created: a.created, Model: a.model,
 		Fingerprint: a.conversation, Choices: []choiceObject{choice}, Usage: a.done.Usage,

@@ -1,0 +1,209 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web"
+)
+
+// asking is a turn with one call that waits for a person.
+func asking(ended chan<- agent.Decision, wait time.Duration) script {
+	return func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+		yield(start())
+		if turn.Approver == nil {
+			yield(text("nobody to ask"))
+			yield(done())
+			return nil
+		}
+		yield(toolCall())
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		d, err := turn.Approver.Approve(ctx, agent.Ask{
+			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
+			Why: "its policy is confirm", Expires: time.Now().Add(wait),
+			Check: func(arguments string) error {
+				if !strings.Contains(arguments, `"q"`) {
+					return errors.New("q is missing")
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			yield(text("nobody approved"))
+		}
+		ended <- d
+		yield(done())
+		return nil
+	}
+}
+
+// waiting reads a stream up to the approval that it asks for.
+func waiting(t *testing.T, lines *bufio.Scanner) agent.Approval {
+	t.Helper()
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var c struct {
+			Molar struct {
+				Type string `json:"type"`
+				agent.Approval
+			} `json:"molar"`
+		}
+		if ok && json.Unmarshal([]byte(data), &c) == nil && c.Molar.Type == "approval" {
+			return c.Molar.Approval
+		}
+	}
+	t.Fatal("the stream asked for no approval")
+	return agent.Approval{}
+}
+
+func decide(t *testing.T, ts string, client *http.Client, id, body string, header ...string) (status int, code string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ts+"/v1/approvals/"+id, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := readAll(t, resp)
+	if resp.StatusCode != http.StatusOK {
+		code, _, _ = errorOf(t, []byte(answer))
+	}
+	return resp.StatusCode, code
+}
+
+func TestApprovals_Decide(t *testing.T) {
+	tests := map[string]struct {
+		decision string
+		want     agent.Decision
+	}{
+		"yes":                   {`"decision":"approve"`, agent.Decision{Allowed: true}},
+		"no":                    {`"decision":"refuse"`, agent.Decision{}},
+		"edited":                {`"decision":"approve","arguments":{"q":"An"}`, agent.Decision{Allowed: true, Arguments: `{"q":"An"}`}},
+		"edited, as in a call":  {`"decision":"approve","arguments":"{\"q\":\"An\"}"`, agent.Decision{Allowed: true, Arguments: `{"q":"An"}`}},
+		"no arguments of a man": {`"decision":"approve","arguments":null`, agent.Decision{Allowed: true}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ended := make(chan agent.Decision, 1)
+			cfg := config(t, asking(ended, time.Minute))
+			cfg.Now = time.Now
+			cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
+			ts := live(t, cfg)
+			defer ts.Client().CloseIdleConnections()
+			resp := send(t, t.Context(), ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
+			a := waiting(t, bufio.NewScanner(resp.Body))
+			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || time.Until(a.Expires) < 50*time.Second {
+				t.Errorf("asked %+v", a)
+			}
+			list := readAll(t, get(t, ts.Client(), ts.URL+"/v1/approvals", "X-Who", "ann"))
+			if !strings.Contains(list, a.Token) {
+				t.Errorf("the list is %s", list)
+			}
+			if list := readAll(t, get(t, ts.Client(), ts.URL+"/v1/approvals", "X-Who", "bob")); strings.Contains(list, a.ID) {
+				t.Errorf("another sees %s", list)
+			}
+			body := fmt.Sprintf(`{"token":%q,%s}`, a.Token, tt.decision)
+			for _, wrong := range []struct {
+				who, body string
+				status    int
+			}{
+				{"bob", body, 404},
+				{"ann", `{"token":"AAAA",` + tt.decision + `}`, 403},
+				{"ann", `{` + tt.decision + `}`, 403},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"maybe"}`, a.Token), 400},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","arguments":{"x":1}}`, a.Token), 400},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"refuse","arguments":{"q":1}}`, a.Token), 400},
+			} {
+				if status, code := decide(t, ts.URL, ts.Client(), a.ID, wrong.body, "X-Who", wrong.who); status != wrong.status {
+					t.Errorf("%s sends %s: %d %s, want %d", wrong.who, wrong.body, status, code, wrong.status)
+				}
+			}
+			if status, code := decide(t, ts.URL, ts.Client(), a.ID, body, "X-Who", "ann"); status != 200 {
+				t.Fatalf("%d %s", status, code)
+			}
+			if got := <-ended; got != tt.want {
+				t.Errorf("decided %+v, want %+v", got, tt.want)
+			}
+			if status, _ := decide(t, ts.URL, ts.Client(), a.ID, body, "X-Who", "ann"); status != 404 {
+				t.Errorf("a second time: %d", status)
+			}
+			readAll(t, resp)
+		})
+	}
+}
+
+// The token of one call decides no other.
+func TestApprovals_TokenIsOfOneCall(t *testing.T) {
+	ended := make(chan agent.Decision, 2)
+	cfg := config(t, asking(ended, time.Minute))
+	cfg.Now = time.Now
+	ts := live(t, cfg)
+	defer ts.Client().CloseIdleConnections()
+	var asked []agent.Approval
+	var open []*http.Response
+	for range 2 {
+		resp := send(t, t.Context(), ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
+		open, asked = append(open, resp), append(asked, waiting(t, bufio.NewScanner(resp.Body)))
+	}
+	if status, code := decide(t, ts.URL, ts.Client(), asked[0].ID, fmt.Sprintf(`{"token":%q,"decision":"approve"}`, asked[1].Token)); status != 403 || code != "invalid_token" {
+		t.Errorf("%d %s", status, code)
+	}
+	for i, a := range asked {
+		decide(t, ts.URL, ts.Client(), a.ID, fmt.Sprintf(`{"token":%q,"decision":"refuse"}`, a.Token))
+		readAll(t, open[i])
+	}
+}
+
+// Nobody decides: comments keep the stream alive, and the turn goes on.
+func TestApprovals_Timeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(t, asking(make(chan agent.Decision, 1), 10*time.Minute))
+		cfg.Now = time.Now
+		h := build(t, cfg)
+		w := post(h, `{"stream":true,"molar":{"events":true},`+question+`}`)
+		if alive := strings.Count(w.Body.String(), ": keep-alive"); alive < 50 || !strings.Contains(w.Body.String(), "nobody approved") {
+			t.Errorf("%d comments in %s", alive, w.Body)
+		}
+		if list := serve(h, request(http.MethodGet, "/v1/approvals", "")); !strings.Contains(list.Body.String(), `"data":[]`) {
+			t.Errorf("still waiting: %s", list.Body)
+		}
+	})
+}
+
+// A client that could not see the question is not asked.
+func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
+	for body, asked := range map[string]bool{
+		`{"stream":true,`:           false,
+		`{`:                         false,
+		`{"molar":{"events":true},`: false,
+		`{"stream":true,"molar":{"events":true},`: true,
+		`{"molar":{"detach":true},`:               true,
+		`{"stream":true,"molar":{"detach":true},`: true,
+	} {
+		k := &keep{}
+		cfg := config(t, k)
+		cfg.Turns = web.NewTurns(nil, nil)
+		post(build(t, cfg), body+question+`}`)
+		cfg.Turns.Drain(t.Context())
+		if (k.turn.Approver != nil) != asked {
+			t.Errorf("%s: asked %v", body, k.turn.Approver != nil)
+		}
+	}
+}

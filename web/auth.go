@@ -1,0 +1,151 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/internal/httpguard"
+)
+
+// Access says who may use the port. The zero Access lets everybody do everything.
+type Access struct {
+	// Keys are what clients present; nil, or a ring that never held one, lets everybody in.
+	Keys *httpguard.Keyring
+	// SignIn trades a one-time token for the text of a session's cookie. ok is false for
+	// a token that is unknown, was used, or is too old. Nil means that there is no such door.
+	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
+	// Clients tells the address of a client; nil believes the connection alone.
+	Clients *httpguard.Addresses
+	// PerAddress bounds the requests of one address when keys are on, loopback ones only
+	// as far as their key is refused; nil for no bound.
+	PerAddress *httpguard.Limiter
+	// Turns bounds the turns of one key; nil for no bound.
+	Turns *httpguard.Limiter
+}
+
+// isProbe tells the paths that need no key.
+func isProbe(path string) bool { return path == "/health" || path == "/ready" }
+
+// authenticate finds out who makes a request, and turns away who has no key. Routes
+// ask for scopes themselves.
+func (s *server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isProbe(r.URL.Path) || !s.Access.Keys.On() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		from := s.Access.Clients.Of(r)
+		local := from.IsLoopback()
+		if !local && s.tooMany(w, r, httpguard.ClientName(from)) {
+			return
+		}
+		if s.signIn(w, r) {
+			return
+		}
+		who, refusal := s.Access.Keys.Identify(r)
+		if refusal != nil {
+			if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
+				turnAway(w, r, refusal)
+			}
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(httpguard.WithPrincipal(r.Context(), who)))
+	})
+}
+
+// tooMany counts a request of an address, and answers it when there were too many.
+func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) bool {
+	refusal := s.Access.PerAddress.Refuse(client, "one address may make only so many requests")
+	if refusal != nil {
+		refusal.Write(w, r)
+	}
+	return refusal != nil
+}
+
+// turnAway answers who has no key; a person in a browser reads what to do.
+func turnAway(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
+	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		refusal.Write(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	w.WriteHeader(refusal.Status)
+	_, _ = w.Write([]byte("You are not signed in. Open the link that molar serve printed at its start; " +
+		"it works once and for ten minutes. Start molar serve again for a new one.\n"))
+}
+
+// scope lets a request pass whose key has one of the scopes, and every request while
+// no key is needed.
+func (s *server) scope(scopes ...string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if refusal := httpguard.PrincipalOf(c.Request.Context()).Need(scopes...); refusal != nil {
+			c.Abort()
+			refusal.Write(c.Writer, c.Request)
+		}
+	}
+}
+
+// limitTurns counts a turn of the request's key.
+func (s *server) limitTurns(c *gin.Context) {
+	who := httpguard.PrincipalOf(c.Request.Context())
+	if who.Key == "" {
+		return
+	}
+	if refusal := s.Access.Turns.Refuse(who.Key, "this key may begin only so many turns a minute (limits.turns_per_minute)"); refusal != nil {
+		c.Abort()
+		refusal.Write(c.Writer, c.Request)
+	}
+}
+
+// ownerOf names whose conversations a request may see; everybody's without keys.
+func ownerOf(r *http.Request) string { return httpguard.PrincipalOf(r.Context()).Owner }
+
+// signIn answers a visit with a one-time token: it sets the cookie and leads to the
+// page, so that the token stays in no address bar. It reports whether it answered.
+func (s *server) signIn(w http.ResponseWriter, r *http.Request) bool {
+	if s.Access.SignIn == nil || r.Method != http.MethodGet || r.URL.Path != "/" || !r.URL.Query().Has("token") {
+		return false
+	}
+	session, ok, err := s.Access.SignIn(r.Context(), r.URL.Query().Get("token"))
+	switch {
+	case err != nil:
+		s.Logger.Error("sign in", "error", err, "request_id", requestID(w))
+		writeError(w, errInternal)
+	case !ok && s.signedIn(r): // the link was opened a second time
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case !ok:
+		turnAway(w, r, &httpguard.Refusal{
+			Status: http.StatusUnauthorized, Code: "invalid_token",
+			Message: "this link was used, or is too old; start molar serve again for a new one",
+		})
+	default:
+		http.SetCookie(w, s.sessionCookie(r, session))
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	}
+	return true
+}
+
+func (s *server) signedIn(r *http.Request) bool {
+	_, refusal := s.Access.Keys.Identify(r)
+	return refusal == nil
+}
+
+// sessionLife is how long a browser keeps the cookie; the server ends an unused
+// session earlier.
+const sessionLife = 30 * 24 * time.Hour
+
+func (s *server) sessionCookie(r *http.Request, session string) *http.Cookie {
+	c := &http.Cookie{
+		Name: httpguard.SessionCookie, Value: session, Path: "/", MaxAge: int(sessionLife / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+	if s.Access.Clients.Encrypted(r) {
+		c.Name, c.Secure = httpguard.SecureSessionCookie, true
+	}
+	return c
+}

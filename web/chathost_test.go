@@ -1,0 +1,246 @@
+package web_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/schemas"
+	"molar/web"
+)
+
+// lesson is an answer with everything that Markdown has.
+const lesson = `A **molar** is one of the broad teeth at the back of the mouth. Its crown has three to five *cusps*.
+
+## When it hurts
+
+1. Rinse with warm salt water.
+2. Do not put aspirin on the gum.
+3. See a dentist within a day if it swells.
+
+| tooth | comes at | roots |
+|---|---|---|
+| first molar | 6 years | 2–3 |
+| second molar | 12 years | 2–3 |
+| wisdom tooth | 17–25 years | varies |
+
+> Fever or trouble swallowing? Go to an emergency room at once.
+
+` + "```json\n{\"tooth\": 36, \"finding\": \"caries\"}\n```" + `
+
+More on [the NHS page](https://www.nhs.uk/conditions/toothache/).`
+
+// A chatHost answers as a real host would, and keeps conversations in memory.
+type chatHost struct {
+	fakeStore
+	mu       sync.Mutex
+	all      map[string][]schemas.StoredMessage
+	titles   map[string]string
+	turns    []agent.Turn
+	down     error
+	provider string
+	// bare means that no server is attached.
+	bare bool
+	// gate lets the words of a slow answer out one by one.
+	gate chan struct{}
+}
+
+func newChatHost() *chatHost {
+	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, provider: "ollama", gate: make(chan struct{})}
+}
+
+func (h *chatHost) config(t *testing.T) web.Config {
+	cfg := config(t, script(h.answer))
+	cfg.Now = time.Now
+	cfg.Conversations, cfg.Servers = h, h
+	cfg.Models = func() []web.ModelInfo {
+		return []web.ModelInfo{{ID: "dental", Description: "About teeth."}, {ID: "home", Description: "About the family."}}
+	}
+	cfg.Hints = web.Hints{
+		Prompts: func(context.Context) []schemas.Prompt {
+			return []schemas.Prompt{
+				{Name: "record", Server: "sdi", Description: "Show one record", Arguments: []schemas.PromptArgument{{Name: "uuid", Required: true}}},
+				{Name: "report", Server: "sdi", Description: "Write a report"},
+			}
+		},
+		Provider: func(context.Context) (name, model, why string, err error) {
+			return h.provider, "qwen2.5:7b-instruct", "it answers", nil
+		},
+	}
+	cfg.Turns = web.NewTurns(nil, nil)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		cfg.Turns.Drain(ctx)
+	})
+	return cfg
+}
+
+func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	asked, _ := turn.Question()
+	id := turn.ConversationID
+	h.mu.Lock()
+	h.turns = append(h.turns, turn)
+	if id == "" {
+		id = fmt.Sprintf("c%d", len(h.turns))
+	}
+	h.mu.Unlock()
+	yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: id, Assistant: "dental", Created: time.Now()}})
+	said, err := h.say(ctx, turn, asked, yield)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	status := ""
+	if err != nil {
+		status = schemas.StatusInterrupted
+	}
+	sources := []schemas.Source{{Title: "Toothache – NHS", URL: "https://www.nhs.uk/conditions/toothache/"}, {Title: "Molar", URL: "https://en.wikipedia.org/wiki/Molar_(tooth)"}}
+	h.mu.Lock()
+	if h.titles[id] == "" {
+		h.titles[id] = asked[:min(len(asked), 60)]
+	}
+	h.all[id] = append(h.all[id],
+		schemas.StoredMessage{Role: schemas.RoleUser, Content: asked, TurnID: turn.ID, Timestamp: time.Now()},
+		schemas.StoredMessage{Role: schemas.RoleAssistant, Content: said, TurnID: turn.ID, Timestamp: time.Now(), Status: status, Sources: sources})
+	h.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	yield(agent.Event{Kind: agent.EventSources, Sources: sources})
+	yield(done())
+	return nil
+}
+
+func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
+	switch {
+	case strings.Contains(asked, "fail"):
+		kind := providers.KindUnavailable
+		for word, k := range map[string]providers.Kind{"key": providers.KindAuth, "model": providers.KindModelNotFound, "long": providers.KindContextLength} {
+			if strings.Contains(asked, word) {
+				kind = k
+			}
+		}
+		return "", &providers.Error{Provider: "ollama", Kind: kind, Err: errors.New("refused")}
+	case strings.Contains(asked, "busy"):
+		return "", agent.ErrBusy
+	case strings.Contains(asked, "slow"):
+		said := ""
+		for _, word := range strings.SplitAfter("One **two** three.\n\nFour five `six` seven.", " ") {
+			select {
+			case <-h.gate:
+			case <-ctx.Done():
+				return said, ctx.Err()
+			}
+			said += word
+			yield(text(word))
+		}
+		return said, nil
+	case strings.Contains(asked, "pay"):
+		yield(toolCall())
+		d, err := turn.Approver.Approve(ctx, agent.Ask{
+			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "bank__pay", Server: "bank"}},
+			Why: "its policy is confirm", Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
+		})
+		if err != nil {
+			return "", err
+		}
+		yield(toolResult())
+		said := fmt.Sprintf("Paid: %v %s", d.Allowed, d.Arguments)
+		yield(text(said))
+		return said, nil
+	}
+	yield(toolCall())
+	yield(toolResult())
+	for piece := range slices.Chunk([]rune(lesson), 7) {
+		yield(text(string(piece)))
+	}
+	return lesson, nil
+}
+
+func (h *chatHost) List(_ context.Context, _, q string, _ int, _ string) ([]schemas.Conversation, string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var found []schemas.Conversation
+	for id, messages := range h.all {
+		if strings.Contains(strings.ToLower(h.titles[id]), strings.ToLower(q)) {
+			found = append(found, schemas.Conversation{ID: id, Title: h.titles[id], Messages: len(messages)})
+		}
+	}
+	slices.SortFunc(found, func(a, b schemas.Conversation) int { return cmp.Compare(a.ID, b.ID) })
+	return found, "", h.down
+}
+
+func (h *chatHost) Messages(_ context.Context, _, id string) ([]schemas.StoredMessage, string, bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	messages, ok := h.all[id]
+	return slices.Clone(messages), "", ok, h.down
+}
+
+func (h *chatHost) Rename(_ context.Context, _, id, title string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.titles[id] = title
+	return nil
+}
+
+func (h *chatHost) Delete(_ context.Context, _, id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.all, id)
+	return nil
+}
+
+func (h *chatHost) Status() []schemas.ServerStatus {
+	if h.bare {
+		return nil
+	}
+	return h.fakeStore.Status()
+}
+
+// asked is what the host was asked, in order.
+func (h *chatHost) asked() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []string
+	for _, t := range h.turns {
+		q, _ := t.Question()
+		all = append(all, q)
+	}
+	return all
+}
+
+// fill stores a conversation of n messages.
+func (h *chatHost) fill(id, title string, n int) {
+	h.titles[id] = title
+	for i := range n {
+		m := schemas.StoredMessage{Seq: int64(i + 1), Role: schemas.RoleUser, Content: fmt.Sprintf("Question %d about teeth?", i), TurnID: fmt.Sprintf("%s-%d", id, i/2)}
+		if i%2 == 1 {
+			m.Role, m.Content = schemas.RoleAssistant, lesson
+			m.Calls = roundOf(i)
+		}
+		h.all[id] = append(h.all[id], m)
+	}
+}
+
+func roundOf(i int) json.RawMessage {
+	c := call
+	c.ID = fmt.Sprint(i)
+	b, err := json.Marshal([]schemas.Round{{
+		Said:    schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &c}}},
+		Results: []schemas.ToolResult{{ToolName: "search", ID: c.ID, Output: json.RawMessage(`{"found":3}`)}},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

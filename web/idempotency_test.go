@@ -1,0 +1,197 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/web"
+)
+
+// memoryKeys is a KeyStore that outlives a handler, as a database does.
+type memoryKeys struct {
+	mu   sync.Mutex
+	keys map[string]web.KeyRecord
+}
+
+func (m *memoryKeys) Claim(_ context.Context, k web.KeyRecord) (web.KeyRecord, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found, ok := m.keys[k.Owner+"/"+k.Key]; ok {
+		return found, false, nil
+	}
+	if m.keys == nil {
+		m.keys = make(map[string]web.KeyRecord)
+	}
+	m.keys[k.Owner+"/"+k.Key] = k
+	return k, true, nil
+}
+
+func (m *memoryKeys) Set(_ context.Context, k web.KeyRecord) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keys[k.Owner+"/"+k.Key] = k
+	return nil
+}
+
+func (m *memoryKeys) Release(_ context.Context, owner, key string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.keys, owner+"/"+key)
+	return nil
+}
+
+// counted counts the turns that run.
+func counted(n *atomic.Int64, err error, events ...agent.Event) script {
+	return func(ctx context.Context, t agent.Turn, yield func(agent.Event) bool) error {
+		n.Add(1)
+		return play(err, events...)(ctx, t, yield)
+	}
+}
+
+// postKey sends a body with an Idempotency-Key, as an owner.
+func postKey(h http.Handler, owner, key, body string) (status int, answer string) {
+	r := request(http.MethodPost, "/v1/chat/completions", body)
+	r.Header.Set("Idempotency-Key", key)
+	r.Header.Set("X-Who", owner)
+	w := serve(h, r)
+	return w.Code, w.Body.String()
+}
+
+func keyed(t *testing.T, keys web.KeyStore, run web.Runner) (http.Handler, *web.Turns) {
+	cfg := config(t, run)
+	cfg.Keys, cfg.Turns = keys, web.NewTurns(nil, nil)
+	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
+	return build(t, cfg), cfg.Turns
+}
+
+// A key repeats the finished answer: in the same process, after a restart, as a
+// stream or whole; never for another body, never for another owner.
+func TestIdempotency_RepeatsTheAnswer(t *testing.T) {
+	for name, keys := range map[string]web.KeyStore{"with a store": &memoryKeys{}, "without": nil} {
+		t.Run(name, func(t *testing.T) {
+			var ran atomic.Int64
+			h, turns := keyed(t, keys, counted(&ran, nil, start(), toolCall(), toolResult(), text("a"), done()))
+			whole, stream := `{`+question+`}`, `{"stream":true,`+question+`}`
+			status, first := postKey(h, "ann", "k", whole)
+			if status != 200 || ran.Load() != 1 {
+				t.Fatalf("%d %s, %d turns", status, first, ran.Load())
+			}
+			if status, again := postKey(h, "ann", "k", whole); status != 200 || again != first || ran.Load() != 1 {
+				t.Errorf("again: %d %s, %d turns; first %s", status, again, ran.Load(), first)
+			}
+			if status, body := postKey(h, "ann", "k", stream); status != 422 || !strings.Contains(body, "idempotency_key_reused") || ran.Load() != 1 {
+				t.Errorf("another body: %d %s", status, body)
+			}
+			if status, _ := postKey(h, "bob", "k", stream); status != 200 || ran.Load() != 2 {
+				t.Errorf("another owner: %d, %d turns", status, ran.Load())
+			}
+			turns.Drain(t.Context())
+			if keys == nil {
+				return
+			}
+			h, turns = keyed(t, keys, counted(&ran, nil, start(), text("other"), done()))
+			if status, body := postKey(h, "ann", "k", stream); status != 422 {
+				t.Errorf("another body after a restart: %d %s", status, body)
+			}
+			if status, again := postKey(h, "ann", "k", whole); status != 200 || again != first || ran.Load() != 2 {
+				t.Errorf("after a restart: %d %s, %d turns; first %s", status, again, ran.Load(), first)
+			}
+			if status, body := postKey(h, "bob", "k", stream); status != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") || ran.Load() != 2 {
+				t.Errorf("a stream after a restart: %d %s", status, body)
+			}
+			turns.Drain(t.Context())
+		})
+	}
+}
+
+// A request with the key of a running turn follows that turn.
+func TestIdempotency_FollowsTheRunningTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran atomic.Int64
+		gate := make(chan struct{})
+		h, turns := keyed(t, &memoryKeys{}, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+			ran.Add(1)
+			yield(start())
+			yield(text("a"))
+			<-gate
+			yield(text("b"))
+			yield(done())
+			return nil
+		}))
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if status, body := postKey(h, "", "k", `{`+question+`}`); status != 200 || !strings.Contains(body, `"content":"ab"`) {
+					t.Errorf("%d %s", status, body)
+				}
+			})
+			synctest.Wait()
+		}
+		close(gate)
+		wg.Wait()
+		turns.Drain(t.Context())
+		if ran.Load() != 1 {
+			t.Errorf("%d turns ran", ran.Load())
+		}
+	})
+}
+
+// A turn that failed before any tool ran may be asked for again; one whose tool ran
+// is told as failed for ever.
+func TestIdempotency_Failures(t *testing.T) {
+	keys := &memoryKeys{}
+	down := fault(providers.KindUnavailable)
+	var ran atomic.Int64
+	h, turns := keyed(t, keys, counted(&ran, down, start()))
+	for want := int64(1); want < 3; want++ {
+		if status, body := postKey(h, "", "early", `{`+question+`}`); status != 503 || ran.Load() != want {
+			t.Errorf("try %d: %d %s, %d turns", want, status, body, ran.Load())
+		}
+		turns.Drain(t.Context())
+		h, turns = keyed(t, keys, counted(&ran, down, start()))
+	}
+	turns.Drain(t.Context())
+	ran.Store(0)
+	for range 3 { // each time after a restart
+		h, turns = keyed(t, keys, counted(&ran, down, start(), toolCall()))
+		if status, body := postKey(h, "", "late", `{`+question+`}`); status != http.StatusBadRequest {
+			t.Errorf("%d %s", status, body)
+		}
+		turns.Drain(t.Context())
+	}
+	if ran.Load() != 1 {
+		t.Errorf("the tool's turn ran %d times", ran.Load())
+	}
+}
+
+// A host that died after a tool ran leaves a key under which nothing runs again.
+func TestIdempotency_LostTurn(t *testing.T) {
+	keys := &memoryKeys{}
+	var ran atomic.Int64
+	h, turns := keyed(t, lostStore{keys}, counted(&ran, nil, start(), toolCall(), text("a"), done()))
+	postKey(h, "", "k", `{`+question+`}`)
+	turns.Drain(t.Context())
+	h, turns = keyed(t, keys, counted(&ran, nil, start(), done()))
+	if status, body := postKey(h, "", "k", `{`+question+`}`); status != http.StatusBadRequest || !strings.Contains(body, "turn_lost") || ran.Load() != 1 {
+		t.Errorf("%d %s, %d turns", status, body, ran.Load())
+	}
+	turns.Drain(t.Context())
+}
+
+// lostStore dies before it can store an outcome.
+type lostStore struct{ *memoryKeys }
+
+func (l lostStore) Set(ctx context.Context, k web.KeyRecord) error {
+	if len(k.Outcome) > 0 {
+		return errors.New("killed")
+	}
+	return l.memoryKeys.Set(ctx, k)
+}

@@ -1,0 +1,266 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"molar/agent"
+	"molar/internal/telemetry"
+	"molar/providers"
+	"molar/schemas"
+	"molar/web"
+)
+
+// operated is a config with everything that an operator may do, over fixed data.
+func operated(t *testing.T, run web.Runner) web.Config {
+	t.Helper()
+	cfg := config(t, run)
+	tel, err := telemetry.New(t.Context(), telemetry.Config{Metrics: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.CountCall(telemetry.Call{ID: "k1", TurnID: "t1", At: created, Server: "family", Tool: "search", Status: "ok", DurationMS: 1.5})
+	tel.CountCall(telemetry.Call{ID: "k2", At: created, Server: "family", Tool: "get", Status: "tool_error", Error: "no such family"})
+	cfg.Telemetry = tel
+	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
+	cfg.Operations = web.Operations{
+		SwitchTool: func(context.Context, string, bool) error { return nil },
+		CallTool: func(_ context.Context, _ string, args json.RawMessage) (web.ToolOutcome, error) {
+			var asked struct{ Status string }
+			_ = json.Unmarshal(args, &asked)
+			if asked.Status == "" {
+				asked.Status = "ok"
+			}
+			return web.ToolOutcome{
+				Status: asked.Status, Took: 2 * time.Millisecond,
+				Result: schemas.ToolResult{ToolName: "search", Server: "family", ID: "k", Output: json.RawMessage(`{"n":1}`)},
+			}, nil
+		},
+		Settings: func() web.Settings {
+			return web.Settings{File: "/etc/molar.yaml", Settings: []web.Setting{
+				{Key: "llm.provider", Value: "ollama", Origin: "/etc/molar.yaml:2"}, {Key: "OPENAI_API_KEY", Value: "***", Origin: "environment", Secret: true},
+			}}
+		},
+		ApproveServer: func(_ context.Context, server, digest string) ([]string, error) {
+			switch {
+			case server != "family":
+				return nil, web.ErrUnknown
+			case digest == "old":
+				return nil, web.ErrConflict
+			}
+			return []string{"search"}, nil
+		},
+		TestProvider: func(_ context.Context, provider, model string) (web.ProviderTest, error) {
+			test := web.ProviderTest{Provider: provider, Model: model, Text: "ok", First: time.Millisecond, Took: 2 * time.Millisecond, Models: []string{"m"}}
+			switch provider {
+			case "none":
+				return web.ProviderTest{}, web.ErrUnknown
+			case "gemini":
+				test.Err = &providers.Error{Kind: providers.KindAuth, Provider: provider, Err: errors.New("key refused")}
+			}
+			return test, nil
+		},
+	}
+	return cfg
+}
+
+// pages answer people, not programs.
+var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn"}
+
+func TestOpenAPI_NamesEveryRoute(t *testing.T) {
+	routes, raw, err := web.RoutesAndDocument(operated(t, play(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]any `json:"paths"`
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	param := regexp.MustCompile(`:(\w+)`)
+	known := map[string]bool{}
+	for _, route := range routes {
+		method, path, _ := strings.Cut(route, " ")
+		if slices.Contains(pages, path) {
+			continue
+		}
+		path = param.ReplaceAllString(path, "{$1}")
+		known[strings.ToLower(method)+" "+path] = true
+		if doc.Paths[path][strings.ToLower(method)] == nil {
+			t.Errorf("the document does not name %s %s", method, path)
+		}
+	}
+	for path, item := range doc.Paths {
+		for method := range item {
+			if !known[method+" "+path] {
+				t.Errorf("the document names %s %s, which does not exist", method, path)
+			}
+		}
+	}
+}
+
+// checkedDocument compiles schemas of the closed document by JSON pointer.
+type checkedDocument struct {
+	compiler *jsonschema.Compiler
+	doc      map[string]any
+}
+
+func openDocument(t *testing.T, cfg web.Config) checkedDocument {
+	t.Helper()
+	_, raw, err := web.RoutesAndDocument(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("doc.json", value); err != nil {
+		t.Fatal(err)
+	}
+	return checkedDocument{c, value.(map[string]any)}
+}
+
+// check validates a body against what the document says of the answer.
+func (d checkedDocument) check(t *testing.T, method, path, status, media string, body []byte) {
+	t.Helper()
+	pointer := "/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + strings.ToLower(method) +
+		"/responses/" + status + "/content/" + strings.ReplaceAll(media, "/", "~1") + "/schema"
+	pointer = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer)
+	schema, err := d.compiler.Compile("doc.json#" + pointer)
+	if err != nil {
+		t.Errorf("%s %s: the document has no answer %s as %s: %v", method, path, status, media, err)
+		return
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		t.Errorf("%s %s: %v in %s", method, path, err, body)
+		return
+	}
+	if err := schema.Validate(value); err != nil {
+		t.Errorf("%s %s answered %s, which is not what the document says:\n%s\n%v", method, path, status, body, err)
+	}
+}
+
+func TestOpenAPI_AnswersMatch(t *testing.T) {
+	run := play(nil, start(), toolCall(), toolResult(), text("a"), done())
+	cfg := operated(t, run)
+	traces := fullTrace{}
+	cfg.Traces = traces
+	doc, h := openDocument(t, cfg), build(t, cfg)
+	const chat = `{"molar":{"events":true},` + question + `}`
+	for _, tt := range []struct{ method, path, pattern, body, status string }{
+		{"POST", "/v1/chat/completions", "", chat, "200"},
+		{"POST", "/chat", "", `{` + question + `}`, "200"},
+		{"POST", "/chat", "", `{}`, "400"},
+		{"GET", "/v1/models", "", "", "200"},
+		{"GET", "/v1/models/dental", "/v1/models/{id}", "", "200"},
+		{"GET", "/v1/models/none", "/v1/models/{id}", "", "404"},
+		{"GET", "/v1/conversations?limit=1", "/v1/conversations", "", "200"},
+		{"GET", "/v1/conversations/c1", "/v1/conversations/{id}", "", "200"},
+		{"GET", "/v1/conversations/c2", "/v1/conversations/{id}", "", "404"},
+		{"PATCH", "/v1/conversations/c1", "/v1/conversations/{id}", `{"title":"x"}`, "200"},
+		{"DELETE", "/v1/conversations/c1", "/v1/conversations/{id}", "", "200"},
+		{"POST", "/v1/conversations/c1/clear", "/v1/conversations/{id}/clear", "", "200"},
+		{"GET", "/v1/turns/t1", "/v1/turns/{id}", "", "200"},
+		{"GET", "/v1/turns/t2/events", "/v1/turns/{id}/events", "", "404"},
+		{"DELETE", "/v1/turns/t2", "/v1/turns/{id}", "", "404"},
+		{"GET", "/v1/approvals", "", "", "200"},
+		{"POST", "/v1/approvals/none", "/v1/approvals/{id}", `{"token":"x","decision":"approve"}`, "404"},
+		{"GET", "/v1/tools?provider=gemini", "/v1/tools", "", "200"},
+		{"GET", "/v1/tools?provider=x", "/v1/tools", "", "400"},
+		{"PATCH", "/v1/tools/family__search", "/v1/tools/{name}", `{"enabled":false}`, "200"},
+		{"POST", "/v1/tools/search/call", "/v1/tools/{name}/call", `{"arguments":{"q":"x"}}`, "200"},
+		{"POST", "/v1/tools/search/call", "/v1/tools/{name}/call", `{"arguments":{"status":"timeout"}}`, "424"},
+		{"GET", "/v1/calls", "", "", "200"},
+		{"GET", "/v1/servers", "", "", "200"},
+		{"POST", "/v1/servers/family/approve", "/v1/servers/{name}/approve", `{"digest":"x"}`, "200"},
+		{"POST", "/v1/servers/family/approve", "/v1/servers/{name}/approve", `{"digest":"old"}`, "409"},
+		{"POST", "/v1/servers/reload", "", "", "200"},
+		{"POST", "/v1/providers/ollama/test", "/v1/providers/{name}/test", "", "200"},
+		{"POST", "/v1/providers/gemini/test", "/v1/providers/{name}/test", `{"model":"m"}`, "200"},
+		{"POST", "/v1/providers/none/test", "/v1/providers/{name}/test", "", "404"},
+		{"GET", "/openapi.json", "", "", "200"},
+		{"GET", "/health", "", "", "200"},
+		{"GET", "/ready", "", "", "200"},
+	} {
+		w := serve(h, request(tt.method, tt.path, tt.body))
+		if got := w.Result().Status[:3]; got != tt.status {
+			t.Errorf("%s %s: status %s, want %s: %s", tt.method, tt.path, got, tt.status, w.Body)
+			continue
+		}
+		pattern := tt.pattern
+		if pattern == "" {
+			pattern = tt.path
+		}
+		doc.check(t, tt.method, pattern, tt.status, "application/json", w.Body.Bytes())
+	}
+	stream := post(h, `{"stream":true,"stream_options":{"include_usage":true},`+chat[1:])
+	seen := 0
+	for line := range strings.Lines(stream.Body.String()) {
+		if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok && data != "[DONE]" {
+			seen++
+			doc.check(t, "POST", "/v1/chat/completions", "200", "text/event-stream", []byte(data))
+		}
+	}
+	if seen < 5 {
+		t.Errorf("a stream of %d events: %s", seen, stream.Body)
+	}
+	if w := serve(h, request(http.MethodGet, "/metrics", "")); w.Code != 200 || !strings.Contains(w.Body.String(), "molar_http_requests_total{") {
+		t.Errorf("/metrics: %d %.200s", w.Code, w.Body)
+	}
+}
+
+// The document describes the fields of a request, and real ones fit it.
+func TestOpenAPI_Requests(t *testing.T) {
+	doc := openDocument(t, operated(t, play(nil)))
+	schema, err := doc.compiler.Compile("doc.json#/paths/~1v1~1chat~1completions/post/requestBody/content/application~1json/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, fits := range map[string]bool{
+		`{` + question + `}`: true,
+		`{"model":"dental","stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"stop":["a"],"user":"me"}`: true,
+		`{"model":"dental"}`:                          true,
+		`{"messages":"hello"}`:                        false,
+		`{"stream":1,` + question + `}`:               false,
+		`{"molar":{"events":"yes"},` + question + `}`: false,
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fits && strings.Contains(body, "messages")
+		if err := schema.Validate(value); (err == nil) != want {
+			t.Errorf("%s: fits %v, want %v: %v", body, err == nil, want, err)
+		}
+	}
+}
+
+// fullTrace gives a trace with every part set.
+type fullTrace struct{}
+
+func (fullTrace) Trace(_ context.Context, _, id string) (json.RawMessage, bool, error) {
+	full := agent.Trace{
+		TurnID: "t1", ConversationID: "c1", Assistant: "dental", Provider: "ollama", Model: "m", Route: "r", Started: created,
+		Status: "done", Language: "en", Question: "q", QuestionHash: "h", Answer: "a", Verdict: &agent.VerdictTrace{}, Memory: "read",
+		Steps:  []agent.StepTrace{{Step: "answer", TookMS: 1}},
+		Tools:  []agent.ToolTrace{{Name: "family__search", Calls: []agent.CallTrace{{ID: "k", At: created, Server: "family", Tool: "search", Arguments: "{}"}}}},
+		Passes: []agent.PassTrace{{Pass: providers.PassTool, Calls: []schemas.ToolCall{call}}},
+		Done:   done().Done,
+	}
+	raw, err := full.Encode()
+	return raw, id == "t1", err
+}

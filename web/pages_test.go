@@ -1,0 +1,128 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A state is a page in one of the states that people meet.
+type state struct {
+	name, path string
+	steps      []chromedp.Action[chromedp.Void]
+}
+
+func states(store *fullStore) []state {
+	type steps = []chromedp.Action[chromedp.Void]
+	broken := func(err error) chromedp.Action[chromedp.Void] {
+		return chromedp.Func(func(context.Context, *chromedp.Target) error { store.err = err; return nil })
+	}
+	return []state{
+		{"config", "/config", steps{until(`document.querySelectorAll(".connection").length === 4 && document.querySelector("#settings table")`)}},
+		{"config-tested", "/config", steps{
+			until(`document.querySelectorAll(".connection").length === 4`),
+			js(`document.querySelector("#provider-ollama button").click()`), until(`document.querySelector("#provider-ollama .chips button")`),
+			js(`document.querySelector("#provider-gemini button").click()`), until(`document.querySelector("#provider-gemini .note.bad")`),
+		}},
+		{"tools", "/tools", steps{until(`document.querySelectorAll(".tool").length === 4 && document.querySelector("#calls table") && document.querySelectorAll(".server").length === 3`)}},
+		{"tools-open", "/tools", steps{
+			until(`document.querySelectorAll(".tool").length === 4`),
+			js(`document.querySelector(".tool .open").click(); document.querySelector(".server details").open = true`),
+			js(`document.querySelector(".tool [id$='-0']").value = "Hoa"; document.querySelector(".tool form").requestSubmit()`),
+			until(`document.querySelector(".tool .result .code")`),
+		}},
+		{"turn", "/turn?id=t1", steps{until(`document.querySelectorAll(".fall li").length === 10`), js(`for (const d of document.querySelectorAll(".why details")) d.open = true`)}},
+		{"turn-choose", "/turn", steps{until(`document.querySelector("#id") && document.querySelector("table")`)}},
+		{"turn-missing", "/turn?id=gone", steps{until(`document.querySelector("#trace .note.bad")`)}},
+		{"turn-store-down", "/turn?id=t1", steps{
+			broken(errDown), chromedp.Reload(), until(`document.querySelector("#trace .note.bad button")`),
+			broken(nil),
+		}},
+	}
+}
+
+// TestPages_Look shows each page in each state, size, colour and language, keeps the
+// pictures as artefacts, and has axe-core judge each.
+func TestPages_Look(t *testing.T) {
+	axe := axeSource(t)
+	for _, language := range []string{"en", "vi"} {
+		for _, l := range looks() {
+			t.Run(language+"/"+l.name, func(t *testing.T) {
+				cfg, store := fullConfig(t, asked())
+				ts := live(t, cfg)
+				ctx := browser(t, language)
+				for _, s := range states(store) {
+					name := fmt.Sprintf("%s-%s-%s", s.name, language, l.name)
+					if err := chromedp.Do(ctx, l.see(), chromedp.Navigate(ts.URL+s.path)); err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					if err := chromedp.Do(ctx, s.steps...); err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					if err := chromedp.Do(ctx, until(`document.documentElement.lang === "`+language+`"`), fitsWidth(name), shoot(t, name)); err != nil {
+						t.Error(err)
+					}
+					judge(t, ctx, axe, name)
+				}
+			})
+		}
+	}
+}
+
+// axeSource is axe-core's program; empty when it is not installed.
+func axeSource(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("..", ".cache", "npm", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Logf("axe-core is not installed, so accessibility is not judged; install it with .ci/npm (%v)", err)
+		return ""
+	}
+	return string(source)
+}
+
+// judge has axe-core look at the page, and fails for each serious or critical finding.
+func judge(t *testing.T, ctx context.Context, axe, name string) {
+	t.Helper()
+	if axe == "" {
+		return
+	}
+	const ask = `axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify({
+		passes: r.passes.length,
+		found: r.violations.map((v) => ({id: v.id, impact: v.impact, nodes: v.nodes.map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? ""))})),
+	}))`
+	if err := chromedp.Do(ctx, js(axe)); err != nil {
+		t.Fatalf("%s: load axe-core: %v", name, err)
+	}
+	report, err := chromedp.Run(ctx, chromedp.Evaluate[string](ask, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: run axe-core: %v", name, err)
+	}
+	var r struct {
+		Passes int
+		Found  []struct {
+			ID, Impact string
+			Nodes      []string
+		}
+	}
+	if err := json.Unmarshal([]byte(report), &r); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, f := range r.Found {
+		counts[f.Impact]++
+		line := fmt.Sprintf("%s: axe: %s (%s): %s", name, f.ID, f.Impact, strings.Join(f.Nodes, " | "))
+		if f.Impact == "serious" || f.Impact == "critical" {
+			t.Error(line)
+		} else {
+			t.Log(line)
+		}
+	}
+	t.Logf("axe | %-36s | %2d rules passed | critical %d | serious %d | moderate %d | minor %d",
+		name, r.Passes, counts["critical"], counts["serious"], counts["moderate"], counts["minor"])
+}

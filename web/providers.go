@@ -1,0 +1,84 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/providers"
+)
+
+// providerTestLimit bounds the test of a provider. A local model may have to be
+// loaded first.
+const providerTestLimit = 60 * time.Second
+
+// A ProviderTest is what one small call of a model showed.
+type ProviderTest struct {
+	Provider, Model string
+	// Text is the start of the answer.
+	Text string
+	// First and Took are the times to the first output and to the end.
+	First, Took time.Duration
+	// Models are those that the service lists; nil when it was not asked.
+	Models []string
+	// Err is why the call failed, a [*providers.Error] or another.
+	Err error
+}
+
+// A providerTestObject is the answer to a test. A provider that does not work is no
+// error of the request: ok is false, and error says why.
+type providerTestObject struct {
+	Object        string         `json:"object"`
+	Provider      string         `json:"provider"`
+	Model         string         `json:"model,omitempty"`
+	OK            bool           `json:"ok"`
+	Text          string         `json:"text,omitempty"`
+	FirstOutputMS float64        `json:"first_output_ms,omitempty"`
+	TookMS        float64        `json:"took_ms"`
+	Models        []string       `json:"models,omitempty"`
+	Error         *providerFault `json:"error,omitempty"`
+}
+
+type providerFault struct {
+	// Code is a kind of provider failure, such as "auth", "model_not_found" or
+	// "unavailable".
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// testBody is the body of POST /v1/providers/{name}/test.
+type testBody struct {
+	// Model is the provider's own when empty.
+	Model string `json:"model,omitempty"`
+}
+
+// testProvider makes one small call and says how it went.
+func (s *server) testProvider(c *gin.Context) {
+	var body testBody
+	if c.Request.ContentLength != 0 {
+		if err := readBody(c.Request, &body); err != nil {
+			writeError(c.Writer, failureOf(err))
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), providerTestLimit)
+	defer cancel()
+	test, err := s.Operations.TestProvider(ctx, c.Param("name"), body.Model)
+	if err != nil {
+		s.operationError(c, "test a provider", err)
+		return
+	}
+	o := providerTestObject{
+		Object: "provider.test", Provider: test.Provider, Model: test.Model, OK: test.Err == nil, Text: clip(test.Text, 200),
+		FirstOutputMS: float64(test.First.Microseconds()) / 1000, TookMS: float64(test.Took.Microseconds()) / 1000, Models: test.Models,
+	}
+	if test.Err != nil {
+		code := string(providers.KindOf(test.Err))
+		if code == "" {
+			code = failureOf(test.Err).code
+		}
+		o.Error = &providerFault{Code: code, Message: clip(test.Err.Error(), maxMessage)}
+	}
+	writeJSON(c.Writer, o)
+}

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"github.com/gin-gonic/gin"
+)
+
+func (s *server) listServers(c *gin.Context) {
+	writeJSON(c.Writer, listOf(s.Servers.Status()))
+}
+
+// approveBody is the body of POST /v1/servers/{name}/approve.
+type approveBody struct {
+	// Digest is what the server's status showed; with it, tools that changed again since
+	// are not approved unseen.
+	Digest string `json:"digest,omitempty"`
+}
+
+// An approvedObject says which tools were withheld until now.
+type approvedObject struct {
+	Object   string   `json:"object"`
+	Server   string   `json:"server"`
+	Approved []string `json:"approved"`
+}
+
+// approveServer takes the tools of a pinned server as they are now.
+func (s *server) approveServer(c *gin.Context) {
+	var body approveBody
+	if c.Request.ContentLength != 0 {
+		if err := readBody(c.Request, &body); err != nil {
+			writeError(c.Writer, failureOf(err))
+			return
+		}
+	}
+	approved, err := s.Operations.ApproveServer(c.Request.Context(), c.Param("name"), body.Digest)
+	if err != nil {
+		s.operationError(c, "approve a server", err)
+		return
+	}
+	if approved == nil {
+		approved = []string{} // clients range over it
+	}
+	writeJSON(c.Writer, approvedObject{Object: "server.approved", Server: c.Param("name"), Approved: approved})
+}

@@ -1,0 +1,215 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/schemas"
+	"molar/schemas/lower"
+)
+
+// Operations are what an operator may do over HTTP. One that is nil has no route.
+// Their errors are those below, or for the log alone.
+type Operations struct {
+	// SwitchTool turns a tool off, or on again, and keeps that.
+	SwitchTool func(ctx context.Context, name string, on bool) error
+	// CallTool runs a tool as an operator, through all checks of a model's call but the
+	// question to a person.
+	CallTool func(ctx context.Context, name string, arguments json.RawMessage) (ToolOutcome, error)
+	// ApproveServer takes the tools of a pinned server as they are now, if digest is
+	// empty or still theirs, and names those that were withheld.
+	ApproveServer func(ctx context.Context, server, digest string) ([]string, error)
+	// TestProvider makes one small call.
+	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
+	// Settings tells what is configured and where, without any secret.
+	Settings func() Settings
+}
+
+// operatorRoutes are the routes of the operations that there are.
+func (s *server) operatorRoutes() map[string]operatorRoute {
+	routes := map[string]operatorRoute{}
+	if s.Operations.SwitchTool != nil {
+		routes["/v1/tools/:name"] = operatorRoute{http.MethodPatch, s.switchTool}
+	}
+	if s.Operations.CallTool != nil {
+		routes["/v1/tools/:name/call"] = operatorRoute{http.MethodPost, s.callTool}
+	}
+	if s.Operations.ApproveServer != nil {
+		routes["/v1/servers/:name/approve"] = operatorRoute{http.MethodPost, s.approveServer}
+	}
+	if s.Operations.TestProvider != nil {
+		routes["/v1/providers/:name/test"] = operatorRoute{http.MethodPost, s.testProvider}
+	}
+	if s.Operations.Settings != nil {
+		routes["/v1/config"] = operatorRoute{http.MethodGet, s.listSettings}
+	}
+	return routes
+}
+
+type operatorRoute struct {
+	method string
+	handle gin.HandlerFunc
+}
+
+// Kinds of error of [Operations]. What an error says is told to the client.
+var (
+	// ErrUnknown means that there is nothing of that name.
+	ErrUnknown = errors.New("not found")
+	// ErrConflict means that it cannot be done as things stand.
+	ErrConflict = errors.New("conflict")
+)
+
+// A ToolOutcome is what became of a call by hand.
+type ToolOutcome struct {
+	// Status is "ok" or "tool_error", or says why the tool was not run to its end:
+	// "invalid_arguments", "refused", "timeout", "failed".
+	Status string
+	Result schemas.ToolResult
+	Took   time.Duration
+}
+
+// A toolObject is a tool as the server gave it, with what the operator decided.
+type toolObject struct {
+	schemas.ToolInfo
+	Policy     schemas.Policy `json:"policy,omitempty"`
+	ReadOnly   bool           `json:"readOnly,omitempty"`
+	Idempotent bool           `json:"idempotent,omitempty"`
+	// Enabled is the switch. It only narrows what the config allows.
+	Enabled bool `json:"enabled"`
+	// Withheld says why no model is offered the tool, if so.
+	Withheld string `json:"withheld,omitempty"`
+	// Lowered is what the provider is sent that was asked for.
+	Lowered *loweredObject `json:"lowered,omitempty"`
+}
+
+// A loweredObject is a tool's input schema as a provider gets it.
+type loweredObject struct {
+	Provider string          `json:"provider"`
+	Schema   json.RawMessage `json:"schema,omitempty"`
+	// Hint is added to the description: what the provider has no keyword for.
+	Hint  string   `json:"hint,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	// Refused says why the tool cannot be offered to that provider.
+	Refused string `json:"refused,omitempty"`
+}
+
+func toolOf(t schemas.Tool) toolObject {
+	o := toolObject{
+		ToolInfo: t.ToolInfo, Policy: t.Rules.Policy, ReadOnly: t.Rules.ReadOnly, Idempotent: t.Rules.Idempotent,
+		Enabled: !t.Off, Withheld: t.Withheld,
+	}
+	if o.Withheld == "" && o.Policy == schemas.PolicyDeny {
+		o.Withheld = "its policy is deny"
+	}
+	return o
+}
+
+// lowering returns how a provider wants schemas; ok is false for a provider that is
+// not known, and the func is nil for one that takes them as they are.
+func lowering(provider string) (low func(json.RawMessage) (lower.Result, error), ok bool) {
+	switch provider {
+	case "gemini":
+		return lower.ForGemini, true
+	case "ollama":
+		return lower.ForOllama, true
+	case "openai":
+		return lower.ForOpenAI, true
+	}
+	return nil, provider == "" || provider == "offline"
+}
+
+// listTools lists the tools, with ?provider= also as that provider gets them.
+func (s *server) listTools(c *gin.Context) {
+	provider := c.Query("provider")
+	low, ok := lowering(provider)
+	if !ok {
+		writeError(c.Writer, invalid("provider", "provider must be gemini, ollama, openai or offline"))
+		return
+	}
+	var tools []toolObject
+	for _, t := range s.Tools.Tools() {
+		o := toolOf(t)
+		if low != nil {
+			o.Lowered = lowered(provider, low, t.InputSchema)
+		}
+		tools = append(tools, o)
+	}
+	writeJSON(c.Writer, listOf(tools))
+}
+
+func lowered(provider string, low func(json.RawMessage) (lower.Result, error), schema json.RawMessage) *loweredObject {
+	result, err := low(schema)
+	if err != nil {
+		return &loweredObject{Provider: provider, Refused: err.Error()}
+	}
+	return &loweredObject{Provider: provider, Schema: result.Schema, Hint: result.Hint, Notes: result.Notes}
+}
+
+// switchBody is the body of PATCH /v1/tools/{name}.
+type switchBody struct {
+	Enabled *bool `json:"enabled"`
+}
+
+// switchTool sets the switch of a tool and answers the tool as it is now.
+func (s *server) switchTool(c *gin.Context) {
+	var body switchBody
+	if err := readBody(c.Request, &body); err != nil {
+		writeError(c.Writer, failureOf(err))
+		return
+	}
+	if body.Enabled == nil {
+		writeError(c.Writer, invalid("enabled", "enabled must be true or false"))
+		return
+	}
+	tool, found := s.findTool(c.Param("name"))
+	if !found {
+		writeError(c.Writer, noTool())
+		return
+	}
+	if err := s.Operations.SwitchTool(c.Request.Context(), tool.Name, *body.Enabled); err != nil {
+		s.operationError(c, "switch a tool", err)
+		return
+	}
+	if now, found := s.findTool(tool.Name); found {
+		tool = now
+	}
+	writeJSON(c.Writer, toolOf(tool))
+}
+
+// findTool finds a tool by its offered name, or by its own where only one has it.
+func (s *server) findTool(name string) (schemas.Tool, bool) {
+	tools := s.Tools.Tools()
+	if i := slices.IndexFunc(tools, func(t schemas.Tool) bool { return t.Name == name }); i >= 0 {
+		return tools[i], true
+	}
+	own := slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.ToolName != name })
+	if len(own) != 1 {
+		return schemas.Tool{}, false
+	}
+	return own[0], true
+}
+
+func noTool() *apiError {
+	e := notFound("tool")
+	e.param, e.message = "name", "no attached server has a tool of that name, or several have; GET /v1/tools lists them"
+	return e
+}
+
+// operationError answers an error of [Operations].
+func (s *server) operationError(c *gin.Context, what string, err error) {
+	switch {
+	case errors.Is(err, ErrUnknown):
+		writeError(c.Writer, &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "not_found", param: "name", message: err.Error()})
+	case errors.Is(err, ErrConflict):
+		writeError(c.Writer, &apiError{status: http.StatusConflict, kind: typeInvalid, code: "conflict", message: err.Error(), noRetry: true})
+	default:
+		s.Logger.Error(what, "error", err, "request_id", requestID(c.Writer))
+		writeError(c.Writer, failureOf(err))
+	}
+}
