@@ -20,18 +20,23 @@ import (
 // A Config is everything that a person can set. Its fields carry the keys of
 // molar.yaml in their yaml tags.
 type Config struct {
-	Listen       string         `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; loopback only."`
-	MCP          MCP            `yaml:"mcp" jsonschema_description:"The memory and tool server on a port of its own: molar mcp."`
-	Default      string         `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
-	LLM          LLM            `yaml:"llm" jsonschema_description:"The models that answer."`
-	Assistants   Map[Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
-	Search       Search         `yaml:"search" jsonschema_description:"The bundled search tools."`
-	Memory       Memory         `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
-	State        string         `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
-	MCPServers   Map[Server]    `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
-	Limits       Limits         `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
-	AllowedHosts []string       `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
-	Telemetry    Telemetry      `yaml:"telemetry" jsonschema_description:"Logs and traces."`
+	Listen         string         `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; off loopback only with API keys."`
+	MCP            MCP            `yaml:"mcp" jsonschema_description:"The memory and tool server on a port of its own: molar mcp."`
+	Default        string         `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
+	LLM            LLM            `yaml:"llm" jsonschema_description:"The models that answer."`
+	Assistants     Map[Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
+	Topics         Map[Topic]     `yaml:"topics" jsonschema_description:"Subjects that assistants may keep to, by name, beside the built-in dental."`
+	Search         Search         `yaml:"search" jsonschema_description:"The bundled search tools."`
+	Memory         Memory         `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
+	State          string         `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
+	MCPServers     Map[Server]    `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
+	Limits         Limits         `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
+	APIKeys        []APIKey       `yaml:"api_keys" jsonschema_description:"API keys beside those of molar keys create. With one of either, both ports want a key."`
+	AllowedHosts   []string       `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
+	TrustedProxies []string       `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is believed."`
+	TLS            TLS            `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
+	CAFile         string         `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted beside the system's, for models and servers of one's own."`
+	Telemetry      Telemetry      `yaml:"telemetry" jsonschema_description:"Logs and traces."`
 
 	// File is the file that was read, as an absolute path; empty without one.
 	File string `yaml:"-"`
@@ -46,7 +51,7 @@ type Config struct {
 
 // MCP says where "molar mcp" listens, and how often a client may call.
 type MCP struct {
-	Listen string `yaml:"listen" jsonschema_description:"Address of the memory and tool server; loopback only."`
+	Listen string `yaml:"listen" jsonschema_description:"Address of the memory and tool server; off loopback only with API keys."`
 	// Rate zero means no bound.
 	Rate int `yaml:"rate" jsonschema:"minimum=0" jsonschema_description:"Calls a second that one client address may make; 0 for no bound."`
 }
@@ -88,7 +93,7 @@ type Ollama struct {
 type Assistant struct {
 	Description  string   `yaml:"description" jsonschema_description:"One line for people and client menus."`
 	SystemPrompt string   `yaml:"system_prompt" jsonschema_description:"Instructions for the model; the topic's own when left out."`
-	Topic        string   `yaml:"topic" jsonschema:"enum=dental" jsonschema_description:"Topic that the guardrail keeps to; none when left out."`
+	Topic        string   `yaml:"topic" jsonschema_description:"Topic that the guardrail keeps to: dental, or one of topics; none when left out."`
 	Search       []string `yaml:"search" jsonschema_description:"Search tools that run before every answer, in order; the first that answers wins."`
 	Tools        []string `yaml:"tools" jsonschema_description:"Globs over the tools that the model may call."`
 	// Flow is FlowAgentic or FlowTwoPass; empty means FlowAgentic.
@@ -124,9 +129,12 @@ type Memory struct {
 	Store string `yaml:"store" jsonschema_description:"SQLite file, or the postgres:// address of a PostgreSQL database; molar.db in the user's data folder when left out."`
 	// URL has no slash at its end once loaded. When it is set, Store is not used.
 	URL                  string `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
+	Key                  Secret `yaml:"key" jsonschema_description:"API key with scope host for url, such as ${MEMORY_KEY}."`
 	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Messages kept in the context beside the summary."`
 	SummarizeThreshold   int    `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a turn summarises before it answers."`
 	CompressAfterSummary bool   `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
+	// Retention zero keeps conversations for ever.
+	Retention time.Duration `yaml:"retention" jsonschema_description:"Conversations not changed for this long are deleted for good, such as 90d; for ever when left out."`
 }
 
 // Database is the absolute path of the host's own database: memory.store, or state
@@ -154,7 +162,9 @@ type Server struct {
 	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to take; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
 	// Trust lets every call of the server's tools pass for which no rule sets a policy.
-	Trust    bool `yaml:"trust" jsonschema_description:"Let every call pass for which no rule sets a policy."`
+	Trust bool `yaml:"trust" jsonschema_description:"Let every call pass for which no rule sets a policy."`
+	// Pin withholds tools that changed since they were first listed, until approved.
+	Pin      bool `yaml:"pin" jsonschema_description:"Withhold tools whose definition is not the one of their first listing, until it is approved: molar servers approve."`
 	Disabled bool `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
 	// Tools are in the order of the file: the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
@@ -182,6 +192,8 @@ type Limits struct {
 	// AttachWait nil leaves the command's own: 5 s in serve, 60 s in chat.
 	AttachWait *time.Duration `yaml:"attach_wait" jsonschema_description:"How long a turn waits for servers that are still starting (default 5s in serve, 60s in chat)."`
 	Tools      int            `yaml:"tools" jsonschema:"minimum=1" jsonschema_description:"Tools offered to a model at once."`
+	// TurnsPerMinute zero means no bound.
+	TurnsPerMinute int `yaml:"turns_per_minute" jsonschema:"minimum=0" jsonschema_description:"Turns that one API key may begin in a minute; 0 for no bound."`
 }
 
 // Telemetry says what is logged and traced.

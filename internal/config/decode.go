@@ -221,6 +221,10 @@ func (d *decoder) scalar(key string, n ast.Node, v reflect.Value) {
 			return
 		}
 	}
+	if expanded == text && strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") {
+		d.faults.add(d.at(n), key, "keys do not belong in a file; write ${NAME} and set that variable, or give the hash of the key")
+		return
+	}
 	// "${ROUNDS}" is a string in the file, and what it stands for need not be one.
 	if !accepts(v.Type(), n) && expanded == text {
 		d.faults.add(d.at(n), key, "%s, got %s", wanted(v.Type()), nodeKind(n))

@@ -6,6 +6,7 @@ import "time"
 const (
 	AssistantDental           = "dental"
 	AssistantDentalDuckDuckGo = "dental-duckduckgo"
+	AssistantDentalGoogle     = "dental-google"
 	AssistantGeneral          = "general"
 )
 
@@ -13,6 +14,7 @@ const (
 const (
 	ToolDentalGuide = "dental_guide_search"
 	ToolDuckDuckGo  = "duckduckgo_search"
+	ToolGoogle      = "google_search" // there only with a Gemini key
 )
 
 // TopicDental is the built-in topic.
@@ -58,10 +60,11 @@ func Default() *Config {
 			Parallel: 4,
 			ToolTime: 120 * time.Second,
 			// What 64 KiB of English come to.
-			ResultTokens:  16_000,
-			Body:          4 << 20,
-			TurnsInFlight: 4096,
-			Tools:         128,
+			ResultTokens:   16_000,
+			Body:           4 << 20,
+			TurnsInFlight:  4096,
+			Tools:          128,
+			TurnsPerMinute: 120,
 		},
 		Telemetry: Telemetry{LogFormat: "text", Trace: "on"},
 	}
@@ -78,6 +81,11 @@ func builtInAssistants() Map[Assistant] {
 			Description: "Dental questions, answered from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{ToolDuckDuckGo},
+		}},
+		{AssistantDentalGoogle, Assistant{
+			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
+			Topic:       TopicDental,
+			Search:      []string{ToolGoogle},
 		}},
 		{AssistantGeneral, Assistant{
 			Description: "Any question, with every attached tool.",

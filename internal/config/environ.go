@@ -33,6 +33,9 @@ func leaves(parent string, v reflect.Value) []leaf {
 		if _, named := reflect.TypeAssert[mapping](field.Addr()); named {
 			continue
 		}
+		if field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct {
+			continue
+		}
 		if field.Kind() == reflect.Struct {
 			out = append(out, leaves(key, field)...)
 			continue

@@ -44,8 +44,15 @@ func TestLoad_Faults(t *testing.T) {
 		{"two documents", "listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:1\n", []string{": not readable as YAML: it holds more than one document"}},
 		{"an alias without anchor", "llm: *x\n", []string{`:1: llm: alias "x" has no anchor above it`}},
 		{"a merge key", "llm: {<<: {provider: auto}}\n", []string{":1: llm: merge keys (<<) are not read"}},
-		{"off loopback", "listen: 0.0.0.0:8000\n", []string{":1: listen: refusing to listen on 0.0.0.0:8000 without API keys: molar listens on loopback only"}},
-		{"all addresses", "listen: ':8000'\n", []string{":1: listen: refusing to listen on :8000"}},
+		{"a key in the file", "api_keys: [{name: a, key: mk_0123456789012345678901234567890123}]\n", []string{":1: api_keys[0].key: keys do not belong in a file"}},
+		{"a short key", "api_keys: [{name: a, key: \"${NONE:-short}\"}]\n", []string{":1: api_keys[0].key: want a key of at least 32 characters"}},
+		{"a key without either", "api_keys: [{name: a}]\n", []string{`:1: api_keys[0]: want either hash: "sha256:…" or key: ${NAME}`}},
+		{"a key with a bad hash", "api_keys: [{name: a, hash: sha256:00}]\n", []string{`:1: api_keys[0].hash: want "sha256:" and 64 hexadecimal digits`}},
+		{"a key twice by name", "api_keys: [{name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"}, {name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]\n", []string{`:1: api_keys[1].name: "a" is defined twice`}},
+		{"a key of no scope", "api_keys: [{name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\", scopes: [chta]}]\n", []string{`:1: api_keys[0].scopes[0]: want chat, admin, metrics or host, did you mean "chat"?`}},
+		{"a key without a name", "api_keys: [{name: '', hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]\n", []string{":1: api_keys[0].name: want a name"}},
+		{"half a certificate", "tls: {cert: a.pem}\n", []string{":1: tls: want both cert and key"}},
+		{"a proxy by name", "trusted_proxies: [proxy.local]\n", []string{":1: trusted_proxies[0]: want an address or a range"}},
 		{"no port", "listen: localhost\n", []string{":1: listen: want host:port"}},
 		{"an unknown provider", "llm: {provider: [ollama, ofline]}\n", []string{`:1: llm.provider: want auto, gemini, openai, ollama or offline, did you mean "offline"?`}},
 		{"gemini without its key", "llm:\n  provider: gemini\n", []string{":2: llm.provider: gemini has no API key: set GEMINI_API_KEY"}},
@@ -101,7 +108,7 @@ func TestLoad_Faults(t *testing.T) {
 
 func TestLoad_FaultsOutsideTheFile(t *testing.T) {
 	_, err := config.Load(config.Options{
-		Env:   environ(t, "MOLAR_LIMITS_CALLS", "x", "MOLAR_LISTEN", "0.0.0.0:1"),
+		Env:   environ(t, "MOLAR_LIMITS_CALLS", "x", "MOLAR_LISTEN", "0.0.0.0"),
 		Flags: map[string]string{"telemetry.log_level": "loud", "telemetry.log_levl": "x"},
 	})
 	if err == nil {
@@ -109,7 +116,7 @@ func TestLoad_FaultsOutsideTheFile(t *testing.T) {
 	}
 	for _, want := range []string{
 		"MOLAR_LIMITS_CALLS: limits.calls: want a whole number",
-		"MOLAR_LISTEN: listen: refusing to listen on 0.0.0.0:1",
+		"MOLAR_LISTEN: listen: want host:port",
 		"command line: telemetry.log_level: want debug",
 		`command line: telemetry.log_levl: unknown key, did you mean "telemetry.log_level"?`,
 	} {

@@ -168,6 +168,7 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 		}
 	}
 	cfg.Memory.URL = strings.TrimRight(cfg.Memory.URL, "/")
+	cfg.completeAccess()
 	return bad
 }
 

@@ -54,7 +54,7 @@ func TestLoad_NoFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := cfg.Assistants.Names(), []string{"dental", "dental-duckduckgo", "general"}; !cmp.Equal(got, want) {
+	if got, want := cfg.Assistants.Names(), []string{"dental", "dental-duckduckgo", "dental-google", "general"}; !cmp.Equal(got, want) {
 		t.Errorf("assistants %v, want %v", got, want)
 	}
 	if cfg.Default != "dental" || cfg.Listen != "127.0.0.1:8000" || cfg.File != "" {

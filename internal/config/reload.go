@@ -24,15 +24,15 @@ func (cfg *Config) CheckReload(next *Config) error {
 	}
 }
 
-// Changed returns the keys in which next differs from cfg, without mcpServers, in
-// the order of the example file. Named things appear with their name, such as
+// Changed returns the keys in which next differs from cfg, without mcpServers and
+// api_keys, which a running host takes over, in the order of the example file. Named things appear with their name, such as
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
 	known := fieldsOf(a.Type())
 	var keys []string
 	for _, name := range known.names {
-		if name == "mcpServers" {
+		if name == "mcpServers" || name == "api_keys" {
 			continue
 		}
 		i := known.index[name]

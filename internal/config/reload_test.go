@@ -84,7 +84,7 @@ func TestListenAddress(t *testing.T) {
 	}{
 		{"what the file says", "listen: 127.0.0.1:9001\n", "127.0.0.1:9001", ""},
 		{"whatever else is wrong", "listen: 127.0.0.1:9001\nmcpServers: {a: {url: \"${NOT_SET}\"}}\nlimits: {rounds: x}\n", "127.0.0.1:9001", ""},
-		{"not when the address is", "listen: 0.0.0.0:1\n", "", "loopback"},
+		{"not when the address is", "listen: 0.0.0.0\n", "", "host:port"},
 		{"not without a readable file", "listen: [\n", "", "not readable as YAML"},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -32,7 +33,7 @@ func fieldsOf(t reflect.Type) fields {
 func setScalar(v reflect.Value, text string) error {
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
-		d, err := time.ParseDuration(text)
+		d, err := parseDuration(text)
 		if err != nil {
 			return errors.New(wanted(v.Type()))
 		}
@@ -64,6 +65,20 @@ func setScalar(v reflect.Value, text string) error {
 	return nil
 }
 
+// parseDuration is time.ParseDuration, and takes whole days such as "90d" too.
+func parseDuration(text string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(text, "d")
+	if !ok {
+		return time.ParseDuration(text)
+	}
+	const day, most = 24 * time.Hour, 36500 // a hundred years
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil || n > most {
+		return 0, errors.New("want a whole number of days")
+	}
+	return time.Duration(n) * day, nil
+}
+
 // wanted says what a value of a type looks like.
 func wanted(t reflect.Type) string {
 	switch t {
@@ -92,7 +107,9 @@ func accepts(t reflect.Type, n ast.Node) bool {
 		return true
 	case t == reflect.TypeFor[Size]():
 		return isString || n.Type() == ast.IntegerType
-	case t.Kind() == reflect.Int && t != reflect.TypeFor[time.Duration]():
+	case t == reflect.TypeFor[time.Duration]():
+		return isString || n.GetToken().Value == "0" // no unit makes a difference
+	case t.Kind() == reflect.Int:
 		return n.Type() == ast.IntegerType
 	case t.Kind() == reflect.Bool:
 		return n.Type() == ast.BoolType

@@ -73,8 +73,12 @@ func TestSchema_HasExactlyTheKeysOfTheTypes(t *testing.T) {
 }
 
 func typeKeys(t reflect.Type, parent string, keys map[string]bool) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct { // a config.Map
-		value, _ := t.Elem().FieldByName("Value")
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct { // a config.Map, or a plain list
+		value, named := t.Elem().FieldByName("Value")
+		if !named {
+			typeKeys(t.Elem(), parent+"[]", keys)
+			return
+		}
 		typeKeys(value.Type, parent+".*", keys)
 		return
 	}
@@ -93,6 +97,9 @@ func schemaKeys(t *testing.T, s map[string]any, parent string, keys map[string]b
 	t.Helper()
 	if values, ok := s["additionalProperties"].(map[string]any); ok {
 		schemaKeys(t, values, parent+".*", keys)
+	}
+	if items, ok := s["items"].(map[string]any); ok {
+		schemaKeys(t, items, parent+"[]", keys)
 	}
 	properties, _ := s["properties"].(map[string]any)
 	for name, value := range properties {
@@ -138,6 +145,9 @@ func TestSchema_AgreesWithLoad(t *testing.T) {
 	}
 }
 
+// zeros is a hash in hexadecimal digits.
+const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
+
 const full = `
 listen: localhost:9000
 default: a
@@ -157,8 +167,16 @@ assistants:
     direct_answer: false
     provider: offline
     model: m
+topics:
+  t:
+    description: {vi: v, en: e}
+    examples: {in: [a], out: [b]}
+    phrases: [p]
+    refusal: {vi: v, en: e}
+    unavailable: {vi: v, en: e}
+    on_failure: open
 search: {duckduckgo: {base_url: "http://x", region: vn-vi, timeout: 1s}}
-memory: {store: x.db, keep_recent_messages: 1, summarize_threshold: 2, compress_after_summary: false}
+memory: {store: x.db, key: k, keep_recent_messages: 1, summarize_threshold: 2, compress_after_summary: false}
 mcpServers:
   cmd:
     command: x
@@ -173,8 +191,12 @@ mcpServers:
     disabled: true
     tools: {"*": {policy: deny, readOnly: true, idempotent: true, timeout: 1s}}
   web: {url: "http://x", type: http, headers: {A: b}}
-limits: {rounds: 1, calls: 1, parallel: 1, tool_time: 1s, result_tokens: 1, body: 1MiB, turns_in_flight: 0, attach_wait: 0s, tools: 1}
+limits: {rounds: 1, calls: 1, parallel: 1, tool_time: 1s, result_tokens: 1, body: 1MiB, turns_in_flight: 0, attach_wait: 0s, tools: 1, turns_per_minute: 0}
 allowed_hosts: [a.local]
+api_keys: [{name: a, hash: "sha256:` + zeros + `", scopes: [chat, host]}]
+trusted_proxies: [10.0.0.0/8, "::1"]
+tls: {cert: c.pem, key: k.pem}
+ca_file: ca.pem
 telemetry: {log_level: debug, log_format: json, trace: off}
 `
 
@@ -189,7 +211,7 @@ func TestExample_Uncommented(t *testing.T) {
 		if err := check(t, s, text); err != nil {
 			t.Errorf("%s: schema: %v", name, err)
 		}
-		cfg, err := load(t, text, "TICKETS_TOKEN", "x")
+		cfg, err := load(t, text, "TICKETS_TOKEN", "x", "MEMORY_KEY", "x", "CI_KEY", strings.Repeat("k", 32))
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
 			continue

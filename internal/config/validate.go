@@ -2,7 +2,6 @@ package config
 
 import (
 	"net"
-	"net/netip"
 	"net/url"
 	"path"
 	"regexp"
@@ -29,9 +28,11 @@ func (cfg *Config) faults() faults {
 	}
 	c.llm()
 	c.assistants()
+	c.topics()
 	c.search()
 	c.limits()
 	c.telemetry()
+	c.access()
 	c.servers()
 	return c.bad
 }
@@ -57,20 +58,16 @@ func (c *checker) fault(key, format string, args ...any) {
 	c.bad.add(c.cfg.where(key), key, format, args...)
 }
 
-// listen refuses every address that others can reach: there are no API keys that
-// could keep them out.
+// listen checks the form. Whether an address off loopback has an API key before it is
+// known only to the commands: most keys are in the store.
 func (c *checker) listen(key, address string) {
-	host, port, err := net.SplitHostPort(address)
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		c.fault(key, `want host:port such as "127.0.0.1:8000"`)
 		return
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		c.fault(key, "want a port from 0 to 65535")
-	}
-	ip, err := netip.ParseAddr(host)
-	if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-		c.fault(key, "refusing to listen on %s without API keys: molar listens on loopback only, such as 127.0.0.1:%s", address, port)
 	}
 }
 
@@ -106,6 +103,7 @@ func (c *checker) limits() {
 		{"limits.result_tokens", l.ResultTokens, 1},
 		{"limits.tools", l.Tools, 1},
 		{"limits.turns_in_flight", l.TurnsInFlight, 0},
+		{"limits.turns_per_minute", l.TurnsPerMinute, 0},
 		{"mcp.rate", c.cfg.MCP.Rate, 0},
 		{"memory.keep_recent_messages", m.KeepRecentMessages, 1},
 		{"memory.summarize_threshold", m.SummarizeThreshold, 1},
@@ -113,6 +111,9 @@ func (c *checker) limits() {
 		if n.value < n.least {
 			c.fault(n.key, "want %d or more", n.least)
 		}
+	}
+	if m.Retention < 0 || (m.Retention > 0 && m.Retention < time.Hour) {
+		c.fault("memory.retention", `want an hour or more, such as "90d"; 0s keeps conversations for ever`)
 	}
 	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
 	if l.Body < 1<<10 {

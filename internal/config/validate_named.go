@@ -32,7 +32,7 @@ func (c *checker) assistant(key, name string, a Assistant) {
 		c.fault(key, "want a name of letters, digits, '.', '_' and '-', at most 64")
 	}
 	if a.Topic != "" {
-		c.enum(key+".topic", a.Topic, []string{TopicDental})
+		c.enum(key+".topic", a.Topic, c.cfg.TopicNames())
 	}
 	if a.Flow != "" {
 		c.enum(key+".flow", a.Flow, []string{FlowAgentic, FlowTwoPass})
@@ -51,7 +51,7 @@ func (c *checker) assistant(key, name string, a Assistant) {
 // searchList cannot know the tools of servers that are not attached yet, so it
 // refuses only names that are no names, and near misses of the bundled ones.
 func (c *checker) searchList(key string, names []string) {
-	bundled := []string{ToolDentalGuide, ToolDuckDuckGo}
+	bundled := []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle}
 	for i, name := range names {
 		if !regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`).MatchString(name) {
 			c.fault(index(key, i), "want the name of a search tool, such as %s", oneOf(bundled))

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"encoding/hex"
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An APIKey is a key that the file itself grants. One of Hash and Key is set.
+type APIKey struct {
+	Name string `yaml:"name" jsonschema_description:"Name of the key; its conversations belong to that name."`
+	// Hash is "sha256:" and 64 hexadecimal digits.
+	Hash string `yaml:"hash" jsonschema_description:"Hash of the key, as molar keys create --for-config prints it."`
+	// Key is never written out in the file, only referred to.
+	Key    Secret   `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
+	Scopes []string `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
+}
+
+// TLS names the files of the certificate that both ports show.
+type TLS struct {
+	// Cert and Key are absolute paths once loaded, or as given on the command line.
+	Cert string `yaml:"cert" jsonschema_description:"PEM file of the certificate, with the intermediate ones after it."`
+	Key  string `yaml:"key" jsonschema_description:"PEM file of its private key."`
+}
+
+// On reports whether the ports speak TLS.
+func (t TLS) On() bool { return t.Cert != "" }
+
+// leastKey is the length from which on a key that a person made counts as random.
+const leastKey = 32
+
+// ParseDuration reads a duration as the file has it: "60s", "5m", "90d".
+func ParseDuration(text string) (time.Duration, error) { return parseDuration(text) }
+
+// Loopback reports whether only this machine reaches an address to listen on.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// IsKeyName reports whether a key may be called that: 1 to 64 letters, digits, '.',
+// '_' and '-', the first a letter or digit.
+func IsKeyName(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString(name)
+}
+
+// KeyScopes returns the scopes that a key may have.
+func KeyScopes() []string { return []string{"chat", "admin", "metrics", "host"} }
+
+// completeAccess fills in what follows: the scope of a key without any, paths that
+// are relative to the file.
+func (cfg *Config) completeAccess() {
+	for i := range cfg.APIKeys {
+		if k := &cfg.APIKeys[i]; len(k.Scopes) == 0 {
+			k.Scopes = []string{"chat"}
+		}
+	}
+	for key, path := range map[string]*string{"tls.cert": &cfg.TLS.Cert, "tls.key": &cfg.TLS.Key, "ca_file": &cfg.CAFile} {
+		if origin := cfg.origins[key]; origin != commandLine && origin != variable(key) {
+			*path = cfg.beside(*path, false)
+		}
+	}
+}
+
+func (c *checker) access() {
+	c.apiKeys()
+	if (c.cfg.TLS.Cert == "") != (c.cfg.TLS.Key == "") {
+		c.fault("tls", "want both cert and key, or neither")
+	}
+	for i, proxy := range c.cfg.TrustedProxies {
+		_, err := netip.ParsePrefix(proxy)
+		if _, plain := netip.ParseAddr(proxy); err != nil && plain != nil {
+			c.fault(index("trusted_proxies", i), `want an address or a range such as "10.0.0.0/8"`)
+		}
+	}
+}
+
+func (c *checker) apiKeys() {
+	var names []string
+	for i, k := range c.cfg.APIKeys {
+		key := index("api_keys", i)
+		if !IsKeyName(k.Name) {
+			c.fault(key+".name", "want a name of letters, digits, '.', '_' and '-', at most 64")
+		}
+		if slices.Contains(names, k.Name) {
+			c.fault(key+".name", "%q is defined twice", k.Name)
+		}
+		names = append(names, k.Name)
+		digits, ok := strings.CutPrefix(k.Hash, "sha256:")
+		sum, err := hex.DecodeString(digits)
+		switch {
+		case (k.Hash == "") == (k.Key == ""):
+			c.fault(key, `want either hash: "sha256:…" or key: ${NAME}`)
+		case k.Hash != "" && (!ok || err != nil || len(sum) != 32):
+			c.fault(key+".hash", `want "sha256:" and 64 hexadecimal digits, as molar keys create --for-config prints it`)
+		case k.Key != "" && len(k.Key.Reveal()) < leastKey:
+			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", leastKey)
+		}
+		for j, scope := range k.Scopes {
+			c.enum(index(key+".scopes", j), scope, KeyScopes())
+		}
+	}
+}

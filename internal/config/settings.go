@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+)
+
+// A Setting is one key as a person may read it: what it comes to, and where it was set.
+type Setting struct {
+	// Key is the path of the key, such as "llm.ollama.model", or the name of the
+	// environment variable that alone can hold it.
+	Key string `json:"key"`
+	// Value is empty for a key that is not set. A secret is never in it.
+	Value string `json:"value"`
+	// Origin is a file and line, an environment variable or "command line"; empty for a
+	// default.
+	Origin string `json:"origin,omitempty"`
+	// Secret tells that the key is set and its value is not shown.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Settings lists all keys in the order of the example file. Of addresses it gives
+// scheme and host alone, of servers and assistants what they are, without arguments,
+// headers, environment and prompts: any of those may hold secrets.
+func (cfg *Config) Settings() []Setting {
+	v := reflect.ValueOf(cfg).Elem()
+	known := fieldsOf(v.Type())
+	var all []Setting
+	for _, name := range known.names {
+		switch field := v.Field(known.index[name]); name {
+		case "assistants":
+			for _, e := range cfg.Assistants {
+				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
+			}
+		case "topics":
+			for _, e := range cfg.Topics {
+				all = append(all, cfg.setting(join(name, e.Name), fmt.Sprintf("%d phrases", len(e.Value.Phrases))))
+			}
+		case "mcpServers":
+			for _, e := range cfg.MCPServers {
+				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
+			}
+		case "api_keys":
+			for i, k := range cfg.APIKeys {
+				all = append(all, cfg.setting(index(name, i), k.Name+" ("+strings.Join(k.Scopes, ", ")+")"))
+			}
+		default:
+			all = append(all, cfg.plain(name, field)...)
+		}
+		if name == "llm" {
+			all = append(all, fromEnvironment("GEMINI_API_KEY", cfg.LLM.GeminiKey), fromEnvironment("OPENAI_API_KEY", cfg.LLM.OpenAIKey))
+		}
+	}
+	return all
+}
+
+// plain lists a key that holds no names of the user's, or those below it.
+func (cfg *Config) plain(name string, field reflect.Value) []Setting {
+	if field.Kind() != reflect.Struct {
+		return []Setting{cfg.setting(name, shown(field))}
+	}
+	var all []Setting
+	for _, l := range leaves(name, field) {
+		s := cfg.setting(l.key, shown(l.value))
+		s.Secret = l.value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
+		all = append(all, s)
+	}
+	return all
+}
+
+func (cfg *Config) setting(key, value string) Setting {
+	return Setting{Key: key, Value: value, Origin: cfg.where(key)}
+}
+
+// fromEnvironment is a key that no file may hold. Gemini's has a second name, but only
+// the first is told: which one was read is not kept.
+func fromEnvironment(name string, key Secret) Setting {
+	if key == "" {
+		return Setting{Key: name}
+	}
+	return Setting{Key: name, Value: masked, Origin: "environment", Secret: true}
+}
+
+// shown writes a value as a person would.
+func shown(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return ""
+		}
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		items := make([]string, v.Len())
+		for i := range items {
+			items[i] = shown(v.Index(i))
+		}
+		return strings.Join(items, ", ")
+	case reflect.String:
+		if v.Len() == 0 {
+			return ""
+		}
+		return hideAddress(fmt.Sprint(v.Interface()))
+	default:
+		return fmt.Sprint(v.Interface())
+	}
+}
+
+// hideAddress leaves scheme and host of an address; other text stays as it is.
+func hideAddress(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return masked
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// describe says what the server is, and which switches of its entry are on.
+func (s Server) describe() string {
+	text := s.Label()
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"disabled", s.Disabled}, {"pin", s.Pin}, {"trust", s.Trust}} {
+		if flag.on {
+			text += ", " + flag.name
+		}
+	}
+	return text
+}
+
+// describe says what the assistant uses.
+func (a Assistant) describe() string {
+	var parts []string
+	for _, p := range []struct{ name, value string }{
+		{"topic", a.Topic}, {"flow", a.Flow}, {"provider", a.Provider}, {"model", a.Model},
+		{"search", strings.Join(a.Search, " ")}, {"tools", strings.Join(a.Tools, " ")},
+	} {
+		if p.value != "" {
+			parts = append(parts, p.name+" "+p.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,117 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Topic is a subject that assistants may keep to. Under the name of the built-in
+// one, only its refusals and its policy can be set.
+type Topic struct {
+	Description Texts         `yaml:"description" jsonschema_description:"What belongs to the topic, in a sentence. The model that judges reads it."`
+	Examples    TopicExamples `yaml:"examples" jsonschema_description:"Labelled messages that code learns from: about 60 of each label, 20 at least."`
+	Phrases     []string      `yaml:"phrases" jsonschema_description:"Phrases that can only belong to the topic. A star at the end matches any ending."`
+	Refusal     Texts         `yaml:"refusal" jsonschema_description:"Answer to a message outside the topic; made from the description when left out."`
+	Unavailable Texts         `yaml:"unavailable" jsonschema_description:"Answer when the check cannot be made now."`
+	// OnFailure is GuardClosed or GuardOpen; empty means GuardClosed.
+	OnFailure string `yaml:"on_failure" jsonschema:"enum=closed,enum=open" jsonschema_description:"What happens to a message that could not be judged: closed asks to try again, open lets it pass."`
+}
+
+// The policies of a topic for a message that could not be judged.
+const (
+	GuardClosed = "closed"
+	GuardOpen   = "open"
+)
+
+// Texts is a text in both languages.
+type Texts struct {
+	VI string `yaml:"vi" jsonschema_description:"In Vietnamese."`
+	EN string `yaml:"en" jsonschema_description:"In English."`
+}
+
+// ByLanguage returns the texts that are set, by language.
+func (t Texts) ByLanguage() map[string]string {
+	texts := make(map[string]string, 2)
+	for lang, text := range map[string]string{"vi": t.VI, "en": t.EN} {
+		if strings.TrimSpace(text) != "" {
+			texts[lang] = text
+		}
+	}
+	return texts
+}
+
+// TopicExamples are labelled messages.
+type TopicExamples struct {
+	In  []string `yaml:"in" jsonschema_description:"Messages of the topic, in both languages."`
+	Out []string `yaml:"out" jsonschema_description:"Messages of other subjects, near ones among them."`
+}
+
+// TopicNames returns the names that an assistant's topic may have: the built-in one
+// and those of the file.
+func (cfg *Config) TopicNames() []string {
+	names := []string{TopicDental}
+	for _, name := range cfg.Topics.Names() {
+		if name != TopicDental {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// topics checks what the file defines.
+func (c *checker) topics() {
+	name := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	for _, e := range c.cfg.Topics {
+		key := join("topics", e.Name)
+		if !name.MatchString(e.Name) {
+			c.fault(key, "want a name of small letters, digits, '.', '_' and '-', at most 64")
+		}
+		if e.Value.OnFailure != "" {
+			c.enum(key+".on_failure", e.Value.OnFailure, []string{GuardClosed, GuardOpen})
+		}
+		if e.Name == TopicDental {
+			c.builtInTopic(key, e.Value)
+			continue
+		}
+		c.ownTopic(key, e.Value)
+	}
+	c.unique("topics", c.cfg.Topics.Names())
+}
+
+func (c *checker) builtInTopic(key string, t Topic) {
+	if t.Description != (Texts{}) || len(t.Examples.In)+len(t.Examples.Out)+len(t.Phrases) > 0 {
+		c.fault(key, "%q is built in: only refusal, unavailable and on_failure can be set; choose another name for a topic of your own", TopicDental)
+	}
+}
+
+func (c *checker) ownTopic(key string, t Topic) {
+	if len(t.Description.ByLanguage()) < 2 {
+		c.fault(key+".description", "want a sentence on what belongs to the topic in both languages, vi and en")
+	}
+	if len(t.Phrases) == 0 && (len(t.Examples.In) == 0 || len(t.Examples.Out) == 0) {
+		c.fault(key, "want examples of both labels, about 60 of each, or phrases that can only belong to the topic")
+	}
+	for name, texts := range map[string][]string{"examples.in": t.Examples.In, "examples.out": t.Examples.Out, "phrases": t.Phrases} {
+		for i, text := range texts {
+			if strings.TrimSpace(text) == "" {
+				c.fault(index(key+"."+name, i), "want a text")
+			}
+		}
+	}
+	for i, text := range t.Examples.Out {
+		if slices.Contains(t.Examples.In, text) {
+			c.fault(index(key+".examples.out", i), "%q has both labels", clipText(text))
+		}
+	}
+}
+
+// clipText shortens a text for a message.
+func clipText(text string) string {
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		return fmt.Sprintf("%s...", string(r[:most]))
+	}
+	return text
+}
