@@ -79,6 +79,13 @@ func (m *Markdown) paint(source string) error {
 	if same == len(lines) && same == len(m.shown) {
 		return nil
 	}
+	if last := len(m.shown) - 1; same == last && len(lines) > last && strings.HasPrefix(lines[last], m.shown[last]) {
+		// The usual piece only adds to what stands before the cursor.
+		more := lines[last][len(m.shown[last]):] + strings.Join(append([]string{""}, lines[last+1:]...), "\r\n")
+		m.shown = lines
+		_, err := io.WriteString(m.w, more)
+		return err
+	}
 	if len(m.shown) > len(lines) { // the cursor must end behind the last line
 		same = min(same, len(lines)-1)
 	}

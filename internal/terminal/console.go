@@ -1,0 +1,108 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Control sequences of XTerm that a [Console] switches.
+const (
+	pasteOn  = "\x1b[?2004h"
+	pasteOff = "\x1b[?2004l"
+)
+
+// A Console is a terminal in raw mode: every key arrives at once, and lines end in
+// "\r\n". Close gives it back as it was.
+type Console struct {
+	in, out *os.File
+	was     *term.State
+	w       io.Writer
+}
+
+// OpenConsole puts the terminal into raw mode. Without colour no styles are written.
+func OpenConsole(in, out *os.File, colour bool) (*Console, error) {
+	was, err := term.MakeRaw(int(in.Fd())) //nolint:gosec // a file descriptor fits
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{in: in, out: out, was: was, w: out}
+	if !colour {
+		c.w = Plain(out)
+	}
+	if _, err := io.WriteString(out, pasteOn); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Read reads what is typed.
+func (c *Console) Read(p []byte) (int, error) { return c.in.Read(p) }
+
+// Write writes to the terminal as it is.
+func (c *Console) Write(p []byte) (int, error) { return c.w.Write(p) }
+
+// Size is the present size; 80 by 24 when the terminal does not tell.
+func (c *Console) Size() (columns, rows int) { return Size(c.out) }
+
+// Size is the present size of a terminal; 80 by 24 when it does not tell.
+func Size(out *os.File) (columns, rows int) {
+	columns, rows, err := term.GetSize(int(out.Fd())) //nolint:gosec // a file descriptor fits
+	if err != nil || columns < 1 || rows < 1 {
+		return 80, 24
+	}
+	return columns, rows
+}
+
+// Close leaves raw mode.
+func (c *Console) Close() error {
+	_, err := io.WriteString(c.out, pasteOff)
+	return errors.Join(err, term.Restore(int(c.in.Fd()), c.was)) //nolint:gosec // a file descriptor fits
+}
+
+// Plain returns a writer that leaves out styles (SGR). Each write must hold whole
+// sequences.
+func Plain(w io.Writer) io.Writer { return plainWriter{w} }
+
+type plainWriter struct{ w io.Writer }
+
+func (p plainWriter) Write(text []byte) (int, error) {
+	kept := make([]byte, 0, len(text))
+	for rest := text; len(rest) > 0; {
+		at := bytes.Index(rest, []byte("\x1b["))
+		if at < 0 {
+			kept = append(kept, rest...)
+			break
+		}
+		end := at + 2
+		for end < len(rest) && (rest[end] == ';' || rest[end] >= '0' && rest[end] <= '9') {
+			end++
+		}
+		if end < len(rest) && rest[end] == 'm' {
+			kept = append(kept, rest[:at]...)
+		} else {
+			kept = append(kept, rest[:min(end+1, len(rest))]...)
+		}
+		rest = rest[min(end+1, len(rest)):]
+	}
+	if _, err := p.w.Write(kept); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Dim is text that stands back, and Bold text that stands out. The text must be clean.
+func Dim(text string) string  { return dim.on(text) }
+func Bold(text string) string { return bold.on(text) }
+
+// Wrap breaks a clean line into rows of less than columns columns, all indented as the
+// line is.
+func Wrap(line string, columns int) []string {
+	text := strings.TrimLeft(line, " ")
+	indent := line[:min(len(line)-len(text), max(columns/2, 0))]
+	return prefixed(wrap([]span{{text, plain}}, max(columns-1-len(indent), 1)), indent, indent)
+}

@@ -1,0 +1,270 @@
+package terminal
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// MaxInput is how much an [Editor] takes, in characters.
+const MaxInput = 1 << 20
+
+// A Completer proposes what may stand in place of the end of a text: from start, a
+// byte offset, on. It is asked with the text before the cursor.
+type Completer func(before string) (start int, proposals []string)
+
+// An Event says what a key meant to an [Editor].
+type Event int
+
+// The events.
+const (
+	// Edited: the text may have changed, nothing else.
+	Edited Event = iota
+	// Submitted: the text is complete; Take returns it.
+	Submitted
+	// Interrupted: Ctrl-C. The editor is empty then.
+	Interrupted
+	// Ended: Ctrl-D on an empty line.
+	Ended
+)
+
+// An Editor is the line that a person types: one or more lines, with a cursor, a
+// history and completion. Paint shows it; Erase takes it off the screen so that other
+// text can be written above. It is not safe for concurrent use.
+type Editor struct {
+	w        io.Writer
+	size     func() (columns, rows int)
+	complete Completer
+	history  *History
+
+	prompt string
+	text   []rune
+	at     int // the cursor, in text
+	back   int // how far up the history; 0 is the text of now
+	draft  string
+
+	painted bool
+	row     int // of the cursor on the screen, below the first painted row
+}
+
+// NewEditor returns an empty editor. history and complete may be nil.
+func NewEditor(w io.Writer, size func() (columns, rows int), history *History, complete Completer) *Editor {
+	return &Editor{w: w, size: size, history: history, complete: complete}
+}
+
+// SetPrompt sets what stands before the first line, without control sequences.
+func (e *Editor) SetPrompt(prompt string) { e.prompt = prompt }
+
+// SetText puts a text into the editor, the cursor behind it.
+func (e *Editor) SetText(text string) {
+	e.text = []rune(text)
+	e.at, e.back = len(e.text), 0
+}
+
+// Text is what stands in the editor.
+func (e *Editor) Text() string { return string(e.text) }
+
+// Take empties the editor and returns what stood in it.
+func (e *Editor) Take() string {
+	text := e.Text()
+	e.SetText("")
+	return text
+}
+
+// Key does what a key says. It paints nothing but the proposals of a completion.
+func (e *Editor) Key(k Key) Event {
+	switch k.Code {
+	case KeyEnter:
+		if e.at == len(e.text) && e.at > 0 && e.text[e.at-1] == '\\' {
+			e.text[e.at-1] = '\n'
+			return Edited
+		}
+		return Submitted
+	case KeyInterrupt:
+		e.SetText("")
+		return Interrupted
+	case KeyEOF:
+		if len(e.text) == 0 {
+			return Ended
+		}
+		e.cut(e.at, e.at+1)
+	case KeyTab:
+		e.proposeHere()
+	case KeyUp:
+		e.vertical(-1)
+	case KeyDown:
+		e.vertical(+1)
+	default:
+		e.edit(k)
+	}
+	return Edited
+}
+
+// edit does what changes or walks through the text.
+func (e *Editor) edit(k Key) {
+	switch k.Code {
+	case KeyRune, KeyPaste:
+		e.insert(k.Text)
+	case KeyNewline:
+		e.insert("\n")
+	case KeyBackspace:
+		e.cut(e.at-1, e.at)
+	case KeyDelete:
+		e.cut(e.at, e.at+1)
+	case KeyKillLeft:
+		e.cut(e.lineStart(), e.at)
+	case KeyKillRight:
+		e.cut(e.at, e.lineEnd())
+	case KeyKillWord:
+		e.cut(e.wordLeft(), e.at)
+	case KeyLeft:
+		e.at = max(e.at-1, 0)
+	case KeyRight:
+		e.at = min(e.at+1, len(e.text))
+	case KeyWordLeft:
+		e.at = e.wordLeft()
+	case KeyWordRight:
+		e.at = e.wordRight()
+	case KeyHome:
+		e.at = e.lineStart()
+	case KeyEnd:
+		e.at = e.lineEnd()
+	}
+}
+
+func (e *Editor) insert(text string) {
+	runes := []rune(text)
+	if room := MaxInput - len(e.text); len(runes) > room {
+		runes = runes[:max(room, 0)]
+	}
+	e.text = slices.Insert(e.text, e.at, runes...)
+	e.at += len(runes)
+}
+
+func (e *Editor) cut(from, to int) {
+	from, to = max(from, 0), min(to, len(e.text))
+	if from < to {
+		e.text = slices.Delete(e.text, from, to)
+		e.at = from
+	}
+}
+
+func (e *Editor) lineStart() int {
+	at := e.at
+	for at > 0 && e.text[at-1] != '\n' {
+		at--
+	}
+	return at
+}
+
+func (e *Editor) lineEnd() int {
+	at := e.at
+	for at < len(e.text) && e.text[at] != '\n' {
+		at++
+	}
+	return at
+}
+
+func (e *Editor) wordLeft() int {
+	at := e.at
+	for at > 0 && unicode.IsSpace(e.text[at-1]) {
+		at--
+	}
+	for at > 0 && !unicode.IsSpace(e.text[at-1]) {
+		at--
+	}
+	return at
+}
+
+func (e *Editor) wordRight() int {
+	at := e.at
+	for at < len(e.text) && unicode.IsSpace(e.text[at]) {
+		at++
+	}
+	for at < len(e.text) && !unicode.IsSpace(e.text[at]) {
+		at++
+	}
+	return at
+}
+
+// vertical moves the cursor to the line above or below, and through the history
+// beyond the first and the last one.
+func (e *Editor) vertical(by int) {
+	start, end := e.lineStart(), e.lineEnd()
+	column := e.at - start
+	switch {
+	case by < 0 && start > 0:
+		e.at = start - 1
+		above := e.lineStart()
+		e.at = min(above+column, start-1)
+	case by > 0 && end < len(e.text):
+		e.at = end + 1
+		e.at = min(end+1+column, e.lineEnd())
+	default:
+		e.recall(-by)
+	}
+}
+
+// recall goes up (+1) or down (-1) in the history.
+func (e *Editor) recall(by int) {
+	if e.history == nil {
+		return
+	}
+	to := e.back + by
+	if to < 0 || to > e.history.Len() {
+		return
+	}
+	if e.back == 0 {
+		e.draft = e.Text()
+	}
+	text := e.draft
+	if to > 0 {
+		text = e.history.Last(to)
+	}
+	e.SetText(text)
+	e.back = to
+}
+
+// proposeHere completes what stands before the cursor: as far as all proposals agree,
+// and by a list of them where that is nowhere.
+func (e *Editor) proposeHere() {
+	if e.complete == nil {
+		return
+	}
+	before := string(e.text[:e.at])
+	start, proposals := e.complete(before)
+	if len(proposals) == 0 || start < 0 || start > len(before) {
+		return
+	}
+	shared := proposals[0]
+	for _, p := range proposals[1:] {
+		for !strings.HasPrefix(p, shared) {
+			shared = shared[:len(shared)-1]
+		}
+	}
+	shared = strings.ToValidUTF8(shared, "")
+	if typed := before[start:]; len(shared) > len(typed) || len(proposals) == 1 {
+		e.cut(len([]rune(before[:start])), e.at)
+		e.insert(shared)
+		return
+	}
+	e.list(proposals)
+}
+
+// list writes the proposals above the text.
+func (e *Editor) list(proposals []string) {
+	const most = 40
+	e.Erase()
+	columns, _ := e.size()
+	shown := make([]string, 0, most)
+	for _, p := range proposals[:min(len(proposals), most)] {
+		shown = append(shown, Clean(p))
+	}
+	if more := len(proposals) - most; more > 0 {
+		shown = append(shown, "…")
+	}
+	for _, line := range wrap([]span{{strings.Join(shown, "  "), dim}}, max(columns-1, 8)) {
+		_, _ = io.WriteString(e.w, line+"\r\n")
+	}
+}

@@ -1,0 +1,105 @@
+package terminal
+
+import (
+	"io"
+	"strconv"
+	"strings"
+)
+
+// continued stands before every further line of the text.
+const continued = "… "
+
+// Paint shows prompt and text with the cursor in its place, over what was painted
+// before. Of a text higher than the screen it shows the rows around the cursor.
+func (e *Editor) Paint() error {
+	columns, rows := e.size()
+	lines, row, column := e.layout(max(columns, 4))
+	if top := row - max(rows-2, 0); top > 0 { // keep the cursor's row on the screen
+		lines, row = lines[top:], row-top
+	}
+	if most := max(rows-1, 1); len(lines) > most {
+		lines = lines[:most]
+	}
+	var b strings.Builder
+	e.toTop(&b)
+	b.WriteString(strings.Join(lines, "\r\n"))
+	if up := len(lines) - 1 - row; up > 0 {
+		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
+	}
+	b.WriteString("\r")
+	if column > 0 {
+		b.WriteString("\x1b[" + strconv.Itoa(column) + "C")
+	}
+	e.painted, e.row = true, row
+	_, err := io.WriteString(e.w, b.String())
+	return err
+}
+
+// Erase takes what was painted off the screen; the cursor then stands at the start of
+// an empty line.
+func (e *Editor) Erase() {
+	if !e.painted {
+		return
+	}
+	var b strings.Builder
+	e.toTop(&b)
+	e.painted, e.row = false, 0
+	_, _ = io.WriteString(e.w, b.String())
+}
+
+// Leave lets the text stand as it is; the cursor goes to the line below it.
+func (e *Editor) Leave() error {
+	e.at = len(e.text)
+	err := e.Paint()
+	e.painted, e.row = false, 0
+	if err == nil {
+		_, err = io.WriteString(e.w, "\r\n")
+	}
+	return err
+}
+
+func (e *Editor) toTop(b *strings.Builder) {
+	if !e.painted {
+		return
+	}
+	if e.row > 0 {
+		b.WriteString("\x1b[" + strconv.Itoa(e.row) + "A")
+	}
+	b.WriteString("\r\x1b[J")
+}
+
+// layout breaks prompt and text into rows of less than columns columns, and finds the
+// cursor in them.
+func (e *Editor) layout(columns int) (lines []string, row, column int) {
+	var line strings.Builder
+	line.WriteString(e.prompt)
+	used := Width(e.prompt)
+	end := func(next string) {
+		lines = append(lines, line.String())
+		line.Reset()
+		line.WriteString(next)
+		used = Width(next)
+	}
+	for i, r := range e.text {
+		shown, width := string(r), runeWidth(r)
+		if r == '\t' {
+			shown, width = " ", 1
+		}
+		if r != '\n' && used+width >= columns { // the last column would wrap the cursor
+			end("")
+		}
+		if i == e.at {
+			row, column = len(lines), used
+		}
+		if r == '\n' {
+			end(continued)
+			continue
+		}
+		line.WriteString(shown)
+		used += width
+	}
+	if e.at == len(e.text) {
+		row, column = len(lines), used
+	}
+	return append(lines, line.String()), row, column
+}

@@ -1,0 +1,242 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A KeyCode names a key that is not a character.
+type KeyCode int
+
+// The keys that an [Editor] or its owner knows.
+const (
+	KeyRune  KeyCode = iota // Key.Text is one character
+	KeyPaste                // Key.Text is what was pasted
+	KeyEnter
+	KeyNewline // Ctrl-J and Alt-Enter
+	KeyTab
+	KeyBackspace
+	KeyDelete
+	KeyUp
+	KeyDown
+	KeyLeft
+	KeyRight
+	KeyWordLeft
+	KeyWordRight
+	KeyHome
+	KeyEnd
+	KeyKillLeft  // Ctrl-U
+	KeyKillRight // Ctrl-K
+	KeyKillWord  // Ctrl-W
+	KeyClear     // Ctrl-L
+	KeyInterrupt // Ctrl-C
+	KeyEOF       // Ctrl-D
+	KeyNone      // nothing that anybody knows
+)
+
+// A Key is one key press, or one paste.
+type Key struct {
+	Code KeyCode
+	Text string
+}
+
+// maxPaste bounds one paste, in bytes; what is longer is dropped.
+const maxPaste = 4 << 20
+
+// Marks of a bracketed paste (XTerm control sequences, "Bracketed Paste Mode").
+const (
+	pasteBegin = "[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// ReadKeys reads a terminal in raw mode and hands each key over until the input ends
+// or key returns false. A lone escape key waits for the key behind it.
+func ReadKeys(r io.Reader, key func(Key) bool) error {
+	var pending []byte
+	buf := make([]byte, 4096)
+	for {
+		n, err := r.Read(buf)
+		pending = append(pending, buf[:n]...)
+		for {
+			k, used := decodeKey(pending)
+			if used == 0 {
+				break
+			}
+			pending = pending[used:]
+			if k.Code != KeyNone && !key(k) {
+				return nil
+			}
+		}
+		if err != nil {
+			if err == io.EOF { //nolint:errorlint // a reader returns it bare
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// decodeKey takes the first key from the bytes; used is 0 when more must come.
+func decodeKey(b []byte) (k Key, used int) {
+	if len(b) == 0 {
+		return k, 0
+	}
+	switch c := b[0]; {
+	case c == escape:
+		return decodeEscape(b)
+	case c < ' ' || c == 0x7f:
+		return Key{Code: controlKey(c)}, 1
+	case !utf8.FullRune(b):
+		return k, 0
+	}
+	r, size := utf8.DecodeRune(b)
+	if forbidden(r) {
+		return Key{Code: KeyNone}, size
+	}
+	return Key{Code: KeyRune, Text: string(r)}, size
+}
+
+func controlKey(c byte) KeyCode {
+	switch c {
+	case '\r':
+		return KeyEnter
+	case '\n':
+		return KeyNewline
+	case '\t':
+		return KeyTab
+	case 0x08, 0x7f:
+		return KeyBackspace
+	}
+	const ctrl = 0x40
+	switch c + ctrl {
+	case 'A':
+		return KeyHome
+	case 'B':
+		return KeyLeft
+	case 'C':
+		return KeyInterrupt
+	case 'D':
+		return KeyEOF
+	case 'E':
+		return KeyEnd
+	case 'F':
+		return KeyRight
+	case 'K':
+		return KeyKillRight
+	case 'L':
+		return KeyClear
+	case 'N':
+		return KeyDown
+	case 'P':
+		return KeyUp
+	case 'U':
+		return KeyKillLeft
+	case 'W':
+		return KeyKillWord
+	}
+	return KeyNone
+}
+
+// decodeEscape takes a key that begins with an escape.
+func decodeEscape(b []byte) (k Key, used int) {
+	if len(b) == 1 {
+		return k, 0
+	}
+	switch b[1] {
+	case '[':
+	case 'O':
+		if len(b) < 3 {
+			return k, 0
+		}
+		return Key{Code: cursorKey(b[2])}, 3
+	case '\r', '\n':
+		return Key{Code: KeyNewline}, 2
+	case 'b':
+		return Key{Code: KeyWordLeft}, 2
+	case 'f':
+		return Key{Code: KeyWordRight}, 2
+	case 0x7f, 0x08:
+		return Key{Code: KeyKillWord}, 2
+	case escape:
+		return Key{Code: KeyNone}, 1
+	default:
+		return Key{Code: KeyNone}, 2
+	}
+	if text := string(b[1:min(len(b), 1+len(pasteBegin))]); text == pasteBegin {
+		return decodePaste(b)
+	}
+	end := 2
+	for end < len(b) && (b[end] < 0x40 || b[end] > 0x7e) {
+		if end++; end > 32 { // no key is so long
+			return Key{Code: KeyNone}, end
+		}
+	}
+	if end == len(b) {
+		return k, 0
+	}
+	return Key{Code: sequenceKey(string(b[2:end]), b[end])}, end + 1
+}
+
+// decodePaste takes all that stands between the marks of a paste.
+func decodePaste(b []byte) (k Key, used int) {
+	start := 1 + len(pasteBegin)
+	text := string(b[start:])
+	end := strings.Index(text, pasteEnd)
+	if end < 0 {
+		if len(text) > maxPaste { // do not keep what never ends
+			return Key{Code: KeyPaste, Text: pasted(text[:maxPaste])}, len(b)
+		}
+		return k, 0
+	}
+	return Key{Code: KeyPaste, Text: pasted(text[:min(end, maxPaste)])}, start + end + len(pasteEnd)
+}
+
+// pasted is pasted text with the line ends of this house.
+func pasted(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return Clean(strings.ReplaceAll(text, "\r", "\n"))
+}
+
+func cursorKey(final byte) KeyCode {
+	switch final {
+	case 'A':
+		return KeyUp
+	case 'B':
+		return KeyDown
+	case 'C':
+		return KeyRight
+	case 'D':
+		return KeyLeft
+	case 'H':
+		return KeyHome
+	case 'F':
+		return KeyEnd
+	}
+	return KeyNone
+}
+
+// sequenceKey is the key of a CSI sequence. Parameters such as "1;5" tell of Ctrl or
+// Alt.
+func sequenceKey(parameters string, final byte) KeyCode {
+	if final != '~' {
+		code := cursorKey(final)
+		switch {
+		case parameters == "":
+		case code == KeyLeft:
+			return KeyWordLeft
+		case code == KeyRight:
+			return KeyWordRight
+		}
+		return code
+	}
+	switch parameters {
+	case "1", "7":
+		return KeyHome
+	case "4", "8":
+		return KeyEnd
+	case "3":
+		return KeyDelete
+	}
+	return KeyNone
+}
