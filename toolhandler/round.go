@@ -80,8 +80,8 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 // names lists the offered tools for a model that asked for one that is not there.
 func (t *Turn) names() string {
 	names := make([]string, 0, len(t.tools))
-	for name := range t.tools {
-		names = append(names, name)
+	for _, tool := range t.tools {
+		names = append(names, tool.Name)
 	}
 	if len(names) == 0 {
 		return "none"

@@ -29,7 +29,7 @@ const (
 
 // TurnConfig says what a turn may call.
 type TurnConfig struct {
-	// Tools are the offered tools.
+	// Tools are the offered tools, which the turn keeps and nobody changes.
 	Tools []schemas.Tool
 	// Read names the servers whose results the model has already seen, in this turn
 	// or in what memory gave.
@@ -42,8 +42,7 @@ type TurnConfig struct {
 // A Turn executes the calls of one turn. Rounds of one turn run one after the other.
 type Turn struct {
 	h        *Handler
-	tools    map[string]schemas.Tool
-	byOwn    map[string][]string
+	tools    []schemas.Tool
 	approver Approver
 	calls    int
 	left     time.Duration
@@ -54,8 +53,7 @@ type Turn struct {
 func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	t := &Turn{
 		h:        h,
-		tools:    make(map[string]schemas.Tool, len(cfg.Tools)),
-		byOwn:    make(map[string][]string, len(cfg.Tools)),
+		tools:    cfg.Tools,
 		approver: cfg.Approver,
 		calls:    cfg.Limits.Calls,
 		left:     cfg.Limits.Time,
@@ -66,10 +64,6 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	}
 	if t.left == 0 {
 		t.left = DefaultTime
-	}
-	for _, tool := range cfg.Tools {
-		t.tools[tool.Name] = tool
-		t.byOwn[tool.ToolName] = append(t.byOwn[tool.ToolName], tool.Name)
 	}
 	for _, s := range cfg.Read {
 		t.read[s] = true
@@ -103,11 +97,17 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 	for _, prefix := range []string{"default_api.", "default_api:"} {
 		name = strings.TrimPrefix(name, prefix)
 	}
-	if tool, ok := t.tools[name]; ok {
-		return tool, true
+	own, found := -1, 0
+	for i := range t.tools {
+		if t.tools[i].Name == name {
+			return t.tools[i], true
+		}
+		if t.tools[i].ToolName == name {
+			own, found = i, found+1
+		}
 	}
-	if names := t.byOwn[name]; len(names) == 1 {
-		return t.tools[names[0]], true
+	if found == 1 {
+		return t.tools[own], true
 	}
 	return schemas.Tool{}, false
 }

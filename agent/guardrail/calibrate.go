@@ -20,7 +20,7 @@ func (g *Guard) scores(w *weights, held []Example) []scored {
 			in: e.InDomain, follows: e.Follows(), alone: w.score(alone), after: w.score(after),
 			admits:  r.marker == "" && r.plainly() && g.named(r),
 			follow:  r.marker == "" && r.plainly(),
-			refuses: r.marker == "" && r.inFavour() == 0 && !g.isGreeting(r.words),
+			refuses: r.marker == "" && r.inFavour() == 0 && (r.content > 1 || r.against() > 0) && !g.isGreeting(r.words),
 		}
 	}
 	return out
@@ -29,7 +29,7 @@ func (g *Guard) scores(w *weights, held []Example) []scored {
 // calibrate sets the scores from which on code is sure: beyond the mistakes among the
 // held examples, with room to spare. Of every few hundred examples one may be odd.
 func (w *weights) calibrate(held []scored) {
-	const least, room, oneIn = 3.0, 1.1, 400
+	const least, room, oneIn = 2.3, 1.1, 400
 	var in, after, out []float64
 	for _, s := range held {
 		switch {

@@ -9,7 +9,7 @@ import (
 // tableBits is the size of the weight table: features are hashed into so many
 // buckets, and two that share one share its weight.
 const (
-	tableBits = 16
+	tableBits = 17
 	tableSize = 1 << tableBits
 )
 
@@ -50,6 +50,7 @@ func (r reading) features(known func(uint32) bool) (alone, after []feature) {
 	fs = appendWords(fs, "w", r.words, wordShare)
 	fs = appendSigns(fs, "s", r)
 	fs = appendStrangers(fs, "s", r, known)
+	fs = appendClauses(fs, r, known)
 	n := len(fs)
 	fs = appendWords(fs, "after", r.words, 1)
 	fs = appendSigns(fs, "after", r)
@@ -57,6 +58,10 @@ func (r reading) features(known func(uint32) bool) (alone, after []feature) {
 	fs = appendTies(fs, r)
 	return fs[:n:n], fs
 }
+
+// storyWords is from how many words on a message tells a story, in which words of
+// everyday life speak less against the topic.
+const storyWords = 28
 
 // shortMessage is how many words a message that leans on another mostly has at most.
 const shortMessage = 8
@@ -66,6 +71,7 @@ func appendTies(fs []feature, r reading) []feature {
 	if r.leans {
 		fs = append(fs, feature{bucket: hashOf("after", "leans"), value: signValue})
 	}
+	fs = append(fs, feature{bucket: hashOf("after", "content", strconv.Itoa(min(r.content, 6))), value: signValue})
 	if len(r.words) <= shortMessage && r.against() == 0 && r.hits[tierAdjacent] == 0 && r.marker == "" {
 		fs = append(fs, feature{bucket: hashOf("after", "short"), value: signValue})
 	}
@@ -137,6 +143,9 @@ func appendSigns(fs []feature, name string, r reading) []feature {
 	add("any")
 	fs = append(fs, feature{bucket: hashOf(name, "sum", ""), value: float32(max(-sumLimit, min(sumLimit, r.sum()))) * sumValue})
 	add("length " + strconv.Itoa(min(len(r.words), 24)/3))
+	if len(r.words) >= storyWords {
+		add("story " + strconv.Itoa(min(r.hits[tierAdmit]+r.hits[tierRelated], 4)) + strconv.FormatBool(r.hits[tierTask] > 0))
+	}
 	if r.marker != "" {
 		add("marker")
 	}

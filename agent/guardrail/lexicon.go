@@ -67,6 +67,7 @@ viết thơ, bài thơ, làm thơ, viết một bài, viết bài, kể chuyện
 // greetings are whole messages that every assistant answers: hello, thanks, goodbye
 // and what it can do.
 const greetings = `
+quick question, a quick question, if you don't mind, much obliged, obliged, bye now, appreciate it, what do you help with, what do you know, what do you know about, what are you able to do, what are you good at, can we talk, bạn hỗ trợ, bạn hỗ trợ được gì, bạn hỗ trợ được mình, hỗ trợ được mình, hỗ trợ những gì, những vấn đề gì, vấn đề gì, bạn biết gì, bạn biết những gì, hỗ trợ về gì, trợ lý hỗ trợ gì, rất hữu ích, dễ hiểu quá, mình hiểu rồi,
 what sort of things can i ask, what kind of things can i ask, what things can i ask, what type of question, mình có thể hỏi gì ở đây,
 morning, afternoon, evening, brilliant, lovely, and you are, hay quá, bạn tên gì vậy, chào buổi sáng, 
 good day, that is all i needed, that's all i needed, all i needed, what can i ask you about, what can i ask about, what should i ask, i need some help, need help, need some help, can someone help, cheers, cya, later, see ya, talk soon, welcome, sorry, no thanks, no thank you, yes please, hỏi được những gì, được hỏi gì, hỏi gì cũng được, không cần nữa, xin lỗi, chào tạm biệt, chúc ngon giấc, có người không, ai trả lời vậy, ai đang trả lời vậy
@@ -105,3 +106,8 @@ enough with, enough about, no more, forget about, while you, as well as, then ex
 thôi đừng, đừng nói, rồi tiện, tiện viết, rồi giải, rồi viết, nói chuyện khác, chuyện khác, à mà, còn nữa, với lại, thay vì răng, thay vào đó,
 by the way, btw, also, anyway, never mind, nevermind, while i wait, while waiting, in the meantime, before you answer, a question about, two questions, and how to, and tell me, and write, and then tell, now write, now tell, now give, now what, now which, so write, so tell, wants to know, asked for, told me to, unrelated
 tiện thể, nhân tiện, ngoài ra, giờ thì, bây giờ thì, thôi bỏ đi, bỏ đi, câu hỏi về, hai câu, và cách, và viết, và kể, và cho biết, vậy nên, muốn biết, trong lúc chờ, trước khi trả lời, sẵn cho hỏi, sẵn tiện, giờ cho, đổi chủ đề, không liên quan`
+
+// askCues are words with which a clause asks for something.
+const askCues = `
+write, tell, give, make, explain, list, show, teach, translate, solve, summarise, summarize, draft, compose, plan, recommend, suggest, find, play, sing, read, compare, predict, describe, create, generate, design, calculate, convert, discuss, chat, help, answer, pick, choose, vote, buy, best, cheapest, what, who, which, where, when, how, why, is there, do you know
+viết, dịch, kể, chỉ tôi, chỉ em, chỉ mình, chỉ giúp, bày, tính, giải, hát, làm, phân tích, tư vấn, cho tôi, cho mình, cho em, hãy, cách, lập, soạn, dự đoán, đọc, liệt kê, so sánh, giới thiệu, gợi ý, hướng dẫn, tìm, nói về, kiểm tra, vẽ, tạo, đặt, mua, nên, giúp, là gì, ai, ở đâu, bao nhiêu, mấy, sao, thế nào, tại sao, gì, nào, nhờ`

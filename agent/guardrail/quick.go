@@ -16,6 +16,9 @@ const (
 	tiers
 )
 
+// favours reports whether phrases of the tier speak for the topic.
+func (t tier) favours() bool { return t >= tierAdmit && t <= tierWeak }
+
 // weight is what one phrase of a tier adds to the score. Two weak words, or one
 // related phrase, outweigh the doubt that every message starts with.
 func (t tier) weight() float64 {
@@ -88,7 +91,7 @@ func (g *Guard) score(r reading) (alone, after float64) {
 	alone, after = g.weights.score(a), g.weights.score(b)
 	// The classifier has not learned other languages, and what no assistant of the topic
 	// does stays outside however much of the topic stands beside it.
-	if r.alien && r.hits[tierAdmit] == 0 || r.hits[tierTask] > 0 || r.turns && r.against() > 0 {
+	if r.alien && r.hits[tierAdmit] == 0 || r.hits[tierTask] > 0 || r.turns && r.against() > 0 || g.smuggles(r) {
 		return min(alone, doubt), min(after, doubt)
 	}
 	return alone, after
@@ -110,7 +113,7 @@ func (g *Guard) isSure(r reading, alone, after float64) (sure bool, reason strin
 	switch {
 	case alone >= float64(w.sureIn) && r.plainly() && g.named(r):
 		return true, "clearly of the topic: " + seen
-	case max(alone, after) <= float64(w.sureOut) && r.inFavour() == 0:
+	case max(alone, after) <= float64(w.sureOut) && r.inFavour() == 0 && (r.content > 1 || r.against() > 0):
 		return true, "clearly of another subject: " + seen
 	}
 	return false, "unclear: " + seen
@@ -165,6 +168,9 @@ func (g *Guard) isGreeting(words []word) bool {
 func (g *Guard) follows(r reading, score float64) bool {
 	if r.marker != "" || r.against() > 0 || r.hits[tierAdjacent] > 0 || len(r.words) > followWords || r.cut {
 		return false
+	}
+	if r.leans && r.content <= 1 {
+		return true
 	}
 	if g.weights != nil && score < leastFollow {
 		return false

@@ -11,11 +11,13 @@ type reading struct {
 	words  []word
 	hits   [tiers]int
 	marker string
-	leans  bool // a word points back at what was said before
-	turns  bool // a word turns from one request to another
-	alien  bool // mostly written in letters of other languages
-	cut    bool
-	long   bool
+	// content counts the words that neither lean on the message before nor are polite.
+	content int
+	leans   bool // a word points back at what was said before
+	turns   bool // a word turns from one request to another
+	alien   bool // mostly written in letters of other languages
+	cut     bool
+	long    bool
 }
 
 // read normalises a message and collects what speaks for and against it.
@@ -29,22 +31,34 @@ func (g *Guard) read(text string) reading {
 	if r.marker == "" && hidden {
 		r.marker = "hidden or look-alike characters"
 	}
-	for i := 0; i < len(r.words); {
-		p := g.phrases.longest(r.words[i:])
+	r.hits = g.hits(r.words)
+	r.content = g.content(r.words)
+	r.leans, r.turns = g.cues.within(r.words), g.turns.within(r.words)
+	r.alien = isAlien(r.words)
+	return r
+}
+
+// hits counts the phrases of each tier in words, and marks the words that speak for
+// the topic.
+func (g *Guard) hits(words []word) (hits [tiers]int) {
+	for i := 0; i < len(words); {
+		p := g.phrases.longest(words[i:])
 		if p == nil {
-			if t := g.phrases.nearly(r.words[i]); t != tierNone {
-				r.hits[t]++
+			if t := g.phrases.nearly(words[i]); t != tierNone {
+				hits[t]++
+				words[i].ours = t.favours()
 			}
 			i++
 			continue
 		}
-		r.hits[p.tier]++
-		r.hits[g.foreignWithin(r.words[i:], len(p.words))]++
+		hits[p.tier]++
+		for k := range p.words {
+			words[i+k].ours = p.tier.favours()
+		}
+		hits[g.foreignWithin(words[i:], len(p.words))]++
 		i += len(p.words)
 	}
-	r.leans, r.turns = g.cues.within(r.words), g.turns.within(r.words)
-	r.alien = isAlien(r.words)
-	return r
+	return hits
 }
 
 // foreignWithin looks for a foreign phrase that begins inside one of n words and goes
@@ -57,6 +71,27 @@ func (g *Guard) foreignWithin(words []word, n int) tier {
 		}
 	}
 	return tierNone
+}
+
+// content counts the words that say something of their own.
+func (g *Guard) content(words []word) int {
+	n := 0
+	for i := 0; i < len(words); {
+		p := g.cues.longest(words[i:])
+		if p == nil {
+			p = g.fill.longest(words[i:])
+		}
+		if p == nil {
+			p = g.hello.longest(words[i:])
+		}
+		if p == nil {
+			n++
+			i++
+			continue
+		}
+		i += len(p.words)
+	}
+	return n
 }
 
 // isAlien reports whether most words are in letters that are not Latin.

@@ -14,13 +14,22 @@ type word struct {
 	raw    string // lower case, composed
 	folded string // without marks, English plural endings dropped
 	bare   bool   // written without marks; đ, a letter of its own, may be there
+	opens  bool   // the first of a clause
+	ours   bool   // part of a phrase that speaks for the topic
 }
+
+// pauses are the signs between two clauses.
+const pauses = ".,;:!?\n…()[]|=>–—"
 
 // splitWords cuts a normalised text into words; everything but letters, digits and
 // marks separates.
 func splitWords(text string) []word {
 	var words []word
-	for raw := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), isSeparator) {
+	rest := strings.ToLower(norm.NFC.String(text))
+	for raw := range strings.FieldsFuncSeq(rest, isSeparator) {
+		at := strings.Index(rest, raw)
+		opens := strings.ContainsAny(rest[:at], pauses)
+		rest = rest[at+len(raw):]
 		raw = strings.Trim(raw, "'’")
 		raw = strings.TrimSuffix(strings.TrimSuffix(raw, "'s"), "’s")
 		if raw == "" {
@@ -29,7 +38,7 @@ func splitWords(text string) []word {
 		raw = calm(raw)
 		folded := language.Fold(raw)
 		bare := folded == strings.ReplaceAll(raw, "đ", "d")
-		words = append(words, word{raw: raw, folded: singular(folded), bare: bare})
+		words = append(words, word{raw: raw, folded: singular(folded), bare: bare, opens: opens || len(words) == 0})
 	}
 	return words
 }

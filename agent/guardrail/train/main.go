@@ -53,12 +53,14 @@ type question struct {
 // of the topic were written: they are only learned.
 func load(folder string) (parts, error) {
 	var p parts
-	known, err := read(filepath.Join(folder, "data", "known.jsonl"))
-	if err != nil {
-		return p, err
-	}
-	for _, q := range known {
-		p.train = append(p.train, q.Example)
+	for _, name := range []string{"known.jsonl", "broad.jsonl"} {
+		learned, err := read(filepath.Join(folder, "data", name))
+		if err != nil {
+			return p, err
+		}
+		for _, q := range learned {
+			p.train = append(p.train, q.Example)
+		}
 	}
 	questions, err := read(filepath.Join(folder, "data", "questions.jsonl"))
 	if err != nil {
