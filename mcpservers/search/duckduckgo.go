@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // DuckDuckGoConfig says how DuckDuckGo is reached. The zero value works.
@@ -26,11 +28,18 @@ type DuckDuckGoConfig struct {
 	HTTPClient *http.Client
 }
 
+// How often DuckDuckGo is asked: it blocks those who ask more.
+const (
+	searchesPerSecond = 1
+	searchBurst       = 4
+	maxTurnWait       = 5 * time.Second // for a search's turn; its timeout comes after
+)
+
 const (
 	defaultBaseURL = "https://html.duckduckgo.com/html/"
 	defaultTimeout = 8 * time.Second
 	maxPage        = 2 << 20 // bytes of a result page that are read
-	userAgent      = "Mozilla/5.0 (compatible; molar/1.0)"
+	userAgent      = "Mozilla/5.0 (compatible; Molar/1.0; a search for one person's question)"
 )
 
 // duckDuckGo searches the web over DuckDuckGo's HTML page.
@@ -39,6 +48,7 @@ type duckDuckGo struct {
 	region  string
 	timeout time.Duration
 	client  *http.Client
+	turns   *rate.Limiter
 }
 
 func newDuckDuckGo(c DuckDuckGoConfig) (*duckDuckGo, error) {
@@ -52,7 +62,7 @@ func newDuckDuckGo(c DuckDuckGoConfig) (*duckDuckGo, error) {
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("duckduckgo timeout is %s: give a positive duration", c.Timeout)
 	}
-	d := &duckDuckGo{base: base, region: c.Region, timeout: c.Timeout, client: c.HTTPClient}
+	d := &duckDuckGo{base: base, region: c.Region, timeout: c.Timeout, client: c.HTTPClient, turns: rate.NewLimiter(searchesPerSecond, searchBurst)}
 	if d.timeout == 0 {
 		d.timeout = defaultTimeout
 	}
@@ -65,6 +75,9 @@ func newDuckDuckGo(c DuckDuckGoConfig) (*duckDuckGo, error) {
 // search returns up to maxResults results. Its errors are worded for the tool's
 // caller.
 func (d *duckDuckGo) search(ctx context.Context, query string) ([]Result, error) {
+	if err := d.wait(ctx); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	req, err := d.request(ctx, query)
@@ -88,6 +101,26 @@ func (d *duckDuckGo) search(ctx context.Context, query string) ([]Result, error)
 		return nil, err
 	}
 	return ranked(results), nil
+}
+
+// wait holds a search back until its turn comes. One whose turn is too far off is
+// refused at once.
+func (d *duckDuckGo) wait(ctx context.Context) error {
+	turn := d.turns.Reserve()
+	delay := turn.Delay()
+	if delay > maxTurnWait {
+		turn.Cancel()
+		return fmt.Errorf("too many web searches at once: try again in %s, or use another search tool", delay.Round(time.Second))
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		turn.Cancel()
+		return d.unreachable(ctx.Err())
+	}
 }
 
 // request asks as the page's own search form does.

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A token is a word as written and without its marks; bare says that it was written
-// without any.
+// A token is a word as written, in lower case, and without its marks.
 type token struct {
 	raw, folded string
-	bare        bool
 }
 
-// tokenize cuts text into lower-case words. Guide and queries go through the same
-// function, so that they always meet.
+// bare says that the word was written without marks.
+func (t token) bare() bool { return t.raw == t.folded }
+
+// tokenize cuts text into words. Guide and queries go through the same function, so
+// that they always meet.
 func tokenize(text string) []token {
 	var tokens []token
-	for raw := range strings.FieldsFuncSeq(strings.ToLower(norm.NFKC.String(text)), notWord) {
+	for raw := range strings.FieldsFuncSeq(strings.ReplaceAll(strings.ToLower(norm.NFKC.String(text)), "a&e", "ae"), notWord) {
 		raw = strings.TrimSuffix(strings.TrimSuffix(raw, "'s"), "’s")
-		if raw = strings.Trim(raw, "'’"); raw != "" {
-			folded := fold(raw)
-			tokens = append(tokens, token{raw: raw, folded: stem(folded), bare: folded == raw})
+		if raw = strings.ReplaceAll(strings.ReplaceAll(raw, "'", ""), "’", ""); raw != "" {
+			tokens = append(tokens, token{raw: raw, folded: fold(raw)})
 		}
 	}
 	return tokens
@@ -39,40 +39,57 @@ func fold(word string) string {
 		return word
 	}
 	var b strings.Builder
-	for _, r := range norm.NFD.String(word) {
-		switch {
-		case r == 'đ':
-			b.WriteByte('d')
-		case !unicode.Is(unicode.Mn, r):
-			b.WriteRune(r)
+	for i, r := range word {
+		parts := string(norm.NFD.PropertiesString(word[i:]).Decomposition())
+		if parts == "" {
+			parts = string(r)
+		}
+		for _, part := range parts {
+			switch {
+			case part == 'đ':
+				b.WriteByte('d')
+			case !unicode.Is(unicode.Mn, part):
+				b.WriteRune(part)
+			}
 		}
 	}
 	return b.String()
 }
 
-// stem cuts the commonest English endings and brings irregular plurals of the trade
-// together. Vietnamese syllables are too short to be touched.
+// stem cuts the commonest English endings and brings irregular forms of the trade
+// together. It is for English alone: a Vietnamese syllable would lose its sense.
 func stem(w string) string {
 	switch w {
 	case "teeth":
 		return "tooth"
-	case "kids", "kid", "children", "childs", "baby", "babies", "toddler", "toddlers":
+	case "kids", "kid", "children", "childs", "toddler", "toddlers", "son", "daughter":
 		return "child"
-	case "bled", "bleeds", "bleeding":
+	case "gran", "granny", "grandma", "grandmother", "nan", "nana", "grandpa", "grandad", "granddad", "grandfather", "elderly":
+		return "grandparent"
+	case "babies", "infant", "infants", "newborn":
+		return "baby"
+	case "bled", "blood", "bloody":
 		return "bleed"
+	case "broke", "broken":
+		return "break"
+	case "fell", "fallen":
+		return "fall"
+	case "worn", "wore":
+		return "wear"
+	case "ate", "eaten":
+		return "eat"
+	case "bitten":
+		return "bit"
 	}
-	for _, ending := range []string{"ies", "ing", "ed", "es", "s"} {
+	for _, ending := range []string{"ies", "ing", "ed", "es", "s", "e", "y"} {
 		base, ok := strings.CutSuffix(w, ending)
-		if !ok || len(base) < 4 || strings.HasSuffix(w, "ss") {
+		if !ok || len(base) < 3 || strings.HasSuffix(w, "eed") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") {
 			continue
 		}
-		if ending == "ies" {
-			return base + "y"
+		if n := len(base); (ending == "ing" || ending == "ed") && base[n-1] == base[n-2] && !strings.ContainsRune("lsz", rune(base[n-1])) {
+			base = base[:n-1] // slipping, chipped
 		}
 		return strings.TrimSuffix(base, "e")
-	}
-	if len(w) > 4 {
-		return strings.TrimSuffix(w, "e")
 	}
 	return w
 }

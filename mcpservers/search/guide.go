@@ -2,57 +2,59 @@ package search
 
 import (
 	"bufio"
+	"context"
 	"embed"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
+	"sync"
 )
 
-//go:embed guide/*.md
+//go:embed guide
 var guideFiles embed.FS
 
 // An entry is one topic of the guide in one language.
 type entry struct {
-	id, lang   string
-	title      string
+	id, title  string
 	text       string
-	keys       []string
-	source     string // who published the facts
+	keys       []string // names of it and words that mark it
+	asked      []string // short ways in which patients ask for it
+	source     string   // who published the facts
 	sourceLink string
+	checked    string // the month in which the source's address was looked up, or "no"
 }
 
-// A guide answers queries from the embedded entries.
+// A guide answers queries from the embedded entries. The index of a language is
+// built at its first query.
 type guide struct {
-	entries []entry
-	index   *index
+	vi, en func() (*index, error)
 }
 
-// loadGuide reads and indexes the embedded guide.
-func loadGuide() (*guide, error) {
-	g := &guide{}
-	var anchors []string
-	for _, lang := range []string{"vi", "en"} {
-		data, err := guideFiles.ReadFile("guide/" + lang + ".md")
-		if err != nil {
-			return nil, fmt.Errorf("read the dental guide: %w", err)
-		}
-		entries, words, err := parseGuide(string(data), lang)
-		if err != nil {
-			return nil, fmt.Errorf("read the dental guide (%s): %w", lang, err)
-		}
-		g.entries = append(g.entries, entries...)
-		anchors = append(anchors, words...)
+func newGuide() *guide {
+	open := func(lang string) func() (*index, error) {
+		return sync.OnceValues(func() (*index, error) { return openGuide(lang) })
 	}
-	g.index = newIndex(g.entries, anchors)
-	return g, nil
+	return &guide{vi: open("vi"), en: open("en")}
+}
+
+// openGuide reads and indexes the entries of one language.
+func openGuide(lang string) (*index, error) {
+	topics, err := readGuide(lang)
+	if err != nil {
+		return nil, fmt.Errorf("read the dental guide (%s): %w", lang, err)
+	}
+	return newIndex(context.Background(), lang, topics)
 }
 
 // search returns the entries that answer a query, best first; none when the query
-// is not about anything in the guide. An empty lang takes the language
-// in which the query hits.
-func (g *guide) search(query, lang string) []Result {
+// is not about anything in the guide. An empty lang takes the language in which the
+// query hits.
+func (g *guide) search(ctx context.Context, query, lang string) ([]Result, error) {
+	ix, hits, err := g.find(ctx, query, lang, maxResults)
 	var results []Result
-	for _, h := range g.find(query, lang, maxResults) {
-		e := g.entries[h.entry]
+	for _, h := range hits {
+		e := ix.entries[h.entry]
 		results = append(results, Result{
 			Title:   e.title + " (" + e.source + ")",
 			Content: e.text,
@@ -60,60 +62,112 @@ func (g *guide) search(query, lang string) []Result {
 			Score:   h.score,
 		})
 	}
-	return results
+	return results, err
 }
 
 // find looks in one language, or in the one in which the query hits better.
-func (g *guide) find(query, lang string, limit int) []hit {
-	if lang != "" {
-		return g.index.find(query, lang, limit)
+func (g *guide) find(ctx context.Context, query, lang string, limit int) (best *index, hits []hit, err error) {
+	for _, l := range []struct {
+		name string
+		open func() (*index, error)
+	}{{"vi", g.vi}, {"en", g.en}} {
+		if lang != "" && lang != l.name {
+			continue
+		}
+		ix, err := l.open()
+		if err != nil {
+			return nil, nil, err
+		}
+		found, err := ix.find(ctx, query, limit)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(found) > 0 && (len(hits) == 0 || found[0].score > hits[0].score) {
+			best, hits = ix, found
+		}
 	}
-	vi, en := g.index.find(query, "vi", limit), g.index.find(query, "en", limit)
-	if len(en) == 0 || (len(vi) > 0 && vi[0].score >= en[0].score) {
-		return vi
-	}
-	return en
+	return best, hits, nil
 }
 
-// parseGuide reads the guide's Markdown: a preamble whose comma lists are the words
-// of the subject, then one section an entry: "## id | title", "source: name | link",
-// "keys: …", text.
-func parseGuide(markdown, lang string) (entries []entry, anchors []string, err error) {
+// topics are what the guide says in one language.
+type topics struct {
+	entries []entry
+	// subject are words that show that a question is about the mouth, elsewhere those
+	// that show that it is about what no entry speaks of, such as a shark's teeth or a
+	// dentist's wages.
+	subject, elsewhere []string
+	// synonyms are lists of words that patients use for one thing.
+	synonyms [][]string
+}
+
+// readGuide reads the files of a language: three lists of words, and Markdown with one
+// section an entry.
+func readGuide(lang string) (t topics, err error) {
+	names, err := fs.Glob(guideFiles, "guide/"+lang+"/*")
+	if err != nil {
+		return topics{}, err
+	}
+	for _, name := range names {
+		data, err := guideFiles.ReadFile(name)
+		if err != nil {
+			return topics{}, err
+		}
+		switch path.Base(name) {
+		case "subject.txt":
+			t.subject = split(string(data))
+		case "elsewhere.txt":
+			t.elsewhere = split(string(data))
+		case "synonyms.txt":
+			for line := range strings.Lines(string(data)) {
+				t.synonyms = append(t.synonyms, split(line))
+			}
+		default:
+			entries, err := parseGuide(string(data))
+			if err != nil {
+				return topics{}, fmt.Errorf("%s: %w", name, err)
+			}
+			t.entries = append(t.entries, entries...)
+		}
+	}
+	return t, nil
+}
+
+// parseGuide reads entries: "## id | title", "source: name | link",
+// "checked: month", "keys: …", "asked: …", text. Keys and asked are for the index alone.
+func parseGuide(markdown string) (entries []entry, err error) {
 	lines := bufio.NewScanner(strings.NewReader(markdown))
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
-		heading, isHeading := strings.CutPrefix(line, "## ")
-		switch {
-		case isHeading:
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
 			id, title, _ := strings.Cut(heading, " | ")
-			entries = append(entries, entry{id: id, title: title, lang: lang})
-		case len(entries) == 0:
-			if !strings.HasPrefix(line, "#") && strings.Contains(line, ",") {
-				anchors = append(anchors, split(line)...)
-			}
-		default:
+			entries = append(entries, entry{id: id, title: title})
+		} else if len(entries) > 0 {
 			entries[len(entries)-1].take(line)
 		}
 	}
 	for _, e := range entries {
-		if e.id == "" || e.title == "" || e.text == "" || e.source == "" || !strings.HasPrefix(e.sourceLink, "https://") || len(e.keys) == 0 {
-			return nil, nil, fmt.Errorf("entry %q lacks its title, text, keys or source", e.id)
+		if e.id == "" || e.title == "" || e.text == "" || e.source == "" || e.checked == "" || !strings.HasPrefix(e.sourceLink, "https://") || len(e.keys) == 0 || len(e.asked) == 0 {
+			return nil, fmt.Errorf("entry %q lacks its title, text, keys, asked, source or check", e.id)
 		}
 	}
-	return entries, anchors, lines.Err()
+	return entries, lines.Err()
 }
 
 // take reads one line of an entry's section.
 func (e *entry) take(line string) {
-	if source, ok := strings.CutPrefix(line, "source: "); ok {
-		e.source, e.sourceLink, _ = strings.Cut(source, " | ")
-		return
+	name, value, _ := strings.Cut(line, ": ")
+	switch name {
+	case "source":
+		e.source, e.sourceLink, _ = strings.Cut(value, " | ")
+	case "checked":
+		e.checked = value
+	case "keys":
+		e.keys = split(value)
+	case "asked":
+		e.asked = split(value)
+	default:
+		e.text = strings.TrimSpace(e.text + " " + line)
 	}
-	if keys, ok := strings.CutPrefix(line, "keys: "); ok {
-		e.keys = split(keys)
-		return
-	}
-	e.text = strings.TrimSpace(e.text + " " + line)
 }
 
 func split(line string) []string {

@@ -2,185 +2,211 @@ package search
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"maps"
 	"math"
+	"math/bits"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"molar/internal/store"
 )
 
-// What a word counts for by the place it stands in.
+// fields are the parts of an entry, with what a word in each counts for.
+func fields() []store.IndexField {
+	return []store.IndexField{{Name: "title", Weight: 6}, {Name: "keys", Weight: 6}, {Name: "asked", Weight: 3}, {Name: "body", Weight: 0.6}}
+}
+
 const (
-	titleWeight = 3.0
-	keyWeight   = 3.0
-	textWeight  = 1.0
-	// A pair of neighbouring words says more than a syllable, which in Vietnamese is
-	// often only half a word.
-	pairWeight = 2.2
-	// The constants of BM25: how fast repetition stops counting, and how much long
-	// entries are held back.
-	saturation = 1.2
-	lengthPull = 0.4
-	// A word written with the same marks as in the entry is a surer hit.
-	exactBonus = 0.6
-	// An entry must reach this share of what the query could score, much more when no
-	// word of the query is of the subject.
-	threshold        = 0.08
-	thresholdOutside = 0.45
+	// One of the first entries must hold this share of what the query asks for, more
+	// when no word of the query is of the subject. A question of the subject is rather
+	// answered with the nearest entry than left to the web.
+	threshold        = 0.28
+	thresholdOutside = 0.5
+	judged           = 3
+	// An entry that fits the query less than this share of the best is left out.
+	shareOfBest = 0.3
+	// A word that no entry has says less against one than another entry's word, if
+	// the question is of the subject: people tell stories.
+	strange = 0.5
+	// A pair that the entry does not have says less against it than a word does: its
+	// words were counted already.
+	missedPair = 0.5
+	// maxTerms bounds the terms of one query; the rarest are taken.
+	maxTerms = 28
 )
 
-// A hit is an entry with its share of the best possible score.
+// A hit is an entry with its score, between 0 and 1.
 type hit struct {
 	entry int
 	score float64
 }
 
-// A posting says how much a term weighs in an entry.
-type posting struct {
-	entry  int
-	weight float64
-}
-
-// index is a small inverted index over folded words and pairs, with the words as
-// written beside them.
+// index is the full-text index of one language's entries.
 type index struct {
-	langs    []string
-	lengths  []float64
-	average  float64
-	postings map[string][]posting
-	raw      []map[string]bool
-	anchors  map[string]bool
-	stop     map[string]bool
+	*vocabulary
+	fts     *store.Index
+	entries []entry
+	holders map[string]entrySet // which entries hold a term
+	words   map[byte][]string   // the words among the terms that may be meant by a slip, by first letter
+	// subject and elsewhere hold the terms of those words of the guide.
+	subject, elsewhere map[string]bool
+	// senses names the sense of a term that has others of the same.
+	senses map[string]string
 }
 
-func newIndex(entries []entry, anchors []string) *index {
-	ix := &index{postings: make(map[string][]posting), anchors: make(map[string]bool), stop: stopWords()}
-	for _, a := range anchors {
-		words := tokenize(a)
-		for _, t := range ix.terms(words) {
-			if t.pair == (len(words) > 1) {
-				ix.anchors[t.raw], ix.anchors[t.name] = true, true
+// maxEntries is the size of an entrySet.
+const maxEntries = 128
+
+// An entrySet is a set of entries, a bit each.
+type entrySet [maxEntries / 64]uint64
+
+func (s entrySet) with(entry int) entrySet {
+	s[entry/64] |= 1 << (entry % 64)
+	return s
+}
+
+func (s entrySet) has(entry int) bool { return s[entry/64]&(1<<(entry%64)) != 0 }
+
+func (s entrySet) size() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
+
+func newIndex(ctx context.Context, lang string, t topics) (*index, error) {
+	if len(t.entries) > maxEntries {
+		return nil, fmt.Errorf("index the dental guide: %d entries, at most %d are held", len(t.entries), maxEntries)
+	}
+	ix := &index{vocabulary: newVocabulary(lang), entries: t.entries, holders: make(map[string]entrySet)}
+	ix.subject, ix.elsewhere = ix.signs(t.subject), ix.signs(t.elsewhere)
+	ix.senses = ix.sensesOf(t.synonyms)
+	docs := make([][][]string, len(t.entries))
+	for i, e := range t.entries {
+		docs[i] = ix.document(e)
+		for _, terms := range docs[i] {
+			for _, text := range terms {
+				ix.holders[text] = ix.holders[text].with(i)
 			}
 		}
 	}
-	for i, e := range entries {
-		ix.add(i, e)
+	ix.words = make(map[byte][]string)
+	for _, text := range slices.Sorted(maps.Keys(ix.holders)) { // the same answer every time
+		if len(text) >= mendable-1 && !strings.Contains(text, "_") && text[0] < utf8.RuneSelf {
+			ix.words[text[0]] = append(ix.words[text[0]], text)
+		}
 	}
-	for _, l := range ix.lengths {
-		ix.average += l / float64(len(ix.lengths))
-	}
-	return ix
+	var err error
+	ix.fts, err = store.NewIndex(ctx, fields(), docs)
+	return ix, err
 }
 
-func (ix *index) add(i int, e entry) {
-	weights, raw := make(map[string]float64), make(map[string]bool)
-	count := func(text string, weight float64) {
-		for _, t := range ix.terms(tokenize(text)) {
-			weights[t.name] += weight
-			raw[t.raw] = true
+// signs returns the term of each word or phrase that says most: as written, and of a
+// phrase its last pair, which must hold a word that is not idle.
+func (ix *index) signs(phrases []string) map[string]bool {
+	set := make(map[string]bool)
+	for _, p := range phrases {
+		terms := ix.terms(p)
+		if i := len(terms) - 1; i >= 0 && (terms[i].pair || !strings.Contains(p, " ")) {
+			set[terms[i].text] = true
 		}
 	}
-	count(e.title, titleWeight)
-	for _, k := range e.keys {
-		count(k, keyWeight)
-	}
-	count(e.text, textWeight)
-	length := 0.0
-	for name, w := range weights {
-		ix.postings[name] = append(ix.postings[name], posting{entry: i, weight: w})
-		length += w
-	}
-	ix.langs, ix.lengths, ix.raw = append(ix.langs, e.lang), append(ix.lengths, length), append(ix.raw, raw)
+	return set
 }
 
-// A term is a word or a pair of neighbours, folded and as written.
-type term struct {
-	name, raw string
-	pair      bool
-	bare      bool // written without marks
+// document returns the terms of an entry, a list for each of the fields.
+func (ix *index) document(e entry) [][]string {
+	body := slices.DeleteFunc(ix.terms(e.text), func(t term) bool { return t.pair }) // chance, most of them
+	return [][]string{texts(ix.expand(ix.terms(e.title))), ix.phrases(e.keys), ix.phrases(e.asked), texts(body)}
 }
 
-// terms returns the words that carry meaning, and all pairs of neighbours of which
-// one does.
-func (ix *index) terms(tokens []token) []term {
-	var terms []term
-	for i, t := range tokens {
-		if !ix.stop[t.folded] && len(t.folded) > 1 {
-			terms = append(terms, term{name: t.folded, raw: t.raw, bare: t.bare})
-		}
-		if i > 0 && (!ix.stop[t.folded] || !ix.stop[tokens[i-1].folded]) {
-			p := tokens[i-1]
-			terms = append(terms, term{name: p.folded + " " + t.folded, raw: p.raw + " " + t.raw, pair: true, bare: p.bare && t.bare})
-		}
+// phrases returns the terms of each phrase, without pairs across two of them.
+func (ix *index) phrases(list []string) (all []string) {
+	for _, p := range list {
+		all = append(all, texts(ix.expand(ix.terms(p)))...)
 	}
-	return terms
+	return all
 }
 
-// find returns the best entries of a language, best first.
-func (ix *index) find(query, lang string, limit int) []hit {
-	terms := ix.terms(tokenize(query))
-	scores := make(map[int]float64)
-	best, about := 0.0, false
-	for _, t := range terms {
-		about = about || ix.anchors[t.raw] || (t.bare && ix.anchors[t.name])
-		postings := ix.postings[t.name]
-		if t.pair && len(postings) == 0 {
-			continue // most pairs of a question are chance
-		}
-		idf := ix.idf(t.name)
-		if t.pair {
-			idf *= pairWeight
-		}
-		best += idf * (saturation + 1) * (1 + exactBonus)
-		for _, p := range postings {
-			if ix.langs[p.entry] == lang {
-				scores[p.entry] += idf * ix.weigh(p, t)
-			}
-		}
+// find returns the best entries for a query, best first.
+func (ix *index) find(ctx context.Context, query string, limit int) ([]hit, error) {
+	terms := ix.terms(query)
+	if slices.ContainsFunc(terms, func(t term) bool { return ix.elsewhere[t.text] }) {
+		return nil, nil
 	}
-	if best == 0 {
-		return nil
+	ix.mend(terms)
+	needed, inside := thresholdOutside, false
+	if slices.ContainsFunc(terms, func(t term) bool { return ix.subject[t.text] }) {
+		needed, inside = threshold, true
 	}
-	needed := threshold
-	if !about {
-		needed = thresholdOutside
+	terms, known := ix.wanted(ix.expand(terms))
+	found, err := ix.fts.Find(ctx, known, limit)
+	if err != nil {
+		return nil, err
+	}
+	covered := 0.0
+	for _, f := range found[:min(len(found), judged)] {
+		covered = max(covered, ix.covers(f.Doc, terms, inside))
+	}
+	if covered < needed {
+		return nil, nil
 	}
 	var hits []hit
-	for e, s := range scores {
-		if s/best >= needed {
-			hits = append(hits, hit{entry: e, score: s / best})
+	for _, f := range found {
+		if share := f.Score / found[0].Score; share >= shareOfBest {
+			hits = append(hits, hit{entry: f.Doc, score: covered * share})
 		}
 	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.entry, b.entry))
+	return hits, nil
+}
+
+// wanted returns those terms of a query that count, rarest first, and which of them
+// to look up.
+func (ix *index) wanted(terms []term) (counting []term, known []string) {
+	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(ix.holders[a.text].size(), ix.holders[b.text].size()) })
+	seen := make(map[string]bool)
+	counting = slices.DeleteFunc(terms, func(t term) bool {
+		twice, held := seen[t.text], ix.holders[t.text].size() > 0
+		seen[t.text] = true
+		if held && !twice && len(known) < maxTerms && (len(known) == 0 || ix.tells(t.text)) {
+			known = append(known, t.text)
+		}
+		// Most pairs of a question are chance.
+		return twice || (t.pair && !held)
 	})
-	return hits[:min(len(hits), limit)]
+	return counting, known
 }
 
-// weigh is BM25's part of one posting, with the bonus for marks that agree.
-func (ix *index) weigh(p posting, t term) float64 {
-	pull := 1 - lengthPull + lengthPull*ix.lengths[p.entry]/ix.average
-	w := p.weight * (saturation + 1) / (p.weight + saturation*pull)
-	if ix.raw[p.entry][t.raw] {
-		w *= 1 + exactBonus
+// tells says whether a term sets some entries apart: "tooth" is in nearly all.
+func (ix *index) tells(text string) bool {
+	return ix.holders[text].size()*2 < len(ix.entries)
+}
+
+// covers is how much of what a query asks for an entry holds, each term as much as
+// it is rare. Outside the subject a word with marks must agree in them: "bão" (storm)
+// is not "báo".
+func (ix *index) covers(entry int, terms []term, inside bool) float64 {
+	held, all := 0.0, 0.0
+	for _, t := range terms {
+		if t.marked || (unicode.IsDigit(rune(t.text[0])) && ix.holders[t.text].size() == 0) {
+			continue // an age or an hour
+		}
+		weight := ix.idf(t.text)
+		if inside && ix.holders[t.text].size() == 0 {
+			weight *= strange
+		}
+		if ix.holders[t.text].has(entry) && (inside || t.written == "" || ix.holders[t.written].has(entry)) {
+			held += weight
+		} else if t.pair {
+			weight *= missedPair
+		}
+		all += weight
 	}
-	return w
+	return held / max(all, 0.5)
 }
 
-// idf is how rare a term is among the entries; one that none has counts as the
-// rarest.
-func (ix *index) idf(name string) float64 {
-	n, df := float64(len(ix.langs)), float64(len(ix.postings[name]))
+// idf is how rare a term is among the entries, as FTS5 reckons it; one that none has
+// counts as the rarest.
+func (ix *index) idf(text string) float64 {
+	n, df := float64(len(ix.entries)), float64(ix.holders[text].size())
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
-}
-
-// stopWords carry no meaning of their own, folded.
-func stopWords() map[string]bool {
-	stop := make(map[string]bool)
-	for _, w := range tokenize(`
-		a an and are as at be been by can could did do does for from get had has have how i if in into is it its just me my no not of on
-		or our she he should so some such that the their them then there these they this to too us was we were what when where which who
-		why will with would you your am also any about because after before during please tell need want much many often long
-		a anh ban bang bao bi cac cai can chi cho co con cua cung da dang de den di do duoc em gi hay het hon khi khong la lai lam len loai luc
-		ma may minh moi mot nao nay nen neu nha nhe nhieu nhu nhung o oi phai qua ra rat roi sao se sau tai the thi toi trong truoc tu va van vay ve vi voi vua xong a u`) {
-		stop[w.folded] = true
-	}
-	return stop
 }

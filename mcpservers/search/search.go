@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -25,6 +24,9 @@ const (
 // Config says how the tools search.
 type Config struct {
 	DuckDuckGo DuckDuckGoConfig
+	// Google answers a query from Google Search, best page first. Without it the tool
+	// google_search is not there. Its errors are worded for the tool's caller.
+	Google func(ctx context.Context, query string) ([]Result, error)
 	// Logger may be nil. It gets counts and lengths, never the query.
 	Logger *slog.Logger
 }
@@ -40,9 +42,10 @@ type Result struct {
 
 // tools are the functions behind the server's tools.
 type tools struct {
-	duck  *duckDuckGo
-	guide func() (*guide, error)
-	log   *slog.Logger
+	duck   *duckDuckGo
+	google func(ctx context.Context, query string) ([]Result, error)
+	guide  *guide
+	log    *slog.Logger
 }
 
 // New returns the server. Nothing is indexed or fetched before the first call.
@@ -51,19 +54,32 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tools{duck: duck, guide: sync.OnceValues(loadGuide), log: c.Logger}
+	t := &tools{duck: duck, google: c.Google, guide: newGuide(), log: c.Logger}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
 	s := server.NewMCPServer(Name, version, server.WithToolCapabilities(false))
 	s.AddTool(duckDuckGoTool(), t.searchWeb)
 	s.AddTool(guideTool(), t.searchGuide)
+	if c.Google != nil {
+		s.AddTool(googleTool(), t.searchGoogle)
+	}
 	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Logger: c.Logger})
 }
 
 func duckDuckGoTool() mcp.Tool {
 	return mcp.NewTool("duckduckgo_search",
 		mcp.WithDescription("Search using DuckDuckGo (free, unlimited, privacy-focused). Returns up to 5 relevant search results with titles, content snippets, and links."),
+		mcp.WithString("query", mcp.Required(),
+			mcp.Description("Search query - should be specific and descriptive for best results")),
+		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
+		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(true),
+	)
+}
+
+func googleTool() mcp.Tool {
+	return mcp.NewTool("google_search",
+		mcp.WithDescription("Search with Google. Returns up to 5 relevant search results with titles, content snippets, and links; every call costs one call of a Gemini model."),
 		mcp.WithString("query", mcp.Required(),
 			mcp.Description("Search query - should be specific and descriptive for best results")),
 		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
@@ -95,6 +111,18 @@ func (t *tools) searchWeb(ctx context.Context, req mcp.CallToolRequest) (*mcp.Ca
 	return t.answer(ctx, "duckduckgo_search", results), nil
 }
 
+func (t *tools) searchGoogle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	query, bad := queryOf(req)
+	if bad != nil {
+		return bad, nil
+	}
+	results, err := t.google(ctx, query)
+	if err != nil {
+		return mcp.NewToolResultError(err.Error()), nil
+	}
+	return t.answer(ctx, "google_search", ranked(results)), nil
+}
+
 func (t *tools) searchGuide(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	query, bad := queryOf(req)
 	if bad != nil {
@@ -104,11 +132,11 @@ func (t *tools) searchGuide(ctx context.Context, req mcp.CallToolRequest) (*mcp.
 	if lang != "" && lang != "vi" && lang != "en" {
 		return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
 	}
-	g, err := t.guide()
+	results, err := t.guide.search(ctx, query, lang)
 	if err != nil {
 		return nil, err
 	}
-	return t.answer(ctx, "dental_guide_search", g.search(query, lang)), nil
+	return t.answer(ctx, "dental_guide_search", results), nil
 }
 
 // queryOf returns the query in one line, or the tool error that says what is wrong.

@@ -3,10 +3,12 @@ package search_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,16 @@ func engine(t *testing.T, answer http.HandlerFunc) *mcpservers.Dispatcher {
 	upstream := httptest.NewServer(answer)
 	t.Cleanup(upstream.Close)
 	return newServer(t, search.DuckDuckGoConfig{BaseURL: upstream.URL + "/html/", HTTPClient: upstream.Client()})
+}
+
+// withGoogle has the tool google_search, answered by f.
+func withGoogle(t *testing.T, f func(context.Context, string) ([]search.Result, error)) *mcpservers.Dispatcher {
+	t.Helper()
+	d, err := search.New(search.Config{Google: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func newServer(t *testing.T, c search.DuckDuckGoConfig) *mcpservers.Dispatcher {
@@ -138,7 +150,10 @@ func TestDuckDuckGo_AsksPolitelyAndFormats(t *testing.T) {
 	if q, kl := asked.Form.Get("q"), asked.Form.Get("kl"); q != "sâu răng nguyên nhân" || kl != "vn-vi" {
 		t.Errorf("asked for %q in region %q", q, kl)
 	}
-	for _, h := range []string{"User-Agent", "Accept", "Accept-Language", "Referer"} {
+	if agent := asked.Header.Get("User-Agent"); !strings.Contains(agent, "Molar") {
+		t.Errorf("User-Agent is %q", agent)
+	}
+	for _, h := range []string{"Accept", "Accept-Language", "Referer"} {
 		if asked.Header.Get(h) == "" {
 			t.Errorf("header %s is missing", h)
 		}
@@ -243,7 +258,7 @@ func TestGuideTool(t *testing.T) {
 		want    string
 		isError bool
 	}{
-		{"vi", map[string]any{"query": "Sau khi nhổ răng khôn nên ăn gì?"}, "Title: Chăm sóc sau nhổ răng (NHS)", false},
+		{"vi", map[string]any{"query": "Mới nhổ răng hôm qua thì nên ăn gì?"}, "Title: Chăm sóc sau nhổ răng (NHS)", false},
 		{"vi without marks", map[string]any{"query": "cach chua hoi mieng"}, "Title: Hôi miệng (NHS)", false},
 		{"en", map[string]any{"query": "Is a root canal painful?"}, "Title: Root canal treatment (NHS)", false},
 		{"link", map[string]any{"query": "hôi miệng", "language": "vi"}, "\nLink: https://www.nhs.uk/", false},
@@ -263,5 +278,39 @@ func TestGuideTool(t *testing.T) {
 				t.Error("structured results are missing")
 			}
 		})
+	}
+}
+
+func TestGoogleTool(t *testing.T) {
+	var asked string
+	d := withGoogle(t, func(_ context.Context, query string) ([]search.Result, error) {
+		asked = query
+		return slices.Repeat([]search.Result{{Title: "Implant\nguide", Content: "What it is.", Link: "https://a.example/"}}, 7), nil
+	})
+	a := call(t, d, "google_search", map[string]any{"query": " dental\n implant "})
+	if a.IsError || asked != "dental implant" || len(a.StructuredContent.Results) != 5 {
+		t.Errorf("asked %q: %+v", asked, a)
+	}
+	if want := "Title: Implant guide\nContent: What it is.\nLink: https://a.example/\n---\nTitle: "; !strings.HasPrefix(a.text(), want) {
+		t.Errorf("got %q", a.text())
+	}
+	d = withGoogle(t, func(context.Context, string) ([]search.Result, error) { return nil, errors.New("no key is good") })
+	if a := call(t, d, "google_search", map[string]any{"query": "x"}); !a.IsError || a.text() != "no key is good" {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func TestGoogleTool_OnlyWhenThereIsAFunction(t *testing.T) {
+	for _, there := range []bool{true, false} {
+		d := newServer(t, search.DuckDuckGoConfig{})
+		if there {
+			d = withGoogle(t, func(context.Context, string) ([]search.Result, error) { return nil, nil })
+		}
+		var list struct{ Tools []struct{ Name string } }
+		request(t, d, "tools/list", map[string]any{}, &list)
+		listed := slices.ContainsFunc(list.Tools, func(tool struct{ Name string }) bool { return tool.Name == "google_search" })
+		if listed != there {
+			t.Errorf("google_search listed: %v, want %v", listed, there)
+		}
 	}
 }
