@@ -59,11 +59,12 @@ func (cfg *Config) Settings() []Setting {
 // plain lists a key that holds no names of the user's, or those below it.
 func (cfg *Config) plain(name string, field reflect.Value) []Setting {
 	if field.Kind() != reflect.Struct {
-		return []Setting{cfg.setting(name, shown(field))}
+		return []Setting{{Key: name, Value: shown(field), Origin: cfg.origins[name]}}
 	}
 	var all []Setting
 	for _, l := range leaves(name, field) {
-		s := cfg.setting(l.key, shown(l.value))
+		// The place of a key above says nothing: llm is in the file, its other keys need not be.
+		s := Setting{Key: l.key, Value: shown(l.value), Origin: cfg.origins[l.key]}
 		s.Secret = l.value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
 		all = append(all, s)
 	}

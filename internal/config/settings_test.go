@@ -49,6 +49,7 @@ api_keys:
 		{Key: "limits.rounds", Value: "4", Origin: "MOLAR_LIMITS_ROUNDS"},
 		{Key: "GEMINI_API_KEY", Value: "***", Origin: "environment", Secret: true},
 		{Key: "OPENAI_API_KEY"},
+		{Key: "llm.ollama.small_model", Value: "qwen2.5:3b-instruct"},
 	} {
 		if diff := cmp.Diff(want, found[want.Key]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", want.Key, diff)

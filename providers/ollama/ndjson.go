@@ -9,8 +9,10 @@ import (
 // Sizes of the line buffer. A call's arguments come in one line, so lines can be
 // long; nearly all are not.
 const (
-	startLine = 4 << 10
+	startLine = 1 << 10
 	maxLine   = 8 << 20
+	// maxRest is how much may follow the last line.
+	maxRest = 4 << 10
 )
 
 // errLongLine says that a line is longer than any sane message.
@@ -85,6 +87,6 @@ func (l *lineReader) fill() error {
 // be used again.
 func (l *lineReader) drain() {
 	if l.err == nil {
-		_, l.err = io.CopyN(io.Discard, l.src, startLine)
+		_, l.err = io.CopyN(io.Discard, l.src, maxRest)
 	}
 }

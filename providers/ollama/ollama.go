@@ -131,7 +131,8 @@ func (p *Provider) Name() string { return name }
 func (p *Provider) Salvaged() int64 { return p.salvaged.Load() }
 
 // newTransport keeps many idle connections: the default of two for each host
-// halves the throughput of parallel streams.
+// halves the throughput of parallel streams. Buffers are small, since every open
+// stream holds a connection and its pieces are short; what is larger passes them by.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -139,6 +140,8 @@ func newTransport() *http.Transport {
 		MaxIdleConns:        1024,
 		MaxIdleConnsPerHost: 1024,
 		IdleConnTimeout:     90 * time.Second,
+		ReadBufferSize:      2 << 10,
+		WriteBufferSize:     1 << 10,
 		TLSHandshakeTimeout: 10 * time.Second,
 		ForceAttemptHTTP2:   true,
 	}
