@@ -31,6 +31,8 @@ type Config struct {
 	MCP *server.MCPServer
 	// Methods go before those of MCP.
 	Methods map[string]Method
+	// Close ends what the server holds; nil when it holds nothing.
+	Close func() error
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -41,6 +43,7 @@ type Dispatcher struct {
 	name    string
 	mcp     *server.MCPServer
 	methods map[string]Method
+	close   func() error
 	log     *slog.Logger
 }
 
@@ -54,7 +57,7 @@ func New(cfg Config) (*Dispatcher, error) {
 			return nil, fmt.Errorf("new MCP server %q: method %q has no name or no function", cfg.Name, name)
 		}
 	}
-	d := &Dispatcher{name: cfg.Name, mcp: cfg.MCP, methods: maps.Clone(cfg.Methods), log: cfg.Logger}
+	d := &Dispatcher{name: cfg.Name, mcp: cfg.MCP, methods: maps.Clone(cfg.Methods), close: cfg.Close, log: cfg.Logger}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -66,6 +69,14 @@ func New(cfg Config) (*Dispatcher, error) {
 		server.WithExperimental(custom)(d.mcp)
 	}
 	return d, nil
+}
+
+// Close ends what the server holds. It is called after the last Handle.
+func (d *Dispatcher) Close() error {
+	if d.close == nil {
+		return nil
+	}
+	return d.close()
 }
 
 // customMethods are the methods that the protocol does not know, in the form in

@@ -135,14 +135,19 @@ func (s *Server) routes(cfg Config) http.Handler {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends all sessions and open streams and waits for the background work.
-// Requests under way go on.
+// Close ends all sessions and open streams, waits for the background work, and closes
+// the servers. Requests under way go on, but can no longer search.
 func (s *Server) Close() {
 	s.close()
 	for _, e := range s.mcp {
 		_ = e.http.Shutdown(context.Background()) // it owns no listener, so nothing can fail
 	}
 	s.work.Wait()
+	for name, d := range s.servers {
+		if err := d.Close(); err != nil {
+			s.log.Warn("closing left a fault", "server", name, "error", err)
+		}
+	}
 }
 
 // answer lets a dispatcher answer for the owner of the request, and tells subscribers

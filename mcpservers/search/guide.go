@@ -3,6 +3,7 @@ package search
 import (
 	"bufio"
 	"context"
+	"errors"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -29,13 +30,41 @@ type entry struct {
 // built at its first query.
 type guide struct {
 	vi, en func() (*index, error)
+
+	mu     sync.Mutex
+	opened []*index // to be closed
 }
 
 func newGuide() *guide {
+	g := &guide{}
 	open := func(lang string) func() (*index, error) {
-		return sync.OnceValues(func() (*index, error) { return openGuide(lang) })
+		return sync.OnceValues(func() (*index, error) { return g.open(lang) })
 	}
-	return &guide{vi: open("vi"), en: open("en")}
+	g.vi, g.en = open("vi"), open("en")
+	return g
+}
+
+func (g *guide) open(lang string) (*index, error) {
+	ix, err := openGuide(lang)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.opened = append(g.opened, ix)
+	return ix, nil
+}
+
+// close ends the databases of the languages that were asked for.
+func (g *guide) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, ix := range g.opened {
+		errs = append(errs, ix.fts.Close())
+	}
+	g.opened = nil
+	return errors.Join(errs...)
 }
 
 // openGuide reads and indexes the entries of one language.

@@ -64,7 +64,7 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if c.Google != nil {
 		s.AddTool(googleTool(), t.searchGoogle)
 	}
-	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Logger: c.Logger})
+	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Close: t.guide.close, Logger: c.Logger})
 }
 
 func duckDuckGoTool() mcp.Tool {
