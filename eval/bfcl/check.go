@@ -1,0 +1,174 @@
+package bfcl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Function describes one offered function.
+type Function struct {
+	Name     string
+	Params   map[string]Param
+	Required []string
+}
+
+// A Param is the declared type of an argument, in the benchmark's words ("integer",
+// "float", "dict"). Item is the declared type of an array's elements, or "".
+type Param struct {
+	Type, Item string
+}
+
+// An Answer is one expected call. Accepted lists, for each argument, the values that
+// pass; the empty string among them marks the argument as omittable.
+type Answer struct {
+	Name     string
+	Accepted []Accepted
+}
+
+// Accepted are the values that one argument may have.
+type Accepted struct {
+	Param  string
+	Values []any
+}
+
+func (a *Answer) values(param string) ([]any, bool) {
+	for _, accepted := range a.Accepted {
+		if accepted.Param == param {
+			return accepted.Values, true
+		}
+	}
+	return nil, false
+}
+
+// A Call is a call that a model made.
+type Call struct {
+	Name string
+	Args Object
+}
+
+// A Verdict says whether calls pass. Type is the checker's own name of the first
+// fault, such as "type_error:simple"; Reason is a sentence.
+type Verdict struct {
+	Valid  bool
+	Type   string
+	Reason string
+	// Param is the argument at fault, if it is one.
+	Param string
+}
+
+func valid() Verdict { return Verdict{Valid: true} }
+
+func fault(kind, format string, args ...any) Verdict {
+	return Verdict{Type: kind, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (v Verdict) of(param string) Verdict {
+	v.Param = param
+	return v
+}
+
+// Check judges the calls of one case. category names the group of cases: one with
+// "parallel" in its name takes calls in any order, one with "irrelevance" passes
+// without a call, one with "relevance" with any.
+func Check(category string, functions []Function, answers []Answer, calls []Call) Verdict {
+	switch {
+	case strings.Contains(category, "irrelevance"):
+		if len(calls) > 0 {
+			return fault("irrelevance_error:decoder_success", "no call fits the question, and %q was called", calls[0].Name)
+		}
+		return valid()
+	case strings.Contains(category, "relevance"):
+		if len(calls) == 0 {
+			return fault("relevance_error:decoder_failed", "a call was expected, and none was made")
+		}
+		return valid()
+	case len(answers) == 0:
+		return fault("answer:missing", "there is no accepted answer for this case")
+	case strings.Contains(category, "parallel"):
+		return checkParallel(category, functions, answers, calls)
+	case strings.Contains(category, "multiple"):
+		if len(calls) != len(answers) {
+			return fault("multiple_function_checker:wrong_count", "expected %d calls, got %d", len(answers), len(calls))
+		}
+		return CheckCall(category, find(functions, answers[0].Name), &answers[0], calls[0])
+	default:
+		if len(calls) != 1 {
+			return fault("simple_function_checker:wrong_count", "expected 1 call, got %d", len(calls))
+		}
+		var only *Function
+		if len(functions) > 0 {
+			only = &functions[0]
+		}
+		return CheckCall(category, only, &answers[0], calls[0])
+	}
+}
+
+// checkParallel pairs each expected call with the first call that fits it and is
+// still free. That is greedy, as the official checker is: another pairing might have
+// passed.
+func checkParallel(category string, functions []Function, answers []Answer, calls []Call) Verdict {
+	if len(calls) != len(answers) {
+		return fault("parallel_function_checker_no_order:wrong_count", "expected %d calls, got %d", len(answers), len(calls))
+	}
+	taken := make([]bool, len(calls))
+	for i := range answers {
+		function := find(functions, answers[i].Name)
+		found := false
+		var last Verdict
+		for j, call := range calls {
+			if taken[j] {
+				continue
+			}
+			if last = CheckCall(category, function, &answers[i], call); last.Valid {
+				taken[j], found = true, true
+				break
+			}
+		}
+		if !found {
+			return fault("parallel_function_checker_no_order:cannot_find_match",
+				"no call fits expected call %d (%s): %s", i+1, answers[i].Name, last.Reason)
+		}
+	}
+	return valid()
+}
+
+func find(functions []Function, name string) *Function {
+	for i := range functions {
+		if functions[i].Name == name {
+			return &functions[i]
+		}
+	}
+	return nil
+}
+
+// checkCall judges one call: name, required arguments, unknown arguments, then type
+// and value of each, then the arguments that the answer demands.
+func CheckCall(category string, f *Function, answer *Answer, call Call) Verdict {
+	if f == nil {
+		return fault("simple_function_checker:wrong_func_name", "function %q is not among the case's functions", answer.Name)
+	}
+	if call.Name != f.Name {
+		return fault("simple_function_checker:wrong_func_name", "expected a call of %q, got %q", f.Name, call.Name)
+	}
+	for _, name := range f.Required {
+		if _, ok := call.Args.Get(name); !ok {
+			return fault("simple_function_checker:missing_required", "required argument %q is missing", name).of(name)
+		}
+	}
+	for _, arg := range call.Args {
+		param, declared := f.Params[arg.Key]
+		accepted, expected := answer.values(arg.Key)
+		if !declared || !expected {
+			return fault("simple_function_checker:unexpected_param", "argument %q is not expected", arg.Key).of(arg.Key)
+		}
+		if v := checkArg(category, arg.Key, param, accepted, arg.Value); !v.Valid {
+			return v.of(arg.Key)
+		}
+	}
+	for _, accepted := range answer.Accepted {
+		if _, ok := call.Args.Get(accepted.Param); !ok && !omittable(accepted.Values) {
+			return fault("simple_function_checker:missing_optional", "argument %q is missing, and the answer demands it", accepted.Param).of(accepted.Param)
+		}
+	}
+	return valid()
+}

@@ -1,0 +1,276 @@
+package bfcl
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Case is one line of a file of cases.
+type Case struct {
+	ID        string
+	Category  string
+	Functions []Function
+	// Question holds the turns, each a list of messages.
+	Question [][]Message
+	// Tools are the functions as they stand in the file, parameters included.
+	Tools []RawFunction
+	// Answers are the expected calls; none for cases that want no call.
+	Answers []Answer
+}
+
+// A Message is one message of a question.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// A RawFunction is an offered function as the file describes it.
+type RawFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// maxLine bounds one line of a file, in bytes.
+const maxLine = 16 << 20
+
+// lines calls f with each line that is not empty and its number; the error names
+// file and line.
+func lines(name string, r io.Reader, f func(line []byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 64<<10), maxLine)
+	n := 0
+	for s.Scan() {
+		n++
+		line := bytes.TrimSpace(s.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if err := f(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("%s:%d: %w", name, n+1, err)
+	}
+	return nil
+}
+
+// ReadCases reads a file of cases, one JSON object a line.
+func ReadCases(name string, r io.Reader) ([]Case, error) {
+	var cases []Case
+	err := lines(name, r, func(line []byte) error {
+		var row struct {
+			ID            string          `json:"id"`
+			Question      json.RawMessage `json:"question"`
+			Function      json.RawMessage `json:"function"`
+			InitialConfig json.RawMessage `json:"initial_config"`
+		}
+		if err := json.Unmarshal(line, &row); err != nil {
+			return err
+		}
+		switch {
+		case row.ID == "":
+			return errors.New(`the case has no "id"`)
+		case row.InitialConfig != nil:
+			return fmt.Errorf("case %q has several turns over simulated services, which this checker cannot judge: leave it out", row.ID)
+		}
+		c := Case{ID: row.ID, Category: CategoryOf(row.ID)}
+		if err := c.readFunctions(row.Function); err != nil {
+			return err
+		}
+		c.Question = readQuestion(row.Question)
+		cases = append(cases, c)
+		return nil
+	})
+	return cases, err
+}
+
+// CategoryOf takes the category out of an id: "parallel_multiple_17" is of
+// "parallel_multiple", "live_simple_0-0-0" of "live_simple".
+func CategoryOf(id string) string {
+	category := strings.TrimRight(id, "0123456789-_")
+	if strings.HasPrefix(id[len(category):], "_") {
+		return category
+	}
+	return id
+}
+
+func (c *Case) readFunctions(raw json.RawMessage) error {
+	if len(raw) > 0 && raw[0] == '{' {
+		raw = json.RawMessage("[" + string(raw) + "]")
+	}
+	if len(raw) == 0 {
+		return fmt.Errorf("case %q has no %q", c.ID, "function")
+	}
+	if err := json.Unmarshal(raw, &c.Tools); err != nil {
+		return fmt.Errorf("case %q: function: %w", c.ID, err)
+	}
+	for _, tool := range c.Tools {
+		var p struct {
+			Properties map[string]struct {
+				Type  string `json:"type"`
+				Items struct {
+					Type string `json:"type"`
+				} `json:"items"`
+			} `json:"properties"`
+			Required []string `json:"required"`
+		}
+		if len(tool.Parameters) > 0 {
+			if err := json.Unmarshal(tool.Parameters, &p); err != nil {
+				return fmt.Errorf("case %q: parameters of %q: %w", c.ID, tool.Name, err)
+			}
+		}
+		f := Function{Name: tool.Name, Required: p.Required, Params: make(map[string]Param, len(p.Properties))}
+		for name, property := range p.Properties {
+			f.Params[name] = Param{Type: property.Type, Item: property.Items.Type}
+		}
+		c.Functions = append(c.Functions, f)
+	}
+	return nil
+}
+
+// readQuestion takes both shapes: a list of turns, and one list of messages. What
+// is neither leaves no question, which judging does not need.
+func readQuestion(raw json.RawMessage) [][]Message {
+	var turns [][]Message
+	if json.Unmarshal(raw, &turns) == nil {
+		return turns
+	}
+	var one []Message
+	if json.Unmarshal(raw, &one) == nil {
+		return [][]Message{one}
+	}
+	return nil
+}
+
+// ReadAnswers reads a file of accepted answers and puts them into the cases of the
+// same id. Ids without a case are passed over.
+func ReadAnswers(name string, r io.Reader, cases []Case) error {
+	index := make(map[string]int, len(cases))
+	for i := range cases {
+		index[cases[i].ID] = i
+	}
+	return lines(name, r, func(line []byte) error {
+		v, err := Decode(line)
+		if err != nil {
+			return err
+		}
+		row, _ := v.(Object)
+		id, _ := row.Get("id")
+		key, _ := id.(string)
+		i, known := index[key]
+		if !known {
+			return nil
+		}
+		truth, ok := row.Get("ground_truth")
+		list, isList := truth.([]any)
+		if !ok || !isList {
+			return fmt.Errorf("answer %q has no list %q", key, "ground_truth")
+		}
+		cases[i].Answers, err = answers(key, list)
+		return err
+	})
+}
+
+func answers(id string, list []any) ([]Answer, error) {
+	var out []Answer
+	for _, item := range list {
+		object, ok := item.(Object)
+		if !ok || len(object) != 1 {
+			return nil, fmt.Errorf("answer %q: every expected call is an object with one function name", id)
+		}
+		params, ok := object[0].Value.(Object)
+		if !ok {
+			return nil, fmt.Errorf("answer %q: the arguments of %q are no object", id, object[0].Key)
+		}
+		answer := Answer{Name: object[0].Key}
+		for _, p := range params {
+			values, ok := p.Value.([]any)
+			if !ok {
+				return nil, fmt.Errorf("answer %q: argument %q is no list of accepted values", id, p.Key)
+			}
+			answer.Accepted = append(answer.Accepted, Accepted{Param: p.Key, Values: values})
+		}
+		out = append(out, answer)
+	}
+	return out, nil
+}
+
+// A Line is one line of a file of calls to be judged.
+type Line struct {
+	ID string
+	// Category beats the one in the id when it is not empty.
+	Category string
+	Calls    []RawCall
+}
+
+// A RawCall is a call as a model made it: Arguments is JSON text.
+type RawCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// ReadCalls hands each line of a file of calls to f, in order.
+func ReadCalls(name string, r io.Reader, f func(Line) error) error {
+	return lines(name, r, func(raw []byte) error {
+		var row struct {
+			ID        string    `json:"id"`
+			Category  string    `json:"category"`
+			ToolCalls []RawCall `json:"tool_calls"`
+		}
+		if err := json.Unmarshal(raw, &row); err != nil {
+			return err
+		}
+		if row.ID == "" {
+			return errors.New(`the line has no "id"`)
+		}
+		return f(Line{ID: row.ID, Category: row.Category, Calls: row.ToolCalls})
+	})
+}
+
+// Parse reads the arguments of calls. Arguments that are no JSON object make the
+// whole answer unreadable, as the official decoder sees it.
+func Parse(raw []RawCall) ([]Call, Verdict) {
+	calls := make([]Call, 0, len(raw))
+	for _, r := range raw {
+		text := r.Function.Arguments
+		if strings.TrimSpace(text) == "" {
+			text = "{}"
+		}
+		v, err := Decode([]byte(text))
+		if err != nil {
+			return nil, fault("ast_decoder:decoder_failed", "the arguments of %q are not JSON: %v", r.Function.Name, err)
+		}
+		args, ok := v.(Object)
+		if !ok {
+			return nil, fault("ast_decoder:decoder_wrong_output_format", "the arguments of %q are no object", r.Function.Name)
+		}
+		calls = append(calls, Call{Name: r.Function.Name, Args: args})
+	}
+	return calls, valid()
+}
+
+// Judge parses and checks the calls of one line against its case.
+func (c *Case) Judge(line Line) Verdict {
+	category := line.Category
+	if category == "" {
+		category = c.Category
+	}
+	calls, v := Parse(line.Calls)
+	if !v.Valid {
+		if strings.Contains(category, "irrelevance") {
+			return valid() // what cannot be read is no call
+		}
+		return v
+	}
+	return Check(category, c.Functions, c.Answers, calls)
+}

@@ -1,0 +1,334 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"molar/eval/match"
+	"molar/eval/tape"
+)
+
+// CaseVersion is the newest version of the case format.
+const CaseVersion = 1
+
+// A Case is what a person writes: what is asked, and what should happen.
+type Case struct {
+	V int `yaml:"v" json:"v,omitempty"`
+	// ID names the case; it is unique in a run.
+	ID   string   `yaml:"id" json:"id"`
+	Tags []string `yaml:"tags,omitempty" json:"tags,omitempty"`
+	// Source says where an imported case comes from.
+	Source string `yaml:"source,omitempty" json:"source,omitempty"`
+
+	// Config is a config file of Molar, relative to the case's file; the built-in
+	// settings when empty. Assistant, Provider and Model override its own.
+	Config    string `yaml:"config,omitempty" json:"config,omitempty"`
+	Assistant string `yaml:"assistant,omitempty" json:"assistant,omitempty"`
+	Provider  string `yaml:"provider,omitempty" json:"provider,omitempty"`
+	Model     string `yaml:"model,omitempty" json:"model,omitempty"`
+
+	Input *Input `yaml:"input,omitempty" json:"input,omitempty"`
+	// Turns are asked in order in one conversation. User and Expect are short for one.
+	Turns  []Turn  `yaml:"turns,omitempty" json:"turns,omitempty"`
+	User   string  `yaml:"user,omitempty" json:"user,omitempty"`
+	Expect *Expect `yaml:"expect,omitempty" json:"expect,omitempty"`
+
+	Policy Policy `yaml:"policy,omitempty" json:"policy,omitzero"`
+	// Tape is the tape's file, relative to the case's file; the id and ".tape.jsonl"
+	// beside it when empty.
+	Tape string `yaml:"tape,omitempty" json:"tape,omitempty"`
+	// Trials is how often the case runs; 0 means once.
+	Trials int `yaml:"trials,omitempty" json:"trials,omitempty"`
+	// Gate gives least values of metrics, checked over all cases that have the gate.
+	Gate map[string]float64 `yaml:"gate,omitempty" json:"gate,omitempty"`
+	// Faults are laid over the tape.
+	Faults []string `yaml:"faults,omitempty" json:"faults,omitempty"`
+
+	// File and Line say where the case stands.
+	File string `yaml:"-" json:"-"`
+	Line int    `yaml:"-" json:"-"`
+
+	faults []tape.Fault
+	plans  []*match.Plan
+}
+
+// An Input is what the conversation begins with.
+type Input struct {
+	// System is system text from the client.
+	System string `yaml:"system,omitempty" json:"system,omitempty"`
+	// Messages come before the first turn; the turn is then stateless.
+	Messages []Message `yaml:"messages,omitempty" json:"messages,omitempty"`
+}
+
+// A Message is one earlier message.
+type Message struct {
+	Role    string `yaml:"role" json:"role"`
+	Content string `yaml:"content" json:"content"`
+}
+
+// A Turn is one user message and what should come of it.
+type Turn struct {
+	User   string `yaml:"user" json:"user"`
+	Expect Expect `yaml:"expect,omitempty" json:"expect,omitzero"`
+}
+
+// An Expect lists what should happen in a turn. What it does not name is not judged.
+type Expect struct {
+	Calls *Calls `yaml:"calls,omitempty" json:"calls,omitempty"`
+	// NoCall is short for calls: {no_call: true}.
+	NoCall bool `yaml:"no_call,omitempty" json:"no_call,omitempty"`
+	// Guardrail is "pass" or "refuse".
+	Guardrail string  `yaml:"guardrail,omitempty" json:"guardrail,omitempty"`
+	Answer    *Answer `yaml:"answer,omitempty" json:"answer,omitempty"`
+	Limits    *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
+	// Error expects that the turn fails, with a text that contains this.
+	Error string `yaml:"error,omitempty" json:"error,omitempty"`
+}
+
+// Calls are the tool calls of a turn.
+type Calls struct {
+	// Mode is exact, in_order, any_order, dag, subset or superset; any_order when
+	// empty.
+	Mode   string `yaml:"mode,omitempty" json:"mode,omitempty"`
+	Items  []Call `yaml:"items,omitempty" json:"items,omitempty"`
+	Forbid []Call `yaml:"forbid,omitempty" json:"forbid,omitempty"`
+	Max    int    `yaml:"max,omitempty" json:"max,omitempty"`
+	NoCall bool   `yaml:"no_call,omitempty" json:"no_call,omitempty"`
+}
+
+// A Call is one expected call. Without Args its arguments are not looked at.
+type Call struct {
+	Ref      string         `yaml:"ref,omitempty" json:"ref,omitempty"`
+	Name     string         `yaml:"name" json:"name"`
+	Server   string         `yaml:"server,omitempty" json:"server,omitempty"`
+	Args     map[string]any `yaml:"args,omitempty" json:"args,omitempty"`
+	NoArgs   bool           `yaml:"no_args,omitempty" json:"no_args,omitempty"`
+	Optional bool           `yaml:"optional,omitempty" json:"optional,omitempty"`
+	Min      int            `yaml:"min,omitempty" json:"min,omitempty"`
+	Max      int            `yaml:"max,omitempty" json:"max,omitempty"`
+	After    []string       `yaml:"after,omitempty" json:"after,omitempty"`
+	Result   any            `yaml:"result,omitempty" json:"result,omitempty"`
+}
+
+// An Answer lists checks of the text: all of All, and one of Any at least.
+type Answer struct {
+	All []Check `yaml:"all,omitempty" json:"all,omitempty"`
+	Any []Check `yaml:"any,omitempty" json:"any,omitempty"`
+}
+
+// A Check looks at the answer. Exactly one field is set, but for the bounds of
+// Number.
+type Check struct {
+	Equals      string `yaml:"equals,omitempty" json:"equals,omitempty"`
+	Contains    string `yaml:"contains,omitempty" json:"contains,omitempty"`
+	NotContains string `yaml:"not_contains,omitempty" json:"not_contains,omitempty"`
+	Regex       string `yaml:"regex,omitempty" json:"regex,omitempty"`
+	// Number occurs in the answer, within Abs or Rel.
+	Number *float64 `yaml:"number,omitempty" json:"number,omitempty"`
+	Abs    float64  `yaml:"abs,omitempty" json:"abs,omitempty"`
+	Rel    float64  `yaml:"rel,omitempty" json:"rel,omitempty"`
+	// Citation is "any" or an address: it is cited, and everything cited stands in a
+	// tool result of the conversation.
+	Citation string `yaml:"citation,omitempty" json:"citation,omitempty"`
+}
+
+// Limits bound what a turn may cost. Zero means no bound.
+type Limits struct {
+	LLMCalls  int `yaml:"llm_calls,omitempty" json:"llm_calls,omitempty"`
+	ToolCalls int `yaml:"tool_calls,omitempty" json:"tool_calls,omitempty"`
+	Tokens    int `yaml:"tokens,omitempty" json:"tokens,omitempty"`
+	// HostOverheadMS bounds the host's own time, measured in this run.
+	HostOverheadMS float64 `yaml:"host_overhead_ms,omitempty" json:"host_overhead_ms,omitempty"`
+}
+
+// A Policy says how a case is judged.
+type Policy struct {
+	// Args is strict, schema or bfcl.
+	Args string `yaml:"args,omitempty" json:"args,omitempty"`
+	// OnMiss is fail (a request that differs ends the turn) or report (the tape's
+	// answer is served in any case).
+	OnMiss string `yaml:"on_miss,omitempty" json:"on_miss,omitempty"`
+}
+
+// TapeFile is the path of the case's tape.
+func (c *Case) TapeFile() string {
+	name := c.Tape
+	if name == "" {
+		name = SafeName(c.ID) + ".tape.jsonl"
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(c.File), name)
+}
+
+// SafeName makes a file name of an id.
+func SafeName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, id)
+}
+
+// ConfigFile is the path of the case's config, or "".
+func (c *Case) ConfigFile() string {
+	if c.Config == "" || filepath.IsAbs(c.Config) {
+		return c.Config
+	}
+	return filepath.Join(filepath.Dir(c.File), c.Config)
+}
+
+// check reads what a decoder cannot judge. The errors join all faults.
+func (c *Case) check() error {
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.V > CaseVersion {
+		add("the case has version %d, this program reads up to %d: use a newer molar", c.V, CaseVersion)
+	}
+	if c.ID == "" {
+		add("the case has no id")
+	}
+	if len(c.Turns) > 0 && (c.User != "" || c.Expect != nil) {
+		add("write either turns, or user and expect")
+	}
+	if len(c.Turns) == 0 {
+		turn := Turn{User: c.User}
+		if c.Expect != nil {
+			turn.Expect = *c.Expect
+		}
+		c.Turns, c.User, c.Expect = []Turn{turn}, "", nil
+	}
+	if p := c.Policy.OnMiss; p != "" && p != "fail" && p != "report" {
+		add("policy.on_miss %q: choose fail or report", p)
+	}
+	if c.Trials < 0 || c.Trials > maxTrials {
+		add("trials: between 0 and %d", maxTrials)
+	}
+	c.faults = nil
+	for _, text := range c.Faults {
+		f, err := tape.ParseFault(text)
+		if err != nil {
+			faults = append(faults, err)
+		}
+		c.faults = append(c.faults, f)
+	}
+	c.plans = nil
+	for i := range c.Turns {
+		if strings.TrimSpace(c.Turns[i].User) == "" {
+			add("turn %d has no user text", i+1)
+		}
+		plan, err := c.Turns[i].Expect.plan(c.Policy.Args)
+		if err != nil {
+			add("turn %d: %w", i+1, err)
+		}
+		c.plans = append(c.plans, plan)
+	}
+	return errors.Join(faults...)
+}
+
+// maxTrials bounds how often a case runs.
+const maxTrials = 1000
+
+// plan compiles the expected calls; nil when none are judged.
+func (e *Expect) plan(args string) (*match.Plan, error) {
+	if e.Guardrail != "" && e.Guardrail != "pass" && e.Guardrail != "refuse" {
+		return nil, fmt.Errorf("guardrail %q: choose pass or refuse", e.Guardrail)
+	}
+	if err := e.Answer.check(); err != nil {
+		return nil, fmt.Errorf("answer: %w", err)
+	}
+	policy, err := match.ParsePolicy(args)
+	if err != nil {
+		return nil, fmt.Errorf("policy.args: %w", err)
+	}
+	calls := e.Calls
+	if calls == nil {
+		if !e.NoCall {
+			return nil, nil
+		}
+		calls = &Calls{}
+	}
+	p := &match.Plan{Policy: policy, Max: calls.Max, NoCall: e.NoCall || calls.NoCall}
+	if p.Mode, err = match.ParseMode(calls.Mode); err != nil {
+		return nil, err
+	}
+	if p.NoCall && len(calls.Items) > 0 {
+		return nil, errors.New("no_call and items exclude each other")
+	}
+	if p.Items, err = expected(calls.Items); err != nil {
+		return nil, err
+	}
+	p.Forbid, err = expected(calls.Forbid)
+	return p, err
+}
+
+func expected(calls []Call) ([]match.Expected, error) {
+	refs := make(map[string]bool)
+	for _, c := range calls {
+		refs[c.Ref] = true
+	}
+	var all []match.Expected
+	for i, c := range calls {
+		if c.Name == "" {
+			return nil, fmt.Errorf("call %d has no name", i+1)
+		}
+		e := match.Expected{Ref: c.Ref, Name: c.Name, Server: c.Server, Min: c.Min, Max: c.Max, After: c.After}
+		if c.Optional {
+			e.Min, e.Max = 0, max(c.Max, 1)
+		}
+		if e.Max != 0 && e.Max < e.Min || e.Min < 0 || e.Max < 0 {
+			return nil, fmt.Errorf("call %d (%s): max is below min", i+1, c.Name)
+		}
+		for _, ref := range c.After {
+			if !refs[ref] {
+				return nil, fmt.Errorf("call %d (%s): after %q, which no call has as its ref", i+1, c.Name, ref)
+			}
+		}
+		if c.Args != nil || c.NoArgs {
+			e.Args = make(map[string]match.Matcher, len(c.Args))
+		}
+		for name, v := range c.Args {
+			m, err := match.ParseMatcher(v)
+			if err != nil {
+				return nil, fmt.Errorf("call %d (%s): argument %s: %w", i+1, c.Name, name, err)
+			}
+			e.Args[name] = m
+		}
+		if c.Result != nil {
+			m, err := match.ParseMatcher(c.Result)
+			if err != nil {
+				return nil, fmt.Errorf("call %d (%s): result: %w", i+1, c.Name, err)
+			}
+			e.Result = &m
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// check compiles the patterns once, to find faults early.
+func (a *Answer) check() error {
+	if a == nil {
+		return nil
+	}
+	for i, c := range append(append([]Check(nil), a.All...), a.Any...) {
+		set := 0
+		for _, given := range []bool{c.Equals != "", c.Contains != "", c.NotContains != "", c.Regex != "", c.Number != nil, c.Citation != ""} {
+			if given {
+				set++
+			}
+		}
+		if set != 1 {
+			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, number, citation", i+1)
+		}
+		if _, err := regexp.Compile(c.Regex); err != nil {
+			return fmt.Errorf("check %d: %w", i+1, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Change is a case whose status differs between two reports.
+type Change struct {
+	ID     string `json:"id"`
+	Before Status `json:"before"` // "" when the case is new
+	After  Status `json:"after"`  // "" when it is gone
+}
+
+// A Comparison is what changed between two reports.
+type Comparison struct {
+	Changes []Change `json:"changes"`
+	// Better and Worse count cases that pass now, or no longer, among those of both.
+	Better int `json:"better"`
+	Worse  int `json:"worse"`
+	// P is the exact two-sided McNemar test of the two counts.
+	P *float64 `json:"p"`
+	// Metrics lists the metrics that moved.
+	Metrics []Moved `json:"metrics"`
+}
+
+// Moved is a metric before and after.
+type Moved struct {
+	Name   string   `json:"name"`
+	Before *float64 `json:"before"`
+	After  *float64 `json:"after"`
+}
+
+// Compare says what changed from one report to the next.
+func Compare(before, after *Report) Comparison {
+	c := Comparison{Changes: []Change{}, Metrics: []Moved{}}
+	old := make(map[string]Status)
+	for _, r := range before.Cases {
+		old[r.ID] = r.Status
+	}
+	seen := make(map[string]bool)
+	for _, r := range after.Cases {
+		seen[r.ID] = true
+		was, known := old[r.ID]
+		if was != r.Status {
+			c.Changes = append(c.Changes, Change{ID: r.ID, Before: was, After: r.Status})
+		}
+		switch {
+		case !known || was == r.Status:
+		case r.Status == StatusPass:
+			c.Better++
+		case was == StatusPass:
+			c.Worse++
+		}
+	}
+	for _, r := range before.Cases {
+		if !seen[r.ID] {
+			c.Changes = append(c.Changes, Change{ID: r.ID, Before: r.Status})
+		}
+	}
+	slices.SortFunc(c.Changes, func(a, b Change) int { return strings.Compare(a.ID, b.ID) })
+	c.P = mcnemar(c.Better, c.Worse)
+	for _, name := range []string{"name.f1", "call.precision", "call.recall", "call.f1", "args.f1", "trajectory", "similarity", "cases"} {
+		a, _ := before.Metrics.Value(name)
+		b, _ := after.Metrics.Value(name)
+		if show(a) != show(b) {
+			c.Metrics = append(c.Metrics, Moved{Name: name, Before: a, After: b})
+		}
+	}
+	return c
+}
+
+func show(f *float64) string {
+	if f == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.6f", *f)
+}
+
+// mcnemar is the chance of so uneven a split if both directions were as likely.
+func mcnemar(better, worse int) *float64 {
+	n := better + worse
+	if n == 0 {
+		return nil
+	}
+	sum := 0.0
+	for k := range min(better, worse) + 1 {
+		sum += math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
+	}
+	return new(round(min(1, 2*sum)))
+}
+
+func logChoose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}

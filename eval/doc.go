@@ -1,0 +1,6 @@
+// Package eval runs cases against the product's own code and judges what happened: a
+// case file for people, a tape for the machine, expectations, metrics and verdicts.
+//
+// It opens no server and no provider: the program that embeds it hands over an
+// [Opener]. Only the two edges, model transport and MCP transport, are replaced.
+package eval

@@ -1,0 +1,186 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"molar/eval/match"
+	"molar/eval/tape"
+)
+
+// A CheckResult is one verdict about a turn.
+type CheckResult struct {
+	Turn int    `json:"turn"`
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	// Text says what was expected and what came; empty when all is well.
+	Text string `json:"text,omitempty"`
+}
+
+// grade judges one turn. over is the host's own time of the turn, nil when it was not
+// measured.
+func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, schemas map[string]json.RawMessage, over *float64) ([]CheckResult, *match.Agreement) {
+	e := &c.Turns[i].Expect
+	var checks []CheckResult
+	add := func(name string, ok bool, format string, args ...any) {
+		r := CheckResult{Turn: i + 1, Name: name, OK: ok}
+		if !ok {
+			r.Text = fmt.Sprintf(format, args...)
+		}
+		checks = append(checks, r)
+	}
+	switch {
+	case e.Error != "":
+		add("error", strings.Contains(seen.Sum.Error, e.Error), "expected the turn to fail with %q, got %q", e.Error, seen.Sum.Error)
+	case seen.Sum.Error != "":
+		add("turn", false, "the turn failed: %s", seen.Sum.Error)
+	}
+	var agreement *match.Agreement
+	if plan := c.plans[i]; plan != nil {
+		agreement = new(plan.Compare(seen.Made(schemas)))
+		name := "calls"
+		if plan.NoCall {
+			name = "no_call"
+		}
+		add(name, agreement.Valid, "%s", strings.Join(agreement.Faults, "; "))
+	}
+	if e.Guardrail != "" {
+		got := seen.Guardrail
+		add("guardrail", e.Guardrail == got, "expected %s, got %s", e.Guardrail, or(got, "no verdict"))
+	}
+	for _, r := range e.Answer.grade(seen, append(slices.Clone(earlier), *seen)) {
+		add("answer", r == "", "%s", r)
+	}
+	if l := e.Limits; l != nil {
+		bound := func(what string, limit, got int) {
+			if limit > 0 {
+				add("limits", got <= limit, "%d %s, the limit is %d", got, what, limit)
+			}
+		}
+		bound("model calls", l.LLMCalls, seen.Sum.ModelCalls)
+		bound("tool calls", l.ToolCalls, len(seen.Calls))
+		bound("tokens", l.Tokens, seen.Sum.Usage.TotalTokens)
+		if l.HostOverheadMS > 0 && over != nil {
+			add("limits", *over <= l.HostOverheadMS, "the host's own time is above %g ms", l.HostOverheadMS)
+		}
+	}
+	return checks, agreement
+}
+
+func or(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// grade returns one line for each check; an empty line is a check that holds.
+func (a *Answer) grade(seen *tape.Seen, turns []tape.Seen) []string {
+	if a == nil {
+		return nil
+	}
+	var results []string
+	for _, c := range a.All {
+		results = append(results, c.look(seen, turns))
+	}
+	if len(a.Any) == 0 {
+		return results
+	}
+	var misses []string
+	for _, c := range a.Any {
+		miss := c.look(seen, turns)
+		if miss == "" {
+			return append(results, "")
+		}
+		misses = append(misses, miss)
+	}
+	return append(results, "none of these holds: "+strings.Join(misses, "; "))
+}
+
+// look says what is wrong, or nothing.
+func (c *Check) look(seen *tape.Seen, turns []tape.Seen) string {
+	text := seen.Answer
+	wrong := func(ok bool, format string, args ...any) string {
+		if ok {
+			return ""
+		}
+		return fmt.Sprintf(format, args...) + ", got " + clip(text)
+	}
+	switch {
+	case c.Equals != "":
+		return wrong(strings.TrimSpace(text) == strings.TrimSpace(c.Equals), "expected the answer %q", c.Equals)
+	case c.Contains != "":
+		return wrong(strings.Contains(text, c.Contains), "expected %q in the answer", c.Contains)
+	case c.NotContains != "":
+		return wrong(!strings.Contains(text, c.NotContains), "expected no %q in the answer", c.NotContains)
+	case c.Regex != "":
+		re, err := regexp.Compile(c.Regex)
+		return wrong(err == nil && re.MatchString(text), "expected a match of /%s/ in the answer", c.Regex)
+	case c.Number != nil:
+		return wrong(holdsNumber(text, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
+	case c.Citation != "":
+		return c.cited(seen, turns)
+	}
+	return ""
+}
+
+// holdsNumber looks for a number in a text; thousands may be set apart by commas.
+func holdsNumber(text string, want, abs, rel float64) bool {
+	for _, m := range regexp.MustCompile(`-?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?`).FindAllString(text, -1) {
+		f, err := strconv.ParseFloat(strings.ReplaceAll(m, ",", ""), 64)
+		if err == nil && math.Abs(f-want) <= max(abs, rel*math.Abs(want), 1e-9*math.Abs(want)) {
+			return true
+		}
+	}
+	return false
+}
+
+// cited resolves every address of the answer to a tool result.
+func (c *Check) cited(seen *tape.Seen, turns []tape.Seen) string {
+	addresses := regexp.MustCompile(`https?://[^\s<>()\[\]"'\x60]+`).FindAllString(seen.Answer, -1)
+	for i, a := range addresses {
+		addresses[i] = strings.TrimRight(a, ".,;:!?*_")
+	}
+	for _, s := range seen.Sum.Sources {
+		addresses = append(addresses, s.URL)
+	}
+	if len(addresses) == 0 {
+		return "expected a citation, the answer has none"
+	}
+	found := c.Citation == "any"
+	for _, a := range addresses {
+		found = found || a == c.Citation
+		if !inResults(a, turns) {
+			return fmt.Sprintf("the answer cites %s, which stands in no tool result", a)
+		}
+	}
+	if !found {
+		return fmt.Sprintf("expected %s to be cited, got %s", c.Citation, strings.Join(addresses, ", "))
+	}
+	return ""
+}
+
+func inResults(address string, turns []tape.Seen) bool {
+	for _, t := range turns {
+		for _, call := range t.Calls {
+			v, err := match.Decode(call.Output)
+			if err == nil && strings.Contains(match.Canonical(v), address) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func clip(s string) string {
+	const longest = 240
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return strconv.Quote(s)
+}

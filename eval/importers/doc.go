@@ -1,0 +1,7 @@
+// Package importers makes cases and tapes of recordings and data sets of other
+// programs, and writes cases in their forms.
+//
+// An imported recording is served to Molar's own provider code: what is imported are
+// bytes of the wire, not their meaning. Whatever cannot be carried over is an error or
+// a note, never dropped in silence.
+package importers

@@ -1,0 +1,205 @@
+package importers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/eval/bfcl"
+	"molar/eval/importers"
+	"molar/eval/tape"
+)
+
+// told reads an imported tape back.
+func told(t *testing.T, i importers.Imported) *tape.Story {
+	t.Helper()
+	s, err := tape.Tell("t", bytes.NewReader(i.Tape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const openAI = `{"id":"c1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Weather in Hanoi?"},{"role":"assistant","content":null,"tool_calls":[{"id":"x1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Hanoi\", \"days\": 2}"}}]},{"role":"tool","tool_call_id":"x1","content":"{\"temp\": 31}"},{"role":"assistant","content":"It is 31 degrees."},{"role":"user","content":[{"type":"text","text":"Thanks"}]},{"role":"assistant","content":"Welcome."}],"tools":[{"type":"function","function":{"name":"weather","description":"d","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}]}`
+
+func TestOpenAI(t *testing.T) {
+	all, err := importers.OpenAI("f.jsonl", strings.NewReader(openAI+"\n"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d cases, %v", len(all), err)
+	}
+	c := all[0].Case
+	if c.ID != "c1" || c.Input.System != "Be brief." || len(c.Turns) != 2 {
+		t.Errorf("case %+v", c)
+	}
+	want := map[string]any{"city": "Hanoi", "days": int64(2)}
+	if diff := cmp.Diff(want, c.Turns[0].Expect.Calls.Items[0].Args); diff != "" {
+		t.Error(diff)
+	}
+	if !c.Turns[1].Expect.NoCall || c.Turns[1].User != "Thanks" {
+		t.Errorf("second turn %+v", c.Turns[1])
+	}
+	s := told(t, all[0])
+	if s.Header.Provider != "openai" || len(s.Turns) != 2 || string(s.Turns[0].Calls[0].Output) != `{"temp":31}` {
+		t.Errorf("story %+v", s)
+	}
+}
+
+func TestOpenAI_faults(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"messages":[`: "f.jsonl:1:",
+		`{"messages":[{"role":"user","content":"x"}],"choices":[{},{}]}`:                  "several choices",
+		`{"messages":[{"role":"assistant","content":"x"}]}`:                               "speaks before the user",
+		`{"messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"z"}]}`: `no call has the id "z"`,
+		`{"messages":[{"role":"user","content":"x"},{"role":"poet","content":"y"}]}`:      `role "poet"`,
+		`{"messages":[{"role":"system","content":"x"}]}`:                                  "no user message",
+	} {
+		if _, err := importers.OpenAI("f.jsonl", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestExport_roundTrip imports, exports and imports again: the conversation is the
+// same.
+func TestExport_roundTrip(t *testing.T) {
+	first, err := importers.OpenAI("f.jsonl", strings.NewReader(openAI))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := importers.ExportOpenAI(&b, "c1", first[0].Case.Input.System, told(t, first[0])); err != nil {
+		t.Fatal(err)
+	}
+	second, err := importers.OpenAI("g.jsonl", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first[0].Case.Turns, second[0].Case.Turns); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const (
+	geminiAsk  = `{"contents":[{"role":"user","parts":[{"text":"Weather in Hanoi?"}]}],"systemInstruction":{"parts":[{"text":"Be brief."}]},"tools":[{"functionDeclarations":[{"name":"weather","description":"d","parameters":{"type":"OBJECT","properties":{"type":{"type":"STRING"}}}}]}]}`
+	geminiCall = `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"weather","args":{"city":"Hanoi"}}}]},"finishReason":"STOP"}]}`
+	geminiBack = `{"contents":[{"role":"user","parts":[{"text":"Weather in Hanoi?"}]},{"role":"model","parts":[{"functionCall":{"name":"weather","args":{"city":"Hanoi"}}}]},{"role":"user","parts":[{"functionResponse":{"name":"weather","response":{"temp":31}}}]}]}`
+	geminiSays = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"It is \"}]}}]}\r\n\r\ndata: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"31.\"}]},\"finishReason\":\"STOP\"}]}\r\n\r\n"
+	geminiURL  = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash"
+)
+
+func wantWeather(t *testing.T, i importers.Imported) {
+	t.Helper()
+	s := told(t, i)
+	if s.Header.Provider != "gemini" || s.Header.Model != "gemini-2.5-flash" || len(s.Turns) != 1 {
+		t.Fatalf("story %+v", s)
+	}
+	turn := s.Turns[0]
+	if turn.User != "Weather in Hanoi?" || len(turn.Calls) != 1 || string(turn.Calls[0].Output) != `{"temp":31}` || turn.Sum.ModelCalls != 2 {
+		t.Errorf("turn %+v", turn)
+	}
+	if schema := string(s.Schemas["weather"]); schema != `{"properties":{"type":{"type":"string"}},"type":"object"}` {
+		t.Errorf("schema %s", schema)
+	}
+	if got := i.Case.Turns[0].Expect.Answer.All[0].Contains; got != "It is 31." {
+		t.Errorf("answer %q", got)
+	}
+}
+
+func TestHTTPRR(t *testing.T) {
+	pair := func(path, body, kind, answer string) string {
+		request := fmt.Sprintf("POST %s%s HTTP/1.1\r\nHost: generativelanguage.googleapis.com\r\nContent-Length: %d\r\n\r\n%s", geminiURL, path, len(body), body)
+		response := fmt.Sprintf("HTTP/2.0 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(answer), answer)
+		return fmt.Sprintf("%d %d\n%s%s", len(request), len(response), request, response)
+	}
+	text := "httprr trace v1\n" + pair(":generateContent", geminiAsk, "application/json", geminiCall) +
+		pair(":streamGenerateContent?alt=sse", geminiBack, "text/event-stream", geminiSays)
+	i, err := importers.HTTPRR("w.httprr", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWeather(t, i)
+	for _, bad := range []string{"", "no trace\n", "httprr trace v1\n9 9\nx", "httprr trace v1\nx y\n", "httprr trace v1\n-1 4\nabcd", "httprr trace v1\n"} {
+		if _, err := importers.HTTPRR("w.httprr", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.httprr:") {
+			t.Errorf("%q: error %v", bad, err)
+		}
+	}
+}
+
+func TestGoVCR(t *testing.T) {
+	quote := func(s string) string {
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	interaction := func(path, body, answer string, code int) string {
+		return fmt.Sprintf("- id: 0\n  request:\n    body: %s\n    headers:\n      X-Test:\n      - a\n    url: %s%s\n    method: POST\n  response:\n    body: %s\n    status: x\n    code: %d\n", quote(body), geminiURL, path, quote(answer), code)
+	}
+	text := "---\nversion: 2\ninteractions:\n" + interaction(":generateContent", geminiAsk, "{}", 503) +
+		interaction(":generateContent", geminiAsk, geminiCall, 200) + interaction(":streamGenerateContent", geminiBack, geminiSays, 200)
+	i, err := importers.GoVCR("w.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWeather(t, i)
+	if len(i.Notes) != 1 || !strings.Contains(i.Notes[0], "503") {
+		t.Errorf("notes %q", i.Notes)
+	}
+	for _, bad := range []string{"interactions: []\n", "a: [\n", "interactions: 5\n"} {
+		if _, err := importers.GoVCR("w.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.yaml:") {
+			t.Errorf("%q: error %v", bad, err)
+		}
+	}
+}
+
+// TestEnding: a recording that ends with a call gets an answer that says so, and a
+// note.
+func TestEnding(t *testing.T) {
+	line := fmt.Sprintf(`{"source":"s/x.yaml","method":"POST","url":%q,"status":200,"request":%s,"response":%s}`, geminiURL+":generateContent", geminiAsk, geminiCall)
+	all, err := importers.Pairs("p.jsonl", strings.NewReader(line))
+	if err != nil || len(all) != 1 {
+		t.Fatal(err)
+	}
+	if len(all[0].Notes) != 1 || !strings.Contains(all[0].Notes[0], "ends before the answer") {
+		t.Errorf("notes %q", all[0].Notes)
+	}
+	if !strings.Contains(string(all[0].Tape), "(The recording ends here.)") {
+		t.Error("the tape has no ending")
+	}
+}
+
+func TestBFCL(t *testing.T) {
+	cases, err := bfcl.ReadCases("c", strings.NewReader(`{"id":"parallel_0","question":[[{"role":"system","content":"s"},{"role":"user","content":"q"}]],"function":[{"name":"math.add","parameters":{"type":"dict","properties":{"a":{"type":"float"},"b":{"type":"any"}},"required":["a"]}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bfcl.ReadAnswers("a", strings.NewReader(`{"id":"parallel_0","ground_truth":[{"math.add":{"a":[1.5,2],"b":["x",""]}}]}`), cases); err != nil {
+		t.Fatal(err)
+	}
+	i, err := importers.BFCL(cases[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"a": map[string]any{"any_of": []any{1.5, int64(2)}}, "b": map[string]any{"optional": "x"}}
+	if diff := cmp.Diff(want, i.Case.Turns[0].Expect.Calls.Items[0].Args); diff != "" {
+		t.Error(diff)
+	}
+	if got := string(told(t, i).Schemas["math.add"]); got != `{"properties":{"a":{"type":"number"},"b":{}},"required":["a"],"type":"object"}` {
+		t.Errorf("schema %s", got)
+	}
+}
+
+func FuzzHTTPRR(f *testing.F) {
+	f.Add([]byte("httprr trace v1\n3 3\nabcdef"))
+	f.Fuzz(func(t *testing.T, data []byte) { _, _ = importers.HTTPRR("f", data) })
+}
+
+func FuzzPairs(f *testing.F) {
+	f.Add(`{"source":"s","method":"POST","url":"http://h/v1/chat/completions","status":200,"request":{"messages":[{"role":"user","content":"x"}]},"response":{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}}`)
+	f.Fuzz(func(t *testing.T, text string) { _, _ = importers.Pairs("f", strings.NewReader(text)) })
+}

@@ -1,0 +1,36 @@
+package importers
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"molar/eval"
+	"molar/eval/tape"
+)
+
+// Tape makes a case of each conversation on a tape that a running host recorded, with
+// what happened as its expectations.
+func Tape(name string, r io.Reader) ([]Imported, error) {
+	base := strings.TrimSuffix(baseName(name), ".tape")
+	id := func(conversation string) string {
+		return base + "-" + eval.SafeName(strings.TrimPrefix(conversation, "chat_"))
+	}
+	parts, err := tape.Split(name, r, id)
+	if err != nil {
+		return nil, err
+	}
+	var all []Imported
+	for _, p := range parts {
+		story, err := tape.Tell(name, bytes.NewReader(p.Tape))
+		if err != nil {
+			return nil, err
+		}
+		c := eval.Case{V: eval.CaseVersion, ID: id(p.Conversation), Assistant: p.Assistant}
+		for _, t := range story.Turns {
+			c.Turns = append(c.Turns, eval.Turn{User: t.User, Expect: eval.Observed(t)})
+		}
+		all = append(all, Imported{Case: c, Tape: p.Tape})
+	}
+	return all, nil
+}

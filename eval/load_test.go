@@ -1,0 +1,122 @@
+package eval_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/eval"
+)
+
+// files writes files and returns their folder.
+func files(t *testing.T, content map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range content {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestLoad(t *testing.T) {
+	dir := files(t, map[string]string{
+		"suite.yaml": `v: 1
+name: all
+defaults:
+  config: ../molar.yaml
+  assistant: family
+  tags: [base]
+  tapes: tapes
+cases:
+  - id: one
+    user: Hello
+    expect: {no_call: true}
+files: ["more/*"]
+`,
+		"more/two.yaml":      "id: two\nassistant: other\nuser: Hi\ntags: [x]\n---\nid: three\nturns: [{user: a}, {user: b}]\n",
+		"more/four.jsonl":    `{"id":"four","user":"x"}` + "\n\n" + `{"id":"five","user":"x","expect":{"calls":{"items":[{"name":"f","args":{"n":5}}]}}}` + "\n",
+		"more/x.tape.jsonl":  "not a case",
+		"more/molar.yaml":    "default: not a case",
+		"more/notes.txt":     "nor this",
+		"elsewhere/six.yaml": "id: six\nuser: not named\n",
+	})
+	cases, err := eval.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range cases {
+		tape, err := filepath.Rel(dir, c.TapeFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.Join([]string{c.ID, c.Assistant, strings.Join(c.Tags, "+"), tape, filepath.Base(c.ConfigFile())}, " "))
+	}
+	want := []string{
+		"one family base tapes/one.tape.jsonl molar.yaml",
+		"four family base tapes/four.tape.jsonl molar.yaml",
+		"five family base tapes/five.tape.jsonl molar.yaml",
+		"two other x+base tapes/two.tape.jsonl molar.yaml",
+		"three family base tapes/three.tape.jsonl molar.yaml",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLoad_faults: every fault names file and line.
+func TestLoad_faults(t *testing.T) {
+	for _, test := range []struct{ name, file, text, want string }{
+		{"unknown key", "a.yaml", "id: a\nuser: x\nexpekt: {}\n", `a.yaml:3: unknown field "expekt"`},
+		{"unknown key below", "a.yaml", "id: a\nuser: x\nexpect:\n  calls:\n    itms: []\n", "a.yaml:5: unknown field"},
+		{"unknown key in a line", "a.jsonl", "\n" + `{"id":"a","user":"x","colour":1}`, `a.jsonl:2: json: unknown field "colour"`},
+		{"no id", "a.yaml", "\nuser: x\n", "a.yaml:2: the case has no id"},
+		{"no text", "a.yaml", "id: a\n", "a.yaml:1: turn 1 has no user text"},
+		{"newer", "a.yaml", "v: 9\nid: a\nuser: x\n", "a.yaml:1: the case has version 9"},
+		{"both", "a.yaml", "id: a\nuser: x\nturns: [{user: y}]\n", "a.yaml:1: write either turns, or user and expect"},
+		{"twice", "a.yaml", "id: a\nuser: x\n---\nid: a\nuser: y\n", `a.yaml:4: id "a" is taken: it stands at`},
+		{"bad YAML", "a.yaml", "id: [a\n", "a.yaml:1:"},
+		{"a list", "a.yaml", "- a\n", "a.yaml:1: want a case"},
+		{"mode", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: same}}\n", `mode "same"`},
+		{"policy", "a.yaml", "id: a\nuser: x\npolicy: {args: loose}\nexpect: {no_call: true}\n", `policy "loose"`},
+		{"on_miss", "a.yaml", "id: a\nuser: x\npolicy: {on_miss: live}\n", `on_miss "live"`},
+		{"guardrail", "a.yaml", "id: a\nuser: x\nexpect: {guardrail: maybe}\n", `guardrail "maybe"`},
+		{"no name", "a.yaml", "id: a\nuser: x\nexpect: {calls: {items: [{args: {}}]}}\n", "call 1 has no name"},
+		{"after nobody", "a.yaml", "id: a\nuser: x\nexpect: {calls: {items: [{name: f, after: [g]}]}}\n", `after "g"`},
+		{"pattern", "a.yaml", "id: a\nuser: x\nexpect: {answer: {all: [{regex: \"(\"}]}}\n", "check 1"},
+		{"two in one check", "a.yaml", "id: a\nuser: x\nexpect: {answer: {all: [{regex: a, contains: b}]}}\n", "exactly one of"},
+		{"fault", "a.yaml", "id: a\nuser: x\nfaults: [boom]\n", `fault "boom"`},
+		{"call and no call", "a.yaml", "id: a\nuser: x\nexpect: {no_call: true, calls: {items: [{name: f}]}}\n", "exclude each other"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := eval.Load(filepath.Join(files(t, map[string]string{test.file: test.text}), test.file))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q in it", err, test.want)
+			}
+		})
+	}
+	if _, err := eval.Load(filepath.Join(t.TempDir(), "nothing.yaml")); err == nil {
+		t.Error("a file that is not there is read")
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add("id: a\nuser: x\nexpect: {calls: {items: [{name: f, args: {a: {any_of: [1]}}}]}}\n")
+	f.Add("cases: [{id: a, user: x}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		file := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = eval.Load(file)
+	})
+}

@@ -1,0 +1,184 @@
+package match
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Policy says how arguments are compared.
+type Policy string
+
+// The policies.
+const (
+	// PolicyStrict compares JSON values: 5 equals 5.0, nothing else is converted.
+	PolicyStrict Policy = "strict"
+	// PolicySchema fills in the defaults of the tool's schema on both sides, converts
+	// texts to the numbers and truth values that the schema wants, which is reported,
+	// and demands that the arguments fit the schema.
+	PolicySchema Policy = "schema"
+	// PolicyBFCL compares as the Berkeley Function Calling Leaderboard does.
+	PolicyBFCL Policy = "bfcl"
+)
+
+// ParsePolicy reads a policy; the empty text is PolicyStrict.
+func ParsePolicy(s string) (Policy, error) {
+	switch p := Policy(s); p {
+	case "":
+		return PolicyStrict, nil
+	case PolicyStrict, PolicySchema, PolicyBFCL:
+		return p, nil
+	}
+	return "", fmt.Errorf("policy %q: choose strict, schema or bfcl", s)
+}
+
+// An Expected is a call that should be made.
+type Expected struct {
+	// Ref names the call for After and from.
+	Ref string
+	// Name is the offered name of the tool or its own; Server, when set, must fit too.
+	Name, Server string
+	// Args are the arguments; nil means that they are not looked at.
+	Args map[string]Matcher
+	// Min and Max are how often the call is made: once when both are zero.
+	Min, Max int
+	// After lists the refs of calls that must come before.
+	After []string
+	// Result, when set, must fit what the call gave.
+	Result *Matcher
+}
+
+// A Made is a call that was made.
+type Made struct {
+	// Name is the name that the model used, Tool the tool's own name on Server; the
+	// last two are empty when no such tool was offered.
+	Name, Tool, Server string
+	// Arguments is JSON text, as the model wrote it.
+	Arguments string
+	// Schema is the tool's input schema, if it is known.
+	Schema json.RawMessage
+	// Result is what the call gave, as [Decode] gives it; Done is false without one.
+	Result any
+	Done   bool
+}
+
+// arguments decodes the text; a call without any has none.
+func (m *Made) arguments() (map[string]any, error) {
+	if strings.TrimSpace(m.Arguments) == "" {
+		return map[string]any{}, nil
+	}
+	v, err := Decode([]byte(m.Arguments))
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("the arguments are no object")
+	}
+	return object, nil
+}
+
+// named reports whether the call is of the expected tool.
+func (e *Expected) named(m *Made) bool {
+	if e.Server != "" && e.Server != m.Server {
+		return false
+	}
+	return e.Name == m.Name || m.Tool != "" && e.Name == m.Tool
+}
+
+// A comparison is what one made call is worth as one expected call.
+type comparison struct {
+	named   bool
+	faults  []Fault
+	coerced []string
+	slots   int // arguments compared on either side
+	hits    int // of them, those that agree
+	wants   int // arguments on the expected side
+	gives   int // arguments on the made side
+}
+
+func (c comparison) full() bool { return c.named && len(c.faults) == 0 }
+
+// score lies between 0 and 1; only a call of the right tool has more than 0.
+func (c comparison) score() float64 {
+	switch {
+	case !c.named:
+		return 0
+	case c.full():
+		return 1
+	case c.slots == 0:
+		return 0.5
+	}
+	return 0.1 + 0.8*float64(c.hits)/float64(c.slots)
+}
+
+// compare looks at one pair.
+func compare(policy Policy, e *Expected, m *Made, earlier map[string][]any) comparison {
+	c := comparison{named: e.named(m)}
+	if !c.named {
+		return c
+	}
+	args, err := m.arguments()
+	if err != nil && e.Args != nil {
+		c.faults = []Fault{{Want: "a JSON object", Got: m.Arguments + " (" + err.Error() + ")"}}
+		return c
+	}
+	s := &scope{earlier: earlier}
+	switch {
+	case e.Args == nil:
+	case policy == PolicyBFCL:
+		c.bfcl(e, m)
+	case policy == PolicySchema:
+		c.bySchema(s, e.Args, args, m.Schema)
+	default:
+		c.faults = checkMembers(s, "", e.Args, args, true)
+	}
+	c.count(e.Args, args)
+	if e.Result != nil {
+		if !m.Done {
+			c.faults = append(c.faults, Fault{Pointer: "result", Want: e.Result.String(), Got: absent})
+		} else {
+			c.faults = append(c.faults, e.Result.check(s, "result", m.Result)...)
+		}
+	}
+	return c
+}
+
+// count finds how many arguments agree: those on either side without a fault.
+func (c *comparison) count(want map[string]Matcher, got map[string]any) {
+	if want == nil {
+		return
+	}
+	keys := make(map[string]bool, len(want)+len(got))
+	for key := range got {
+		keys[key] = true
+	}
+	for key, m := range want {
+		if !m.mayBeAbsent() {
+			keys[key] = true
+		}
+	}
+	c.slots, c.gives = len(keys), len(got)
+	if slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == "" }) {
+		c.wants = len(want)
+		return // nothing tells which arguments agree
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		_, expected := want[key]
+		_, given := got[key]
+		at := "/" + escape(key)
+		if !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == at || strings.HasPrefix(f.Pointer, at+"/") }) {
+			c.hits++
+			if !given { // a default stands in for it
+				c.gives++
+			}
+			expected = true
+		}
+		if expected {
+			c.wants++
+		}
+	}
+}

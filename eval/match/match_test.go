@@ -1,0 +1,267 @@
+package match_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/eval/match"
+)
+
+// expected reads a call: "name {matchers}".
+func expected(t *testing.T, text string) match.Expected {
+	t.Helper()
+	name, args, given := strings.Cut(text, " ")
+	e := match.Expected{Name: name}
+	if !given {
+		return e
+	}
+	v, err := match.Decode([]byte(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Args = make(map[string]match.Matcher)
+	for key, value := range v.(map[string]any) {
+		m, err := match.ParseMatcher(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Args[key] = m
+	}
+	return e
+}
+
+func made(text string) match.Made {
+	name, args, _ := strings.Cut(text, " ")
+	return match.Made{Name: name, Arguments: args}
+}
+
+func TestMatchers(t *testing.T) {
+	for _, test := range []struct {
+		want, got string
+		ok        bool
+	}{
+		{`{"a":1}`, `{"a":1.0}`, true},
+		{`{"a":1}`, `{"a":true}`, false},
+		{`{"a":"x"}`, `{"a":"X"}`, false},
+		{`{"a":1}`, `{"a":1,"b":2}`, false},
+		{`{"a":1}`, `{}`, false},
+		{`{"a":{"any_of":[1,"one"]}}`, `{"a":"one"}`, true},
+		{`{"a":{"any_of":[1,"one"]}}`, `{"a":2}`, false},
+		{`{"a":{"optional":1}}`, `{}`, true},
+		{`{"a":{"optional":1}}`, `{"a":2}`, false},
+		{`{"a":{"absent":true}}`, `{}`, true},
+		{`{"a":{"absent":true}}`, `{"a":1}`, false},
+		{`{"a":{"regex":"^N.*n$"}}`, `{"a":"Nguyen"}`, true},
+		{`{"a":{"regex":"^N.*n$"}}`, `{"a":5}`, false},
+		{`{"a":{"contains":"guy"}}`, `{"a":"Nguyen"}`, true},
+		{`{"a":{"contains":2}}`, `{"a":[1,2]}`, true},
+		{`{"a":{"contains":3}}`, `{"a":[1,2]}`, false},
+		{`{"a":{"approx":3.14,"abs":0.01}}`, `{"a":3.145}`, true},
+		{`{"a":{"approx":3.14,"abs":0.001}}`, `{"a":3.145}`, false},
+		{`{"a":{"approx":100,"rel":0.1}}`, `{"a":"100"}`, false},
+		{`{"a":{"unordered":[1,2,2]}}`, `{"a":[2,1,2]}`, true},
+		{`{"a":{"unordered":[1,2,2]}}`, `{"a":[2,1,1]}`, false},
+		{`{"a":{"unordered":[{"any_of":[1,2]},1]}}`, `{"a":[1,2]}`, true},
+		{`{"a":{"subset":{"x":1}}}`, `{"a":{"x":1,"y":2}}`, true},
+		{`{"a":{"subset":{"x":1}}}`, `{"a":{"y":2}}`, false},
+		{`{"a":{"schema":{"type":"integer","minimum":3}}}`, `{"a":4}`, true},
+		{`{"a":{"schema":{"type":"integer","minimum":3}}}`, `{"a":2}`, false},
+		{`{"a":{"ignore":true}}`, `{}`, true},
+		{`{"a":{"ignore":true}}`, `{"a":[1]}`, true},
+		{`{"a":{"x":{"regex":"^b"},"y":[1,{"ignore":true}]}}`, `{"a":{"x":"bc","y":[1,"z"]}}`, true},
+		{`{"a":{"x":{"regex":"^b"}}}`, `{"a":{"x":"c"}}`, false},
+	} {
+		p := match.Plan{Mode: match.ModeExact, Items: []match.Expected{expected(t, "f "+test.want)}}
+		if a := p.Compare([]match.Made{made("f " + test.got)}); a.Valid != test.ok {
+			t.Errorf("%s against %s: valid %v, want %v (%v)", test.got, test.want, a.Valid, test.ok, a.Faults)
+		}
+	}
+}
+
+func TestParseMatcher_faults(t *testing.T) {
+	for _, text := range []string{
+		`{"any_of":1}`, `{"regex":"("}`, `{"regex":1}`, `{"absent":false}`, `{"approx":"x"}`, `{"approx":1,"abs":-1}`,
+		`{"subset":1}`, `{"schema":{"type":"nonsense"}}`, `{"from":"#/x"}`, `{"from":1}`, `{"unordered":{}}`,
+	} {
+		v, err := match.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := match.ParseMatcher(v); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+func TestModes(t *testing.T) {
+	a, b, c := `f {"x":1}`, `f {"x":2}`, `g {}`
+	for _, test := range []struct {
+		name  string
+		mode  match.Mode
+		want  []string
+		got   []string
+		valid bool
+	}{
+		{"exact", match.ModeExact, []string{a, c}, []string{a, c}, true},
+		{"exact refuses another order", match.ModeExact, []string{a, c}, []string{c, a}, false},
+		{"exact refuses more", match.ModeExact, []string{a}, []string{a, c}, false},
+		{"in order lets others between", match.ModeInOrder, []string{a, c}, []string{a, b, c}, true},
+		{"in order refuses another order", match.ModeInOrder, []string{a, c}, []string{c, a}, false},
+		{"any order", match.ModeAnyOrder, []string{a, b, c}, []string{c, b, a}, true},
+		{"any order refuses more", match.ModeAnyOrder, []string{a}, []string{a, c}, false},
+		{"any order refuses fewer", match.ModeAnyOrder, []string{a, b}, []string{a}, false},
+		{"any order counts repeats", match.ModeAnyOrder, []string{a, a}, []string{a}, false},
+		{"subset takes fewer", match.ModeSubset, []string{a, b, c}, []string{b}, true},
+		{"subset refuses others", match.ModeSubset, []string{a}, []string{a, c}, false},
+		{"superset takes more", match.ModeSuperset, []string{a}, []string{c, a}, true},
+		{"superset refuses fewer", match.ModeSuperset, []string{a, c}, []string{a}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := match.Plan{Mode: test.mode}
+			for _, text := range test.want {
+				p.Items = append(p.Items, expected(t, text))
+			}
+			var calls []match.Made
+			for _, text := range test.got {
+				calls = append(calls, made(text))
+			}
+			if got := p.Compare(calls); got.Valid != test.valid {
+				t.Errorf("valid %v, want %v: %v", got.Valid, test.valid, got.Faults)
+			}
+		})
+	}
+}
+
+// TestAssignment has calls that a greedy pairing gets wrong in one of their orders.
+func TestAssignment(t *testing.T) {
+	p := match.Plan{Mode: match.ModeAnyOrder, Items: []match.Expected{
+		expected(t, `f {"x":{"any_of":[1,2]}}`), expected(t, `f {"x":1}`), expected(t, `f {"x":{"any_of":[2,3]}}`),
+	}}
+	for _, order := range [][]string{{"1", "2", "3"}, {"1", "3", "2"}, {"2", "1", "3"}, {"2", "3", "1"}, {"3", "1", "2"}, {"3", "2", "1"}} {
+		var calls []match.Made
+		for _, x := range order {
+			calls = append(calls, made(`f {"x":`+x+`}`))
+		}
+		if a := p.Compare(calls); !a.Valid {
+			t.Errorf("order %v: %v", order, a.Faults)
+		}
+	}
+}
+
+func TestDataFlow(t *testing.T) {
+	find, read := expected(t, "find"), expected(t, `read {"id":{"from":"find#/items/0/id"}}`)
+	find.Ref, read.After = "find", []string{"find"}
+	p := match.Plan{Mode: match.ModeDAG, Items: []match.Expected{read, find}}
+	result, err := match.Decode([]byte(`{"items":[{"id":"a1"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := match.Made{Name: "find", Arguments: "{}", Result: result, Done: true}
+	for _, test := range []struct {
+		name  string
+		calls []match.Made
+		valid bool
+	}{
+		{"from the result", []match.Made{found, made(`read {"id":"a1"}`)}, true},
+		{"made up", []match.Made{found, made(`read {"id":"a2"}`)}, false},
+		{"before the result", []match.Made{made(`read {"id":"a1"}`), found}, false},
+	} {
+		if a := p.Compare(test.calls); a.Valid != test.valid {
+			t.Errorf("%s: valid %v, want %v: %v", test.name, a.Valid, test.valid, a.Faults)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	repeat := expected(t, "f")
+	repeat.Min, repeat.Max = 1, 3
+	calls := func(n int) []match.Made {
+		var all []match.Made
+		for range n {
+			all = append(all, made("f {}"))
+		}
+		return all
+	}
+	for n, valid := range map[int]bool{0: false, 1: true, 3: true, 4: false} {
+		p := match.Plan{Mode: match.ModeAnyOrder, Items: []match.Expected{repeat}}
+		if a := p.Compare(calls(n)); a.Valid != valid {
+			t.Errorf("%d calls of 1 to 3: valid %v", n, a.Valid)
+		}
+	}
+	none := match.Plan{NoCall: true}
+	if a := none.Compare(calls(1)); a.Valid {
+		t.Error("a call is valid where none is wanted")
+	}
+	forbid := match.Plan{Mode: match.ModeSuperset, Forbid: []match.Expected{expected(t, "f")}}
+	if a := forbid.Compare(calls(1)); a.Valid {
+		t.Error("a forbidden call is valid")
+	}
+}
+
+func TestSchemaPolicy(t *testing.T) {
+	schema := `{"type":"object","properties":{"n":{"type":"integer"},"unit":{"type":"string","default":"km"}},"required":["n"]}`
+	call := func(args string) match.Made {
+		m := made("f " + args)
+		m.Schema = []byte(schema)
+		return m
+	}
+	for _, test := range []struct {
+		policy     match.Policy
+		want, args string
+		valid      bool
+		coerced    int
+	}{
+		{match.PolicyStrict, `{"n":5}`, `{"n":"5"}`, false, 0},
+		{match.PolicySchema, `{"n":5}`, `{"n":"5"}`, true, 1},
+		{match.PolicySchema, `{"n":5}`, `{"n":5,"unit":"km"}`, true, 0},
+		{match.PolicySchema, `{"n":5,"unit":"km"}`, `{"n":5}`, true, 0},
+		{match.PolicySchema, `{"n":5}`, `{"n":5,"unit":"mi"}`, false, 0},
+		{match.PolicyStrict, `{"n":5}`, `{"n":5,"unit":"km"}`, false, 0},
+		{match.PolicySchema, `{"n":{"ignore":true}}`, `{"n":1.5}`, false, 0},
+	} {
+		p := match.Plan{Mode: match.ModeExact, Policy: test.policy, Items: []match.Expected{expected(t, "f "+test.want)}}
+		a := p.Compare([]match.Made{call(test.args)})
+		if a.Valid != test.valid || len(a.Pairs) != 1 || len(a.Pairs[0].Coerced) != test.coerced {
+			t.Errorf("%s, %s against %s: %+v", test.policy, test.args, test.want, a)
+		}
+	}
+}
+
+func TestBFCLPolicy(t *testing.T) {
+	schema := `{"type":"object","properties":{"city":{"type":"string"},"n":{"type":"integer"}},"required":["city"]}`
+	p := match.Plan{Mode: match.ModeExact, Policy: match.PolicyBFCL, Items: []match.Expected{
+		expected(t, `f {"city":{"any_of":["New York","NYC"]},"n":{"optional":5}}`),
+	}}
+	for args, valid := range map[string]bool{
+		`{"city":"new york"}`: true, `{"city":"NYC","n":5}`: true, `{"city":"NYC","n":5.0}`: false, `{"city":"LA"}`: false,
+	} {
+		m := made("f " + args)
+		m.Schema = []byte(schema)
+		if a := p.Compare([]match.Made{m}); a.Valid != valid {
+			t.Errorf("%s: valid %v: %v", args, a.Valid, a.Faults)
+		}
+	}
+}
+
+func TestCanonicalJSON(t *testing.T) {
+	got := match.CanonicalJSON([]byte(`{"b": 5.0, "a": [1, "<x>"]}`))
+	if diff := cmp.Diff(`{"a":[1,"<x>"],"b":5.0}`, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEqual_hugeExponent(t *testing.T) {
+	a, err := match.Decode([]byte(`1e999999999`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := match.Decode([]byte(`10e999999998`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if match.Equal(a, b) { // that they are equal is not worth a gigabyte
+		t.Error("huge numbers were unfolded")
+	}
+}

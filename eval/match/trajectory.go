@@ -1,0 +1,270 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Mode says how a list of made calls must agree with the expected ones.
+type Mode string
+
+// The modes.
+const (
+	// ModeExact wants the same calls in the same order.
+	ModeExact Mode = "exact"
+	// ModeInOrder wants the expected calls in their order; others may come between.
+	ModeInOrder Mode = "in_order"
+	// ModeAnyOrder wants the same calls in any order. ModeDAG is the same and says
+	// that the order which After gives is what matters.
+	ModeAnyOrder Mode = "any_order"
+	ModeDAG      Mode = "dag"
+	// ModeSubset wants no call that is not expected; expected ones may be missing.
+	ModeSubset Mode = "subset"
+	// ModeSuperset wants every expected call; others may be made too.
+	ModeSuperset Mode = "superset"
+)
+
+// ParseMode reads a mode; the empty text is ModeAnyOrder.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case "":
+		return ModeAnyOrder, nil
+	case ModeExact, ModeInOrder, ModeAnyOrder, ModeDAG, ModeSubset, ModeSuperset:
+		return m, nil
+	}
+	return "", fmt.Errorf("mode %q: choose exact, in_order, any_order, dag, subset or superset", s)
+}
+
+// A Plan is what is expected of all calls of a turn.
+type Plan struct {
+	Mode   Mode
+	Policy Policy
+	Items  []Expected
+	// Forbid lists calls that must not be made.
+	Forbid []Expected
+	// Max bounds how many calls are made; 0 means no bound.
+	Max int
+	// NoCall wants no call at all.
+	NoCall bool
+}
+
+// A Pair is an expected call with the made call that was taken for it.
+type Pair struct {
+	Expected int     `json:"expected"`
+	Made     int     `json:"made"`
+	Score    float64 `json:"score"`
+	Faults   []Fault `json:"faults,omitempty"`
+	// Coerced lists values that only fit after a conversion.
+	Coerced []string `json:"coerced,omitempty"`
+	// Hits are the arguments that agree, of Wants expected and Gives made ones.
+	Hits  int `json:"hits"`
+	Wants int `json:"wants"`
+	Gives int `json:"gives"`
+}
+
+// An Agreement is the outcome of a comparison.
+type Agreement struct {
+	Valid bool `json:"valid"`
+	// Pairs are sorted by the expected call. Expected counts the calls that had to be
+	// made or were paired, Missing lists the items without a call that had to be made
+	// and Extra the made calls that no item expects.
+	Pairs    []Pair `json:"pairs"`
+	Expected int    `json:"expected"`
+	Missing  []int  `json:"missing,omitempty"`
+	Extra    []int  `json:"extra,omitempty"`
+	// Faults are sentences, each saying what is wrong.
+	Faults []string `json:"faults,omitempty"`
+}
+
+// A slot is one execution of an expected call.
+type slot struct {
+	item     int
+	required bool
+}
+
+// maxRepeats bounds how often one item may be expected.
+const maxRepeats = 64
+
+// slots unfolds the items: each as often as it must or may be made.
+func (p *Plan) slots(made int) []slot {
+	var all []slot
+	for i := range p.Items {
+		least, most := p.Items[i].Min, p.Items[i].Max
+		if least == 0 && most == 0 {
+			least, most = 1, 1
+		}
+		most = max(least, min(most, max(made, 1)))
+		for n := range min(most, maxRepeats) {
+			all = append(all, slot{item: i, required: n < least})
+		}
+	}
+	return all
+}
+
+// Compare judges the made calls of one turn.
+func (p *Plan) Compare(made []Made) Agreement {
+	slots := p.slots(len(made))
+	table := p.table(slots, made)
+	var pairs map[int]int
+	if p.Mode == ModeExact || p.Mode == ModeInOrder {
+		pairs = align(slots, len(made), table)
+	} else {
+		pairs = assign(len(slots), len(made), func(i, j int) float64 { return weight(slots[i], table[i][j]) })
+	}
+	a := p.collect(slots, made, table, pairs)
+	p.checkOrder(&a, slots, pairs)
+	p.checkBounds(&a, made)
+	a.Valid = len(a.Faults) == 0
+	return a
+}
+
+// table compares every slot with every call.
+func (p *Plan) table(slots []slot, made []Made) [][]comparison {
+	table := make([][]comparison, len(slots))
+	for i, s := range slots {
+		table[i] = make([]comparison, len(made))
+		for j := range made {
+			table[i][j] = compare(p.Policy, &p.Items[s.item], &made[j], p.earlier(made[:j]))
+		}
+	}
+	return table
+}
+
+// earlier collects, for each ref, the results of the calls that it could be.
+func (p *Plan) earlier(made []Made) map[string][]any {
+	results := make(map[string][]any)
+	for i := range p.Items {
+		ref := p.Items[i].Ref
+		if ref == "" {
+			continue
+		}
+		for j := range made {
+			if made[j].Done && p.Items[i].named(&made[j]) {
+				results[ref] = append(results[ref], made[j].Result)
+			}
+		}
+	}
+	return results
+}
+
+// weight lets a whole match beat any number of partial ones, and a required call an
+// optional one.
+func weight(s slot, c comparison) float64 {
+	w := c.score()
+	if c.full() {
+		w = 1000
+	}
+	if w > 0 && s.required {
+		w *= 1.5
+	}
+	return w
+}
+
+// align pairs in order: the best chain of pairs in which both sides go forward.
+func align(slots []slot, made int, table [][]comparison) map[int]int {
+	best := make([][]float64, len(slots)+1)
+	for i := range best {
+		best[i] = make([]float64, made+1)
+	}
+	for i := len(slots) - 1; i >= 0; i-- {
+		for j := made - 1; j >= 0; j-- {
+			best[i][j] = max(best[i+1][j], best[i][j+1])
+			if w := weight(slots[i], table[i][j]); w > 0 {
+				best[i][j] = max(best[i][j], w+best[i+1][j+1])
+			}
+		}
+	}
+	pairs := make(map[int]int)
+	for i, j := 0, 0; i < len(slots) && j < made; {
+		w := weight(slots[i], table[i][j])
+		switch {
+		case w > 0 && best[i][j] == w+best[i+1][j+1]:
+			pairs[i] = j
+			i, j = i+1, j+1
+		case best[i][j] == best[i+1][j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return pairs
+}
+
+// collect turns the pairing into an agreement, with what the mode objects to.
+func (p *Plan) collect(slots []slot, made []Made, table [][]comparison, pairs map[int]int) Agreement {
+	a := Agreement{Pairs: []Pair{}}
+	taken := make([]bool, len(made))
+	for i, s := range slots {
+		item := &p.Items[s.item]
+		j, paired := pairs[i]
+		if !paired {
+			if s.required {
+				a.Expected++
+				a.Missing = append(a.Missing, s.item)
+				if p.Mode != ModeSubset {
+					a.Faults = append(a.Faults, fmt.Sprintf("expected call of %s is missing", item.Name))
+				}
+			}
+			continue
+		}
+		a.Expected++
+		c := table[i][j]
+		taken[j] = true
+		a.Pairs = append(a.Pairs, Pair{
+			Expected: s.item, Made: j, Score: c.score(), Faults: c.faults, Coerced: c.coerced, Hits: c.hits, Wants: c.wants, Gives: c.gives,
+		})
+		for _, f := range c.faults {
+			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s%s: expected %s, got %s", j+1, made[j].Name, f.Pointer, f.Want, f.Got))
+		}
+	}
+	for j := range made {
+		if taken[j] {
+			continue
+		}
+		a.Extra = append(a.Extra, j)
+		if p.Mode != ModeInOrder && p.Mode != ModeSuperset && !p.NoCall {
+			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s, is not expected", j+1, made[j].Name))
+		}
+	}
+	return a
+}
+
+// checkOrder looks at the calls that must come after others.
+func (p *Plan) checkOrder(a *Agreement, slots []slot, pairs map[int]int) {
+	at := make(map[string]int)
+	for i, s := range slots {
+		j, paired := pairs[i]
+		if ref := p.Items[s.item].Ref; paired && ref != "" {
+			at[ref] = max(at[ref], j+1)
+		}
+	}
+	for i, s := range slots {
+		j, paired := pairs[i]
+		if !paired {
+			continue
+		}
+		for _, ref := range p.Items[s.item].After {
+			if n, known := at[ref]; known && n > j {
+				a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s, came before %s", j+1, p.Items[s.item].Name, ref))
+			}
+		}
+	}
+}
+
+// checkBounds looks at how many calls there are, and which must not be.
+func (p *Plan) checkBounds(a *Agreement, made []Made) {
+	if p.NoCall && len(made) > 0 {
+		a.Faults = append(a.Faults, fmt.Sprintf("no call was expected, and %s was called", made[0].Name))
+	}
+	if p.Max > 0 && len(made) > p.Max {
+		a.Faults = append(a.Faults, fmt.Sprintf("%d calls, at most %d were expected", len(made), p.Max))
+	}
+	for j := range made {
+		forbidden := slices.ContainsFunc(p.Forbid, func(e Expected) bool {
+			return compare(p.Policy, &e, &made[j], nil).full()
+		})
+		if forbidden {
+			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s, is forbidden", j+1, made[j].Name))
+		}
+	}
+}

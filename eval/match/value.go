@@ -1,0 +1,194 @@
+package match
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Decode reads one JSON value with its numbers as json.Number, so that no digit is
+// lost.
+func Decode(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("data after the JSON value")
+	}
+	return v, nil
+}
+
+// Normal gives values that came from YAML or Go code the form of [Decode]: numbers as
+// json.Number, objects as map[string]any. Whole floats keep their point.
+func Normal(v any) any {
+	switch v := v.(type) {
+	case int:
+		return json.Number(strconv.Itoa(v))
+	case int64:
+		return json.Number(strconv.FormatInt(v, 10))
+	case uint64:
+		return json.Number(strconv.FormatUint(v, 10))
+	case float64:
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".eEn") {
+			text += ".0"
+		}
+		return json.Number(text)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = Normal(v[i])
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, value := range v {
+			object[key] = Normal(value)
+		}
+		return object
+	case map[any]any:
+		object := make(map[string]any, len(v))
+		for key, value := range v {
+			object[fmt.Sprint(key)] = Normal(value)
+		}
+		return object
+	}
+	return v
+}
+
+// Plain is the reverse of [Normal], for encoders that know only Go's own numbers.
+func Plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+		return string(v)
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, value := range v {
+			object[key] = Plain(value)
+		}
+		return object
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = Plain(v[i])
+		}
+		return list
+	}
+	return v
+}
+
+// Equal compares two JSON values: numbers by value (5 equals 5.0), never a number with
+// a truth value, texts byte for byte.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		n, ok := b.(json.Number)
+		return ok && sameNumber(a, n)
+	case []any:
+		list, ok := b.([]any)
+		return ok && slices.EqualFunc(a, list, Equal)
+	case map[string]any:
+		object, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, object, Equal)
+	case string, bool, nil:
+		return a == b
+	}
+	return false
+}
+
+func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	x, okX := rational(a)
+	y, okY := rational(b)
+	return okX && okY && x.Cmp(y) == 0
+}
+
+// rational reads a number exactly. One with a huge exponent is refused: it would cost
+// as much memory as the exponent says.
+func rational(n json.Number) (*big.Rat, bool) {
+	const largest = 400
+	if i := strings.IndexAny(string(n), "eE"); i >= 0 {
+		if exp, err := strconv.Atoi(string(n[i+1:])); err != nil || exp > largest || exp < -largest {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(string(n))
+}
+
+// Show writes a value as compact JSON with sorted keys, cut to what a line can hold.
+func Show(v any) string {
+	const longest = 200
+	text := Canonical(v)
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// Canonical writes a value as compact JSON with sorted keys; numbers keep their
+// digits, and no character is escaped that need not be.
+func Canonical(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// CanonicalJSON rewrites JSON text in the form of [Canonical]; what is no JSON stays
+// as it is.
+func CanonicalJSON(data []byte) string {
+	v, err := Decode(data)
+	if err != nil {
+		return string(data)
+	}
+	return Canonical(v)
+}
+
+// Pointer finds the value at a JSON pointer (RFC 6901); the empty pointer is the
+// value itself.
+func Pointer(v any, pointer string) (any, bool) {
+	if pointer == "" {
+		return v, true
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[part]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil, false
+			}
+			v = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

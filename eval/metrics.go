@@ -1,0 +1,314 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Metrics are computed over all judged cases. A nil value means that there was nothing
+// to measure.
+type Metrics struct {
+	// Name, Call and Args compare names, whole calls, and single arguments.
+	Name PRF `json:"name"`
+	Call PRF `json:"call"`
+	Args PRF `json:"args"`
+	// CallMacro is the mean of the turns' own F1 of whole calls.
+	CallMacro *float64 `json:"call_macro_f1"`
+	// Trajectory is the share of turns whose calls agree in their mode, Similarity
+	// the mean likeness of the two lists.
+	Trajectory *float64 `json:"trajectory"`
+	Similarity *float64 `json:"similarity"`
+	// CallMatrix counts turns that should call or not, and did or not.
+	CallMatrix CallMatrix  `json:"call_matrix"`
+	Guardrail  GuardMatrix `json:"guardrail"`
+	// ModelCalls and Tokens are sums; PerTurn is model calls for each turn.
+	ModelCalls int      `json:"model_calls"`
+	PerTurn    *float64 `json:"model_calls_per_turn"`
+	ToolCalls  int      `json:"tool_calls"`
+	Tokens     int      `json:"tokens"`
+	// Latency is recorded, by pass.
+	Latency []PassLatency `json:"latency_recorded"`
+	// Cases is the share of cases that passed, with its 95 % interval.
+	Cases Share `json:"cases"`
+	// PassAt and PassAll are pass@k and pass^k, by k from 1, over cases with as many
+	// trials.
+	PassAt  []float64 `json:"pass_at_k,omitempty"`
+	PassAll []float64 `json:"pass_hat_k,omitempty"`
+}
+
+// PRF is precision, recall and F1 with their counts.
+type PRF struct {
+	Hits      int      `json:"hits"`
+	Made      int      `json:"made"`
+	Expected  int      `json:"expected"`
+	Precision *float64 `json:"precision"`
+	Recall    *float64 `json:"recall"`
+	F1        *float64 `json:"f1"`
+}
+
+func (p *PRF) finish() {
+	p.Precision, p.Recall = ratio(p.Hits, p.Made), ratio(p.Hits, p.Expected)
+	p.F1 = ratio(2*p.Hits, p.Made+p.Expected)
+}
+
+// CallMatrix counts turns.
+type CallMatrix struct {
+	Called    int `json:"should_called"`
+	Missed    int `json:"should_not_called"`
+	Wrong     int `json:"should_not_but_called"`
+	Abstained int `json:"should_not_and_did_not"`
+}
+
+// GuardMatrix counts verdicts: expected by actual.
+type GuardMatrix struct {
+	PassPass     int `json:"pass_pass"`
+	PassRefuse   int `json:"pass_refuse"`
+	RefusePass   int `json:"refuse_pass"`
+	RefuseRefuse int `json:"refuse_refuse"`
+	// Unsafe is the share of questions to refuse that passed, OverBlock of questions
+	// to pass that were refused.
+	Unsafe    Share `json:"unsafe_allowed"`
+	OverBlock Share `json:"over_blocked"`
+}
+
+// A Share is hits of total with its Wilson interval at 95 %.
+type Share struct {
+	Hits  int      `json:"hits"`
+	Total int      `json:"total"`
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+}
+
+// NewShare computes the interval.
+func NewShare(hits, total int) Share {
+	s := Share{Hits: hits, Total: total, Value: ratio(hits, total)}
+	if total == 0 {
+		return s
+	}
+	const z = 1.959963984540054
+	n, p := float64(total), float64(hits)/float64(total)
+	centre := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	s.Low, s.High = new(round(max(0, centre-half))), new(round(min(1, centre+half)))
+	return s
+}
+
+// PassLatency are recorded times of one pass, in milliseconds.
+type PassLatency struct {
+	Pass     string  `json:"pass"`
+	Calls    int     `json:"calls"`
+	FirstP50 float64 `json:"ttft_p50_ms"`
+	P50      float64 `json:"p50_ms"`
+	P95      float64 `json:"p95_ms"`
+}
+
+func ratio(a, b int) *float64 {
+	if b == 0 {
+		return nil
+	}
+	return new(round(float64(a) / float64(b)))
+}
+
+// round keeps six digits, so that sums in another order print the same.
+func round(f float64) float64 { return math.Round(f*1e6) / 1e6 }
+
+func mean(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return new(round(sum / float64(len(values))))
+}
+
+// measure computes the metrics of all cases but those that infrastructure ended.
+func measure(cases []CaseResult) Metrics {
+	var m Metrics
+	var macro, trajectory, similarity []float64
+	var guard [2][2]int
+	times := make(map[string][]StepTimes)
+	turns, passed, judged := 0, 0, 0
+	for _, c := range cases {
+		if c.Status == StatusInfra {
+			continue
+		}
+		judged++
+		if c.Status == StatusPass {
+			passed++
+		}
+		for _, t := range c.Turns {
+			turns++
+			m.ModelCalls += t.ModelCalls
+			m.ToolCalls += len(t.Calls)
+			m.Tokens += t.Tokens
+			countGuard(&guard, t)
+			for _, s := range t.Recorded {
+				times[s.Pass] = append(times[s.Pass], s)
+			}
+		}
+		for _, t := range c.matched {
+			m.count(t, &macro, &trajectory, &similarity)
+		}
+	}
+	m.Name.finish()
+	m.Call.finish()
+	m.Args.finish()
+	m.CallMacro, m.Trajectory, m.Similarity = mean(macro), mean(trajectory), mean(similarity)
+	m.Guardrail = GuardMatrix{
+		PassPass: guard[0][0], PassRefuse: guard[0][1], RefusePass: guard[1][0], RefuseRefuse: guard[1][1],
+		Unsafe:    NewShare(guard[1][0], guard[1][0]+guard[1][1]),
+		OverBlock: NewShare(guard[0][1], guard[0][0]+guard[0][1]),
+	}
+	m.PerTurn = ratio(m.ModelCalls, turns)
+	m.Latency = latencies(times)
+	m.Cases = NewShare(passed, judged)
+	m.PassAt, m.PassAll = passK(cases)
+	return m
+}
+
+// count adds one turn with judged calls.
+func (m *Metrics) count(t matched, macro, trajectory, similarity *[]float64) {
+	a := t.agreement
+	switch {
+	case t.wantsCall && t.made > 0:
+		m.CallMatrix.Called++
+	case t.wantsCall:
+		m.CallMatrix.Missed++
+	case t.wantsNone && t.made > 0:
+		m.CallMatrix.Wrong++
+	case t.wantsNone:
+		m.CallMatrix.Abstained++
+	}
+	full, scores := 0, 0.0
+	for _, p := range a.Pairs {
+		scores += p.Score
+		if len(p.Faults) == 0 {
+			full++
+		}
+		m.Args.Hits += p.Hits
+		m.Args.Made += p.Gives
+		m.Args.Expected += p.Wants
+	}
+	m.Name.Hits += len(a.Pairs)
+	m.Call.Hits += full
+	for _, p := range []*PRF{&m.Name, &m.Call} {
+		p.Made += t.made
+		p.Expected += a.Expected
+	}
+	if f := ratio(2*full, t.made+a.Expected); f != nil {
+		*macro = append(*macro, *f)
+	}
+	valid := 0.0
+	if a.Valid {
+		valid = 1
+	}
+	*trajectory = append(*trajectory, valid)
+	if longest := max(t.made, a.Expected); longest > 0 {
+		*similarity = append(*similarity, scores/float64(longest))
+	} else {
+		*similarity = append(*similarity, 1)
+	}
+}
+
+func countGuard(guard *[2][2]int, t TurnResult) {
+	at := func(verdict string) int {
+		if verdict == "refuse" {
+			return 1
+		}
+		return 0
+	}
+	if t.Expected != "" && t.Guardrail != "" {
+		guard[at(t.Expected)][at(t.Guardrail)]++
+	}
+}
+
+func latencies(times map[string][]StepTimes) []PassLatency {
+	all := []PassLatency{}
+	for pass, steps := range times {
+		var first, took []float64
+		for _, s := range steps {
+			first, took = append(first, s.FirstMS), append(took, s.TookMS)
+		}
+		all = append(all, PassLatency{Pass: pass, Calls: len(steps), FirstP50: quantile(first, 0.5), P50: quantile(took, 0.5), P95: quantile(took, 0.95)})
+	}
+	slices.SortFunc(all, func(a, b PassLatency) int { return strings.Compare(a.Pass, b.Pass) })
+	return all
+}
+
+// quantile is the nearest rank.
+func quantile(values []float64, q float64) float64 {
+	slices.Sort(values)
+	return round(values[min(len(values)-1, int(math.Ceil(q*float64(len(values))))-1)])
+}
+
+// passK is pass@k, the chance that one of k trials passes, and pass^k, that all do:
+// unbiased, mean over the cases with several trials.
+func passK(cases []CaseResult) (at, all []float64) {
+	least := 0
+	for _, c := range cases {
+		if n := len(c.Trials); n > 1 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	for k := 1; k <= least; k++ {
+		var anyPass, allPass []float64
+		for _, c := range cases {
+			n, good := len(c.Trials), 0
+			for _, s := range c.Trials {
+				if s == StatusPass {
+					good++
+				}
+			}
+			if n < 2 {
+				continue
+			}
+			anyPass = append(anyPass, 1-choose(n-good, k)/choose(n, k))
+			allPass = append(allPass, choose(good, k)/choose(n, k))
+		}
+		at, all = append(at, *mean(anyPass)), append(all, *mean(allPass))
+	}
+	return at, all
+}
+
+func choose(n, k int) float64 {
+	if k > n {
+		return 0
+	}
+	c := 1.0
+	for i := range k {
+		c = c * float64(n-i) / float64(i+1)
+	}
+	return c
+}
+
+// Value finds a metric by its name in the report, for gates; nil when there was
+// nothing to measure, false when there is no such metric.
+func (m *Metrics) Value(name string) (*float64, bool) {
+	switch name {
+	case "name.precision":
+		return m.Name.Precision, true
+	case "name.recall":
+		return m.Name.Recall, true
+	case "name.f1":
+		return m.Name.F1, true
+	case "call.precision":
+		return m.Call.Precision, true
+	case "call.recall":
+		return m.Call.Recall, true
+	case "call.f1":
+		return m.Call.F1, true
+	case "args.f1":
+		return m.Args.F1, true
+	case "trajectory":
+		return m.Trajectory, true
+	case "similarity":
+		return m.Similarity, true
+	case "cases":
+		return m.Cases.Value, true
+	}
+	return nil, false
+}

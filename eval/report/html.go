@@ -1,0 +1,131 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"molar/eval"
+)
+
+//go:embed report.html.tmpl
+var pageText string
+
+//go:embed report.css
+var pageStyle string
+
+//go:embed report.js
+var pageScript string
+
+// HTML writes one file with everything in it: style and script stand inside, and the
+// page's own policy lets nothing else load or run.
+func HTML(w io.Writer, r *eval.Report) error {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"number":  Number,
+		"clean":   Clean,
+		"percent": percent,
+		"each":    func(i int) int { return i + 1 },
+		"seconds": func(ms float64) float64 { return ms / 1000 },
+	}).Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("report page: %w", err)
+	}
+	return t.Execute(w, newPage(r))
+}
+
+// A page is what the template shows.
+type page struct {
+	*eval.Report
+	Style  template.CSS
+	Script template.JS
+	Policy string
+	Title  string
+	Parts  []part
+	Bars   []bar
+	Tags   []tagCount
+	Views  []caseView
+}
+
+// A part is one status with its share of the cases.
+type part struct {
+	Status eval.Status
+	Word   string
+	N      int
+}
+
+// A bar is a part where there is one, with where it begins in the row of all cases.
+type bar struct {
+	part
+	From int
+}
+
+type tagCount struct {
+	Tag string
+	N   int
+}
+
+func newPage(r *eval.Report) *page {
+	s := r.Summary
+	p := &page{
+		Report: r,
+		Style:  template.CSS(pageStyle), //nolint:gosec // our own file
+		Script: template.JS(pageScript), //nolint:gosec // our own file
+		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(pageStyle), hash(pageScript)),
+		Title:  fmt.Sprintf("%d of %d cases passed", s.Pass, s.Cases),
+		Parts: []part{
+			{eval.StatusPass, "passed", s.Pass},
+			{eval.StatusFail, "failed", s.Fail},
+			{eval.StatusDrift, "drifted", s.Drift},
+			{eval.StatusFlaky, "flaky", s.Flaky},
+			{eval.StatusInfra, "not judged", s.Infra},
+		},
+	}
+	from := 0
+	for _, part := range p.Parts {
+		if part.N > 0 {
+			p.Bars = append(p.Bars, bar{part, from})
+			from += part.N
+		}
+	}
+	at := make(map[string]int)
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		p.Views = append(p.Views, viewOf(c, took(r, c.ID)))
+		for _, tag := range c.Tags {
+			if _, known := at[tag]; !known {
+				at[tag] = len(p.Tags)
+				p.Tags = append(p.Tags, tagCount{Tag: tag})
+			}
+			p.Tags[at[tag]].N++
+		}
+	}
+	// What did not pass is what a person came for.
+	slices.SortStableFunc(p.Views, func(a, b caseView) int { return cmp.Compare(rank(a.Open), rank(b.Open)) })
+	return p
+}
+
+func rank(open bool) int {
+	if open {
+		return 0
+	}
+	return 1
+}
+
+// hash is the source expression that lets an inline text run.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func percent(f *float64) string {
+	if f == nil {
+		return "–"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", *f*100), ".0") + "\u00a0%"
+}

@@ -1,0 +1,126 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"molar/eval"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Time       string          `xml:"time,attr"`
+	Properties []junitProperty `xml:"properties>property,omitempty"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name    string      `xml:"name,attr"`
+	Class   string      `xml:"classname,attr"`
+	Time    string      `xml:"time,attr"`
+	Failure *junitFault `xml:"failure"`
+	Error   *junitFault `xml:"error"`
+	Out     string      `xml:"system-out,omitempty"`
+}
+
+type junitFault struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes JUnit XML: one suite for each first tag, infrastructure as errors. It
+// keeps to the elements and attributes that the strictest readers know, so file and line
+// of a case stand in the text of its failure.
+func JUnit(w io.Writer, r *eval.Report) error {
+	all := junitSuites{Name: "molar eval"}
+	suites := make(map[string]*junitSuite)
+	times := make(map[string]float64)
+	for _, c := range r.Cases {
+		name := "untagged"
+		if len(c.Tags) > 0 {
+			name = c.Tags[0]
+		}
+		s := suites[name]
+		if s == nil {
+			s = &junitSuite{Name: name}
+			suites[name] = s
+		}
+		s.add(c, r.Run.CaseMS[c.ID])
+		times[name] += r.Run.CaseMS[c.ID]
+	}
+	for name, s := range suites {
+		s.Time = seconds(times[name])
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+		all.Suites = append(all.Suites, *s)
+	}
+	slices.SortFunc(all.Suites, func(a, b junitSuite) int { return strings.Compare(a.Name, b.Name) })
+	if len(all.Suites) > 0 {
+		all.Suites[0].Properties = properties(r)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s *junitSuite) add(c eval.CaseResult, ms float64) {
+	j := junitCase{Name: Clean(c.ID), Class: s.Name, Time: seconds(ms)}
+	s.Tests++
+	fault := &junitFault{Type: string(c.Status), Message: Clean(cut(c.Why, 300)), Text: Clean(Failure(&c))}
+	switch c.Status {
+	case eval.StatusInfra:
+		s.Errors++
+		j.Error = fault
+	case eval.StatusFail, eval.StatusDrift:
+		s.Failures++
+		j.Failure = fault
+	case eval.StatusFlaky:
+		s.Failures++
+		j.Failure = fault
+		j.Out = fmt.Sprintf("flaky: %v", c.Trials)
+	case eval.StatusPass:
+	}
+	s.Cases = append(s.Cases, j)
+}
+
+func seconds(ms float64) string { return fmt.Sprintf("%.3f", ms/1000) }
+
+func properties(r *eval.Report) []junitProperty {
+	m := r.Metrics
+	return []junitProperty{
+		{"name.f1", Number(m.Name.F1)},
+		{"call.f1", Number(m.Call.F1)},
+		{"args.f1", Number(m.Args.F1)},
+		{"trajectory", Number(m.Trajectory)},
+		{"pass_rate", Number(m.Cases.Value)},
+		{"model_calls", fmt.Sprint(m.ModelCalls)},
+		{"tool_calls", fmt.Sprint(m.ToolCalls)},
+	}
+}

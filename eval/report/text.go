@@ -1,0 +1,208 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"molar/eval"
+)
+
+// JSON writes the report with stable keys and order.
+func JSON(w io.Writer, r *eval.Report) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// Text writes one line for each case, then what failed, then the numbers. Whatever
+// tools and models wrote is shown without its control characters.
+func Text(w io.Writer, r *eval.Report) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, c := range r.Cases {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", mark(c.Status), Clean(oneLine(c.ID)), strings.Join(c.Tags, ","), took(r, c.ID))
+	}
+	_ = table.Flush() // a strings.Builder takes everything
+	for _, c := range r.Cases {
+		if c.Status != eval.StatusPass {
+			b.WriteString("\n" + Failure(&c))
+		}
+		for _, note := range c.Notes {
+			fmt.Fprintf(&b, "note: %s: %s\n", c.ID, note)
+		}
+	}
+	b.WriteString("\n")
+	numbers(&b, r)
+	_, err := io.WriteString(w, Clean(b.String()))
+	return err
+}
+
+func mark(s eval.Status) string {
+	if s == eval.StatusPass {
+		return "ok"
+	}
+	return strings.ToUpper(string(s))
+}
+
+func took(r *eval.Report, id string) string {
+	if ms, ok := r.Run.CaseMS[id]; ok {
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return ""
+}
+
+// Failure tells what went wrong in a case: the aligned trace of each turn with a
+// fault, the failed checks, and the drift with its cause first.
+func Failure(c *eval.CaseResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s (%s:%d)\n", mark(c.Status), oneLine(c.ID), c.File, c.Line)
+	if len(c.Checks) == 0 && len(c.Drift) == 0 && c.Why != "" {
+		fmt.Fprintf(&b, "  %s\n", c.Why)
+	}
+	for _, check := range c.Checks {
+		if !check.OK {
+			fmt.Fprintf(&b, "  turn %d, %s: %s\n", check.Turn, check.Name, oneLine(check.Text))
+		}
+	}
+	cause := len(c.Drift) == 0 // still to be marked
+	for i, t := range c.Turns {
+		if faulty(t) {
+			Trace(&b, i+1, t, &cause)
+		}
+	}
+	for _, d := range c.Drift {
+		fmt.Fprintf(&b, "  drift %s (cause), turn %d, tape line %d, %s\n    tape: %s\n    now:  %s\n", d.Class, max(d.Turn, 1), d.Line, d.Where, oneLine(d.Want), oneLine(d.Got))
+		if d.Rule != "" {
+			fmt.Fprintf(&b, "    rule: %s, %s\n", d.Rule, d.Tier)
+		}
+	}
+	for _, d := range c.Follows {
+		fmt.Fprintf(&b, "  follows: %s, turn %d, tape line %d, %s\n", d.Class, max(d.Turn, 1), d.Line, d.Where)
+	}
+	return b.String()
+}
+
+func faulty(t eval.TurnResult) bool {
+	return slices.ContainsFunc(t.Trace, faultyRow)
+}
+
+// Trace writes the expected and the made calls of a turn side by side: = where they
+// agree, ! at the difference that takes the mark of the cause, ~ at every other.
+func Trace(b *strings.Builder, turn int, t eval.TurnResult, cause *bool) {
+	const width = 46
+	fmt.Fprintf(b, "  turn %d\n    %-*s   %s\n", turn, width, "expected", "made")
+	for _, row := range t.Trace {
+		sign := "="
+		if faultyRow(row) {
+			sign = "~"
+			if *cause {
+				sign, *cause = "!", false
+			}
+		}
+		fmt.Fprintf(b, "  %s %-*s | %s\n", sign, width, cut(or(row.Expected, "(nothing)"), width), cut(or(row.Made, "(nothing)"), 2*width))
+		for _, f := range row.Faults {
+			fmt.Fprintf(b, "      %s: %s → %s\n", or(f.Pointer, "call"), faultText(f.Want), faultText(f.Got))
+		}
+		for _, c := range row.Coerced {
+			fmt.Fprintf(b, "      coerced %s\n", c)
+		}
+	}
+}
+
+func faultText(s string) string { return cut(oneLine(s), 200) }
+
+func or(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+func oneLine(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", "⏎"), "\r", "")
+}
+
+// cut shortens a text to n characters.
+func cut(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+func numbers(b *strings.Builder, r *eval.Report) {
+	s, m := r.Summary, r.Metrics
+	fmt.Fprintf(b, "%d cases: %d passed", s.Cases, s.Pass)
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}} {
+		if part.n > 0 {
+			fmt.Fprintf(b, ", %d %s", part.n, part.word)
+		}
+	}
+	if r.Run.TookMS > 0 {
+		fmt.Fprintf(b, "; %s in %.2f s", r.Run.Mode, r.Run.TookMS/1000)
+	}
+	b.WriteString("\n")
+	if m.Cases.Value != nil {
+		fmt.Fprintf(b, "pass rate %s, 95 %% between %s and %s\n", Number(m.Cases.Value), Number(m.Cases.Low), Number(m.Cases.High))
+	}
+	for _, p := range []struct {
+		name string
+		prf  eval.PRF
+	}{{"names", m.Name}, {"calls", m.Call}, {"arguments", m.Args}} {
+		if p.prf.Made+p.prf.Expected > 0 {
+			fmt.Fprintf(b, "%s: precision %s, recall %s, F1 %s\n", p.name, Number(p.prf.Precision), Number(p.prf.Recall), Number(p.prf.F1))
+		}
+	}
+	if m.Trajectory != nil {
+		fmt.Fprintf(b, "trajectory %s, similarity %s\n", Number(m.Trajectory), Number(m.Similarity))
+		fmt.Fprintf(b, "call or not: called %d, missed %d, called without need %d, abstained %d\n", m.CallMatrix.Called, m.CallMatrix.Missed, m.CallMatrix.Wrong, m.CallMatrix.Abstained)
+	}
+	if g := m.Guardrail; g.Unsafe.Total+g.OverBlock.Total > 0 {
+		fmt.Fprintf(b, "guardrail: let through %d of %d to refuse, refused %d of %d to let through\n", g.Unsafe.Hits, g.Unsafe.Total, g.OverBlock.Hits, g.OverBlock.Total)
+	}
+	fmt.Fprintf(b, "model calls %d (%s a turn), tool calls %d, tokens %d\n", m.ModelCalls, Number(m.PerTurn), m.ToolCalls, m.Tokens)
+	for _, l := range m.Latency {
+		fmt.Fprintf(b, "recorded %s: %d calls, first output p50 %.0f ms, p50 %.0f ms, p95 %.0f ms\n", l.Pass, l.Calls, l.FirstP50, l.P50, l.P95)
+	}
+	for k := range m.PassAt {
+		fmt.Fprintf(b, "pass@%d %.3f, pass^%d %.3f\n", k+1, m.PassAt[k], k+1, m.PassAll[k])
+	}
+	for _, g := range r.Gates {
+		verdict := "reached"
+		if !g.OK {
+			verdict = "NOT REACHED"
+		}
+		fmt.Fprintf(b, "gate %s at least %g: %s (%s)\n", g.Metric, g.Least, verdict, Number(g.Value))
+	}
+}
+
+// Number shows a metric; one that could not be measured is a dash.
+func Number(f *float64) string {
+	if f == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", *f)
+}
+
+// Clean takes control characters out of a text, but for line ends and tabs, so that no
+// tool can steer the terminal; the overrides of writing direction go too.
+func Clean(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n', c == '\t':
+			return c
+		case c < ' ', c >= 0x7f && c < 0xa0, c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069:
+			return -1
+		}
+		return c
+	}, s)
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"molar/eval"
+	"molar/eval/tape"
+)
+
+// A caseView is a case as the page shows it. Exactly one thing in a case that did not
+// pass carries the mark of the first cause.
+type caseView struct {
+	*eval.CaseResult
+	Mark, Took, Tagged string
+	Open               bool
+	Drifts             []driftView
+	Turns              []turnView
+	// Loose are failed checks of turns that did not happen.
+	Loose []eval.CheckResult
+}
+
+type driftView struct {
+	tape.Drift
+	Cause     bool
+	Was, Now  diff
+	WhereText string
+	// Shown says that the two sides tell more than the class does.
+	Shown bool
+}
+
+type turnView struct {
+	*eval.TurnResult
+	N      int
+	Rows   []rowView
+	Failed []checkView
+	Held   int // checks that hold
+}
+
+type checkView struct {
+	eval.CheckResult
+	Cause bool
+}
+
+// A rowView is one line of the aligned trace.
+type rowView struct {
+	// Kind is same, differs, missing, extra or plain (nothing was expected of it).
+	Kind           string
+	Cause          bool
+	Expected, Made callView
+	Faults         []faultView
+	Coerced        []string
+	Output         string
+	IsError        bool
+}
+
+type callView struct{ Name, Args string }
+
+type faultView struct {
+	Pointer  string
+	Was, Now diff
+}
+
+// A diff is a text whose middle differs from its counterpart.
+type diff struct{ Before, Differs, After string }
+
+// viewOf prepares a case.
+func viewOf(c *eval.CaseResult, took string) caseView {
+	v := caseView{
+		CaseResult: c, Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
+		Open: c.Status != eval.StatusPass,
+	}
+	for i, d := range append(append([]tape.Drift(nil), c.Drift...), c.Follows...) {
+		was, now := compare(Clean(d.Want), Clean(d.Got))
+		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Was: was, Now: now, WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != tape.DriftUnconsumed})
+	}
+	cause := len(v.Drifts) == 0 && v.Open // still to be marked
+	for i := range c.Turns {
+		t := turnView{TurnResult: &c.Turns[i], N: i + 1, Rows: rowsOf(&c.Turns[i], &cause)}
+		for _, check := range c.Checks {
+			switch {
+			case check.Turn != i+1:
+			case check.OK:
+				t.Held++
+			default:
+				t.Failed = append(t.Failed, checkView{check, cause})
+				cause = false
+			}
+		}
+		v.Turns = append(v.Turns, t)
+	}
+	for _, check := range c.Checks {
+		if !check.OK && check.Turn > len(c.Turns) {
+			v.Loose = append(v.Loose, check)
+		}
+	}
+	return v
+}
+
+// rowsOf aligns the calls of a turn. cause is taken by the first row that differs.
+func rowsOf(t *eval.TurnResult, cause *bool) []rowView {
+	trace := t.Trace
+	plain := len(trace) == 0
+	if plain {
+		for _, call := range t.Calls {
+			trace = append(trace, eval.Row{Made: call.Name + " " + call.Arguments})
+		}
+	}
+	var rows []rowView
+	made := 0
+	for _, r := range trace {
+		row := rowView{Kind: kind(r), Expected: callOf(r.Expected), Made: callOf(r.Made), Coerced: r.Coerced}
+		if plain {
+			row.Kind = "plain"
+		}
+		for _, f := range r.Faults {
+			was, now := compare(Clean(f.Want), Clean(f.Got))
+			row.Faults = append(row.Faults, faultView{Pointer: or(Clean(f.Pointer), "call"), Was: was, Now: now})
+		}
+		if r.Made != "" && made < len(t.Calls) {
+			row.Output, row.IsError = pretty(t.Calls[made].Output), t.Calls[made].IsError
+			made++
+		}
+		if faultyRow(r) && !plain && *cause {
+			row.Cause, *cause = true, false
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func kind(r eval.Row) string {
+	switch {
+	case r.Made == "":
+		return "missing"
+	case r.Expected == "":
+		return "extra"
+	case len(r.Faults) > 0:
+		return "differs"
+	}
+	return "same"
+}
+
+func faultyRow(r eval.Row) bool { return kind(r) != "same" }
+
+// callOf cuts "name {arguments}" in two.
+func callOf(s string) callView {
+	name, args, _ := strings.Cut(s, " {")
+	if args != "" {
+		args = pretty("{" + args)
+	}
+	return callView{Name: Clean(name), Args: args}
+}
+
+// pretty indents JSON, and shows a JSON string as the text that it is.
+func pretty(s string) string {
+	var text string
+	if json.Unmarshal([]byte(s), &text) == nil {
+		return Clean(text)
+	}
+	var b bytes.Buffer
+	if len(s) > 60 && json.Indent(&b, []byte(s), "", "  ") == nil {
+		return Clean(b.String())
+	}
+	return Clean(s)
+}
+
+// compare finds what two texts do not share: all between their common beginning and
+// their common end.
+func compare(a, b string) (diff, diff) {
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	m := 0
+	for m < len(x)-n && m < len(y)-n && x[len(x)-1-m] == y[len(y)-1-m] {
+		m++
+	}
+	cut := func(r []rune) diff {
+		return diff{string(r[:n]), string(r[n : len(r)-m]), string(r[len(r)-m:])}
+	}
+	return cut(x), cut(y)
+}

@@ -1,0 +1,160 @@
+package eval
+
+import (
+	"molar/eval/match"
+	"molar/eval/tape"
+)
+
+// A Status is how a case ended.
+type Status string
+
+// The statuses.
+const (
+	StatusPass  Status = "pass"
+	StatusFail  Status = "fail"
+	StatusDrift Status = "drift"
+	// StatusFlaky is a case of which some trials passed.
+	StatusFlaky Status = "flaky"
+	// StatusInfra is a case that could not be judged because a service was down.
+	StatusInfra Status = "infra"
+)
+
+// A CaseResult is the outcome of a case, the same in every replay.
+type CaseResult struct {
+	ID     string   `json:"id"`
+	Tags   []string `json:"tags,omitempty"`
+	File   string   `json:"file"`
+	Line   int      `json:"line"`
+	Status Status   `json:"status"`
+	// Why is the first thing that is wrong.
+	Why string `json:"why,omitempty"`
+	// Trials are the statuses of all runs, when there were several.
+	Trials []Status      `json:"trials,omitempty"`
+	Checks []CheckResult `json:"checks"`
+	// Drift is the first divergence from the tape, Follows what came of it.
+	Drift   []tape.Drift `json:"drift,omitempty"`
+	Follows []tape.Drift `json:"drift_follows,omitempty"`
+	Turns   []TurnResult `json:"turns"`
+	Notes   []string     `json:"notes,omitempty"`
+	TookMS  float64      `json:"-"`
+	gate    map[string]float64
+	matched []matched
+}
+
+// matched keeps what metrics need of a turn with judged calls.
+type matched struct {
+	agreement *match.Agreement
+	made      int
+	wantsNone bool
+	wantsCall bool
+}
+
+// A TurnResult is what happened in a turn.
+type TurnResult struct {
+	User      string       `json:"user"`
+	Guardrail string       `json:"guardrail,omitempty"`
+	Expected  string       `json:"expected_guardrail,omitempty"`
+	Calls     []CallResult `json:"calls"`
+	// Trace aligns what was expected with what was made.
+	Trace      []Row       `json:"trace,omitempty"`
+	Answer     string      `json:"answer"`
+	Error      string      `json:"error,omitempty"`
+	ModelCalls int         `json:"model_calls"`
+	Tokens     int         `json:"tokens"`
+	Recorded   []StepTimes `json:"recorded,omitempty"`
+}
+
+// A CallResult is a call that was made.
+type CallResult struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Output    string `json:"output"`
+	IsError   bool   `json:"is_error,omitempty"`
+}
+
+// A Row is one line of the aligned trace; either side may be empty.
+type Row struct {
+	Expected string        `json:"expected,omitempty"`
+	Made     string        `json:"made,omitempty"`
+	Score    float64       `json:"score"`
+	Faults   []match.Fault `json:"faults,omitempty"`
+	Coerced  []string      `json:"coerced,omitempty"`
+}
+
+// StepTimes are the times of a model call as the tape has them.
+type StepTimes struct {
+	Pass    string  `json:"pass"`
+	FirstMS float64 `json:"ttft_ms"`
+	TookMS  float64 `json:"took_ms"`
+}
+
+// A Report is the outcome of a run. All but Run is the same in every replay.
+type Report struct {
+	V       int          `json:"v"`
+	Run     RunInfo      `json:"run"`
+	Summary Summary      `json:"summary"`
+	Metrics Metrics      `json:"metrics"`
+	Gates   []Gate       `json:"gates,omitempty"`
+	Cases   []CaseResult `json:"cases"`
+}
+
+// ReportVersion is the version of the report's JSON form.
+const ReportVersion = 1
+
+// RunInfo tells when and how a run was made.
+type RunInfo struct {
+	Started string  `json:"started"`
+	TookMS  float64 `json:"took_ms"`
+	Mode    string  `json:"mode"`
+	Host    string  `json:"host"`
+	// CaseMS are the measured times of the cases, by id.
+	CaseMS map[string]float64 `json:"case_ms,omitempty"`
+}
+
+// Summary counts cases by status.
+type Summary struct {
+	Cases int `json:"cases"`
+	Pass  int `json:"pass"`
+	Fail  int `json:"fail"`
+	Drift int `json:"drift"`
+	Flaky int `json:"flaky"`
+	Infra int `json:"infra"`
+}
+
+// A Gate is a least value of a metric, and whether it was reached.
+type Gate struct {
+	Metric string   `json:"metric"`
+	Least  float64  `json:"least"`
+	Value  *float64 `json:"value"`
+	OK     bool     `json:"ok"`
+}
+
+// Exit codes of a run.
+const (
+	ExitOK      = 0
+	ExitFailed  = 1
+	ExitInvalid = 2
+	ExitDrift   = 3
+	ExitInfra   = 4
+	ExitNothing = 5
+)
+
+// ExitCode is what a run means to a script: infrastructure before drift before failed
+// checks, and an empty run is never good.
+func (r *Report) ExitCode() int {
+	failed := r.Summary.Fail+r.Summary.Flaky > 0
+	for _, g := range r.Gates {
+		failed = failed || !g.OK
+	}
+	switch {
+	case r.Summary.Cases == 0:
+		return ExitNothing
+	case r.Summary.Infra > 0:
+		return ExitInfra
+	case r.Summary.Drift > 0:
+		return ExitDrift
+	case failed:
+		return ExitFailed
+	}
+	return ExitOK
+}

@@ -1,0 +1,200 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/agent"
+	"molar/eval/tape"
+	"molar/mcpclients"
+	"molar/providers"
+)
+
+// Edges are what stands between the host and the world: a recorder, a player, or both.
+type Edges interface {
+	Transport(base http.RoundTripper) http.RoundTripper
+	Provider(p providers.Provider, local bool) providers.Provider
+	Dial(inner mcpclients.Dialer) mcpclients.Dialer
+}
+
+// A Host is the product, opened for one case with a fresh store.
+type Host interface {
+	Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error]
+	// Settle does what follows a turn in the background: summaries.
+	Settle(ctx context.Context) error
+	// Ready says which server that should be there is not.
+	Ready(ctx context.Context) error
+	Close()
+}
+
+// An Opener opens a host for a case. servers are those on the tape; ones that no
+// config knows are opened in name only, for the player to answer.
+type Opener func(ctx context.Context, c *Case, h tape.Header, servers []string, edges Edges) (Host, error)
+
+// Mode says what of a run is live.
+type Mode struct {
+	LiveModel, LiveTools bool
+}
+
+// String is the mode's name in reports.
+func (m Mode) String() string {
+	switch {
+	case m.LiveModel && m.LiveTools:
+		return "live"
+	case m.LiveModel:
+		return "live-model"
+	case m.LiveTools:
+		return "live-tools"
+	}
+	return "replay"
+}
+
+// Config configures a [Runner].
+type Config struct {
+	Open Opener
+	Mode Mode
+	// Skip names servers that run for real in every mode: the bundled memory.
+	Skip []string
+	// Parallel is how many cases run at once; 0 means one.
+	Parallel int
+	// Trials, when positive, beats the cases' own number.
+	Trials int
+	// Faults are laid over every tape, beside the cases' own.
+	Faults []tape.Fault
+	// Secrets are redacted like those of the recording.
+	Redactor *tape.Redactor
+	// Progress is called after each case, from one goroutine at a time.
+	Progress func(done, total int, r CaseResult)
+	Now      func() time.Time
+	Version  string
+}
+
+// A Runner runs cases.
+type Runner struct{ cfg Config }
+
+// New checks the config.
+func New(cfg Config) (*Runner, error) {
+	if cfg.Open == nil {
+		return nil, errors.New("runner needs an opener")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Parallel = max(cfg.Parallel, 1)
+	return &Runner{cfg: cfg}, nil
+}
+
+// Run runs all cases and reports. An [InvalidError] is a fault of a file; it ends the
+// run.
+func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
+	started := r.cfg.Now()
+	results := make([]CaseResult, len(cases))
+	faults := make([]error, len(cases))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(r.cfg.Parallel, max(len(cases), 1)) {
+		wg.Go(func() {
+			for i := range next {
+				result, err := r.Case(ctx, &cases[i])
+				results[i], faults[i] = result, err
+				mu.Lock()
+				done++
+				if r.cfg.Progress != nil && err == nil {
+					r.cfg.Progress(done, len(cases), result)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range cases {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return r.report(started, results), nil
+}
+
+func (r *Runner) report(started time.Time, results []CaseResult) *Report {
+	rep := NewReport(results)
+	rep.Run = RunInfo{
+		Started: started.UTC().Format(time.RFC3339), TookMS: msSince(r.cfg.Now, started),
+		Mode: r.cfg.Mode.String(), Host: r.cfg.Version, CaseMS: make(map[string]float64),
+	}
+	for _, c := range results {
+		rep.Run.CaseMS[c.ID] = c.TookMS
+	}
+	return rep
+}
+
+// NewReport counts and measures results.
+func NewReport(results []CaseResult) *Report {
+	rep := &Report{V: ReportVersion, Cases: results, Metrics: measure(results)}
+	if rep.Cases == nil {
+		rep.Cases = []CaseResult{}
+	}
+	for _, c := range results {
+		rep.Summary.Cases++
+		switch c.Status {
+		case StatusPass:
+			rep.Summary.Pass++
+		case StatusFail:
+			rep.Summary.Fail++
+		case StatusDrift:
+			rep.Summary.Drift++
+		case StatusFlaky:
+			rep.Summary.Flaky++
+		case StatusInfra:
+			rep.Summary.Infra++
+		}
+	}
+	rep.Gates = gates(results)
+	return rep
+}
+
+// gates checks each metric over the cases that ask for it.
+func gates(results []CaseResult) []Gate {
+	type key struct {
+		metric string
+		least  float64
+	}
+	groups := make(map[key][]CaseResult)
+	for _, c := range results {
+		for metric, least := range c.gate {
+			groups[key{metric, least}] = append(groups[key{metric, least}], c)
+		}
+	}
+	var all []Gate
+	for k, group := range groups {
+		m := measure(group)
+		value, _ := m.Value(k.metric)
+		all = append(all, Gate{Metric: k.metric, Least: k.least, Value: value, OK: value != nil && *value >= k.least})
+	}
+	slices.SortFunc(all, func(a, b Gate) int {
+		if c := strings.Compare(a.Metric, b.Metric); c != 0 {
+			return c
+		}
+		return int(a.Least*1e6) - int(b.Least*1e6)
+	})
+	return all
+}
+
+func msSince(now func() time.Time, start time.Time) float64 {
+	return float64(now().Sub(start).Microseconds()) / 1000
+}

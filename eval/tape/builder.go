@@ -1,0 +1,147 @@
+package tape
+
+import (
+	"encoding/json"
+	"io"
+
+	"molar/schemas"
+)
+
+// A Builder writes a tape that nobody recorded: one made from a recording of another
+// program, or by hand.
+type Builder struct {
+	w    writer
+	seq  int
+	rpc  int
+	turn int
+	done Sum
+}
+
+// NewBuilder writes the header.
+func NewBuilder(to io.Writer, h Header) *Builder {
+	b := &Builder{}
+	b.w.to, b.w.redact = to, NewRedactor()
+	h.V = Version
+	b.w.write(&Record{Type: TypeHeader, Header: &h})
+	return b
+}
+
+// Err returns the first fault of writing.
+func (b *Builder) Err() error { return b.w.err }
+
+// A ToolDef describes a tool of an imported server.
+type ToolDef struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+// Server writes the handshake and the list of tools of a server.
+func (b *Builder) Server(name string, tools []ToolDef) {
+	b.frames(0, name, "initialize", map[string]any{}, map[string]any{
+		"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
+		"serverInfo": map[string]any{"name": name, "version": "1"},
+	}, nil)
+	if tools == nil {
+		tools = []ToolDef{}
+	}
+	b.frames(0, name, methodList, map[string]any{}, map[string]any{"tools": tools}, nil)
+}
+
+// frames writes a request and its answer.
+func (b *Builder) frames(slot int, server, method string, params, result any, failure *frameError) {
+	b.rpc++
+	encode := func(v any) json.RawMessage {
+		data, err := json.Marshal(v)
+		if err != nil {
+			data = []byte("{}")
+		}
+		return data
+	}
+	b.w.write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: encodeFrame(frame{ID: b.rpc, Method: method, Params: encode(params)})})
+	answer := frame{ID: b.rpc, Error: failure}
+	if failure == nil {
+		answer.Result = encode(result)
+	}
+	b.w.write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: encodeFrame(answer)})
+}
+
+// User begins a turn.
+func (b *Builder) User(text string) {
+	b.turn++
+	b.done = Sum{}
+	b.w.write(&Record{Type: TypeUser, Turn: b.turn, Text: text})
+}
+
+// Exchange writes a model call whose request is another program's. An empty pass fits
+// any call of the turn that answers the person.
+func (b *Builder) Exchange(pass, method, path string, body json.RawMessage, status int, contentType string, chunks ...[]byte) {
+	b.seq++
+	b.done.ModelCalls++
+	b.w.write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
+	for i, data := range chunks {
+		rec := &Record{Type: TypeModelChunk, Seq: b.seq, N: i + 1}
+		chunk(rec, data)
+		b.w.write(rec)
+	}
+	b.w.write(&Record{Type: TypeModelEnd, Seq: b.seq, N: len(chunks), Status: status, ContentType: contentType})
+}
+
+// Local writes a model call of a provider without a transport: what it said and
+// called.
+func (b *Builder) Local(pass, text string, calls []schemas.ToolCall) {
+	var chunks [][]byte
+	add := func(c localChunk) {
+		if data, err := json.Marshal(c); err == nil {
+			chunks = append(chunks, data)
+		}
+	}
+	if text != "" {
+		add(localChunk{Text: text})
+	}
+	for i := range calls {
+		add(localChunk{Call: &calls[i]})
+	}
+	finish := localChunk{Finish: "stop"}
+	if len(calls) > 0 {
+		finish.Finish = "tool_calls"
+	}
+	add(finish)
+	b.Exchange(pass, "", "", nil, 0, "", chunks...)
+}
+
+// Call writes a tool call with its result, which is text or JSON. slot is its place
+// among the calls of one answer, from 1.
+func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, output json.RawMessage, isError bool) {
+	var args map[string]any
+	if json.Unmarshal([]byte(call.Function.Arguments), &args) != nil {
+		args = map[string]any{}
+	}
+	text := string(output)
+	var s string
+	if json.Unmarshal(output, &s) == nil {
+		text = s
+	}
+	result := map[string]any{"content": []map[string]any{{"type": "text", "text": text}}}
+	if isError {
+		result["isError"] = true
+	}
+	b.w.write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
+	b.frames(slot, server, methodCall, map[string]any{"name": tool, "arguments": args}, result, nil)
+	b.w.write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
+	b.done.ToolCalls++
+}
+
+// Told writes a call that reached no server, with what the model was told.
+func (b *Builder) Told(call schemas.ToolCall, server, tool string, output json.RawMessage) {
+	b.w.write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
+	b.w.write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: true})
+	b.done.ToolCalls++
+}
+
+// Answer ends a turn.
+func (b *Builder) Answer(text string) {
+	done := b.done
+	done.Finish = "stop"
+	b.w.write(&Record{Type: TypeAnswer, Turn: b.turn, Text: text, Done: &done})
+}

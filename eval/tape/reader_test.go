@@ -1,0 +1,100 @@
+package tape_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"molar/eval/tape"
+)
+
+const head = `{"type":"header","header":{"v":1,"tape_id":"t","host":"h","provider":"offline"}}` + "\n"
+
+const exchange = `{"type":"model_request","seq":1,"turn":1,"pass":"tool","body":{}}` + "\n" + `{"type":"model_end","seq":1}` + "\n"
+
+func TestRead(t *testing.T) {
+	for _, test := range []struct {
+		name, text, want string
+		records          int
+	}{
+		{"whole", head + exchange, "", 3},
+		{"without a last line end", strings.TrimSuffix(head+exchange, "\n"), "", 3},
+		{"empty lines", head + "\n\n" + exchange, "", 3},
+		{"torn", head + exchange + `{"type":"us`, "t:4: the last line is torn: 11 bytes are left out", 3},
+		{"torn header", head[:20], "t:1: no record", 0},
+		{"empty", "", "t:1: the tape is empty", 0},
+		{"no header", exchange, "t:1: the first line is no header", 0},
+		{"two headers", head + head, "t:2: a second header", 1},
+		{"newer", strings.Replace(head, `"v":1`, `"v":2`, 1), "t:1: the tape has version 2", 0},
+		{"no version", strings.Replace(head, `"v":1`, `"v":0`, 1), "t:1: the header has no version", 0},
+		{"broken line", head + "{\n" + exchange, "t:2: no record", 1},
+		{"unknown key", head + `{"type":"user","colour":"red"}` + "\n", `unknown field "colour"`, 1},
+		{"unknown type", head + `{"type":"poem"}` + "\n", `unknown type of record "poem"`, 1},
+		{"begins twice", head + exchange + exchange, "t:4: exchange 1 begins twice", 3},
+		{"chunk of nothing", head + `{"type":"model_chunk","seq":9}` + "\n", "t:2: model_chunk of exchange 9", 1},
+		{"two objects", head + `{"type":"user"}{}` + "\n", "data after the object", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n, got := 0, ""
+			for _, err := range tape.Read("t", strings.NewReader(test.text)) {
+				if err != nil {
+					got = err.Error()
+					if torn := errors.Is(err, tape.ErrTorn); torn != (test.name == "torn") {
+						t.Errorf("torn is %v", torn)
+					}
+					continue
+				}
+				n++
+			}
+			if n != test.records || !strings.Contains(got, test.want) || got != "" && test.want == "" {
+				t.Errorf("%d records and %q, want %d and %q", n, got, test.records, test.want)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(head + exchange)
+	f.Add(head + `{"type":"mcp","server":"s","dir":"c2s","frame":{"id":1,"method":"tools/call"}}` + "\n")
+	f.Add(head + `{"type":"user","turn":1,"text":"x"}` + "\n" + `{"type":"answer","turn":1,"done":{}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = tape.Tell("t", strings.NewReader(text))
+		if p, err := tape.NewPlayer(tape.PlayerConfig{Name: "t", File: strings.NewReader(text), Size: int64(len(text))}); err == nil {
+			p.Finish()
+			p.Schemas()
+		}
+	})
+}
+
+func TestRedactor(t *testing.T) {
+	// The secrets are put together here, so that no scan finds them in this file.
+	google, openai := "AI"+"za"+strings.Repeat("x", 35), "sk"+"-proj-"+strings.Repeat("A1", 12)
+	r := tape.NewRedactor("hunter2hunter2")
+	for _, test := range []struct{ text, secret, rule string }{
+		{"key " + google + ".", google, "google_key"},
+		{`{"k":"` + openai + `"}`, openai, "openai_key"},
+		{"Authorization: Bearer " + strings.Repeat("z", 20), strings.Repeat("z", 20), "bearer"},
+		{"https://x/y?key=abcdefgh1234&alt=sse", "abcdefgh1234", "query_key"},
+		{"postgres://me:s3cr3t@host/db", "s3cr3t", "url_password"},
+		{"it is hunter2hunter2!", "hunter2hunter2", "configured"},
+	} {
+		got := r.Text(test.text)
+		if strings.Contains(got, test.secret) || !strings.Contains(got, "[REDACTED:"+test.rule+":") {
+			t.Errorf("%q became %q", test.text, got)
+		}
+		if got != r.Text(test.text) || got != r.Text(got) {
+			t.Errorf("%q is not stable", got)
+		}
+		if found := r.Find(test.text); len(found) == 0 || found[0].Rule != test.rule || strings.Contains(found[0].Shown, test.secret) {
+			t.Errorf("in %q it found %+v", test.text, found)
+		}
+		if found := r.Find(got); len(found) > 0 {
+			t.Errorf("in the redacted %q it found %+v", got, found)
+		}
+	}
+	for _, harmless := range []string{"Set GEMINI_API_KEY", "a bearer of news", "https://example.com/a?b=c", "task-based-learning-for-everyone"} {
+		if got := r.Text(harmless); got != harmless {
+			t.Errorf("%q became %q", harmless, got)
+		}
+	}
+}

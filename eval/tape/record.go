@@ -1,0 +1,139 @@
+package tape
+
+import (
+	"encoding/json"
+
+	"molar/schemas"
+)
+
+// Version is the newest version of the format that this package reads and the one
+// that it writes.
+const Version = 1
+
+// The types of record.
+const (
+	TypeHeader       = "header"
+	TypeUser         = "user"
+	TypeModelRequest = "model_request"
+	TypeModelChunk   = "model_chunk"
+	TypeModelEnd     = "model_end"
+	TypeGuardrail    = "guardrail"
+	TypeToolCall     = "tool_call"
+	TypeToolResult   = "tool_result"
+	TypeMCP          = "mcp"
+	TypeAnswer       = "answer"
+)
+
+// PassProbe marks exchanges that no model call made: lists of models and the like.
+// They may be served any number of times.
+const PassProbe = "probe"
+
+// A Record is one line of a tape. Type says which of the other fields are set.
+type Record struct {
+	Type string `json:"type"`
+	// Header is set for TypeHeader, which comes first and once.
+	Header *Header `json:"header,omitempty"`
+	// Seq counts the model exchanges of a tape from 1; chunks and ends carry the Seq
+	// of their request. Turn counts turns from 1; 0 is outside any turn.
+	Seq  int `json:"seq,omitempty"`
+	Turn int `json:"turn,omitempty"`
+
+	// Conversation and Assistant belong to TypeUser, beside Text.
+	Conversation string `json:"conversation,omitempty"`
+	Assistant    string `json:"assistant,omitempty"`
+	// Text is what the person wrote or the assistant answered.
+	Text string `json:"text,omitempty"`
+
+	// Pass, Method, Path, Keys and Body belong to TypeModelRequest. Path holds no host
+	// and no secret; Keys are hashes of the parts of Body. Unkeyed says that Body comes
+	// from another program and is not compared.
+	Pass    string          `json:"pass,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Path    string          `json:"path,omitempty"`
+	Keys    *Keys           `json:"keys,omitempty"`
+	Offered []Offered       `json:"offered,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Unkeyed bool            `json:"unkeyed,omitempty"`
+
+	// N counts the chunks of an exchange from 1, each as it arrived: Raw when it is
+	// valid UTF-8, else B64.
+	N   int    `json:"n,omitempty"`
+	Raw string `json:"raw,omitempty"`
+	B64 []byte `json:"b64,omitempty"`
+
+	// Status and ContentType belong to TypeModelEnd; Error says how the exchange broke.
+	Status      int     `json:"status,omitempty"`
+	ContentType string  `json:"content_type,omitempty"`
+	Error       string  `json:"error,omitempty"`
+	FirstMS     float64 `json:"ttft_ms,omitempty"`
+	// TookMS is the time since the request, of chunks, ends, frames and results.
+	TookMS float64 `json:"dt_ms,omitempty"`
+
+	// Decision is "pass" or "refuse".
+	Decision string `json:"decision,omitempty"`
+
+	// Call is set for TypeToolCall and TypeToolResult; Server and Tool say where the
+	// tool lives.
+	Call    *schemas.ToolCall `json:"call,omitempty"`
+	Server  string            `json:"server,omitempty"`
+	Tool    string            `json:"tool,omitempty"`
+	IsError bool              `json:"is_error,omitempty"`
+	Content json.RawMessage   `json:"content,omitempty"`
+
+	// Slot is the place of a call in its round, from 1, in the request of a tools/call:
+	// it tells two calls apart that are alike.
+	Slot int `json:"slot,omitempty"`
+	// Dir is "c2s" or "s2c", Frame the JSON-RPC message.
+	Dir   string          `json:"dir,omitempty"`
+	Frame json.RawMessage `json:"frame,omitempty"`
+
+	// Done is the sum of the turn, for TypeAnswer.
+	Done *Sum `json:"done,omitempty"`
+}
+
+// A Header says what the tape is of.
+type Header struct {
+	V int `json:"v"`
+	// TapeID is a UUID. Case is the id of the case that the tape belongs to, if any.
+	TapeID string `json:"tape_id"`
+	Case   string `json:"case,omitempty"`
+	// Host is the version of the program that recorded.
+	Host     string `json:"host"`
+	Recorded string `json:"recorded,omitempty"` // RFC 3339, UTC
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"`
+	Small    string `json:"small_model,omitempty"`
+	// BaseURL is the address of the model service without user, password and query.
+	BaseURL string `json:"base_url,omitempty"`
+	// Imported names the format that the tape was made from, if it was not recorded.
+	Imported string `json:"imported,omitempty"`
+}
+
+// Keys are hashes of the parts of a request: the first twelve digits of SHA-256.
+type Keys struct {
+	System   string `json:"system"`
+	Messages string `json:"messages"`
+	Tools    string `json:"tools"`
+	Config   string `json:"config"`
+}
+
+// Offered is a tool that was offered, before any provider's dialect: hashes of its
+// description and its schema.
+type Offered struct {
+	Name        string `json:"name"`
+	Description string `json:"desc_sha"`
+	Schema      string `json:"schema_sha"`
+}
+
+// A Sum closes a turn.
+type Sum struct {
+	Finish     string           `json:"finish_reason,omitempty"`
+	Refused    bool             `json:"refused,omitempty"`
+	ModelCalls int              `json:"model_calls"`
+	ToolCalls  int              `json:"tool_calls"`
+	Language   string           `json:"language,omitempty"`
+	Usage      schemas.Usage    `json:"usage"`
+	Unapproved []string         `json:"unapproved,omitempty"`
+	Sources    []schemas.Source `json:"sources,omitempty"`
+	Error      string           `json:"error,omitempty"`
+}

@@ -1,0 +1,67 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"unicode/utf8"
+)
+
+// A writer appends records, each in one write, so that a crash tears the last line at
+// most.
+type writer struct {
+	mu     sync.Mutex
+	to     io.Writer
+	redact *Redactor
+	err    error
+}
+
+// write appends a record. The first fault is kept for [Recorder.Close].
+func (w *writer) write(r *Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
+	line, err := w.encode(r)
+	if err == nil {
+		_, err = w.to.Write(line)
+	}
+	if err != nil {
+		w.err = fmt.Errorf("write the tape: %w", err)
+	}
+}
+
+// encode redacts the line as a whole: no field is forgotten. Marks hold nothing that
+// JSON would escape.
+func (w *writer) encode(r *Record) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, err
+	}
+	if r.Type == TypeHeader {
+		return b.Bytes(), nil
+	}
+	return []byte(w.redact.Text(b.String())), nil
+}
+
+// chunk puts bytes into the field that can hold them.
+func chunk(r *Record, data []byte) {
+	if utf8.Valid(data) {
+		r.Raw = string(data)
+		return
+	}
+	r.B64 = bytes.Clone(data)
+}
+
+// Bytes are the bytes of a chunk.
+func (r *Record) Bytes() []byte {
+	if r.B64 != nil {
+		return r.B64
+	}
+	return []byte(r.Raw)
+}
