@@ -31,6 +31,16 @@ type catalogue struct{ *mcpclients.Manager }
 
 func (c catalogue) Tools() []schemas.Tool { return c.Catalogue().Tools() }
 
+// toolDecisions reads what was decided about tools in earlier runs.
+func toolDecisions(ctx context.Context, db *store.DB) (mcpclients.Decisions, error) {
+	kept, err := db.ToolDecisions(ctx)
+	decisions := mcpclients.Decisions{Off: make(map[mcpclients.ToolRef]bool, len(kept.Off)), Pins: kept.Pins}
+	for _, ref := range kept.Off {
+		decisions.Off[mcpclients.ToolRef(ref)] = true
+	}
+	return decisions, err
+}
+
 // rank is the lexical scorer of offline in the agent's words.
 func rank(question string, tools []schemas.ToolInfo) []agent.Ranked {
 	scores := offline.Rank(question, tools)
@@ -70,24 +80,45 @@ func (s traceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMe
 		}
 	}
 	t, ok, err := s.db.GetTrace(ctx, turnID)
-	if err != nil || !ok || t.Owner != owner {
+	if err != nil || !ok || owner != "" && t.Owner != owner { // no owner sees all, as in the memory
 		return nil, false, err
 	}
 	return t.Body, true, nil
 }
 
-// conversations speaks of unknown conversations in the agent's words.
-type conversations struct{ *memory.Client }
+// forget deletes what the host knows of a conversation, also traces on their way.
+func (s traceStore) forget(ctx context.Context, owner, conversationID string) error {
+	if s.w != nil {
+		if err := s.w.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return s.db.ForgetConversation(ctx, owner, conversationID)
+}
+
+// conversations speaks of unknown conversations in the agent's words. What the host
+// itself knows of a conversation, its traces, goes first: should the memory fail then,
+// the rest can be deleted again.
+type conversations struct {
+	*memory.Client
+	traces traceStore
+}
 
 func (c conversations) Rename(ctx context.Context, owner, id, title string) error {
 	return known(c.Client.Rename(ctx, owner, id, title))
 }
 
 func (c conversations) Clear(ctx context.Context, owner, id string) error {
+	if err := c.traces.forget(ctx, owner, id); err != nil {
+		return err
+	}
 	return known(c.Client.Clear(ctx, owner, id))
 }
 
 func (c conversations) Delete(ctx context.Context, owner, id string) error {
+	if err := c.traces.forget(ctx, owner, id); err != nil {
+		return err
+	}
 	return known(c.Client.Delete(ctx, owner, id))
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -147,10 +148,23 @@ func summarise(w io.Writer, cfg *config.Config) error {
 	if cfg.Memory.URL != "" {
 		lines = append(lines, "memory:     "+cfg.Memory.URL)
 	}
+	lines = append(lines, openPorts(cfg)...)
 	lines = append(lines, missingKeys(cfg.LLM)...)
 	lines = append(lines, missingPrograms(cfg)...)
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
+}
+
+// openPorts notes the ports that others can reach, which need a key before them.
+func openPorts(cfg *config.Config) []string {
+	var notes []string
+	for key, address := range map[string]string{"listen": cfg.Listen, "mcp.listen": cfg.MCP.Listen} {
+		if !config.Loopback(address) && len(cfg.APIKeys) == 0 {
+			notes = append(notes, fmt.Sprintf("note: %s %s is off loopback: it is refused until there is an API key (molar keys create NAME)", key, address))
+		}
+	}
+	slices.Sort(notes)
+	return notes
 }
 
 // missingKeys notes the listed providers that are passed over for want of a key.

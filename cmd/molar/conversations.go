@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/internal/store"
+	"molar/internal/terminal"
 )
 
 func newConversationsCmd(a *app) *cobra.Command {
@@ -82,7 +83,7 @@ func newDeleteCmd(a *app) *cobra.Command {
 			if err := errors.Join(deleteConversation(cmd, db, owner, args[0]), db.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "deleted %s\n", clean(args[0]))
+			_, err = fmt.Fprintf(a.stdout, "deleted %s\n", terminal.Clean(args[0]))
 			return err
 		},
 	}

@@ -99,16 +99,21 @@ type served struct {
 
 // serveHost starts "molar serve" and returns once it listens. Without a model the
 // address of Ollama is one where nobody listens.
-func serveHost(t *testing.T, config string, model *fakemodel.Server) *served {
+func serveHost(t *testing.T, config string, model *fakemodel.Server, args ...string) *served {
+	t.Helper()
+	return serveIn(t, homeEnv(t, model), config, args...)
+}
+
+// serveIn is serveHost with an environment of the test's own.
+func serveIn(t *testing.T, env map[string]string, config string, args ...string) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{stdout: newLines(), stderr: newLines(), client: &http.Client{Transport: &http.Transport{}}}
 	ended := make(chan struct{})
 	code := 0
-	env := homeEnv(t, model)
 	go func() {
 		defer close(ended)
-		args := []string{"serve", "--listen", "127.0.0.1:0", "--config", config}
+		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--config", config}, args...)
 		code = run(ctx, args, lookup(env), strings.NewReader(""), s.stdout, s.stderr)
 	}()
 	s.stop = func() int {
@@ -163,11 +168,15 @@ func isSummary(r fakemodel.Request) bool {
 	return strings.Contains(r.Body, "Summarise the exchange below") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi")
 }
 
-// asked returns the model calls of turns, without those of the summary worker.
+// isWarmUp tells the call of one token with which serve loads the small model.
+func isWarmUp(r fakemodel.Request) bool { return r.MaxTokens == 1 }
+
+// asked returns the model calls of turns, without those of the summary worker and the
+// warm-up.
 func asked(s *fakemodel.Server) []fakemodel.Request {
 	var calls []fakemodel.Request
 	for _, r := range s.Requests() {
-		if !isSummary(r) {
+		if !isSummary(r) && !isWarmUp(r) {
 			calls = append(calls, r)
 		}
 	}

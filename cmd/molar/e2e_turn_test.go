@@ -197,7 +197,7 @@ memory: {store: ./molar.db}
 	}{
 		{"code is sure that it belongs", "How often should I brush my teeth?", "NO", []fakemodel.Pass{text}, 1, false},
 		{"the model lets it pass", "I feel a dull pain when I chew on the left side", "YES", []fakemodel.Pass{judge, text}, 1, false},
-		{"the model refuses it", "I feel a dull pain when I chew on the left side", "NO", []fakemodel.Pass{judge}, 0, true},
+		{"the model refuses it", "I feel a dull pain when I chew on the right side", "NO", []fakemodel.Pass{judge}, 0, true},
 		{"code is sure that it does not", "Viết cho tôi một bài thơ về kênh đào Panama", "YES", nil, 0, true},
 	}
 	for _, tt := range tests {

@@ -11,14 +11,17 @@ import (
 	"time"
 
 	"molar/agent"
-	"molar/agent/guardrail"
 	"molar/agent/memory"
+	"molar/eval"
 	"molar/internal/config"
 	"molar/internal/store"
+	"molar/internal/telemetry"
 	"molar/mcpclients"
+	"molar/mcpservers"
 	"molar/providers/chain"
 	"molar/schemas"
 	"molar/toolhandler"
+	"molar/web"
 )
 
 // The bundled servers, under their reserved names.
@@ -38,10 +41,22 @@ type host struct {
 	// bundled are memory and tools, in this process or elsewhere, under their reserved
 	// names.
 	bundled []mcpclients.ServerConfig
+	// tools searches; nil when that is elsewhere.
+	tools *mcpservers.Dispatcher
 	chain   *chain.Chain
 	memory  *memory.Client
 	agent   *agent.Agent
 	worker  *memory.Worker
+	// access is set by serve alone: only there is a port to keep.
+	access *access
+	// turns run on without their clients; serve drains them.
+	turns *web.Turns
+	// env is where the OTEL_ variables are looked up.
+	env       func(string) (string, bool)
+	telemetry *telemetry.Telemetry
+	gate      *gate
+	edges     eval.Edges // nil but in recordings and replays
+	wrap      func(mcpclients.Dialer) mcpclients.Dialer
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
@@ -54,11 +69,19 @@ type hostOptions struct {
 	// summaries runs the summary worker; a one-shot command leaves it to the next
 	// start.
 	summaries bool
+	// metrics are counted where they can be read; env may hold the OTEL_ variables.
+	metrics bool
+	env     func(string) (string, bool)
+	// edges, when set, stand between the host and its models and servers: a recorder
+	// or a player of tapes.
+	edges eval.Edges
+	// wrap, when set, watches what passes between the host and its servers.
+	wrap func(mcpclients.Dialer) mcpclients.Dialer
 }
 
 // openHost wires a host and starts its servers. It returns before they are attached.
 func openHost(ctx context.Context, cfg *config.Config, log *slog.Logger, opts hostOptions) (*host, error) {
-	h := &host{cfg: cfg, log: log}
+	h := &host{cfg: cfg, log: log, env: opts.env, gate: newGate(), edges: opts.edges, wrap: opts.wrap}
 	// The servers outlive an interrupt until the open answers have ended.
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := h.open(ctx, opts); err != nil {
@@ -77,17 +100,20 @@ func (h *host) open(ctx context.Context, opts hostOptions) (err error) {
 			return err
 		}
 	}
-	if h.mcp, err = h.openServers(); err != nil {
+	if err = h.openTelemetry(ctx, opts.metrics); err != nil {
+		return err
+	}
+	if h.mcp, err = h.openServers(ctx); err != nil {
 		return err
 	}
 	h.mcp.Start(ctx)
-	if h.chain, err = openModels(h.cfg, h.log); err != nil {
+	if h.chain, err = openModelsOver(h.edges, h.cfg, h.log); err != nil {
 		return err
 	}
 	if h.memory, err = memory.New(h.mcp); err != nil {
 		return err
 	}
-	if h.worker, err = memory.NewWorker(memory.WorkerConfig{Client: h.memory, Summarise: h.summarise, Logger: h.log}); err != nil {
+	if h.worker, err = memory.NewWorker(memory.WorkerConfig{Client: h.memory, Summarise: h.summarise, Condense: h.condense, Logger: h.log}); err != nil {
 		return err
 	}
 	if h.agent, err = h.openAgent(opts); err != nil {
@@ -106,6 +132,10 @@ func (h *host) Close() {
 	if h.mcp != nil {
 		h.closed("MCP servers", h.mcp.Close())
 	}
+	h.closed("telemetry", h.telemetry.Close())
+	if h.tools != nil {
+		h.closed("search", h.tools.Close())
+	}
 	if h.traces != nil {
 		h.closed("traces", h.traces.Close())
 	}
@@ -121,35 +151,55 @@ func (h *host) closed(what string, err error) {
 }
 
 // openServers puts memory and tools beside the configured servers.
-func (h *host) openServers() (*mcpclients.Manager, error) {
+func (h *host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	var err error
 	if h.bundled, err = h.bundledServers(); err != nil {
 		return nil, err
 	}
+	kept, err := toolDecisions(ctx, h.db)
+	if err != nil {
+		return nil, err
+	}
+	client, err := trustingClient(h.cfg.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	wrap := h.wrap
+	if h.edges != nil {
+		wrap = h.edges.Dial
+	}
 	return mcpclients.New(mcpclients.Config{
-		Servers: h.serverConfigs(h.cfg),
-		Logger:  h.log,
-		Client:  mcpclients.Implementation{Name: "molar", Version: hostVersion()},
+		Wrap:       wrap,
+		Servers:    h.serverConfigs(h.cfg),
+		HTTPClient: client,
+		Logger:     h.log,
+		Client:     mcpclients.Implementation{Name: "molar", Version: hostVersion()},
+		Decisions:  kept,
+		Keeper:     h.db,
+		Telemetry:  h.telemetry,
 	})
 }
 
 // bundledServers are memory and tools: in process, or at the address of a molar mcp.
 func (h *host) bundledServers() ([]mcpclients.ServerConfig, error) {
 	if url := h.cfg.Memory.URL; url != "" {
+		var headers map[string]string
+		if key := h.cfg.Memory.Key.Reveal(); key != "" {
+			headers = map[string]string{"Authorization": "Bearer " + key}
+		}
 		return []mcpclients.ServerConfig{
-			{Name: memoryServer, URL: url + "/mcp/" + memoryServer},
-			{Name: toolServer, URL: url + "/mcp/" + toolServer},
+			{Name: memoryServer, URL: url + "/mcp/" + memoryServer, Headers: headers},
+			{Name: toolServer, URL: url + "/mcp/" + toolServer, Headers: headers},
 		}, nil
 	}
 	mem, err := newMemoryServer(h.cfg, h.db, h.log)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := newToolServer(h.cfg, h.log)
-	if err != nil {
+	if h.tools, err = newToolServer(h.cfg, h.log); err != nil {
 		return nil, err
 	}
-	return []mcpclients.ServerConfig{{Name: memoryServer, InProcess: mem}, {Name: toolServer, InProcess: tools}}, nil
+	return []mcpclients.ServerConfig{{Name: memoryServer, InProcess: mem}, {Name: toolServer, InProcess: h.tools}}, nil
 }
 
 // serverConfigs are the bundled servers and those of cfg.
@@ -177,6 +227,7 @@ func serverConfig(name string, s config.Server) mcpclients.ServerConfig {
 		IncludeTools: s.IncludeTools,
 		ExcludeTools: s.ExcludeTools,
 		Disabled:     s.Disabled,
+		Pin:          s.Pin,
 	}
 	for _, rule := range s.Tools {
 		r := mcpclients.ToolRule{Glob: rule.Name}
@@ -205,11 +256,11 @@ func reveal(secrets map[string]config.Secret) map[string]string {
 
 // openAgent builds the agent from the assistants of the config.
 func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
-	handler, err := toolhandler.New(toolhandler.Config{Caller: h.mcp, Parallel: h.cfg.Limits.Parallel, Logger: h.log})
+	handler, err := toolhandler.New(toolhandler.Config{Caller: observedCaller{h.mcp, h.telemetry}, Parallel: h.cfg.Limits.Parallel, Logger: h.log})
 	if err != nil {
 		return nil, err
 	}
-	guards, err := h.openGuards()
+	guards, err := openGuards(h.cfg, h.log)
 	if err != nil {
 		return nil, err
 	}
@@ -219,12 +270,15 @@ func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
 	}
 	cfg := agent.Config{
 		Default:   h.cfg.Default,
-		Models:    models{h.chain},
+		Models:    observedModels{models{h.chain}, h.telemetry},
 		Tools:     catalogue{h.mcp},
 		Handler:   handler,
 		Memory:    h.memory,
+		Pauses:    pauses{h.db},
 		Guards:    guards,
 		Rank:      rank,
+		Prompts:   h.mcp,
+		Lacking:   lacking(h.cfg),
 		Summaries: h.worker,
 		Logger:    h.log,
 		Limits: agent.Limits{
@@ -238,6 +292,7 @@ func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
 			InFlight:     h.cfg.Limits.TurnsInFlight,
 		},
 	}
+	cfg.Observer = observer{h.telemetry, topicsOf(h.cfg), h.cfg.Limits.ResultTokens * 4}
 	if h.traces != nil {
 		cfg.Recorder = recorder{h.traces, h.log}
 	}
@@ -245,23 +300,6 @@ func (h *host) openAgent(opts hostOptions) (*agent.Agent, error) {
 		cfg.Assistants = append(cfg.Assistants, assistant(entry.Name, entry.Value))
 	}
 	return agent.New(cfg)
-}
-
-// openGuards builds the guardrails of the topics that an assistant keeps to; a
-// topic's phrases are not read where nobody needs them.
-func (h *host) openGuards() (map[string]*guardrail.Guard, error) {
-	guards := make(map[string]*guardrail.Guard)
-	for _, entry := range h.cfg.Assistants {
-		if entry.Value.Topic != config.TopicDental || guards[config.TopicDental] != nil {
-			continue
-		}
-		guard, err := guardrail.New(guardrail.Config{Topic: guardrail.Dental(), Logger: h.log})
-		if err != nil {
-			return nil, err
-		}
-		guards[config.TopicDental] = guard
-	}
-	return guards, nil
 }
 
 func assistant(name string, a config.Assistant) agent.Assistant {
@@ -284,9 +322,17 @@ func (h *host) summarise(ctx context.Context, lang, question, answer string) (st
 	return h.agent.Summarise(ctx, lang, question, answer)
 }
 
+// condense is what the worker calls on a summary that has grown too long.
+func (h *host) condense(ctx context.Context, lang, summary string) (string, error) {
+	return h.agent.Condense(ctx, lang, summary)
+}
+
 // ready says why the host cannot answer, if so: the store does not, or a server is
 // neither ready nor failed.
 func (h *host) ready(ctx context.Context) error {
+	if h.gate.isShut() {
+		return errors.New("molar is shutting down")
+	}
 	if err := h.db.Ping(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/internal/config/hostfile"
+	"molar/internal/terminal"
 )
 
 func newConfigImportCmd(a *app) *cobra.Command {
@@ -74,7 +75,7 @@ func (a *app) writeImport(file *hostfile.File, output string) error {
 // tellImport says on standard error what a person has to do.
 func (a *app) tellImport(file *hostfile.File) {
 	tell := func(format string, args ...any) {
-		_, _ = fmt.Fprintln(a.stderr, clean(fmt.Sprintf("note: "+format, args...)))
+		_, _ = fmt.Fprintln(a.stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}
 	tell("%s: %d servers carried over", file.Host, len(file.Servers))
 	if len(file.LeftOut) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/internal/terminal"
 	"molar/schemas"
 	"molar/schemas/lower"
 )
@@ -36,7 +37,7 @@ type finding struct {
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-func newLintCmd(a *app, mcp *[]string, format *string) *cobra.Command {
+func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
 	var schemasToo bool
 	cmd := &cobra.Command{
 		Use:   "lint",
@@ -44,10 +45,16 @@ func newLintCmd(a *app, mcp *[]string, format *string) *cobra.Command {
 		Long: `Show, for each attached tool and each provider, what was changed to make its input
 schema fit, and which tools are refused. A model's arguments are always checked
 against the tool's own schema. The exit code is 1 when a tool is refused.`,
-		Args: cobra.NoArgs,
+		Example: `  molar tools lint --mcp mine="./my-server"
+  molar tools lint --schemas --output-format json > findings.json`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withServers(cmd.Context(), *mcp, func(_ context.Context, h *host) error {
-				return a.lint(h.mcp.Catalogue().Tools(), *format, schemasToo)
+			if err := checkFormat(f.format); err != nil {
+				return err
+			}
+			return a.withTracedServers(cmd.Context(), *f, func(_ context.Context, h *host) error {
+				return a.lint(h.mcp.Catalogue().Tools(), f.format, schemasToo)
 			})
 		},
 	}
@@ -124,12 +131,12 @@ func (a *app) printFindings(findings []finding, format string) error {
 		case len(f.Notes) > 0:
 			verdict = fmt.Sprintf("%d changes", len(f.Notes))
 		}
-		a.say("%s for %s: %s", f.Tool, f.Provider, clean(verdict))
+		a.say("%s for %s: %s", terminal.Clean(f.Tool), f.Provider, terminal.Clean(verdict))
 		for _, note := range f.Notes {
-			a.say("  %s", clean(note))
+			a.say("  %s", terminal.Clean(note))
 		}
 		if f.Before != nil {
-			a.say("  before: %s\n  after:  %s", clean(string(f.Before)), f.After)
+			a.say("  before: %s\n  after:  %s", terminal.Clean(string(f.Before)), terminal.Clean(string(f.After)))
 		}
 	}
 	return nil

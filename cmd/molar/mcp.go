@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -75,28 +75,41 @@ func newMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpse
 
 // newToolServer builds the search tools.
 func newToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+	google, err := googleSearch(cfg, log)
+	if err != nil {
+		return nil, err
+	}
 	ddg := cfg.Search.DuckDuckGo
 	return search.New(search.Config{
+		Google:     google,
 		DuckDuckGo: search.DuckDuckGoConfig{BaseURL: ddg.BaseURL, Region: ddg.Region, Timeout: ddg.Timeout},
 		Logger:     log,
 	})
 }
 
-// openMCP wires store, memory and tools. The caller closes both results.
-func openMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, guard func(http.Handler) http.Handler) (*httpserver.Server, *store.DB, error) {
+// openMCP wires store, memory and tools. The caller closes server and store. A port has
+// a guard, and then keys; standard input and output have neither.
+func openMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, guard func(http.Handler) http.Handler) (*httpserver.Server, *store.DB, *access, error) {
 	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: log})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	server, err := newMCPServer(cfg, db, log, guard)
+	var keys *access
+	if guard != nil {
+		keys, err = openAccess(ctx, db, cfg.APIKeys, false, log)
+	}
+	var server *httpserver.Server
+	if err == nil {
+		server, err = newMCPServer(cfg, db, log, guard, keys)
+	}
 	if err != nil {
 		_ = db.Close() // the first fault is the one to tell
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return server, db, nil
+	return server, db, keys, nil
 }
 
-func newMCPServer(cfg *config.Config, db *store.DB, log *slog.Logger, guard func(http.Handler) http.Handler) (*httpserver.Server, error) {
+func newMCPServer(cfg *config.Config, db *store.DB, log *slog.Logger, guard func(http.Handler) http.Handler, keys *access) (*httpserver.Server, error) {
 	memory, err := newMemoryServer(cfg, db, log)
 	if err != nil {
 		return nil, err
@@ -109,13 +122,25 @@ func newMCPServer(cfg *config.Config, db *store.DB, log *slog.Logger, guard func
 	if rate == 0 {
 		rate = -1 // no bound
 	}
-	return httpserver.New(httpserver.Config{
-		Memory: memory, Tools: tools, Guard: guard, Rate: rate, Logger: log, Version: hostVersion(),
-	})
+	port := httpserver.Config{Memory: memory, Tools: tools, Guard: guard, Rate: rate, Logger: log, Version: hostVersion()}
+	if port.Clients, err = httpguard.NewAddresses(cfg.TrustedProxies); err != nil {
+		return nil, err
+	}
+	if keys != nil {
+		port.Keys = keys.ring
+	}
+	return httpserver.New(port)
 }
 
 // mcpHTTP serves until ctx ends, and then drains.
 func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {
+	if err := refuseOpen(ctx, cfg, cfg.MCP.Listen, cfg.Memory.Store); err != nil {
+		return err
+	}
+	certificate, err := loadTLS(cfg)
+	if err != nil {
+		return err
+	}
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", cfg.MCP.Listen)
 	if err != nil {
@@ -130,7 +155,7 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	handler, db, err := openMCP(context.WithoutCancel(ctx), cfg, log, guard)
+	handler, db, keys, err := openMCP(context.WithoutCancel(ctx), cfg, log, guard)
 	if err != nil {
 		return err
 	}
@@ -138,17 +163,15 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 	defer handler.Close()
 	calls, cancelCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelCalls()
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return calls },
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	server := newServer(calls, handler, log)
+	server.TLSConfig = certificate
 	server.RegisterOnShutdown(handler.Close) // open streams would hold the drain up
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	a.say("molar mcp listens on http://%s: JSON-RPC on /jsonrpc, MCP on /mcp", listener.Addr())
+	go func() { ended <- serveOn(server, listener) }()
+	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, cfg.Memory.Retention, db.DeleteOlder, log) })()
+	defer beside(ctx, func(ctx context.Context) { keys.watch(ctx, func() {}) })()
+	a.say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", schemeOf(cfg), listener.Addr())
+	warnPlain(cfg, cfg.MCP.Listen, log)
 	a.say("store: %s", db.Path())
 	select {
 	case err := <-ended:
@@ -166,13 +189,25 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 
 // mcpStdio speaks MCP on the standard streams; nothing else goes to standard output.
 func (a *app) mcpStdio(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	server, db, err := openMCP(context.WithoutCancel(ctx), cfg, log, nil)
+	server, db, _, err := openMCP(context.WithoutCancel(ctx), cfg, log, nil)
 	if err != nil {
 		return err
 	}
 	defer closeDB(db, log)
 	defer server.Close()
+	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, cfg.Memory.Retention, db.DeleteOlder, log) })()
 	return server.ServeStdio(ctx, a.stdin, a.stdout)
+}
+
+// beside runs f in the background. The returned func ends it.
+func beside(ctx context.Context, f func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { f(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 func closeDB(db *store.DB, log *slog.Logger) {

@@ -29,7 +29,9 @@ type reloader struct {
 	load    func() (*config.Config, error)
 	servers func(*config.Config) []mcpclients.ServerConfig
 	to      applier
-	log     *slog.Logger
+	// keys takes over the API keys of the file; nil leaves them.
+	keys func([]config.APIKey) error
+	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
 	mu      sync.Mutex // one reload at a time
@@ -47,6 +49,9 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	var changes mcpclients.Changes
 	if err == nil {
 		changes, err = r.to.Apply(ctx, r.servers(next))
+	}
+	if err == nil && r.keys != nil {
+		err = r.keys(next.APIKeys)
 	}
 	if err != nil && ctx.Err() != nil {
 		return web.Reloaded{}, err // the host is ending; the file may be fine

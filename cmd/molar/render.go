@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/internal/terminal"
 	"molar/schemas"
 )
 
@@ -29,6 +30,7 @@ const outputVersion = 1
 type renderer struct {
 	format         string
 	stdout, stderr io.Writer
+	styled         *terminal.Markdown // nil unless the answer goes to a terminal
 	answer         strings.Builder
 	summary        chatOutput
 }
@@ -88,11 +90,19 @@ func (r *renderer) event(e agent.Event) error {
 		return nil
 	}
 	if e.Kind == agent.EventText {
-		_, err := io.WriteString(r.stdout, clean(e.Text))
+		if r.styled != nil {
+			return r.styled.Write(e.Text)
+		}
+		_, err := io.WriteString(r.stdout, terminal.Clean(e.Text))
 		return err
 	}
 	if note := toolNote(e); note != "" {
-		_, _ = fmt.Fprintln(r.stderr, clean(note))
+		if r.styled != nil { // both may go to one screen
+			if err := r.styled.Close(); err != nil {
+				return err
+			}
+		}
+		_, _ = fmt.Fprintln(r.stderr, terminal.Clean(note))
 	}
 	return nil
 }
@@ -142,16 +152,8 @@ func preview(text string) string {
 	return text
 }
 
-// clean takes control characters out of text that came from a model or a server, so
-// that it cannot drive the terminal.
-func clean(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f && c < 0xa0 {
-			return -1
-		}
-		return c
-	}, text)
-}
+// clean takes out of foreign text what a terminal would obey.
+func clean(text string) string { return terminal.Clean(text) }
 
 // fail renders an error in the format, and returns it.
 func (r *renderer) fail(err error) error {
@@ -166,9 +168,17 @@ func (r *renderer) fail(err error) error {
 		_ = r.line(r.summary)
 	case formatText:
 		if r.answer.Len() > 0 {
-			_, _ = fmt.Fprintln(r.stdout)
+			_ = r.endAnswer()
 		}
 	}
+	return err
+}
+
+func (r *renderer) endAnswer() error {
+	if r.styled != nil {
+		return r.styled.Close()
+	}
+	_, err := fmt.Fprintln(r.stdout)
 	return err
 }
 
@@ -177,7 +187,7 @@ func (r *renderer) finish(done *agent.Done) error {
 	var err error
 	switch r.format {
 	case formatText:
-		_, err = fmt.Fprintln(r.stdout)
+		err = r.endAnswer()
 	case formatJSON:
 		r.summary.Answer, r.summary.Done = r.answer.String(), done
 		err = r.line(r.summary)

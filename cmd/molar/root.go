@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"molar/internal/terminal"
 )
 
 // The exit codes of every command. Some commands have further ones of their own.
@@ -41,9 +43,12 @@ func commands() []func(*app) *cobra.Command {
 		newChatCmd,
 		newToolsCmd,
 		newServersCmd,
+		newGuardrailCmd,
 		newTurnsCmd,
+		newEvalCmd,
 		newConversationsCmd,
 		newBackupCmd,
+		newKeysCmd,
 		newConfigCmd,
 		newVersionCmd,
 	}
@@ -65,15 +70,14 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 // its own: the one here tells a usage error from a failure.
 func newRootCmd(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:               "molar",
-		Short:             "A host for assistants that keep to a subject and act through tools",
-		Version:           versionLine(),
-		Args:              onlyCommands,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		PersistentPreRun:  func(*cobra.Command, []string) { a.started = true },
-		RunE:              showHelp,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Use:              "molar",
+		Short:            "A host for assistants that keep to a subject and act through tools",
+		Version:          versionLine(),
+		Args:             onlyCommands,
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+		RunE:             showHelp,
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -108,7 +112,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	}
 	if !ok || exit.err != nil {
 		for line := range strings.Lines(err.Error()) {
-			_, _ = fmt.Fprintf(a.stderr, "molar: %s\n", strings.TrimSuffix(line, "\n"))
+			_, _ = fmt.Fprintf(a.stderr, "molar: %s\n", terminal.Clean(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return code

@@ -34,6 +34,7 @@ func newServeCmd(a *app) *cobra.Command {
 	var (
 		listen string
 		mcp    []string
+		tape   string
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -47,13 +48,14 @@ had: an Ollama with a usable model, else offline, which quotes tools and says so
   molar serve --mcp family="go run ./examples/family/server"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd.Context(), func() (*config.Config, error) {
+			return a.serve(cmd.Context(), tape, func() (*config.Config, error) {
 				return a.loadWithServers(map[string]string{"listen": listen}, mcp)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` to listen on (default 127.0.0.1:8000)")
 	cmd.Flags().StringArrayVar(&mcp, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
+	cmd.Flags().StringVar(&tape, "record", "", "write a tape of all turns to this new `file`, for molar eval")
 	return cmd
 }
 
@@ -71,12 +73,19 @@ func (a *app) loadWithServers(flags map[string]string, mcp []string) (*config.Co
 
 // serve listens, answers until ctx ends, and then drains. load reads the settings,
 // now and at every reload.
-func (a *app) serve(ctx context.Context, load func() (*config.Config, error)) error {
+func (a *app) serve(ctx context.Context, tape string, load func() (*config.Config, error)) (err error) {
 	cfg, err := load()
 	if err != nil {
 		return err
 	}
 	log, err := a.logger(cfg.Telemetry, slog.LevelInfo)
+	if err != nil {
+		return err
+	}
+	if err := refuseOpen(ctx, cfg, cfg.Listen, cfg.Database()); err != nil {
+		return err
+	}
+	certificate, err := loadTLS(cfg)
 	if err != nil {
 		return err
 	}
@@ -86,57 +95,89 @@ func (a *app) serve(ctx context.Context, load func() (*config.Config, error)) er
 		return explainPort(cfg.Listen, err)
 	}
 	defer listener.Close()
-	h, err := openHost(ctx, cfg, log, hostOptions{attachWait: serveAttachWait, summaries: true})
+	edges, recorded, err := record(tape, cfg, "", "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, recorded()) }()
+	h, err := openHost(ctx, cfg, log, hostOptions{attachWait: serveAttachWait, summaries: true, metrics: true, env: a.env, edges: edges})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
+	if h.access, err = openAccess(ctx, h.db, cfg.APIKeys, true, log); err != nil {
+		return err
+	}
 	ctx, end := context.WithCancel(ctx)
+	h.turns = web.NewTurns(log, nil)
+	defer h.turns.Drain(ctx) // ctx has ended by then: what still runs is cut
 	defer end()
-	files := &reloader{load: load, servers: h.serverConfigs, to: h.mcp, log: log, running: cfg}
+	files := &reloader{load: load, keys: h.access.useFile, servers: h.serverConfigs, to: h.mcp, log: log, running: cfg}
 	handler, err := h.handler(listener.Addr(), files)
 	if err != nil {
 		return err
 	}
 	turns, cancelTurns := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelTurns()
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return turns },
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	server := newServer(turns, handler, log)
+	server.TLSConfig = certificate
 	ended := make(chan error, 1)
-	h.background.Go(func() { ended <- server.Serve(listener) })
-	a.say("molar listens on http://%s", listener.Addr())
-	h.background.Go(func() { a.announce(ctx, h) })
+	h.background.Go(func() { ended <- serveOn(server, listener) })
+	a.say("molar listens on %s://%s", schemeOf(cfg), listener.Addr())
+	warnPlain(cfg, cfg.Listen, log)
+	a.sayLink(h, listener.Addr())
+	h.background.Go(func() { h.access.watch(ctx, func() { a.sayLink(h, listener.Addr()) }) })
+	h.background.Go(func() {
+		a.announce(ctx, h)
+		releaseStart()
+	})
+	h.background.Go(func() { h.warm(ctx) })
 	h.background.Go(func() { files.watch(ctx) })
+	h.background.Go(func() { applyRetention(ctx, cfg.Memory.Retention, h.db.DeleteOlder, log) })
 	h.background.Go(func() { files.hangups(ctx, a.stdin, end) })
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	return drain(log, server, cancelTurns)
+	left, done := context.WithTimeout(context.Background(), drainTime)
+	defer done()
+	log.Info("shutting down: waiting for open answers", "at_most", drainTime)
+	h.gate.shut(left)
+	return closePort(left, server, func() {
+		h.turns.Drain(left)
+		cancelTurns()
+	})
 }
 
 // handler builds the routes for the address that is listened on.
 func (h *host) handler(addr net.Addr, files *reloader) (http.Handler, error) {
-	hosts, err := httpguard.Hosts(addr.String(), h.cfg.AllowedHosts...)
+	cfg, err := h.webConfig(addr, files)
 	if err != nil {
 		return nil, err
+	}
+	return web.New(cfg)
+}
+
+func (h *host) webConfig(addr net.Addr, files *reloader) (web.Config, error) {
+	hosts, err := httpguard.Hosts(addr.String(), h.cfg.AllowedHosts...)
+	if err != nil {
+		return web.Config{}, err
 	}
 	guard, err := httpguard.New(httpguard.Config{
 		Hosts: hosts, Open: []string{"/health", "/ready"}, MaxBody: int64(h.cfg.Limits.Body),
 	})
 	if err != nil {
-		return nil, err
+		return web.Config{}, err
 	}
-	return web.New(web.Config{
-		Agent:         h.agent,
+	access, err := h.webAccess()
+	if err != nil {
+		return web.Config{}, err
+	}
+	return web.Config{
+		Agent:         h.runner(),
 		Models:        h.modelInfos,
-		Conversations: conversations{h.memory},
+		Conversations: conversations{h.memory, traceStore{h.db, h.traces}},
 		Tools:         catalogue{h.mcp},
 		Servers:       h.mcp,
 		Traces:        traceStore{h.db, h.traces},
@@ -144,10 +185,16 @@ func (h *host) handler(addr net.Addr, files *reloader) (http.Handler, error) {
 		Reload: func(ctx context.Context) (web.Reloaded, error) {
 			return files.reload(ctx, "a request")
 		},
-		Guard:   guard,
-		Logger:  h.log,
-		Version: hostVersion(),
-	})
+		Keys:       keyStore{h.db},
+		Turns:      h.turns,
+		Operations: h.operations(),
+		Hints:      h.hints(),
+		Telemetry:  h.telemetry,
+		Guard:      guard,
+		Access:     access,
+		Logger:     h.log,
+		Version:    hostVersion(),
+	}, nil
 }
 
 func (h *host) modelInfos() []web.ModelInfo {
@@ -168,6 +215,11 @@ func drain(log *slog.Logger, server *http.Server, cancelTurns context.CancelFunc
 	log.Info("shutting down: waiting for open answers", "at_most", drainTime)
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
+	return closePort(ctx, server, cancelTurns)
+}
+
+// closePort lets what is open end while ctx lasts, and cancels the rest.
+func closePort(ctx context.Context, server *http.Server, cancelTurns context.CancelFunc) error {
 	err := server.Shutdown(ctx)
 	cancelTurns()
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/internal/config"
+	"molar/internal/terminal"
 	"molar/schemas"
 	"molar/web"
 )
@@ -24,27 +25,35 @@ const reloadWait = 30 * time.Second
 func newServersCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "servers", Short: "Look at the attached MCP servers, or reload them", Args: onlyCommands, RunE: showHelp}
 	var format, listen string
+	var trace bool
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&format, "output-format", formatText, "text or json")
 	flags.StringVar(&listen, "listen", "", "`address` of the running host (default the config's)")
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the servers with state and reason, of a running host or by attaching them",
-		Args:  cobra.NoArgs,
+		Long: `List the servers with state and reason, of a running host or by attaching them.
+
+With --trace they are attached here in any case, and each JSON-RPC message is printed
+on standard error, with the secrets of the config masked.`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if address, err := a.hostAddress(listen); err == nil {
-				if status, err := runningServers(cmd.Context(), address); err == nil {
+			if address, err := a.hostAddress(listen); err == nil && !trace {
+				if status, err := a.runningServers(cmd.Context(), address); err == nil {
 					return a.listServers(status, format)
 				}
 			}
-			return a.withServers(cmd.Context(), nil, func(_ context.Context, h *host) error {
+			return a.withTracedServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host) error {
 				return a.listServers(h.mcp.Status(), format)
 			})
 		},
 	}
+	list.Flags().BoolVar(&trace, "trace", false, "print the JSON-RPC messages on standard error")
+	completeFlag(cmd, "output-format", fixed(formatText, formatJSON))
 	reload := &cobra.Command{
 		Use:   "reload",
 		Short: "Let the running host read its config file anew, and say what changed",
@@ -60,7 +69,7 @@ the last good one stays in force. Saving the file does the same by itself.`,
 			return a.reloadServers(cmd.Context(), listen, format)
 		},
 	}
-	cmd.AddCommand(list, reload)
+	cmd.AddCommand(list, reload, newApproveCmd(a, &listen, &format))
 	return cmd
 }
 
@@ -86,8 +95,8 @@ func (a *app) hostAddress(listen string) (string, error) {
 }
 
 // runningServers asks the host that listens, if one does.
-func runningServers(ctx context.Context, listen string) ([]schemas.ServerStatus, error) {
-	data, err := askHost(ctx, listen, "/v1/servers")
+func (a *app) runningServers(ctx context.Context, listen string) ([]schemas.ServerStatus, error) {
+	data, err := a.askHost(ctx, listen, "/v1/servers")
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +114,12 @@ func (a *app) listServers(status []schemas.ServerStatus, format string) error {
 		return a.printJSON(status)
 	}
 	for _, s := range status {
-		a.say("%s", clean(serverLine(s)))
+		a.say("%s", terminal.Clean(serverLine(s)))
 		for _, skipped := range s.Skipped {
-			a.say("  left out: %s", clean(skipped))
+			a.say("  left out: %s", terminal.Clean(skipped))
+		}
+		if len(s.Pending) > 0 {
+			a.say("%s", terminal.Clean("  withheld until approved: "+strings.Join(s.Pending, ", ")))
 		}
 	}
 	return nil
@@ -125,7 +137,7 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 	if err != nil {
 		return err
 	}
-	done, err := postReload(ctx, address)
+	done, err := a.postReload(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -145,7 +157,7 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 	} {
 		if len(part.names) > 0 {
 			changed = true
-			a.say("%s", clean(part.what+": "+strings.Join(part.names, ", ")))
+			a.say("%s", terminal.Clean(part.what+": "+strings.Join(part.names, ", ")))
 		}
 	}
 	if !changed {
@@ -156,10 +168,10 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 
 // postReload asks a host to reload. An answer that tells of faults becomes one
 // error of several lines.
-func postReload(ctx context.Context, listen string) (web.Reloaded, error) {
+func (a *app) postReload(ctx context.Context, listen string) (web.Reloaded, error) {
 	ctx, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+listen+"/v1/servers/reload", http.NoBody)
+	req, err := a.hostRequest(ctx, http.MethodPost, listen, "/v1/servers/reload")
 	if err != nil {
 		return web.Reloaded{}, &exitError{exitUsage, fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err)}
 	}
@@ -185,9 +197,11 @@ func postReload(ctx context.Context, listen string) (web.Reloaded, error) {
 		return web.Reloaded{}, fmt.Errorf("the host at %s is no molar: it answered %s", listen, res.Status)
 	case len(answer.Error.Faults) > 0:
 		faults := strings.Join(answer.Error.Faults, "\n") + "\nthe last good config stays in force"
-		return web.Reloaded{}, errors.New(clean(faults))
+		return web.Reloaded{}, errors.New(terminal.Clean(faults))
+	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
+		return web.Reloaded{}, fmt.Errorf("the host at %s answered: %s; give a key with scope admin in %s", listen, terminal.Clean(answer.Error.Message), keyVariable)
 	case res.StatusCode != http.StatusOK:
-		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", listen, res.Status, clean(answer.Error.Message))
+		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", listen, res.Status, terminal.Clean(answer.Error.Message))
 	}
 	return answer.Reloaded, nil
 }

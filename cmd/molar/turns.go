@@ -17,6 +17,7 @@ import (
 	"molar/agent"
 	"molar/internal/config"
 	"molar/internal/store"
+	"molar/internal/terminal"
 )
 
 func newTurnsCmd(a *app) *cobra.Command {
@@ -53,7 +54,7 @@ func newTurnsCmd(a *app) *cobra.Command {
 // findTrace asks a running host first, whose newest traces may not be on disk yet,
 // then reads the store.
 func (a *app) findTrace(ctx context.Context, cfg *config.Config, id string) (json.RawMessage, error) {
-	if trace, err := askHost(ctx, cfg.Listen, "/v1/turns/"+url.PathEscape(id)); err == nil {
+	if trace, err := a.askHost(ctx, cfg.Listen, "/v1/turns/"+url.PathEscape(id)); err == nil {
 		return trace, nil
 	}
 	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
@@ -72,10 +73,10 @@ func (a *app) findTrace(ctx context.Context, cfg *config.Config, id string) (jso
 }
 
 // askHost reads a JSON document from a running host.
-func askHost(ctx context.Context, listen, path string) (json.RawMessage, error) {
+func (a *app) askHost(ctx context.Context, listen, path string) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listen+path, http.NoBody)
+	req, err := a.hostRequest(ctx, http.MethodGet, listen, path)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 			}
 		}
 	}
-	_, err := io.WriteString(w, clean(b.String()))
+	_, err := io.WriteString(w, terminal.Clean(b.String()))
 	return err
 }
 

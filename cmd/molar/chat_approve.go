@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"molar/agent"
+	"molar/internal/terminal"
+)
+
+// approver asks about tool calls of one question: nobody, when no person is there.
+func (a *app) approver(f chatFlags) agent.Approver {
+	switch {
+	case f.yes:
+		return yes{}
+	case isTerminal(a.stdin) && isTerminal(a.stderr):
+		return &lineAsker{in: bufio.NewReader(a.stdin), out: a.stderr, always: map[string]bool{}}
+	}
+	return nil
+}
+
+// yes approves everything, as --yes says.
+type yes struct{}
+
+func (yes) Approve(context.Context, agent.Ask) (agent.Decision, error) {
+	return agent.Decision{Allowed: true}, nil
+}
+
+// A lineAsker asks on a terminal that is not in raw mode.
+type lineAsker struct {
+	mu     sync.Mutex // one question at a time
+	in     *bufio.Reader
+	out    io.Writer
+	always map[string]bool
+}
+
+func (l *lineAsker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := ask.Tool.Name
+	if l.always[name] {
+		return agent.Decision{Allowed: true}, nil
+	}
+	for _, line := range approvalLines(ask) {
+		_, _ = fmt.Fprintln(l.out, line)
+	}
+	for {
+		_, _ = fmt.Fprint(l.out, "[o]nce, [a]lways, [e]dit or [n]o? ")
+		answer, err := l.line(ctx)
+		if err != nil {
+			return agent.Decision{}, err
+		}
+		switch strings.ToLower(answer) {
+		case "o", "once", "y", "yes":
+			return agent.Decision{Allowed: true}, nil
+		case "a", "always":
+			l.always[name] = true
+			return agent.Decision{Allowed: true}, nil
+		case "n", "no":
+			return agent.Decision{}, nil
+		case "e", "edit":
+			if d, ok, err := l.edit(ctx, ask); ok || err != nil {
+				return d, err
+			}
+		}
+	}
+}
+
+// edit reads other arguments; an empty line goes back.
+func (l *lineAsker) edit(ctx context.Context, ask agent.Ask) (d agent.Decision, ok bool, err error) {
+	_, _ = fmt.Fprint(l.out, "arguments: ")
+	text, err := l.line(ctx)
+	if err != nil || text == "" {
+		return d, false, err
+	}
+	if err := ask.Check(text); err != nil {
+		_, _ = fmt.Fprintln(l.out, terminal.Clean("these do not fit: "+err.Error()))
+		return d, false, nil
+	}
+	return agent.Decision{Allowed: true, Arguments: text}, true, nil
+}
+
+// line reads a line, or fails when ctx ends. The read itself then waits for the person,
+// or ends with the program.
+func (l *lineAsker) line(ctx context.Context) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, err := l.in.ReadString('\n')
+		read <- result{text, err}
+	}()
+	select {
+	case r := <-read:
+		if r.err != nil && !(errors.Is(r.err, io.EOF) && r.text != "") {
+			return "", fmt.Errorf("ask for approval: %w", r.err)
+		}
+		return strings.TrimSpace(r.text), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// approvalLines say what a person is asked, without the choices.
+func approvalLines(ask agent.Ask) []string {
+	return []string{
+		terminal.Clean(fmt.Sprintf("? %s of server %s wants to run: %s", ask.Tool.Name, ask.Tool.Server, ask.Why)),
+		terminal.Clean("  " + preview(ask.Call.Function.Arguments)),
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/eval"
+	"molar/internal/testkit/fakemodel"
+)
+
+// evalRun runs molar in this process, with Ollama at the given address.
+func evalRun(t *testing.T, ollama string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	home := t.TempDir()
+	env := func(name string) (string, bool) {
+		switch name {
+		case "HOME":
+			return home, true
+		case "OLLAMA_BASE_URL":
+			return ollama, true
+		case "PATH":
+			return os.Getenv("PATH"), true
+		}
+		return "", false
+	}
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, env, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// recordedCase records two turns over a true model wire and a real server, and ends
+// both.
+func recordedCase(t *testing.T) string {
+	t.Helper()
+	model := fakemodel.New(fakemodel.Config{Tool: "search_family", Args: json.RawMessage(`{"query":"Nguyen"}`)})
+	url, err := model.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	config := "default: family\nassistants:\n  family:\n    system_prompt: You look up families.\n    tools: [\"family__*\"]\nmcpServers:\n  family: {command: " + buildFamily(t) + "}\n"
+	if err := os.WriteFile(filepath.Join(dir, "molar.yaml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "case.yaml")
+	code, _, stderr := evalRun(t, url, "eval", "record", "--config", filepath.Join(dir, "molar.yaml"), "--provider", "ollama", "--out", file,
+		"Find the family Nguyen", "And once more, please")
+	if code != 0 {
+		t.Fatalf("record: exit code %d: %s", code, stderr)
+	}
+	if err := model.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// nowhere is an address where nobody listens.
+const nowhere = "http://127.0.0.1:9"
+
+// reportOf replays a case and returns its report, with the run block apart.
+func reportOf(t *testing.T, file string) (code int, rep eval.Report, rest string) {
+	t.Helper()
+	code, stdout, stderr := evalRun(t, nowhere, "eval", "run", "--quiet", "--json", "-", file)
+	if err := json.Unmarshal([]byte(stdout), &rep); err != nil {
+		t.Fatalf("exit code %d, no report: %v\n%s", code, err, stderr)
+	}
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(stdout), &parts); err != nil {
+		t.Fatal(err)
+	}
+	run := string(parts["run"])
+	return code, rep, strings.Replace(stdout, run, "", 1)
+}
+
+// TestEval_replaysTheSame: two replays of a recording over HTTP print the same bytes,
+// but for the run block.
+func TestEval_replaysTheSame(t *testing.T) {
+	file := recordedCase(t)
+	code, rep, first := reportOf(t, file)
+	if code != 0 || rep.Summary.Pass != 1 {
+		t.Fatalf("exit code %d: %+v", code, rep.Cases[0].Why)
+	}
+	if n := len(rep.Cases[0].Turns); n != 2 || len(rep.Cases[0].Turns[1].Calls) != 1 {
+		t.Errorf("turns %+v", rep.Cases[0].Turns)
+	}
+	_, _, second := reportOf(t, file)
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEval_oneByte changes one byte at a time, in the settings or on the tape: each has
+// exactly its own class of drift, and exit code 3.
+func TestEval_oneByte(t *testing.T) {
+	file := recordedCase(t)
+	dir := filepath.Dir(file)
+	tape, config := filepath.Join(dir, "case.tape.jsonl"), filepath.Join(dir, "molar.yaml")
+	for _, test := range []struct {
+		name, file, line, old, new, want string
+	}{
+		{"system prompt", config, "system_prompt", "families", "famili3s", "system"},
+		{"question", file, "user:", "Find", "find", "messages"},
+		{"tool description", tape, `"description":"Show a family`, "Show a family", "Show a Family", "tools.description"},
+		{"schema", tape, `"inputSchema"`, `"minLength":1`, `"minLength":2`, "tools.schema"},
+		{"arguments of the model", tape, `"type":"model_chunk"`, "Nguyen", "Nguyem", "call.args"},
+		{"name of the model's call", tape, `"type":"model_chunk"`, "family__search_family", "family__search_familx", "call.name"},
+		{"arguments that reached the server", tape, `"method":"tools/call"`, "Nguyen", "Nguyem", "call.args"},
+		{"result", tape, `"structuredContent"`, `"name":"Nguyen"`, `"name":"Nguyem"`, "result"},
+		{"answer", tape, `"type":"answer"`, "tok1", "tok2", "answer"},
+		{"model", tape, `"pass":"tool"`, `"num_ctx":`, `"num_ctx":1`, "config"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			whole, err := os.ReadFile(test.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(test.file, []byte(change(t, string(whole), test.line, test.old, test.new)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := os.WriteFile(test.file, whole, 0o600); err != nil {
+					t.Error(err)
+				}
+			}()
+			code, rep, _ := reportOf(t, file)
+			var classes []string
+			for _, d := range rep.Cases[0].Drift {
+				classes = append(classes, d.Class)
+			}
+			if !slices.Equal(classes, []string{test.want}) || code != eval.ExitDrift {
+				t.Errorf("exit code %d, drift %v, want %s: %s", code, classes, test.want, rep.Cases[0].Why)
+			}
+		})
+	}
+}
+
+// change edits the first line that holds both texts.
+func change(t *testing.T, text, line, old, with string) string {
+	t.Helper()
+	lines := strings.SplitAfter(text, "\n")
+	for i, l := range lines {
+		if strings.Contains(l, line) && strings.Contains(l, old) {
+			lines[i] = strings.Replace(l, old, with, 1)
+			return strings.Join(lines, "")
+		}
+	}
+	t.Fatalf("no line with %q and %q", line, old)
+	return ""
+}

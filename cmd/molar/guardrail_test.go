@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"molar/agent/guardrail"
+)
+
+// molar runs the program and returns its exit code and output.
+func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	home := t.TempDir()
+	env := func(name string) (string, bool) {
+		switch name {
+		case "HOME", "USERPROFILE":
+			return home, true
+		case "OLLAMA_BASE_URL":
+			return "http://127.0.0.1:9", true
+		}
+		return "", false
+	}
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, env, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// The numbers of the documentation are those of the command.
+func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
+	code, out, errs := molar(t, "guardrail", "eval", "../../agent/guardrail/data/test.jsonl", "--no-model")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	report, _, _ := strings.Cut(out, "\nline ")
+	doc, err := os.ReadFile("../../docs/guardrail.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(doc), strings.TrimSpace(report)) {
+		t.Errorf("docs/guardrail.md does not show what the command prints:\n%s", report)
+	}
+}
+
+// A topic that is nothing but config keeps to its subject.
+func TestGuardrail_SecondTopic(t *testing.T) {
+	code, out, errs := molar(t, "guardrail", "eval", "../../examples/gardening/heldout.jsonl", "--no-model",
+		"--config", "../../examples/gardening/molar.yaml", "--topic", "gardening", "--output-format", "json")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	var r guardrail.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("n %d, accuracy %.3f, sure %+v", r.N, r.Accuracy, r.Sure)
+	if r.Accuracy < 0.9 || r.InDomainRecall < 0.9 || r.Sure.Wrong > 0 {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestGuardrail_BadFilesAreUsageErrors(t *testing.T) {
+	for name, text := range map[string]string{
+		"unknown key": `{"text":"a","in_domain":true,"label":1}`,
+		"torn":        `{"text":"a","in_dom`,
+		"two values":  `{"text":"a","in_domain":true} {}`,
+		"no label":    `{"text":"a"}`,
+		"language":    `{"text":"a","in_domain":true,"lang":"fr"}`,
+		"long":        `{"text":"` + strings.Repeat("a", maxGuardLine) + `","in_domain":true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := writeFile(t, "lines.jsonl", text+"\n")
+			if code, _, errs := molar(t, "guardrail", "eval", file, "--no-model"); code != exitUsage || !strings.Contains(errs, file+":1: ") {
+				t.Errorf("exit code %d, %s; want %d and %s:1", code, errs, exitUsage, file)
+			}
+		})
+	}
+}
+
+// Whatever is asked gets a verdict.
+func TestGuardrail_HugeAndOddQuestions(t *testing.T) {
+	for name, text := range map[string]string{
+		"100 KB": strings.Repeat("sâu răng ", 11000), "emoji": "😀😀", "other language": "今天天气怎么样",
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := molar(t, "guardrail", "check", "--no-model", text)
+			if code != exitOK || !strings.Contains(out, "verdict") {
+				t.Errorf("exit code %d: %s%s", code, out, errs)
+			}
+		})
+	}
+}
