@@ -1,13 +1,15 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
 )
 
 // The looks: every state of the page, at both sizes, in both languages and themes.
-func TestChat_Looks(t *testing.T) {
+func TestChatPage_Looks(t *testing.T) {
 	type size struct {
 		name          string
 		width, height int64
@@ -17,25 +19,27 @@ func TestChat_Looks(t *testing.T) {
 			for _, theme := range []string{"light", "dark"} {
 				t.Run(language+"-"+s.name+"-"+theme, func(t *testing.T) {
 					host := newChatHost()
-					host.provider = "offline"
-					host.bare = true
+					host.provider, host.bare = "offline", true
 					j := newJourney(t, language, host)
 					j.do(chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(j.url+"/"))
 					eval[any](j, `localStorage.setItem("molar.theme", "`+theme+`")`)
 					j.do(chromedp.Reload())
-					j.sees(`document.getElementById("steps")`)
+					j.sees(`document.querySelectorAll("#steps li").length === 3`, `document.documentElement.lang === "`+language+`"`)
 					j.shot("first-run")
-					host.provider, host.bare = "ollama", false
+					j.fits()
+					j.host.provider = "ollama"
 					host.fill("k1", "Which toothpaste for a child of three?", 4)
 					host.fill("k2", "Đau răng khôn mọc lệch phải làm sao?", 2)
 					j.ask("What is a molar, and what do I do when it hurts?")
 					j.sees(idle, `document.querySelectorAll("#list li").length === 3`)
 					j.shot("answer")
+					j.fits()
 					eval[any](j, `document.querySelector(".call").open = true; document.getElementById("log").scrollTop = 0`)
 					j.shot("call")
 					j.ask("pay the dentist")
 					j.sees(`document.querySelector(".approval")`)
 					j.shot("approval")
+					j.fits()
 					j.do(chromedp.Click(".approval .row button:last-child"))
 					j.sees(idle)
 					j.ask("fail now")
@@ -43,11 +47,191 @@ func TestChat_Looks(t *testing.T) {
 					j.shot("error")
 					if s.name == "phone" {
 						j.do(chromedp.Click("#menu"))
-						j.sees(`getComputedStyle(document.getElementById("side")).translate === "none" || getComputedStyle(document.getElementById("side")).translate === "0px"`)
+						j.sees(`document.activeElement.id === "close"`, `document.getElementById("side").getBoundingClientRect().left === 0`)
 						j.shot("drawer")
+						j.do(chromedp.Click("#list li:nth-child(2) a"))
+						j.sees(`!document.querySelector(".drawer")`, `document.querySelectorAll(".message").length === 4`)
 					}
 				})
 			}
 		}
 	}
+}
+
+// fits fails when the page is wider than its window.
+func (j *journey) fits() {
+	j.t.Helper()
+	if over := eval[int](j, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+		j.t.Errorf("the page is %d px wider than the window", over)
+	}
+}
+
+// What streams is readable at every moment: the open block already has its form.
+func TestChatPage_Streams(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("a slow one")
+	j.sees(`!document.getElementById("stop").hidden`, `document.querySelector(".waiting")`)
+	for _, want := range []string{"<p>One</p>", "<p>One <strong>two</strong></p>", "<p>One <strong>two</strong> three.</p>"} {
+		j.host.gate <- struct{}{}
+		j.sees(`document.querySelector(".assistant .prose div")?.innerHTML.trim().replace(/ <.p>$/, "</p>").startsWith("` + strings.TrimSuffix(want, "</p>") + `")`)
+	}
+	for range 3 {
+		j.host.gate <- struct{}{}
+	}
+	j.sees(idle, `document.querySelector(".assistant .prose code")?.textContent === "six"`)
+	if got := eval[string](j, `document.querySelector(".assistant .prose").textContent.replace(/\s+/g, " ").trim()`); got != "One two three. Four five six seven." {
+		t.Errorf("the answer reads %q", got)
+	}
+	if got := eval[string](j, `document.getElementById("live").textContent`); !strings.Contains(got, "One two three.") || !strings.Contains(got, "seven.") {
+		t.Errorf("a screen reader heard %q", got)
+	}
+	if got := eval[string](j, `document.querySelector(".assistant .actions a").getAttribute("href")`); !strings.HasPrefix(got, "/turn?id=") {
+		t.Errorf("the trace is at %q", got)
+	}
+	if got := eval[string](j, `[...document.querySelectorAll(".sources a")].map((a) => a.href + " " + a.rel).join()`); !strings.Contains(got, "nhs.uk") || !strings.Contains(got, "noopener") {
+		t.Errorf("sources: %s", got)
+	}
+}
+
+func TestChatPage_Stop(t *testing.T) {
+	j := newJourney(t, "vi", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("slow")
+	j.host.gate <- struct{}{}
+	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
+	j.do(chromedp.Click("#stop"))
+	j.sees(idle, `document.querySelector(".assistant .note")?.textContent === "Đã dừng."`)
+	if got := j.host.all["c1"]; len(got) != 2 || got[1].Status != "interrupted" {
+		t.Errorf("stored: %+v", got)
+	}
+}
+
+// A reload in the middle of an answer goes on with it: nothing is asked twice.
+func TestChatPage_ReloadInTheMiddle(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("slow")
+	j.host.gate <- struct{}{}
+	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
+	j.do(chromedp.Reload())
+	j.sees(`document.querySelector(".user .text")?.textContent === "slow"`, `document.querySelector(".prose")?.textContent.includes("One")`, `document.getElementById("send").hidden`)
+	for range 5 {
+		j.host.gate <- struct{}{}
+	}
+	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`)
+	j.do(chromedp.Reload())
+	j.sees(`document.querySelectorAll(".message").length === 2`, `document.querySelector(".prose code")?.textContent === "six"`)
+	if diff := cmp.Diff([]string{"slow"}, j.host.asked()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChatPage_Approval(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("pay")
+	j.sees(`document.querySelector(".approval textarea")`)
+	eval[any](j, `document.querySelector(".approval textarea").value = "{oops"`)
+	j.do(chromedp.Click(".approval .primary"))
+	j.sees(`document.querySelector(".approval .bad")?.textContent.includes("no valid JSON")`)
+	eval[any](j, `document.querySelector(".approval textarea").value = '{"q":"An"}'`)
+	j.do(chromedp.Click(".approval .primary"))
+	j.sees(idle, `document.querySelector(".prose").textContent.includes('Paid: true {"q":"An"}')`, `!document.querySelector(".approval")`)
+}
+
+func TestChatPage_Conversations(t *testing.T) {
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 4)
+	host.fill("k2", "Wisdom teeth", 2)
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelectorAll("#list li").length === 2`)
+	j.do(chromedp.SendKeys("#search", "wisdom"))
+	j.sees(`document.querySelectorAll("#list li").length === 1`)
+	j.do(chromedp.Click("#list a"))
+	j.sees(`location.hash === "#k2"`, `document.querySelectorAll(".message").length === 2`, `document.querySelector(".assistant table")`, `document.querySelector(".call .time").textContent === "done"`)
+	j.do(chromedp.Click("#list li button:nth-of-type(1)"))
+	j.sees(`document.getElementById("ask").open`)
+	eval[any](j, `document.getElementById("ask-input").value = "Old teeth"`)
+	j.do(chromedp.Click("#ask-yes"))
+	j.sees(`!document.getElementById("ask").open`)
+	eval[any](j, `document.getElementById("search").value = ""; document.getElementById("search").dispatchEvent(new Event("input"))`)
+	j.sees(`[...document.querySelectorAll("#list a")].some((a) => a.textContent === "Old teeth")`)
+	j.do(chromedp.Click("#list li[data-here] button:nth-of-type(2)"), chromedp.Click("#ask-yes"))
+	j.sees(`document.querySelectorAll("#list li").length === 1`, `location.hash === ""`, `!document.getElementById("welcome").hidden`)
+}
+
+func TestChatPage_EditAndAskAgain(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url+"/"), chromedp.SetValue("#model", "home"))
+	j.ask("first")
+	j.sees(idle, `document.querySelectorAll(".actions").length === 2`)
+	eval[any](j, `document.querySelector(".user .actions button:last-child").click()`)
+	j.sees(`document.getElementById("question").value === "first"`)
+	j.ask(" again")
+	j.sees(`document.querySelectorAll(".assistant").length === 2`, idle)
+	eval[any](j, `[...document.querySelectorAll(".assistant:last-child .actions button")].find((b) => b.textContent === "Ask again").click()`)
+	j.sees(`document.querySelectorAll(".assistant").length === 3`, idle)
+	if diff := cmp.Diff([]string{"first", "first again", "first again"}, j.host.asked()); diff != "" {
+		t.Error(diff)
+	}
+	if a := j.host.turns[1]; a.Assistant != "home" || a.ConversationID != "c1" {
+		t.Errorf("the second went to %q in %q", a.Assistant, a.ConversationID)
+	}
+}
+
+// The settings page keeps its choices in the browser; each question carries them.
+func TestChatPage_SendsTheSettings(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	eval[any](j, `localStorage.setItem("molar.settings", '{"provider":"ollama","model":"m1","guardrail_model":"g1"}')`)
+	j.ask("hello")
+	j.sees(idle)
+	if a := j.host.turns[0]; a.Provider != "ollama" || a.Model != "m1" || a.GuardrailModel != "g1" {
+		t.Errorf("asked of %q %q %q", a.Provider, a.Model, a.GuardrailModel)
+	}
+}
+
+func TestChatPage_Prompts(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url+"/"), chromedp.SendKeys("#question", "/re"))
+	j.sees(`document.querySelectorAll("#choices li").length === 2`, `document.getElementById("question").getAttribute("aria-activedescendant") === "choice-0"`)
+	j.shot("prompts")
+	j.do(chromedp.SendKeys("#question", "\t"))
+	j.sees(`document.getElementById("question").value === "/record "`, `document.getElementById("choices").hidden`, `document.getElementById("hint").textContent.includes("uuid")`)
+	j.ask("42")
+	j.sees(idle, `document.querySelector(".user .text").textContent === "/record 42"`)
+}
+
+// Everything is reached and used by keyboard alone.
+func TestChatPage_Keyboard(t *testing.T) {
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 2)
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelectorAll("#list li").length === 1`)
+	var reached []string
+	eval[any](j, `document.getElementById("new").focus()`)
+	for range 12 {
+		reached = append(reached, eval[string](j, `document.activeElement.id || document.activeElement.getAttribute("aria-label") || document.activeElement.textContent`))
+		j.do(chromedp.KeyEvent("\t"))
+	}
+	want := []string{"new", "search", "Toothpaste", "Rename Toothpaste", "Delete Toothpaste", "Tools", "Settings", "theme", "model", "log", "question", "send"}
+	if diff := cmp.Diff(want, reached); diff != "" {
+		t.Error(diff)
+	}
+	eval[any](j, `document.querySelector("#list a").focus()`)
+	j.do(chromedp.KeyEvent("\r"))
+	j.sees(`document.querySelectorAll(".message").length === 2`)
+	eval[any](j, `document.querySelector("#list button:last-of-type").focus()`)
+	j.do(chromedp.KeyEvent("\r"))
+	j.sees(`document.getElementById("ask").open`)
+	j.do(chromedp.KeyEvent("\u001b")) // Escape
+	j.sees(`!document.getElementById("ask").open`, `document.activeElement.getAttribute("aria-label") === "Delete Toothpaste"`)
+	j.ask("slow")
+	host.gate <- struct{}{}
+	j.sees(`document.getElementById("log").getAttribute("aria-busy") === "true"`)
+	j.do(chromedp.KeyEvent("\u001b"))
+	j.sees(idle, `document.getElementById("log").getAttribute("aria-busy") === "false"`)
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,12 +50,15 @@ type journey struct {
 	ctx  context.Context
 	host *chatHost
 	url  string
+	// server is what the page talks to.
+	server *httptest.Server
 }
 
 func newJourney(t *testing.T, language string, host *chatHost) *journey {
 	t.Helper()
 	ctx := browser(t, language) // first, so that it ends before the server
-	return &journey{t: t, ctx: ctx, host: host, url: live(t, host.config(t)).URL}
+	server := live(t, host.config(t))
+	return &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
 }
 
 // do runs actions, or ends the test.

@@ -32,7 +32,7 @@ type feed struct {
 
 // feedBuffer lets a fast turn run a little ahead of the connection, whose writes
 // are then joined.
-const feedBuffer = 16
+const feedBuffer = 8
 
 // newFeed returns a feed and the context of its life, which stop ends.
 func newFeed(ctx context.Context) (*feed, context.Context) {

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,16 +22,49 @@ import (
 // A fullStore has servers, tools and a trace of every kind that a page shows.
 type fullStore struct {
 	*fakeStore
+	mu      sync.Mutex
+	down    bool
 	tools   []schemas.Tool
 	servers []schemas.ServerStatus
 	trace   json.RawMessage
 }
 
-func (f *fullStore) Tools() []schemas.Tool          { return f.tools }
-func (f *fullStore) Status() []schemas.ServerStatus { return f.servers }
+func (f *fullStore) Tools() []schemas.Tool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.tools)
+}
+
+func (f *fullStore) Status() []schemas.ServerStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.servers)
+}
 
 func (f *fullStore) Trace(_ context.Context, _, id string) (json.RawMessage, bool, error) {
-	return f.trace, id == "t1", f.err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return nil, false, errors.New("store: connection refused")
+	}
+	return f.trace, id == "t1", nil
+}
+
+// turn takes the store down, or up again.
+func (f *fullStore) turn(down bool) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(context.Context, *chromedp.Target) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.down = down
+		return nil
+	})
+}
+
+func (f *fullStore) List(context.Context, string, string, int, string) ([]schemas.Conversation, string, error) {
+	return []schemas.Conversation{
+		{ID: "c1", Title: "Does my grandmother's implant need another check this year?", Messages: 4, CreatedAt: created, UpdatedAt: created},
+		{ID: "c2", Title: "Răng khôn mọc lệch", Messages: 2, CreatedAt: created, UpdatedAt: created},
+	}, "", nil
 }
 
 func newFullStore() *fullStore {
@@ -107,6 +143,8 @@ func fullConfig(t *testing.T, run web.Runner) (web.Config, *fullStore) {
 	store := newFullStore()
 	cfg.Conversations, cfg.Tools, cfg.Servers, cfg.Traces = store, store, store, store
 	cfg.Operations.SwitchTool = func(_ context.Context, name string, on bool) error {
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		for i := range store.tools {
 			if store.tools[i].Name == name {
 				store.tools[i].Off, store.tools[i].Withheld = !on, map[bool]string{false: "it is switched off"}[on]
@@ -122,6 +160,8 @@ func fullConfig(t *testing.T, run web.Runner) (web.Config, *fullStore) {
 		if server != "clinic" || digest != "d1" {
 			return nil, fmt.Errorf("%w: the tools changed again; look at them once more", web.ErrConflict)
 		}
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		store.servers[1].State, store.servers[1].Reason, store.servers[1].Pending = schemas.StateReady, "", nil
 		return []string{"book_visit"}, nil
 	}
@@ -152,8 +192,10 @@ type look struct {
 
 func looks() []look {
 	return []look{
-		{"desktop-light", 1280, 900, "light"}, {"desktop-dark", 1280, 900, "dark"},
-		{"phone-light", 390, 844, "light"}, {"phone-dark", 390, 844, "dark"},
+		{"desktop-light", 1280, 900, "light"},
+		{"desktop-dark", 1280, 900, "dark"},
+		{"phone-light", 390, 844, "light"},
+		{"phone-dark", 390, 844, "dark"},
 	}
 }
 
@@ -202,11 +244,24 @@ func fitsWidth(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-var errDown = errors.New("store: connection refused")
-
 // asked is a turn with a tool call, for the pages that show what it left.
 func asked() script { return play(nil, start(), toolCall(), toolResult(), text("Hello"), done()) }
 
-
-// until waits until a script's condition holds, of any type.
-func until(condition string) chromedp.Action[chromedp.Void] { return await("Boolean(" + condition + ")") }
+// until waits until a script's condition holds, of any type; what is not there yet is
+// waited for too.
+func until(condition string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		wait := await("(() => { try { return Boolean(" + condition + "); } catch { return false; } })()")
+		err := chromedp.Do(ctx, wait)
+		for range 3 { // a page that is being left takes the wait with it
+			if err == nil || !strings.Contains(err.Error(), "context") && !strings.Contains(err.Error(), "navigated") {
+				break
+			}
+			err = chromedp.Do(ctx, wait)
+		}
+		if err != nil {
+			return fmt.Errorf("wait for %s: %w", condition, err)
+		}
+		return nil
+	})
+}

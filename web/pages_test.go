@@ -20,10 +20,14 @@ type state struct {
 
 func states(store *fullStore) []state {
 	type steps = []chromedp.Action[chromedp.Void]
-	broken := func(err error) chromedp.Action[chromedp.Void] {
-		return chromedp.Func(func(context.Context, *chromedp.Target) error { store.err = err; return nil })
-	}
 	return []state{
+		{"chat", "/", steps{until(`document.querySelector("#list a")`)}},
+		{"chat-answered", "/", steps{
+			until(`document.querySelector("#list a")`),
+			js(`document.getElementById("question").value = "Does it need a check?"; document.getElementById("form").requestSubmit()`),
+			until(`document.querySelector(".assistant:not(.waiting)")`),
+			js(`for (const d of document.querySelectorAll("details")) d.open = true`),
+		}},
 		{"config", "/config", steps{until(`document.querySelectorAll(".connection").length === 4 && document.querySelector("#settings table")`)}},
 		{"config-tested", "/config", steps{
 			until(`document.querySelectorAll(".connection").length === 4`),
@@ -41,8 +45,8 @@ func states(store *fullStore) []state {
 		{"turn-choose", "/turn", steps{until(`document.querySelector("#id") && document.querySelector("table")`)}},
 		{"turn-missing", "/turn?id=gone", steps{until(`document.querySelector("#trace .note.bad")`)}},
 		{"turn-store-down", "/turn?id=t1", steps{
-			broken(errDown), chromedp.Reload(), until(`document.querySelector("#trace .note.bad button")`),
-			broken(nil),
+			store.turn(true), chromedp.Reload(), until(`document.querySelector("#trace .note.bad button")`),
+			store.turn(false),
 		}},
 	}
 }
@@ -52,7 +56,10 @@ func states(store *fullStore) []state {
 func TestPages_Look(t *testing.T) {
 	axe := axeSource(t)
 	for _, language := range []string{"en", "vi"} {
-		for _, l := range looks() {
+		for i, l := range looks() {
+			if language == "vi" && i%3 != 0 { // every size and every colour once is enough for the words
+				continue
+			}
 			t.Run(language+"/"+l.name, func(t *testing.T) {
 				cfg, store := fullConfig(t, asked())
 				ts := live(t, cfg)
@@ -68,7 +75,7 @@ func TestPages_Look(t *testing.T) {
 					if err := chromedp.Do(ctx, until(`document.documentElement.lang === "`+language+`"`), fitsWidth(name), shoot(t, name)); err != nil {
 						t.Error(err)
 					}
-					judge(t, ctx, axe, name)
+					judge(ctx, t, axe, name)
 				}
 			})
 		}
@@ -80,14 +87,16 @@ func axeSource(t *testing.T) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", ".cache", "npm", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		t.Logf("axe-core is not installed, so accessibility is not judged; install it with .ci/npm (%v)", err)
+		t.Run("axe-core", func(t *testing.T) {
+			t.Skipf("axe-core is not installed, so accessibility is not judged; install it with .ci/npm (%v)", err)
+		})
 		return ""
 	}
 	return string(source)
 }
 
 // judge has axe-core look at the page, and fails for each serious or critical finding.
-func judge(t *testing.T, ctx context.Context, axe, name string) {
+func judge(ctx context.Context, t *testing.T, axe, name string) {
 	t.Helper()
 	if axe == "" {
 		return

@@ -105,6 +105,14 @@ type Config struct {
 
 // New returns the handler of all routes.
 func New(cfg Config) (http.Handler, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.handler()
+}
+
+func newServer(cfg Config) (*server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -130,12 +138,15 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Config: cfg, approvals: newApprovals(cfg.Now), pages: pages, started: cfg.Now(), markdown: sync.OnceValue(newMarkdownWriter)}
+	return &server{Config: cfg, approvals: newApprovals(cfg.Now), pages: pages, started: cfg.Now(), markdown: sync.OnceValue(newMarkdownWriter)}, nil
+}
+
+func (s *server) handler() (http.Handler, error) {
 	routes, err := s.routes()
 	if err != nil {
 		return nil, err
 	}
-	return withRequestID(cfg.Guard(s.authenticate(routes))), nil
+	return withRequestID(s.Guard(s.authenticate(routes))), nil
 }
 
 func (c Config) check() error {

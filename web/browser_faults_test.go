@@ -1,0 +1,143 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"molar/agent"
+)
+
+// Whatever fails, a sentence says what to do, and the question is back where it was typed.
+func TestChatPage_Faults(t *testing.T) {
+	host := newChatHost()
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/"))
+	for asked, want := range map[string]string{
+		"fail":       "The model's service cannot be reached. Is it running?",
+		"fail key":   "The model's service refused the key. Check it on the settings page",
+		"fail model": "Choose another one on the settings page",
+		"fail long":  "Shorten it, or begin a new conversation",
+		"busy":       "Wait until that answer is there",
+	} {
+		eval[any](j, `document.getElementById("new").click(); document.getElementById("question").value = ""`)
+		j.ask(asked)
+		j.sees(idle, `document.querySelector(".assistant .note.bad")?.textContent.includes(`+quoted(want)+`)`,
+			`document.querySelector(".note.bad").getAttribute("role") === "alert"`, `document.getElementById("question").value === `+quoted(asked))
+	}
+	// What came back outlives a reload too.
+	j.do(chromedp.Reload())
+	j.sees(`document.getElementById("question").value !== ""`)
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `\'`) + "'" }
+
+func TestChatPage_StoreDown(t *testing.T) {
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 2)
+	host.down = agent.ErrUnavailable
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/#k1"))
+	j.sees(`document.querySelector("#list .bad")?.textContent.includes("Check that “molar mcp” and its database run")`,
+		`document.querySelector("#log .problem")?.textContent.includes("The store of conversations cannot be reached")`)
+	j.shot("store-down")
+	j.do(chromedp.SendKeys("#question", "still here"))
+	host.mu.Lock()
+	host.down = nil
+	host.mu.Unlock()
+	j.do(chromedp.Click("#log .problem button"), chromedp.Click("#list button"))
+	j.sees(`document.querySelectorAll(".message").length === 2`, `document.querySelectorAll("#list li").length === 1`,
+		`!document.querySelector(".problem")`, `document.getElementById("question").value === "still here"`)
+}
+
+func TestChatPage_ServerGone(t *testing.T) {
+	j := newJourney(t, "vi", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelector("#list .note")`)
+	j.server.CloseClientConnections()
+	j.server.Listener.Close()
+	j.ask("có ai không?")
+	j.sees(idle, `document.querySelector(".note.bad")?.textContent.includes("Hãy chạy “molar serve”")`,
+		`document.getElementById("question").value === "có ai không?"`, `localStorage.getItem("molar.draft.") === "có ai không?"`)
+	j.shot("server-gone")
+}
+
+// A cut stream is taken up again: the turn went on at the server.
+func TestChatPage_StreamCut(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("slow")
+	j.host.gate <- struct{}{}
+	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
+	j.server.CloseClientConnections()
+	for range 5 {
+		j.host.gate <- struct{}{}
+	}
+	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `!document.querySelector(".bad")`, `document.querySelectorAll(".message").length === 2`)
+	if got := j.host.asked(); len(got) != 1 {
+		t.Errorf("asked %q", got)
+	}
+}
+
+func TestChatPage_Megabyte(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelector("#list .note")`)
+	took := eval[float64](j, `(() => {
+		const q = document.getElementById("question");
+		const before = performance.now();
+		q.focus();
+		q.value = "răng ".repeat(200000);
+		q.dispatchEvent(new Event("input"));
+		q.getBoundingClientRect();
+		return performance.now() - before;
+	})()`)
+	t.Logf("pasting 1 MB took %.0f ms", took)
+	j.sees(`localStorage.getItem("molar.draft.")?.length === 1000000`)
+	j.do(chromedp.Reload())
+	j.sees(`document.getElementById("question").value.length === 1000000`)
+	eval[any](j, `document.getElementById("form").requestSubmit()`)
+	j.sees(idle, `document.querySelector(".assistant table")`, `document.querySelector(".user .text").textContent.length < 5000`)
+	if got := j.host.asked(); len(got) != 1 || len(got[0]) < 1_000_000 {
+		t.Errorf("%d questions arrived", len(got))
+	}
+	eval[any](j, `[...document.querySelectorAll(".user button")].find((b) => b.textContent === "Show all").click()`)
+	j.sees(`document.querySelector(".user .text").textContent.length > 900000`)
+}
+
+// Two tabs: what one hears, the other shows.
+func TestChatPage_TwoTabs(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("hello")
+	j.sees(idle, `location.hash === "#c1"`)
+	ctx, cancel := chromedp.NewContext(j.ctx)
+	defer cancel()
+	other := &journey{t: t, ctx: ctx, host: j.host, url: j.url}
+	other.do(chromedp.Navigate(j.url + "/#c1"))
+	other.sees(`document.querySelectorAll(".message").length === 2`)
+	j.ask("and more")
+	j.sees(idle)
+	other.sees(`document.querySelectorAll(".message").length === 4`, `document.querySelectorAll("#list li").length === 1`)
+	other.do(chromedp.SendKeys("#question", "unsent"))
+	j.ask("third")
+	j.sees(idle)
+	other.sees(`document.querySelectorAll(".message").length === 6`, `document.getElementById("question").value === "unsent"`)
+}
+
+// HTML reaches the page through one policy only, and nothing inline runs.
+func TestChatPage_TrustedTypes(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	for name, script := range map[string]string{
+		"a text as HTML":     `document.body.innerHTML = "<b>x</b>"`,
+		"another policy":     `trustedTypes.createPolicy("other", { createHTML: (x) => x })`,
+		"the policy again":   `trustedTypes.createPolicy("molar", { createHTML: (x) => x })`,
+		"a script's address": `document.createElement("script").src = "/static/app.js"`,
+	} {
+		if got := eval[string](j, `(() => { try { `+script+`; return "done" } catch (e) { return e.name } })()`); got != "TypeError" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

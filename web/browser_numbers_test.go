@@ -1,0 +1,127 @@
+package web_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"molar/agent"
+)
+
+// The page is small and soon usable. The list of conversations comes after.
+func TestChatPage_Load(t *testing.T) {
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 2)
+	j := newJourney(t, "en", host)
+	best := 1e9
+	for range 3 {
+		ctx, cancel := chromedp.NewContext(j.ctx)
+		tab := &journey{t: t, ctx: ctx, url: j.url}
+		tab.do(chromedp.Navigate(j.url + "/"))
+		tab.sees(`document.querySelectorAll("#list li").length === 1`)
+		best = min(best, eval[float64](tab, `performance.getEntriesByName("usable")[0].startTime`))
+		cancel()
+	}
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelectorAll("#list li").length === 1`)
+	const entries = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]`
+	files := eval[int](j, entries+`.filter((e) => !e.name.includes("/v1/")).length`)
+	requests := eval[int](j, entries+`.length`)
+	size := eval[int](j, entries+`.reduce((sum, e) => sum + e.encodedBodySize + 300, 0)`) // 300 for headers
+	t.Logf("%d files, %d requests in all, %d bytes, usable after %.0f ms", files, requests, size, best)
+	if files > 6 || requests > 7 || size > 60_000 || best > 300 {
+		t.Error("the page is too heavy: want 6 files, 60 kB and 300 ms")
+	}
+}
+
+// A scroll is how a conversation was drawn and scrolled, in milliseconds.
+type scroll struct{ draw, task, frame, worst float64 }
+
+// scrolled opens a conversation, waits until all of it is drawn, and scrolls up.
+func (j *journey) scrolled(id string, messages int) scroll {
+	j.t.Helper()
+	j.do(chromedp.Navigate(j.url + "/"))
+	eval[any](j, `window.longest = 0; window.took = [];
+		new PerformanceObserver((list) => { for (const e of list.getEntries()) longest = Math.max(longest, e.duration); }).observe({ type: "longtask" });
+		location.hash = "#`+id+`"`)
+	j.sees(`document.querySelectorAll(".message").length === ` + strconv.Itoa(messages))
+	draw := eval[float64](j, `longest`)
+	if below := eval[float64](j, `(() => { const log = document.getElementById("log"); return log.scrollHeight - log.scrollTop - log.clientHeight })()`); below > 100 {
+		j.t.Errorf("the end of the conversation is %.0f px below what is seen", below)
+	}
+	eval[any](j, `longest = 0; (() => {
+		const log = document.getElementById("log");
+		let last = performance.now();
+		const step = (now) => {
+			took.push(now - last);
+			last = now;
+			log.scrollTop -= 300;
+			if (took.length < 100) requestAnimationFrame(step);
+			else { took = took.slice(2).sort((a, b) => a - b); document.body.id = "scrolled"; }
+		};
+		requestAnimationFrame(step);
+	})()`)
+	j.sees(`document.body.id === "scrolled"`)
+	return scroll{draw: draw, task: eval[float64](j, `longest`), frame: eval[float64](j, `took[Math.floor(took.length * 0.95)]`), worst: eval[float64](j, `took.at(-1)`)}
+}
+
+// 2,000 messages are drawn and scrolled like 200: how fast that is depends on the
+// machine and on what else it does, that it is alike does not.
+func TestChatPage_LongConversation(t *testing.T) {
+	host := newChatHost()
+	host.fill("k1", "Short", 200)
+	host.fill("k2", "Long", 2000)
+	j := newJourney(t, "en", host)
+	short := j.scrolled("k1", 200)
+	long := j.scrolled("k2", 2000)
+	j.shot("long")
+	for name, s := range map[string]scroll{"200 messages": short, "2,000 messages": long} {
+		t.Logf("%s: longest task %.0f ms while drawing, %.0f ms while scrolling; frames p95 %.0f ms, worst %.0f ms", name, s.draw, s.task, s.frame, s.worst)
+	}
+	if long.frame > 2*short.frame+50 || long.draw > 2*short.draw+250 {
+		t.Error("the long conversation stalls")
+	}
+}
+
+// A piece of an answer is on the page within 50 ms of leaving the model. Each piece is
+// the time at which it left.
+func TestChatPage_TokenToScreen(t *testing.T) {
+	host := newChatHost()
+	cfg := host.config(t)
+	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "c1"}})
+		tick := time.NewTicker(20 * time.Millisecond) // the pace of a model
+		defer tick.Stop()
+		for range 150 {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			yield(text("x" + strconv.FormatInt(time.Now().UnixMilli(), 10) + " "))
+		}
+		yield(done())
+		return nil
+	})
+	ctx := browser(t, "en")
+	j := &journey{t: t, ctx: ctx, host: host, url: live(t, cfg).URL}
+	j.do(chromedp.Navigate(j.url + "/"))
+	eval[any](j, `window.waits = []; (() => {
+		let seen = 0;
+		new MutationObserver(() => requestAnimationFrame(() => {
+			const shown = (document.querySelector(".prose")?.textContent ?? "").split("x").slice(1);
+			for (const at of shown.slice(seen)) waits.push(Date.now() - parseInt(at));
+			seen = shown.length;
+		})).observe(document.getElementById("log"), { childList: true, subtree: true, characterData: true });
+	})()`)
+	j.ask("times")
+	j.sees(idle, `waits.length === 150`)
+	half, most, worst := eval[float64](j, `waits.sort((a, b) => a - b)[75]`), eval[float64](j, `waits[142]`), eval[float64](j, `waits[149]`)
+	t.Logf("token to screen: p50 %.0f ms, p95 %.0f ms, worst %.0f ms", half, most, worst)
+	if half > 50 {
+		t.Error("want 50 ms")
+	}
+}

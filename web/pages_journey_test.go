@@ -1,0 +1,212 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"molar/agent"
+	"molar/internal/httpguard"
+)
+
+func TestPages_ModelsOfThisBrowser(t *testing.T) {
+	var mu sync.Mutex
+	var asked agent.Turn
+	run := script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+		mu.Lock()
+		asked = turn
+		mu.Unlock()
+		return play(nil, start(), text("fine"), done())(ctx, turn, yield)
+	})
+	cfg, _ := fullConfig(t, run)
+	ts := live(t, cfg)
+	err := chromedp.Do(browser(t, "en"),
+		chromedp.Navigate(ts.URL+"/config"),
+		until(`document.querySelectorAll(".connection").length === 4`),
+		until(`document.body.textContent.includes("follow the server’s settings")`),
+		// A test lists the models; one of them is chosen, and the form is sent by keyboard.
+		chromedp.Click("#provider-ollama .row button"),
+		until(`document.querySelector("#provider-ollama .chips button")`),
+		chromedp.Click("#provider-ollama .chips button"),
+		until(`document.getElementById("provider").value === "ollama" && document.getElementById("chat-model").value === "m"`),
+		until(`document.getElementById("guardrail-model").placeholder === "qwen2.5:3b-instruct"`),
+		chromedp.SendKeys("#guardrail-model", "tiny"+kb.Enter),
+		until(`document.getElementById("sent").textContent === "Each question carries: provider = ollama, model = m, guardrail_model = tiny"`),
+		chromedp.Navigate(ts.URL+"/"),
+		chromedp.SendKeys("#question", "hi"+kb.Enter),
+		until(`document.querySelector(".assistant:not(.waiting)")`),
+		chromedp.Navigate(ts.URL+"/config"),
+		until(`document.getElementById("guardrail-model").value === "tiny"`),
+		chromedp.Click("#reset"),
+		until(`localStorage.getItem("molar.settings") === null && document.getElementById("chat-model").value === ""`),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if asked.Provider != "ollama" || asked.Model != "m" || asked.GuardrailModel != "tiny" {
+		t.Errorf("the question carried provider %q, model %q, guardrail model %q", asked.Provider, asked.Model, asked.GuardrailModel)
+	}
+}
+
+func TestPages_OperatesTools(t *testing.T) {
+	cfg, _ := fullConfig(t, asked())
+	ts := live(t, cfg)
+	const tool = `document.getElementById("tool-family__search_family")`
+	err := chromedp.Do(browser(t, "en"),
+		chromedp.Navigate(ts.URL+"/tools"),
+		until(tool),
+		// The schema as a provider gets it.
+		js(`document.querySelector(".tool").dataset.old = "1"`),
+		js(`const p = document.getElementById("provider"); p.value = "gemini"; p.dispatchEvent(new Event("change"))`),
+		until(`document.querySelector("#tools .tool:not([data-old])") && !document.querySelector("[data-old]")`),
+		js(tool+`.querySelector(".open").focus()`), chromedp.KeyEvent(kb.Enter),
+		until(tool+`.querySelector("h4 ~ .code") && `+tool+`.textContent.includes("Schema as gemini sees it")`),
+		// What is wrong is said beside its field, which gets the focus; nothing is sent.
+		chromedp.SetValue("#tool-family__search_family-1", "many"),
+		chromedp.SetValue("#tool-family__search_family-5", "[1,"),
+		js(tool+`.querySelector("form").requestSubmit()`),
+		until(`document.activeElement.id === "tool-family__search_family-1" && document.getElementById("tool-family__search_family-1-wrong").textContent === "Enter a number."`),
+		until(`document.getElementById("tool-family__search_family-5-wrong").textContent.startsWith("This is not JSON")`),
+		chromedp.SetValue("#tool-family__search_family-0", "Hoa"),
+		chromedp.SetValue("#tool-family__search_family-1", "7"),
+		chromedp.SetValue("#tool-family__search_family-3", "1"),
+		chromedp.SetValue("#tool-family__search_family-5", `["a"]`),
+		js(tool+`.querySelector("form").requestSubmit()`),
+		until(`JSON.stringify(JSON.parse(`+tool+`.querySelector(".result .code").textContent)) ===
+			'{"asked":{"query":"Hoa","limit":7,"kin":"child","living":true,"tags":["a"]}}'`),
+		// The switch, by keyboard.
+		js(tool+`.querySelector("[role=switch]").focus()`), chromedp.KeyEvent(" "),
+		until(tool+`.textContent.includes("withheld") && !`+tool+`.querySelector("[role=switch]").checked`),
+		until(`document.activeElement.getAttribute("role") === "switch" && document.getElementById("said").textContent === "family__search_family is off."`),
+		// A changed server is approved.
+		until(`document.querySelectorAll(".server")[1].textContent.includes("book_visit")`),
+		js(`document.querySelectorAll(".server")[1].querySelector("button").click()`),
+		until(`!document.querySelectorAll(".server")[1].textContent.includes("book_visit")`),
+		// From a call to its trace.
+		js(`document.querySelector('#calls a').click()`),
+		until(`location.pathname === "/turn" && document.querySelector(".fall")`),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each failure is a sentence that says what to do, and a way to try again.
+func TestPages_SayWhatToDo(t *testing.T) {
+	cfg, store := fullConfig(t, asked())
+	ts := live(t, cfg)
+	err := chromedp.Do(browser(t, "vi"),
+		chromedp.Navigate(ts.URL+"/turn?id=none"),
+		until(`document.querySelector("[role=alert]").textContent.includes("Không có dấu vết của lượt này")`),
+		store.turn(true),
+		chromedp.Navigate(ts.URL+"/turn?id=t1"),
+		until(`document.querySelector("[role=alert] button")`),
+		until(`!document.body.textContent.includes("connection refused")`), // the cause is for the log alone
+		store.turn(false),
+		chromedp.Click("[role=alert] button"),
+		until(`document.querySelector(".fall")`),
+		chromedp.Navigate(ts.URL+"/tools"),
+		until(`document.querySelectorAll(".tool").length === 4`),
+		chromedp.Func(func(context.Context, *chromedp.Target) error {
+			ts.CloseClientConnections()
+			ts.Listener.Close()
+			return nil
+		}),
+		chromedp.Click("#refresh"),
+		until(`document.querySelector("#calls [role=alert]").textContent.includes("Không kết nối được với máy chủ. Hãy chạy “molar serve”")`),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// With keys on, the one-time link opens all pages, and nothing else does; no page holds
+// the token, and no script reads the cookie.
+func TestPages_OneTimeLink(t *testing.T) {
+	cfg, _ := fullConfig(t, asked())
+	ring := httpguard.NewKeyring(nil)
+	const session, token = "canary-session", "canary-token"
+	cfg.Access.Keys = ring
+	used := false
+	cfg.Access.SignIn = func(_ context.Context, given string) (string, bool, error) {
+		first := given == token && !used
+		used = used || first
+		return session, first, nil
+	}
+	ring.Set([]httpguard.Key{
+		{ID: "k1", Owner: "k1", Hash: httpguard.HashOf("canary-key"), Scopes: []string{httpguard.ScopeChat}},
+		{ID: "s1", Owner: "operator", Hash: httpguard.HashOf(session), Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin}, Session: true},
+	})
+	ts := live(t, cfg)
+	ctx := browser(t, "en")
+	seen := chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		page, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.documentElement.outerHTML + document.cookie + location.href + JSON.stringify(localStorage)`))
+		if strings.Contains(page, "canary") {
+			t.Errorf("a secret is on the page: %s", page)
+		}
+		return err
+	})
+	err := chromedp.Do(ctx,
+		chromedp.Navigate(ts.URL+"/tools"),
+		until(`document.body.textContent.startsWith("You are not signed in. Open the link")`),
+		chromedp.Navigate(ts.URL+"/?token="+token),
+		until(`location.pathname === "/" && location.search === "" && document.getElementById("question")`), seen,
+		chromedp.Navigate(ts.URL+"/tools"), until(`document.querySelectorAll(".tool").length === 4`), seen,
+		chromedp.Navigate(ts.URL+"/config"), until(`document.querySelector("#settings table")`), seen,
+		chromedp.Navigate(ts.URL+"/turn?id=t1"), until(`document.querySelector(".fall")`), seen,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.Get(ts.URL + "/?token=" + token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized || len(res.Cookies()) > 0 {
+		t.Errorf("the link worked twice: %d", res.StatusCode)
+	}
+}
+
+// Every page carries the headers that keep foreign code out of it.
+func TestPages_Headers(t *testing.T) {
+	cfg, _ := fullConfig(t, asked())
+	ts := live(t, cfg)
+	for _, path := range []string{"/", "/config", "/tools", "/turn", "/static/tools.js", "/static/pages.css", "/v1/config"} {
+		res, err := http.Get(ts.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d", path, res.StatusCode)
+		}
+		policy := res.Header.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: the policy lacks %s: %s", path, part, policy)
+			}
+		}
+		if strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: %s", path, policy)
+		}
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := res.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		if res.Header.Get("Permissions-Policy") == "" {
+			t.Errorf("%s: no Permissions-Policy", path)
+		}
+	}
+}

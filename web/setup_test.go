@@ -1,0 +1,40 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"molar/web"
+)
+
+func TestSetup(t *testing.T) {
+	tests := map[string]struct {
+		change func(*web.Config)
+		path   string
+		want   string
+	}{
+		"nothing known": {func(*web.Config) {}, "/v1/setup", `{"object":"setup","servers":1}`},
+		"no prompts":    {func(*web.Config) {}, "/v1/prompts", `{"object":"list","data":[]}`},
+		"a provider": {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/setup",
+			`{"object":"setup","provider":"ollama","model":"qwen2.5:7b-instruct","why":"it answers","servers":1}`},
+		"prompts": {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/prompts", `"name":"record","server":"sdi"`},
+		"no provider": {func(c *web.Config) {
+			c.Hints.Provider = func(context.Context) (name, model, why string, err error) {
+				return "", "", "", errors.New("secret detail")
+			}
+		}, "/v1/setup", `{"object":"setup","why":"something went wrong inside the server; its log says what","servers":1}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(t, play(nil))
+			tt.change(&cfg)
+			w := serve(build(t, cfg), request(http.MethodGet, tt.path, ""))
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), tt.want) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+// The settings page: the models of this browser, tests of the connections, and what is
+// configured where.
+
+import { $, api, el, keep, settings, t } from "/static/app.js";
+import { badge, facts, fill, frame, note, say, table, took, words } from "/static/pages.js";
+
+const names = ["gemini", "openai", "ollama", "offline"];
+const about = {
+  gemini: t("Google’s Gemini", "Gemini của Google"),
+  openai: t("OpenAI, or a server with its API", "OpenAI, hoặc máy chủ có cùng API"),
+  ollama: t("A local Ollama", "Ollama trên máy này"),
+  offline: t("No model: quotes tools and says so", "Không có mô hình: trích kết quả công cụ và nói rõ"),
+};
+const secretOf = { gemini: "GEMINI_API_KEY", openai: "OPENAI_API_KEY" };
+
+let config = null; // what the server is configured with, once it told
+
+const valueOf = (key) => config?.data.find((s) => s.key === key) ?? { value: "" };
+
+// --- the models of this browser ------------------------------------------------------------
+
+const form = { provider: $("provider"), model: $("chat-model"), guardrail_model: $("guardrail-model") };
+
+function offerProviders() {
+  form.provider.append(
+    el("option", { value: "" }, t("As the server decides", "Theo máy chủ")),
+    ...names.map((name) => el("option", { value: name }, `${name} – ${about[name]}`)));
+}
+
+function read() {
+  const chosen = {};
+  for (const [name, input] of Object.entries(form)) {
+    if (input.value.trim()) chosen[name] = input.value.trim();
+  }
+  return chosen;
+}
+
+function showChosen() {
+  const chosen = settings();
+  for (const [name, input] of Object.entries(form)) input.value = chosen[name] ?? "";
+  hint();
+}
+
+// hint shows what the server uses where a field is left empty, and what is sent.
+function hint() {
+  const provider = form.provider.value;
+  const own = (which) => (provider && provider !== "offline" ? valueOf(`llm.${provider}.${which}`).value : "");
+  form.model.placeholder = own("model") || t("the server’s", "của máy chủ");
+  form.guardrail_model.placeholder = own("small_model") || t("the server’s", "của máy chủ");
+  for (const input of [form.model, form.guardrail_model]) input.disabled = provider === "offline";
+  const kept = settings();
+  $("sent").textContent = Object.keys(kept).length === 0
+    ? t("Questions from this browser follow the server’s settings.", "Câu hỏi từ trình duyệt này theo thiết lập của máy chủ.")
+    : t("Each question carries: ", "Mỗi câu hỏi mang theo: ") + Object.entries(kept).map(([k, v]) => `${k} = ${v}`).join(", ");
+}
+
+function save(chosen) {
+  if (chosen.provider === "offline") chosen = { provider: "offline" };
+  keep("settings", Object.keys(chosen).length ? JSON.stringify(chosen) : null);
+  showChosen();
+  say(t("Saved in this browser.", "Đã lưu trong trình duyệt này."));
+}
+
+function offerModels(models) {
+  $("model-names").replaceChildren(...models.map((m) => el("option", { value: m })));
+}
+
+// --- connections -----------------------------------------------------------------------------
+
+function connection(name) {
+  const result = el("div", { className: "result", "aria-live": "polite" });
+  const test = el("button", { type: "button", "aria-label": t(`Test ${name}`, `Thử ${name}`) }, t("Test", "Thử"));
+  test.addEventListener("click", () => tryProvider(name, test, result));
+  const missing = secretOf[name] && !valueOf(secretOf[name]).secret;
+  const listed = valueOf("llm.provider").value.split(", ");
+  return el("article", { className: "card connection", id: `provider-${name}` },
+    el("header", {}, el("h3", {}, name),
+      missing ? badge(t("no key", "chưa có khóa"), "warn") : listed.includes(name) ? badge(t("configured", "đã cấu hình"), "good") : ""),
+    el("p", { className: "quiet" }, about[name]),
+    facts([
+      [t("Address", "Địa chỉ"), valueOf(`llm.${name}.base_url`).value],
+      [t("Chat model", "Mô hình trả lời"), valueOf(`llm.${name}.model`).value],
+      [t("Small model", "Mô hình nhỏ"), valueOf(`llm.${name}.small_model`).value],
+      [t("Key", "Khóa"), secretOf[name] && (missing
+        ? t(`set ${secretOf[name]}, then restart molar`, `đặt ${secretOf[name]}, rồi khởi động lại molar`)
+        : t("set in the environment", "đã đặt trong môi trường"))],
+    ]),
+    el("div", { className: "row" }, test), result);
+}
+
+async function tryProvider(name, button, result) {
+  button.disabled = true;
+  result.replaceChildren(note(t("Asking… a local model may have to be loaded first.", "Đang hỏi… mô hình trên máy có thể phải nạp trước.")));
+  try {
+    const chosen = read();
+    const body = chosen.provider === name && chosen.model ? { model: chosen.model } : {};
+    const test = await api(`/v1/providers/${name}/test`, { method: "POST", body });
+    result.replaceChildren(...outcome(name, test));
+  } catch (err) {
+    result.replaceChildren(note(words(err), "bad"));
+  } finally {
+    button.disabled = false;
+    button.focus({ preventScroll: true });
+  }
+}
+
+// What to do when a test fails, by the kind of failure.
+const remedy = {
+  auth: (name) => t(`The key was refused. Check ${secretOf[name] ?? "it"} and restart molar.`, `Khóa bị từ chối. Hãy kiểm tra ${secretOf[name] ?? "khóa"} rồi khởi động lại molar.`),
+  model_not_found: (name) => (name === "ollama"
+    ? t("The model is not installed. Fetch it with “ollama pull”, or choose one below.", "Mô hình chưa được cài. Hãy tải bằng “ollama pull”, hoặc chọn một mô hình bên dưới.")
+    : t("The service has no such model. Choose one below.", "Dịch vụ không có mô hình này. Hãy chọn một mô hình bên dưới.")),
+  unavailable: (name) => (name === "ollama"
+    ? t("Ollama does not answer. Start it with “ollama serve”, and check llm.ollama.base_url.", "Ollama không trả lời. Hãy chạy “ollama serve” và kiểm tra llm.ollama.base_url.")
+    : t("The service does not answer. Check the network and the address.", "Dịch vụ không trả lời. Hãy kiểm tra mạng và địa chỉ.")),
+  rate_limit: () => t("The service wants fewer questions. Wait a minute and test again.", "Dịch vụ yêu cầu ít câu hỏi hơn. Hãy chờ một phút rồi thử lại."),
+};
+
+function outcome(name, test) {
+  const parts = [];
+  if (test.ok) {
+    const times = test.first_output_ms
+      ? t(`first word after ${took(test.first_output_ms)}, whole after ${took(test.took_ms)}`, `từ đầu tiên sau ${took(test.first_output_ms)}, xong sau ${took(test.took_ms)}`)
+      : took(test.took_ms);
+    parts.push(note(`✓ ${test.model ? `${test.model}: ` : ""}${times}`, "good"));
+  } else {
+    const advice = remedy[test.error.code]?.(name) ?? t("That did not work.", "Không thực hiện được.");
+    parts.push(note(`${advice}\n${test.error.message}`, "bad"));
+  }
+  if (test.models?.length) {
+    offerModels(test.models);
+    parts.push(
+      el("p", { className: "quiet" }, t("Models there; choose one to use it in this browser:", "Các mô hình ở đó; chọn một để dùng trong trình duyệt này:")),
+      el("ul", { className: "chips" }, test.models.map((m) => el("li", {}, el("button", { type: "button", on: { click: () => use(name, m) } }, m)))));
+  }
+  return parts;
+}
+
+function use(provider, model) {
+  form.provider.value = provider;
+  form.model.value = model;
+  hint();
+  form.model.focus();
+}
+
+// --- what is configured where -----------------------------------------------------------------
+
+function origin(setting) {
+  if (!setting.origin) return el("span", { className: "quiet" }, t("default", "mặc định"));
+  const short = config.file && setting.origin.startsWith(config.file)
+    ? setting.origin.slice(setting.origin.lastIndexOf("/") + 1)
+    : setting.origin;
+  return el("code", { title: setting.origin }, short);
+}
+
+function showSettings() {
+  const wanted = $("find").value.trim().toLowerCase();
+  const found = config.data.filter((s) => (s.origin || $("all").checked || wanted) &&
+    `${s.key} ${s.value} ${s.origin ?? ""}`.toLowerCase().includes(wanted));
+  if (found.length === 0) {
+    $("settings").replaceChildren(el("p", { className: "none" }, wanted
+      ? t("No setting fits the filter.", "Không có thiết lập nào khớp.")
+      : t("Everything is at its default. “molar config init” writes a commented file to start from.", "Mọi thứ đang ở mặc định. “molar config init” tạo một tệp có chú thích để bắt đầu.")));
+    return;
+  }
+  $("settings").replaceChildren(table(t("Settings", "Thiết lập"),
+    [t("Key", "Khóa"), t("Value", "Giá trị"), t("Set in", "Đặt ở")],
+    found.map((s) => [el("code", {}, s.key), s.secret ? t("set, not shown", "đã đặt, không hiển thị") : s.value || "–", origin(s)])));
+}
+
+async function load() {
+  config = await api("/v1/config");
+  $("file").textContent = config.file
+    ? t(`The config file is ${config.file}. Servers in it are taken over when it is saved; all else needs a restart. Secrets are never shown.`, `Tệp cấu hình là ${config.file}. Máy chủ trong tệp được cập nhật khi lưu; những thứ khác cần khởi động lại. Bí mật không bao giờ được hiển thị.`)
+    : t("There is no config file: the built-in settings are in force. “molar config init” writes one.", "Không có tệp cấu hình: đang dùng thiết lập sẵn có. “molar config init” tạo một tệp.");
+  return config;
+}
+
+offerProviders();
+frame(t("Settings", "Cài đặt"));
+showChosen();
+form.provider.addEventListener("change", hint);
+$("models").addEventListener("submit", (event) => {
+  event.preventDefault();
+  save(read());
+});
+$("reset").addEventListener("click", () => save({}));
+$("find").addEventListener("input", () => config && showSettings());
+$("all").addEventListener("change", () => config && showSettings());
+await fill($("connections"), load, () => {
+  showSettings();
+  hint();
+  return names.map(connection);
+});

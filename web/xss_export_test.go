@@ -1,0 +1,34 @@
+package web
+
+import (
+	"net/http"
+	"regexp"
+	"sync"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer/html"
+)
+
+// NewUnsanitised is New with a Markdown writer that lets all HTML through: what the
+// page would be without the sanitiser.
+func NewUnsanitised(cfg Config) (http.Handler, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.markdown = sync.OnceValue(func() *markdownWriter {
+		p := bluemonday.NewPolicy()
+		p.AllowUnsafe(true)
+		p.AllowElementsMatching(regexp.MustCompile(`.`))
+		p.AllowNoAttrs().OnElementsMatching(regexp.MustCompile(`.`))
+		p.AllowDataAttributes()
+		p.AllowAttrs("src", "href", "srcdoc", "action", "formaction", "data", "style", "id", "class", "autofocus", "open", "onerror", "onload",
+			"onclick", "onfocus", "ontoggle", "onmouseover", "onstart", "onbegin", "onpageshow", "onanimationstart", "poster", "background", "xlink:href", "rel", "type").Globally()
+		p.AllowURLSchemesMatching(regexp.MustCompile(`.`))
+		p.AllowRelativeURLs(true)
+		return &markdownWriter{md: goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe())), policy: p}
+	})
+	return s.handler()
+}

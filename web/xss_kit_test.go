@@ -1,0 +1,100 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"molar/schemas"
+	"molar/web"
+)
+
+// poisoned is a host all of whose texts are payloads.
+func poisoned(t *testing.T, all []string) web.Config {
+	t.Helper()
+	cfg := operated(t, echoing())
+	store := &poisonedStore{fakeStore: &fakeStore{}, all: all}
+	cfg.Conversations, cfg.Tools, cfg.Servers, cfg.Traces = store, store, store, store
+	cfg.Operations.CallTool = func(_ context.Context, _ string, args json.RawMessage) (web.ToolOutcome, error) {
+		return web.ToolOutcome{Status: "ok", Result: schemas.ToolResult{Output: args}}, nil
+	}
+	cfg.Operations.TestProvider = func(_ context.Context, name, _ string) (web.ProviderTest, error) {
+		return web.ProviderTest{Provider: name, Model: all[20], Models: all, Err: fmt.Errorf("%s", strings.Join(all, " "))}, nil
+	}
+	cfg.Operations.Settings = func() web.Settings {
+		s := web.Settings{File: all[1]}
+		for _, p := range all {
+			s.Settings = append(s.Settings, web.Setting{Key: p, Value: p, Origin: p})
+		}
+		return s
+	}
+	return cfg
+}
+
+type poisonedStore struct {
+	*fakeStore
+	all []string
+}
+
+func (p *poisonedStore) List(context.Context, string, string, int, string) ([]schemas.Conversation, string, error) {
+	var list []schemas.Conversation
+	for i, x := range p.all {
+		list = append(list, schemas.Conversation{ID: fmt.Sprintf("x%d", i), Title: x, Messages: 2, CreatedAt: created, UpdatedAt: created})
+	}
+	return list, "", nil
+}
+
+func (p *poisonedStore) Messages(_ context.Context, _, _ string) ([]schemas.StoredMessage, string, bool, error) {
+	var list []schemas.StoredMessage
+	for _, x := range p.all {
+		output, _ := json.Marshal(x)
+		bad := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: x, Arguments: x}}
+		rounds, _ := json.Marshal([]schemas.Round{{
+			Said:    schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: "call", Call: &bad}}},
+			Results: []schemas.ToolResult{{ToolName: x, ID: "k", Output: output}},
+		}})
+		list = append(list,
+			schemas.StoredMessage{Role: schemas.RoleUser, Content: x, Timestamp: created, TurnID: x},
+			schemas.StoredMessage{Role: schemas.RoleAssistant, Content: x, Timestamp: created, TurnID: x, Calls: rounds, Sources: []schemas.Source{{Title: x, URL: x}}})
+	}
+	return list, "", true, nil
+}
+
+func (p *poisonedStore) Tools() []schemas.Tool {
+	var list []schemas.Tool
+	for i, x := range p.all {
+		x = strings.ReplaceAll(x, "\x00", "") // no key of strict JSON
+		schema, _ := json.Marshal(map[string]any{"type": "object", "description": x, "properties": map[string]any{
+			x: map[string]any{"type": "string", "description": x, "default": x}, "kind": map[string]any{"enum": []string{x}, "default": x},
+		}})
+		list = append(list, schemas.Tool{ToolInfo: schemas.ToolInfo{Name: fmt.Sprintf("s__t%d", i), Server: x, ToolName: x, Description: x, InputSchema: schema}})
+	}
+	return list
+}
+
+func (p *poisonedStore) Status() []schemas.ServerStatus {
+	var list []schemas.ServerStatus
+	for _, x := range p.all {
+		list = append(list, schemas.ServerStatus{Name: x, State: schemas.StateFailed, Reason: x, Transport: x, Version: x, Protocol: x, Pending: []string{x}, Skipped: []string{x}, Stderr: []string{x}, Since: created})
+	}
+	return list
+}
+
+func (p *poisonedStore) Trace(context.Context, string, string) (json.RawMessage, bool, error) {
+	type object = map[string]any
+	var tools, passes []any
+	for _, x := range p.all {
+		call := object{"id": x, "at": created, "server": x, "tool": x, "arguments": x, "status": x, "output": x, "took_ms": 1}
+		tools = append(tools, object{"name": x, "reason": x, "offered": true, "calls": []any{call}}, object{"name": x, "reason": x})
+		passes = append(passes, object{"pass": x, "model": x, "prompt": x, "output": x, "thinking": x, "note": x, "error": x, "finish_reason": x, "usage": object{}, "tools_offered": 1})
+	}
+	joined := strings.Join(p.all, "\n")
+	trace, err := json.Marshal(object{
+		"turn_id": joined, "conversation_id": joined, "assistant": joined, "route": joined, "started": created, "status": "done", "question": joined, "answer": joined,
+		"memory": joined, "verdict": object{"by": joined, "reason": joined}, "tools": tools, "passes": passes,
+		"steps": []any{object{"step": joined, "took_ms": 1}}, "done": object{"warnings": p.all, "usage": object{}, "sources": []any{object{"title": joined, "url": joined}}},
+	})
+	return trace, true, err
+}
