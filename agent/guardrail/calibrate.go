@@ -9,6 +9,8 @@ type scored struct {
 	// admits, follow and refuses say whether code may be sure of the verdict at all:
 	// that it is in, alone; in, behind an exchange; out.
 	admits, follow, refuses bool
+	// doubt divides a score against the topic; see doubtful.
+	doubt float64
 }
 
 func (g *Guard) scores(w *weights, held []Example) []scored {
@@ -20,7 +22,8 @@ func (g *Guard) scores(w *weights, held []Example) []scored {
 			in: e.InDomain, follows: e.Follows(), alone: w.score(alone), after: w.score(after),
 			admits:  r.marker == "" && r.plainly() && g.named(r),
 			follow:  r.marker == "" && r.plainly(),
-			refuses: r.marker == "" && r.inFavour() == 0 && (r.content > 1 || r.against() > 0) && !g.isGreeting(r.words),
+			refuses: r.marker == "" && r.speaks() && !g.isGreeting(r.words),
+			doubt:   r.doubtful(),
 		}
 	}
 	return out
@@ -29,14 +32,14 @@ func (g *Guard) scores(w *weights, held []Example) []scored {
 // calibrate sets the scores from which on code is sure: beyond the mistakes among the
 // held examples, with room to spare. Of every few hundred examples one may be odd.
 func (w *weights) calibrate(held []scored) {
-	const least, room, oneIn = 2.3, 1.1, 400
+	const least, room, oneIn = 2.0, 1.1, 400
 	var in, after, out []float64
 	for _, s := range held {
 		switch {
 		case s.in && s.follows && s.refuses:
-			out = append(out, -s.after)
+			out = append(out, -s.after/s.doubt)
 		case s.in && s.refuses:
-			out = append(out, -max(s.alone, s.after))
+			out = append(out, -max(s.alone, s.after)/s.doubt)
 		case s.in:
 		default:
 			if s.admits {

@@ -17,7 +17,7 @@ var dentalWeights string
 func Dental() Topic {
 	return Topic{
 		Name:    "dental",
-		Version: "2",
+		Version: "3",
 		Weights: dentalWeights,
 		Description: map[string]string{
 			"vi": "nha khoa: răng, nướu (lợi), miệng, hàm, vệ sinh răng miệng, điều trị nha khoa và chăm sóc sau đó, nha sĩ, phòng khám nha khoa, đặt lịch, chi phí và bảo hiểm nha khoa.",

@@ -172,7 +172,7 @@ func (g *Guard) samples(examples []Example, seen census, withPhrases bool) []sam
 			seen.add(own, 1)
 		}
 	}
-	for i, e := range compose(examples) {
+	for i, e := range compose(examples) { // every second one without marks
 		if i%2 == 0 {
 			e.Text = language.Fold(e.Text)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 	for _, part := range []struct {
 		name   string
 		fewest int
-	}{{"test.jsonl", 400}, {"probe.jsonl", 130}} {
+	}{{"test.jsonl", 400}, {"probe.jsonl", 130}, {"probe2.jsonl", 180}} {
 		t.Run(part.name, func(t *testing.T) {
 			r := evaluate(t, part.name)
 			if r.N < part.fewest {
@@ -101,7 +102,7 @@ func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 func TestGuard_MarksMakeNoDifference(t *testing.T) {
 	g := dental(t)
 	var with, without []guardrail.Example
-	for _, e := range append(readLines(t, "test.jsonl"), readLines(t, "probe.jsonl")...) {
+	for _, e := range slices.Concat(readLines(t, "test.jsonl"), readLines(t, "probe.jsonl"), readLines(t, "probe2.jsonl")) {
 		if bare := foldMarks(e.Text); e.Lang == "vi" && bare != strings.ToLower(e.Text) {
 			with = append(with, e)
 			e.Text = bare

@@ -113,7 +113,7 @@ func (g *Guard) isSure(r reading, alone, after float64) (sure bool, reason strin
 	switch {
 	case alone >= float64(w.sureIn) && r.plainly() && g.named(r):
 		return true, "clearly of the topic: " + seen
-	case max(alone, after) <= float64(w.sureOut) && r.inFavour() == 0 && (r.content > 1 || r.against() > 0):
+	case max(alone, after) <= float64(w.sureOut)*r.doubtful() && r.speaks():
 		return true, "clearly of another subject: " + seen
 	}
 	return false, "unclear: " + seen
@@ -177,3 +177,19 @@ func (g *Guard) follows(r reading, score float64) bool {
 	}
 	return len(r.words) <= 2 || r.leans
 }
+
+// doubtful is by how much code has to be surer before it refuses a message that names
+// the topic, or that is too short to speak of anything.
+func (r reading) doubtful() float64 {
+	switch {
+	case r.inFavour() > 0:
+		return 1.5
+	case r.against() == 0 && len(r.words) <= 3:
+		return 2
+	}
+	return 1
+}
+
+// speaks reports a message that says something of its own, and does not merely lean on
+// the one before it.
+func (r reading) speaks() bool { return r.content > 1 || r.against() > 0 }

@@ -256,6 +256,9 @@ func TestExamplesAndDocumentationLoad(t *testing.T) {
 				if v, ok := env(name); ok || strings.HasPrefix(name, "MOLAR_") || strings.HasPrefix(name, "OLLAMA_") || strings.HasPrefix(name, "XDG_") || name == "MCP_SERVER_URL" {
 					return v, ok
 				}
+				if strings.HasSuffix(name, "_URL") {
+					return "http://x", true
+				}
 				return "x", true
 			}
 			if _, err := config.Load(config.Options{Path: file, Explicit: true, Env: anything}); err != nil {

@@ -139,8 +139,12 @@ func (s Server) describe() string {
 func (a Assistant) describe() string {
 	var parts []string
 	for _, p := range []struct{ name, value string }{
-		{"topic", a.Topic}, {"flow", a.Flow}, {"provider", a.Provider}, {"model", a.Model},
-		{"search", strings.Join(a.Search, " ")}, {"tools", strings.Join(a.Tools, " ")},
+		{"topic", a.Topic},
+		{"flow", a.Flow},
+		{"provider", a.Provider},
+		{"model", a.Model},
+		{"search", strings.Join(a.Search, " ")},
+		{"tools", strings.Join(a.Tools, " ")},
 	} {
 		if p.value != "" {
 			parts = append(parts, p.name+" "+p.value)
