@@ -109,7 +109,10 @@ func TestRun_emergency_refused(t *testing.T) {
 	b := dentalBench(says("x"))
 	b.model.judge = says("NO")
 	b.with(t, dental())
-	for event := range b.agent.Run(t.Context(), ask("I suddenly have trouble breathing, what is this one about?")) {
+	for event, err := range b.agent.Run(t.Context(), ask("I suddenly have trouble breathing, what is this one about?")) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if event.Kind == agent.EventText {
 			break // the client leaves in the middle
 		}

@@ -189,22 +189,30 @@ func TestClientTools_Choice(t *testing.T) {
 	}{
 		"auto": {
 			func(*agent.Turn) {}, false,
-			[]providers.ToolChoice{"", ""}, [][]string{{"srv__find", "clock"}, {"srv__find", "clock"}}, 2,
+			[]providers.ToolChoice{"", ""},
+			[][]string{{"srv__find", "clock"}, {"srv__find", "clock"}},
+			2,
 		},
 		"required, in the first round only": {
 			func(t *agent.Turn) { t.MustCall = true }, false,
-			[]providers.ToolChoice{"required", ""}, [][]string{{"srv__find", "clock"}, {"srv__find", "clock"}}, 2,
+			[]providers.ToolChoice{"required", ""},
+			[][]string{{"srv__find", "clock"}, {"srv__find", "clock"}},
+			2,
 		},
 		"named": {
 			func(t *agent.Turn) { t.MustCall, t.MustCallTool = true, "srv__find" }, false,
-			[]providers.ToolChoice{"required", ""}, [][]string{{"srv__find"}, {"srv__find", "clock"}}, 2,
+			[]providers.ToolChoice{"required", ""},
+			[][]string{{"srv__find"}, {"srv__find", "clock"}},
+			2,
 		},
 		"named and not offered": {
 			func(t *agent.Turn) { t.MustCall, t.MustCallTool = true, "nothing" }, true, nil, nil, 0,
 		},
 		"one call at a time": {
 			func(t *agent.Turn) { t.OneCall = true }, false,
-			[]providers.ToolChoice{"", ""}, [][]string{{"srv__find", "clock"}, {"srv__find", "clock"}}, 1,
+			[]providers.ToolChoice{"", ""},
+			[][]string{{"srv__find", "clock"}, {"srv__find", "clock"}},
+			1,
 		},
 		"none": {
 			func(t *agent.Turn) { t.NoTools = true }, false, []providers.ToolChoice{""}, [][]string{nil}, 0,

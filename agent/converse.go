@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"molar/agent/prompts"
 	"molar/providers"
@@ -125,7 +126,7 @@ func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) 
 			return err
 		}
 		if len(theirs) > 0 {
-			r.theirs, r.prompt = theirs, append(messages, out.message())
+			r.theirs, r.prompt = theirs, slices.Concat(messages, []schemas.Message{out.message()})
 			return errPaused
 		}
 		messages = append(messages, out.message(), prompts.Results(r.nonce, r.disarmed(results), r.resultBytes()))

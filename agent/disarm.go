@@ -88,15 +88,13 @@ func (o *orders) disarm(text string) (string, int) {
 	var b strings.Builder
 	found := 0
 	for _, sentence := range sentences(text) {
-		trimmed := strings.TrimSpace(sentence)
-		label, body, _ := strings.Cut(trimmed, " ")
+		label, _, _ := strings.Cut(strings.TrimSpace(sentence), " ")
 		switch {
 		case !o.isOrder(sentence):
 			b.WriteString(sentence)
 			continue
 		case label == "Title:" || label == "Content:" || label == "Link:":
 			b.WriteString(label + " ")
-			trimmed = body
 		}
 		found++
 		b.WriteString(leftOut)

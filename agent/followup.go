@@ -67,7 +67,7 @@ func standsAlone(question string) bool {
 		return false
 	}
 	rest := line
-	for _, phrase := range strings.Split(aspects, ",") {
+	for phrase := range strings.SplitSeq(aspects, ",") {
 		rest = strings.ReplaceAll(rest, " "+strings.TrimSpace(phrase)+" ", "  ")
 	}
 	idle := strings.Fields(idleWords)

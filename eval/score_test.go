@@ -171,8 +171,10 @@ func TestCompare(t *testing.T) {
 		rep(map[string]eval.Status{"a": eval.StatusPass, "b": eval.StatusFail, "c": eval.StatusPass}),
 		rep(map[string]eval.Status{"a": eval.StatusFail, "b": eval.StatusPass, "d": eval.StatusPass}))
 	want := []eval.Change{
-		{ID: "a", Before: eval.StatusPass, After: eval.StatusFail}, {ID: "b", Before: eval.StatusFail, After: eval.StatusPass},
-		{ID: "c", Before: eval.StatusPass}, {ID: "d", After: eval.StatusPass},
+		{ID: "a", Before: eval.StatusPass, After: eval.StatusFail},
+		{ID: "b", Before: eval.StatusFail, After: eval.StatusPass},
+		{ID: "c", Before: eval.StatusPass},
+		{ID: "d", After: eval.StatusPass},
 	}
 	if diff := cmp.Diff(want, got.Changes); diff != "" {
 		t.Error(diff)

@@ -107,7 +107,7 @@ func TestApprovals_Decide(t *testing.T) {
 			cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 			ts := live(t, cfg)
 			defer ts.Client().CloseIdleConnections()
-			resp := send(t, t.Context(), ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
+			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
 			a := waiting(t, bufio.NewScanner(resp.Body))
 			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || time.Until(a.Expires) < 50*time.Second {
 				t.Errorf("asked %+v", a)
@@ -159,7 +159,7 @@ func TestApprovals_TokenIsOfOneCall(t *testing.T) {
 	var asked []agent.Approval
 	var open []*http.Response
 	for range 2 {
-		resp := send(t, t.Context(), ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
+		resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
 		open, asked = append(open, resp), append(asked, waiting(t, bufio.NewScanner(resp.Body)))
 	}
 	if status, code := decide(t, ts.URL, ts.Client(), asked[0].ID, fmt.Sprintf(`{"token":%q,"decision":"approve"}`, asked[1].Token)); status != 403 || code != "invalid_token" {

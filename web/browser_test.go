@@ -47,7 +47,7 @@ func await(condition string) chromedp.Action[chromedp.Void] {
 // A journey is a browser on a chat page.
 type journey struct {
 	t    *testing.T
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // chromedp keeps the browser in it
 	host *chatHost
 	url  string
 	// server is what the page talks to.

@@ -247,8 +247,7 @@ func allowNull(s *jsonschema.Schema, t reflect.Type) {
 	if s == nil || s.Properties == nil || t == nil || t.Kind() != reflect.Struct {
 		return
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" {
 			inner := f.Type

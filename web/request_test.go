@@ -164,9 +164,11 @@ func TestChat_TurnOfARequest(t *testing.T) {
 				{Name: "f", ToolName: "f", Description: "does f", InputSchema: []byte(`{"type":"object"}`)},
 				{Name: "g", ToolName: "g", InputSchema: []byte(`{"type":"object","properties":{}}`)},
 			}},
-		}, {
+		},
+		{
 			name: "a call is asked for", body: `{"tool_choice":"required",` + ask + `}`, want: agent.Turn{Messages: asked, MustCall: true},
-		}, {
+		},
+		{
 			name: "client tools switched off", body: `{"tools":[{"type":"function"}],"tool_choice":"none",` + ask + `}`,
 			want: agent.Turn{NoTools: true, Messages: asked},
 		},

@@ -18,8 +18,10 @@ func TestSetup(t *testing.T) {
 	}{
 		"nothing known": {func(*web.Config) {}, "/v1/setup", `{"object":"setup","servers":1}`},
 		"no prompts":    {func(*web.Config) {}, "/v1/prompts", `{"object":"list","data":[]}`},
-		"a provider": {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/setup",
-			`{"object":"setup","provider":"ollama","model":"qwen2.5:7b-instruct","why":"it answers","servers":1}`},
+		"a provider": {
+			func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/setup",
+			`{"object":"setup","provider":"ollama","model":"qwen2.5:7b-instruct","why":"it answers","servers":1}`,
+		},
 		"prompts": {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/prompts", `"name":"record","server":"sdi"`},
 		"no provider": {func(c *web.Config) {
 			c.Hints.Provider = func(context.Context) (name, model, why string, err error) {

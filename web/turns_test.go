@@ -35,7 +35,7 @@ func gated(gate <-chan struct{}, cancelled chan<- error, words ...string) script
 }
 
 // send posts a chat request and leaves the body to the caller.
-func send(t *testing.T, ctx context.Context, client *http.Client, url, body string, header ...string) *http.Response {
+func send(ctx context.Context, t *testing.T, client *http.Client, url, body string, header ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestTurns_Detached(t *testing.T) {
 	defer ts.Client().CloseIdleConnections()
 	ctx, leave := context.WithCancel(t.Context())
 	gate <- struct{}{}
-	resp := send(t, ctx, ts.Client(), ts.URL, `{"stream":true,"molar":{"detach":true},`+question+`}`)
+	resp := send(ctx, t, ts.Client(), ts.URL, `{"stream":true,"molar":{"detach":true},`+question+`}`)
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() && !strings.Contains(lines.Text(), "one ") {
 	}
@@ -196,7 +196,7 @@ func TestTurns_Stop(t *testing.T) {
 			ts := live(t, cfg)
 			defer ts.Client().CloseIdleConnections()
 			gate <- struct{}{}
-			resp := send(t, t.Context(), ts.Client(), ts.URL, fmt.Sprintf(`{"stream":true,"molar":{"detach":%v},`, detach)+question+`}`)
+			resp := send(t.Context(), t, ts.Client(), ts.URL, fmt.Sprintf(`{"stream":true,"molar":{"detach":%v},`, detach)+question+`}`)
 			lines := bufio.NewScanner(resp.Body)
 			for lines.Scan() && !strings.Contains(lines.Text(), "one ") {
 			}
@@ -211,7 +211,9 @@ func TestTurns_Stop(t *testing.T) {
 			if body := readAll(t, stopped); stopped.StatusCode != 200 || !strings.Contains(body, `"status":"stopped"`) {
 				t.Errorf("%d %s", stopped.StatusCode, body)
 			}
-			<-cancelled
+			if err := <-cancelled; err == nil {
+				t.Error("the turn was not cancelled")
+			}
 			if rest := readAll(t, resp); !strings.Contains(rest, `"code":"stopped"`) || strings.Contains(rest, "[DONE]") {
 				t.Errorf("the stream ended as %q", rest)
 			}
@@ -228,7 +230,7 @@ func TestTurns_BelongToTheirOwner(t *testing.T) {
 	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 	ts := live(t, cfg)
 	defer ts.Client().CloseIdleConnections()
-	resp := send(t, t.Context(), ts.Client(), ts.URL, `{"stream":true,"molar":{"detach":true},`+question+`}`, "X-Who", "ann")
+	resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"detach":true},`+question+`}`, "X-Who", "ann")
 	id := resp.Header.Get("X-Turn-Id")
 	if other := get(t, ts.Client(), ts.URL+"/v1/turns/"+id+"/events", "X-Who", "bob"); other.StatusCode != 404 {
 		t.Errorf("another follows: %d", other.StatusCode)

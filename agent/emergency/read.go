@@ -84,8 +84,8 @@ func (d *Detector) isMeant(s sign, tokens []token, start, end int) bool {
 
 // denied walks back from a sign over words that may stand between it and a denial.
 func (d *Detector) denied(before []token) bool {
-	for i := len(before) - 1; i >= 0; i-- {
-		t := []token{before[i]}
+	for _, b := range slices.Backward(before) {
+		t := []token{b}
 		if d.cues[denial].within(t) {
 			return true
 		}

@@ -111,7 +111,7 @@ func TestWorker_CondenseKeepsFacts(t *testing.T) {
 // onlyKnown leaves the numbers out that the old text lacks: this model invents nothing.
 func onlyKnown(short, old string) string {
 	var kept []string
-	for _, word := range strings.Fields(short) {
+	for word := range strings.FieldsSeq(short) {
 		if !strings.ContainsAny(word, "0123456789") || strings.Contains(old, strings.Trim(word, ".")) {
 			kept = append(kept, word)
 		}

@@ -112,7 +112,7 @@ func wordsOf(sentence string) words {
 		switch {
 		case strings.ContainsFunc(plain, unicode.IsDigit):
 			w.numbers = append(w.numbers, word)
-		case startsUpper(plain) && word != "i" && !(first && (common(word) || opener(word))):
+		case startsUpper(plain) && word != "i" && (!first || !common(word) && !opener(word)):
 			w.names = append(w.names, word)
 		case !common(word):
 			w.content = append(w.content, word)

@@ -99,7 +99,7 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 	}()
 	select {
 	case r := <-read:
-		if r.err != nil && !(errors.Is(r.err, io.EOF) && r.text != "") {
+		if r.err != nil && (!errors.Is(r.err, io.EOF) || r.text == "") {
 			return "", fmt.Errorf("ask for approval: %w", r.err)
 		}
 		return strings.TrimSpace(r.text), nil

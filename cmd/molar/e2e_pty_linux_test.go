@@ -127,7 +127,7 @@ func TestSession_Interrupt(t *testing.T) {
 	pressed := time.Now()
 	p.keys("\x03")
 	p.seeAfter(before, "stopped; what was answered is kept")
-	p.seeAfter(before, "\r\x1b[2C") // the prompt, with the cursor behind its mark
+	p.seeAfter(before, "\r\x1b[2C")                     // the prompt, with the cursor behind its mark
 	t.Logf("Ctrl-C to prompt: %s", time.Since(pressed)) // the limit is 100 ms on a machine with nothing else to do
 	eventually(t, "the model is told", func() bool {
 		return slices.ContainsFunc(model.Requests(), func(r fakemodel.Request) bool { return r.Cancelled })

@@ -42,11 +42,25 @@ func matrix() []matrixCase {
 		host string
 		want int
 	}{
-		{"localhost:PORT", 0}, {"LOCALHOST:PORT", 0}, {"127.0.0.1:PORT", 0}, {"[::1]:PORT", 0},
-		{"localhost", 403}, {"127.0.0.1", 403}, {"localhost:1", 403}, {"localhost.:PORT", 403}, {"evil.test", 403},
-		{"evil.test:PORT", 403}, {"localhost.evil.test:PORT", 403}, {"evil.local:PORT", 403}, {"10.0.0.5:PORT", 403},
-		{"0.0.0.0:PORT", 403}, {"127.1:PORT", 403}, {"2130706433:PORT", 403}, {"[::ffff:127.0.0.1]:PORT", 403},
-		{"169.254.169.254", 403}, {"", 400},
+		{"localhost:PORT", 0},
+		{"LOCALHOST:PORT", 0},
+		{"127.0.0.1:PORT", 0},
+		{"[::1]:PORT", 0},
+		{"localhost", 403},
+		{"127.0.0.1", 403},
+		{"localhost:1", 403},
+		{"localhost.:PORT", 403},
+		{"evil.test", 403},
+		{"evil.test:PORT", 403},
+		{"localhost.evil.test:PORT", 403},
+		{"evil.local:PORT", 403},
+		{"10.0.0.5:PORT", 403},
+		{"0.0.0.0:PORT", 403},
+		{"127.1:PORT", 403},
+		{"2130706433:PORT", 403},
+		{"[::ffff:127.0.0.1]:PORT", 403},
+		{"169.254.169.254", 403},
+		{"", 400},
 	} {
 		add("Host", "GET", "READ", h.host, h.want, "")
 		add("Host", "POST", "WRITE", h.host, h.want, "{}", js)

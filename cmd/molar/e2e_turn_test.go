@@ -235,7 +235,7 @@ assistants:
 search: {duckduckgo: {base_url: "`+url+`/html/"}}
 memory: {store: ./molar.db}
 `), model)
-	a := s.stream(t, "", "", "Sâu răng là gì?")
+	a := s.stream(t, "", "", "Nhổ răng khôn có đau không?") // code is sure, so the first call answers
 	if !strings.Contains(a.text, "\n\nNguồn tham khảo:\n\n") || !strings.Contains(a.text, "https://www.example.org/tooth-decay") {
 		t.Errorf("answer without sources:\n%s", a.text)
 	}

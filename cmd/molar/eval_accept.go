@@ -37,7 +37,7 @@ Exit codes: 0 nothing differs or it was taken over, 3 it differs and was not.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.evalAccept(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()
-	f.selectFlags.add(cmd)
+	f.add(cmd)
 	flags.BoolVar(&f.yes, "yes", false, "replace the tapes")
 	flags.BoolVar(&f.expect, "expect", false, "replace the expectations as well; the case must be alone in its YAML file")
 	flags.BoolVar(&f.liveModel, "live-model", false, "ask the real model")

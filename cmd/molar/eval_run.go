@@ -105,7 +105,7 @@ func (a *app) writeFile(name string, f func(io.Writer) error) (err error) {
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if err := errors.Join(f(file), file.Chmod(0o644), file.Close()); err != nil { //nolint:gosec // a report is for others to read
+	if err := errors.Join(f(file), file.Chmod(0o644), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), name)

@@ -42,11 +42,11 @@ type host struct {
 	// names.
 	bundled []mcpclients.ServerConfig
 	// tools searches; nil when that is elsewhere.
-	tools *mcpservers.Dispatcher
-	chain   *chain.Chain
-	memory  *memory.Client
-	agent   *agent.Agent
-	worker  *memory.Worker
+	tools  *mcpservers.Dispatcher
+	chain  *chain.Chain
+	memory *memory.Client
+	agent  *agent.Agent
+	worker *memory.Worker
 	// access is set by serve alone: only there is a port to keep.
 	access *access
 	// turns run on without their clients; serve drains them.

@@ -152,9 +152,6 @@ func preview(text string) string {
 	return text
 }
 
-// clean takes out of foreign text what a terminal would obey.
-func clean(text string) string { return terminal.Clean(text) }
-
 // fail renders an error in the format, and returns it.
 func (r *renderer) fail(err error) error {
 	if errors.Is(err, syscall.EPIPE) {

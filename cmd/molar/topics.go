@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 
 	"molar/agent/guardrail"
@@ -76,7 +77,5 @@ func ownTopic(name string, set config.Topic) guardrail.Topic {
 }
 
 func overlay(texts map[string]string, set config.Texts) {
-	for lang, text := range set.ByLanguage() {
-		texts[lang] = text
-	}
+	maps.Copy(texts, set.ByLanguage())
 }

@@ -141,7 +141,7 @@ func find(functions []Function, name string) *Function {
 	return nil
 }
 
-// checkCall judges one call: name, required arguments, unknown arguments, then type
+// CheckCall judges one call: name, required arguments, unknown arguments, then type
 // and value of each, then the arguments that the answer demands.
 func CheckCall(category string, f *Function, answer *Answer, call Call) Verdict {
 	if f == nil {

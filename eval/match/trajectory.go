@@ -166,10 +166,10 @@ func align(slots []slot, made int, table [][]comparison) map[int]int {
 	for i := range best {
 		best[i] = make([]float64, made+1)
 	}
-	for i := len(slots) - 1; i >= 0; i-- {
+	for i, slot := range slices.Backward(slots) {
 		for j := made - 1; j >= 0; j-- {
 			best[i][j] = max(best[i+1][j], best[i][j+1])
-			if w := weight(slots[i], table[i][j]); w > 0 {
+			if w := weight(slot, table[i][j]); w > 0 {
 				best[i][j] = max(best[i][j], w+best[i+1][j+1])
 			}
 		}

@@ -105,8 +105,7 @@ func diffParts(want, got []part) []Drift {
 	}
 	if n := min(len(want), len(got)); len(want) != len(got) {
 		w, g := "(nothing)", "(nothing)"
-		where := ""
-		class := DriftMessages
+		var where, class string
 		if n < len(want) {
 			w, where, class = clip(want[n].text), want[n].at, want[n].class()
 		} else {

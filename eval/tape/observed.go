@@ -3,6 +3,7 @@ package tape
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"molar/agent"
 	"molar/eval/match"
@@ -174,17 +175,17 @@ func eventText(e agent.Event) string {
 }
 
 func callList(list []Record) string {
-	text := ""
+	var text strings.Builder
 	for _, r := range list {
-		text += callText(r) + "; "
+		text.WriteString(callText(r) + "; ")
 	}
-	return clip(text)
+	return clip(text.String())
 }
 
 func eventList(list []agent.Event) string {
-	text := ""
+	var text strings.Builder
 	for _, e := range list {
-		text += eventText(e) + "; "
+		text.WriteString(eventText(e) + "; ")
 	}
-	return clip(text)
+	return clip(text.String())
 }

@@ -18,8 +18,10 @@ type slot struct {
 	offered []Offered
 }
 
-type turnKey struct{}
-type passKey struct{}
+type (
+	turnKey struct{}
+	passKey struct{}
+)
 
 // InTurn marks ctx as part of a turn, counted from 1.
 func InTurn(ctx context.Context, turn int) context.Context {

@@ -123,16 +123,17 @@ func hideAddress(text string) string {
 
 // describe says what the server is, and which switches of its entry are on.
 func (s Server) describe() string {
-	text := s.Label()
+	var text strings.Builder
+	text.WriteString(s.Label())
 	for _, flag := range []struct {
 		name string
 		on   bool
 	}{{"disabled", s.Disabled}, {"pin", s.Pin}, {"trust", s.Trust}} {
 		if flag.on {
-			text += ", " + flag.name
+			text.WriteString(", " + flag.name)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // describe says what the assistant uses.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -46,8 +47,8 @@ func (a *Addresses) Of(r *http.Request) netip.Addr {
 		return ip
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+	for _, hop := range slices.Backward(hops) {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil {
 			return ip // what stands further left is older than a word that makes no sense
 		}

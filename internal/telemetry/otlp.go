@@ -122,7 +122,7 @@ func describe(version string, env func(...string) string) (*resource.Resource, e
 // pairs reads NAME=value,NAME=value with values as in a URL.
 func pairs(text string) (map[string]string, error) {
 	found := map[string]string{}
-	for _, pair := range strings.Split(text, ",") {
+	for pair := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue
 		}

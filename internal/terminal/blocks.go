@@ -27,7 +27,7 @@ func (r blocks) children(n ast.Node, columns int) []string {
 		if len(part) == 0 {
 			continue
 		}
-		if len(all) > 0 && !tight(n, c) {
+		if len(all) > 0 && !tight(n) {
 			all = append(all, "")
 		}
 		all = append(all, part...)
@@ -37,7 +37,7 @@ func (r blocks) children(n ast.Node, columns int) []string {
 
 // tight says whether no empty line stands before a block: inside the items of a
 // tight list, and between them.
-func tight(parent, n ast.Node) bool {
+func tight(parent ast.Node) bool {
 	switch p := parent.(type) {
 	case *ast.List:
 		return p.IsTight

@@ -110,7 +110,7 @@ func parameters(rest string) int {
 // controlString is the length of a control string with its end: BEL, ST, or the end
 // of the line.
 func controlString(rest string) int {
-	for i := 0; i < len(rest); i++ {
+	for i := range len(rest) {
 		switch {
 		case rest[i] == '\n':
 			return i

@@ -26,7 +26,7 @@ type Console struct {
 
 // OpenConsole puts the terminal into raw mode. Without colour no styles are written.
 func OpenConsole(in, out *os.File, colour bool) (*Console, error) {
-	was, err := term.MakeRaw(int(in.Fd())) //nolint:gosec // a file descriptor fits
+	was, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *Console) Size() (columns, rows int) { return Size(c.out) }
 
 // Size is the present size of a terminal; 80 by 24 when it does not tell.
 func Size(out *os.File) (columns, rows int) {
-	columns, rows, err := term.GetSize(int(out.Fd())) //nolint:gosec // a file descriptor fits
+	columns, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil || columns < 1 || rows < 1 {
 		return 80, 24
 	}
@@ -61,7 +61,7 @@ func Size(out *os.File) (columns, rows int) {
 // Close leaves raw mode.
 func (c *Console) Close() error {
 	_, err := io.WriteString(c.out, pasteOff)
-	return errors.Join(err, term.Restore(int(c.in.Fd()), c.was)) //nolint:gosec // a file descriptor fits
+	return errors.Join(err, term.Restore(int(c.in.Fd()), c.was))
 }
 
 // Plain returns a writer that leaves out styles (SGR). Each write must hold whole
@@ -95,8 +95,10 @@ func (p plainWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Dim is text that stands back, and Bold text that stands out. The text must be clean.
-func Dim(text string) string  { return dim.on(text) }
+// Dim is text that stands back. The text must be clean.
+func Dim(text string) string { return dim.on(text) }
+
+// Bold is text that stands out. The text must be clean.
 func Bold(text string) string { return bold.on(text) }
 
 // Wrap breaks a clean line into rows of less than columns columns, all indented as the

@@ -69,7 +69,7 @@ func ReadKeys(r io.Reader, key func(Key) bool) error {
 			}
 		}
 		if err != nil {
-			if err == io.EOF { //nolint:errorlint // a reader returns it bare
+			if err == io.EOF {
 				return nil
 			}
 			return err

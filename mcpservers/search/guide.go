@@ -3,8 +3,8 @@ package search
 import (
 	"bufio"
 	"context"
-	"errors"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"

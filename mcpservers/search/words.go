@@ -28,7 +28,7 @@ type vocabulary struct {
 
 func newVocabulary(lang string) *vocabulary {
 	v := &vocabulary{stem: stem, stop: make(map[string]bool), stopFolded: make(map[string]bool), never: make(map[string]bool)}
-	for _, w := range strings.Fields(neverPaired) {
+	for w := range strings.FieldsSeq(neverPaired) {
 		v.never[w] = true
 	}
 	words := stopEnglish
@@ -38,7 +38,7 @@ func newVocabulary(lang string) *vocabulary {
 	for _, t := range tokenize(words) {
 		v.stop[t.raw], v.stopFolded[t.folded] = true, true
 	}
-	for _, w := range strings.Fields(trade) {
+	for w := range strings.FieldsSeq(trade) {
 		delete(v.stopFolded, w)
 	}
 	return v
@@ -75,7 +75,7 @@ func (v *vocabulary) terms(text string) []term {
 			continue
 		}
 		p := tokens[i-1]
-		if unmarked || !(idle && stop[p.raw]) && !v.never[p.raw] && !v.never[t.raw] {
+		if unmarked || (!idle || !stop[p.raw]) && !v.never[p.raw] && !v.never[t.raw] {
 			add(v.stem(p.folded)+"_"+v.stem(t.folded), v.written(p)+"_"+v.written(t), true)
 		}
 	}

@@ -80,7 +80,9 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}
-	<-failed
+	if ended := <-failed; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return err
 }
 

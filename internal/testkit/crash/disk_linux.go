@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -51,7 +52,7 @@ func NewDisk(tb testing.TB) *Disk {
 }
 
 func (d *Disk) mount() error {
-	out, err := exec.Command("mount", "-o", "loop", d.image, d.Folder).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "mount", "-o", "loop", d.image, d.Folder).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 	}
