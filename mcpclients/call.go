@@ -161,17 +161,27 @@ func (s *server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, e
 	return decodeResult(raw, s.settled.maxResult)
 }
 
-// callError says what happened to a call, after how long, and what to do.
+// callError says what happened to a call and what to do. The time stands in it only
+// where it is the fault: models read the text, and the same fault should give the same.
 func (s *server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
-	advice := ""
+	advice, waited := "", ""
 	switch {
 	case errors.Is(err, ErrUnavailable):
 	case errors.Is(err, errCallTimeout) && ctx.Err() == nil:
+		waited = fmt.Sprintf("no answer after %s: ", took.Round(roundTo(took)))
 		advice = fmt.Sprintf("; the limit is %s: raise mcpServers.%s.timeout if the tool needs longer", limit, s.name)
 	case errors.Is(err, ErrLost), errors.Is(err, ErrClosed):
 		advice = "; it is unknown whether the call had its effect: check before repeating it"
 	}
-	return fmt.Errorf("call tool %q on server %q: no answer after %s: %w%s", tool, s.name, took.Round(time.Millisecond), err, advice)
+	return fmt.Errorf("call tool %q on server %q: %s%w%s", tool, s.name, waited, err, advice)
+}
+
+// roundTo is how exact a time is worth telling.
+func roundTo(d time.Duration) time.Duration {
+	if d >= 2*time.Second {
+		return time.Second
+	}
+	return 100 * time.Millisecond
 }
 
 // Request sends any JSON-RPC method to a server, for methods that are not part of
