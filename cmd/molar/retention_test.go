@@ -15,26 +15,27 @@ import (
 func TestApplyRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var before []time.Duration // how long ago what goes was changed
+		ages := make(chan time.Duration, 10) // how long ago what goes was changed
 		var running sync.WaitGroup
 		running.Go(func() {
 			applyRetention(ctx, 48*time.Hour, func(_ context.Context, at time.Time) (int, error) {
-				before = append(before, time.Since(at))
+				ages <- time.Since(at)
 				return 1, errors.New("locked")
 			}, slog.New(slog.DiscardHandler))
 		})
 		synctest.Wait()
-		if len(before) != 1 {
-			t.Fatalf("applied %d times at the start", len(before))
+		if len(ages) != 1 {
+			t.Fatalf("applied %d times at the start", len(ages))
 		}
 		time.Sleep(2*time.Hour + time.Minute)
 		synctest.Wait()
 		cancel()
 		running.Wait()
-		if len(before) != 3 {
-			t.Errorf("applied %d times in two hours, want 3", len(before))
+		if len(ages) != 3 {
+			t.Errorf("applied %d times in two hours, want 3", len(ages))
 		}
-		for _, age := range before {
+		close(ages)
+		for age := range ages {
 			if age != 48*time.Hour {
 				t.Errorf("deleted what is older than %s", age)
 			}

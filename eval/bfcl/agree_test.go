@@ -15,7 +15,7 @@ import (
 func TestOfficialVerdicts(t *testing.T) {
 	dir := os.Getenv("MOLAR_BFCL")
 	if dir == "" {
-		t.Skip("MOLAR_BFCL names no folder with the benchmark's files and checker_verdicts.jsonl")
+		t.Skip("MOLAR_BFCL is not set: no folder with the benchmark's files and checker_verdicts.jsonl to read")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "BFCL*.json"))
 	if err != nil {
