@@ -82,9 +82,12 @@ func (s *Server) modernize(method string, answer json.RawMessage) json.RawMessag
 		return modernError(fields, answer)
 	}
 	result["resultType"] = mcp.ResultTypeComplete
-	result["_meta"] = map[string]any{
-		mcp.MetaKeyServerInfo: map[string]string{"name": combinedName, "version": s.version},
+	meta, _ := result["_meta"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
 	}
+	meta[mcp.MetaKeyServerInfo] = map[string]string{"name": combinedName, "version": s.version}
+	result["_meta"] = meta
 	if strings.HasPrefix(method, "resources/") {
 		result["ttlMs"], result["cacheScope"] = 0, mcp.CacheScopePrivate
 	}

@@ -131,6 +131,9 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, cancel func()) {
 		return
 	}
 	if req.Method == string(mcp.MethodSubscriptionsListen) {
+		if e.listenToNothing(w, r, req) {
+			return
+		}
 		defer context.AfterFunc(e.closing, cancel)()
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -239,6 +239,37 @@ func TestMCP_ListeningStream(t *testing.T) {
 	readUntil(t, res.Body, "notifications/resources/updated")
 }
 
+// A subscription to nothing that can change is acknowledged first and then ends.
+func TestListen_Nothing(t *testing.T) {
+	url := start(t, httpserver.Config{})
+	for range 20 {
+		body := `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}}}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen",
+		} {
+			req.Header.Set(name, value)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		ack, end, _ := strings.Cut(string(answer), "\n\n")
+		if err != nil || !strings.Contains(ack, "notifications/subscriptions/acknowledged") || !strings.Contains(end, `"resultType":"complete"`) ||
+			!strings.Contains(end, `"io.modelcontextprotocol/subscriptionId":7`) {
+			t.Fatalf("%v\n%s", err, answer)
+		}
+	}
+}
+
 // readUntil reads a stream until it has shown text.
 func readUntil(t *testing.T, stream io.Reader, text string) {
 	t.Helper()
