@@ -12,6 +12,8 @@ import (
 type said struct {
 	parts  []schemas.Part
 	finish providers.FinishReason
+	// open grows the text of the last part, which settle hands over.
+	open strings.Builder
 }
 
 // add takes a chunk in. A part with provider state is never merged with another: the
@@ -19,12 +21,14 @@ type said struct {
 func (s *said) add(c providers.Chunk) {
 	switch {
 	case c.Call != nil:
+		s.settle()
 		s.parts = append(s.parts, schemas.Part{Kind: schemas.PartCall, Call: c.Call, State: c.State})
 	case c.Text != "" || c.State != nil:
-		if last := len(s.parts) - 1; c.State == nil && last >= 0 && s.parts[last].Kind == schemas.PartText && s.parts[last].State == nil {
-			s.parts[last].Text += c.Text
+		if c.State == nil {
+			s.open.WriteString(c.Text)
 			break
 		}
+		s.settle()
 		s.parts = append(s.parts, schemas.Part{Kind: schemas.PartText, Text: c.Text, State: c.State})
 	}
 	if c.Finish != "" {
@@ -32,8 +36,17 @@ func (s *said) add(c providers.Chunk) {
 	}
 }
 
+// settle makes a part of the text that is open.
+func (s *said) settle() {
+	if s.open.Len() > 0 {
+		s.parts = append(s.parts, schemas.Part{Kind: schemas.PartText, Text: s.open.String()})
+		s.open.Reset()
+	}
+}
+
 // message is the round as a message of the history.
 func (s *said) message() schemas.Message {
+	s.settle()
 	return schemas.Message{Role: schemas.RoleAssistant, Parts: s.parts}
 }
 
@@ -56,6 +69,7 @@ func (s *said) calls() []schemas.ToolCall {
 
 // keepOneCall drops all calls but the first.
 func (s *said) keepOneCall() {
+	s.settle()
 	seen := false
 	s.parts = slices.DeleteFunc(s.parts, func(p schemas.Part) bool {
 		if p.Kind != schemas.PartCall {
@@ -69,6 +83,7 @@ func (s *said) keepOneCall() {
 
 // text is what the model said.
 func (s *said) text() string {
+	s.settle()
 	var b strings.Builder
 	for _, p := range s.parts {
 		if p.Kind == schemas.PartText {
