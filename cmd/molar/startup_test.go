@@ -25,7 +25,7 @@ func TestInitTrace(t *testing.T) {
 		t.Skip("the go tool is not in PATH, so no program can be built to measure")
 	}
 	const least, runs, bound = 5, 100, 6 * time.Millisecond
-	const usual = 2900 * time.Microsecond // what the yardstick took where the bound was set
+	const usual = 2900 * time.Microsecond  // what the yardstick took where the bound was set
 	molar := buildProgram(t, "molar", ".") // as it is shipped, without the race detector
 	home := t.TempDir()
 	best := map[string]time.Duration{}
