@@ -91,7 +91,7 @@ func (v *turnView) done(d *agent.Done) {
 		parts = append(parts, d.Model)
 	}
 	if d.ToolCalls > 0 {
-		parts = append(parts, fmt.Sprintf("%d tool calls", d.ToolCalls))
+		parts = append(parts, counted(d.ToolCalls, "tool call"))
 	}
 	parts = append(parts, fmt.Sprintf("%.1f s", time.Since(v.began).Seconds()))
 	if !d.Saved {
@@ -99,6 +99,14 @@ func (v *turnView) done(d *agent.Done) {
 	}
 	columns, _ := v.s.size()
 	v.s.say("%s", terminal.Dim(terminal.Truncate("["+terminal.Clean(strings.Join(parts, ", "))+"]", columns-1)))
+}
+
+// counted is a number with its word, in the plural where there is not one.
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // pause ends the open part of the answer, so that a line can be written below it.
