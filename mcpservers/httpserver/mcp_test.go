@@ -2,6 +2,7 @@ package httpserver_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -64,7 +65,9 @@ func hear(t *testing.T, heard <-chan mcp.JSONRPCNotification) mcp.JSONRPCNotific
 // custom sends one of the methods of its own over the client's connection.
 func custom(t *testing.T, c *client.Client, revision, method, params string) json.RawMessage {
 	t.Helper()
-	req := transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId("c-1"), Method: method, Params: json.RawMessage(params)}
+	// The client forgets an id only after it has handed over its answer, so one that is
+	// used again at once may never be answered.
+	req := transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(rand.Text()), Method: method, Params: json.RawMessage(params)}
 	if mcp.IsModernProtocol(revision) {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(params), &fields); err != nil {
@@ -77,7 +80,9 @@ func custom(t *testing.T, c *client.Client, revision, method, params string) jso
 		req.Params = fields
 		req.Header = http.Header{mcp.HeaderMethod: {method}, mcp.HeaderProtocolVersion: {revision}}
 	}
-	res, err := c.GetTransport().SendRequest(t.Context(), req)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	res, err := c.GetTransport().SendRequest(ctx, req)
 	if err != nil {
 		t.Fatal(err)
 	}
