@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,6 +12,11 @@ import (
 
 // SIGHUP reads the file anew, and the host goes on.
 func TestSignal_HangupReloads(t *testing.T) {
+	// A program that was told to ignore the signal hands that on to the host, which
+	// then does so too. One that listens for it does not.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(heard) })
 	family := buildFamily(t)
 	config := familyConfig(t, family)
 	p := startProgram(t, homeEnv(t, nil), "serve", "--config", config, "--listen", "127.0.0.1:0")

@@ -16,8 +16,8 @@ import (
 	"molar/schemas"
 )
 
-// realTime bounds each exchange with the real server.
-const realTime = 10 * time.Second
+// realTime bounds the exchanges of one test with the real server.
+const realTime = 2 * time.Minute
 
 // forReal returns a provider for a real server.
 func forReal(t *testing.T, s *ollamatest.Server, cfg ollama.Config) *ollama.Provider {
@@ -26,7 +26,7 @@ func forReal(t *testing.T, s *ollamatest.Server, cfg ollama.Config) *ollama.Prov
 	return newProvider(t, cfg)
 }
 
-// within is the context of one exchange.
+// within is the context of the exchanges of one test.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), realTime)
@@ -217,7 +217,7 @@ func TestReal_ModelsWithoutTools(t *testing.T) {
 			req.ToolChoice = providers.ToolRequired
 			a := ask(ctx, p, req)
 			if a.err != nil || len(a.calls) == 0 || a.text != "" {
-				t.Fatalf("got %+v", a)
+				t.Fatalf("got %+v, %v", a, a.err)
 			}
 			for _, c := range a.calls {
 				var args struct{ ID *int }
