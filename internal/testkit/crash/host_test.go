@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,7 +62,7 @@ telemetry: {log_level: error}
 
 func runHost(t *testing.T, cfg crash.Config) crash.Report {
 	t.Helper()
-	cfg.Writers, cfg.Seed, cfg.Uptime = 8, 1, 200*time.Millisecond
+	cfg.Writers, cfg.Seed, cfg.Uptime = 8, 1, cmp.Or(cfg.Uptime, 200*time.Millisecond)
 	report, err := crash.RunHost(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("after %d cycles: %v", report.Cycles, err)
@@ -85,12 +86,14 @@ func TestKillHost(t *testing.T) {
 }
 
 // The checker must see a host that reports a turn done before it saves it. A kill may
-// fall between two turns, so several are tried.
+// fall between two turns, or before the first on a busy machine, so several are tried,
+// each after a longer life.
 func TestKillHost_seesALateSave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	command := serve(t, buildMolar(t, "crashlate"), path)
 	for i := range 10 {
-		if report := runHost(t, crash.Config{Command: command, Cycles: 2, Name: fmt.Sprint("try-", i, "-")}); len(report.Faults) > 0 {
+		life := time.Duration(i+1) * 200 * time.Millisecond
+		if report := runHost(t, crash.Config{Command: command, Cycles: 2, Uptime: life, Name: fmt.Sprint("try-", i, "-")}); len(report.Faults) > 0 {
 			return
 		}
 	}
