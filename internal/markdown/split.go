@@ -6,13 +6,13 @@ import "strings"
 // outside of a code fence and before a line that is not indented, and so belongs to
 // no list item. More text never changes what closed means.
 func Split(source string) (closed, open string) {
-	fence, blank, cut := "", false, 0
+	fence, indent, blank, cut := "", 0, false, 0
 	for at := 0; at < len(source); {
 		line, _, ended := strings.Cut(source[at:], "\n")
 		trimmed := strings.Trim(line, " \t\r")
 		switch {
 		case fence != "":
-			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
+			if closesFence(line, trimmed, fence, indent) {
 				fence = ""
 			}
 		case trimmed == "":
@@ -22,7 +22,8 @@ func Split(source string) (closed, open string) {
 				cut = at
 			}
 			blank = false
-			fence = opensFence(trimmed)
+			text := withoutMarks(line)
+			fence, indent = opensFence(strings.TrimRight(text, " \t\r")), len(line)-len(text)
 		}
 		at += len(line)
 		if ended {
@@ -58,6 +59,24 @@ func couldBeItem(text string) bool {
 		return true
 	}
 	return false
+}
+
+// withoutMarks is what stands behind the marks of the list items that begin on a line.
+func withoutMarks(line string) string {
+	for {
+		line = strings.TrimLeft(line, " \t")
+		if !isItem(line) {
+			return line
+		}
+		line = line[strings.IndexByte(line, ' '):]
+	}
+}
+
+// closesFence says whether a line ends the fence that was opened behind indent bytes.
+// One that stands more than three columns further in is code.
+func closesFence(line, trimmed, fence string, indent int) bool {
+	before := len(line) - len(strings.TrimLeft(line, " \t"))
+	return before <= indent+3 && strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == ""
 }
 
 // opensFence returns the fence that a line opens, or "".

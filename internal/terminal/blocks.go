@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -10,42 +12,104 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
+// A sheet is Markdown as lines, and where its last part begins: the part that more
+// text can still change. Of an open list that is its last item, of open code its last
+// line, so that a long answer is not set anew with every piece.
+type sheet struct {
+	lines []string
+	tail  int    // the first line of the last part
+	cut   int    // where the part begins in the source; 0 when all can still change
+	head  string // what has to stand before the part to be read the same
+	count int    // the number of the list item that the part is; 0 for none
+}
+
 // render turns Markdown into lines of at most columns columns. Code is never
-// wrapped by words: a long line of it is cut into pieces that lose nothing.
-func render(p parser.Parser, source string, columns int) []string {
+// wrapped by words: a long line of it is cut into pieces that lose nothing. A list at
+// the start counts from count on, unless that is 0.
+func render(p parser.Parser, source string, columns, count int) sheet {
 	r := blocks{source: []byte(source)}
-	return r.children(p.Parse(text.NewReader(r.source)), columns)
+	var s sheet
+	for c := p.Parse(text.NewReader(r.source)).FirstChild(); c != nil; c = c.NextSibling() {
+		part := r.part(c, columns, count)
+		count = 0
+		if len(part.lines) == 0 {
+			s.cut = 0
+			continue
+		}
+		if len(s.lines) > 0 {
+			s.lines = append(s.lines, "")
+		}
+		part.tail += len(s.lines)
+		part.lines = append(s.lines, part.lines...)
+		s = part
+	}
+	if s.head == "" && !strings.Contains(source[s.cut:], "\n") {
+		s.cut = 0 // the first line of the part may become something else
+	}
+	return s
+}
+
+// part renders a block of the document, and finds what of it can still change.
+func (r blocks) part(n ast.Node, columns, count int) sheet {
+	s := sheet{cut: r.lineStart(n)}
+	switch n := n.(type) {
+	case *tables.Table:
+		s.cut = 0 // its place is not known, and its widths depend on every row
+	case *ast.List:
+		s.lines, s.tail = r.list(n, columns, cmp.Or(count, n.Start))
+		if items := n.ChildCount(); items > 1 {
+			s.cut = r.lineStart(n.LastChild())
+			s.count = cmp.Or(count, n.Start) + items - 1
+		} else {
+			s.count = count
+		}
+		return s
+	case *ast.FencedCodeBlock:
+		s.lines = r.code(n, columns)
+		all := lines(n, r.source)
+		last := len(all) - 1
+		if !bytes.HasSuffix(r.source, []byte("\n")) {
+			last-- // the end of the source may become the end of the code
+		}
+		if last > 0 && s.cut == n.Pos() {
+			open, _, _ := strings.Cut(string(r.source[n.Pos():]), "\n")
+			s.head = open + "\n"
+			s.cut = n.Lines().At(last).Start
+			s.tail = len(pieces(all[:last], columns-2, code))
+		}
+		return s
+	}
+	s.lines = r.block(n, columns)
+	return s
+}
+
+// lineStart is where a block begins in the source, if that is the start of a line;
+// else 0.
+func (r blocks) lineStart(n ast.Node) int {
+	if at := n.Pos(); at > 0 && at < len(r.source) && r.source[at-1] == '\n' {
+		return at
+	}
+	return 0
 }
 
 type blocks struct{ source []byte }
 
-// children renders the blocks below a node, with an empty line between them.
+// children renders the blocks below a node, with an empty line between them; in a list
+// item only where the source has one.
 func (r blocks) children(n ast.Node, columns int) []string {
+	_, item := n.(*ast.ListItem)
 	var all []string
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		part := r.block(c, columns)
 		if len(part) == 0 {
 			continue
 		}
-		if len(all) > 0 && !tight(n) {
+		if len(all) > 0 && (!item || c.HasBlankPreviousLines()) {
 			all = append(all, "")
 		}
 		all = append(all, part...)
 	}
 	return all
-}
-
-// tight says whether no empty line stands before a block: inside the items of a
-// tight list, and between them.
-func tight(parent ast.Node) bool {
-	switch p := parent.(type) {
-	case *ast.List:
-		return p.IsTight
-	case *ast.ListItem:
-		list, ok := p.Parent().(*ast.List)
-		return ok && list.IsTight
-	}
-	return false
 }
 
 func (r blocks) block(n ast.Node, columns int) []string {
@@ -55,7 +119,8 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	case *ast.Paragraph, *ast.TextBlock:
 		return wrap(inlines(n, r.source, plain), columns)
 	case *ast.List:
-		return r.list(n, columns)
+		all, _ := r.list(n, columns, n.Start)
+		return all
 	case *ast.Blockquote:
 		return prefixed(r.children(n, columns-2), dim.on("│")+" ", dim.on("│")+" ")
 	case *ast.FencedCodeBlock:
@@ -63,7 +128,7 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	case *ast.CodeBlock:
 		return r.code(n, columns)
 	case *ast.HTMLBlock:
-		return r.pieces(n, columns, plain)
+		return pieces(lines(n, r.source), columns, plain)
 	case *ast.ThematicBreak:
 		return []string{dim.on(strings.Repeat("─", min(columns, 40)))}
 	case *tables.Table:
@@ -72,10 +137,10 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	return r.children(n, columns)
 }
 
-// list numbers or marks its items and indents what belongs to them.
-func (r blocks) list(list *ast.List, columns int) []string {
-	var all []string
-	number := list.Start
+// list numbers or marks its items and indents what belongs to them. An empty line
+// stands between two items where the source has one: what comes later changes nothing
+// above it. last is the first line of the last item.
+func (r blocks) list(list *ast.List, columns, number int) (all []string, last int) {
 	for c := list.FirstChild(); c != nil; c = c.NextSibling() {
 		mark := "• "
 		if list.IsOrdered() {
@@ -87,16 +152,17 @@ func (r blocks) list(list *ast.List, columns int) []string {
 		if len(item) == 0 {
 			item = []string{""}
 		}
-		if len(all) > 0 && !list.IsTight {
+		if len(all) > 0 && c.HasBlankPreviousLines() {
 			all = append(all, "")
 		}
+		last = len(all)
 		all = append(all, prefixed(item, mark, indent)...)
 	}
-	return all
+	return all, last
 }
 
 func (r blocks) code(n ast.Node, columns int) []string {
-	all := r.pieces(n, columns-2, code)
+	all := pieces(lines(n, r.source), columns-2, code)
 	for i, line := range all {
 		if line != "" {
 			all[i] = "  " + line
@@ -105,11 +171,11 @@ func (r blocks) code(n ast.Node, columns int) []string {
 	return all
 }
 
-// pieces are the lines of a block as they are, cut where they are too long.
-func (r blocks) pieces(n ast.Node, columns int, in style) []string {
+// pieces are lines as they are, cut where they are too long.
+func pieces(lines []string, columns int, in style) []string {
 	columns = max(columns, 1)
 	var all []string
-	for _, line := range lines(n, r.source) {
+	for _, line := range lines {
 		line = strings.ReplaceAll(line, "\t", "    ")
 		for start, used := 0, 0; ; {
 			end := len(line)

@@ -43,9 +43,11 @@ type Editor struct {
 	at     int // the cursor, in text
 	back   int // how far up the history; 0 is the text of now
 	draft  string
+	search *search // nil but while the person searches the history
 
 	painted bool
-	row     int // of the cursor on the screen, below the first painted row
+	wide    int   // columns when it was painted
+	widths  []int // of the rows above the cursor's, and of its row up to the cursor
 }
 
 // NewEditor returns an empty editor. history and complete may be nil.
@@ -59,7 +61,7 @@ func (e *Editor) SetPrompt(prompt string) { e.prompt = prompt }
 // SetText puts a text into the editor, the cursor behind it.
 func (e *Editor) SetText(text string) {
 	e.text = []rune(text)
-	e.at, e.back = len(e.text), 0
+	e.at, e.back, e.search = len(e.text), 0, nil
 }
 
 // Text is what stands in the editor.
@@ -74,6 +76,9 @@ func (e *Editor) Take() string {
 
 // Key does what a key says. It paints nothing but the proposals of a completion.
 func (e *Editor) Key(k Key) Event {
+	if e.searched(k) {
+		return Edited
+	}
 	switch k.Code {
 	case KeyEnter:
 		if e.at == len(e.text) && e.at > 0 && e.text[e.at-1] == '\\' {

@@ -13,7 +13,8 @@ const continued = "… "
 // before. Of a text higher than the screen it shows the rows around the cursor.
 func (e *Editor) Paint() error {
 	columns, rows := e.size()
-	lines, row, column := e.layout(max(columns, 4))
+	columns = max(columns, 4)
+	lines, row, column := e.layout(columns)
 	if top := row - max(rows-2, 0); top > 0 { // keep the cursor's row on the screen
 		lines, row = lines[top:], row-top
 	}
@@ -22,6 +23,11 @@ func (e *Editor) Paint() error {
 	}
 	var b strings.Builder
 	e.toTop(&b)
+	e.painted, e.wide, e.widths = true, columns, e.widths[:0]
+	for _, line := range lines[:row] {
+		e.widths = append(e.widths, Width(line))
+	}
+	e.widths = append(e.widths, column)
 	b.WriteString(strings.Join(lines, "\r\n"))
 	if up := len(lines) - 1 - row; up > 0 {
 		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
@@ -30,7 +36,6 @@ func (e *Editor) Paint() error {
 	if column > 0 {
 		b.WriteString("\x1b[" + strconv.Itoa(column) + "C")
 	}
-	e.painted, e.row = true, row
 	_, err := io.WriteString(e.w, b.String())
 	return err
 }
@@ -43,27 +48,39 @@ func (e *Editor) Erase() {
 	}
 	var b strings.Builder
 	e.toTop(&b)
-	e.painted, e.row = false, 0
+	e.painted = false
 	_, _ = io.WriteString(e.w, b.String())
 }
 
 // Leave lets the text stand as it is; the cursor goes to the line below it.
 func (e *Editor) Leave() error {
-	e.at = len(e.text)
+	e.at, e.search = len(e.text), nil
 	err := e.Paint()
-	e.painted, e.row = false, 0
+	e.painted = false
 	if err == nil {
 		_, err = io.WriteString(e.w, "\r\n")
 	}
 	return err
 }
 
+// toTop goes to the first painted row and clears from there. A terminal that has become
+// narrower has broken the rows that no longer fit.
 func (e *Editor) toTop(b *strings.Builder) {
 	if !e.painted {
 		return
 	}
-	if e.row > 0 {
-		b.WriteString("\x1b[" + strconv.Itoa(e.row) + "A")
+	columns, _ := e.size()
+	up := len(e.widths) - 1
+	if columns > 0 && columns < e.wide {
+		for i, width := range e.widths {
+			if i < len(e.widths)-1 {
+				width-- // a row that just fits is not broken
+			}
+			up += max(width, 0) / columns
+		}
+	}
+	if up > 0 {
+		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
 	}
 	b.WriteString("\r\x1b[J")
 }
@@ -72,8 +89,12 @@ func (e *Editor) toTop(b *strings.Builder) {
 // cursor in them.
 func (e *Editor) layout(columns int) (lines []string, row, column int) {
 	var line strings.Builder
-	line.WriteString(e.prompt)
-	used := Width(e.prompt)
+	prompt := e.prompt
+	if e.search != nil {
+		prompt = e.search.prompt(columns)
+	}
+	line.WriteString(prompt)
+	used := Width(prompt)
 	end := func(next string) {
 		lines = append(lines, line.String())
 		line.Reset()

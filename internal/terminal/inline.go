@@ -60,11 +60,8 @@ func inline(n ast.Node, source []byte, in style) []span {
 	switch n := n.(type) {
 	case *ast.Text:
 		spans := []span{{string(n.Segment.Value(source)), in}}
-		switch {
-		case n.HardLineBreak():
+		if n.HardLineBreak() || n.SoftLineBreak() { // who chats means the line end that they write
 			return append(spans, span{"\n", plain})
-		case n.SoftLineBreak():
-			return append(spans, span{" ", in})
 		}
 		return spans
 	case *ast.String:

@@ -30,6 +30,8 @@ const (
 	KeyKillRight // Ctrl-K
 	KeyKillWord  // Ctrl-W
 	KeyClear     // Ctrl-L
+	KeySearch    // Ctrl-R
+	KeyCancel    // Ctrl-G
 	KeyInterrupt // Ctrl-C
 	KeyEOF       // Ctrl-D
 	KeyNone      // nothing that anybody knows
@@ -122,6 +124,8 @@ func controlKey(c byte) KeyCode {
 		return KeyEnd
 	case 'F':
 		return KeyRight
+	case 'G':
+		return KeyCancel
 	case 'K':
 		return KeyKillRight
 	case 'L':
@@ -130,6 +134,8 @@ func controlKey(c byte) KeyCode {
 		return KeyDown
 	case 'P':
 		return KeyUp
+	case 'R':
+		return KeySearch
 	case 'U':
 		return KeyKillLeft
 	case 'W':

@@ -11,16 +11,24 @@ import (
 	"molar/internal/markdown"
 )
 
-// A Markdown shows Markdown on a terminal while it streams. Closed blocks stay as
-// they are; the open one is set anew with every piece, and only the lines that
+// longBlock is from where on, in bytes, a part that can still change as a whole, such
+// as a table, is only set anew when it has grown by a thirty-second, or at a Flush:
+// else a long one costs the square of its length.
+const longBlock = 2 << 10
+
+// A Markdown shows Markdown on a terminal while it streams. What can no longer change
+// stays as it is; the open part is set anew with every piece, and only the lines that
 // changed are written again. It is not safe for concurrent use.
 type Markdown struct {
 	w     io.Writer
 	size  func() (columns, rows int)
 	parse parser.Parser
 
-	open  string   // source of the blocks that are not closed
+	open  string   // source of the part that can still change
+	held  int      // bytes of it that are not on the screen
+	count int      // the number of the list item that it begins with; 0 for none
 	shown []string // the lines of open on the screen; the cursor is at the end of the last one
+	wide  int      // columns when they were shown
 	began bool     // a block was closed before
 }
 
@@ -32,43 +40,58 @@ func NewMarkdown(w io.Writer, size func() (columns, rows int)) *Markdown {
 
 // Write shows a piece of text, which is cleaned first.
 func (m *Markdown) Write(text string) error {
-	m.open += Clean(text)
+	text = Clean(text)
+	m.open += text
+	if m.held += len(text); len(m.open) > longBlock && m.held < len(m.open)/32 {
+		return nil
+	}
+	return m.Flush()
+}
+
+// Flush shows what Write held back of a long block.
+func (m *Markdown) Flush() error {
+	m.held = 0
 	if !m.began && m.shown == nil {
 		m.open = strings.TrimLeftFunc(m.open, unicode.IsSpace)
 	}
 	closed, open := markdown.Split(m.open)
 	if closed != "" {
-		if err := m.paint(closed); err != nil {
+		if _, err := m.paint(closed); err != nil {
 			return err
 		}
 		m.began = m.began || m.shown != nil
-		m.open, m.shown = open, nil
+		m.open, m.shown, m.count = open, nil, 0
 	}
-	return m.paint(m.open)
+	s, err := m.paint(m.open)
+	if err == nil && s.cut > 0 {
+		m.open, m.shown, m.count = s.head+m.open[s.cut:], m.shown[s.tail:], s.count
+	}
+	return err
 }
 
 // Close ends the text with a line feed. A Markdown may be written to again, as a new
 // text.
 func (m *Markdown) Close() error {
-	err := m.paint(m.open)
+	_, err := m.paint(m.open)
 	if err == nil && (m.began || m.shown != nil) {
 		_, err = io.WriteString(m.w, "\r\n")
 	}
-	m.open, m.shown, m.began = "", nil, false
+	m.open, m.held, m.count, m.shown, m.began = "", 0, 0, nil, false
 	return err
 }
 
 // paint brings the lines on the screen to those of the source. The whole change is
 // one write.
-func (m *Markdown) paint(source string) error {
+func (m *Markdown) paint(source string) (sheet, error) {
 	columns, rows := m.size()
 	if strings.TrimSpace(source) == "" {
-		return nil
+		return sheet{}, nil
 	}
-	lines := render(m.parse, source, max(columns-1, 8)) // the last column would wrap the cursor
+	s := render(m.parse, source, max(columns-1, 8), m.count) // the last column would wrap the cursor
+	lines := s.lines
 	if len(lines) == 0 {
 		if m.shown == nil {
-			return nil
+			return s, nil
 		}
 		lines = []string{""} // what was text has become the start of something else
 	}
@@ -77,49 +100,60 @@ func (m *Markdown) paint(source string) error {
 		same++
 	}
 	if same == len(lines) && same == len(m.shown) {
-		return nil
+		return s, nil
 	}
 	if last := len(m.shown) - 1; same == last && len(lines) > last && strings.HasPrefix(lines[last], m.shown[last]) {
 		// The usual piece only adds to what stands before the cursor.
 		more := lines[last][len(m.shown[last]):] + strings.Join(append([]string{""}, lines[last+1:]...), "\r\n")
-		m.shown = lines
+		m.shown, m.wide = lines, columns
 		_, err := io.WriteString(m.w, more)
-		return err
+		return s, err
 	}
 	if len(m.shown) > len(lines) { // the cursor must end behind the last line
 		same = min(same, len(lines)-1)
 	}
 	var b strings.Builder
-	m.rewind(&b, same, rows)
-	same = max(same, len(m.shown)-max(rows-1, 1))
+	same = m.rewind(&b, same, columns, rows)
 	for i := same; i < len(lines); i++ {
 		if i > same {
 			b.WriteString("\r\n")
 		}
 		b.WriteString(lines[i])
 	}
-	m.shown = lines
+	m.shown, m.wide = lines, columns
 	_, err := io.WriteString(m.w, b.String())
-	return err
+	return s, err
 }
 
 // rewind moves the cursor from the end of what is shown to the start of the line
-// from which on it changes, and clears from there. Lines that have left the screen
-// stay as they were.
-func (m *Markdown) rewind(b *strings.Builder, from, rows int) {
+// from which on it changes, and clears from there. It returns that line: those that
+// have left the screen stay as they were. After the window has become narrower, a line
+// takes several rows.
+func (m *Markdown) rewind(b *strings.Builder, from, columns, rows int) int {
 	if m.shown == nil {
 		if m.began {
 			b.WriteString("\r\n\r\n") // an empty line between blocks
 		}
-		return
+		return from
 	}
 	if from >= len(m.shown) { // only new lines
 		b.WriteString("\r\n")
-		return
+		return from
 	}
-	up := min(len(m.shown)-1-from, max(rows-1, 1)-1)
-	if up > 0 {
+	up, line := 0, len(m.shown)
+	for line > from {
+		height := 1
+		if columns < m.wide {
+			height = max(1, (Width(unstyled(m.shown[line-1]))+columns-1)/columns)
+		}
+		if line < len(m.shown) && up+height > max(rows-1, 1) {
+			break
+		}
+		up, line = up+height, line-1
+	}
+	if up--; up > 0 {
 		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
 	}
 	b.WriteString("\r\x1b[J")
+	return line
 }

@@ -1,6 +1,8 @@
 package terminal_test
 
 import (
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -19,16 +21,7 @@ func TestMarkdown_SameHoweverItArrives(t *testing.T) {
 	for _, columns := range []int{40, 80, 200} {
 		whole := shown(t, columns, 100, sample)
 		for _, size := range []int{1, 2, 3, 7, 50} {
-			var pieces []string
-			for text := sample; text != ""; {
-				n := min(size, len(text))
-				for n < len(text) && text[n]&0xc0 == 0x80 {
-					n++
-				}
-				pieces = append(pieces, text[:n])
-				text = text[n:]
-			}
-			if diff := cmp.Diff(whole, shown(t, columns, 100, pieces...)); diff != "" {
+			if diff := cmp.Diff(whole, shown(t, columns, 100, cut(sample, size)...)); diff != "" {
 				t.Errorf("%d columns, pieces of %d bytes (-whole +pieces):\n%s", columns, size, diff)
 			}
 		}
@@ -39,13 +32,121 @@ func TestMarkdown_Shows(t *testing.T) {
 	want := []string{
 		"Chăm sóc răng", "",
 		"Brush twice a day with fluoride,", "gently; see NHS (https://nhs.uk/teeth).", "",
-		"1. first", "", "2. second", "", "   • nested one", "", "3. third", "",
+		"1. first", "2. second", "   • nested one", "", "3. third", "",
 		`  fmt.Println("a **b**")`, "", "  x := 1", "",
 		"tool   what it does", strings.Repeat("─", 39), "floss  cleans between the teeth, once a", "       day", "brush  cleans the rest", "",
-		"│ quoted text", "", strings.Repeat("─", 39), "", "End [image: tooth] (https://x.y/t.png)",
+		"│ quoted", "│ text", "", strings.Repeat("─", 39), "", "End [image: tooth] (https://x.y/t.png)",
 	}
 	if diff := cmp.Diff(want, shown(t, 40, 100, sample)); diff != "" {
 		t.Errorf("on 40 columns (-want +got):\n%s", diff)
+	}
+}
+
+// TestMarkdown_TableAligned: columns stand as the table says.
+func TestMarkdown_TableAligned(t *testing.T) {
+	want := []string{"name    count  mid", strings.Repeat("─", 18), "răng       12   x", "a long      9  x y"}
+	if diff := cmp.Diff(want, shown(t, 80, 40, "| name | count | mid |\n|:--|--:|:-:|\n| **răng** | 12 | x |\n| a long | 9 | x y |")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMarkdown_Pieces: what can no longer change is not set again, and the rest of its
+// block stands as if it were.
+func TestMarkdown_Pieces(t *testing.T) {
+	for name, text := range map[string]string{
+		"items of every kind":      "Items:\n- a\n- b\n  more\n\n  of b\n\n- c\n  1. x\n  2. y\n-\n- d\nlazy\n* other\n* list\n\nend",
+		"numbers that all are 1":   "1. a\n1. b\n   - x\n   - y\n1. c\n\n1. d\n\n1) new\n1) two\nend",
+		"numbers from 7 on":        "7. a\n8. b\n99. c",
+		"items that look indented": "- a\n - b\n  - c\n- d\n   - e\n- f",
+		"rules among items":        "- a\n- b\n---\n- c\n- d\n***\n- - -\n- e\n--\n- f",
+		"code with empty lines":    "text\n```go\na\n\n\nb\n``\n```\nafter\n~~~\n```\nx\n~~~\n\n````\n```\n````",
+		"code that never ends":     "```\na\n\nb\n",
+		"code in items":            "- a\n  ```\n  x\n\n  y\n  ```\n- b\n\n  ```\n  z\n- c",
+		"blocks without space":     "# one\ntext\n## two\n> quote\n> more\n# three\n|a|b|\n|-|-|\n|1|2|\n# four\nx\n===\ny\n---\nend",
+		"long words and code":      strings.Repeat("- "+strings.Repeat("wort", 30)+"\n", 3) + "```\n" + strings.Repeat("漢字", 40) + "\nx\n```",
+		"tasks":                    "- [ ] a\n- [x] b\n\n- [ ] c",
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := shown(t, 30, 100, text)
+			for _, size := range []int{1, 2, 5, 11} {
+				if diff := cmp.Diff(whole, shown(t, 30, 100, cut(text, size)...)); diff != "" {
+					t.Errorf("pieces of %d bytes (-whole +pieces):\n%s", size, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestMarkdown_Cost: a long answer of any kind costs no square of its length, measured
+// by what is allocated for it: a text twice as long may cost three times as much. Items
+// and code may even be shown with every piece.
+func TestMarkdown_Cost(t *testing.T) {
+	for name, line := range map[string]string{
+		"list":      "- **item** with `code` and words\n",
+		"loose":     "1. **item** with `code` and words\n\n",
+		"code":      "x := f(1, 2) // words and words\n",
+		"paragraph": "name: **some** words of a line\n",
+		"table":     "| some words | **more** of them |\n",
+		"nested":    "  - **item** with `code`, words\n",
+		"quote":     "> some **words** that are quoted\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := map[string]string{"code": "```go\n", "table": "| a | b |\n|---|---|\n", "nested": "- a\n"}[name]
+			every := name == "list" || name == "loose" || name == "code"
+			short, long := cost(t, before+strings.Repeat(line, 100), every), cost(t, before+strings.Repeat(line, 200), every)
+			t.Logf("%d kB, then %d kB", short>>10, long>>10)
+			if long > 3*short {
+				t.Errorf("twice the text costs %.1f times as much", float64(long)/float64(short))
+			}
+		})
+	}
+}
+
+// cost is what showing a text in small pieces allocates, in bytes.
+func cost(t *testing.T, text string, every bool) uint64 {
+	t.Helper()
+	m := terminal.NewMarkdown(io.Discard, func() (int, int) { return 80, 24 })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, piece := range cut(text, 6) {
+		if err := m.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+		if every {
+			if err := m.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestMarkdown_Flush: what is held back of a long block is shown when it is asked for,
+// and at the end.
+func TestMarkdown_Flush(t *testing.T) {
+	s := &screen{lines: []string{""}}
+	m := terminal.NewMarkdown(s, func() (int, int) { return 80, 200 })
+	write := func(text string) {
+		t.Helper()
+		if err := m.Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strings.Repeat("word ", 1000))
+	write("held back")
+	if strings.Contains(strings.Join(s.lines, "\n"), "held") {
+		t.Error("a long block is set anew for every word")
+	}
+	if err := m.Flush(); err != nil || !strings.Contains(strings.Join(s.lines, " "), "held back") {
+		t.Errorf("not shown when asked for: %v", err)
+	}
+	write(" and the end")
+	if err := m.Close(); err != nil || !strings.Contains(strings.Join(s.lines, " "), "held back and the end") {
+		t.Errorf("not shown at the end: %v", err)
 	}
 }
 
@@ -128,19 +229,30 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// BenchmarkMarkdown is one piece of a long answer, the slowest near its end.
-func BenchmarkMarkdown(b *testing.B) {
-	long := strings.Repeat("word ", 400)
+// BenchmarkLongList is an answer of 38 KB that comes in pieces of 6 bytes.
+func BenchmarkLongList(b *testing.B) {
+	pieces := cut(strings.Repeat("- **item** with `code` and words\n", 1150), 6)
 	for b.Loop() {
-		m := terminal.NewMarkdown(discard{}, func() (int, int) { return 80, 24 })
-		_ = m.Write(long)
-		_ = m.Write("x")
+		m := terminal.NewMarkdown(io.Discard, func() (int, int) { return 80, 24 })
+		for _, piece := range pieces {
+			_ = m.Write(piece)
+		}
 	}
 }
 
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
+// cut cuts a text into pieces of size bytes, and never a character.
+func cut(text string, size int) []string {
+	var pieces []string
+	for text != "" {
+		n := min(size, len(text))
+		for n < len(text) && text[n]&0xc0 == 0x80 {
+			n++
+		}
+		pieces = append(pieces, text[:n])
+		text = text[n:]
+	}
+	return pieces
+}
 
 // shown is what stands on a terminal after the pieces, without styles.
 func shown(t *testing.T, columns, rows int, pieces ...string) []string {

@@ -26,7 +26,7 @@ func (r blocks) table(table *tables.Table, columns int) []string {
 	}
 	var all []string
 	for i, row := range rows {
-		all = append(all, rowLines(row, widths)...)
+		all = append(all, rowLines(row, widths, table.Alignments)...)
 		if i == 0 {
 			all = append(all, dim.on(strings.Repeat("─", total(widths))))
 		}
@@ -81,7 +81,7 @@ func total(widths []int) int {
 }
 
 // rowLines sets one row; a cell that is too long takes several lines.
-func rowLines(row [][]span, widths []int) []string {
+func rowLines(row [][]span, widths []int, aligned []tables.Alignment) []string {
 	height, wrapped := 1, make([][]string, len(widths))
 	for i, width := range widths {
 		if i < len(row) {
@@ -97,9 +97,15 @@ func rowLines(row [][]span, widths []int) []string {
 			if y < len(wrapped[i]) {
 				cell = wrapped[i][y]
 			}
-			b.WriteString(cell)
+			room, left := max(width-Width(unstyled(cell)), 0), 0
+			if i < len(aligned) && aligned[i] == tables.AlignRight {
+				left = room
+			} else if i < len(aligned) && aligned[i] == tables.AlignCenter {
+				left = room / 2
+			}
+			b.WriteString(strings.Repeat(" ", left) + cell)
 			if i < len(widths)-1 {
-				b.WriteString(strings.Repeat(" ", width-Width(unstyled(cell))+columnGap))
+				b.WriteString(strings.Repeat(" ", room-left+columnGap))
 			}
 		}
 		all[y] = strings.TrimRight(b.String(), " ")

@@ -1,0 +1,77 @@
+package terminal
+
+import "strings"
+
+// A search walks back through the history to the texts that hold what is typed.
+type search struct {
+	query []rune
+	lost  bool   // nothing further back holds the query
+	draft string // what stood in the editor before
+}
+
+// searched does what a key says to a search of the history. It is false when the key
+// is none of the search's: then what was found stands in the editor.
+func (e *Editor) searched(k Key) bool {
+	s := e.search
+	if s == nil {
+		if k.Code != KeySearch || e.history == nil {
+			return false
+		}
+		e.search = &search{draft: e.Text()}
+		return true
+	}
+	switch k.Code {
+	case KeySearch:
+		e.find(e.back + 1)
+	case KeyRune:
+		s.query = append(s.query, []rune(k.Text)...)
+		e.find(max(e.back, 1))
+	case KeyBackspace:
+		s.query, s.lost = s.query[:max(len(s.query)-1, 0)], false
+		e.show(0)
+		e.find(1)
+	case KeyInterrupt, KeyCancel, KeyEOF:
+		e.show(0)
+		e.search = nil
+	default:
+		e.search = nil
+		return false
+	}
+	return true
+}
+
+// find shows the newest text from the n-th on that holds the query, whatever its case.
+func (e *Editor) find(n int) {
+	query := strings.ToLower(string(e.search.query))
+	if query == "" {
+		return
+	}
+	for ; n <= e.history.Len(); n++ {
+		if strings.Contains(strings.ToLower(e.history.Last(n)), query) {
+			e.show(n)
+			return
+		}
+	}
+	e.search.lost = true
+}
+
+// show puts the n-th newest text into the editor, the draft for 0, and goes on with the
+// search.
+func (e *Editor) show(n int) {
+	s, text := e.search, e.search.draft
+	if n > 0 {
+		text = e.history.Last(n)
+	}
+	e.SetText(text)
+	e.search, e.back, e.draft = s, n, s.draft
+	s.lost = false
+}
+
+// prompt says what is searched for.
+func (s *search) prompt(columns int) string {
+	what := "search"
+	if s.lost {
+		what = "not found"
+	}
+	return Truncate(what+" \""+string(s.query), max(columns/2, 2)) + "\": "
+}
