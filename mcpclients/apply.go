@@ -136,7 +136,7 @@ func (s *server) gaveUp() bool {
 // reaches reports whether both configs reach the same server in the same way.
 func reaches(a, b *ServerConfig) bool {
 	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
-		a.URL == b.URL && a.transport() == b.transport() && sameMap(a.Headers, b.Headers) &&
+		a.URL == b.URL && a.transport() == b.transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
 		a.Protocol == b.Protocol && a.Disabled == b.Disabled && sameHandler(a.InProcess, b.InProcess)
 }
 

@@ -62,7 +62,7 @@ func (s *server) open(ctx context.Context) (Conn, serverInfo, error) {
 
 // openAs dials and shakes hands as cfg says.
 func (s *server) openAs(ctx context.Context, cfg ServerConfig) (Conn, serverInfo, error) {
-	cfg.answer = s.settled.elicit.answers(s.name)
+	cfg.answer, cfg.login = s.settled.elicit.answers(s.name), s.login
 	conn, err := s.dial(ctx, cfg, s.notified)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {

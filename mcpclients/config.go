@@ -1,6 +1,7 @@
 package mcpclients
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"molar/internal/telemetry"
+	"molar/mcpclients/oauth"
 	"molar/schemas"
 )
 
@@ -58,6 +60,9 @@ type ServerConfig struct {
 	Type string
 	// Headers go with every HTTP request.
 	Headers map[string]string
+	// OAuth is about the login at a server over HTTP that wants one; without an
+	// Authorization header only.
+	OAuth oauth.Settings
 	// InProcess answers messages within this process.
 	InProcess Handler
 	// Timeout of one call; 0 means [DefaultTimeout]. A tool's own rule beats it.
@@ -75,8 +80,15 @@ type ServerConfig struct {
 	Pin bool
 	// Rules for the server's tools; the first whose glob matches wins.
 	Rules []ToolRule
+	// Setting is where a person changes the server's address; "" means mcpServers and
+	// its name.
+	Setting string
+	// Persistent servers are asked again every 10 s, whatever they refused with: others
+	// that refuse are left alone until the config is read anew.
+	Persistent bool
 
-	answer answerer // set for dialing: answers what the server asks of the host
+	answer answerer      // set for dialing: answers what the server asks of the host
+	login  *oauth.Source // likewise: the tokens of a server that wants a login
 }
 
 // A ToolRule gives the operator's rules to the tools whose own name matches Glob.
@@ -119,6 +131,8 @@ type Config struct {
 	// them until the manager is closed.
 	Decisions Decisions
 	Keeper    Keeper
+	// Logins keeps the logins at servers that want one; nil means that nobody can log in.
+	Logins oauth.Store
 	// Telemetry may be nil.
 	Telemetry *telemetry.Telemetry
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps
@@ -140,6 +154,9 @@ func (s *ServerConfig) transport() string {
 		return TypeStdio
 	}
 }
+
+// place is the setting that a person is told to look at.
+func (s *ServerConfig) place() string { return cmp.Or(s.Setting, "mcpServers."+s.Name) }
 
 func (s *ServerConfig) timeout() time.Duration {
 	if s.Timeout > 0 {

@@ -84,6 +84,11 @@ func permanent(format string, args ...any) error {
 	return &permanentError{err: fmt.Errorf(format, args...)}
 }
 
+func isPermanent(err error) bool {
+	_, is := errors.AsType[*permanentError](err)
+	return is
+}
+
 // A stderrHolder is a Conn that kept what its server wrote to standard error.
 type stderrHolder interface {
 	Stderr() []string

@@ -55,6 +55,7 @@ type decisions struct {
 	mu     sync.Mutex
 	off    map[ToolRef]bool
 	pins   map[string]map[string]string
+	made   int // how many decisions this process made
 }
 
 func newDecisions(kept Decisions, keeper Keeper) *decisions {
@@ -96,6 +97,7 @@ func (d *decisions) trustFirst(server string, infos []schemas.ToolInfo, log *slo
 	}
 	pins := digests(infos)
 	d.pins[server] = pins
+	d.made++
 	d.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
 	defer cancel()
@@ -160,6 +162,7 @@ func (m *Manager) Switch(ctx context.Context, name string, on bool) error {
 		}
 	}
 	m.decisions.mu.Lock()
+	m.decisions.made++
 	if on {
 		delete(m.decisions.off, ref)
 	} else {
@@ -200,6 +203,7 @@ func (m *Manager) Approve(ctx context.Context, server, seen string) ([]string, e
 	}
 	m.decisions.mu.Lock()
 	m.decisions.pins[server] = pins
+	m.decisions.made++
 	m.decisions.mu.Unlock()
 	s.filterTools()
 	m.log.Info("the tools of an MCP server were approved", "server", server, "tools", pending)

@@ -29,7 +29,7 @@ type httpConn struct {
 // dialHTTP prepares the connection; nothing is sent before the first request.
 func dialHTTP(cfg *ServerConfig, client *http.Client, notify Notify) (*httpConn, error) {
 	options := []transport.StreamableHTTPCOption{
-		transport.WithHTTPBasicClient(guardedClient(client, cfg.Headers, true)),
+		transport.WithHTTPBasicClient(guardedClient(withLogin(client, cfg), cfg.Headers, true)),
 		transport.WithHTTPHeaders(cfg.Headers),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	}
@@ -137,6 +137,13 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 // classify turns a failed exchange into one of the package's kinds and decides
 // what it means for the connection.
 func (c *httpConn) classify(method string, err error) error {
+	if login := asLogin(err); login != nil {
+		err = wantsLogin(login)
+		if !login.lacking {
+			c.lose(err)
+		}
+		return err
+	}
 	status, answered := errors.AsType[*statusError](err)
 	switch {
 	case errors.Is(err, transport.ErrSessionTerminated), answered && status.sessionLost():

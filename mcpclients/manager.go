@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"molar/mcpclients/oauth"
 	"molar/schemas"
 )
 
@@ -61,6 +62,17 @@ func New(cfg Config) (*Manager, error) {
 	if err := validateServers(cfg.Servers); err != nil {
 		return nil, err
 	}
+	var logins *oauth.Client
+	if cfg.Logins != nil {
+		transport := http.RoundTripper(nil)
+		if cfg.HTTPClient != nil {
+			transport = cfg.HTTPClient.Transport
+		}
+		var err error
+		if logins, err = oauth.NewClient(transport, nil); err != nil {
+			return nil, err
+		}
+	}
 	m := &Manager{log: cfg.Logger, decisions: newDecisions(cfg.Decisions, cfg.Keeper)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -84,6 +96,9 @@ func New(cfg Config) (*Manager, error) {
 		elicit:       cfg.Elicit,
 		decisions:    m.decisions,
 		telemetry:    cfg.Telemetry,
+		logins:       cfg.Logins,
+		oauth:        logins,
+		log:          m.log,
 	}
 	m.build = func(sc ServerConfig) *server {
 		return newServer(copyConfig(sc), shared, dial, m.log, m.publish)
@@ -102,6 +117,7 @@ func copyConfig(s ServerConfig) ServerConfig {
 	s.Args, s.Env, s.Headers = slices.Clone(s.Args), maps.Clone(s.Env), maps.Clone(s.Headers)
 	s.IncludeTools, s.ExcludeTools = slices.Clone(s.IncludeTools), slices.Clone(s.ExcludeTools)
 	s.Rules = slices.Clone(s.Rules)
+	s.OAuth.Scopes = slices.Clone(s.OAuth.Scopes)
 	return s
 }
 

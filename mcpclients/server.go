@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/internal/telemetry"
+	"molar/mcpclients/oauth"
 	"molar/schemas"
 )
 
@@ -32,6 +33,7 @@ type server struct {
 	progress progress
 	defs     definitions
 	prompts  promptCache
+	login    *oauth.Source // nil for a server that nobody can log in to
 
 	shakesHands bool // found out with [ProtocolAuto]; the supervisor's own
 
@@ -57,6 +59,9 @@ type settings struct {
 	elicit       Elicitor
 	decisions    *decisions
 	telemetry    *telemetry.Telemetry
+	logins       oauth.Store
+	oauth        *oauth.Client
+	log          *slog.Logger
 }
 
 // A liveConn is a connection that is ready for calls.
@@ -74,6 +79,7 @@ func newServer(cfg ServerConfig, s settings, dial Dialer, log *slog.Logger, publ
 		},
 	}
 	srv.cfg.Store(&cfg)
+	srv.login = s.openLogin(&cfg)
 	if cfg.Disabled {
 		srv.final = true
 		srv.status.State = schemas.StateDisabled

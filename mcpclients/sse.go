@@ -127,6 +127,13 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 // classify turns a POST that went wrong into one of the package's kinds. Whether the
 // connection is lost is seen by the stream alone, but for the session.
 func (c *sseConn) classify(method string, err error) error {
+	if login := asLogin(err); login != nil {
+		err = wantsLogin(login)
+		if !login.lacking {
+			c.end(err)
+		}
+		return err
+	}
 	status, answered := errors.AsType[*statusError](err)
 	if answered && (status.code == http.StatusNotFound || status.code == http.StatusBadRequest && strings.Contains(strings.ToLower(status.text), "session")) {
 		err = sessionEnded(err)

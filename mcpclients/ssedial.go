@@ -15,7 +15,7 @@ func dialSSE(ctx context.Context, cfg *ServerConfig, client *http.Client, notify
 	// The stream lives as long as the connection, not as the dialing.
 	life, stop := context.WithCancel(context.Background())
 	c := &sseConn{
-		client: guardedClient(client, cfg.Headers, false), headers: cfg.Headers, notify: notify, answer: cfg.answer,
+		client: guardedClient(withLogin(client, cfg), cfg.Headers, false), headers: cfg.Headers, notify: notify, answer: cfg.answer,
 		stop: stop, answers: make(chan struct{}, maxServerRequests), webState: webState{done: make(chan struct{})},
 	}
 	unlink := context.AfterFunc(ctx, stop)
@@ -52,6 +52,9 @@ func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, erro
 	}
 	c.setHeaders(r, "text/event-stream")
 	resp, err := c.client.Do(r)
+	if login := asLogin(err); login != nil {
+		return nil, wantsLogin(login)
+	}
 	if err != nil {
 		return nil, brokenOff(err)
 	}

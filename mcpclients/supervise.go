@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	retrySoon    = time.Second
 	retrySoonFor = time.Minute
 	retryMax     = time.Minute
+	// retryRefused is how long a persistent server that refused is left alone.
+	retryRefused = 10 * time.Second
 	// healthyAfter is how long a server must have been ready for all this to start
 	// over.
 	healthyAfter = time.Minute
@@ -62,7 +65,10 @@ func jitter(wait time.Duration) time.Duration {
 // attaches it again after a crash.
 func (s *server) supervise(ctx context.Context) {
 	defer s.end()
-	wasReady := false
+	if s.login != nil {
+		defer s.login.Close()
+	}
+	wasReady, said := false, ""
 	var down outage
 	for ctx.Err() == nil {
 		conn, info, err := s.attach(ctx)
@@ -79,32 +85,39 @@ func (s *server) supervise(ctx context.Context) {
 			return
 		}
 		wait, retries := s.verdict(err, wasReady, &down)
-		s.log.Warn("MCP server is not attached", "error", err, "retries", retries)
+		refused := isPermanent(err)
+		level := slog.LevelWarn
+		if refused && err.Error() == said {
+			level = slog.LevelDebug // the same every 10 s says nothing new
+		}
+		said = err.Error()
+		s.log.Log(ctx, level, "MCP server is not attached", "error", err, "retries", retries)
 		s.update(func(st *schemas.ServerStatus) {
 			st.State, st.Reason = schemas.StateFailed, s.explain(err, wait, wasReady)
-			if wasReady && retries {
+			if wasReady && retries && !refused {
 				st.State = schemas.StateBackoff
 			}
-			s.final = !retries
+			s.final = refused
 			if !attached {
 				s.attempts++
 			}
 		})
-		if !retries {
+		switch {
+		case retries:
+			s.rest(ctx, wait, refused)
+		case asLogin(err) == nil || !s.awaitLogin(ctx):
 			return
 		}
-		s.rest(ctx, wait)
 	}
 }
 
 // verdict decides what follows a failure: another attempt after wait (negative:
 // only when a caller wants the server), or none.
 func (s *server) verdict(err error, wasReady bool, down *outage) (wait time.Duration, retries bool) {
-	_, isPermanent := errors.AsType[*permanentError](err)
 	wait = down.wait()
 	switch {
-	case isPermanent:
-		return 0, false
+	case isPermanent(err):
+		return retryRefused, s.config().Persistent
 	case wasReady && down.failures == 1 && errors.Is(err, ErrSession):
 		return 0, true
 	case wasReady, overWeb(s.config().transport()):
@@ -116,10 +129,12 @@ func (s *server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 
 // explain is the sentence for a person: what happened and what to do.
 func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
-	if _, isPermanent := errors.AsType[*permanentError](err); isPermanent {
+	place := s.config().place()
+	switch {
+	case isPermanent(err) && s.config().Persistent:
+		return fmt.Sprintf("%v; look at %s in the config and at what answers there, it is asked again every %s", err, place, wait)
+	case isPermanent(err):
 		return err.Error()
-	}
-	switch place := "mcpServers." + s.name; {
 	case wasReady:
 		return fmt.Sprintf("%v: trying again in %s", err, wait.Round(100*time.Millisecond))
 	case overWeb(s.config().transport()):
@@ -129,8 +144,14 @@ func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
 	}
 }
 
-// rest waits for the next attempt; a caller that wants the server ends it early.
-func (s *server) rest(ctx context.Context, wait time.Duration) {
+// rest waits for the next attempt. A caller that wants the server ends it early, but
+// not that of a server that refused: until it is over, callers are told so at once.
+func (s *server) rest(ctx context.Context, wait time.Duration, refused bool) {
+	kick := s.kick
+	if refused {
+		kick = nil
+		defer s.update(func(*schemas.ServerStatus) { s.final = false })
+	}
 	var due <-chan time.Time
 	if wait >= 0 {
 		timer := time.NewTimer(wait)
@@ -139,7 +160,7 @@ func (s *server) rest(ctx context.Context, wait time.Duration) {
 	}
 	select {
 	case <-due:
-	case <-s.kick:
+	case <-kick:
 	case <-ctx.Done():
 	}
 }

@@ -135,6 +135,9 @@ func refusal(method string, status *statusError) error {
 
 // brokenOff is the error of a request whose exchange failed on the way.
 func brokenOff(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return trimmed(err) // it says itself that nothing was done
+	}
 	kind := ErrLost
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		kind = ErrUnavailable // nothing was sent

@@ -35,7 +35,7 @@ func layers() []layer {
 		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown"}},
 		{"internal/testkit/...", testPrograms()},
 		{"internal/floor/...", testPrograms()},
-		{"internal/conformance/...", append(testPrograms(), "mcpclients")},
+		{"internal/conformance/...", append(testPrograms(), "mcpclients", "mcpclients/oauth")},
 		{"internal/ollamatest/...", testPrograms()},
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},

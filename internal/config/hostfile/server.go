@@ -95,7 +95,7 @@ func withoutCounterpart(key string) string {
 	case "trust", "autoApprove", "alwaysAllow":
 		return key + ": not carried over; to free the tools of questions write trust: true"
 	case "oauth", "auth", "authProviderType":
-		return key + ": not carried over; send a token in headers"
+		return key + ": not carried over; log in with molar servers login, or send a token in headers"
 	default:
 		return quoteComment(key) + ": has no counterpart in molar.yaml"
 	}

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"molar/mcpclients"
@@ -32,6 +33,9 @@ const (
 
 // serverName is the name of the only server in the manager.
 const serverName = "suite"
+
+// wantsLogin stands in the reason of a server that wants a login.
+const wantsLogin = "run molar servers login"
 
 // timeLimit is below the 30 s after which the suite ends this program.
 const timeLimit = 25 * time.Second
@@ -60,17 +64,20 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
+	s.person.server = mcpclients.ServerConfig{Name: serverName, URL: args[0], Protocol: getenv(protocolVar)}
+	s.person.server.OAuth = s.settings()
 	m, err := mcpclients.New(mcpclients.Config{
 		Logger:  log,
 		Elicit:  agree,
-		Servers: []mcpclients.ServerConfig{{Name: serverName, URL: args[0], Protocol: getenv(protocolVar)}},
+		Servers: []mcpclients.ServerConfig{s.person.server},
+		Logins:  &s.person.kept,
 	})
 	if err != nil {
 		log.Error("the manager refused its config", "error", err)
 		return 2
 	}
 	s.manager = m
-	if err := errors.Join(attach(ctx, m), s.play(ctx), m.Close()); err != nil {
+	if err := errors.Join(attach(ctx, m, &s.person), s.play(ctx), m.Close()); err != nil {
 		log.Error("the scenario went wrong", "scenario", s.name, "error", err)
 		return 1
 	}
@@ -82,11 +89,28 @@ func agree(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
 	return mcpclients.Answer{Action: mcpclients.ActionAccept}, nil
 }
 
-// attach starts the manager and waits until its server is ready.
-func attach(ctx context.Context, m *mcpclients.Manager) error {
+// attach starts the manager and waits until its server is ready. A person logs in when
+// the server wants it.
+func attach(ctx context.Context, m *mcpclients.Manager, p *person) error {
 	m.Start(ctx)
 	if err := m.Wait(ctx, nil); err != nil {
 		return err
+	}
+	const logins = 3 // one, and two for what it lacks
+	for range logins {
+		if !strings.Contains(m.Status()[0].Reason, wantsLogin) {
+			break
+		}
+		if err := p.logIn(ctx); err != nil {
+			return fmt.Errorf("log in: %w", err)
+		}
+		// What "molar servers reload" does; the host finds the login by itself, later.
+		if _, err := m.Apply(ctx, []mcpclients.ServerConfig{p.server}); err != nil {
+			return err
+		}
+		if err := m.Wait(ctx, nil); err != nil {
+			return err
+		}
 	}
 	if st := m.Status()[0]; st.State != schemas.StateReady {
 		return fmt.Errorf("the server is %s: %s", st.State, st.Reason)

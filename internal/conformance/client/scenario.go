@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"molar/mcpclients"
+	"molar/mcpclients/oauth"
 	"molar/schemas"
 )
 
@@ -17,11 +19,24 @@ type scenario struct {
 	manager *mcpclients.Manager
 	// ToolCalls are the calls to make, when the suite prescribes them.
 	ToolCalls []toolCall `json:"toolCalls"`
+	// ClientID and ClientSecret are of a client that was registered by hand, if any.
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	// person logs in where that is wanted.
+	person person
 }
 
 type toolCall struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
+}
+
+// settings are what an operator puts into the config for the scenario.
+func (s *scenario) settings() oauth.Settings {
+	if s.name == "auth/basic-cimd" { // a client whose id is where its description is
+		return oauth.Settings{ClientID: "https://conformance-test.local/client-metadata.json"}
+	}
+	return oauth.Settings{ClientID: s.ClientID, ClientSecret: s.ClientSecret}
 }
 
 // play makes the prescribed calls, or one call to each tool that the manager
@@ -35,6 +50,9 @@ func (s *scenario) play(ctx context.Context) error {
 	var errs []error
 	for _, c := range calls {
 		result, err := s.manager.Call(ctx, serverName, c.Name, c.Arguments)
+		if err != nil && strings.Contains(err.Error(), wantsLogin) && s.person.logIn(ctx) == nil {
+			result, err = s.manager.Call(ctx, serverName, c.Name, c.Arguments)
+		}
 		if err == nil && result.IsError {
 			err = fmt.Errorf("tool %q reports an error: %s", c.Name, result.Output)
 		}

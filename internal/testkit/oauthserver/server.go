@@ -1,0 +1,232 @@
+// Package oauthserver is an MCP server that wants a login, and the authorization
+// server that gives it, on one loopback port, for tests. It checks what a client
+// sends as strictly as the specifications allow, and can be told to misbehave. It is
+// no part of the product.
+package oauthserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Paths on the port.
+const (
+	MCPPath    = "/mcp"
+	IssuerPath = "/as"
+)
+
+// Behaviour is what the two servers do. The zero value is as the specification wants it.
+type Behaviour struct {
+	// Challenge replaces the WWW-Authenticate of a refusal; "-" sends none.
+	Challenge string
+	// NoResource and NoMetadata leave out the documents of the two servers.
+	NoResource, NoMetadata bool
+	// Resource, Issuer and Metadata replace what the documents say; Metadata by key.
+	Resource string
+	Issuer   string
+	Metadata map[string]any
+	// RedirectIssuer replaces iss of the redirect; "-" leaves it out. State replaces state.
+	RedirectIssuer, State string
+	// Denies sends the person back with an error.
+	Denies bool
+	// Scopes are those that a call needs; with Unnamed its refusal does not name them.
+	Scopes  []string
+	Unnamed bool
+	// Life of an access token; 0 says nothing of an end.
+	Life time.Duration
+	// RenewalFault answers renewals: an error code, or a number for a bare status.
+	RenewalFault string
+	// OnRenewal is called before a renewal is looked at, and may hold it up.
+	OnRenewal func()
+	// Echo puts what the client sent into error descriptions.
+	Echo bool
+	// Secret makes registered clients confidential.
+	Secret bool
+	// Handler, when it returns true, has answered a request itself.
+	Handler func(w http.ResponseWriter, r *http.Request) bool
+}
+
+// Counts are what the servers have seen.
+type Counts struct {
+	// Refused requests had no valid token; Calls are tool calls that were made.
+	Refused, Calls int
+	// Registered clients, Codes that were exchanged, Renewals that were asked for.
+	Registered, Codes, Renewals int
+	Revoked                     int
+	// Tokens that came to another place than the MCP server.
+	Strays int
+}
+
+// A Server is both servers. Behave and the counters may be used at any time.
+type Server struct {
+	*httptest.Server
+	mu      sync.Mutex
+	is      Behaviour
+	counts  Counts
+	clients map[string]client
+	codes   map[string]code
+	access  map[string][]string // token to scopes
+	refresh map[string]bool     // token to "is spent"
+	faults  []string
+	serial  int
+	now     func() time.Time
+	ends    map[string]time.Time
+}
+
+type client struct {
+	secret    string
+	redirects []string
+}
+
+type code struct {
+	client, redirect, challenge, resource string
+	scopes                                []string
+}
+
+// New starts the servers; Close ends them.
+func New() *Server {
+	s := &Server{
+		clients: map[string]client{}, codes: map[string]code{}, access: map[string][]string{}, refresh: map[string]bool{},
+		ends: map[string]time.Time{}, now: time.Now,
+	}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
+}
+
+// MCP is the address of the MCP server.
+func (s *Server) MCP() string { return s.URL + MCPPath }
+
+// IssuerURL is the authorization server's name.
+func (s *Server) IssuerURL() string { return s.URL + IssuerPath }
+
+// Behave changes how the servers behave.
+func (s *Server) Behave(change func(*Behaviour)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.is)
+}
+
+// Counts returns what has been seen so far.
+func (s *Server) Counts() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
+}
+
+// Faults are the rules that clients broke.
+func (s *Server) Faults() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.faults)
+}
+
+// AddClient registers a client by hand.
+func (s *Server) AddClient(id, secret string, redirects ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients[id] = client{secret: secret, redirects: redirects}
+}
+
+// Expire makes the MCP server forget all access tokens.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.access)
+}
+
+// Revoke makes both servers forget all tokens.
+func (s *Server) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.access)
+	clear(s.refresh)
+}
+
+// Secrets are all tokens that were given out.
+func (s *Server) Secrets() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for token := range s.access {
+		all = append(all, token)
+	}
+	for token := range s.refresh {
+		all = append(all, token)
+	}
+	return all
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	is := s.is
+	if r.URL.Path != MCPPath && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+		s.counts.Strays++
+	}
+	s.mu.Unlock()
+	if is.Handler != nil && is.Handler(w, r) {
+		return
+	}
+	switch r.URL.Path {
+	case MCPPath:
+		s.serveMCP(w, r, is)
+	case "/.well-known/oauth-protected-resource" + MCPPath:
+		if is.NoResource {
+			http.NotFound(w, r)
+			return
+		}
+		resource := s.MCP()
+		if is.Resource != "" {
+			resource = is.Resource
+		}
+		write(w, http.StatusOK, map[string]any{"resource": resource, "authorization_servers": []string{s.IssuerURL()}, "scopes_supported": []string{"read"}})
+	case "/.well-known/oauth-authorization-server" + IssuerPath:
+		s.serveMetadata(w, r, is)
+	case IssuerPath + "/register":
+		s.register(w, r, is)
+	case IssuerPath + "/authorize":
+		s.authorize(w, r, is)
+	case IssuerPath + "/token":
+		s.token(w, r, is)
+	case IssuerPath + "/revoke":
+		s.mu.Lock()
+		s.counts.Revoked++
+		delete(s.refresh, r.PostFormValue("token"))
+		s.mu.Unlock()
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request, is Behaviour) {
+	if is.NoMetadata {
+		http.NotFound(w, r)
+		return
+	}
+	issuer := s.IssuerURL()
+	if is.Issuer != "" {
+		issuer = is.Issuer
+	}
+	m := map[string]any{
+		"issuer": issuer, "authorization_endpoint": s.IssuerURL() + "/authorize", "token_endpoint": s.IssuerURL() + "/token",
+		"registration_endpoint": s.IssuerURL() + "/register", "revocation_endpoint": s.IssuerURL() + "/revoke",
+		"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
+		"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic", "client_secret_post"},
+	}
+	for key, value := range is.Metadata {
+		if m[key] = value; value == nil {
+			delete(m, key)
+		}
+	}
+	write(w, http.StatusOK, m)
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}

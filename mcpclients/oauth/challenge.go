@@ -1,0 +1,119 @@
+package oauth
+
+import (
+	"net/http"
+	"strings"
+)
+
+// A Challenge is what a server said as it refused a request (RFC 6750, RFC 9728).
+type Challenge struct {
+	// Bearer tells that the server named the scheme at all.
+	Bearer bool
+	// Metadata is where the server describes itself; it may be empty.
+	Metadata string
+	// Scopes are those that the request needs; there may be none.
+	Scopes []string
+	// Error is the code, such as invalid_token or insufficient_scope.
+	Error string
+}
+
+// maxChallenge is how much of the header is looked at.
+const maxChallenge = 8 << 10
+
+// ParseChallenge reads the Bearer challenge of WWW-Authenticate headers. What it
+// cannot read it leaves out.
+func ParseChallenge(h http.Header) Challenge {
+	var c Challenge
+	text := strings.Join(h.Values("WWW-Authenticate"), ", ")
+	text = text[:min(len(text), maxChallenge)]
+	bearer := false
+	for text = strings.TrimLeft(text, " \t,"); text != ""; text = strings.TrimLeft(text, " \t,") {
+		word := tokenOf(text)
+		rest := strings.TrimLeft(text[len(word):], " \t")
+		switch {
+		case word == "":
+			text = text[1:]
+		case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
+			var value string
+			value, text = valueOf(strings.TrimLeft(rest[1:], " \t"))
+			if bearer {
+				c.set(strings.ToLower(word), value)
+			}
+		default: // a scheme, or its token68
+			if text = rest; strings.EqualFold(word, "Bearer") {
+				bearer, c.Bearer = true, true
+			} else if !strings.HasPrefix(rest, "=") {
+				bearer = false
+			}
+		}
+	}
+	return c
+}
+
+func (c *Challenge) set(name, value string) {
+	switch name {
+	case "resource_metadata":
+		c.Metadata = value
+	case "scope":
+		c.Scopes = scopesOf(value)
+	case "error":
+		c.Error = value
+	}
+}
+
+// tokenOf is the token that text begins with.
+func tokenOf(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+	if end < 0 {
+		return text
+	}
+	return text[:end]
+}
+
+// valueOf is the token or quoted string that text begins with, and what follows.
+func valueOf(text string) (value, rest string) {
+	if !strings.HasPrefix(text, `"`) {
+		end := strings.IndexAny(text, ", \t")
+		if end < 0 {
+			end = len(text)
+		}
+		return text[:end], text[end:]
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return b.String(), text[i+1:]
+		case '\\':
+			if i++; i < len(text) {
+				b.WriteByte(text[i])
+			}
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return "", "" // the quote is not closed
+}
+
+// maxScopes is how many scopes are kept of what a server names.
+const maxScopes = 100
+
+// scopesOf splits a list of scopes and leaves out what is none (RFC 6749, 3.3).
+func scopesOf(text string) []string {
+	var scopes []string
+	for scope := range strings.FieldsSeq(text) {
+		if IsScope(scope) && len(scopes) < maxScopes {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}
+
+// IsScope reports whether a text is one scope.
+func IsScope(text string) bool {
+	return text != "" && len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == '"' || r == '\\'
+	})
+}

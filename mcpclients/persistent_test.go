@@ -1,0 +1,105 @@
+package mcpclients_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+// A refusingConn refuses the handshake, which no other try can change.
+type refusingConn struct{ *fakeConn }
+
+func (refusingConn) Request(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, &mcpclients.RPCError{Code: -32601, Message: "no such method"}
+}
+
+// A refuser refuses so many handshakes and then takes the next ones.
+type refuser struct {
+	fakeDialer
+	attempts int
+}
+
+func (r *refuser) wrap(mcpclients.Dialer) mcpclients.Dialer {
+	return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.dialed = append(r.dialed, time.Now())
+		conn := &fakeConn{done: make(chan struct{})}
+		if len(r.dialed) <= r.attempts {
+			return refusingConn{conn}, nil
+		}
+		conn.answer = func(method string, _ json.RawMessage) (json.RawMessage, error) {
+			if method == "tools/list" {
+				return json.RawMessage(`{"tools":[]}`), nil
+			}
+			return json.RawMessage(`{}`), nil
+		}
+		return conn, nil
+	}
+}
+
+// A persistent server that refuses is asked every 10 s, no more often, however many
+// callers want it, and is used once it takes us.
+func TestSupervise_PersistentServerIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &refuser{attempts: 2}
+		m, err := mcpclients.New(mcpclients.Config{
+			Servers: []mcpclients.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1", Setting: "memory", Persistent: true}},
+			Wrap:    d.wrap,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Start(t.Context())
+		defer func() { _ = m.Close() }()
+		synctest.Wait()
+		for range 15 { // callers are told at once, and hasten nothing
+			began := time.Now()
+			if err := m.Request(t.Context(), "s", "memory/begin_turn", nil, new(json.RawMessage)); err == nil {
+				t.Fatal("answered by a server that refused")
+			} else if took := time.Since(began); took > 0 || !strings.Contains(err.Error(), "look at memory in the config") {
+				t.Fatalf("after %s: %v", took, err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if n := d.count(); n != 2 {
+			t.Fatalf("asked %d times in 15 s, want 2", n)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := m.Status()[0]; got.State != schemas.StateReady {
+			t.Fatalf("after 20 s: %s: %s", got.State, got.Reason)
+		}
+		if err := m.Request(t.Context(), "s", "memory/begin_turn", nil, new(json.RawMessage)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Any other server that refuses is left alone.
+func TestSupervise_RefusalIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &refuser{attempts: 1}
+		m, err := mcpclients.New(mcpclients.Config{
+			Servers: []mcpclients.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1"}},
+			Wrap:    d.wrap,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Start(t.Context())
+		defer func() { _ = m.Close() }()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := d.count(); n != 1 {
+			t.Errorf("asked %d times, want 1", n)
+		}
+	})
+}
