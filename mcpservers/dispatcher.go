@@ -17,7 +17,8 @@ import (
 
 // A Method answers one JSON-RPC method. Params are nil when the client sent none,
 // else a checked object or array. The result is marshalled as it is. An error that
-// is no [*RPCError] reaches the client as an internal error with its text.
+// is no [*RPCError] reaches the client as an internal error with its text, or with that
+// of its method Public.
 type Method func(ctx context.Context, params json.RawMessage) (any, error)
 
 // Config describes a server to be dispatched to.
@@ -161,7 +162,17 @@ func (d *Dispatcher) call(ctx context.Context, name string, method Method, param
 		level = slog.LevelDebug // the caller has gone: no fault of the method
 	}
 	d.log.Log(ctx, level, "method failed", "server", d.name, "method", name, "error", err)
-	return nil, &RPCError{Code: CodeInternal, Message: "Internal server error: " + err.Error()}
+	text := err.Error()
+	if hiding, ok := errors.AsType[public](err); ok {
+		text = hiding.Public()
+	}
+	return nil, &RPCError{Code: CodeInternal, Message: "Internal server error: " + text}
+}
+
+// A public error has another text for clients than for the log.
+type public interface {
+	error
+	Public() string
 }
 
 // panicked logs a panic and gives the error that hides it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,6 +52,7 @@ func newServer(t testing.TB) *mcpservers.Dispatcher {
 			return nil, &mcpservers.RPCError{Code: mcpservers.CodeToolFailed, Message: "own words", Data: []int{1}}
 		},
 		"x/fail":  func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("disk gone") },
+		"x/hide":  func(context.Context, json.RawMessage) (any, error) { return nil, fmt.Errorf("read: %w", hidden{}) },
 		"x/panic": func(context.Context, json.RawMessage) (any, error) { panic("inner secret") },
 		"x/odd":   func(context.Context, json.RawMessage) (any, error) { return func() {}, nil },
 	}})
@@ -59,6 +61,12 @@ func newServer(t testing.TB) *mcpservers.Dispatcher {
 	}
 	return d
 }
+
+// hidden is an error that clients must not read whole.
+type hidden struct{}
+
+func (hidden) Error() string  { return "postgres://inner@host is away" }
+func (hidden) Public() string { return "it is away" }
 
 // sameJSON compares two JSON texts by value, with numbers as they are written.
 func sameJSON(t *testing.T, got json.RawMessage, want string) {
@@ -115,6 +123,10 @@ func TestDispatcher_Handle(t *testing.T) {
 		"other error": {
 			`{"jsonrpc":"2.0","method":"x/fail","id":1}`,
 			`{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal server error: disk gone"},"id":1}`,
+		},
+		"an error with a text for clients": {
+			`{"jsonrpc":"2.0","method":"x/hide","id":1}`,
+			`{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal server error: it is away"},"id":1}`,
 		},
 		"a panic": {
 			`{"jsonrpc":"2.0","method":"x/panic","id":1}`,
@@ -204,7 +216,7 @@ func TestDispatcher_AnnouncesItsMethods(t *testing.T) {
 		"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
 	sameJSON(t, got, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25",
 		"serverInfo":{"name":"test-server","version":"1.2.3"},
-		"capabilities":{"tools":{},"experimental":{"x/echo":{},"x/own":{},"x/fail":{},"x/panic":{},"x/odd":{}}}}}`)
+		"capabilities":{"tools":{},"experimental":{"x/echo":{},"x/own":{},"x/fail":{},"x/hide":{},"x/panic":{},"x/odd":{}}}}}`)
 }
 
 // A cancelled notice must reach the request of the same session, and no other's.

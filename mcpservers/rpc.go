@@ -160,15 +160,27 @@ func respond(id json.RawMessage, result any, failed any) (json.RawMessage, error
 		id = json.RawMessage("null") // the id cannot be known
 	}
 	if failed != nil {
-		return json.Marshal(struct {
+		return marshal(struct {
 			JSONRPC string          `json:"jsonrpc"`
 			ID      json.RawMessage `json:"id"`
 			Error   any             `json:"error"`
 		}{"2.0", id, failed})
 	}
-	return json.Marshal(struct {
+	return marshal(struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Result  any             `json:"result"`
 	}{"2.0", id, result})
+}
+
+// marshal leaves <, > and & as they are: no browser reads an answer, and six bytes for
+// one would make texts outgrow what clients take.
+func marshal(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -44,6 +45,10 @@ const claimAtOnce = 1
 // holds: before that, what failed cannot be claimed again.
 const retryAfter = time.Minute
 
+// failuresInARow is after how many failures the worker rests. One conversation that no
+// model can summarise must not keep the others waiting; a model that is away fails all.
+const failuresInARow = 3
+
 // NewWorker returns a worker that does nothing until Run.
 func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if cfg.Client == nil || cfg.Summarise == nil {
@@ -83,19 +88,31 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// Drain summarises everything that is behind, and returns the first error.
+// Drain summarises everything that is behind, and returns the last error. What failed
+// stays claimed, so that the next claim brings another conversation.
 func (w *Worker) Drain(ctx context.Context) error {
-	for {
+	var failed error
+	for failures := 0; failures < failuresInARow; {
 		claims, err := w.cfg.Client.ClaimSummaries(ctx, claimAtOnce)
-		if err != nil || len(claims) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(claims) == 0 {
+			return failed
 		}
 		for _, claim := range claims {
 			if _, _, err := w.catchUp(ctx, claim, w.condense); err != nil {
-				return err
+				failed = fmt.Errorf("conversation %q: %w", claim.ConversationID, err)
+				failures++
+				continue
 			}
+			failures = 0
+		}
+		if ctx.Err() != nil {
+			return failed
 		}
 	}
+	return failed
 }
 
 // CatchUp appends the summary of each uncovered exchange to the one summary text, and

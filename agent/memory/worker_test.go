@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -166,6 +167,49 @@ func TestWorker_CatchUp_Fails(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSummary(t, c, "chat_a", "ONE FIRST\n\nTWO SECOND", 4)
+}
+
+// A conversation that cannot be summarised, such as one that the model refuses, keeps
+// no other one waiting; a model that is away is not asked for all of them.
+func TestWorker_Drain_GoesOnPastFailures(t *testing.T) {
+	refused := errors.New("the model refused")
+	for name, c := range map[string]struct {
+		bad, good, asked int
+	}{
+		"one is refused":      {bad: 1, good: 4, asked: 5},
+		"the model is away":   {bad: 5, good: 0, asked: 3},
+		"refusals at the end": {bad: 2, good: 1, asked: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := newClient(t, filepath.Join(t.TempDir(), "molar.db"))
+			for i := range c.bad {
+				turn(t, client, fmt.Sprint("bad_", i), fmt.Sprint("bad ", i), "first", "")
+			}
+			for i := range c.good {
+				turn(t, client, fmt.Sprint("good_", i), fmt.Sprint("good ", i), "first", "")
+			}
+			asked := 0
+			w, err := memory.NewWorker(memory.WorkerConfig{Client: client, Summarise: func(_ context.Context, _, question, answer string) (string, error) {
+				asked++
+				if strings.HasPrefix(question, "bad") {
+					return "", refused
+				}
+				return question + " " + answer, nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Drain(t.Context()); !errors.Is(err, refused) {
+				t.Errorf("drain: %v", err)
+			}
+			if asked != c.asked {
+				t.Errorf("the model was asked %d times, want %d", asked, c.asked)
+			}
+			for i := range c.good {
+				wantSummary(t, client, fmt.Sprint("good_", i), fmt.Sprintf("good %d first", i), 2)
+			}
+		})
+	}
 }
 
 // What an earlier process left behind is made up for at the next start.

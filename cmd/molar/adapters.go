@@ -63,7 +63,7 @@ func (r recorder) Record(t agent.Trace) {
 		r.log.Warn("the trace of a turn could not be encoded", "turn", t.TurnID, "error", err)
 		return
 	}
-	r.to.Record(t.TurnID, t.ConversationID, t.Owner, body)
+	r.to.Record(store.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body})
 }
 
 // traceStore reads traces; what is still on its way to the database is written

@@ -24,9 +24,16 @@ func newBackupCmd(a *app) *cobra.Command {
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			db, err := a.openDatabase(cmd)
+			cfg, err := a.loadConfig(nil)
 			if err != nil {
 				return err
+			}
+			db, err := openExisting(cmd, cfg.Database())
+			if err != nil {
+				return err
+			}
+			if url := cfg.Memory.URL; url != "" {
+				a.note("the conversations are kept by %s (memory.url): run this command there for them; here is the host's own database", url)
 			}
 			if check {
 				if err := errors.Join(db.Check(cmd.Context()), db.Close()); err != nil {
@@ -46,11 +53,7 @@ func newBackupCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// openDatabase opens the host's own database.
-func (a *app) openDatabase(cmd *cobra.Command) (*store.DB, error) {
-	cfg, err := a.loadConfig(nil)
-	if err != nil {
-		return nil, err
-	}
-	return store.Open(cmd.Context(), store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
+// openExisting opens a database for a command that has no use for a new one.
+func openExisting(cmd *cobra.Command, path string) (*store.DB, error) {
+	return store.Open(cmd.Context(), store.Config{Path: path, MustExist: true, Logger: slog.New(slog.DiscardHandler)})
 }

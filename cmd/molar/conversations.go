@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -123,5 +122,5 @@ func (a *app) openConversations(cmd *cobra.Command) (*store.DB, error) {
 	if cfg.Memory.URL != "" {
 		return nil, &exitError{exitUsage, fmt.Errorf("the conversations are kept by %s (memory.url); run this command there", cfg.Memory.URL)}
 	}
-	return store.Open(cmd.Context(), store.Config{Path: cfg.Memory.Store, Logger: slog.New(slog.DiscardHandler)})
+	return openExisting(cmd, cfg.Memory.Store)
 }

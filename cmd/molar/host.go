@@ -176,6 +176,7 @@ func (h *host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 		Client:     mcpclients.Implementation{Name: "molar", Version: hostVersion()},
 		Decisions:  kept,
 		Keeper:     h.db,
+		Logins:     h.db,
 		Telemetry:  h.telemetry,
 	})
 }
@@ -188,8 +189,8 @@ func (h *host) bundledServers() ([]mcpclients.ServerConfig, error) {
 			headers = map[string]string{"Authorization": "Bearer " + key}
 		}
 		return []mcpclients.ServerConfig{
-			{Name: memoryServer, URL: url + "/mcp/" + memoryServer, Headers: headers},
-			{Name: toolServer, URL: url + "/mcp/" + toolServer, Headers: headers},
+			{Name: memoryServer, URL: url + "/mcp/" + memoryServer, Headers: headers, Setting: "memory", Persistent: true},
+			{Name: toolServer, URL: url + "/mcp/" + toolServer, Headers: headers, Setting: "memory", Persistent: true},
 		}, nil
 	}
 	mem, err := newMemoryServer(h.cfg, h.db, h.log)
@@ -222,6 +223,7 @@ func serverConfig(name string, s config.Server) mcpclients.ServerConfig {
 		URL:          s.URL,
 		Type:         s.Type,
 		Headers:      reveal(s.Headers),
+		OAuth:        loginSettings(s.OAuth),
 		Timeout:      s.Timeout,
 		Protocol:     s.Protocol,
 		IncludeTools: s.IncludeTools,
@@ -334,6 +336,10 @@ func (h *host) ready(ctx context.Context) error {
 		return errors.New("molar is shutting down")
 	}
 	if err := h.db.Ping(ctx); err != nil {
+		h.log.Warn("the database does not answer", "error", err)
+		if fault, ok := errors.AsType[*store.Error](err); ok {
+			return errors.New(fault.Public()) // whoever asks needs no key
+		}
 		return err
 	}
 	for _, s := range h.mcp.Status() {

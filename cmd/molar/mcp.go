@@ -137,7 +137,7 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 	if err := refuseOpen(ctx, cfg, cfg.MCP.Listen, cfg.Memory.Store); err != nil {
 		return err
 	}
-	certificate, err := loadTLS(cfg)
+	certificate, err := loadTLS(cfg, log)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,8 @@ func (a *app) mcpHTTP(ctx context.Context, cfg *config.Config, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	guard, err := httpguard.New(httpguard.Config{Hosts: hosts, MaxBody: httpserver.MaxBody})
+	// The port itself refuses a body above its limit, in the words of JSON-RPC.
+	guard, err := httpguard.New(httpguard.Config{Hosts: hosts, MaxBody: 2 * httpserver.MaxBody})
 	if err != nil {
 		return err
 	}

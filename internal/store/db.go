@@ -16,6 +16,8 @@ type Config struct {
 	// (postgres://user:password@host:port/name). The file is created with mode 0600,
 	// its folder with mode 0700, when they are missing; the database must be there.
 	Path string
+	// MustExist refuses a SQLite file that is not there, instead of creating it.
+	MustExist bool
 	// Logger may be nil: nothing is logged then.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.

@@ -24,6 +24,7 @@ const (
 	KindReadOnly   Kind = "read-only"
 	KindPermission Kind = "permission"
 	KindMissing    Kind = "missing"
+	KindAbsent     Kind = "absent"
 	KindIO         Kind = "io"
 	KindClosed     Kind = "closed"
 	// KindUnreachable and the two after it are PostgreSQL's own.
@@ -57,6 +58,15 @@ func (e *Error) Error() string {
 	return msg + ": " + e.Err.Error()
 }
 
+// Public is the text for clients: without the place of the database and the words of
+// the system, which are for the log.
+func (e *Error) Public() string {
+	if advice := e.Kind.advice(); advice != "" {
+		return e.Op + ": the database " + advice
+	}
+	return e.Op + ": the database failed; the server's log says how"
+}
+
 // Unwrap returns the fault below.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -78,6 +88,8 @@ func (k Kind) advice() string {
 		return "may not be opened by this user; change the owner or mode of the file and its folder"
 	case KindMissing:
 		return "cannot be opened; check that its folder exists and that this user may write to it"
+	case KindAbsent:
+		return "does not exist; check memory.store, or state, in the config that is read"
 	case KindClosed:
 		return "is closed"
 	case KindUnreachable:

@@ -70,3 +70,12 @@ func (d *DB) AwaitWaiting(turns int) {
 		runtime.Gosched()
 	}
 }
+
+// Rows counts the rows of a table.
+func (d *DB) Rows(t *testing.T, table string) (n int) {
+	t.Helper()
+	if err := d.read.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -28,6 +28,12 @@ func TestPostgres(t *testing.T) {
 	t.Run("retries", func(t *testing.T) {
 		testRetries(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})
+	t.Run("logins", func(t *testing.T) {
+		testLogins(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
+	})
+	t.Run("erasures", func(t *testing.T) {
+		testErasures(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
+	})
 	t.Run("old conversations are deleted", func(t *testing.T) {
 		testDeleteOlder(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})

@@ -20,7 +20,7 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 	for {
 		var found, gone int
 		err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
-			found, gone, err = deleteOlderIn(ctx, tx, millis(before))
+			found, gone, err = d.deleteOlderIn(ctx, tx, millis(before))
 			return err
 		})
 		if err != nil {
@@ -33,8 +33,10 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 		}
 	}
 	err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
-		more, err = deleteOldStateIn(ctx, tx, millis(before))
-		return err
+		if more, err = deleteOldStateIn(ctx, tx, millis(before)); err != nil {
+			return err
+		}
+		return d.dropErasures(ctx, tx)
 	})
 	if err == nil && (deleted > 0 || more > 0) {
 		d.scrubLog(ctx)
@@ -63,7 +65,7 @@ func deleteOldStateIn(ctx context.Context, tx *sql.Tx, before int64) (deleted in
 	return deleted, nil
 }
 
-func deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found, gone int, err error) {
+func (d *DB) deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found, gone int, err error) {
 	old, err := oldestIn(ctx, tx, before)
 	if err != nil {
 		return 0, 0, err
@@ -80,7 +82,7 @@ func deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found, gone i
 			}
 			continue
 		}
-		if err := forget(ctx, tx, c.id, c.owner); err != nil {
+		if err := d.forget(ctx, tx, c.id, c.owner); err != nil {
 			return 0, 0, err
 		}
 		gone++

@@ -23,6 +23,11 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	d.sql, d.writing = sqliteDialect(), make(chan struct{}, 1)
+	if cfg.MustExist {
+		if _, err := os.Stat(d.name); errors.Is(err, fs.ErrNotExist) {
+			return &Error{Op: "open store", Path: d.name, Kind: KindAbsent}
+		}
+	}
 	if err := d.createFile(); err != nil {
 		return err
 	}

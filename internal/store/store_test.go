@@ -194,11 +194,35 @@ func TestOpen_Refuses(t *testing.T) {
 			if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error says %q", err)
 			}
+			if told := fault.Public(); strings.Contains(told, path) || told == "" {
+				t.Errorf("clients are told %q", told)
+			}
 		})
 	}
 	if _, err := store.Open(t.Context(), store.Config{}); err == nil {
 		t.Error("opened without a path")
 	}
+}
+
+// A command that looks into a database must not make an empty one.
+func TestOpen_MustExist(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "memory.db")
+	_, err := store.Open(t.Context(), store.Config{Path: path, MustExist: true})
+	fault, ok := errors.AsType[*store.Error](err)
+	if !ok || fault.Kind != store.KindAbsent || !strings.Contains(err.Error(), "check memory.store") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was made: %v", err)
+	}
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), store.Config{Path: path, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
 }
 
 func TestFaults_AreNamed(t *testing.T) {

@@ -57,7 +57,8 @@ func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int
 
 // ClaimSummaries returns at most limit conversations with complete answers that
 // their summary does not cover, and keeps them from other callers for ttl. A
-// claim that is not followed by SetSummary ends by itself.
+// claim that is not followed by SetSummary ends by itself; the conversation then comes
+// after those that nobody claimed yet, as its next claim may fail too.
 func (d *DB) ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) ([]SummaryWork, error) {
 	items := []SummaryWork{}
 	var conversations, upTo []int64
@@ -66,7 +67,7 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) (
 		now := d.now()
 		rows, err := tx.QueryContext(ctx, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
 				SELECT num FROM conversations WHERE complete_seq > covers AND claimed_until <= $2
-				ORDER BY updated_at LIMIT $3) AND claimed_until <= $2
+				ORDER BY claimed_until, updated_at LIMIT $3) AND claimed_until <= $2
 			RETURNING num, owner, id, summary, covers, language, complete_seq`,
 			millis(now.Add(ttl)), millis(now), limit)
 		if err != nil {

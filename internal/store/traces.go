@@ -18,23 +18,31 @@ type Trace struct {
 	ConversationID string    `json:"conversation_id"`
 	Owner          string    `json:"owner,omitempty"`
 	CreatedAt      time.Time `json:"created_at"`
+	// Started is when the turn began; zero means CreatedAt. It is not stored.
+	Started time.Time `json:"-"`
 	// Size is the length of the body in bytes.
 	Size int `json:"size"`
 	// Body is the trace itself; lists leave it out.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
+// The trace of a turn is not stored when its conversation was cleared or deleted since
+// the turn began.
+const putTrace = `INSERT INTO traces (turn_id, created_at, owner, conversation_id, size, body)
+	SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS TEXT)
+	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE conversation_id = $4 AND owner IN ('', $3) AND at >= $7)
+	ON CONFLICT (turn_id) DO UPDATE SET created_at = excluded.created_at, owner = excluded.owner,
+		conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body`
+
 // PutTraces stores traces in one transaction. A trace with the turn id of an
-// earlier one replaces it. A zero CreatedAt means now.
+// earlier one replaces it. A zero CreatedAt means now. Of a conversation that was
+// cleared or deleted since the turn started, nothing is stored.
 func (d *DB) PutTraces(ctx context.Context, traces []Trace) error {
 	if len(traces) == 0 {
 		return nil
 	}
 	return d.transact(ctx, d.relaxed, "put traces", func(tx *sql.Tx) error {
-		stmt, err := tx.PrepareContext(ctx, `INSERT INTO traces
-			(turn_id, created_at, owner, conversation_id, size, body) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (turn_id) DO UPDATE SET created_at = excluded.created_at, owner = excluded.owner,
-				conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body`)
+		stmt, err := tx.PrepareContext(ctx, putTrace)
 		if err != nil {
 			return err
 		}
@@ -47,7 +55,13 @@ func (d *DB) PutTraces(ctx context.Context, traces []Trace) error {
 			if at.IsZero() {
 				at = d.now()
 			}
-			if _, err := stmt.ExecContext(ctx, t.TurnID, millis(at), t.Owner, t.ConversationID, len(t.Body), d.sql.text(string(t.Body))); err != nil {
+			started := t.Started
+			if started.IsZero() {
+				started = at
+			}
+			_, err := stmt.ExecContext(ctx, t.TurnID, millis(at), t.Owner, t.ConversationID, len(t.Body),
+				d.sql.text(string(t.Body)), millis(started))
+			if err != nil {
 				return err
 			}
 		}
@@ -91,10 +105,14 @@ func (d *DB) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 }
 
 // PruneTraces deletes traces older than maxAge, then the oldest ones until the
-// bodies together have at most maxBytes. It returns how many it deleted.
+// bodies together have at most maxBytes. It returns how many it deleted. Waiting turns,
+// answers under a key and erasures whose time is over go along.
 func (d *DB) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int64) (deleted int64, err error) {
 	oldest := millis(d.now().Add(-maxAge))
 	err = d.transact(ctx, d.relaxed, "prune traces", func(tx *sql.Tx) error {
+		if err := d.dropExpired(ctx, tx); err != nil {
+			return err
+		}
 		res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1 OR created_at <= (
 			SELECT max(created_at) FROM (
 				SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces) AS sums
@@ -106,4 +124,14 @@ func (d *DB) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int
 		return err
 	})
 	return deleted, err
+}
+
+func (d *DB) dropExpired(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM kept_turns WHERE expires <= $1`, millis(d.now())); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM idempotency WHERE created_at < $1`, millis(d.now().Add(-KeyAge))); err != nil {
+		return err
+	}
+	return d.dropErasures(ctx, tx)
 }

@@ -93,7 +93,7 @@ func TestTraceWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		w.Record(fmt.Sprint("t", i), "c", "", json.RawMessage(`{}`))
+		w.Record(store.Trace{TurnID: fmt.Sprint("t", i), ConversationID: "c", Body: json.RawMessage(`{}`)})
 	}
 	if err := w.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -102,12 +102,12 @@ func TestTraceWriter(t *testing.T) {
 	if err != nil || len(list) != 1000 {
 		t.Fatalf("%d traces after flush, %v", len(list), err)
 	}
-	w.Record("large", "c", "", make(json.RawMessage, store.MaxTrace+1))
-	w.Record("last", "c", "", json.RawMessage(`{}`))
+	w.Record(store.Trace{TurnID: "large", ConversationID: "c", Body: make(json.RawMessage, store.MaxTrace+1)})
+	w.Record(store.Trace{TurnID: "last", ConversationID: "c", Body: json.RawMessage(`{}`)})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.Record("late", "c", "", json.RawMessage(`{}`))
+	w.Record(store.Trace{TurnID: "late", ConversationID: "c", Body: json.RawMessage(`{}`)})
 	if err := w.Flush(ctx); err != nil {
 		t.Error(err)
 	}
@@ -128,7 +128,7 @@ func TestTraceWriter_NeverBlocks(t *testing.T) {
 	release := db.HoldWrites(t)
 	// The writer can hold one batch and the queue one trace; the rest must drop.
 	for i := range 100 {
-		w.Record(fmt.Sprint("t", i), "c", "", json.RawMessage(`{}`))
+		w.Record(store.Trace{TurnID: fmt.Sprint("t", i), ConversationID: "c", Body: json.RawMessage(`{}`)})
 	}
 	release()
 	if err := w.Close(); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -80,18 +79,17 @@ func NewTraceWriter(cfg TraceWriterConfig) (*TraceWriter, error) {
 	return w, nil
 }
 
-// Record queues the trace of a turn and returns at once. The caller must not
-// change body afterwards. A body above [MaxTrace] is dropped and counted, like a
-// trace that finds the queue full or the writer closed.
-func (w *TraceWriter) Record(turnID, conversationID, owner string, body json.RawMessage) {
-	if len(body) > MaxTrace {
+// Record queues the trace of a turn and returns at once; CreatedAt is set to now. The
+// caller must not change the body afterwards. A body above [MaxTrace] is dropped and
+// counted, like a trace that finds the queue full or the writer closed.
+func (w *TraceWriter) Record(t Trace) {
+	if len(t.Body) > MaxTrace {
 		w.dropped.Add(1)
-		w.cfg.Logger.Warn("trace dropped: too large", "turn", turnID, "bytes", len(body), "limit", MaxTrace)
+		w.cfg.Logger.Warn("trace dropped: too large", "turn", t.TurnID, "bytes", len(t.Body), "limit", MaxTrace)
 		return
 	}
-	job := traceJob{trace: Trace{
-		TurnID: turnID, ConversationID: conversationID, Owner: owner, Body: body, CreatedAt: w.cfg.DB.now(),
-	}}
+	t.CreatedAt = w.cfg.DB.now()
+	job := traceJob{trace: t}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {

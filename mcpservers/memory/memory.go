@@ -33,9 +33,6 @@ const (
 	leaseTTL = time.Minute
 	// claimTTL is how long a claimed summary is kept from other workers.
 	claimTTL = time.Minute
-	// maxPage is the largest page of messages, pageBytes about how long its texts may be
-	// together, in bytes: well below what a client takes as one answer, 4 MiB.
-	maxPage, pageBytes = 1000, 512 << 10
 	// maxID is the longest conversation id, in bytes.
 	maxID = 256
 )

@@ -106,17 +106,6 @@ func (m *memory) page(ctx context.Context, p allParams) ([]schemas.StoredMessage
 	return messages, next, err
 }
 
-// fitting is how many of the first messages are at most so many bytes long together,
-// at least one if there is one.
-func fitting(messages []schemas.StoredMessage, most int) int {
-	for i, m := range messages {
-		if most -= len(m.Content) + len(m.Calls); most < 0 {
-			return max(i, 1)
-		}
-	}
-	return len(messages)
-}
-
 // getOldMessages gives what came before the newest messages. total_count counts
 // all messages, old and recent.
 func (m *memory) getOldMessages(ctx context.Context, p ref) (any, error) {
@@ -177,6 +166,9 @@ func (m *memory) setSummary(ctx context.Context, p summaryParams) (any, error) {
 	}
 	if p.Summary == nil {
 		return nil, mcpservers.InvalidParams("summary is missing")
+	}
+	if len(*p.Summary) > maxSummary {
+		return nil, mcpservers.InvalidParams("summary has %d bytes, at most %d are allowed", len(*p.Summary), maxSummary)
 	}
 	if p.Covers != nil && *p.Covers < 0 {
 		return nil, mcpservers.InvalidParams("covers must not be below 0")

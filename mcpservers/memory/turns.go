@@ -20,6 +20,9 @@ const (
 	maxClaims = 100
 	// maxTitle is the longest title, in runes.
 	maxTitle = 200
+	// maxSummary is the longest summary, in bytes: far above what a host writes, so that
+	// the beginning of a turn fits into one answer.
+	maxSummary = 512 << 10
 )
 
 type beginParams struct {
@@ -38,31 +41,16 @@ func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Partial says that older uncovered messages were left out: no model reads so much,
-	// and a client takes no answer without bounds.
+	// Partial says that older uncovered messages were left out, or texts cut: no model
+	// reads so much, and a client takes no answer without bounds.
 	begun := struct {
 		store.TurnStart
 		Partial bool `json:"partial,omitempty"`
 	}{TurnStart: start}
-	if fit := newest(start.Messages, pageBytes); len(fit) < len(start.Messages) {
-		begun.Messages, begun.Partial = fit, true
-	}
+	begun.Messages, begun.Partial = shortened(newest(start.Messages, pageBytes))
+	begun.Partial = begun.Partial || len(begun.Messages) < len(start.Messages)
+	begun.Recent, _ = shortened(start.Recent)
 	return begun, nil
-}
-
-// newest are the last messages that are at most so many bytes long together, from a
-// question on; of a last exchange that alone is longer, nothing is left out.
-func newest(messages []schemas.StoredMessage, most int) []schemas.StoredMessage {
-	from := len(messages)
-	for i, m := range slices.Backward(messages) {
-		if most -= len(m.Content) + len(m.Calls); most < 0 && from < len(messages) {
-			return messages[from:]
-		}
-		if m.Role == schemas.RoleUser {
-			from = i
-		}
-	}
-	return messages
 }
 
 type renewParams struct {
@@ -132,26 +120,11 @@ func (m *memory) claimSummaries(ctx context.Context, p claimParams) (any, error)
 	}
 	items, err := m.store.ClaimSummaries(ctx, p.Limit, claimTTL)
 	for i := range items { // what is left out here is claimed next
-		items[i].Messages = oldest(items[i].Messages, pageBytes)
+		items[i].Messages, _ = shortened(oldest(items[i].Messages, pageBytes))
 	}
 	return struct {
 		Items []store.SummaryWork `json:"items"`
 	}{items}, err
-}
-
-// oldest are the first exchanges that are at most so many bytes long together, at least
-// one.
-func oldest(messages []schemas.StoredMessage, most int) []schemas.StoredMessage {
-	upTo := 0
-	for i, m := range messages {
-		if most -= len(m.Content) + len(m.Calls); most < 0 && upTo > 0 {
-			return messages[:upTo]
-		}
-		if m.Role == schemas.RoleAssistant {
-			upTo = i + 1
-		}
-	}
-	return messages
 }
 
 type listParams struct {

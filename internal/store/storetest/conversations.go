@@ -159,6 +159,24 @@ func testClaims(t *testing.T, f *fixture) {
 	same(t, contents(items[0].Messages), []string{"ask t3", "say t3"})
 }
 
+// A conversation whose claim came to nothing stands behind the others.
+func testClaimsInTurn(t *testing.T, f *fixture) {
+	for _, id := range []string{"c1", "c2", "c3"} {
+		f.turn(t, "", id, "t "+id, "")
+		f.pass(time.Second)
+	}
+	var order []string
+	for range 6 {
+		items := f.claim(t, 1)
+		if len(items) != 1 {
+			t.Fatalf("after %v: %d items", order, len(items))
+		}
+		order = append(order, items[0].ConversationID)
+		f.pass(2 * time.Minute)
+	}
+	same(t, order, []string{"c1", "c2", "c3", "c1", "c2", "c3"})
+}
+
 func testInterrupted(t *testing.T, f *fixture) {
 	f.turn(t, "", "c", "t1", schemas.StatusInterrupted)
 	same(t, len(f.claim(t, 1)), 0)

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"pages of messages":                     testPages,
 		"the summary only goes forward":         testSummary,
 		"summaries are claimed once":            testClaims,
+		"claims go round":                       testClaimsInTurn,
 		"interrupted turns are not summarised":  testInterrupted,
 		"clear keeps the conversation":          testClear,
 		"a cleared conversation stays cleared":  testClearedSummary,
