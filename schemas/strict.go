@@ -77,7 +77,7 @@ func checkObject(dec *json.Decoder, depth int) error {
 		if strings.ContainsRune(key, 0) {
 			return errors.New("NUL in an object key")
 		}
-		folded := strings.ToLower(key)
+		folded := fold(key)
 		if seen[folded] {
 			return fmt.Errorf("key %q twice in one object", key)
 		}
@@ -88,6 +88,19 @@ func checkObject(dec *json.Decoder, depth int) error {
 	}
 	return nil
 }
+
+// fold gives keys that encoding/json takes for one name of ASCII letters the same form.
+// Two runes from beyond ASCII fold to such a letter.
+func fold(key string) string {
+	key = strings.ToLower(key) // takes the Kelvin sign to k
+	if strings.ContainsRune(key, longS) {
+		key = strings.ReplaceAll(key, string(longS), "s")
+	}
+	return key
+}
+
+// longS is the old form of a small s, which has no capital of its own.
+const longS = 'ſ'
 
 func checkArray(dec *json.Decoder, depth int) error {
 	for dec.More() {

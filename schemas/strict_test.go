@@ -19,6 +19,8 @@ func TestCheckJSON(t *testing.T) {
 		{"empty", ``, false},
 		{"key twice", `{"a":1,"a":2}`, false},
 		{"key twice but for case", `{"method":1,"Method":2}`, false},
+		{"key twice but for an old form of s", `{"messages":1,"meſſages":2}`, false},
+		{"key twice but for the Kelvin sign", `{"key":1,"\u212aey":2}`, false},
 		{"NUL in a key", `{"a\u0000":1}`, false},
 		{"two values", `{} {}`, false},
 		{"cut", `{"a":`, false},
@@ -40,6 +42,7 @@ func TestCheckJSON(t *testing.T) {
 func FuzzCheckJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":null}]}`))
 	f.Add([]byte(`{"a":1,"A":2}`))
+	f.Add([]byte(`{"s":1,"ſ":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v any
 		if err := schemas.Decode(data, &v); err == nil && schemas.CheckJSON(data) != nil {

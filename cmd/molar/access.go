@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
@@ -243,19 +242,4 @@ func reachable(address string) string {
 		host = "127.0.0.1" // "::" takes IPv4 too
 	}
 	return net.JoinHostPort(host, port)
-}
-
-// keyVariable holds the API key with which commands ask a running host.
-const keyVariable = "MOLAR_API_KEY"
-
-// hostRequest is a request to a running host, with the key of the environment.
-func (a *app) hostRequest(ctx context.Context, method, listen, path string) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+reachable(listen)+path, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	if key, _ := a.env(keyVariable); key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	return req, nil
 }

@@ -33,9 +33,9 @@ They are printed here as the server describes them now, and from then on in use.
 			if err := checkFormat(*format); err != nil {
 				return err
 			}
-			if address, err := a.hostAddress(*listen); err == nil {
-				if status, err := a.runningServers(cmd.Context(), address); err == nil {
-					return a.approve(cmd.Context(), *format, args[0], status, &runningHost{a, address})
+			if far, err := a.findHost(*listen); err == nil {
+				if status, err := a.runningServers(cmd.Context(), far); err == nil {
+					return a.approve(cmd.Context(), *format, args[0], status, &runningHost{a, far})
 				}
 			}
 			return a.withServers(cmd.Context(), nil, func(ctx context.Context, h *host) error {
@@ -97,11 +97,11 @@ func (h ownHost) approve(ctx context.Context, server, digest string) ([]string, 
 // runningHost asks the host that listens.
 type runningHost struct {
 	*app
-	address string
+	far *farHost
 }
 
 func (r *runningHost) tools(ctx context.Context) ([]schemas.ToolInfo, error) {
-	data, err := r.askHost(ctx, r.address, "/v1/tools")
+	data, err := r.askHost(ctx, r.far, "/v1/tools")
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +118,15 @@ func (r *runningHost) approve(ctx context.Context, server, digest string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	req, err := r.hostRequest(ctx, http.MethodPost, r.address, "/v1/servers/"+url.PathEscape(server)+"/approve")
+	req, err := r.hostRequest(ctx, http.MethodPost, r.far, "/v1/servers/"+url.PathEscape(server)+"/approve")
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	res, err := http.DefaultClient.Do(req)
+	res, err := r.far.client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the host at %s: %w", r.address, err)
+		return nil, fmt.Errorf("ask the host at %s: %w", r.far.address, err)
 	}
 	defer res.Body.Close()
 	var answer struct {
@@ -137,7 +137,7 @@ func (r *runningHost) approve(ctx context.Context, server, digest string) ([]str
 	}
 	const largest = 16 << 20
 	if err := json.NewDecoder(io.LimitReader(res.Body, largest)).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("the host at %s is no molar: it answered %s", r.address, res.Status)
+		return nil, fmt.Errorf("the host at %s is no molar: it answered %s", r.far.address, res.Status)
 	}
 	if res.StatusCode != http.StatusOK {
 		return nil, errors.New(terminal.Clean(strings.TrimPrefix(answer.Error.Message, "conflict: ")))

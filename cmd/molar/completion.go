@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/internal/store"
+	"molar/internal/terminal"
 	"molar/schemas"
 )
 
@@ -54,7 +55,12 @@ func completeChat(a *app, cmd *cobra.Command) {
 	completeFlag(cmd, "output-format", fixed(formatText, formatJSON, formatStream))
 	completeFlag(cmd, "conversation", words(a.conversationIDs))
 	completeFlag(cmd, "resume", words(a.conversationIDs))
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if resume, _ := cmd.Flags().GetString("resume"); resume == resumeChoose && len(args) == 0 {
+			return words(a.conversationIDs)(cmd, args, start) // "--resume ID"
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func (a *app) assistantNames(context.Context) []string {
@@ -84,11 +90,11 @@ func (a *app) serverNames(context.Context) []string {
 // toolNames asks a running host. Without one, a server's name and "__" is all that is
 // known.
 func (a *app) toolNames(ctx context.Context) []string {
-	if address, err := a.hostAddress(""); err == nil {
+	if far, err := a.findHost(""); err == nil {
 		var list struct {
 			Data []schemas.ToolInfo `json:"data"`
 		}
-		data, err := a.askHost(ctx, address, "/v1/tools")
+		data, err := a.askHost(ctx, far, "/v1/tools")
 		if err == nil && json.Unmarshal(data, &list) == nil {
 			var names []string
 			for _, t := range list.Data {
@@ -104,7 +110,8 @@ func (a *app) toolNames(ctx context.Context) []string {
 	return names
 }
 
-// conversationIDs reads the store, if there is one already.
+// conversationIDs reads the store, if there is one already. A title stands behind each,
+// as shells show it.
 func (a *app) conversationIDs(ctx context.Context) []string {
 	cfg, err := a.loadConfig(nil)
 	if err != nil || cfg.Memory.URL != "" {
@@ -124,7 +131,7 @@ func (a *app) conversationIDs(ctx context.Context) []string {
 	}
 	var ids []string
 	for _, c := range page.Conversations {
-		ids = append(ids, c.ID)
+		ids = append(ids, c.ID+"\t"+preview(terminal.Clean(c.Title)))
 	}
 	return ids
 }

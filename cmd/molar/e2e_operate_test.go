@@ -36,7 +36,7 @@ func TestServe_Traces(t *testing.T) {
 	s := serveIn(t, env, stubConfig(t, url, ""))
 	s.stdout.wait(t, "server: stub ready", nil)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/chat/completions",
-		strings.NewReader(questionBody("agentic", "", "Who is in the family with the secret name?", false)))
+		strings.NewReader(questionBody("agentic", "traced", "Who is in the family with the secret name?", false)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,6 +108,7 @@ func matrix() []matrixCase {
 		{"Content-Type: application/json, text/plain", 415},
 		{"X-None: 1", 415},
 		{js + "\r\nContent-Type: text/plain", 415},
+		{js + "\r\nContent-Encoding: gzip", 415},
 	} {
 		add("content type", "POST", "WRITE", local, kind.want, "{}", kind.line)
 	}

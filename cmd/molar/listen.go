@@ -39,18 +39,6 @@ func newServer(ctx context.Context, handler http.Handler, log *slog.Logger) *htt
 	}
 }
 
-// loadTLS reads the certificate; nil means plain HTTP.
-func loadTLS(cfg *config.Config) (*tls.Config, error) {
-	if !cfg.TLS.On() {
-		return nil, nil //nolint:nilnil // no TLS, no settings
-	}
-	cert, err := tls.LoadX509KeyPair(cfg.TLS.Cert, cfg.TLS.Key)
-	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("tls.cert and tls.key: %w", err)}
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
-}
-
 // serveOn serves until the server is shut down, over TLS when it is set up.
 func serveOn(server *http.Server, listener net.Listener) error {
 	if server.TLSConfig != nil {
@@ -98,16 +86,9 @@ func trustingClient(file string) (*http.Client, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // nil asks for the default
 	}
-	text, err := os.ReadFile(file)
+	pool, err := trustedRoots(file)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("ca_file: %w", err)}
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("read the certificates of the system: %w", err)
-	}
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, &exitError{exitUsage, fmt.Errorf("ca_file %s: there is no certificate in it; want PEM", file)}
+		return nil, err
 	}
 	return &http.Client{
 		Transport: &http.Transport{
@@ -123,4 +104,23 @@ func trustingClient(file string) (*http.Client, error) {
 		// Prompts and keys stay at the address that the operator named.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
+}
+
+// trustedRoots are the authorities of the system, and those of a file, if there is one.
+func trustedRoots(file string) (*x509.CertPool, error) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the certificates of the system: %w", err)
+	}
+	if file == "" {
+		return pool, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("ca_file: %w", err)}
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, &exitError{exitUsage, fmt.Errorf("ca_file %s: there is no certificate in it; want PEM", file)}
+	}
+	return pool, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"molar/internal/config"
 	"molar/internal/terminal"
 	"molar/schemas"
 	"molar/web"
@@ -42,8 +40,8 @@ on standard error, with the secrets of the config masked.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if address, err := a.hostAddress(listen); err == nil && !trace {
-				if status, err := a.runningServers(cmd.Context(), address); err == nil {
+			if far, err := a.findHost(listen); err == nil && !trace {
+				if status, err := a.runningServers(cmd.Context(), far); err == nil {
 					return a.listServers(status, format)
 				}
 			}
@@ -69,7 +67,7 @@ the last good one stays in force. Saving the file does the same by itself.`,
 			return a.reloadServers(cmd.Context(), listen, format)
 		},
 	}
-	cmd.AddCommand(list, reload, newApproveCmd(a, &listen, &format))
+	cmd.AddCommand(list, reload, newApproveCmd(a, &listen, &format), newLoginCmd(a, &format))
 	return cmd
 }
 
@@ -80,23 +78,9 @@ func checkFormat(format string) error {
 	return nil
 }
 
-// hostAddress is where the running host listens: the flag, else what the settings
-// say, whatever else may be wrong with them.
-func (a *app) hostAddress(listen string) (string, error) {
-	flags := map[string]string{}
-	if listen != "" {
-		flags["listen"] = listen
-	}
-	address, err := config.ListenAddress(a.options(flags))
-	if err != nil && listen == "" {
-		return "", &exitError{exitUsage, err}
-	}
-	return cmp.Or(listen, address), nil
-}
-
 // runningServers asks the host that listens, if one does.
-func (a *app) runningServers(ctx context.Context, listen string) ([]schemas.ServerStatus, error) {
-	data, err := a.askHost(ctx, listen, "/v1/servers")
+func (a *app) runningServers(ctx context.Context, far *farHost) ([]schemas.ServerStatus, error) {
+	data, err := a.askHost(ctx, far, "/v1/servers")
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +117,11 @@ func (a *app) printJSON(v any) error {
 
 // reloadServers asks the running host and prints what it answers.
 func (a *app) reloadServers(ctx context.Context, listen, format string) error {
-	address, err := a.hostAddress(listen)
+	far, err := a.findHost(listen)
 	if err != nil {
 		return err
 	}
-	done, err := a.postReload(ctx, address)
+	done, err := a.postReload(ctx, far)
 	if err != nil {
 		return err
 	}
@@ -168,22 +152,22 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 
 // postReload asks a host to reload. An answer that tells of faults becomes one
 // error of several lines.
-func (a *app) postReload(ctx context.Context, listen string) (web.Reloaded, error) {
+func (a *app) postReload(ctx context.Context, far *farHost) (web.Reloaded, error) {
 	ctx, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
-	req, err := a.hostRequest(ctx, http.MethodPost, listen, "/v1/servers/reload")
+	req, err := a.hostRequest(ctx, http.MethodPost, far, "/v1/servers/reload")
 	if err != nil {
 		return web.Reloaded{}, &exitError{exitUsage, fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err)}
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := far.client.Do(req)
 	if err != nil {
-		return web.Reloaded{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", listen, err)
+		return web.Reloaded{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", far.address, err)
 	}
 	defer res.Body.Close()
 	const largest = 16 << 20
 	data, err := io.ReadAll(io.LimitReader(res.Body, largest))
 	if err != nil {
-		return web.Reloaded{}, fmt.Errorf("read the answer of the host at %s: %w", listen, err)
+		return web.Reloaded{}, fmt.Errorf("read the answer of the host at %s: %w", far.address, err)
 	}
 	var answer struct {
 		web.Reloaded
@@ -193,15 +177,17 @@ func (a *app) postReload(ctx context.Context, listen string) (web.Reloaded, erro
 		} `json:"error"`
 	}
 	switch err := json.Unmarshal(data, &answer); {
+	case strings.Contains(string(data), "HTTPS server"):
+		return web.Reloaded{}, fmt.Errorf("the host at %s speaks TLS: name the config that it runs with, by --config", far.address)
 	case err != nil:
-		return web.Reloaded{}, fmt.Errorf("the host at %s is no molar: it answered %s", listen, res.Status)
+		return web.Reloaded{}, fmt.Errorf("the host at %s is no molar: it answered %s", far.address, res.Status)
 	case len(answer.Error.Faults) > 0:
 		faults := strings.Join(answer.Error.Faults, "\n") + "\nthe last good config stays in force"
 		return web.Reloaded{}, errors.New(terminal.Clean(faults))
 	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
-		return web.Reloaded{}, fmt.Errorf("the host at %s answered: %s; give a key with scope admin in %s", listen, terminal.Clean(answer.Error.Message), keyVariable)
+		return web.Reloaded{}, fmt.Errorf("the host at %s answered: %s; give a key with scope admin in %s", far.address, terminal.Clean(answer.Error.Message), keyVariable)
 	case res.StatusCode != http.StatusOK:
-		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", listen, res.Status, terminal.Clean(answer.Error.Message))
+		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", far.address, res.Status, terminal.Clean(answer.Error.Message))
 	}
 	return answer.Reloaded, nil
 }

@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,8 +51,10 @@ func newTurnsCmd(a *app) *cobra.Command {
 // findTrace asks a running host first, whose newest traces may not be on disk yet,
 // then reads the store.
 func (a *app) findTrace(ctx context.Context, cfg *config.Config, id string) (json.RawMessage, error) {
-	if trace, err := a.askHost(ctx, cfg.Listen, "/v1/turns/"+url.PathEscape(id)); err == nil {
-		return trace, nil
+	if far, err := a.reach(cfg.Door()); err == nil {
+		if trace, err := a.askHost(ctx, far, "/v1/turns/"+url.PathEscape(id)); err == nil {
+			return trace, nil
+		}
 	}
 	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -72,25 +71,8 @@ func (a *app) findTrace(ctx context.Context, cfg *config.Config, id string) (jso
 	return trace, nil
 }
 
-// askHost reads a JSON document from a running host.
-func (a *app) askHost(ctx context.Context, listen, path string) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	req, err := a.hostRequest(ctx, http.MethodGet, listen, path)
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, errors.New(res.Status)
-	}
-	const largest = 16 << 20
-	return io.ReadAll(io.LimitReader(res.Body, largest))
-}
+// turnRuns is the status of a turn that has not ended.
+const turnRuns = "running"
 
 // printTrace writes a trace for a person.
 func printTrace(w io.Writer, raw json.RawMessage) error {
@@ -101,6 +83,11 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("turn %s, %s, %.0f ms", t.TurnID, t.Status, t.TookMS)
+	if t.Status == turnRuns {
+		line("assistant %s, conversation %s\nit still runs: what it did is recorded at its end", t.Assistant, t.ConversationID)
+		_, err := io.WriteString(w, terminal.Clean(b.String()))
+		return err
+	}
 	line("assistant %s, provider %s (%s)", t.Assistant, t.Provider, t.Route)
 	line("conversation %s, memory %s, language %s", t.ConversationID, t.Memory, t.Language)
 	if t.Question != "" {

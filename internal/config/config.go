@@ -76,6 +76,8 @@ type Hosted struct {
 	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
 	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
+	// Allow holds globs.
+	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
 }
 
 // Ollama says how to reach an Ollama and which of its models to use.
@@ -87,6 +89,8 @@ type Ollama struct {
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
 	// KeepAlive is a duration or a number of seconds; negative means for ever, empty leaves it to Ollama.
 	KeepAlive string `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m; -1s for ever."`
+	// Allow holds globs.
+	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
 }
 
 // An Assistant is a named set of instructions, tools and rules.
@@ -156,6 +160,7 @@ type Server struct {
 	URL     string            `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
 	Type    string            `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
 	Headers map[string]Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
+	OAuth   OAuth             `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that wants one (molar servers login); works without this for servers that register clients by themselves."`
 	// Timeout of one call; zero leaves the default of 60 s.
 	Timeout      time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
 	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25, or auto to ask the server."`
@@ -168,6 +173,21 @@ type Server struct {
 	Disabled bool `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
 	// Tools are in the order of the file: the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
+}
+
+// OAuth is about the login at an MCP server. Left out, Molar registers itself there.
+type OAuth struct {
+	ClientID     string `yaml:"client_id" jsonschema_description:"Client that was registered by hand."`
+	ClientSecret Secret `yaml:"client_secret" jsonschema_description:"Secret of that client, such as ${CLIENT_SECRET}."`
+	// Scopes empty means those that the server names.
+	Scopes []string `yaml:"scopes" jsonschema_description:"Scopes to ask for instead of those that the server names."`
+	// RedirectPort zero takes a free one.
+	RedirectPort int `yaml:"redirect_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"Port on 127.0.0.1 that the browser comes back to: http://127.0.0.1:PORT/callback (default any)."`
+}
+
+// isSet reports whether anything of it was said.
+func (o OAuth) isSet() bool {
+	return o.ClientID != "" || o.ClientSecret != "" || len(o.Scopes) > 0 || o.RedirectPort != 0
 }
 
 // A ToolRule is what the operator decides about some tools of a server.

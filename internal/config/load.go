@@ -45,20 +45,32 @@ func Load(opts Options) (*Config, error) {
 	return cfg, nil
 }
 
-// ListenAddress returns the address of the host that these settings are for,
-// whatever else is wrong with them: a command that only asks a running host need
-// not know the secrets that the file names.
-func ListenAddress(opts Options) (string, error) {
+// A Door is where a host listens, and how it shows who it is.
+type Door struct {
+	// Listen is host:port.
+	Listen string
+	TLS    TLS
+	// CAFile names authorities that are trusted beside the system's; empty for none.
+	CAFile string
+}
+
+// Door returns how to reach the host that these settings are for.
+func (cfg *Config) Door() Door { return Door{Listen: cfg.Listen, TLS: cfg.TLS, CAFile: cfg.CAFile} }
+
+// FindDoor returns how to reach the host that these settings are for, whatever else
+// is wrong with them: a command that only asks a running host need not know the
+// secrets that the file names.
+func FindDoor(opts Options) (Door, error) {
 	cfg, bad, err := load(opts)
 	if err != nil {
-		return "", err
+		return Door{}, err
 	}
 	for _, fault := range bad {
 		if fault.Key == "" || within(fault.Key, "listen") {
-			return "", fault
+			return Door{}, fault
 		}
 	}
-	return cfg.Listen, nil
+	return cfg.Door(), nil
 }
 
 // load returns what could be read and all that is wrong with it.

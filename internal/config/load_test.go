@@ -187,6 +187,9 @@ mcpServers:
     url: https://alpha.example/mcp
     headers: {Authorization: "Bearer ${KEY}"}
     disabled: true
+  beta:
+    url: https://beta.example/mcp
+    oauth: {client_id: molar, client_secret: "${KEY}", scopes: [read, "repo:write"], redirect_port: 8765}
   tool: {command: npx}
 `, "ARG", "a b", "KEY", "k")
 	dir := filepath.Dir(cfg.File)
@@ -206,6 +209,10 @@ mcpServers:
 			URL:      "https://alpha.example/mcp",
 			Headers:  map[string]config.Secret{"Authorization": "Bearer k"},
 			Disabled: true,
+		}},
+		{Name: "beta", Value: config.Server{
+			URL:   "https://beta.example/mcp",
+			OAuth: config.OAuth{ClientID: "molar", ClientSecret: "k", Scopes: []string{"read", "repo:write"}, RedirectPort: 8765},
 		}},
 		{Name: "tool", Value: config.Server{Command: "npx"}},
 	}

@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestConfig_CheckReload(t *testing.T) {
 	}
 }
 
-func TestListenAddress(t *testing.T) {
+func TestFindDoor(t *testing.T) {
 	tests := []struct {
 		name, text, want, fault string
 	}{
@@ -89,11 +90,18 @@ func TestListenAddress(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := config.ListenAddress(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
-			if got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+			door, err := config.FindDoor(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
+			if got := door.Listen; got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
+	}
+	path := write(t, "tls: {cert: c.pem, key: k.pem}\nca_file: ca.pem\n")
+	door, err := config.FindDoor(config.Options{Path: path, Explicit: true, Env: environ(t)})
+	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
+	want := config.Door{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: beside("c.pem"), Key: beside("k.pem")}, CAFile: beside("ca.pem")}
+	if diff := cmp.Diff(want, door); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }
 

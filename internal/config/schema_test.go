@@ -153,9 +153,9 @@ listen: localhost:9000
 default: a
 llm:
   provider: [gemini, openai, ollama, offline]
-  gemini: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s}
-  openai: {base_url: "http://x:1/v1", model: m, small_model: s, timeout: 5s}
-  ollama: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, keep_alive: -1s}
+  gemini: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, allow: ["m-*"]}
+  openai: {base_url: "http://x:1/v1", model: m, small_model: s, timeout: 5s, allow: [n]}
+  ollama: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, keep_alive: -1s, allow: ["*"]}
 assistants:
   a:
     description: d

@@ -49,6 +49,7 @@ func (c *checker) llm() {
 	c.filled("llm.ollama.model", llm.Ollama.Model)
 	c.filled("llm.ollama.small_model", llm.Ollama.SmallModel)
 	c.positive("llm.ollama.timeout", llm.Ollama.Timeout, 24*time.Hour)
+	c.globs("llm.ollama.allow", llm.Ollama.Allow)
 	if !isKeepAlive(llm.Ollama.KeepAlive) {
 		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", a number of seconds such as "300", or "-1" for ever`)
 	}
@@ -59,6 +60,7 @@ func (c *checker) hosted(key string, h Hosted) {
 	c.filled(key+".model", h.Model)
 	c.filled(key+".small_model", h.SmallModel)
 	c.positive(key+".timeout", h.Timeout, 24*time.Hour)
+	c.globs(key+".allow", h.Allow)
 }
 
 // hasKey refuses a provider that can never answer.

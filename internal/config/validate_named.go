@@ -109,6 +109,9 @@ func (c *checker) command(key string, s Server) {
 	if len(s.Headers) > 0 {
 		c.fault(key+".headers", "act only with url")
 	}
+	if s.OAuth.isSet() {
+		c.fault(key+".oauth", "acts only with url")
+	}
 	if strings.Contains(s.Command, " ") && len(s.Args) == 0 && !strings.ContainsAny(s.Command, `/\`) {
 		c.fault(key+".command", "want the program alone; its arguments go into args")
 	}
@@ -131,6 +134,31 @@ func (c *checker) remote(key string, s Server) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		if !token.MatchString(name) || strings.ContainsAny(s.Headers[name].Reveal(), "\r\n\x00") {
 			c.fault(join(key+".headers", name), "is no HTTP header")
+		}
+	}
+	if s.OAuth.isSet() {
+		c.oauth(key, s)
+	}
+}
+
+func (c *checker) oauth(key string, s Server) {
+	if s.Type == "message" {
+		c.fault(key+".oauth", "acts only with the types http and sse")
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			c.fault(key+".oauth", "does not act beside the header Authorization; remove one of them")
+		}
+	}
+	if s.OAuth.ClientSecret != "" && s.OAuth.ClientID == "" {
+		c.fault(key+".oauth.client_secret", "acts only with client_id")
+	}
+	if s.OAuth.RedirectPort < 0 || s.OAuth.RedirectPort > 65535 {
+		c.fault(key+".oauth.redirect_port", "want a port, or 0 for any")
+	}
+	for i, scope := range s.OAuth.Scopes {
+		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			c.fault(index(key+".oauth.scopes", i), "want one scope, without spaces and quotes")
 		}
 	}
 }

@@ -66,7 +66,7 @@ type guard struct {
 
 func (g *guard) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setHeaders(w.Header())
+		setHeaders(w.Header(), r)
 		if ref := g.check(r); ref != nil {
 			ref.Write(w, r)
 			return
@@ -110,6 +110,9 @@ func (g *guard) check(r *http.Request) *Refusal {
 	if r.ContentLength != 0 && !isJSON(r.Header.Values("Content-Type")) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type",
 			"the body must be sent with Content-Type: application/json")
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return refuse(http.StatusUnsupportedMediaType, "unsupported_encoding", "the body must be sent as it is, without Content-Encoding")
 	}
 	return nil
 }

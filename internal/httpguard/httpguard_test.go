@@ -206,6 +206,8 @@ func TestGuard_Bodies(t *testing.T) {
 		{"a form", "Content-Type: application/x-www-form-urlencoded\r\n" + length("a=b"), 415},
 		{"multipart", "Content-Type: multipart/form-data; boundary=x\r\n" + length("--x--"), 415},
 		{"a type that only begins alike", "Content-Type: application/jsonp\r\n" + length("{}"), 415},
+		{"compressed", isJSON + "Content-Encoding: gzip\r\n" + length("{}"), 415},
+		{"said to be as it is", isJSON + "Content-Encoding: identity\r\n" + length("{}"), 200},
 		{"two types", isJSON + "Content-Type: text/plain\r\n" + length("{}"), 415},
 		{"at the limit", isJSON + length(over[:maxBody]), 200},
 		{"over the limit", isJSON + length(over), 413},
@@ -297,5 +299,24 @@ func TestHosts(t *testing.T) {
 	}
 	if _, err := httpguard.Hosts("localhost"); err == nil {
 		t.Error("an address without a port was taken")
+	}
+}
+
+// A browser is told to stay with TLS where it came by TLS, and to a name of the operator's.
+func TestGuard_StrictTransport(t *testing.T) {
+	guard, err := httpguard.New(httpguard.Config{Hosts: []string{"molar.example", "molar.example:8443", "localhost:8443", "127.0.0.1:8443", "[::1]:8443"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for url, want := range map[string]bool{
+		"https://molar.example/": true, "https://molar.example:8443/": true, "http://molar.example/": false,
+		"https://localhost:8443/": false, "https://127.0.0.1:8443/": false, "https://[::1]:8443/": false,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))
+		if got := w.Header().Get("Strict-Transport-Security") != ""; w.Code != 200 || got != want {
+			t.Errorf("%s: %d, strict %v, want %v", url, w.Code, got, want)
+		}
 	}
 }

@@ -3,8 +3,11 @@ package httpguard
 import (
 	"encoding/json"
 	"math"
+	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -16,9 +19,15 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"
 
-// setHeaders sets the security headers of every answer. A handler of static files
+// strictFor is how long a browser shall use a named host over TLS only, in seconds: a year.
+const strictFor = "max-age=31536000"
+
+// setHeaders sets the security headers of every answer to r. A handler of static files
 // may loosen Cache-Control.
-func setHeaders(h http.Header) {
+func setHeaders(h http.Header, r *http.Request) {
+	if r.TLS != nil && !isLocal(r.Host) {
+		h.Set("Strict-Transport-Security", strictFor)
+	}
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -27,6 +36,18 @@ func setHeaders(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", permissionsPolicy)
 	h.Set("Cache-Control", "no-store")
+}
+
+// isLocal tells the names of this machine and bare addresses. Browsers ignore
+// Strict-Transport-Security for the latter, and for localhost it would shut out all
+// other programs of the machine, on every port.
+func isLocal(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = hostport
+	}
+	_, err = netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || strings.EqualFold(host, "localhost")
 }
 
 // A Refusal is a request that was turned away, in the words of an OpenAI error
