@@ -163,7 +163,8 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 		if t.ID == "" {
 			t.ID = uuid.NewString()
 		}
-		if t.ConversationID == "" {
+		fresh := t.ConversationID == ""
+		if fresh {
 			t.ConversationID = "chat_" + uuid.NewString()
 		}
 		defer a.running.Add(-1)
@@ -174,6 +175,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		r := newRun(a, t, yield)
+		r.fresh = fresh
 		err := r.answerTurn(ctx)
 		cancel()
 		r.background.Wait()

@@ -154,12 +154,20 @@ type fakeMemory struct {
 	mu       sync.Mutex
 	opening  memory.Opening
 	beginErr error
+	begins   chan struct{} // when set, Begin waits until it is closed
 	saveErr  func(try int) error
 	tries    int
 	saved    []memory.Record
 }
 
-func (f *fakeMemory) Begin(_ context.Context, id, _, _ string) (memory.Opening, error) {
+func (f *fakeMemory) Begin(ctx context.Context, id, _, _ string) (memory.Opening, error) {
+	if f.begins != nil {
+		select {
+		case <-f.begins:
+		case <-ctx.Done():
+			return memory.Opening{}, ctx.Err()
+		}
+	}
 	o := f.opening
 	o.ConversationID = id
 	return o, f.beginErr
@@ -279,6 +287,7 @@ func (b *bench) play(t *testing.T, turn agent.Turn) played {
 	return p
 }
 
+// ask is a question in a conversation of the client's.
 func ask(text string) agent.Turn {
-	return agent.Turn{Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
+	return agent.Turn{ConversationID: "c1", Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/schemas"
@@ -78,7 +79,7 @@ func (r *run) waitForServers(ctx context.Context) error {
 		}
 	}
 	if needed := append(slices.Clone(starting), lost...); len(needed) > 0 {
-		if err := r.emit(Event{Kind: EventStep, Step: "6.2", Text: fmt.Sprintf("waiting for servers that are starting: %v", needed)}); err != nil {
+		if err := r.emit(Event{Kind: EventStep, Step: "6.2", Text: "waiting for servers that are starting: " + strings.Join(needed, ", ")}); err != nil {
 			return err
 		}
 	}

@@ -228,9 +228,9 @@ func (r *run) checkForced() error {
 	named := func(t schemas.ToolInfo) bool { return t.Name == r.turn.MustCallTool }
 	switch {
 	case len(r.offered) == 0:
-		return fmt.Errorf("%w: a tool call is asked for, and no tool is offered", ErrInvalid)
+		return fmt.Errorf("%w: a call is asked for, and no tool is offered", ErrToolChoice)
 	case r.turn.MustCallTool != "" && !slices.ContainsFunc(r.offered, named):
-		return fmt.Errorf("%w: tool_choice names %q, which is not offered in this turn", ErrInvalid, r.turn.MustCallTool)
+		return fmt.Errorf("%w: %q is not offered in this turn", ErrToolChoice, r.turn.MustCallTool)
 	}
 	return nil
 }

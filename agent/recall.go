@@ -18,6 +18,8 @@ type recalled struct {
 // startMemory is step 3, begun early: the read of the conversation runs while the
 // guardrail decides. settleMemory takes its result.
 func (r *run) startMemory(ctx context.Context) error {
+	// A key may stand for a turn that was saved in another conversation.
+	r.fresh = r.fresh && r.paused == nil && r.turn.Key == ""
 	done := make(chan recalled, 1)
 	var result *recalled
 	r.recall = func(ctx context.Context) recalled {
@@ -36,6 +38,9 @@ func (r *run) startMemory(ctx context.Context) error {
 		done <- recalled{}
 		return nil
 	}
+	if r.fresh { // a turn that breaks off is saved too, and needs the lease for that
+		ctx = context.WithoutCancel(ctx)
+	}
 	read := func() {
 		ctx, cancel := context.WithTimeout(ctx, r.a.cfg.Limits.MemoryWait)
 		defer cancel()
@@ -53,7 +58,10 @@ func (r *run) settleMemory(ctx context.Context) error {
 	if r.remember || r.trace.t.Memory != "" {
 		return nil
 	}
-	got := r.recall(ctx)
+	got := recalled{opening: memory.Opening{ConversationID: r.turn.ConversationID}}
+	if !r.fresh {
+		got = r.recall(ctx)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -76,6 +84,20 @@ func (r *run) settleMemory(ctx context.Context) error {
 	r.condense(ctx)
 	r.mark("4.1", "Summary and context read", "summary_length", len(r.opening.Summary), "messages", len(r.opening.Messages))
 	return nil
+}
+
+// settleLease takes the result of the read that a new conversation did not wait for:
+// the model is asked while the lease is being taken.
+func (r *run) settleLease(ctx context.Context) error {
+	if !r.fresh || !r.remember {
+		return nil
+	}
+	got := r.recall(context.WithoutCancel(ctx)) // the read has an end of its own
+	r.fresh, r.remember, r.opening = false, got.err == nil, got.opening
+	if got.err != nil {
+		r.trace.t.Memory = "unreachable: " + got.err.Error()
+	}
+	return got.err
 }
 
 // condense summarises first when so many messages are uncovered that they would

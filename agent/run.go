@@ -55,6 +55,7 @@ type run struct {
 	smallTalk bool                                             // step 2: a greeting or thanks, nothing to search for
 
 	recall   func(context.Context) recalled // step 3; waits for the read
+	fresh    bool                           // Run named the conversation, so there is nothing to read; until step 8
 	opening  memory.Opening                 // step 3
 	remember bool                           // step 3: the conversation was read
 

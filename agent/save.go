@@ -22,6 +22,9 @@ const (
 // save is step 8: question and answer in one transaction. Only a turn that is stored
 // is reported done; without memory it is reported as not saved.
 func (r *run) save(ctx context.Context) error {
+	if err := r.settleLease(ctx); err != nil {
+		return r.warn("the conversation could not be opened, so this turn is not saved: " + err.Error())
+	}
 	if !r.remember {
 		return nil
 	}
@@ -97,13 +100,21 @@ func (r *run) close(ctx context.Context, err error) {
 	if err == nil || errors.Is(err, errStopped) {
 		return
 	}
+	if errors.Is(err, context.Canceled) { // nobody listens any more, or a person stopped it
+		r.a.log.Info("turn broken off", "turn", r.turn.ID, "error", err)
+		return
+	}
 	r.a.log.Error("turn failed", "turn", r.turn.ID, "error", err)
 }
 
 func (r *run) saveInterrupted(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveFor)
 	defer cancel()
-	if err := r.a.cfg.Memory.Save(ctx, r.record(schemas.StatusInterrupted)); err != nil {
+	err := r.settleLease(ctx)
+	if err == nil {
+		err = r.a.cfg.Memory.Save(ctx, r.record(schemas.StatusInterrupted))
+	}
+	if err != nil { // the consumer may have gone, and is not told
 		r.a.log.Warn("the interrupted answer could not be saved", "turn", r.turn.ID, "error", err)
 		return
 	}

@@ -13,6 +13,9 @@ type gate struct {
 	inside int
 	closed bool
 	empty  chan struct{} // closed when nobody is inside and nobody comes any more
+	// crowded is told when many turns are inside, and when they are few again; may be nil.
+	crowded func(many bool)
+	many    bool
 }
 
 func newGate() *gate { return &gate{empty: make(chan struct{})} }
@@ -23,14 +26,25 @@ func (g *gate) enter() bool {
 	defer g.mu.Unlock()
 	if !g.closed {
 		g.inside++
+		g.count()
 	}
 	return !g.closed
+}
+
+// count tells of a number that has become many, or few.
+func (g *gate) count() {
+	if g.crowded == nil || g.many && g.inside > fewTurns || !g.many && g.inside < manyTurns {
+		return
+	}
+	g.many = !g.many
+	g.crowded(g.many)
 }
 
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside--
+	g.count()
 	if g.closed && g.inside == 0 {
 		close(g.empty)
 	}

@@ -85,7 +85,7 @@ func (a *app) serve(ctx context.Context, tape string, load func() (*config.Confi
 	if err := refuseOpen(ctx, cfg, cfg.Listen, cfg.Database()); err != nil {
 		return err
 	}
-	certificate, err := loadTLS(cfg)
+	certificate, err := loadTLS(cfg, log)
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,7 @@ func (a *app) serve(ctx context.Context, tape string, load func() (*config.Confi
 		return err
 	}
 	defer h.Close()
+	h.gate.crowded = collectSooner(a.env)
 	if h.access, err = openAccess(ctx, h.db, cfg.APIKeys, true, log); err != nil {
 		return err
 	}
@@ -133,6 +134,7 @@ func (a *app) serve(ctx context.Context, tape string, load func() (*config.Confi
 	})
 	h.background.Go(func() { h.warm(ctx) })
 	h.background.Go(func() { files.watch(ctx) })
+	h.background.Go(func() { watchDecisions(ctx, h.db, h.mcp, log) })
 	h.background.Go(func() { applyRetention(ctx, cfg.Memory.Retention, h.db.DeleteOlder, log) })
 	h.background.Go(func() { files.hangups(ctx, a.stdin, end) })
 	select {
@@ -191,6 +193,7 @@ func (h *host) webConfig(addr net.Addr, files *reloader) (web.Config, error) {
 		Hints:      h.hints(),
 		Telemetry:  h.telemetry,
 		Guard:      guard,
+		MayChoose:  h.cfg.MayChoose,
 		Access:     access,
 		Logger:     h.log,
 		Version:    hostVersion(),

@@ -1,0 +1,67 @@
+package agent_test
+
+import (
+	"errors"
+	"testing"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// freshly asks in a conversation that the turn names itself.
+func freshly(text string) agent.Turn {
+	turn := ask(text)
+	turn.ConversationID = ""
+	return turn
+}
+
+// A conversation that is new has nothing to read: the model is asked at once, and only
+// the save waits for the lease.
+func TestRun_newConversationDoesNotWait(t *testing.T) {
+	b := newBench().with(t, agent.Assistant{})
+	b.memory.begins = make(chan struct{})
+	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
+	b.model.scripts = []script{func(req providers.Request, yield func(providers.Chunk, error) bool) {
+		close(b.memory.begins) // a turn that waits for the lease first waits for ever, and ends without it
+		says("answer")(req, yield)
+	}}
+	p := b.play(t, freshly("hello"))
+	if p.err != nil || p.text != "answer" || !p.done.Saved || len(p.done.Warnings) != 0 {
+		t.Fatalf("%q %v %+v", p.text, p.err, p.done)
+	}
+	if got := b.memory.saved[0].Lease.Token; got != "mine" {
+		t.Errorf("saved under the lease %q", got)
+	}
+}
+
+func TestRun_newConversationMemoryDown(t *testing.T) {
+	b := newBench(says("answer")).with(t, agent.Assistant{})
+	b.memory.beginErr = errors.New("connection refused")
+	p := b.play(t, freshly("hello"))
+	if p.err != nil || p.text != "answer" || p.done.Saved || len(p.done.Warnings) != 1 || len(b.memory.saved) != 0 {
+		t.Errorf("%q %v %+v", p.text, p.err, p.done)
+	}
+}
+
+// A client that leaves early, before the lease is there, still finds what was answered.
+func TestRun_newConversationInterrupted(t *testing.T) {
+	b := newBench(says("one ", "two")).with(t, agent.Assistant{})
+	b.memory.begins = make(chan struct{})
+	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
+	for e, err := range b.agent.Run(t.Context(), freshly("hello")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == agent.EventText {
+			close(b.memory.begins)
+			break
+		}
+	}
+	if len(b.memory.saved) != 1 {
+		t.Fatalf("%d turns saved", len(b.memory.saved))
+	}
+	if rec := b.memory.saved[0]; rec.Status != schemas.StatusInterrupted || rec.Answer != "one " || rec.Lease.Token != "mine" {
+		t.Errorf("saved %+v", rec)
+	}
+}
