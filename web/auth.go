@@ -38,23 +38,31 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		from := s.Access.Clients.Of(r)
-		local := from.IsLoopback()
-		if !local && s.tooMany(w, r, httpguard.ClientName(from)) {
-			return
+		if r = s.identify(w, r); r != nil {
+			next.ServeHTTP(w, r)
 		}
-		if s.signIn(w, r) {
-			return
-		}
-		who, refusal := s.Access.Keys.Identify(r)
-		if refusal != nil {
-			if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
-				turnAway(w, r, refusal)
-			}
-			return
-		}
-		next.ServeHTTP(w, r.WithContext(httpguard.WithPrincipal(r.Context(), who)))
 	})
+}
+
+// identify gives the request with who makes it, or answers it and gives nil. What it
+// needs for that takes no room on the stack while the request is answered.
+func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request {
+	from := s.Access.Clients.Of(r)
+	local := from.IsLoopback()
+	if !local && s.tooMany(w, r, httpguard.ClientName(from)) {
+		return nil
+	}
+	if s.signIn(w, r) {
+		return nil
+	}
+	who, refusal := s.Access.Keys.Identify(r)
+	if refusal != nil {
+		if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
+			turnAway(w, r, refusal)
+		}
+		return nil
+	}
+	return r.WithContext(httpguard.WithPrincipal(r.Context(), who))
 }
 
 // tooMany counts a request of an address, and answers it when there were too many.

@@ -1,11 +1,16 @@
 package web_test
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
+
+	settings "molar/internal/config"
 )
 
 // The looks: every state of the page, at both sizes, in both languages and themes.
@@ -25,6 +30,7 @@ func TestChatPage_Looks(t *testing.T) {
 					eval[any](j, `localStorage.setItem("molar.theme", "`+theme+`")`)
 					j.do(chromedp.Reload())
 					j.sees(`document.querySelectorAll("#steps li").length === 3`, `document.documentElement.lang === "`+language+`"`)
+					j.sees(`document.getElementById("log").scrollTop === 0`)
 					j.shot("first-run")
 					j.fits()
 					j.host.provider = "ollama"
@@ -42,6 +48,13 @@ func TestChatPage_Looks(t *testing.T) {
 					j.fits()
 					j.do(chromedp.Click(".approval .row button:last-child"))
 					j.sees(idle)
+					j.ask("wide " + strings.Repeat("Krankenversicherungskarte", 10))
+					j.sees(idle, `[...document.querySelectorAll(".prose")].at(-1).querySelector("br")`)
+					eval[any](j, `[...document.querySelectorAll(".call")].at(-1).open = true; const last = [...document.querySelectorAll(".user")].at(-1); last.scrollIntoView()`)
+					j.shot("wide")
+					j.fits()
+					eval[any](j, `document.getElementById("log").scrollTop = 1e6`)
+					j.shot("wide-end")
 					j.ask("fail now")
 					j.sees(`document.querySelector(".assistant .note.bad")`)
 					j.shot("error")
@@ -55,6 +68,30 @@ func TestChatPage_Looks(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// What the first run tells people to write is a config file that loads.
+func TestChatPage_FirstRunConfig(t *testing.T) {
+	host := newChatHost()
+	host.provider, host.bare = "offline", true
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelectorAll("#steps li").length === 3`)
+	file := filepath.Join(t.TempDir(), "molar.yaml")
+	if err := os.WriteFile(file, []byte(eval[string](j, `document.querySelectorAll("#steps .code")[1].textContent`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) (string, bool) {
+		home, ok := map[string]string{"HOME": filepath.Dir(file)}[name]
+		return home, ok
+	}
+	cfg, err := settings.Load(settings.Options{Path: file, Explicit: true, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := cfg.MCPServers.Names(); !slices.Equal(names, []string{"notes"}) {
+		t.Errorf("it attaches %q", names)
 	}
 }
 
@@ -104,6 +141,12 @@ func TestChatPage_Stop(t *testing.T) {
 	j.sees(idle, `document.querySelector(".assistant .note")?.textContent === "Đã dừng."`)
 	if got := j.host.all["c1"]; len(got) != 2 || got[1].Status != "interrupted" {
 		t.Errorf("stored: %+v", got)
+	}
+	j.sees(`location.hash === "#c1"`) // what comes next belongs to it
+	j.ask("tiếp tục")
+	j.sees(idle, `document.querySelectorAll(".assistant").length === 2`)
+	if got := j.host.turns[1].ConversationID; got != "c1" {
+		t.Errorf("the next question went to conversation %q", got)
 	}
 }
 
@@ -162,23 +205,42 @@ func TestChatPage_Conversations(t *testing.T) {
 	j.sees(`document.querySelectorAll("#list li").length === 1`, `location.hash === ""`, `!document.getElementById("welcome").hidden`)
 }
 
+// A question that is asked anew leaves its old answer folded up, also after a reload.
 func TestChatPage_EditAndAskAgain(t *testing.T) {
+	const askAgain = `[...[...document.querySelectorAll(".assistant")].at(-1).querySelectorAll(".actions button")].find((b) => b.textContent === "Ask again").click()`
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url+"/"), chromedp.SetValue("#model", "home"))
 	j.ask("first")
 	j.sees(idle, `document.querySelectorAll(".actions").length === 2`)
-	eval[any](j, `document.querySelector(".user .actions button:last-child").click()`)
-	j.sees(`document.getElementById("question").value === "first"`)
+	j.do(chromedp.SendKeys("#question", "half a thought"))
+	edit := `document.querySelector(".user .actions button:last-child").click()`
+	eval[any](j, edit)
+	j.sees(`document.getElementById("question").value === "first"`, `document.getElementById("hint").textContent.startsWith("Change the question")`)
+	j.do(chromedp.KeyEvent("\u001b"))
+	j.sees(`document.getElementById("question").value === "half a thought"`, `document.getElementById("hint").textContent === ""`)
+	eval[any](j, edit)
 	j.ask(" again")
-	j.sees(`document.querySelectorAll(".assistant").length === 2`, idle)
-	eval[any](j, `[...document.querySelectorAll(".assistant:last-child .actions button")].find((b) => b.textContent === "Ask again").click()`)
-	j.sees(`document.querySelectorAll(".assistant").length === 3`, idle)
+	j.sees(`document.querySelectorAll(".assistant").length === 2`, idle, `document.querySelectorAll(".earlier .message").length === 2`,
+		`document.getElementById("question").value === "half a thought"`)
+	eval[any](j, askAgain)
+	j.sees(`document.querySelectorAll(".assistant").length === 3`, idle, `document.querySelectorAll(".earlier:not([open]) .message").length === 4`)
+	j.shot("earlier")
+	j.do(chromedp.Reload())
+	j.sees(`document.querySelectorAll(".assistant").length === 3`, `document.querySelectorAll(".earlier:not([open]) .message").length === 4`,
+		`document.getElementById("question").value === "half a thought"`)
 	if diff := cmp.Diff([]string{"first", "first again", "first again"}, j.host.asked()); diff != "" {
 		t.Error(diff)
 	}
 	if a := j.host.turns[1]; a.Assistant != "home" || a.ConversationID != "c1" {
 		t.Errorf("the second went to %q in %q", a.Assistant, a.ConversationID)
 	}
+	// One that fails leaves the old answer as it was.
+	eval[any](j, `document.getElementById("question").value = ""; [...document.querySelectorAll(".user")].at(-1).querySelector(".actions button:last-child").click()`)
+	j.ask(" fail")
+	j.sees(idle, `document.querySelector(".note.bad")`, `document.querySelectorAll(".earlier .message").length === 4`, `document.getElementById("question").value === "first again fail"`)
+	// What is deleted leaves nothing in the browser.
+	j.do(chromedp.Click("#list li[data-here] button:nth-of-type(2)"), chromedp.Click("#ask-yes"))
+	j.sees(`document.querySelectorAll("#list li").length === 0`, `!Object.keys(localStorage).some((key) => key.includes(".c1"))`)
 }
 
 // The settings page keeps its choices in the browser; each question carries them.

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,20 +64,36 @@ func TestChatPage_ServerGone(t *testing.T) {
 	j.shot("server-gone")
 }
 
-// A cut stream is taken up again: the turn went on at the server.
+// A cut stream goes on where it was, however often it is cut: the turn runs at the server.
 func TestChatPage_StreamCut(t *testing.T) {
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
+	eval[any](j, `(() => {
+		const real = window.fetch;
+		window.asked = [];
+		window.fetch = (path, init) => {
+			if (path.includes("/events")) asked.push(Number(init.headers["Last-Event-ID"]));
+			return real(path, init);
+		};
+	})()`)
 	j.ask("slow")
-	j.host.gate <- struct{}{}
-	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
-	j.server.CloseClientConnections()
-	for range 5 {
+	for cuts, word := range []string{"One", "two", "Four", "five", "six"} {
 		j.host.gate <- struct{}{}
+		j.sees(`document.querySelector(".prose").textContent.includes("` + word + `")`)
+		eval[any](j, `document.querySelector(".assistant").dataset.mark = "the same"`)
+		j.server.CloseClientConnections()
+		j.sees(`asked.length > ` + strconv.Itoa(cuts))
 	}
-	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `!document.querySelector(".bad")`, `document.querySelectorAll(".message").length === 2`)
+	j.host.gate <- struct{}{}
+	j.sees(idle, `!document.querySelector(".bad")`, `document.querySelectorAll(".message").length === 2`, `document.querySelector(".assistant").dataset.mark === "the same"`)
+	if got := eval[string](j, `document.querySelector(".prose").textContent.replace(/\s+/g, " ").trim()`); got != "One two three. Four five six seven." {
+		t.Errorf("the answer reads %q", got)
+	}
 	if got := j.host.asked(); len(got) != 1 {
 		t.Errorf("asked %q", got)
+	}
+	if !eval[bool](j, `asked.every((id, i) => id > 0 && (i === 0 || id >= asked[i - 1]))`) {
+		t.Errorf("asked for events after %s", eval[string](j, `String(asked)`))
 	}
 }
 

@@ -58,6 +58,7 @@ func newJourney(t *testing.T, language string, host *chatHost) *journey {
 	t.Helper()
 	ctx := browser(t, language) // first, so that it ends before the server
 	server := live(t, host.config(t))
+	t.Cleanup(server.CloseClientConnections) // a test that ends in the middle of an answer does not wait for it
 	return &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -60,9 +61,15 @@ func (s *server) getModel(c *gin.Context) {
 	})
 }
 
-// getTurn gives the trace of a turn as it was recorded.
+// getTurn gives the trace of a turn as it was recorded, or what is known of one that
+// runs here.
 func (s *server) getTurn(c *gin.Context) {
-	trace, found, err := s.Traces.Trace(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	owner, id := s.Owner(c.Request), strings.TrimPrefix(c.Param("id"), completionPrefix)
+	if t, here := s.Turns.find(owner, id); here && !t.isOver() {
+		writeJSON(c.Writer, t.soFar(s.Now()))
+		return
+	}
+	trace, found, err := s.Traces.Trace(c.Request.Context(), owner, id)
 	if err != nil {
 		s.storeError(c, "turn", err)
 		return

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -25,54 +26,90 @@ func (s *server) chat(c *gin.Context) {
 		writeError(w, failureOf(err))
 		return
 	}
-	turn, err := req.turn(r.Header)
+	f, id, err := s.begin(r, req)
 	if err != nil {
 		writeError(w, failureOf(err))
 		return
+	}
+	defer f.end()
+	if req.Stream {
+		err = s.stream(f, s.streamerOf(w, id, req))
+	} else {
+		err = s.whole(w, f, completionOf(id, req))
+	}
+	s.logTurn(r, id.turn, requestID(w), err)
+}
+
+func completionOf(id *identity, req *chatRequest) *completion {
+	return &completion{identity: *id, events: req.Molar.Events}
+}
+
+func (s *server) streamerOf(w http.ResponseWriter, id *identity, req *chatRequest) *streamer {
+	st := newStreamer(w, *id, req.StreamOptions.IncludeUsage, req.Molar.Events)
+	st.numbered = req.Molar.Events && req.Molar.Detach // it may come back for the rest
+	if req.Molar.HTML {
+		st.html = &htmlFeed{write: s.markdown()}
+	}
+	return st
+}
+
+// begin begins the turn that the request asks for. It is apart from chat, which lasts as
+// long as the answer, because a turn is large and the stack of a stream should be small.
+func (s *server) begin(r *http.Request, req *chatRequest) (*feed, *identity, error) {
+	turn, err := req.turn(r.Header)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.mayChoose(turn); err != nil {
+		return nil, nil, err
 	}
 	turn.ID = uuid.NewString()
 	turn.Owner = s.Owner(r)
-	id := identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Now().Unix()}
-
-	f, end, err := s.feedOf(r, &req, turn)
-	if err != nil {
-		writeError(w, failureOf(err))
-		return
-	}
-	defer end()
-	if req.Stream {
-		st := newStreamer(w, id, req.StreamOptions.IncludeUsage, req.Molar.Events)
-		if req.Molar.HTML {
-			st.html = &htmlFeed{write: s.markdown()}
-		}
-		err = s.stream(f, st)
-	} else {
-		err = s.whole(w, f, &completion{identity: id, events: req.Molar.Events})
-	}
-	s.logTurn(r, turn.ID, requestID(w), err)
+	f, err := s.feedOf(r, req, turn)
+	return f, &identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Now().Unix()}, err
 }
 
-// feedOf runs the turn and gives its feed, and what to call in the end. A turn that is
-// detached or has a key runs on when the client leaves: the client says with either
+// mayChoose refuses a model that the config does not allow to clients with a key: it
+// would be paid for by somebody else. It returns nil when all is well.
+func (s *server) mayChoose(t agent.Turn) *apiError {
+	if s.MayChoose == nil || !s.Access.Keys.On() {
+		return nil
+	}
+	for _, c := range []struct{ param, model string }{{"molar.model", t.Model}, {"molar.guardrail_model", t.GuardrailModel}} {
+		if c.model != "" && !s.MayChoose(t.Assistant, t.Provider, c.model) {
+			return &apiError{
+				status: http.StatusForbidden, kind: typePermission, code: "model_not_allowed", param: c.param,
+				message: fmt.Sprintf("clients with a key may not choose the model %q here; leave it out, name its provider in molar.provider, or have it added to llm.*.allow", clip(c.model, 100)),
+			}
+		}
+	}
+	return nil
+}
+
+// feedOf gives the feed of the turn. A turn that is detached or has a key runs on when the client leaves: the client says with either
 // that it comes back. All others end with their connection.
-func (s *server) feedOf(r *http.Request, req *chatRequest, turn agent.Turn) (*feed, func(), error) {
+func (s *server) feedOf(r *http.Request, req *chatRequest, turn agent.Turn) (*feed, error) {
 	if req.Molar.Detach || turn.Key != "" {
 		t, err := s.detach(r, req, turn)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		f := t.log.follow(r.Context(), 0)
-		return f, f.stop, nil
+		return t.log.follow(r.Context(), 0), nil
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	f, ctx := newFeed(ctx)
 	if req.Stream && req.Molar.Events {
-		turn.Approver = asker{s.approvals, turn.Owner, turn.ID, func(ev agent.Event) { f.send(item{event: ev}) }}
+		turn.Approver = asker{s.approvals, turn.Owner, turn.ID, func(ev agent.Event) { f.beside(ev) }}
 	}
-	t := &liveTurn{id: turn.ID, owner: turn.Owner, cancel: cancel}
+	t := s.newLiveTurn(turn, cancel)
 	s.Turns.attach(t)
-	f.start(ctx, s.Agent, turn, s.Logger)
-	return f, func() { f.stop(); s.Turns.end(t) }, nil
+	f.run = func(send func(item) bool) {
+		pump(ctx, s.Agent, turn, s.Logger, func(it item) bool {
+			return send(t.mark(it))
+		})
+	}
+	f.end = func() { f.stop(); s.Turns.end(t) }
+	return f, nil
 }
 
 func (s *server) logTurn(r *http.Request, turnID, requestID string, err error) {

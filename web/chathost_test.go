@@ -132,6 +132,23 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 		return "", &providers.Error{Provider: "ollama", Kind: kind, Err: errors.New("refused")}
 	case strings.Contains(asked, "busy"):
 		return "", agent.ErrBusy
+	case strings.Contains(asked, "wide"):
+		wide := call
+		wide.Function.Arguments = `{"word":"` + strings.Repeat("Donaudampfschiff", 40) + `","list":[` + strings.Repeat(`"răng khôn mọc lệch",`, 60) + `1]}`
+		yield(agent.Event{Kind: agent.EventToolCall, Call: &wide, Server: "family", ToolName: "search"})
+		said := strings.Repeat("khôn", 200) + "\n\n| " + strings.Repeat("a rather long head of a column | ", 8) + "\n|" + strings.Repeat("-|", 8) + "\n| " + strings.Repeat("1 | ", 8) +
+			"\n\n```\n" + strings.Repeat("a long line of code; ", 30) + "\n```\n\nName: Nguyễn\nBorn: 1961\n"
+		yield(text(said))
+		return said, nil
+	case strings.Contains(asked, "hold"):
+		yield(text("One "))
+		select {
+		case <-h.gate:
+		case <-ctx.Done():
+			return "One ", ctx.Err()
+		}
+		yield(text("seven."))
+		return "One seven.", nil
 	case strings.Contains(asked, "slow"):
 		said := ""
 		for _, word := range strings.SplitAfter("One **two** three.\n\nFour five `six` seven.", " ") {
@@ -154,6 +171,13 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 			return "", err
 		}
 		yield(toolResult())
+		if strings.Contains(asked, "then wait") {
+			select {
+			case <-h.gate:
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
 		said := fmt.Sprintf("Paid: %v %s", d.Allowed, d.Arguments)
 		yield(text(said))
 		return said, nil

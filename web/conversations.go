@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -39,8 +40,12 @@ func (s *server) listConversations(c *gin.Context) {
 		limit = n
 	}
 	q, after := c.Query("q"), c.Query("after")
-	if !utf8.ValidString(q+after) || utf8.RuneCountInString(q) > maxQuery || len(after) > 1024 {
-		writeError(c.Writer, invalid("q", "q must be at most %d characters of UTF-8, after a cursor of an earlier answer", maxQuery))
+	switch {
+	case !utf8.ValidString(q) || utf8.RuneCountInString(q) > maxQuery:
+		writeError(c.Writer, invalid("q", "q must be at most %d characters of UTF-8", maxQuery))
+		return
+	case after != "" && !isCursor(after):
+		writeError(c.Writer, invalid("after", "after must be the cursor that an earlier answer gave as next; leave it out for the first page"))
 		return
 	}
 	found, next, err := s.Conversations.List(c.Request.Context(), s.Owner(c.Request), q, limit, after)
@@ -49,6 +54,17 @@ func (s *server) listConversations(c *gin.Context) {
 		return
 	}
 	writeJSON(c.Writer, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
+}
+
+// isCursor tells the cursors of a memory server, two numbers, from what never was one.
+func isCursor(s string) bool {
+	at, id, both := strings.Cut(s, "-")
+	return both && isNumber(at) && isNumber(id)
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
 }
 
 type conversationObject struct {
@@ -62,6 +78,16 @@ type conversationObject struct {
 type messageObject struct {
 	schemas.StoredMessage
 	HTML string `json:"html,omitempty"`
+}
+
+// possibleID answers a request for a conversation whose id none can have: a memory
+// server takes 256 bytes of UTF-8 without control characters.
+func possibleID(c *gin.Context) {
+	const maxID = 256
+	if id := c.Param("id"); len(id) > maxID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		c.Abort()
+		writeError(c.Writer, notFound("conversation"))
+	}
 }
 
 func (s *server) getConversation(c *gin.Context) {

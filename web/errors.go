@@ -20,6 +20,8 @@ const (
 	typeInvalid   = "invalid_request_error"
 	typeRateLimit = "rate_limit_error"
 	typeServer    = "server_error"
+	// typePermission is that of a request whose key may not do what it asks for.
+	typePermission = "permission_error"
 )
 
 // maxMessage bounds the text of an error in bytes, so that no upstream body that
@@ -73,10 +75,11 @@ var failures = []struct {
 	{kindIs(providers.KindIncomplete), apiError{status: 502, kind: typeServer, code: "upstream_incomplete"}},
 	{kindIs(providers.KindProtocol), apiError{status: 502, kind: typeServer, code: "upstream_protocol"}},
 	{errIs(agent.ErrNotSaved), apiError{status: 502, kind: typeServer, code: "answer_not_saved", noRetry: true}},
+	{errIs(agent.ErrToolChoice), apiError{status: 400, kind: typeInvalid, code: "invalid_request", param: "tool_choice"}},
 	{errIs(agent.ErrInvalid), apiError{status: 400, kind: typeInvalid, code: "invalid_request"}},
 	{errIs(agent.ErrNotFound), apiError{status: 404, kind: typeInvalid, code: "model_not_found", param: "model"}},
 	{errIs(agent.ErrBusy), apiError{status: 409, kind: typeInvalid, code: "conversation_busy", retryAfter: time.Second}},
-	{errIs(agent.ErrUnavailable), apiError{status: 503, kind: typeServer, code: "unavailable"}},
+	{errIs(agent.ErrUnavailable), apiError{status: 503, kind: typeServer, code: "unavailable", retryAfter: time.Second}},
 	{errIs(context.DeadlineExceeded), apiError{status: 504, kind: typeServer, code: "timeout"}},
 	{errIs(context.Canceled), apiError{status: 503, kind: typeServer, code: "stopped"}},
 }

@@ -25,6 +25,7 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 		code   string
 	}{
 		{"invalid", fmt.Errorf("%w: no topic", agent.ErrInvalid), 400, "invalid_request"},
+		{"tool choice", fmt.Errorf("%w: none", agent.ErrToolChoice), 400, "invalid_request"},
 		{"unknown assistant", fmt.Errorf("%w: no assistant", agent.ErrNotFound), 404, "model_not_found"},
 		{"busy", agent.ErrBusy, 409, "conversation_busy"},
 		{"unavailable", agent.ErrUnavailable, 503, "unavailable"},
@@ -58,6 +59,8 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 				}
 				if retry := w.Header().Get("Retry-After"); tt.status == 429 && retry != "2" {
 					t.Errorf("Retry-After = %q, want 2", retry)
+				} else if errors.Is(tt.err, agent.ErrUnavailable) && retry != "1" {
+					t.Errorf("Retry-After = %q, want 1", retry)
 				}
 			})
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"molar/agent"
 )
@@ -16,44 +17,51 @@ type item struct {
 	err   error
 	// number counts the items of a turn that is logged, from 1.
 	number int
+	// at is how long after its begin the turn said it; zero for text, and when told again
+	// from a store.
+	at time.Duration
 }
 
-// A feed brings the items of a turn to the handler of one request, which can so wait
-// for the next one and for the clock at once. Whoever makes it calls stop.
+// A feed is what one request is told of a turn. Whoever makes it calls end.
 type feed struct {
-	// items is closed when the turn has ended.
-	items chan item
-	// gone is closed when nobody reads any more; cause then says why.
-	gone   <-chan struct{}
-	cause  func() error
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	// run hands the items over, one after the other, until send says false or the turn
+	// has ended. The reader's pace is that of a turn of its own.
+	run func(send func(item) bool)
+	// beside takes an event of those who wait within the turn; nil before it runs.
+	beside func(agent.Event)
+	// stop ends the feed, and the turn if it is its own; cause then says why.
+	stop  context.CancelFunc
+	cause func() error
+	// end is stop, and what else the end of the request brings with it.
+	end func()
 }
-
-// feedBuffer lets a fast turn run a little ahead of the connection, whose writes
-// are then joined.
-const feedBuffer = 8
 
 // newFeed returns a feed and the context of its life, which stop ends.
 func newFeed(ctx context.Context) (*feed, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	cause := func() error { return context.Cause(ctx) }
-	return &feed{items: make(chan item, feedBuffer), gone: ctx.Done(), cause: cause, cancel: cancel}, ctx
+	return &feed{stop: cancel, end: cancel, cause: func() error { return context.Cause(ctx) }}, ctx
 }
 
-// start runs a turn in a goroutine of its own. The reader's pace is the turn's.
-func (f *feed) start(ctx context.Context, run Runner, t agent.Turn, log *slog.Logger) {
-	f.wg.Go(func() {
-		defer close(f.items)
-		pump(ctx, run, t, log, func(it item) bool { return f.send(it) })
+// each runs the feed to its end, in a goroutine of its own: on top of the handler's
+// frames and the router's, those of a turn would need a stack of twice the size for as
+// long as the answer takes. A panic of take is the handler's.
+func (f *feed) each(take func(item) bool) {
+	var caught any
+	var turn sync.WaitGroup
+	turn.Go(func() {
+		f.run(func(it item) (more bool) {
+			defer func() {
+				if p := recover(); p != nil {
+					caught, more = p, false
+				}
+			}()
+			return take(it)
+		})
 	})
-}
-
-// stop cancels the turn, if it is the feed's own and still runs, and waits until it
-// has cleaned up.
-func (f *feed) stop() {
-	f.cancel()
-	f.wg.Wait()
+	turn.Wait()
+	if caught != nil {
+		panic(caught)
+	}
 }
 
 // pump runs a turn and hands its items to send until that says false.
@@ -68,14 +76,5 @@ func pump(ctx context.Context, run Runner, t agent.Turn, log *slog.Logger, send 
 		if !send(item{event: ev, err: err}) {
 			return
 		}
-	}
-}
-
-func (f *feed) send(it item) bool {
-	select {
-	case f.items <- it:
-		return true
-	case <-f.gone:
-		return false
 	}
 }

@@ -78,6 +78,12 @@ func TestHTML_InAStream(t *testing.T) {
 			if html, _ := htmlOf(t, again.Body.String()); html != want {
 				t.Errorf("followed: %q", html)
 			}
+			rest := request(http.MethodGet, "/v1/turns/"+id+"/events?html=true", "")
+			rest.Header.Set("Last-Event-ID", "2")
+			w := serve(h, rest)
+			if html, said := htmlOf(t, w.Body.String()); html != want || said != "b**\n\n<script>x</script>\n\n[c](javascript:d)" {
+				t.Errorf("followed after the second event: %q, the text %q", html, said)
+			}
 		}
 	}
 }

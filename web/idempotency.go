@@ -82,7 +82,8 @@ func requestHash(body []byte, h http.Header) string {
 // that its key began.
 func (s *server) detach(r *http.Request, req *chatRequest, turn agent.Turn) (*liveTurn, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
-	t := &liveTurn{id: turn.ID, owner: turn.Owner, key: turn.Key, hash: req.hash, cancel: cancel}
+	t := s.newLiveTurn(turn, cancel)
+	t.key, t.hash = turn.Key, req.hash
 	if req.Molar.Detach || req.Stream && req.Molar.Events {
 		turn.Approver = asker{s.approvals, turn.Owner, turn.ID, func(ev agent.Event) { t.log.add(item{event: ev}) }}
 	}

@@ -41,7 +41,7 @@ func newMarkdownWriter() *markdownWriter {
 	p.RequireNoReferrerOnLinks(true)
 	p.AddTargetBlankToFullyQualifiedLinks(true)
 	md := markdown.New()
-	md.Parser().AddOptions(parser.WithASTTransformers(util.Prioritized(imagesAsLinks{}, 0)))
+	md.Parser().AddOptions(parser.WithASTTransformers(util.Prioritized(imagesAsLinks{}, 0), util.Prioritized(lowerHeadings{}, 0)))
 	return &markdownWriter{md: md, policy: p}
 }
 
@@ -66,6 +66,19 @@ func (imagesAsLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 		}
 		image.Parent().ReplaceChild(image.Parent(), image, link)
 	}
+}
+
+// lowerHeadings puts an answer's headings below those of the page, whose own end at level 2.
+type lowerHeadings struct{}
+
+// Transform implements [parser.ASTTransformer].
+func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if heading, ok := n.(*ast.Heading); ok && entering {
+			heading.Level = min(heading.Level+2, 6)
+		}
+		return ast.WalkContinue, nil
+	})
 }
 
 // html renders one text.

@@ -21,6 +21,7 @@ func TestMarkdownWriter(t *testing.T) {
 		"table with sort": {in: "|a|b|\n|:-|-:|\n|1|2|", want: "<table>"},
 		"code language":   {in: "```go\nx := \"<b>\"\n```", want: `<code class="language-go">x := &#34;&lt;b&gt;&#34;`},
 		"code class":      {in: "```go\" onload=\"x\n1\n```", want: "<code", never: []string{"onload="}},
+		"headings":        {in: "# a\n\n##### b", want: "<h3>a</h3>\n<h6>b</h6>", never: []string{"<h1"}},
 		"numbered":        {in: "3. c\n4. d", want: `<ol start="3">`},
 	}
 	m := newMarkdownWriter()

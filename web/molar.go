@@ -2,17 +2,20 @@ package web
 
 import (
 	"encoding/json"
+	"time"
 
 	"molar/agent"
 	"molar/schemas"
 )
 
 // The molar object is data beside the answer for clients that ask for it. In a
-// stream every note has a type; a whole answer has one object with all of them.
+// stream every note has a type; a whole answer has one object with all of them. at_ms is
+// when it was said, in milliseconds after the turn's begin.
 
 // A textNote is a step or a warning.
 type textNote struct {
 	Type string `json:"type,omitempty"`
+	AtMS int64  `json:"at_ms,omitempty"`
 	Step string `json:"step,omitempty"`
 	Text string `json:"text"`
 }
@@ -20,6 +23,7 @@ type textNote struct {
 // A toolNote is a tool call that starts, or its result.
 type toolNote struct {
 	Type     string              `json:"type,omitempty"`
+	AtMS     int64               `json:"at_ms,omitempty"`
 	Call     *schemas.ToolCall   `json:"call,omitempty"`
 	Server   string              `json:"server,omitempty"`
 	ToolName string              `json:"toolName,omitempty"`
@@ -36,6 +40,7 @@ type approvalNote struct {
 
 type sourcesNote struct {
 	Type    string           `json:"type"`
+	AtMS    int64            `json:"at_ms,omitempty"`
 	Sources []schemas.Source `json:"sources"`
 }
 
@@ -43,6 +48,7 @@ type sourcesNote struct {
 // whole answer.
 type molarObject struct {
 	Type           string     `json:"type,omitempty"`
+	AtMS           int64      `json:"at_ms,omitempty"`
 	ConversationID string     `json:"conversation_id"`
 	TurnID         string     `json:"turn_id"`
 	Calls          []toolNote `json:"calls,omitempty"`
@@ -50,8 +56,8 @@ type molarObject struct {
 	agent.Done
 }
 
-func toolNoteOf(ev agent.Event) toolNote {
-	n := toolNote{Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result}
+func toolNoteOf(ev agent.Event, at int64) toolNote {
+	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result}
 	if ev.Result != nil {
 		n.DurationMS = ev.Result.Duration.Milliseconds()
 		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {
@@ -64,21 +70,22 @@ func toolNoteOf(ev agent.Event) toolNote {
 }
 
 // noteOf gives the molar object of an event of a stream, or nil when there is none.
-func noteOf(ev agent.Event, id identity) []byte {
+func noteOf(ev agent.Event, id identity, after time.Duration) []byte {
 	var note any
+	at := after.Milliseconds()
 	switch ev.Kind {
 	case agent.EventStep, agent.EventWarning:
-		note = textNote{Type: string(ev.Kind), Step: ev.Step, Text: ev.Text}
+		note = textNote{Type: string(ev.Kind), AtMS: at, Step: ev.Step, Text: ev.Text}
 	case agent.EventToolCall, agent.EventToolResult:
-		n := toolNoteOf(ev)
+		n := toolNoteOf(ev, at)
 		n.Type = string(ev.Kind)
 		note = n
 	case agent.EventApproval:
 		note = approvalNote{Type: string(ev.Kind), Approval: ev.Approval}
 	case agent.EventSources:
-		note = sourcesNote{Type: string(ev.Kind), Sources: ev.Sources}
+		note = sourcesNote{Type: string(ev.Kind), AtMS: at, Sources: ev.Sources}
 	case agent.EventDone:
-		note = molarObject{Type: string(ev.Kind), ConversationID: id.conversation, TurnID: id.turn, Done: *ev.Done}
+		note = molarObject{Type: string(ev.Kind), AtMS: at, ConversationID: id.conversation, TurnID: id.turn, Done: *ev.Done}
 	default:
 		return nil
 	}

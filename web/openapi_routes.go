@@ -43,7 +43,7 @@ func (s *server) chatOperations() []operation {
 		chat, alias,
 		{method: "GET", path: "/v1/models", tag: tagChat, scope: "chat or admin", summary: "List the assistants, as OpenAI models", answer: modelList{}},
 		{method: "GET", path: "/v1/models/{id}", tag: tagChat, scope: "chat or admin", summary: "Describe an assistant", answer: modelObject{}, errors: []int{404}},
-		{method: "GET", path: "/v1/turns/{id}", tag: tagTurns, scope: "chat", summary: "The trace of a turn: why each tool was called, or not", answer: agent.Trace{}, errors: []int{404, 500}},
+		{method: "GET", path: "/v1/turns/{id}", tag: tagTurns, scope: "chat", summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it", answer: agent.Trace{}, errors: []int{404, 500}},
 		{
 			method: "GET", path: "/v1/turns/{id}/events", tag: tagTurns, scope: "chat", summary: "Follow a detached turn",
 			event: chunkObject{}, query: []parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, errors: []int{400, 404, 410}, failure: missingTurnObject{},

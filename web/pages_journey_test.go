@@ -98,6 +98,40 @@ func TestPages_OperatesTools(t *testing.T) {
 	}
 }
 
+// A table that is laid out as cards stays one for a screen reader: by its roles where the
+// browser judges by the layout, which Chromium does not.
+func TestPages_TablesOnAPhone(t *testing.T) {
+	cfg, _ := fullConfig(t, asked())
+	ts := live(t, cfg)
+	roles := map[string]int{}
+	err := chromedp.Do(browser(t, "en"), looks()[2].see(), chromedp.Navigate(ts.URL+"/tools"),
+		until(`document.querySelectorAll("#calls tbody tr").length === 2 && getComputedStyle(document.querySelector("#calls tr")).display === "block"`),
+		until(`document.querySelectorAll("#calls :is([role=table], [role=rowgroup], [role=row], [role=columnheader], [role=cell])").length === 1 + 2 + 3 + 6 + 12`),
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			var tree struct {
+				Nodes []struct {
+					Ignored bool `json:"ignored"`
+					Role    struct {
+						Value string `json:"value"`
+					} `json:"role"`
+				} `json:"nodes"`
+			}
+			err := target.Call(ctx, "Accessibility.getFullAXTree", nil, &tree)
+			for _, n := range tree.Nodes {
+				if !n.Ignored {
+					roles[n.Role.Value]++
+				}
+			}
+			return err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if roles["table"] != 1 || roles["row"] != 3 || roles["columnheader"] != 6 || roles["cell"] != 12 {
+		t.Errorf("a screen reader finds %d tables, %d rows, %d heads, %d cells", roles["table"], roles["row"], roles["columnheader"], roles["cell"])
+	}
+}
+
 // Each failure is a sentence that says what to do, and a way to try again.
 func TestPages_SayWhatToDo(t *testing.T) {
 	cfg, store := fullConfig(t, asked())
@@ -112,8 +146,12 @@ func TestPages_SayWhatToDo(t *testing.T) {
 		store.turn(false),
 		chromedp.Click("[role=alert] button"),
 		until(`document.querySelector(".fall")`),
+		// The host's own reasons are in the reader's language; names stay.
+		until(`document.body.textContent.includes("đã đưa cho mô hình, nhưng mô hình không gọi")`),
+		until(`document.body.textContent.includes('"implant" chỉ có thể thuộc chủ đề')`),
 		chromedp.Navigate(ts.URL+"/tools"),
 		until(`document.querySelectorAll(".tool").length === 4`),
+		until(`document.body.textContent.includes('không tìm thấy chương trình "archive-mcp": hãy cài đặt, hoặc sửa molar.yaml')`),
 		chromedp.Func(func(context.Context, *chromedp.Target) error {
 			ts.CloseClientConnections()
 			ts.Listener.Close()

@@ -27,6 +27,8 @@ type chatRequest struct {
 	MaxCompletionTokens int             `json:"max_completion_tokens"`
 	Stop                json.RawMessage `json:"stop"`
 	ResponseFormat      responseFormat  `json:"response_format"`
+	Logprobs            bool            `json:"logprobs"`
+	Modalities          []string        `json:"modalities"`
 	Tools               []wireTool      `json:"tools"`
 	Functions           []any           `json:"functions"`
 	ToolChoice          json.RawMessage `json:"tool_choice"`
@@ -60,8 +62,8 @@ type responseFormat struct {
 
 // readChat reads and checks the body. Every fault is the client's, so the error is
 // an [*apiError] with a 4xx status.
-func readChat(r *http.Request) (chatRequest, error) {
-	var req chatRequest
+func readChat(r *http.Request) (*chatRequest, error) {
+	req := &chatRequest{}
 	body, err := readAll(r)
 	if err != nil {
 		return req, err
@@ -69,7 +71,7 @@ func readChat(r *http.Request) (chatRequest, error) {
 	if r.Header.Get("Idempotency-Key") != "" {
 		req.hash = requestHash(body, r.Header)
 	}
-	return req, decodeBody(body, &req)
+	return req, decodeBody(body, req)
 }
 
 // readBody reads the body of r, strict JSON, into v.
@@ -118,6 +120,9 @@ func decode(value []byte, v any, at string) error {
 	param := strings.Trim(at+"."+wrong.Field, ".")
 	if param == "" {
 		return invalid("", "the body must be a JSON object")
+	}
+	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok {
+		return invalid(param, "%s must be written as an integer of at most 64 bits, not %s", param, clip(number, 40))
 	}
 	return invalid(param, "%s must not be a JSON %s", param, wrong.Value)
 }
@@ -182,8 +187,20 @@ func (q *chatRequest) checkSupported() error {
 		return invalid("temperature", "temperature must lie between 0 and 2")
 	case !slices.Contains([]string{"", "text", "json_object", "json_schema"}, q.ResponseFormat.Type):
 		return invalid("response_format.type", "response_format.type %q is not known; use text, json_object or json_schema", q.ResponseFormat.Type)
+	case !q.ResponseFormat.hasSchema():
+		return invalid("response_format.json_schema.schema", "response_format.json_schema.schema must be a JSON Schema object")
+	case q.Logprobs:
+		return unsupported("logprobs", "logprobs are not known here: the models behind an assistant differ; leave the field out")
+	case slices.ContainsFunc(q.Modalities, func(m string) bool { return m != "text" }):
+		return unsupported("modalities", "an assistant answers with text only; leave modalities out")
 	}
 	return nil
+}
+
+// hasSchema reports whether the schema of the format, if it has one, is an object.
+func (f responseFormat) hasSchema() bool {
+	schema := f.JSONSchema.Schema
+	return len(schema) == 0 || string(schema) == "null" || schema[0] == '{'
 }
 
 func unsupported(param, message string) *apiError {
@@ -254,7 +271,7 @@ func readStop(raw json.RawMessage) ([]string, error) {
 // instructions puts the wanted form into words, since a turn only knows that the
 // answer is to be JSON.
 func (f responseFormat) instructions() []string {
-	if f.Type != "json_schema" || len(f.JSONSchema.Schema) == 0 {
+	if f.Type != "json_schema" || len(f.JSONSchema.Schema) == 0 || string(f.JSONSchema.Schema) == "null" {
 		return nil
 	}
 	return []string{"Answer with one JSON value that matches this JSON Schema:\n" + string(f.JSONSchema.Schema)}

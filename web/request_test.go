@@ -63,6 +63,9 @@ func TestChat_BadRequests(t *testing.T) {
 		{"stop a number", `{"stop":1,` + ask + `}`, 400, "stop"},
 		{"stop empty", `{"stop":["a",""],` + ask + `}`, 400, "stop"},
 		{"unknown format", `{"response_format":{"type":"xml"},` + ask + `}`, 400, "response_format.type"},
+		{"a format without a schema object", `{"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":"x"}},` + ask + `}`, 400, "response_format.json_schema.schema"},
+		{"probabilities of tokens", `{"logprobs":true,"top_logprobs":2,` + ask + `}`, 400, "logprobs"},
+		{"an answer in sound", `{"modalities":["text","audio"],"audio":{"voice":"a","format":"wav"},` + ask + `}`, 400, "modalities"},
 		{"client tool without a name", `{"tools":[{"type":"function","function":{}}],` + ask + `}`, 400, "tools[0].function.name"},
 		{"client tool with a bad name", `{"tools":[{"type":"function","function":{"name":"a b"}}],` + ask + `}`, 400, "tools[0].function.name"},
 		{"client tool twice", `{"tools":[{"function":{"name":"f"}},{"function":{"name":"f"}}],` + ask + `}`, 400, "tools[1].function.name"},
@@ -109,6 +112,14 @@ func TestChat_TurnOfARequest(t *testing.T) {
 			name: "unknown and null fields", body: `{"frobnicate":[1],"n":null,"stop":null,"tools":null,"tool_choice":null,"temperature":null,` +
 				`"response_format":null,"metadata":null,"stream_options":null,"parallel_tool_calls":true,"user":"u",` + ask + `}`,
 			want: agent.Turn{Messages: asked},
+		},
+		{
+			name: "fields that change nothing here", body: `{"store":true,"metadata":{"a":"b"},"seed":7,"top_p":0.5,"logprobs":false,"top_logprobs":0,"logit_bias":{"1":-1},` +
+				`"frequency_penalty":0.1,"presence_penalty":0,"service_tier":"auto","reasoning_effort":"low","verbosity":"low","prompt_cache_key":"k","safety_identifier":"s",` +
+				`"modalities":["text"],"prediction":{"type":"content","content":"x"},"web_search_options":{},"function_call":"none","functions":[],` +
+				`"stream_options":{"include_usage":true,"include_obfuscation":false},"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":null}},` +
+				`"messages":[{"role":"user","name":"bob","content":"hi"}]}`,
+			want: agent.Turn{JSON: true, Messages: asked},
 		},
 		{
 			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,

@@ -26,6 +26,8 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/v1/conversations?limit=1", "", 200, `{"object":"list","data":[{"id":"c1","title":"Teeth","messages":2,"created_at":"2026-05-04T03:02:01Z","updated_at":"2026-05-04T03:02:01Z"}],"has_more":true,"next":"next1"}`},
 		{"GET", "/v1/conversations?limit=0", "", 400, `"param":"limit"`},
 		{"GET", "/v1/conversations?limit=x", "", 400, `"param":"limit"`},
+		{"GET", "/v1/conversations?after=1795302107171-36", "", 200, `{"object":"list","data":[],"has_more":false}`},
+		{"GET", "/v1/conversations?after=zzz", "", 400, `"param":"after"`},
 		{"GET", "/v1/conversations?q=%ff", "", 400, `"param":"q"`},
 		{"GET", "/v1/conversations/c1", "", 200, `{"id":"c1","object":"conversation","summary":"a summary","messages":[{"seq":1,"role":"user","content":"hi","timestamp":"2026-05-04T03:02:01Z"}]}`},
 		{"GET", "/v1/conversations/c2", "", 404, "conversation_not_found"},
@@ -116,5 +118,24 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 	}
 	if _, err := httpguard.New(httpguard.Config{}); err == nil {
 		t.Error("a guard without hosts was made")
+	}
+}
+
+// A store is not asked for a conversation that it cannot have, and so does not fail.
+func TestRoutes_ImpossibleConversations(t *testing.T) {
+	cfg := config(t, play(nil))
+	cfg.Conversations = &fakeStore{err: errors.New("the store was asked")}
+	h := build(t, cfg)
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/v1/conversations/%00", ""},
+		{"GET", "/v1/conversations/%ff", ""},
+		{"PATCH", "/v1/conversations/a%0ab", `{"title":"x"}`},
+		{"DELETE", "/v1/conversations/" + strings.Repeat("a", 257), ""},
+		{"POST", "/v1/conversations/%7f/clear", ""},
+	} {
+		w := serve(h, request(r.method, r.path, r.body))
+		if code, _, _ := errorOf(t, w.Body.Bytes()); w.Code != 404 || code != "conversation_not_found" {
+			t.Errorf("%s %.40s: %d %s", r.method, r.path, w.Code, w.Body)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"molar/agent"
@@ -15,46 +16,34 @@ const (
 	// maxHold is how long a stream waits for a sign of life before its headers go
 	// out. Until then a failure still gets a proper HTTP status.
 	maxHold = time.Second
+	// joinFor is how long a piece of text may wait for the next one, when the one before
+	// it was sent so short a time ago: a model that is faster than that would else cost
+	// a write, and a packet, for every few letters.
+	joinFor = 2 * time.Millisecond
+	// flushSize is how much is gathered then, in bytes.
+	flushSize = 16 << 10
 	// writeLimit is how long one write may take before the reader is given up.
 	writeLimit = 30 * time.Second
-	// flushSize is how much is gathered, in bytes, while more events are waiting.
-	flushSize = 16 << 10
 )
 
 // stream renders a turn as server-sent events. The error is for the log; the client
 // has been told.
-func (s *server) stream(f *feed, st *streamer) error {
-	alive := time.NewTimer(maxHold)
-	defer alive.Stop()
-	for {
-		select {
-		case <-alive.C:
-			if err := st.comment(); err != nil {
-				return err
-			}
-			alive.Reset(s.KeepAlive)
-		case it, more := <-f.items:
-			if !more {
-				return st.end(causeOf(f.cause(), errCut))
-			}
-			if it.err != nil {
-				return st.fail(causeOf(f.cause(), it.err))
-			}
-			st.takeNumbered(it)
-			if len(f.items) > 0 && len(st.buf) < flushSize {
-				continue
-			}
-			sent, err := st.flush()
-			if err != nil {
-				return err
-			}
-			if st.done {
-				alive.Stop()
-			} else if sent {
-				alive.Reset(s.KeepAlive)
-			}
+func (s *server) stream(f *feed, st *streamer) (err error) {
+	st.start(s.KeepAlive, f.stop)
+	defer st.close()
+	f.beside = func(ev agent.Event) { _ = st.send(item{event: ev}) } // the turn's next event tells of a fault
+	f.each(func(it item) bool {
+		if it.err != nil {
+			err = st.fail(causeOf(f.cause(), it.err))
+		} else {
+			err = st.send(it)
 		}
+		return err == nil
+	})
+	if err == nil {
+		err = st.end(causeOf(f.cause(), errCut))
 	}
+	return err
 }
 
 // A streamer writes one stream.
@@ -71,6 +60,22 @@ type streamer struct {
 	// html also gives the answer as HTML, with events; nil for none.
 	html *htmlFeed
 
+	// mu guards all that follows: the turn writes, the clock, and those who wait for a
+	// person within a turn.
+	mu sync.Mutex
+	// clock writes what was left to wait, and keeps the stream alive.
+	clock     *time.Timer
+	keepAlive time.Duration
+	giveUp    func()
+	// broken is the error of a write; nothing is written after it, or once closed.
+	broken error
+	closed bool
+	// joined is set while text waits for the clock; spokeAt is when text was last sent.
+	joined  bool
+	spokeAt time.Time
+
+	// at is when the event that is being encoded was said.
+	at time.Duration
 	// buf holds what has not been sent yet.
 	buf []byte
 	// committed is set once the answer is a stream, whatever comes: before, nothing
@@ -101,6 +106,7 @@ func controller(w http.ResponseWriter) *http.ResponseController {
 // has seen the number has seen all of the event.
 func (st *streamer) takeNumbered(it item) {
 	begin := len(st.buf)
+	st.at = it.at
 	st.take(it.event)
 	if !st.numbered || it.number == 0 || len(st.buf) == begin {
 		return
@@ -175,7 +181,7 @@ func (st *streamer) note(ev agent.Event) {
 	if !st.events {
 		return
 	}
-	if molar := noteOf(ev, st.id); molar != nil {
+	if molar := noteOf(ev, st.id, st.at); molar != nil {
 		st.speak()
 		st.buf = st.chunks.note(st.buf, molar)
 	}
@@ -211,6 +217,8 @@ func (st *streamer) finish(d *agent.Done) {
 // fail tells the client that the turn broke: by status while nothing is sent, else
 // as an event, after which nothing comes, so that nobody takes the answer for whole.
 func (st *streamer) fail(err error) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
 	if st.done {
 		return err
 	}
@@ -226,67 +234,16 @@ func (st *streamer) fail(err error) error {
 	st.buf = append(st.buf, eventStart...)
 	st.buf = append(st.buf, e.body(requestID(st.w))...)
 	st.buf = append(st.buf, eventEnd...)
-	_, werr := st.flush()
-	return errors.Join(err, werr)
+	return errors.Join(err, st.write())
 }
 
 // end is called when no more events come; cut is why, if the turn is not done.
 func (st *streamer) end(cut error) error {
-	if st.done {
+	st.mu.Lock()
+	done := st.done
+	st.mu.Unlock()
+	if done {
 		return nil
 	}
 	return st.fail(cut)
-}
-
-// comment shows that the stream lives. The first one opens it.
-func (st *streamer) comment() error {
-	st.committed = true
-	if st.opened {
-		st.buf = append(st.buf, ": keep-alive"+eventEnd...)
-	}
-	_, err := st.flush()
-	return err
-}
-
-// flush sends what is held, if the stream may begin, and reports whether it did.
-func (st *streamer) flush() (bool, error) {
-	if !st.done {
-		st.render(false)
-	}
-	if !st.committed || st.opened && len(st.buf) == 0 {
-		return false, nil
-	}
-	st.extendDeadline()
-	if !st.opened {
-		st.open()
-	}
-	_, err := st.w.Write(st.buf)
-	st.buf = st.buf[:0]
-	if err != nil {
-		return true, err
-	}
-	return true, st.rc.Flush()
-}
-
-func (st *streamer) open() {
-	st.opened = true
-	h := st.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache, no-store")
-	h.Set("X-Accel-Buffering", "no")
-	h.Set("X-Should-Retry", "false")
-	h.Set(turnIDHeader, st.id.turn)
-	st.w.WriteHeader(http.StatusOK)
-	st.buf = append([]byte(": ok"+eventEnd), st.buf...)
-}
-
-// extendDeadline keeps the limit of the next write between five sixths of
-// writeLimit and all of it; setting it for every token would cost more than the
-// token. A writer without deadlines has none.
-func (st *streamer) extendDeadline() {
-	now := time.Now()
-	if st.deadline.Sub(now) < writeLimit*5/6 {
-		st.deadline = now.Add(writeLimit)
-		_ = st.rc.SetWriteDeadline(st.deadline)
-	}
 }

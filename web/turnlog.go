@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 
 	"molar/agent"
@@ -99,6 +100,22 @@ func (l *turnLog) state() (have, gone int, ended bool, start *agent.Start) {
 	return l.gone + len(l.items), l.gone, l.ended, l.start
 }
 
+// textUntil returns the answer's text up to item n, and whether all of it is held.
+func (l *turnLog) textUntil(n int) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone > 0 {
+		return "", n == 0
+	}
+	var b strings.Builder
+	for _, it := range l.items[:min(n, len(l.items))] {
+		if it.event.Kind == agent.EventText {
+			b.WriteString(it.event.Text)
+		}
+	}
+	return b.String(), true
+}
+
 // bytes is the size of what is held.
 func (l *turnLog) bytes() int {
 	l.mu.Lock()
@@ -125,24 +142,23 @@ func sizeOf(it item) int {
 // follow gives the items after number n as a feed, which does not hold the turn up.
 func (l *turnLog) follow(ctx context.Context, n int) *feed {
 	f, ctx := newFeed(ctx)
-	f.wg.Go(func() {
-		defer close(f.items)
+	f.run = func(send func(item) bool) {
 		for {
 			items, err := l.after(ctx, n)
 			if err != nil {
-				f.send(item{err: err})
+				send(item{err: err})
 				return
 			}
 			if len(items) == 0 {
 				return
 			}
 			for _, it := range items {
-				if !f.send(it) {
+				if !send(it) {
 					return
 				}
 			}
 			n += len(items)
 		}
-	})
+	}
 	return f
 }

@@ -48,11 +48,13 @@ func (s *server) turnEvents(c *gin.Context) {
 	id := identity{turn: t.id, created: s.Now().Unix()}
 	id.start(start)
 	f := t.log.follow(r.Context(), last)
-	defer f.stop()
+	defer f.end()
 	st := newStreamer(w, id, true, true)
 	st.numbered, st.committed = true, true
 	if c.Query("html") == "true" {
-		st.html = &htmlFeed{write: s.markdown()}
+		if text, whole := t.log.textUntil(last); whole {
+			st.html = &htmlFeed{write: s.markdown(), pending: text}
+		}
 	}
 	s.logTurn(r, t.id, requestID(w), s.stream(f, st))
 }

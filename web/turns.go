@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"molar/agent"
@@ -47,7 +48,13 @@ type ownedKey struct{ owner, key string }
 // A liveTurn is one turn of Turns.
 type liveTurn struct {
 	id, owner string
-	cancel    context.CancelCauseFunc
+	// assistant and conversation are as the request names them, maybe not at all; told is
+	// what the turn itself said, once it did.
+	assistant, conversation string
+	told                    atomic.Pointer[agent.Start]
+	began                   time.Time
+	now                     func() time.Time
+	cancel                  context.CancelCauseFunc
 	// log is nil for a turn that only its own client reads.
 	log *turnLog
 	// key and hash are set for a turn with an Idempotency-Key: hash is the body's.
@@ -215,7 +222,7 @@ func (s *server) runDetached(ctx context.Context, t *liveTurn, turn agent.Turn, 
 				return false
 			}
 		}
-		t.log.add(it)
+		t.log.add(t.mark(it))
 		return true
 	})
 	return last

@@ -89,6 +89,9 @@ type Config struct {
 	Turns *Turns
 	// Guard stands in front of every route: Host, origin, body size, headers.
 	Guard func(http.Handler) http.Handler
+	// MayChoose says whether a client with a key may choose this model of the provider for
+	// the assistant; provider may be empty. Nil means that it may, as it does without keys.
+	MayChoose func(assistant, provider, model string) bool
 	// Access says who may use the port, and how often.
 	Access Access
 	// Owner names whose conversations a request may see; nil means the owner of its key,
@@ -199,10 +202,10 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/models", read, s.listModels)
 	e.GET("/v1/models/:id", read, s.getModel)
 	e.GET("/v1/conversations", chat, s.listConversations)
-	e.GET("/v1/conversations/:id", chat, s.getConversation)
-	e.PATCH("/v1/conversations/:id", chat, s.renameConversation)
-	e.DELETE("/v1/conversations/:id", chat, s.deleteConversation)
-	e.POST("/v1/conversations/:id/clear", chat, s.clearConversation)
+	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
+	e.PATCH("/v1/conversations/:id", chat, possibleID, s.renameConversation)
+	e.DELETE("/v1/conversations/:id", chat, possibleID, s.deleteConversation)
+	e.POST("/v1/conversations/:id/clear", chat, possibleID, s.clearConversation)
 	e.GET("/v1/turns/:id", chat, s.getTurn)
 	e.GET("/v1/turns/:id/events", chat, s.turnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.stopTurn)

@@ -13,13 +13,13 @@ import (
 // the log; the client has been told.
 func (s *server) whole(w http.ResponseWriter, f *feed, a *completion) error {
 	err := error(nil)
-	for it := range f.items {
-		if it.err != nil {
-			err = it.err
-			break
+	f.each(func(it item) bool {
+		if err = it.err; err == nil {
+			a.at = it.at.Milliseconds()
+			a.take(it.event)
 		}
-		a.take(it.event)
-	}
+		return err == nil
+	})
 	if err == nil && a.done == nil {
 		err = errCut
 	}
@@ -41,7 +41,9 @@ func (s *server) whole(w http.ResponseWriter, f *feed, a *completion) error {
 // A completion gathers a turn into one answer.
 type completion struct {
 	identity
-	events  bool
+	events bool
+	// at is when the last event was said, in milliseconds after the turn's begin.
+	at      int64
 	text    strings.Builder
 	thought strings.Builder
 	theirs  []schemas.ToolCall
@@ -68,9 +70,9 @@ func (a *completion) take(ev agent.Event) {
 	case agent.EventClientCalls:
 		a.theirs = ev.Calls
 	case agent.EventToolCall:
-		a.calls = append(a.calls, toolNoteOf(ev))
+		a.calls = append(a.calls, toolNoteOf(ev, a.at))
 	case agent.EventToolResult:
-		a.results = append(a.results, toolNoteOf(ev))
+		a.results = append(a.results, toolNoteOf(ev, a.at))
 	case agent.EventSources:
 		a.sources = ev.Sources
 	case agent.EventWarning:
@@ -137,7 +139,7 @@ func (a *completion) object() completionObject {
 
 // molar is the object of a whole answer: what a stream gives in notes.
 func (a *completion) molar() *molarObject {
-	m := &molarObject{ConversationID: a.conversation, TurnID: a.turn, Calls: a.calls, Results: a.results, Done: *a.done}
+	m := &molarObject{ConversationID: a.conversation, TurnID: a.turn, AtMS: a.at, Calls: a.calls, Results: a.results, Done: *a.done}
 	if m.Sources == nil {
 		m.Sources = a.sources
 	}

@@ -167,4 +167,32 @@ export async function send(path, { method = "GET", body, signal, headers = {} } 
 // api is send for routes that answer with JSON.
 export const api = async (path, options) => (await send(path, options)).json();
 
+// sleep waits for some milliseconds, or until the network comes back.
+export const sleep = (ms) => new Promise((done) => {
+  setTimeout(done, ms);
+  addEventListener("online", done, { once: true });
+});
+
+const silence = 45_000; // ms; the server says something every 10 s, or the connection is dead
+
+// eventsOf gives the events of a stream, each with its data and its id, until the stream is
+// over or cut.
+export async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const dead = setTimeout(() => reader.cancel(), silence);
+    const { value, done } = await reader.read().catch((err) => {
+      if (err.name === "AbortError") throw err;
+      return { done: true };
+    }).finally(() => clearTimeout(dead));
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const line = (name) => event.split("\n").find((l) => l.startsWith(name))?.slice(name.length);
+      yield { id: line("id: "), data: line("data: ") };
+    }
+  }
+}
+
 applyTheme();

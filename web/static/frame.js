@@ -1,20 +1,22 @@
 // What stands around the conversation: the box where questions are typed, with drafts and
 // the prompts of servers behind a slash; the list of conversations; the first run's steps.
 
-import { $, api, el, icon, keep, kept, t } from "/static/app.js";
+import { $, api, el, icon, keep, kept, t, toggleTheme } from "/static/app.js";
 
 const form = $("form");
 const input = $("question");
 const choices = $("choices");
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 
-// hooks are what the conversation does: submit takes a question and says whether it did,
-// here gives the id that is shown, fresh begins a new one, changed tells the other tabs.
+// hooks are what the conversation does: submit takes a question and returns what is left in
+// the box, or null; here gives the id that is shown, answering the answers that are being
+// written; fresh begins a new one, changed tells the other tabs.
 let hooks = null;
 
 export function setUpFrame(what) {
   hooks = what;
   setUpComposer();
+  setUpSide();
 }
 
 // --- text and drafts ---------------------------------------------------------------------------
@@ -43,11 +45,11 @@ export function keepDraft() {
 
 export const draftOf = (id) => kept(`draft.${id}`);
 
-// clearInput empties the box. The draft stays until the server has the question.
-export function clearInput() {
+// clearInput leaves rest in the box. The draft stays until the server has the question.
+function clearInput(rest) {
   clearTimeout(timer);
   timer = 0;
-  setInput("");
+  setInput(rest);
 }
 
 // --- prompts behind a slash ----------------------------------------------------------------------
@@ -118,7 +120,8 @@ function setUpComposer() {
     if (!content) return;
     keepDraft();
     closeChoices();
-    if (hooks.submit(content)) clearInput();
+    const rest = hooks.submit(content);
+    if (rest !== null) clearInput(rest);
   });
   input.addEventListener("input", () => {
     grow();
@@ -144,33 +147,76 @@ function setUpComposer() {
 
 // --- the list of conversations -----------------------------------------------------------------------
 
+// drawer shows or hides the list where there is no room for it beside the conversation.
+export function drawer(open) {
+  $("chat").classList.toggle("drawer", open);
+  $("menu").setAttribute("aria-expanded", String(open));
+  if (open) $("close").focus();
+  else if ($("side").contains(document.activeElement)) $("menu").focus();
+}
+
+function setUpSide() {
+  $("menu").addEventListener("click", () => drawer(true));
+  $("close").addEventListener("click", () => drawer(false));
+  document.querySelector(".stage").addEventListener("click", (event) => {
+    if (!$("menu").contains(event.target)) drawer(false);
+  });
+  $("theme").addEventListener("click", toggleTheme);
+  let typing = 0;
+  $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(loadList, 200); });
+  $("list").addEventListener("click", (event) => { if (event.target.closest("a")) drawer(false); });
+}
+
+let listed = ""; // the conversations as they are drawn
+let asked = 0; // counts the requests for them, so that the latest is drawn last
+
 // loadList shows the conversations that fit the search, and returns how many; -1 when it
 // cannot.
 export async function loadList() {
   const list = $("list");
+  const mine = ++asked;
   try {
     const { data, has_more: more } = await api(`/v1/conversations?limit=100&q=${encodeURIComponent($("search").value.trim())}`);
-    const items = data.map((c) => el("li", {},
-      el("a", { href: `#${encodeURIComponent(c.id)}`, title: c.title }, c.title || t("Untitled", "Chưa đặt tên")),
-      el("button", { type: "button", className: "plain square", title: t("Rename", "Đổi tên"), "aria-label": t(`Rename ${c.title}`, `Đổi tên ${c.title}`), on: { click: () => rename(c) } }, icon("pen")),
-      el("button", { type: "button", className: "plain square", title: t("Delete", "Xóa"), "aria-label": t(`Delete ${c.title}`, `Xóa ${c.title}`), on: { click: () => remove(c) } }, icon("bin"))));
-    const empty = $("search").value ? t("Nothing found.", "Không tìm thấy.") : t("Your conversations will appear here.", "Các cuộc trò chuyện sẽ hiện ở đây.");
-    list.replaceChildren(items.length ? el("ul", { className: "items" }, items) : el("p", { className: "note" }, empty),
-      ...(more ? [el("p", { className: "note" }, t("Search to find older ones.", "Hãy tìm kiếm để xem các cuộc cũ hơn."))] : []));
+    const found = [...unsaved(data), ...data];
+    if (mine !== asked) return found.length;
+    const now = JSON.stringify([found.map((c) => [c.id, c.title, c.unsaved]), more, $("search").value]);
+    if (now !== listed) drawList(list, found, more);
+    listed = now; // what is the same stays, and with it where the reader is
     markHere();
-    return data.length;
+    return found.length;
   } catch (err) {
+    listed = "";
     list.replaceChildren(el("p", { className: "note bad", title: err.detail }, err.advice),
       el("button", { type: "button", className: "small", on: { click: loadList } }, t("Try again", "Thử lại")));
     return -1;
   }
 }
 
-// markHere marks the conversation that is shown.
+function drawList(list, found, more) {
+  const items = found.map((c) => el("li", {},
+    el("a", { href: `#${encodeURIComponent(c.id)}`, title: c.title }, c.title || t("Untitled", "Chưa đặt tên")),
+    !c.unsaved && el("button", { type: "button", className: "plain square", title: t("Rename", "Đổi tên"), "aria-label": t(`Rename ${c.title}`, `Đổi tên ${c.title}`), on: { click: () => rename(c) } }, icon("pen")),
+    !c.unsaved && el("button", { type: "button", className: "plain square", title: t("Delete", "Xóa"), "aria-label": t(`Delete ${c.title}`, `Xóa ${c.title}`), on: { click: () => remove(c) } }, icon("bin"))));
+  const empty = $("search").value ? t("Nothing found.", "Không tìm thấy.") : t("Your conversations will appear here.", "Các cuộc trò chuyện sẽ hiện ở đây.");
+  list.replaceChildren(items.length ? el("ul", { className: "items" }, items) : el("p", { className: "note" }, empty),
+    ...(more ? [el("p", { className: "note" }, t("Search to find older ones.", "Hãy tìm kiếm để xem các cuộc cũ hơn."))] : []));
+}
+
+// unsaved are the conversations whose first answer is still being written.
+function unsaved(saved) {
+  if ($("search").value) return [];
+  return hooks.answering().filter((a) => a.conversation && !saved.some((c) => c.id === a.conversation))
+    .map((a) => ({ id: a.conversation, title: a.content.slice(0, 60), unsaved: true }));
+}
+
+// markHere marks the conversation that is shown, and those that wait for an answer.
 export function markHere() {
+  const waiting = new Set(hooks.answering().map((a) => `#${encodeURIComponent(a.conversation)}`));
   for (const a of $("list").querySelectorAll("a")) {
     const here = a.hash === `#${encodeURIComponent(hooks.here())}`;
     a.parentElement.toggleAttribute("data-here", here);
+    if (!waiting.has(a.hash)) a.querySelector(".dot")?.remove();
+    else if (!a.querySelector(".dot")) a.prepend(el("span", { className: "dot", role: "img", "aria-label": t("being answered", "đang trả lời") }));
     if (here) a.setAttribute("aria-current", "page");
     else a.removeAttribute("aria-current");
   }
@@ -211,13 +257,14 @@ async function remove(c) {
     { text: t(`“${c.title}” will be gone for good.`, `“${c.title}” sẽ bị xóa vĩnh viễn.`), danger: true });
   if (sure === null) return;
   if (c.id === hooks.here()) hooks.fresh();
+  for (const of of ["draft", "earlier"]) keep(`${of}.${c.id}`, null);
   await change(c.id, { method: "DELETE" });
 }
 
 // --- the first run -----------------------------------------------------------------------------------
 
-const step = (title, text, code) => el("li", { className: "card" }, el("strong", {}, title), el("p", {}, text),
-  el("pre", { className: "code", tabIndex: 0 }, code));
+const step = (title, text, code) => el("li", { className: "card" }, el("strong", {}, title), el("p", {}, ...text),
+  code && el("pre", { className: "code", tabIndex: 0 }, code));
 
 // welcome says in three steps what to do while no model or no server is attached.
 export async function welcome() {
@@ -228,8 +275,16 @@ export async function welcome() {
   $("steps")?.remove();
   $("welcome").classList.toggle("first", bare || setup.servers === 0);
   if (!bare && setup.servers > 0) return;
+  const link = (href, words) => el("a", { href }, words);
   $("welcome").append(el("ol", { className: "steps", id: "steps" },
-    step(t("Attach a model", "Gắn một mô hình"), t("On this machine with Ollama, or with a key for Gemini or an OpenAI-compatible service in the environment.", "Trên máy này với Ollama, hoặc đặt khóa Gemini hay dịch vụ tương thích OpenAI trong biến môi trường."), "ollama pull qwen2.5:7b-instruct\n# or: GEMINI_API_KEY=…   OPENAI_API_KEY=…"),
-    step(t("Attach a server", "Gắn một máy chủ công cụ"), t("Its tools let the assistant look things up and act. A running Molar takes it over at once.", "Công cụ của nó giúp trợ lý tra cứu và hành động. Molar đang chạy sẽ nhận ngay."), "# molar.yaml\nmcp_servers:\n  notes:\n    command: npx\n    args: [-y, \"@modelcontextprotocol/server-filesystem\", ~/notes]"),
-    step(t("Look, then ask", "Kiểm tra rồi hỏi"), t("The settings page tests the model, the tools page shows what is attached.", "Trang cài đặt thử mô hình, trang công cụ cho biết những gì đã gắn."), "molar tools list")));
+    step(t("Attach a model", "Gắn một mô hình"),
+      t(["Install Ollama and fetch a model, or start Molar with a key for Gemini or an OpenAI-compatible service. The ", link("/config", "settings page"), " tests it."],
+        ["Cài Ollama và tải một mô hình, hoặc chạy Molar với khóa của Gemini hay dịch vụ tương thích OpenAI. ", link("/config", "Trang cài đặt"), " giúp thử kết nối."]),
+      "ollama pull qwen2.5:7b-instruct\n# or: GEMINI_API_KEY=… molar serve"),
+    step(t("Attach a server", "Gắn một máy chủ công cụ"),
+      t(["Its tools let the assistant look things up and act. Write it into the config file, then press “Read the config file again” on the ", link("/tools", "tools page"), "."],
+        ["Công cụ của nó giúp trợ lý tra cứu và hành động. Ghi vào tệp cấu hình, rồi bấm “Đọc lại tệp cấu hình” ở ", link("/tools", "trang công cụ"), "."]),
+      "# ~/.config/molar/molar.yaml\nmcpServers:\n  notes:\n    command: npx\n    args: [-y, \"@modelcontextprotocol/server-filesystem\", /home/me/notes]"),
+    step(t("Ask", "Đặt câu hỏi"),
+      t(["Ask below. Each answer shows the calls it made, and says why."], ["Hãy hỏi ở bên dưới. Mỗi câu trả lời cho thấy các lời gọi công cụ và lý do."]))));
 }

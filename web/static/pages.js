@@ -52,6 +52,16 @@ export function took(ms) {
   return `${number(ms / 1000, ms < 10000 ? 2 : 1)} s`;
 }
 
+const outcomes = {
+  ok: t("ok", "được"), tool_error: t("tool error", "công cụ báo lỗi"), timeout: t("too slow", "quá lâu"),
+  unknown_tool: t("no such tool", "không có công cụ này"), invalid_arguments: t("invalid arguments", "tham số không hợp lệ"),
+  not_approved: t("not approved", "không được chấp thuận"), refused: t("refused", "bị từ chối"),
+  limit: t("over a limit", "vượt giới hạn"), failed: t("failed", "thất bại"), client: t("run by the client", "ứng dụng khách chạy"),
+};
+
+// outcome gives the words for how a call ended, and how a badge shows them.
+export const outcome = (status) => [outcomes[status] ?? status.replaceAll("_", " "), status === "ok" ? "good" : "bad"];
+
 // code shows text as it is, in a box that can be scrolled with the keyboard.
 export const code = (text, label) =>
   el("pre", { className: "code", tabIndex: 0, role: "group", "aria-label": label }, text);
@@ -78,10 +88,11 @@ export function facts(pairs) {
 }
 
 // table makes a table whose rows become cards on a phone. Columns are names; cells are
-// nodes or texts.
+// nodes or texts. The roles keep it a table for screen readers there, where its parts are
+// laid out as something else.
 export function table(caption, columns, rows) {
   return el("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
-    el("table", {}, el("caption", { className: "hidden" }, caption),
-      el("thead", {}, el("tr", {}, columns.map((c) => el("th", { scope: "col" }, c)))),
-      el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, i) => el("td", { "data-column": columns[i] }, cell)))))));
+    el("table", { role: "table" }, el("caption", { className: "hidden" }, caption),
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, columns.map((c) => el("th", { scope: "col", role: "columnheader" }, c)))),
+      el("tbody", { role: "rowgroup" }, rows.map((cells) => el("tr", { role: "row" }, cells.map((cell, i) => el("td", { role: "cell", "data-column": columns[i] }, cell)))))));
 }

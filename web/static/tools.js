@@ -1,7 +1,8 @@
 // The tools page: the servers, their tools as a model sees them, and the last calls.
 
 import { $, api, el, number, t, when } from "/static/app.js";
-import { badge, code, facts, fill, fold, frame, note, pretty, say, table, took, words } from "/static/pages.js";
+import { badge, code, facts, fill, fold, frame, note, outcome, pretty, say, table, took, words } from "/static/pages.js";
+import { reason } from "/static/reasons.js";
 import { formFor } from "/static/toolform.js";
 
 const states = {
@@ -30,7 +31,7 @@ function serverCard(s) {
   const [kind, state] = states[s.state] ?? ["", s.state];
   return el("article", { className: "card server" },
     el("header", {}, el("h3", {}, s.name), badge(state, kind)),
-    s.reason ? note(s.reason, s.state === "failed" ? "bad" : "warn") : "",
+    s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
     facts([
       [t("Transport", "Kết nối"), s.transport],
       [t("Tools", "Công cụ"), number(s.tools)],
@@ -127,7 +128,7 @@ function toggle(tool) {
 function details(tool, id) {
   return [
     el("p", { className: "says" }, tool.description || t("The server gives no description.", "Máy chủ không mô tả công cụ này.")),
-    tool.withheld ? note(t(`No model is offered it: ${tool.withheld}`, `Không mô hình nào được dùng: ${tool.withheld}`), "warn") : "",
+    tool.withheld ? note(t(`No model is offered it: ${tool.withheld}`, `Không mô hình nào được dùng: ${reason(tool.withheld)}`), "warn") : "",
     facts([
       [t("Offered as", "Tên với mô hình"), el("code", {}, tool.name)],
       [t("Server", "Máy chủ"), tool.server],
@@ -168,7 +169,7 @@ function tryForm(tool, id) {
     try {
       const out = await api(`/v1/tools/${encodeURIComponent(tool.name)}/call`, { method: "POST", body: { arguments: args } });
       result.replaceChildren(
-        el("div", { className: "row" }, badge(...status(out.status)), el("span", { className: "quiet" }, took(out.duration_ms))),
+        el("div", { className: "row" }, badge(...outcome(out.status)), el("span", { className: "quiet" }, took(out.duration_ms))),
         code(pretty(out.result.output), t("Result", "Kết quả")));
     } catch (err) {
       result.replaceChildren(note(words(err), "bad"));
@@ -194,11 +195,6 @@ function showTools() {
 
 // --- calls ---------------------------------------------------------------------------------------
 
-function status(name) {
-  const words = { ok: t("ok", "được"), tool_error: t("tool error", "công cụ báo lỗi"), timeout: t("too slow", "quá lâu") };
-  return [words[name] ?? name.replaceAll("_", " "), name === "ok" ? "good" : "bad"];
-}
-
 function showCalls() {
   if (calls.length === 0) {
     return el("p", { className: "none" }, t("No tool was called since molar started.", "Chưa có công cụ nào được gọi từ khi molar khởi động."));
@@ -211,7 +207,7 @@ function showCalls() {
       bar.style.setProperty("--of", String((100 * c.duration_ms) / longest));
       return [
         when(c.at), c.server, el("code", {}, c.tool),
-        el("div", {}, badge(...status(c.status)), c.error ? fold(t("why", "vì sao"), el("p", {}, c.error)) : ""),
+        el("div", {}, badge(...outcome(c.status)), c.error ? fold(t("why", "vì sao"), el("p", {}, reason(c.error))) : ""),
         el("div", {}, took(c.duration_ms), bar),
         c.turn_id ? el("a", { href: `/turn?id=${encodeURIComponent(c.turn_id)}` }, t("trace", "dấu vết")) : t("by hand", "gọi tay"),
       ];

@@ -1,7 +1,8 @@
 // The trace page: what happened in one turn, and why each tool was called or was not.
 
 import { $, api, el, number, t, when } from "/static/app.js";
-import { badge, code, facts, fill, fold, frame, note, pretty, table, took } from "/static/pages.js";
+import { reason } from "/static/reasons.js";
+import { badge, code, facts, fill, fold, frame, note, outcome, pretty, table, took } from "/static/pages.js";
 
 const statuses = {
   done: ["good", t("answered", "đã trả lời")],
@@ -31,14 +32,14 @@ function summary(trace) {
     el("p", { className: "asked" }, trace.question || t("The question is not kept.", "Câu hỏi không được lưu.")),
     el("div", { className: "row" }, badge(words, kind), badge(took(trace.took_ms)),
       trace.conversation_id ? el("a", { href: `/#${encodeURIComponent(trace.conversation_id)}` }, t("Open the conversation", "Mở cuộc trò chuyện")) : ""),
-    trace.error ? note(trace.error, "bad") : "",
+    trace.error ? note(reason(trace.error), "bad") : "",
     facts([
       [t("Assistant", "Trợ lý"), trace.assistant],
       [t("Model", "Mô hình"), model],
-      [t("Chosen because", "Được chọn vì"), trace.route],
+      [t("Chosen because", "Được chọn vì"), reason(trace.route)],
       [t("Language", "Ngôn ngữ"), trace.language || trace.done?.language],
       [t("When", "Lúc"), when(trace.started)],
-      [t("Memory", "Bộ nhớ"), trace.memory],
+      [t("Memory", "Bộ nhớ"), reason(trace.memory)],
       [t("Tokens", "Token"), trace.done ? t(`${number(trace.done.usage?.prompt_tokens ?? 0)} in, ${number(trace.done.usage?.completion_tokens ?? 0)} out`, `${number(trace.done.usage?.prompt_tokens ?? 0)} vào, ${number(trace.done.usage?.completion_tokens ?? 0)} ra`) : ""],
       [t("Turn", "Lượt"), el("code", {}, trace.turn_id)],
     ]),
@@ -55,7 +56,7 @@ function gist(trace) {
   if (trace.status !== "refused") {
     lines.push(t(`Calls of tools: ${called}. Tools offered to the model: ${offered}, not offered: ${withheld}.`, `Số lần gọi công cụ: ${called}. Công cụ được đưa cho mô hình: ${offered}, không được đưa: ${withheld}.`));
   }
-  for (const warning of trace.done?.warnings ?? []) lines.push(`⚠ ${warning}`);
+  for (const warning of trace.done?.warnings ?? []) lines.push(`⚠ ${reason(warning)}`);
   if (trace.done && !trace.done.saved && trace.status !== "refused") lines.push(t("The turn is not saved.", "Lượt này không được lưu."));
   return lines;
 }
@@ -95,7 +96,7 @@ function waterfall(trace) {
 
 // --- tools ------------------------------------------------------------------------------------
 
-function outcome(tool) {
+function offer(tool) {
   if (tool.calls?.length) return [t("called", "đã gọi"), tool.calls.some((c) => c.status === "ok") ? "good" : "bad"];
   return tool.offered ? [t("offered, not called", "được đưa, không gọi"), ""] : [t("not offered", "không được đưa"), "warn"];
 }
@@ -111,16 +112,16 @@ function whyTools(trace) {
   return section(t("Why each tool was called, or not", "Vì sao mỗi công cụ được gọi, hoặc không"),
     list.length === 0 ? el("p", { className: "none" }, nothing) : "",
     ...called.map((tool) => el("article", { className: "card why" },
-      el("div", { className: "row" }, el("span", { className: "name" }, tool.name), badge(...outcome(tool))),
-      el("p", {}, tool.reason),
+      el("div", { className: "row" }, el("span", { className: "name" }, tool.name), badge(...offer(tool))),
+      el("p", {}, reason(tool.reason)),
       ...tool.calls.map(callDetails))),
     rest.length ? table(t("Tools that were not called", "Các công cụ không được gọi"),
       [t("Tool", "Công cụ"), t("Was it offered?", "Có được đưa không?"), t("Reason", "Lý do")],
-      rest.map((tool) => [el("code", {}, tool.name), badge(...outcome(tool)), tool.reason])) : "");
+      rest.map((tool) => [el("code", {}, tool.name), badge(...offer(tool)), reason(tool.reason)])) : "");
 }
 
 function callDetails(call) {
-  const head = [call.status === "ok" ? t("Call", "Lần gọi") : t(`Call: ${call.status}`, `Lần gọi: ${call.status}`), call.server, took(call.took_ms)];
+  const head = [call.status === "ok" ? t("Call", "Lần gọi") : t(`Call: ${outcome(call.status)[0]}`, `Lần gọi: ${outcome(call.status)[0]}`), call.server, took(call.took_ms)];
   return fold(head.filter(Boolean).join(" · "),
     el("p", { className: "quiet" }, t("Arguments", "Tham số")), code(pretty(call.arguments || "{}"), t("Arguments", "Tham số")),
     el("p", { className: "quiet" }, t("Output", "Kết quả")), code(pretty(call.output || ""), t("Output", "Kết quả")));
@@ -137,7 +138,7 @@ function verdict(trace) {
       el("div", { className: "row" }, v.pass ? badge(t("passed", "cho qua"), "good") : badge(t("refused", "từ chối"), "warn"), badge(took(v.took_ms)), v.cached ? badge(t("remembered", "đã nhớ")) : ""),
       facts([
         [t("Decided by", "Quyết định bởi"), by[v.by] ?? v.by],
-        [t("Reason", "Lý do"), v.reason],
+        [t("Reason", "Lý do"), reason(v.reason)],
         [t("Score of the code", "Điểm của mã"), number(v.score ?? 0, 2)],
       ])));
 }
@@ -176,6 +177,9 @@ const section = (title, ...children) => el("section", {}, el("h2", {}, title), .
 // --- the page ----------------------------------------------------------------------------------
 
 function show(trace) {
+  if (trace.status === "running") {
+    return note(t("The turn is still running. Its trace appears here when it has ended.", "Lượt này còn đang chạy. Dấu vết sẽ hiện ở đây khi lượt kết thúc."));
+  }
   return [
     summary(trace), waterfall(trace), whyTools(trace), verdict(trace), model(trace), answer(trace),
     fold(t("The whole trace as JSON", "Toàn bộ dấu vết dạng JSON"), code(JSON.stringify(trace, null, 2), "JSON")),
@@ -199,9 +203,13 @@ async function choose() {
   ].filter(Boolean);
 }
 
+const lookAgain = 2000; // ms
+
 async function load(id) {
   try {
-    return await api(`/v1/turns/${encodeURIComponent(id)}`);
+    const trace = await api(`/v1/turns/${encodeURIComponent(id)}`);
+    if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), show), lookAgain);
+    return trace;
   } catch (err) {
     if (err.status === 404) {
       err.detail = "";

@@ -2,7 +2,7 @@
 // Text from the server is set as text; only HTML that the server has sanitised is set as
 // HTML.
 
-import { $, api, el, number, send, showSanitised, t } from "/static/app.js";
+import { $, api, el, keep, kept, language, number, send, showSanitised, t } from "/static/app.js";
 
 const log = $("log");
 const longQuestion = 4000; // characters of a question that are shown at first
@@ -18,7 +18,7 @@ export function toEnd() {
 }
 
 function follow() {
-  if (atEnd) log.scrollTop = log.scrollHeight;
+  if (atEnd && $("welcome").hidden) log.scrollTop = log.scrollHeight;
 }
 
 let looking = false;
@@ -61,17 +61,18 @@ async function copy(text, button) {
 const copyAction = (text) =>
   action(t("Copy", "Sao chép"), (event) => copy(text(), event.currentTarget));
 
-// question makes the article of a question. edit is called with its text.
+// question makes the article of a question. edit is called with its text and the article.
 export function question(content, edit) {
   const text = el("div", { className: "text" }, content.slice(0, longQuestion));
+  const box = el("article", { className: "message user", "aria-label": t("You", "Bạn") });
   const more = content.length > longQuestion && action(t("Show all", "Hiện tất cả"), () => {
     text.textContent = content;
     text.classList.add("long");
     more.remove();
   });
   if (more) text.append("…");
-  return el("article", { className: "message user", "aria-label": t("You", "Bạn") }, text,
-    el("div", { className: "actions" }, more, copyAction(() => content), action(t("Edit", "Sửa"), () => edit(content))));
+  box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), text, el("div", { className: "actions" }, ...[more].filter(Boolean), copyAction(() => content), action(t("Edit", "Sửa"), () => edit(content, box))));
+  return box;
 }
 
 // --- calls ---------------------------------------------------------------------------------------
@@ -102,7 +103,8 @@ function callCard(call) {
 function showResult(card, result, milliseconds) {
   card.classList.remove("running");
   card.classList.toggle("failed", Boolean(result.isError));
-  const took = milliseconds ? t(`${number(milliseconds / 1000, 1)} s`, `${number(milliseconds / 1000, 1)} giây`) : t("done", "xong");
+  const seconds = () => number(milliseconds / 1000, 1);
+  const took = !milliseconds ? t("done", "xong") : milliseconds < 1000 ? `${number(milliseconds)} ms` : t(`${seconds()} s`, `${seconds()} giây`);
   card.querySelector(".time").textContent = result.isError ? t("could not help", "không giúp được") : took;
   card.querySelector(".body").append(el("h3", {}, t("Answered", "Kết quả")),
     el("pre", { className: "code", tabIndex: 0 }, shown(result.output)));
@@ -110,10 +112,19 @@ function showResult(card, result, milliseconds) {
 
 // --- approvals -------------------------------------------------------------------------------------
 
+// inWords is a sentence of the host. Its Vietnamese is fetched when it is needed, which is
+// seldom.
+function inWords(text) {
+  const said = document.createTextNode(text);
+  if (language === "vi") import("/static/reasons.js").then(({ reason }) => { said.data = reason(text); }, () => null);
+  return said;
+}
+
 // approvalCard asks a person about a call, once. Fault and decision show in its place.
 function approvalCard(ask) {
   const label = t("Arguments", "Tham số");
   const tool = nameOf(ask.tool);
+  const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
   const edited = el("textarea", { value: pretty(ask.arguments), spellcheck: false, "aria-label": label });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
   const decide = async (decision) => {
@@ -141,16 +152,29 @@ function approvalCard(ask) {
   const settle = (words) => card.replaceWith(el("p", { className: "note" }, words));
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
     el("h3", {}, t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
-    el("p", {}, t(`It belongs to ${ask.server}. You are asked because ${ask.why}. Without an answer it counts as refused.`,
-      `Thuộc ${ask.server}. Lý do hỏi: ${ask.why}. Không trả lời nghĩa là từ chối.`)),
+    el("p", {}, t(`It belongs to ${ask.server}. You are asked because `, `Thuộc ${ask.server}. Lý do hỏi: `), inWords(ask.why),
+      t(`. Without an answer until ${until} it counts as refused.`, `. Không trả lời trước ${until} nghĩa là từ chối.`)),
     edited, fault,
     el("div", { className: "row" },
       el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, t("Approve", "Chấp thuận")),
       el("button", { type: "button", on: { click: () => decide("refuse") } }, t("Refuse", "Từ chối"))));
+  card.dataset.call = ask.call_id;
   return card;
 }
 
 // --- an answer ---------------------------------------------------------------------------------------
+
+// showProse shows sanitised HTML. What may be wider than the page scrolls by itself, also by
+// keyboard: a table in a box, which leaves it a table for screen readers.
+function showProse(box, html) {
+  showSanitised(box, html);
+  for (const pre of box.querySelectorAll("pre")) pre.tabIndex = 0;
+  for (const table of box.querySelectorAll("table")) {
+    const wide = el("div", { className: "wide", tabIndex: 0, role: "group", "aria-label": t("Table", "Bảng") });
+    table.replaceWith(wide);
+    wide.append(table);
+  }
+}
 
 // An Answer is the article of one answer. again asks its question once more.
 export class Answer {
@@ -164,7 +188,7 @@ export class Answer {
     this.calls = el("div");
     this.after = el("div");
     this.box = el("article", { className: "message assistant waiting", "aria-label": t("Answer", "Trả lời") },
-      this.calls, this.body, this.after);
+      el("h2", { className: "hidden" }, t("Answer", "Trả lời")), this.calls, this.body, this.after);
   }
 
   // text appends a piece as it is; html soon puts its form in its place.
@@ -178,6 +202,12 @@ export class Answer {
     follow();
   }
 
+  // goOn is called before the stream of a cut answer continues: the next HTML holds all of
+  // the text so far.
+  goOn() {
+    this.anew = true;
+  }
+
   html({ block, html, closed }) {
     let box = this.blocks.get(block);
     if (!box) {
@@ -186,9 +216,9 @@ export class Answer {
       this.body.append(box);
     }
     if (this.tail?.parentNode === this.body) this.tail.remove();
-    showSanitised(box, html);
+    showProse(box, html);
     this.open = closed ? null : box;
-    if (closed) announce(box.textContent);
+    if (closed && !this.anew) announce(box.textContent);
     follow();
   }
 
@@ -196,18 +226,26 @@ export class Answer {
     const call = note.call ?? null;
     const id = call?.id || note.result?.id || "";
     switch (note.type) {
-      case "html": note.blocks.forEach((b) => this.html(b)); break;
+      case "html":
+        if (this.anew) {
+          this.blocks.clear();
+          this.body.replaceChildren();
+        }
+        note.blocks.forEach((b) => this.html(b));
+        this.anew = false;
+        break;
       case "tool_call": this.called(id, call); break;
       case "tool_result":
         if (!this.cards.has(id) && call) this.called(id, call);
         if (this.cards.has(id)) showResult(this.cards.get(id), note.result, note.duration_ms);
+        for (const ask of this.calls.querySelectorAll(".approval")) if (ask.dataset.call === id) ask.remove(); // decided elsewhere
         break;
       case "approval":
         this.calls.append(approvalCard(note));
         announce(t(`Your approval is needed for ${note.tool}.`, `Cần bạn chấp thuận ${note.tool}.`));
         break;
       case "sources": this.cited = note.sources; break;
-      case "warning": this.note(note.text, "warn"); break;
+      case "warning": this.note(inWords(note.text), "warn"); break;
     }
     follow();
   }
@@ -241,7 +279,7 @@ export class Answer {
   end() {
     this.box.classList.remove("waiting");
     for (const card of this.calls.querySelectorAll(".running")) {
-      card.classList.remove("running");
+      card.classList.replace("running", "stopped");
       card.querySelector(".time").textContent = t("stopped", "đã dừng");
     }
     for (const ask of this.calls.querySelectorAll(".approval")) ask.remove();
@@ -261,7 +299,7 @@ export function storedAnswer(m, again) {
   const answer = new Answer(again);
   answer.source = m.content;
   answer.turn = m.turn_id ?? "";
-  if (m.html) showSanitised(answer.body, m.html);
+  if (m.html) showProse(answer.body, m.html);
   else answer.body.textContent = m.content;
   for (const round of m.calls ?? []) {
     for (const part of round.said?.parts ?? []) {
@@ -276,6 +314,59 @@ export function storedAnswer(m, again) {
   if (m.status === "interrupted") answer.note(t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng."));
   answer.end();
   return answer.box;
+}
+
+const batch = 40; // messages drawn at once, which keeps the page answering
+
+// showStored draws messages, the last ones first, while here says that they are still
+// wanted. draw makes one of them, given the one before it.
+export async function showStored(messages, draw, earlier, here) {
+  let before = null;
+  for (let end = messages.length, start; end > 0 && here(); end = start) {
+    start = Math.max(0, end - batch);
+    if (messages[start].role !== "user" && start > 0) start--; // an exchange stays whole
+    // Each batch stands in a box of its own, so that one that changes lays out few; the
+    // nearest is laid out at once, which makes the end the end.
+    const drawn = el("div", { className: before ? "batch" : "batch near" }, messages.slice(start, end).map((m, i) => draw(m, messages[start + i - 1])));
+    foldEarlier(drawn, earlier);
+    const height = log.scrollHeight;
+    const top = log.scrollTop;
+    if (before) before.before(drawn);
+    else $("welcome").after(drawn); // a question may have been asked meanwhile
+    if (before) log.scrollTop = top + log.scrollHeight - height;
+    else toEnd();
+    before = drawn;
+    await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 100 }); });
+  }
+}
+
+// --- earlier versions ----------------------------------------------------------------------------
+
+// The store only appends, so this browser keeps which turns were asked anew; elsewhere they
+// stand unfolded.
+export const earlierOf = (id) => kept(`earlier.${id}`).split(" ").filter(Boolean);
+
+// setEarlier says that a turn is, or is not, an earlier version.
+export function setEarlier(id, turn, on) {
+  const others = earlierOf(id).filter((other) => other !== turn);
+  if (id) keep(`earlier.${id}`, (on ? [...others, turn] : others).join(" "));
+  if (on) return foldEarlier(log, [turn]);
+  for (const box of log.querySelectorAll(".earlier")) {
+    if (box.dataset.turn === turn) box.replaceWith(...box.querySelectorAll(".message"));
+  }
+}
+
+// foldEarlier folds up the exchanges of some turns.
+function foldEarlier(root, turns) {
+  for (const turn of turns) {
+    const pair = [...root.querySelectorAll(".message")].filter((m) => m.dataset.turn === turn && !m.closest(".earlier"));
+    if (!pair.length) continue;
+    const box = el("details", { className: "earlier" }, el("summary", {},
+      t("Earlier version, asked again below", "Bản trước, đã hỏi lại bên dưới")));
+    box.dataset.turn = turn;
+    pair[0].before(box);
+    box.append(...pair);
+  }
 }
 
 // stopTurn asks the server to end a turn; one that has ended already is fine.

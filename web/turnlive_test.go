@@ -1,0 +1,62 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"molar/agent"
+	"molar/web"
+)
+
+// A turn that runs is told as running, with what is known of it: of a detached one its
+// answer so far too. Only its owner is told.
+func TestGetTurn_WhileItRuns(t *testing.T) {
+	for _, tt := range []struct{ name, molar, answer string }{
+		{"with its client's connection", `{}`, ""},
+		{"detached", `{"detach":true}`, "one "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			gate := make(chan struct{}, 2)
+			cfg := config(t, gated(gate, nil, "one ", "two"))
+			cfg.Traces = traces{}
+			cfg.Turns = web.NewTurns(nil, nil)
+			cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Me") }
+			ts := live(t, cfg)
+			defer ts.Client().CloseIdleConnections()
+			gate <- struct{}{}
+			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":`+tt.molar+`,`+question+`}`, "X-Me", "ann")
+			defer resp.Body.Close()
+			lines := bufio.NewScanner(resp.Body)
+			for lines.Scan() && !strings.Contains(lines.Text(), "one ") {
+			}
+			id := resp.Header.Get("X-Turn-Id")
+			for _, name := range []string{id, "chatcmpl-" + id} {
+				found := get(t, ts.Client(), ts.URL+"/v1/turns/"+name, "X-Me", "ann")
+				var trace agent.Trace
+				if body := readAll(t, found); found.StatusCode != 200 || json.Unmarshal([]byte(body), &trace) != nil || !strings.Contains(body, `"tools":[],"passes":[]`) {
+					t.Fatalf("%d %s", found.StatusCode, body)
+				}
+				if trace.TurnID != id || trace.Status != "running" || trace.ConversationID != "c1" || trace.Assistant != "dental" || trace.Answer != tt.answer {
+					t.Errorf("%+v", trace)
+				}
+			}
+			if other := get(t, ts.Client(), ts.URL+"/v1/turns/"+id, "X-Me", "bob"); other.StatusCode != 404 {
+				t.Errorf("to another owner: %d %s", other.StatusCode, readAll(t, other))
+			}
+			gate <- struct{}{}
+			for lines.Scan() { // to its end
+			}
+			ctx, done := context.WithTimeout(t.Context(), 10*time.Second)
+			defer done()
+			cfg.Turns.Drain(ctx)
+			if ended := get(t, ts.Client(), ts.URL+"/v1/turns/"+id, "X-Me", "ann"); ended.StatusCode != 404 {
+				t.Errorf("at its end the trace counts, and there is none: %d %s", ended.StatusCode, readAll(t, ended))
+			}
+		})
+	}
+}
