@@ -54,12 +54,14 @@ const chatHelp = `Answer one question, or talk: without a prompt, in a terminal,
 
 One question. The answer goes to standard output; notes on tools and warnings go to
 standard error. Text that is piped in beside a prompt is context for it; without a
-prompt, or with "-" alone, it is the prompt. With a prompt, chat waits 5 s for the
-first byte of a pipe; "-" before the prompt makes it wait for as long as it takes.
+prompt, or with "-" alone, it is the prompt. With a prompt, and nobody at a terminal,
+chat waits 5 s for the first byte of a pipe; "-" before the prompt makes it wait for as
+long as it takes.
 
 A session. /help lists its commands; Tab completes commands, prompts of servers and
 @server:uri, which puts a resource into the question. A line that ends in "\", or
-Ctrl-J, goes on in the next line. Ctrl-C stops an answer, Ctrl-D ends the session.
+Ctrl-J, goes on in the next line. Ctrl-R searches what was typed before, Ctrl-C stops
+an answer, Ctrl-D ends the session.
 
 Output formats: text; json, one object at the end; stream-json, one object a line for
 each event. Both carry "version": 1.
@@ -80,6 +82,9 @@ func newChatCmd(a *app) *cobra.Command {
   molar chat --mcp family="go run ./examples/family/server" --output-format json "Find the family Nguyen"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("resume") && f.resume == "" {
+				return &exitError{exitUsage, errors.New("--resume= has no ID; molar chat --list shows them")}
+			}
 			if err := f.check(); err != nil {
 				return &exitError{exitUsage, err}
 			}
@@ -142,6 +147,9 @@ func (a *app) startChat(ctx context.Context, f chatFlags, args []string) error {
 		return &exitError{exitUsage, errors.New("--resume needs an ID here; molar chat --list shows them, and --continue takes the latest")}
 	}
 	asked, err := a.readQuestion(ctx, args)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -112,6 +112,18 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 func approvalLines(ask agent.Ask) []string {
 	return []string{
 		terminal.Clean(fmt.Sprintf("? %s of server %s wants to run: %s", ask.Tool.Name, ask.Tool.Server, ask.Why)),
-		terminal.Clean("  " + preview(ask.Call.Function.Arguments)),
+		terminal.Clean("  " + middleCut(ask.Call.Function.Arguments)),
 	}
+}
+
+// middleCut is a text whose end is always shown: who approves a call must not miss what
+// stands there.
+func middleCut(text string) string {
+	const head, tail = 2000, 1000
+	runes := []rune(text)
+	left := len(runes) - head - tail
+	if left <= 0 {
+		return text
+	}
+	return fmt.Sprintf("%s … %d more characters … %s", string(runes[:head]), left, string(runes[len(runes)-tail:]))
 }

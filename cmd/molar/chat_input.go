@@ -52,7 +52,7 @@ func (a *app) newChatRenderer(format string) *renderer {
 }
 
 // readQuestion makes a question of the arguments and of what is piped in. A "-" before
-// the prompt, or alone, waits for standard input.
+// the prompt, or alone, waits for standard input. It fails as ctx does when that ends.
 func (a *app) readQuestion(ctx context.Context, args []string) (question, error) {
 	dash := len(args) > 0 && args[0] == "-"
 	if dash {
@@ -75,7 +75,8 @@ func (a *app) readQuestion(ctx context.Context, args []string) (question, error)
 }
 
 // piped is what standard input holds, if it is no terminal. With a prompt, only a pipe
-// or a file is read, and a silent pipe is given up unless it was asked for.
+// or a file is read, and a silent pipe is given up, unless it was asked for or somebody
+// sits at a terminal, who can tell whether it will ever say something.
 func (a *app) piped(ctx context.Context, asked, withPrompt bool) (string, error) {
 	if !asked && (isTerminal(a.stdin) || withPrompt && !holdsData(a.stdin)) {
 		return "", nil
@@ -103,6 +104,11 @@ func (a *app) piped(ctx context.Context, asked, withPrompt bool) (string, error)
 		case <-began:
 			began, late = nil, nil
 		case <-late:
+			if isTerminal(a.stderr) {
+				late = nil
+				_, _ = fmt.Fprintln(a.stderr, "waiting for the pipe; Ctrl-C stops, and </dev/null leaves it out")
+				continue
+			}
 			_, _ = fmt.Fprintf(a.stderr, "warning: nothing came through the pipe within %s, so it is left out; to wait for it: molar chat - PROMPT\n", pipeWait)
 			return "", nil
 		}

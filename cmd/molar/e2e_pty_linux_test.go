@@ -35,7 +35,13 @@ func sitDown(t *testing.T, env map[string]string, args ...string) *typist {
 // sitAt starts molar at a terminal.
 func sitAt(t *testing.T, env map[string]string, args ...string) *typist {
 	t.Helper()
-	p := &typist{t: t, screen: newLines(), ended: make(chan struct{}), cmd: exec.Command("molar", args...)}
+	return sitBefore(t, env, exec.Command("molar", args...))
+}
+
+// sitBefore starts a program at a terminal.
+func sitBefore(t *testing.T, env map[string]string, cmd *exec.Cmd) *typist {
+	t.Helper()
+	p := &typist{t: t, screen: newLines(), ended: make(chan struct{}), cmd: cmd}
 	p.cmd.Env = []string{"TERM=xterm-256color"}
 	for name, value := range env {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)
@@ -122,7 +128,7 @@ func TestSession_Interrupt(t *testing.T) {
 	config := plainConfig(t, "")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config, "--conversation", "chat_typed")
 	p.keys("Count\r")
-	p.see("tok20 ")
+	p.see("tok20\r\n")
 	before := p.screen.String()
 	pressed := time.Now()
 	p.keys("\x03")

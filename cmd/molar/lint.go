@@ -129,7 +129,7 @@ func (a *app) printFindings(findings []finding, format string) error {
 		case f.Refused != "":
 			verdict = "refused: " + f.Refused
 		case len(f.Notes) > 0:
-			verdict = fmt.Sprintf("%d changes", len(f.Notes))
+			verdict = counted(len(f.Notes), "change")
 		}
 		a.say("%s for %s: %s", terminal.Clean(f.Tool), f.Provider, terminal.Clean(verdict))
 		for _, note := range f.Notes {

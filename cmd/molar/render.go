@@ -21,6 +21,9 @@ const (
 	formatStream = "stream-json"
 )
 
+// stepTools is the step that waits for servers; it says for which.
+const stepTools = "6.2"
+
 // outputVersion is the version of the JSON shapes of chat. It changes when a field
 // changes its name or meaning, not when one is added.
 const outputVersion = 1
@@ -33,6 +36,7 @@ type renderer struct {
 	styled         *terminal.Markdown // nil unless the answer goes to a terminal
 	answer         strings.Builder
 	summary        chatOutput
+	unwait         func() // takes a note of what is waited for back; nil for none
 }
 
 // chatOutput is what --output-format json prints: one object.
@@ -71,6 +75,7 @@ func newRenderer(format string, stdout, stderr io.Writer) *renderer {
 
 // event renders one event.
 func (r *renderer) event(e agent.Event) error {
+	r.heard()
 	r.keep(e)
 	switch r.format {
 	case formatStream:
@@ -96,6 +101,10 @@ func (r *renderer) event(e agent.Event) error {
 		_, err := io.WriteString(r.stdout, terminal.Clean(e.Text))
 		return err
 	}
+	if e.Kind == agent.EventStep && e.Step == stepTools && e.Text != "" {
+		r.waiting(e.Text)
+		return nil
+	}
 	if note := toolNote(e); note != "" {
 		if r.styled != nil { // both may go to one screen
 			if err := r.styled.Close(); err != nil {
@@ -105,6 +114,28 @@ func (r *renderer) event(e agent.Event) error {
 		_, _ = fmt.Fprintln(r.stderr, terminal.Clean(note))
 	}
 	return nil
+}
+
+// waiting tells what is waited for, unless something comes at once.
+func (r *renderer) waiting(text string) {
+	told := make(chan struct{})
+	timer := time.AfterFunc(quiet, func() {
+		defer close(told)
+		_, _ = fmt.Fprintln(r.stderr, terminal.Clean(text))
+	})
+	r.unwait = func() {
+		if !timer.Stop() {
+			<-told
+		}
+	}
+}
+
+// heard ends the wait for something.
+func (r *renderer) heard() {
+	if r.unwait != nil {
+		r.unwait()
+		r.unwait = nil
+	}
 }
 
 // keep collects what the summary holds.
@@ -134,10 +165,6 @@ func toolNote(e agent.Event) string {
 		return fmt.Sprintf("  %s in %s", verdict, e.Result.Duration.Round(time.Millisecond))
 	case agent.EventWarning:
 		return "warning: " + e.Text
-	case agent.EventStep:
-		if e.Step == "6.2" {
-			return e.Text
-		}
 	}
 	return ""
 }
@@ -154,6 +181,7 @@ func preview(text string) string {
 
 // fail renders an error in the format, and returns it.
 func (r *renderer) fail(err error) error {
+	r.heard()
 	if errors.Is(err, syscall.EPIPE) {
 		return err
 	}
@@ -181,6 +209,7 @@ func (r *renderer) endAnswer() error {
 
 // finish renders the end and finds the exit code.
 func (r *renderer) finish(done *agent.Done) error {
+	r.heard()
 	var err error
 	switch r.format {
 	case formatText:

@@ -18,8 +18,11 @@ import (
 // promptMark stands before what a person types.
 const promptMark = "> "
 
-// errLeave ends a session that a person leaves.
-var errLeave = errors.New("leave")
+// errLeave ends a session that a person leaves, errBack a line that was asked for.
+var (
+	errLeave = errors.New("leave")
+	errBack  = errors.New("back")
+)
 
 // A session is chat in a terminal. Everything happens on the goroutine of loop: keys,
 // events of a turn and questions for approval come to it through channels.
@@ -37,6 +40,7 @@ type session struct {
 	ahead  []terminal.Key // typed during an answer
 	asks   chan approvalAsk
 	notes  chan string // progress of tools
+	sized  <-chan os.Signal
 	always map[string]bool
 	status string // the line that is shown while something runs
 	last   *question
@@ -77,6 +81,9 @@ func (a *app) talk(ctx context.Context, f chatFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, con.Close()) }()
 	s.attachConsole(con, con.Size)
+	sized, unwatch := terminal.Resizes()
+	defer unwatch()
+	s.sized = sized
 	go func() { // ends with the program: a read of a terminal cannot be broken off
 		defer close(s.keys)
 		_ = terminal.ReadKeys(con, func(k terminal.Key) bool { s.keys <- k; return true })
@@ -103,7 +110,7 @@ func (s *session) attachConsole(con io.Writer, size func() (int, int)) {
 	s.con, s.size = con, size
 	s.editor = terminal.NewEditor(con, size, s.past, s.complete)
 	s.md = terminal.NewMarkdown(con, size)
-	s.say("%s", terminal.Dim("molar "+hostVersion()+", assistant "+s.assistant()+"; /help lists the commands, Ctrl-D ends"))
+	s.lines("molar "+hostVersion()+", assistant "+s.assistant()+"; /help lists the commands, Ctrl-D ends", terminal.Dim)
 	if note != nil {
 		s.warn(note.Error())
 	}
@@ -120,7 +127,7 @@ func (s *session) loop(ctx context.Context) error {
 	}
 	if errors.Is(err, errLeave) {
 		if s.f.conversation != "" {
-			s.say("%s", terminal.Dim("continue with: molar chat --resume "+terminal.Clean(s.f.conversation)))
+			s.lines("continue with: molar chat --resume "+s.f.conversation, terminal.Dim)
 		}
 		return nil
 	}
@@ -162,7 +169,7 @@ func (s *session) do(ctx context.Context, line string) error {
 }
 
 // readLine lets the person type. It fails with errLeave at Ctrl-D, and when the
-// terminal has gone.
+// terminal has gone; with errBack at Ctrl-C, unless it is the session's own prompt.
 func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 	s.editor.SetPrompt(prompt)
 	for {
@@ -186,6 +193,9 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 			return "", errLeave
 		case terminal.Interrupted:
 			s.editor.Erase()
+			if prompt != promptMark {
+				return "", errBack
+			}
 			if typed == "" {
 				s.say("%s", terminal.Dim("Ctrl-D ends the session"))
 			}
@@ -197,6 +207,8 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
+// nextKey waits for a key. A new size of the window is one that means nothing, so that
+// the line is painted anew.
 func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
 	if len(s.ahead) > 0 {
 		key := s.ahead[0]
@@ -209,6 +221,8 @@ func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
 			return key, errLeave
 		}
 		return key, nil
+	case <-s.sized:
+		return terminal.Key{Code: terminal.KeyNone}, nil
 	case <-ctx.Done():
 		return terminal.Key{}, ctx.Err()
 	}

@@ -43,7 +43,7 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 		s.lines(line, terminal.Bold)
 	}
 	for {
-		s.say("  [o]nce  [a]lways in this session  [e]dit the arguments  [n]o")
+		s.lines("  [o]nce, [a]lways in this session, [e]dit the arguments, [n]o", same)
 		switch s.choice(ctx, "oyaen") {
 		case "o", "y":
 			a.answer <- agent.Decision{Allowed: true}

@@ -10,6 +10,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/terminal"
+	"molar/schemas"
 )
 
 // quiet is how long nothing may be shown before the session says what it waits for.
@@ -25,6 +26,7 @@ type turnView struct {
 	names   map[string]string    // of the calls, by their ID
 	detail  string               // what a running tool said of its progress
 	asked   time.Duration        // how long the person decided, which is no time of a tool
+	waits   bool                 // servers were still starting when the turn began
 	spoke   bool                 // a part of the answer is on the screen
 	open    bool                 // the Markdown is not closed
 }
@@ -38,6 +40,8 @@ func (v *turnView) event(e agent.Event) error {
 		return v.s.md.Write(e.Text)
 	case agent.EventStart:
 		v.s.f.conversation = e.Start.ConversationID
+	case agent.EventStep:
+		v.waits = v.waits || e.Step == stepTools && e.Text != ""
 	case agent.EventToolCall:
 		v.call(e)
 	case agent.EventToolResult:
@@ -129,11 +133,38 @@ func (v *turnView) note(text string) {
 	}
 }
 
-// tick shows that something is waited for, and for how long.
-func (v *turnView) tick() {
-	if time.Since(v.heard) > quiet && !v.open {
+// tick shows that something is waited for, and for how long, and what is held back of a
+// long block.
+func (v *turnView) tick() error {
+	if v.open {
+		return v.s.md.Flush()
+	}
+	if time.Since(v.heard) > quiet {
 		v.show()
 	}
+	return nil
+}
+
+// resized brings what stands at the bottom to the new size of the window.
+func (v *turnView) resized() error {
+	if v.open {
+		return v.s.md.Flush()
+	}
+	if v.s.status != "" {
+		v.show()
+	}
+	return nil
+}
+
+// starting names the servers that are not there yet.
+func (v *turnView) starting() string {
+	var names []string
+	for _, status := range v.s.h.mcp.Status() {
+		if status.State == schemas.StateStarting || status.State == schemas.StateBackoff {
+			names = append(names, terminal.Clean(status.Name))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // show writes the status line over the one before.
@@ -141,6 +172,11 @@ func (v *turnView) show() {
 	what, since := "waiting for the model", v.heard
 	if v.heard.IsZero() {
 		since = v.began
+	}
+	if v.waits {
+		if names := v.starting(); names != "" {
+			what = "waiting for servers: " + names
+		}
 	}
 	if len(v.running) > 0 {
 		var names []string

@@ -111,7 +111,13 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 		case note := <-s.notes:
 			v.note(note)
 		case <-tick.C:
-			v.tick()
+			if err := v.tick(); err != nil {
+				return err
+			}
+		case <-s.sized:
+			if err := v.resized(); err != nil {
+				return err
+			}
 		case <-late:
 			return nil
 		}

@@ -58,15 +58,35 @@ func (s *session) command(ctx context.Context, text string) (known bool, err err
 
 func (s *session) help(ctx context.Context, _ string) error {
 	for _, c := range s.commands() {
-		s.say("  %-20s %s", strings.TrimSpace("/"+c.name+" "+c.args), c.help)
+		s.entry(strings.TrimSpace("/"+c.name+" "+c.args), c.help)
 	}
 	for _, p := range s.h.agent.Prompts(ctx) {
-		s.lines(fmt.Sprintf("  %-20s %s (prompt of %s)", prompts.Usage(p), flat(p.Description), p.Server), same)
+		s.entry(prompts.Usage(p), flat(p.Description)+" (prompt of "+p.Server+")")
 	}
-	s.say(`  %-20s %s`, "@server:uri", "put a resource of a server into the question")
-	s.say(`  %-20s %s`, `\ or Ctrl-J`, "go on in the next line; a paste may have lines too")
-	s.say(`  %-20s %s`, "Ctrl-C, Ctrl-D", "stop the answer; end the session")
+	s.entry("@server:uri", "put a resource of a server into the question")
+	s.entry(`\ or Ctrl-J`, "go on in the next line; a paste may have lines too")
+	s.entry("Ctrl-R", "search what was typed before")
+	s.entry("Ctrl-C, Ctrl-D", "stop the answer; end the session")
 	return nil
+}
+
+// entry writes a name and what it means, beside it where there is room.
+func (s *session) entry(name, text string) {
+	columns, _ := s.size()
+	name, indent := "  "+terminal.Clean(name), 23
+	if columns < 60 {
+		indent = 6
+	}
+	rows := terminal.Wrap(terminal.Clean(text), columns-indent)
+	if gap := indent - terminal.Width(name); gap > 0 {
+		s.say("%s", name+strings.Repeat(" ", gap)+rows[0])
+		rows = rows[1:]
+	} else {
+		s.lines(name, same)
+	}
+	for _, row := range rows {
+		s.say("%s", strings.Repeat(" ", indent)+row)
+	}
 }
 
 func same(text string) string { return text }

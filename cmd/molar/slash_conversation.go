@@ -82,6 +82,9 @@ func (s *session) choose(ctx context.Context) error {
 	}
 	for {
 		line, err := s.readLine(ctx, "number, or Enter for a new one> ")
+		if errors.Is(err, errBack) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

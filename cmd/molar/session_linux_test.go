@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"molar/internal/testkit/fakemodel"
+)
+
+// resize gives the terminal another size.
+func (p *typist) resize(columns, rows uint16) {
+	p.t.Helper()
+	raw, err := p.master.SyscallConn()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
+	})
+	if err != nil || failed != nil {
+		p.t.Fatal(err, failed)
+	}
+}
+
+// TestSession_Resize: a new size of the window is seen without a key, and what is said
+// fits it.
+func TestSession_Resize(t *testing.T) {
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""))
+	p.keys("a question of more than forty characters, not yet asked")
+	p.see("yet asked")
+	before := p.screen.String()
+	p.resize(40, 20)
+	p.seeAfter(before, "\r\x1b[J> a question of more than forty charact\r\ners, not yet asked")
+	p.keys("\x15/help\r")
+	p.see("  /model [NAME]\r\n      show or choose the model\r\n")
+	p.keys("\x04")
+	p.exit(exitOK)
+}
+
+// TestSession_Search: Ctrl-R finds a question of an earlier session, and Enter asks it.
+func TestSession_Search(t *testing.T) {
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	env, config := homeEnv(t, model), plainConfig(t, "")
+	p := sitDown(t, env, "chat", "--config", config)
+	p.keys("Which brush?\rAnother thing\r\x04")
+	p.exit(exitOK)
+	p = sitDown(t, env, "chat", "--config", config)
+	n := len(asked(model))
+	p.keys("\x12brush")
+	p.see(`search "brush": Which brush?`)
+	p.keys("\r")
+	eventually(t, "a question", func() bool { return len(asked(model)) > n })
+	if got := asked(model)[n].LastUser; !strings.HasSuffix(got, "Which brush?") {
+		t.Errorf("asked %q", got)
+	}
+	p.see("[ollama")
+	p.keys("\x04")
+	p.exit(exitOK)
+}
+
+// TestSession_GoesBack: Ctrl-C leaves what was asked for, not the session.
+func TestSession_GoesBack(t *testing.T) {
+	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
+	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
+	p.keys("Echo something\r")
+	p.see("[o]nce")
+	p.keys("e")
+	p.see(`arguments> {"text":"first"}`)
+	before := p.screen.String()
+	p.keys("\x03")
+	p.seeAfter(before, "[o]nce")
+	p.keys("o")
+	p.see("[ollama")
+	p.keys("/resume\r")
+	p.see("number, or Enter")
+	before = p.screen.String()
+	p.keys("\x03")
+	p.seeAfter(before, "\r\x1b[2C")
+	p.keys("\x04")
+	p.see("chat --resume")
+	p.exit(exitOK)
+}
+
+// TestSession_WaitsForServer: a turn that waits for a server says for which, and Ctrl-C
+// ends the wait.
+func TestSession_WaitsForServer(t *testing.T) {
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	config := plainConfig(t, "mcpServers: {mute: {command: sh, args: [-c, 'cat >/dev/null']}}\n")
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
+	p.keys("Hello\r")
+	p.see("Ctrl-C stops: waiting for servers: mute")
+	before := p.screen.String()
+	p.keys("\x03")
+	p.seeAfter(before, "stopped")
+	p.seeAfter(before, "\r\x1b[2C")
+	p.keys("\x04")
+	p.exit(exitOK)
+}
+
+// TestChat_WaitsForPipe: who sits at a terminal is told that a silent pipe is waited for,
+// and what it says after all is context.
+func TestChat_WaitsForPipe(t *testing.T) {
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	p := sitBefore(t, homeEnv(t, model), exec.Command("sh", "-c", `cat | molar chat --config "$1" "Summarise this"`, "sh", plainConfig(t, "")))
+	p.see("waiting for the pipe")
+	p.keys("a late line\n\x04")
+	p.see("tok2")
+	p.exit(exitOK)
+	if got := asked(model)[0].LastUser; !strings.Contains(got, "a late line") {
+		t.Errorf("asked %q", got)
+	}
+}
+
+// TestSession_FirstText tells how long the first text of an answer takes from the model
+// server's write to the terminal. The limit is 5 ms on a machine with nothing else to
+// do; here it must only come.
+func TestSession_FirstText(t *testing.T) {
+	model := startModel(t, fakemodel.Config{Interval: 20 * time.Millisecond, Script: func(r fakemodel.Request) *fakemodel.Reply {
+		if isSummary(r) {
+			return nil
+		}
+		at := strings.LastIndex(r.LastUser, "number ")
+		return &fakemodel.Reply{Tokens: []string{"Begins " + r.LastUser[max(at, 0):] + ".\n", "And goes on."}}
+	}})
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""))
+	var took []time.Duration
+	for i := range 10 {
+		question := fmt.Sprintf("number %d", i)
+		before := p.screen.String()
+		p.keys(question + "\r")
+		p.see("Begins " + question + ".")
+		arrived := time.Now()
+		for _, r := range asked(model) {
+			if strings.HasSuffix(r.LastUser, question) {
+				took = append(took, arrived.Sub(r.First))
+			}
+		}
+		p.seeAfter(before, "[ollama")
+	}
+	p.keys("\x04")
+	p.exit(exitOK)
+	if len(took) != 10 {
+		t.Fatalf("%d measured", len(took))
+	}
+	slices.Sort(took)
+	t.Logf("first text to the terminal: median %s, longest %s", took[5], took[9])
+}
