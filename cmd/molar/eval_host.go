@@ -64,6 +64,9 @@ func (h *evalHost) Close() {
 func (a *app) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
 	blank := blankStore(sync.OnceValues(makeBlank))
 	return func(ctx context.Context, c *eval.Case, h tape.Header, servers []string, edges eval.Edges) (eval.Host, error) {
+		if !mode.LiveModel && !slices.Contains(playable(), h.Provider) {
+			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:1: the tape is of provider %q, and a replay knows %s; without a model on its tape, run the case with --live-model", c.TapeFile(), h.Provider, strings.Join(playable(), ", "))}
+		}
 		cfg, err := a.evalConfig(c, h, mode)
 		if err != nil {
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
@@ -84,6 +87,9 @@ func (a *app) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
 		return &evalHost{opened, dir}, nil
 	}
 }
+
+// playable are the providers whose wire a tape can be replayed through.
+func playable() []string { return []string{"gemini", "offline", "ollama", "openai"} }
 
 // A blankStore gives the bytes of a database with nothing in it: to copy one is much
 // faster than to create one for each case.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/eval"
 	"molar/eval/bfcl"
 	"molar/eval/match"
 )
@@ -16,6 +17,7 @@ import (
 type matchFlags struct {
 	policy, calls  string
 	cases, answers []string
+	gate           float64
 }
 
 func newEvalMatchCmd(a *app) *cobra.Command {
@@ -28,9 +30,11 @@ files of the Berkeley Function Calling Leaderboard, the calls are lines of
 {"id", "tool_calls": [{"id", "function": {"name", "arguments"}}]}.
 
 For each line of calls, in order, one JSON line {"id","valid","reason"} is printed.
-With the policy bfcl the verdict is that of the benchmark's own checker. The command
-exits with 0 once every line is judged, whatever the verdicts; a line whose id no case
-has is reported, and makes it 2.`,
+With the policy bfcl the verdict is that of the benchmark's own checker.
+
+Exit codes: 0 every line is judged, whatever the verdicts; 1 a smaller share of them is
+valid than --gate wants; 2 usage, an invalid file, or an id that no case has; 5 there
+was no line to judge.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.evalMatch(f) },
 	}
@@ -39,6 +43,7 @@ has is reported, and makes it 2.`,
 	flags.StringArrayVar(&f.cases, "cases", nil, "`file` of cases; may be repeated")
 	flags.StringArrayVar(&f.answers, "answers", nil, "`file` of accepted answers; may be repeated")
 	flags.StringVar(&f.calls, "calls", "", "`file` of calls to score")
+	flags.Float64Var(&f.gate, "gate", 0, "exit with 1 when a smaller `share` of the lines is valid; 1 wants all")
 	for _, name := range []string{"cases", "calls"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
@@ -49,6 +54,9 @@ func (a *app) evalMatch(f matchFlags) error {
 	policy, err := match.ParsePolicy(f.policy)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("--policy: %w", err)}
+	}
+	if !(f.gate >= 0 && f.gate <= 1) {
+		return &exitError{exitUsage, fmt.Errorf("--gate %v: give a share between 0 and 1", f.gate)}
 	}
 	cases, err := readBFCL(f.cases, f.answers)
 	if err != nil {
@@ -62,7 +70,7 @@ func (a *app) evalMatch(f matchFlags) error {
 	out := bufio.NewWriter(a.stdout)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	unknown := 0
+	unknown, valid, total := 0, 0, 0
 	err = bfcl.ReadCalls(f.calls, calls, func(line bfcl.Line) error {
 		verdict := struct {
 			ID     string `json:"id"`
@@ -75,6 +83,10 @@ func (a *app) evalMatch(f matchFlags) error {
 		} else if verdict.Valid, verdict.Reason, err = match.Judge(c, line, policy); err != nil {
 			return err
 		}
+		total++
+		if verdict.Valid {
+			valid++
+		}
 		return enc.Encode(verdict)
 	})
 	if flushErr := out.Flush(); err == nil && flushErr != nil {
@@ -85,6 +97,19 @@ func (a *app) evalMatch(f matchFlags) error {
 	}
 	if err != nil {
 		return &exitError{exitUsage, err}
+	}
+	return a.concludeMatch(f, valid, total)
+}
+
+// concludeMatch says on standard error how many lines are valid, and whether that is
+// enough.
+func (a *app) concludeMatch(f matchFlags, valid, total int) error {
+	if total == 0 {
+		return &exitError{eval.ExitNothing, fmt.Errorf("%s: there is no line to judge", f.calls)}
+	}
+	_, _ = fmt.Fprintf(a.stderr, "%d of %d lines are valid\n", valid, total)
+	if share := float64(valid) / float64(total); share < f.gate {
+		return &exitError{eval.ExitFailed, fmt.Errorf("the share of valid lines is %.4f, and --gate wants %v", share, f.gate)}
 	}
 	return nil
 }

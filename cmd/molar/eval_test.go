@@ -113,6 +113,7 @@ func TestEval_oneByte(t *testing.T) {
 		{"name of the model's call", tape, `"type":"model_chunk"`, "family__search_family", "family__search_familx", "call.name"},
 		{"arguments that reached the server", tape, `"method":"tools/call"`, "Nguyen", "Nguyem", "call.args"},
 		{"result", tape, `"structuredContent"`, `"name":"Nguyen"`, `"name":"Nguyem"`, "result"},
+		{"result, in the part that the host does not read", tape, `"structuredContent"`, `(ID: `, `(Id: `, "result"},
 		{"answer", tape, `"type":"answer"`, "tok1", "tok2", "answer"},
 		{"model", tape, `"pass":"tool"`, `"num_ctx":`, `"num_ctx":1`, "config"},
 	} {

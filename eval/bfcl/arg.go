@@ -191,8 +191,14 @@ func checkDict(name string, value any, accepted []any) Verdict {
 	return v
 }
 
-// dictFits compares one level: each key has its own list of accepted values.
+// dictFits compares one level: each key has its own list of accepted values. A key
+// that is missing is told before a value that is wrong.
 func dictFits(name string, got, want Object) Verdict {
+	for _, m := range want {
+		if _, ok := got.Get(m.Key); !ok && !omittableKey(m.Value) {
+			return fault("value_error:dict_key", "argument %q: key %q is missing", name, m.Key)
+		}
+	}
 	for _, m := range got {
 		values, ok := want.Get(m.Key)
 		if !ok {
@@ -203,13 +209,17 @@ func dictFits(name string, got, want Object) Verdict {
 			return fault("value_error:dict_value", "argument %q: %s under key %q is not accepted", name, show(m.Value), m.Key)
 		}
 	}
-	for _, m := range want {
-		values, _ := m.Value.([]any)
-		if _, ok := got.Get(m.Key); !ok && !omittable(values) {
-			return fault("value_error:dict_key", "argument %q: key %q is missing", name, m.Key)
-		}
-	}
 	return valid()
+}
+
+// omittableKey reports whether a key may be left out. An accepted value that is text
+// instead of a list holds the empty text, as all text does.
+func omittableKey(accepted any) bool {
+	if _, isText := accepted.(string); isText {
+		return true
+	}
+	values, _ := accepted.([]any)
+	return omittable(values)
 }
 
 func checkDicts(name string, value any, accepted []any) Verdict {

@@ -2,6 +2,7 @@ package bfcl
 
 import (
 	"encoding/json"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -59,9 +60,10 @@ func groups(pattern, text string) []string {
 	return regexp.MustCompile(pattern).FindStringSubmatch(text)
 }
 
+// A line end after a value is no part of it, as Python's patterns have it.
 const (
-	plainInt   = `^(-?\d+)$`
-	plainFloat = `^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$`
+	plainInt   = `^(-?\d+)\n?$`
+	plainFloat = `^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\n?$`
 )
 
 // numeral reads the first group of a pattern as a number of the wanted kind; other
@@ -92,9 +94,9 @@ func readJava(text, declared, item string) any {
 	case "byte", "short", "integer":
 		return numeral(plainInt, text, false)
 	case "long":
-		return numeral(`^(-?\d+)[lL]$`, text, false)
+		return numeral(`^(-?\d+)[lL]\n?$`, text, false)
 	case "float":
-		return numeral(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)[fF]$`, text, true)
+		return numeral(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)[fF]\n?$`, text, true)
 	case "double":
 		return numeral(plainFloat, text, true)
 	case "boolean":
@@ -180,10 +182,10 @@ func loose(text string) any {
 	if b, ok := truth(text).(bool); ok {
 		return b
 	}
-	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return json.Number(strings.TrimPrefix(text, "+"))
+	if m := groups(`^([+-]?)(\d+(?:_\d+)*)$`, text); m != nil {
+		return json.Number(strings.TrimPrefix(m[1], "+") + strings.ReplaceAll(m[2], "_", ""))
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
+	if f, err := strconv.ParseFloat(text, 64); (err == nil || math.IsInf(f, 0)) && !strings.ContainsAny(text, "xX") {
 		return f
 	}
 	return text
@@ -211,9 +213,9 @@ func readJS(text, declared, item string) any {
 	case "integer":
 		return numeral(plainInt, text, false)
 	case "float":
-		return numeral(`^(-?\d+(?:\.\d+)?)$`, text, true)
+		return numeral(`^(-?\d+(?:\.\d+)?)\n?$`, text, true)
 	case "Bigint":
-		return numeral(`^(-?\d+)n$`, text, false)
+		return numeral(`^(-?\d+)n\n?$`, text, false)
 	case "Boolean":
 		return truth(text)
 	case "dict":

@@ -47,18 +47,34 @@ func lines(name string, r io.Reader, f func(line []byte) error) error {
 	n := 0
 	for s.Scan() {
 		n++
-		line := bytes.TrimSpace(s.Bytes())
+		line := s.Bytes()
+		if n == 1 { // the mark with which some editors begin a file
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
 			continue
+		}
+		if line[0] != '{' {
+			return fmt.Errorf("%s:%d: a line must be one JSON object, and this one begins with %q", name, n, clip(line))
 		}
 		if err := f(line); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("%s:%d: the line is longer than %d MiB", name, n+1, maxLine>>20)
+	}
 	if err := s.Err(); err != nil {
 		return fmt.Errorf("%s:%d: %w", name, n+1, err)
 	}
 	return nil
+}
+
+// clip is the start of a line, for a message.
+func clip(line []byte) string {
+	const longest = 20
+	return strings.ToValidUTF8(string(line[:min(len(line), longest)]), "")
 }
 
 // ReadCases reads a file of cases, one JSON object a line.
@@ -210,13 +226,29 @@ type Line struct {
 	Calls    []RawCall
 }
 
-// A RawCall is a call as a model made it: Arguments is JSON text.
+// A RawCall is a call as a model made it.
 type RawCall struct {
 	ID       string `json:"id"`
 	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		Name      string    `json:"name"`
+		Arguments Arguments `json:"arguments"`
 	} `json:"function"`
+}
+
+// Arguments are JSON text. A file may also hold the object itself, as some wires write
+// it.
+type Arguments string
+
+// UnmarshalJSON reads text, or takes anything else as it stands.
+func (a *Arguments) UnmarshalJSON(raw []byte) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(a))
+	}
+	*a = Arguments(raw)
+	return nil
 }
 
 // ReadCalls hands each line of a file of calls to f, in order.
@@ -242,7 +274,7 @@ func ReadCalls(name string, r io.Reader, f func(Line) error) error {
 func Parse(raw []RawCall) ([]Call, Verdict) {
 	calls := make([]Call, 0, len(raw))
 	for _, r := range raw {
-		text := r.Function.Arguments
+		text := string(r.Function.Arguments)
 		if strings.TrimSpace(text) == "" {
 			text = "{}"
 		}

@@ -12,14 +12,14 @@ const cases = `{"id":"simple_python_0","question":[[{"role":"user","content":"q"
 {"id":"irrelevance_0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"add","description":"d","parameters":{"type":"dict","properties":{}}}]}
 {"id":"live_relevance_0-0-0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"add","description":"d","parameters":{"type":"dict","properties":{}}}]}
 {"id":"multiple_0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"sub","parameters":{"type":"dict","properties":{}}},{"name":"add","description":"d","parameters":{"type":"dict","properties":{"a":{"type":"integer"}},"required":["a"]}}]}
-{"id":"simple_java_0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"run","parameters":{"type":"dict","properties":{"n":{"type":"long"},"list":{"type":"ArrayList","items":{"type":"String"}},"map":{"type":"HashMap"}},"required":[]}}]}
+{"id":"simple_java_0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"run","parameters":{"type":"dict","properties":{"n":{"type":"long"},"list":{"type":"ArrayList","items":{"type":"String"}},"map":{"type":"HashMap"},"bare":{"type":"HashMap"}},"required":[]}}]}
 {"id":"simple_javascript_0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"run","parameters":{"type":"dict","properties":{"on":{"type":"Boolean"},"list":{"type":"array","items":{"type":"String"}},"obj":{"type":"dict"}},"required":[]}}]}
 `
 
 const answers = `{"id":"simple_python_0","ground_truth":[{"trip":{"city":["New York, NY"],"days":[3,""],"cost":[10.0,""],"tags":[["Red","blue"],""],"who":[{"name":["Ann"],"age":[5,""]},""],"stops":[[{"at":["A"]},{"at":["B"]}],""]}}]}
 {"id":"parallel_0","ground_truth":[{"add":{"a":[1,2],"b":[5,""]}},{"add":{"a":[1],"b":["",6]}}]}
 {"id":"multiple_0","ground_truth":[{"add":{"a":[1]}}]}
-{"id":"simple_java_0","ground_truth":[{"run":{"n":[7],"list":[["a","b"],""],"map":[{"k":[1]},""]}}]}
+{"id":"simple_java_0","ground_truth":[{"run":{"n":[7],"list":[["a","b"],""],"map":[{"k":[1]},""],"bare":[{"k":"v"},""]}}]}
 {"id":"simple_javascript_0","ground_truth":[{"run":{"on":[true],"list":[["a","b"],""],"obj":[{"k":[1],"v":["x"]},""]}}]}
 `
 
@@ -48,6 +48,7 @@ func TestJudge(t *testing.T) {
 		{"object with an omittable key left out", "simple_python_0", []string{`trip {"city":"New York, NY","who":{"name":"ann"}}`}, ""},
 		{"object with a key too many", "simple_python_0", []string{`trip {"city":"New York, NY","who":{"name":"ann","x":1}}`}, "value_error:dict_key"},
 		{"object with a wrong value", "simple_python_0", []string{`trip {"city":"New York, NY","who":{"name":"ben"}}`}, "value_error:dict_value"},
+		{"object with a wrong value and a key missing", "simple_python_0", []string{`trip {"city":"New York, NY","who":{"age":6}}`}, "value_error:dict_key"},
 		{"object with a key missing", "simple_python_0", []string{`trip {"city":"New York, NY","who":{"age":5}}`}, "value_error:dict_key"},
 		{"list of objects", "simple_python_0", []string{`trip {"city":"New York, NY","stops":[{"at":"a"},{"at":"b"}]}`}, ""},
 		{"list of objects, too short", "simple_python_0", []string{`trip {"city":"New York, NY","stops":[{"at":"a"}]}`}, "value_error:list_dict_count"},
@@ -67,6 +68,8 @@ func TestJudge(t *testing.T) {
 		{"java, no text", "simple_java_0", []string{`run {"n":7}`}, "type_error:java"},
 		{"java, no long", "simple_java_0", []string{`run {"n":"7"}`}, "type_error:simple"},
 		{"javascript", "simple_javascript_0", []string{`run {"on":"true","list":"['a', 'b']","obj":"{k: 1, v: 'x'}"}`}, ""},
+		{"java, a line end after a number", "simple_java_0", []string{`run {"n":"7L\n"}`}, ""},
+		{"java, an accepted object that holds text may be left empty", "simple_java_0", []string{`run {"n":"7L","bare":"new HashMap<>()"}`}, ""},
 		{"javascript, no text", "simple_javascript_0", []string{`run {"on":true}`}, "type_error:js"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,7 +78,7 @@ func TestJudge(t *testing.T) {
 			for _, call := range test.calls {
 				name, args, _ := strings.Cut(call, " ")
 				var raw bfcl.RawCall
-				raw.Function.Name, raw.Function.Arguments = name, args
+				raw.Function.Name, raw.Function.Arguments = name, bfcl.Arguments(args)
 				line.Calls = append(line.Calls, raw)
 			}
 			if v := c.Judge(line); v.Type != test.want || v.Valid != (test.want == "") {
@@ -104,6 +107,7 @@ func load(t *testing.T) map[string]bfcl.Case {
 func TestReadCases_faults(t *testing.T) {
 	for name, test := range map[string]struct{ line, want string }{
 		"no JSON":       {`{"id"`, "f:1:"},
+		"a list":        {`[{"id":"simple_0"}]`, "f:1: a line must be one JSON object"},
 		"no id":         {`{"function":[]}`, `f:1: the case has no "id"`},
 		"several turns": {`{"id":"multi_turn_0","function":[],"initial_config":{}}`, "f:1: case"},
 	} {
@@ -138,7 +142,7 @@ func FuzzJudge(f *testing.F) {
 			c = known["simple_python_0"]
 		}
 		var raw bfcl.RawCall
-		raw.Function.Name, raw.Function.Arguments = c.Functions[0].Name, args
+		raw.Function.Name, raw.Function.Arguments = c.Functions[0].Name, bfcl.Arguments(args)
 		if v := c.Judge(bfcl.Line{ID: c.ID, Calls: []bfcl.RawCall{raw}}); v.Valid == (v.Type != "") {
 			t.Errorf("verdict %+v contradicts itself", v)
 		}

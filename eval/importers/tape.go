@@ -3,6 +3,7 @@ package importers
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"molar/eval"
@@ -27,7 +28,10 @@ func Tape(name string, r io.Reader) ([]Imported, error) {
 			return nil, err
 		}
 		c := eval.Case{V: eval.CaseVersion, ID: id(p.Conversation), Assistant: p.Assistant}
-		for _, t := range story.Turns {
+		for i, t := range story.Turns {
+			if slices.Contains(p.Remembered, i+1) {
+				t.Sum.ModelCalls++
+			}
 			c.Turns = append(c.Turns, eval.Turn{User: t.User, Expect: eval.Observed(t)})
 		}
 		all = append(all, Imported{Case: c, Tape: p.Tape})

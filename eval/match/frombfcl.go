@@ -114,7 +114,7 @@ func Judge(c bfcl.Case, line bfcl.Line, policy Policy) (valid bool, reason strin
 	}
 	made := make([]Made, len(line.Calls))
 	for i, call := range line.Calls {
-		made[i] = Made{Name: call.Function.Name, Arguments: call.Function.Arguments, Schema: schemaOf(c, call.Function.Name)}
+		made[i] = Made{Name: call.Function.Name, Arguments: string(call.Function.Arguments), Schema: schemaOf(c, call.Function.Name)}
 	}
 	if len(plan.Items) == 0 && !plan.NoCall && len(made) == 0 {
 		return false, "a call was expected, and none was made", nil

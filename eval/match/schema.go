@@ -112,7 +112,7 @@ func (e *Expected) show() string {
 
 func rawCall(m *Made) bfcl.RawCall {
 	var raw bfcl.RawCall
-	raw.Function.Name, raw.Function.Arguments = m.Name, m.Arguments
+	raw.Function.Name, raw.Function.Arguments = m.Name, bfcl.Arguments(m.Arguments)
 	return raw
 }
 

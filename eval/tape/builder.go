@@ -63,7 +63,11 @@ func (b *Builder) frames(slot int, server, method string, params, result any, fa
 	if failure == nil {
 		answer.Result = encode(result)
 	}
-	b.w.write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: encodeFrame(answer)})
+	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: encodeFrame(answer)}
+	if method == methodCall {
+		b.w.seal(rec)
+	}
+	b.w.write(rec)
 }
 
 // User begins a turn.
@@ -73,9 +77,23 @@ func (b *Builder) User(text string) {
 	b.w.write(&Record{Type: TypeUser, Turn: b.turn, Text: text})
 }
 
+// Guardrail writes the guardrail's decision on the turn.
+func (b *Builder) Guardrail(pass bool) {
+	decision := "refuse"
+	if pass {
+		decision = "pass"
+	}
+	b.w.write(&Record{Type: TypeGuardrail, Turn: b.turn, Decision: decision})
+}
+
 // Exchange writes a model call whose request is another program's. An empty pass fits
 // any call of the turn that answers the person.
 func (b *Builder) Exchange(pass, method, path string, body json.RawMessage, status int, contentType string, chunks ...[]byte) {
+	b.exchange(pass, method, path, body, Record{Status: status, ContentType: contentType}, chunks...)
+}
+
+// exchange writes a model call; end tells how it ended.
+func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end Record, chunks ...[]byte) {
 	b.seq++
 	b.done.ModelCalls++
 	b.w.write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
@@ -84,7 +102,8 @@ func (b *Builder) Exchange(pass, method, path string, body json.RawMessage, stat
 		chunk(rec, data)
 		b.w.write(rec)
 	}
-	b.w.write(&Record{Type: TypeModelEnd, Seq: b.seq, N: len(chunks), Status: status, ContentType: contentType})
+	end.Type, end.Seq, end.N = TypeModelEnd, b.seq, len(chunks)
+	b.w.write(&end)
 }
 
 // Local writes a model call of a provider without a transport: what it said and

@@ -24,7 +24,7 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	x := t.r.begin(slotOf(req.Context()), req.Method, t.r.w.redact.path(req.URL), body)
+	x := t.r.begin(slotFor(req), req.Method, t.r.w.redact.path(req.URL), body)
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		x.end(0, "", err)

@@ -87,6 +87,9 @@ func (x *index) add(e Entry, bySeq map[int]*taped, byID map[string]*tapedFrame) 
 		x.header = *e.Header
 	case TypeModelRequest:
 		t := &taped{seq: e.Seq, turn: e.Turn, pass: e.Pass, method: e.Method, path: e.Path, unkeyed: e.Unkeyed, request: at}
+		if lookup(t.path) {
+			t.pass = PassProbe
+		}
 		bySeq[e.Seq] = t
 		x.models = append(x.models, t)
 	case TypeModelChunk:
@@ -142,6 +145,9 @@ func (x *index) addFrame(e Entry, at span, byID map[string]*tapedFrame) error {
 		return nil
 	}
 	if t := byID[id]; t != nil {
+		if t.answer.line != 0 {
+			return fmt.Errorf("request %d of server %q is answered twice", f.ID, e.Server)
+		}
 		t.answer = at
 	}
 	return nil

@@ -58,6 +58,11 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if err != nil {
 		return nil, err
 	}
+	if rec.Sha != "" && rec.Sha != frameSha(rec.Frame) {
+		c.p.drift(turnOf(ctx), f.answer.line, Drift{
+			Class: DriftResult, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + frameSha(rec.Frame),
+		})
+	}
 	return answerOf(rec, c.server, method)
 }
 

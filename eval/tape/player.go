@@ -177,19 +177,15 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	return x, nil
 }
 
-// find looks for the next exchange of the turn and pass. Probes may repeat; summaries
-// that were recorded outside a turn are found by what they ask.
+// find looks for the next exchange of the turn and pass. Summaries that were recorded
+// outside a turn are found by what they ask.
 func (p *Player) find(s slot, method, path string, body []byte) *taped {
-	var last, stray *taped
+	if s.pass == PassProbe {
+		return p.findProbe(method, path, body)
+	}
+	var stray *taped
 	for _, x := range p.x.models {
 		switch {
-		case s.pass == PassProbe:
-			if x.pass == PassProbe && x.method == method && x.path == path {
-				if !x.used {
-					return x
-				}
-				last = x
-			}
 		case x.used || x.pass == PassProbe:
 		case x.turn == s.turn && x.pass == string(s.pass):
 			return x
@@ -199,10 +195,28 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 			stray = x
 		}
 	}
-	if last != nil {
-		return last
-	}
 	return stray
+}
+
+// findProbe looks for the next probe that asks the same, else for one of the same
+// address; the last one repeats.
+func (p *Player) findProbe(method, path string, body []byte) *taped {
+	var same, like *taped
+	for _, x := range p.x.models {
+		if x.pass != PassProbe || x.method != method || x.path != path {
+			continue
+		}
+		if like == nil || like.used {
+			like = x
+		}
+		if (same == nil || same.used) && p.asks(x, body) {
+			same = x
+		}
+	}
+	if same != nil {
+		return same
+	}
+	return like
 }
 
 // asks reports whether a taped request asks the same.
@@ -241,7 +255,7 @@ func (p *Player) Settle(ctx context.Context) context.Context {
 func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveModel {
 		for _, x := range p.x.models {
-			if !x.used && x.pass != PassProbe {
+			if !x.used && x.pass != PassProbe && !x.spare() {
 				p.drift(x.turn, x.request.line, Drift{Class: DriftUnconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.seq, x.pass), Want: "asked for", Got: "(nothing)"})
 			}
 		}
@@ -263,6 +277,12 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return rank(p.drifts)
+}
+
+// spare reports whether an exchange need not be asked for: a verdict from before the
+// conversation, which its turns had in memory, if they needed one at all.
+func (x *taped) spare() bool {
+	return x.turn == 0 && x.pass == string(providers.PassGuardrail)
 }
 
 // Dial serves MCP servers from the tape, or lets them through when tools are live.

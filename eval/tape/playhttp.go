@@ -28,7 +28,7 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := slotOf(req.Context())
+	s := slotFor(req)
 	if s.pass == PassProbe {
 		return t.probe(req, s, body)
 	}

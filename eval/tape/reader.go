@@ -42,7 +42,7 @@ var errStopped = errors.New("stopped by the consumer")
 
 func read(name string, r io.Reader, yield func(Entry, error) bool) error {
 	in := bufio.NewReaderSize(r, 256<<10)
-	check := checker{begun: make(map[int]bool)}
+	check := checker{exchanges: make(map[int]*progress), asked: make(map[int]bool), answered: make(map[int]bool)}
 	var offset int64
 	for line := 1; ; line++ {
 		raw, whole, err := readLine(in)
@@ -54,6 +54,10 @@ func read(name string, r io.Reader, yield func(Entry, error) bool) error {
 		}
 		e := Entry{Line: line, Offset: offset, Size: len(raw)}
 		offset += int64(len(raw)) + 1
+		if rest, marked := bytes.CutPrefix(raw, []byte("\xef\xbb\xbf")); marked && line == 1 {
+			// the mark with which some editors begin a file
+			e.Offset, e.Size, raw = e.Offset+int64(len(raw)-len(rest)), len(rest), rest
+		}
 		if len(bytes.TrimSpace(raw)) == 0 {
 			continue
 		}
@@ -115,8 +119,15 @@ func decodeRecord(raw []byte, to *Record) error {
 
 // A checker holds what must be so across lines.
 type checker struct {
-	header bool
-	begun  map[int]bool
+	header          bool
+	exchanges       map[int]*progress
+	asked, answered map[int]bool // turns; those that ran side by side mix
+}
+
+// progress is how far an exchange has come.
+type progress struct {
+	chunks int
+	ended  bool
 }
 
 func (c *checker) record(r *Record) error {
@@ -139,14 +150,41 @@ func (c *checker) record(r *Record) error {
 	switch r.Type {
 	case TypeHeader:
 		return errors.New("a second header: one file holds one tape")
-	case TypeModelRequest:
-		if c.begun[r.Seq] {
-			return fmt.Errorf("exchange %d begins twice", r.Seq)
+	case TypeModelRequest, TypeModelChunk, TypeModelEnd:
+		return c.exchange(r)
+	case TypeUser:
+		if c.asked[r.Turn] {
+			return fmt.Errorf("turn %d begins twice", r.Turn)
 		}
-		c.begun[r.Seq] = true
-	case TypeModelChunk, TypeModelEnd:
-		if !c.begun[r.Seq] {
-			return fmt.Errorf("%s of exchange %d, which has not begun", r.Type, r.Seq)
+		c.asked[r.Turn] = true
+	case TypeAnswer:
+		if c.answered[r.Turn] {
+			return fmt.Errorf("turn %d is answered twice", r.Turn)
+		}
+		c.answered[r.Turn] = true
+	}
+	return nil
+}
+
+// exchange looks at the parts of a model call: each once, and in order.
+func (c *checker) exchange(r *Record) error {
+	p := c.exchanges[r.Seq]
+	switch {
+	case r.Type == TypeModelRequest && p != nil:
+		return fmt.Errorf("exchange %d begins twice", r.Seq)
+	case r.Type == TypeModelRequest:
+		c.exchanges[r.Seq] = &progress{}
+	case p == nil:
+		return fmt.Errorf("%s of exchange %d, which has not begun", r.Type, r.Seq)
+	case p.ended:
+		return fmt.Errorf("%s of exchange %d, which has ended", r.Type, r.Seq)
+	case r.Type == TypeModelChunk:
+		if p.chunks++; r.N != 0 && r.N != p.chunks {
+			return fmt.Errorf("chunk %d of exchange %d stands where chunk %d should", r.N, r.Seq, p.chunks)
+		}
+	default:
+		if p.ended = true; r.N != 0 && r.N != p.chunks {
+			return fmt.Errorf("exchange %d has %d chunks, and ends after %d", r.Seq, p.chunks, r.N)
 		}
 	}
 	return nil

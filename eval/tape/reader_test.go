@@ -10,7 +10,9 @@ import (
 
 const head = `{"type":"header","header":{"v":1,"tape_id":"t","host":"h","provider":"offline"}}` + "\n"
 
-const exchange = `{"type":"model_request","seq":1,"turn":1,"pass":"tool","body":{}}` + "\n" + `{"type":"model_end","seq":1}` + "\n"
+const begun = `{"type":"model_request","seq":1,"turn":1,"pass":"tool","body":{}}` + "\n"
+
+const exchange = begun + `{"type":"model_end","seq":1}` + "\n"
 
 func TestRead(t *testing.T) {
 	for _, test := range []struct {
@@ -32,6 +34,12 @@ func TestRead(t *testing.T) {
 		{"unknown type", head + `{"type":"poem"}` + "\n", `unknown type of record "poem"`, 1},
 		{"begins twice", head + exchange + exchange, "t:4: exchange 1 begins twice", 3},
 		{"chunk of nothing", head + `{"type":"model_chunk","seq":9}` + "\n", "t:2: model_chunk of exchange 9", 1},
+		{"ends twice", head + exchange + `{"type":"model_end","seq":1}` + "\n", "t:4: model_end of exchange 1, which has ended", 3},
+		{"chunk lost", head + begun + `{"type":"model_chunk","seq":1,"n":2,"raw":"b"}` + "\n", "t:3: chunk 2 of exchange 1 stands where chunk 1 should", 2},
+		{"last chunk lost", head + begun + `{"type":"model_chunk","seq":1,"n":1,"raw":"a"}` + "\n" + `{"type":"model_end","seq":1,"n":2}` + "\n", "t:4: exchange 1 has 1 chunks, and ends after 2", 3},
+		{"turn begins twice", head + strings.Repeat(`{"type":"user","turn":1}`+"\n", 2), "t:3: turn 1 begins twice", 2},
+		{"turn answered twice", head + strings.Repeat(`{"type":"answer","turn":1}`+"\n", 2), "t:3: turn 1 is answered twice", 2},
+		{"mark of an editor", "\ufeff" + head + exchange, "", 3},
 		{"two objects", head + `{"type":"user"}{}` + "\n", "data after the object", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {

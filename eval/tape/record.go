@@ -86,6 +86,9 @@ type Record struct {
 	// Dir is "c2s" or "s2c", Frame the JSON-RPC message.
 	Dir   string          `json:"dir,omitempty"`
 	Frame json.RawMessage `json:"frame,omitempty"`
+	// Sha is a hash of Frame, in the answer to a tools/call: the host may not look at
+	// all of a result, and a change of any of it is drift.
+	Sha string `json:"sha,omitempty"`
 
 	// Done is the sum of the turn, for TypeAnswer.
 	Done *Sum `json:"done,omitempty"`

@@ -111,9 +111,11 @@ type exchange struct {
 	r       *Recorder
 	seq     int
 	started time.Time
-	chunks  int
-	first   float64
-	once    sync.Once
+
+	mu     sync.Mutex // a body may be closed while it is read
+	chunks int
+	first  float64
+	ended  bool
 }
 
 // begin writes the request of an exchange.
@@ -129,8 +131,13 @@ func (r *Recorder) begin(s slot, method, path string, body []byte) *exchange {
 	return x
 }
 
-// chunk writes bytes as they arrived.
+// chunk writes bytes as they arrived. What comes after the end is nobody's any more.
 func (x *exchange) chunk(data []byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
 	x.chunks++
 	rec := &Record{Type: TypeModelChunk, Seq: x.seq, N: x.chunks, TookMS: x.r.since(x.started)}
 	if x.chunks == 1 {
@@ -142,16 +149,20 @@ func (x *exchange) chunk(data []byte) {
 
 // end closes the exchange, once.
 func (x *exchange) end(status int, contentType string, err error) {
-	x.once.Do(func() {
-		rec := &Record{
-			Type: TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
-			FirstMS: x.first, TookMS: x.r.since(x.started),
-		}
-		if err != nil {
-			rec.Error = err.Error()
-		}
-		x.r.w.write(rec)
-	})
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	x.ended = true
+	rec := &Record{
+		Type: TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
+		FirstMS: x.first, TookMS: x.r.since(x.started),
+	}
+	if err != nil {
+		rec.Error = err.Error()
+	}
+	x.r.w.write(rec)
 }
 
 // Dial wraps the dialer of MCP servers.
@@ -186,7 +197,11 @@ func (c *recordedConn) Request(ctx context.Context, method string, params json.R
 		c.r.w.write(&Record{Type: TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: fromServer, TookMS: c.r.since(started), Error: err.Error(), Frame: encodeFrame(frame{ID: id})})
 		return result, err
 	}
-	c.r.w.write(&Record{Type: TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: fromServer, TookMS: c.r.since(started), Frame: encodeFrame(answer)})
+	rec := &Record{Type: TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: fromServer, TookMS: c.r.since(started), Frame: encodeFrame(answer)}
+	if method == methodCall {
+		c.r.w.seal(rec)
+	}
+	c.r.w.write(rec)
 	return result, err
 }
 

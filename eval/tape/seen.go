@@ -100,6 +100,9 @@ func Tell(name string, r io.Reader) (*Story, error) {
 			s.Header = *e.Header
 		case TypeModelRequest:
 			passes[e.Seq] = Step{Turn: e.Turn, Pass: e.Pass}
+			if lookup(e.Path) {
+				passes[e.Seq] = Step{Turn: e.Turn, Pass: PassProbe}
+			}
 		case TypeModelEnd:
 			step := passes[e.Seq]
 			delete(passes, e.Seq)

@@ -3,6 +3,9 @@ package tape
 import (
 	"context"
 	"iter"
+	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"molar/eval/match"
@@ -43,6 +46,24 @@ func slotOf(ctx context.Context) slot {
 		s.offered = append(s.offered, Offered{Name: t.Name, Description: sha(t.Description), Schema: sha(match.CanonicalJSON(t.InputSchema))})
 	}
 	return s
+}
+
+// slotFor is slotOf for a request. A provider may look its model up in the middle of a
+// call: that is a probe of its own, and no part of the pass.
+func slotFor(req *http.Request) slot {
+	s := slotOf(req.Context())
+	if lookup(req.URL.Path) {
+		s.pass, s.offered = PassProbe, nil
+	}
+	return s
+}
+
+// lookup reports whether an address tells of models rather than asking one.
+func lookup(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return slices.ContainsFunc([]string{"/api/show", "/api/tags", "/api/ps", "/api/version", "/models"}, func(end string) bool {
+		return strings.HasSuffix(path, end)
+	})
 }
 
 // passing marks each call's context with its request, for the pass and the tools.

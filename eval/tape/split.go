@@ -15,6 +15,9 @@ type Part struct {
 	Conversation, Assistant string
 	Turns                   int
 	Tape                    []byte
+	// Remembered are the turns, from 1, whose verdict the recording host had in memory:
+	// a replay asks the judge once more than they did.
+	Remembered []int
 }
 
 // A splitter takes a tape apart.
@@ -26,7 +29,8 @@ type splitter struct {
 	of     map[int]*Part // by turn
 	local  map[int]int   // a turn's number in its conversation
 	turn   map[int]int   // by exchange
-	due    []*ended      // turns without a summary, in the order of their end
+	judge  *verdicts
+	due    []*ended // turns without a summary, in the order of their end
 }
 
 // ended is a turn that waits for its summary.
@@ -41,6 +45,7 @@ type ended struct {
 func Split(name string, r io.Reader, id func(conversation string) string) ([]*Part, error) {
 	s := &splitter{
 		id: id, parts: make(map[string]*Part), of: make(map[int]*Part), local: make(map[int]int), turn: make(map[int]int),
+		judge: newVerdicts(),
 	}
 	for e, err := range Read(name, r) {
 		if errors.Is(err, ErrTorn) {
@@ -55,6 +60,7 @@ func Split(name string, r io.Reader, id func(conversation string) string) ([]*Pa
 }
 
 func (s *splitter) take(rec Record) {
+	s.judge.take(rec)
 	switch rec.Type {
 	case TypeModelRequest:
 		if rec.Turn == 0 && rec.Pass == string(providers.PassSummary) {
@@ -75,6 +81,15 @@ func (s *splitter) take(rec Record) {
 	p := s.of[rec.Turn]
 	switch {
 	case p != nil:
+		if rec.Type == TypeGuardrail {
+			told := s.judge.remembered(rec.Turn, p)
+			for _, rec := range told {
+				p.add(rec, s.id)
+			}
+			if len(told) > 0 {
+				p.Remembered = append(p.Remembered, s.local[rec.Turn])
+			}
+		}
 		rec.Turn = s.local[rec.Turn]
 		if rec.Type == TypeModelChunk || rec.Type == TypeModelEnd {
 			rec.Turn = 0 // it is found by its exchange

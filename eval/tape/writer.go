@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"unicode/utf8"
+
+	"molar/eval/match"
 )
 
 // A writer appends records, each in one write, so that a crash tears the last line at
@@ -48,6 +50,17 @@ func (w *writer) encode(r *Record) ([]byte, error) {
 	}
 	return []byte(w.redact.Text(b.String())), nil
 }
+
+// seal puts the hash of a record's frame beside it: of what will stand on the tape,
+// without secrets.
+func (w *writer) seal(r *Record) {
+	if clean := w.redact.Text(string(r.Frame)); json.Valid([]byte(clean)) {
+		r.Frame = json.RawMessage(clean)
+	}
+	r.Sha = frameSha(r.Frame)
+}
+
+func frameSha(frame json.RawMessage) string { return sha(match.CanonicalJSON(frame)) }
 
 // chunk puts bytes into the field that can hold them.
 func chunk(r *Record, data []byte) {

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A saidAnswer is an answer of the service below: text, or calls.
+type saidAnswer struct {
+	text  string
+	calls [][2]string // name and arguments
+}
+
+// sayTo is what a model would say to a request: a verdict to the judge, two calls where
+// tools are offered, and text that says how often it was asked.
+func sayTo(body string) saidAnswer {
+	switch {
+	case strings.Contains(body, "topic filter"):
+		return saidAnswer{text: `{"verdict":"YES","language":"en"}`}
+	case strings.Contains(body, "search_family") && strings.Contains(body, `"tools"`) && !strings.Contains(body, "memberCount"):
+		return saidAnswer{calls: [][2]string{
+			{"family__search_family", `{"query":"Nguyen"}`},
+			{"family__search_family", `{"query":""}`},                                             // does not fit the schema
+			{"family__get_family_details", `{"familyId":"00000000-0000-4000-8000-000000000000"}`}, // the tool reports a fault
+		}}
+	}
+	return saidAnswer{text: "Brush twice a day,\n\nwith a soft brush for your teeth."}
+}
+
+// threeWires serves the wires of Gemini, Ollama and OpenAI.
+func threeWires(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		a := sayTo(string(raw))
+		quote := func(v string) string { data, _ := json.Marshal(v); return string(data) }
+		switch path := r.URL.Path; {
+		case strings.HasSuffix(path, ":streamGenerateContent"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			parts := []string{`{"text":` + quote(a.text) + `}`}
+			for _, c := range a.calls {
+				parts = append(parts, `{"functionCall":{"name":"`+c[0]+`","args":`+c[1]+`}}`)
+			}
+			fmt.Fprintf(w, "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s]},\"finishReason\":\"STOP\"}]}\n\n", strings.Join(parts, ","))
+		case strings.HasSuffix(path, "/chat/completions"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			finish, calls := "stop", []string{}
+			for i, c := range a.calls {
+				finish = "tool_calls"
+				calls = append(calls, fmt.Sprintf(`{"index":%d,"id":"c%d","type":"function","function":{"name":%q,"arguments":%s}}`, i, i, c[0], quote(c[1])))
+			}
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s,\"tool_calls\":[%s]},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n",
+				quote(a.text), strings.Join(calls, ","), finish)
+		case path == "/api/chat":
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			calls := []string{}
+			for _, c := range a.calls {
+				calls = append(calls, fmt.Sprintf(`{"function":{"name":%q,"arguments":%s}}`, c[0], c[1]))
+			}
+			fmt.Fprintf(w, "{\"message\":{\"role\":\"assistant\",\"content\":%s,\"tool_calls\":[%s]},\"done\":true,\"done_reason\":\"stop\"}\n", quote(a.text), strings.Join(calls, ","))
+		case path == "/api/tags", path == "/api/ps":
+			_, _ = io.WriteString(w, `{"models":[{"name":"qwen2.5:7b-instruct","model":"qwen2.5:7b-instruct"},{"name":"qwen2.5:3b-instruct","model":"qwen2.5:3b-instruct"}]}`)
+		case path == "/api/show":
+			_, _ = io.WriteString(w, `{"capabilities":["completion","tools"],"model_info":{}}`)
+		case path == "/api/version":
+			_, _ = io.WriteString(w, `{"version":"0.17.4"}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestEval_savedTurn makes cases of saved turns: each replays as the turn was, whatever
+// the provider, with the judge's verdict, calls side by side, a call that the tool
+// refused, and a turn that rests on the one before.
+func TestEval_savedTurn(t *testing.T) {
+	for _, provider := range []string{"gemini", "openai", "ollama", "offline"} {
+		t.Run(provider, func(t *testing.T) {
+			url, home, dir := threeWires(t), t.TempDir(), t.TempDir()
+			env := func(name string) (string, bool) {
+				v, ok := map[string]string{
+					"HOME": home, "PATH": os.Getenv("PATH"), "OLLAMA_BASE_URL": url, "GEMINI_API_KEY": "a-key-for-tests", "OPENAI_API_KEY": "a-key-for-tests",
+				}[name]
+				return v, ok
+			}
+			molar := func(args ...string) (int, string, string) {
+				var out, errs bytes.Buffer
+				code := run(t.Context(), args, env, strings.NewReader(""), &out, &errs)
+				return code, out.String(), errs.String()
+			}
+			models := "listen: 127.0.0.1:9\nllm:\n  gemini: {base_url: " + url + "}\n  openai: {base_url: " + url + "}\n"
+			family := "assistants:\n  family:\n    system_prompt: You look up families.\n    tools: [\"family__*\"]\n" +
+				"mcpServers:\n  family: {command: " + buildFamily(t) + "}\n"
+			for name, settings := range map[string]string{"family": models + "default: family\n" + family, "dental": models} {
+				if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(settings), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, ask := range []struct{ assistant, conversation, prompt string }{
+				{"family", "", "Find the family Nguyen"},
+				{"dental", "", "What causes caries in children?"}, // the judge is asked
+				{"dental", "chat_1", "How should I brush my teeth?"},
+				{"dental", "chat_1", "And how often?"},
+			} {
+				config := filepath.Join(dir, ask.assistant+".yaml")
+				args := []string{"chat", "--config", config, "--provider", provider, "--output-format", "json"}
+				if ask.conversation != "" {
+					args = append(args, "--conversation", ask.conversation)
+				}
+				code, stdout, stderr := molar(append(args, ask.prompt)...)
+				var answer struct {
+					ID      string `json:"turn_id"`
+					Refused bool   `json:"refused"`
+				}
+				if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
+					t.Fatalf("chat: exit code %d, %v: %s", code, err, stderr)
+				}
+				if answer.Refused && provider == "offline" {
+					continue // without a judge the check is stricter, and such a turn leaves no text
+				}
+				file := filepath.Join(dir, fmt.Sprintf("case%d.yaml", i))
+				code, stdout, stderr = molar("eval", "record", "--config", config, "--turn", answer.ID, "--out", file)
+				if code != 0 || !strings.Contains(stdout, "replayed: it passes") {
+					t.Errorf("%s: exit code %d: %s%s", ask.prompt, code, stdout, stderr)
+				}
+				if code, stdout, _ = molar("eval", "run", file); code != 0 {
+					t.Errorf("%s: the replay ends with %d: %s", ask.prompt, code, stdout)
+				}
+			}
+		})
+	}
+}
