@@ -74,6 +74,7 @@ func cues() map[cue]string {
 			why
 			which
 			how long|often|common|much|likely
+			in general
 			difference
 			how to store|keep|prevent|avoid|treat|know|tell|recognize|recognise|handle
 			sign|signs|symptom|symptoms

@@ -26,6 +26,7 @@ func now() map[emergency.Kind][]string {
 			"I have a tooth abscess, my jaw is swollen and I'm feverish",
 			"My son's cheek is puffy and his temperature is 39",
 			"swollen gum, chills and 38.9 degrees. what do i do",
+			"there is a swelling under my jaw and my temp is 38.7",
 			"My daughter has a fever of 102 and a swollen jaw",
 			"Tooth pain. Face swelled up overnight. Fever too.",
 			"mặt bị sưng, k ăn được, sốt 38 độ 5",
@@ -54,6 +55,7 @@ func now() map[emergency.Kind][]string {
 			"Breathing is getting difficult, the floor of my mouth is swollen",
 			"ba tôi bị sưng hàm, thở không ra hơi",
 			"thở khó quá, sưng hết cả cổ",
+			"Bố em sưng hàm 3 ngày, giờ thở khò khè",
 		},
 		emergency.KnockedOut: {
 			"Con tôi té cầu thang, răng cửa bật ra ngoài",
@@ -71,6 +73,9 @@ func now() map[emergency.Kind][]string {
 			"avulsed permanent incisor in a 9 year old, just happened",
 			"My tooth fell out after I got punched",
 			"tooth completely out of its socket after a fall",
+			"she fell and her front tooth is in my hand right now",
+			"tooth came clean out, it is in a glass of milk",
+			"con em té, cái răng cửa nằm dưới đất nè bác sĩ ơi",
 		},
 		emergency.Bleeding: {
 			"Nhổ răng xong chảy máu không cầm được",
@@ -87,6 +92,8 @@ func now() map[emergency.Kind][]string {
 			"Heavy bleeding after wisdom tooth removal",
 			"I keep soaking gauze and it keeps bleeding",
 			"blood is pouring out of my gum",
+			"the socket has been bleeding since this morning and it will not clot",
+			"they took it out at nine and I have soaked through six gauzes",
 		},
 		emergency.Injury: {
 			"Em bị tai nạn xe, hàm lệch không ngậm được miệng",
@@ -103,6 +110,7 @@ func now() map[emergency.Kind][]string {
 			"My child was kicked in the mouth at school",
 			"facial injury after a motorbike crash",
 			"hit in the jaw with a bat",
+			"mieng em khong ngam lai duoc sau khi ngap",
 		},
 	}
 }
@@ -131,6 +139,10 @@ func notNow() []string {
 		"I have hay fever, can I still have my swollen gum checked?", "What can I eat after an extraction?", "Is fluoride safe for kids?",
 		"My denture broke, can it be repaired?", "I cannot swallow pills, is there a liquid painkiller for toothache?", "I can't breathe through my nose, can I wear a mouthguard?",
 		"Do snoring and sleep apnea devices from a dentist work?", "I was knocked out with sedation for my filling, is that usual?", "How is a broken tooth fixed?",
+		// Other senses, and what is long past.
+		"I can't swallow the price of implants", "That quote knocked my teeth out lol, any payment plan?", "The price fell and my tooth can finally come out",
+		"Swollen gums around braces, is a high temperature wash ok for my mouthguard?", "Is a knocked-out tooth worth saving in general?",
+		"Năm ngoái em té xe gãy răng cửa, giờ muốn trồng lại", "năm ngoái té xe gãy răng cửa giờ muốn trồng lại",
 		// Denials.
 		"Má em hơi sưng nhưng không sốt", "Em bị sưng nướu, không bị sốt, không khó thở", "sung ma nhung ko sot, ko kho nuot",
 		"Bé sưng lợi nhưng chưa sốt", "Sưng sau nhổ răng, em không có sốt hay khó nuốt gì", "Nhổ răng xong không chảy máu nhiều, chỉ hơi rỉ",

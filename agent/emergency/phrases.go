@@ -14,7 +14,7 @@ func dentalSigns() map[sign]string {
 			không|ko|k|hông|chẳng|hổng * thở được|nổi
 			nghẹt|ngạt|tắc thở
 			nghẹn thở
-			thở rít
+			thở rít|khò
 			đường thở
 			hụt|thiếu hơi
 			trouble|difficulty|difficulties|problem|problems|hard|struggling|struggle|struggles|unable|can't|cannot|cant|couldn't|barely|hardly * breathe|breathing
@@ -70,7 +70,9 @@ func dentalSigns() map[sign]string {
 			blood * won't|wont|doesn't|isn't|not * stop|stopping
 			blood * pouring|gushing|spurting|everywhere
 			pouring|gushing|spurting blood
-			soaking|soaked|soaks * gauze`,
+			bleeding since this|last|yesterday
+			not|won't|wont|doesn't|isn't * clot|clotting
+			soaking|soaked|soaks * gauze|gauzes`,
 		much: `
 			chảy|ra * máu * nhiều|mãi|hoài|ồ|xối|ào|dữ|đầm|ướt|suốt|liên
 			chảy|ra * nhiều|lắm máu
@@ -79,7 +81,7 @@ func dentalSigns() map[sign]string {
 			heavy|heavily|severe|severely|profuse|profusely|uncontrolled|uncontrollable|uncontrollably|massive|badly bleeding|bleed|bleeds|bled
 			bleeding|bleeds|bleed * heavily|profusely|badly|uncontrollably|nonstop|non|severely|constantly|continuously
 			a lot of blood|bleeding
-			lots of blood|bleeding
+			lots|loads|tons of blood|bleeding
 			so|too much blood`,
 		jaw: `
 			gãy|vỡ|nứt|bể * hàm
@@ -90,6 +92,7 @@ func dentalSigns() map[sign]string {
 			hàm * không|ko|k * khép|ngậm|đóng
 			không|ko|k * khép|ngậm|đóng * miệng|hàm
 			há miệng * không|ko|k * ngậm|đóng|khép
+			miệng|hàm * không|ko|k ngậm|khép|đóng * được|lại
 			chấn thương * hàm|mặt
 			đập|va|đụng|đánh|đấm|đá * vào|vô|trúng|xuống mặt|hàm|cằm|miệng|mồm|gò
 			đập|va mặt|hàm|cằm|miệng|mồm
@@ -119,6 +122,9 @@ func dentalSigns() map[sign]string {
 			tooth|teeth * knocked|punched|kicked|smashed * out
 			tooth|teeth * flew out
 			knocked out tooth|teeth
+			tooth|teeth * in a|some|the|cold glass|cup|milk
+			răng * ngâm * sữa
+			tooth|teeth came clean|right out
 			avulsed|avulsion
 			tooth|teeth * out of * socket`,
 		toothOut: `
@@ -126,7 +132,9 @@ func dentalSigns() map[sign]string {
 			rơi|rớt|rụng|gãy|mất * răng
 			tooth|teeth * fell|came|come|fallen|falling out|off
 			lost|lose|lost * tooth|teeth
-			tooth|teeth * is|was|are|were * gone|out`,
+			tooth|teeth * is|was|are|were * gone|out
+			tooth|teeth * in my|his|her|the hand|floor|ground
+			răng * nằm dưới|trên đất|sàn|tay`,
 		force: `
 			bị|vừa|mới|do|vì|sau|đi|trượt|em|con|bé|cháu|tôi té|ngã
 			té|ngã xe|cầu|xuống|từ|đập|sấp|nhào
@@ -134,7 +142,7 @@ func dentalSigns() map[sign]string {
 			va đập|chạm|quẹt
 			đánh nhau
 			bóng|banh đập|trúng|đá|bay
-			fell from|off|down|over|while|on|at|in
+			fell from|off|down|over|while|on|at|in|and
 			after|had|took|from * fall
 			accident
 			crash
@@ -159,6 +167,7 @@ func dentalSigns() map[sign]string {
 			lạnh run
 			fever|fevers|feverish|febrile
 			high|raised temperature
+			temp of|is|was|at * 38|39|40|41|100|101|102|103|104
 			temperature of|is|was|at * 38|39|40|41|100|101|102|103|104
 			running a temperature
 			running temperature
@@ -181,6 +190,7 @@ func dentalExclusions() map[sign]string {
 			breath smells|smell|stinks`,
 		swallow: `
 			nuốt * viên|thuốc
+			swallow|swallowing * price|cost|bill|fee
 			swallow|swallowing * pills|pill|tablets|tablet|capsules`,
 		bleed: `
 			khi|lúc|mỗi|lần|sau * đánh|chải răng
@@ -198,6 +208,7 @@ func dentalExclusions() map[sign]string {
 			hàm giả|duy|tháo
 			denture|dentures|retainer|retainers|mouthguard|aligner|aligners`,
 		tooth: `
+			quote|price|lol
 			răng giả|sứ|tạm
 			mão|mắc|miếng|cục|trám|chụp|veneer|implant
 			hàm giả|duy|tháo
@@ -207,9 +218,12 @@ func dentalExclusions() map[sign]string {
 			mão|mắc|miếng|cục|trám|chụp|veneer|implant
 			hàm giả|duy|tháo
 			false|fake|crown|crowns|filling|fillings|veneer|veneers|temporary|denture|dentures|implant|bracket|brackets|cap|baby`,
+		force: `
+			price|prices|cost|rate|asleep`,
 		fever: `
 			nước|cà|cơn|rau|thịt|giá|bánh|vang sốt
 			sốt ruột|sắng|vang|cà|mayonnaise|chanh|me|dẻo|đất|giá|kem
+			high temperature wash|water|cycle|program
 			hay fever`,
 	}
 }

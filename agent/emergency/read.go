@@ -74,6 +74,8 @@ func (d *Detector) isMeant(s sign, tokens []token, start, end int) bool {
 		return false
 	case s.passes() && d.cues[over].within(tokens[end:to]):
 		return false
+	case !s.passes() && d.cues[past].within(tokens[first:last]): // lost last year, and still gone now
+		return false
 	case now:
 		return true
 	case d.cues[past].within(tokens[from:to]), d.cues[supposed].within(tokens[from:start]):

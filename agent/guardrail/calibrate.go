@@ -20,9 +20,9 @@ func (g *Guard) scores(w *weights, held []Example) []scored {
 		alone, after := r.features(w.holds)
 		out[i] = scored{
 			in: e.InDomain, follows: e.Follows(), alone: w.score(alone), after: w.score(after),
-			admits:  r.marker == "" && r.plainly() && g.named(r),
+			admits:  r.marker == "" && !r.other && r.plainly() && g.named(r),
 			follow:  r.marker == "" && r.plainly(),
-			refuses: r.marker == "" && r.speaks() && !g.isGreeting(r.words),
+			refuses: r.marker == "" && !r.other && r.speaks() && !g.isGreeting(r.words),
 			doubt:   r.doubtful(),
 		}
 	}

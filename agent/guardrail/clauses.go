@@ -82,6 +82,12 @@ func clauses(words []word) iter.Seq[[]word] {
 	}
 }
 
+// mostlyOurs reports a story that names the topic so often that a few words of another
+// subject are part of it.
+func (r reading) mostlyOurs() bool {
+	return len(r.words) >= storyWords && r.hits[tierTask] == 0 && r.hits[tierForeign]*3 <= r.inFavour()
+}
+
 // smuggled is the score, behind an exchange on the topic, from which on a clause asks
 // for something else.
 const smuggled = -2
@@ -91,14 +97,14 @@ const smuggled = -2
 // read as if it followed the others, so that "and how much is it?" is no request of
 // its own.
 func (g *Guard) smuggles(r reading) bool {
-	if r.inFavour() == 0 || len(r.words) >= storyWords && r.against() == 0 {
+	if r.inFavour() == 0 || r.mostlyOurs() {
 		return false
 	}
 	for clause := range clauses(r.words) {
 		if len(clause) < 3 || hasOurs(clause) || !g.asks.within(clause) {
 			continue
 		}
-		part := reading{words: clause, hits: g.hits(clause), content: g.content(clause), leans: g.cues.within(clause)}
+		part := reading{words: clause, hits: g.hits(clause), classes: g.classesOf(clause), content: g.content(clause), leans: g.cues.within(clause)}
 		if _, after := part.features(g.weights.holds); g.weights.score(after) <= smuggled {
 			return true
 		}

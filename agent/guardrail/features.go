@@ -50,11 +50,13 @@ func (r reading) features(known func(uint32) bool) (alone, after []feature) {
 	fs = appendWords(fs, "w", r.words, wordShare)
 	fs = appendSigns(fs, "s", r)
 	fs = appendStrangers(fs, "s", r, known)
+	fs = appendClasses(fs, "s", r)
 	fs = appendClauses(fs, r, known)
 	n := len(fs)
 	fs = appendWords(fs, "after", r.words, 1)
 	fs = appendSigns(fs, "after", r)
 	fs = appendStrangers(fs, "after", r, known)
+	fs = appendClasses(fs, "after", r)
 	fs = appendTies(fs, r)
 	return fs[:n:n], fs
 }

@@ -104,9 +104,10 @@ type Guard struct {
 	// What follows is built at the first question, as it takes some milliseconds.
 	prepare sync.Once
 
-	phrases, hello, fill, cues, turns, asks *lexicon
-	markers                                 markers
-	weights                                 *weights // nil: the phrases alone decide
+	phrases, hello, fill, cues, turns, asks, everyday *lexicon
+	abroad                                            abroad
+	markers                                           markers
+	weights                                           *weights // nil: the phrases alone decide
 }
 
 // New builds the guard of a topic. It reports an incomplete topic, an unknown policy
@@ -169,6 +170,7 @@ func (g *Guard) compile() {
 	g.fill.add(tierNone, list(fillers)...)
 	g.cues.add(tierNone, list(followCues)...)
 	g.turns.add(tierNone, list(turnCues)...)
+	g.everyday, g.abroad = newEveryday(), newAbroad(t.Abroad)
 	g.asks = newLexicon(true)
 	g.asks.add(tierNone, list(askCues)...)
 	g.markers = newMarkers()

@@ -32,7 +32,7 @@ const (
 
 // Numbers of the training, chosen by cross-validation without the test part.
 const (
-	epochs    = 8
+	epochs    = 12
 	rate      = 0.5
 	decay     = 6e-3
 	smallest  = 1e-8
@@ -40,7 +40,7 @@ const (
 	mistyped  = 0.5 // with a typing mistake
 	asPhrase  = 0.1 // a phrase of the lexicon, learned as an example
 	afterHalf = 0.5 // read after an exchange
-	favour    = 1.3 // an example of the topic
+	favour    = 1.5 // an example of the topic
 )
 
 // Learn trains a classifier for a topic and returns it in the form that

@@ -60,7 +60,7 @@ func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 	for _, part := range []struct {
 		name   string
 		fewest int
-	}{{"test.jsonl", 400}, {"probe.jsonl", 130}, {"probe2.jsonl", 180}} {
+	}{{"test.jsonl", 400}, {"probe.jsonl", 130}, {"probe2.jsonl", 180}, {"probe3.jsonl", 500}} {
 		t.Run(part.name, func(t *testing.T) {
 			r := evaluate(t, part.name)
 			if r.N < part.fewest {
@@ -102,7 +102,7 @@ func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 func TestGuard_MarksMakeNoDifference(t *testing.T) {
 	g := dental(t)
 	var with, without []guardrail.Example
-	for _, e := range slices.Concat(readLines(t, "test.jsonl"), readLines(t, "probe.jsonl"), readLines(t, "probe2.jsonl")) {
+	for _, e := range slices.Concat(readLines(t, "test.jsonl"), readLines(t, "probe.jsonl"), readLines(t, "probe2.jsonl"), readLines(t, "probe3.jsonl")) {
 		if bare := foldMarks(e.Text); e.Lang == "vi" && bare != strings.ToLower(e.Text) {
 			with = append(with, e)
 			e.Text = bare

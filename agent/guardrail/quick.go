@@ -73,6 +73,9 @@ func (g *Guard) quick(r reading) (v Verdict, after Verdict) {
 	case r.cut || r.long:
 		v.Reason = "too long for code to be sure"
 		after.Reason = v.Reason
+	case r.other:
+		v.Reason = "in a language that code does not know"
+		after.Reason, after.Pass = v.Reason, after.Pass || !r.alien && g.follows(r, behind)
 	default:
 		v.Sure, v.Reason = g.isSure(r, alone, behind)
 		after.Sure, after.Reason = g.isSureAfter(r, behind)
@@ -89,12 +92,23 @@ func (g *Guard) score(r reading) (alone, after float64) {
 	}
 	a, b := r.features(g.weights.holds)
 	alone, after = g.weights.score(a), g.weights.score(b)
-	// The classifier has not learned other languages, and what no assistant of the topic
-	// does stays outside however much of the topic stands beside it.
-	if r.alien && r.hits[tierAdmit] == 0 || r.hits[tierTask] > 0 || r.turns && r.against() > 0 || g.smuggles(r) {
+	// What no assistant of the topic does stays outside however much of the topic stands
+	// beside it.
+	if r.other {
+		return scoreAbroad(r, alone), scoreAbroad(r, after)
+	}
+	if r.hits[tierTask] > 0 || r.turns && r.against() > 0 && !r.mostlyOurs() || g.smuggles(r) {
 		return min(alone, doubt), min(after, doubt)
 	}
 	return alone, after
+}
+
+// scoreAbroad guesses for a language that the classifier has not learned.
+func scoreAbroad(r reading, score float64) float64 {
+	if r.abroad && r.hits[tierTask] == 0 {
+		return -doubt
+	}
+	return min(score, doubt)
 }
 
 // isSure tells whether code decides a message alone, and why.
@@ -167,6 +181,9 @@ func (g *Guard) isGreeting(words []word) bool {
 // word that points back. What the classifier speaks against is left to it.
 func (g *Guard) follows(r reading, score float64) bool {
 	if r.marker != "" || r.against() > 0 || r.hits[tierAdjacent] > 0 || len(r.words) > followWords || r.cut {
+		return false
+	}
+	if g.weights != nil && r.classes != 0 && score < 0 { // "and the traffic?"
 		return false
 	}
 	if r.leans && r.content <= 1 {

@@ -13,9 +13,12 @@ type reading struct {
 	marker string
 	// content counts the words that neither lean on the message before nor are polite.
 	content int
-	leans   bool // a word points back at what was said before
-	turns   bool // a word turns from one request to another
-	alien   bool // mostly written in letters of other languages
+	leans   bool   // a word points back at what was said before
+	turns   bool   // a word turns from one request to another
+	classes uint32 // the kinds of everyday words, as bits
+	alien   bool   // mostly written in letters of other languages
+	other   bool   // in a language that the classifier has not learned
+	abroad  bool   // and of the topic, as far as code can tell
 	cut     bool
 	long    bool
 }
@@ -32,9 +35,11 @@ func (g *Guard) read(text string) reading {
 		r.marker = "hidden or look-alike characters"
 	}
 	r.hits = g.hits(r.words)
+	r.classes = g.classesOf(r.words)
 	r.content = g.content(r.words)
 	r.leans, r.turns = g.cues.within(r.words), g.turns.within(r.words)
 	r.alien = isAlien(r.words)
+	g.readAbroad(&r)
 	return r
 }
 

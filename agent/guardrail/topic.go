@@ -42,6 +42,10 @@ type Topic struct {
 	// ("write a poem").
 	Tasks []string
 
+	// Abroad are words that name the topic in languages other than Vietnamese and English:
+	// they never decide, but the message is left to the judge.
+	Abroad []string
+
 	// Examples are labelled messages. From [FewestExamples] of each label on, a
 	// classifier is trained from them when the guard is prepared.
 	Examples []Example

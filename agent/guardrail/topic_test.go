@@ -66,6 +66,16 @@ func TestGuard_FewExamplesLeaveItToTheJudge(t *testing.T) {
 	}
 }
 
+// A phrase of a mark alone matches nothing, and breaks nothing.
+func TestGuard_PhraseOfAMarkAlone(t *testing.T) {
+	g := guard(t, guardrail.Config{Topic: guardrail.Topic{
+		Name: "x", Description: map[string]string{"en": "x"}, Admit: []string{"\u0301*", "\u0301", "offside"},
+	}})
+	if v := g.Quick("the offside rule \u0301"); !v.Pass {
+		t.Errorf("got %+v, want a pass", v)
+	}
+}
+
 func TestLearn_RejectsNothing(t *testing.T) {
 	if _, err := guardrail.Learn(guardrail.Dental(), nil, gardening()); err == nil {
 		t.Error("it learned from nothing")

@@ -24,7 +24,7 @@ const pauses = ".,;:!?\n…()[]|=>–—"
 // splitWords cuts a normalised text into words; everything but letters, digits and
 // marks separates.
 func splitWords(text string) []word {
-	var words []word
+	words := make([]word, 0, 1+strings.Count(text, " "))
 	rest := strings.ToLower(norm.NFC.String(text))
 	for raw := range strings.FieldsFuncSeq(rest, isSeparator) {
 		at := strings.Index(rest, raw)
@@ -73,13 +73,13 @@ type phrase struct {
 // A lexicon finds phrases in words, the longest first.
 type lexicon struct {
 	byFirst map[string][]phrase // by the folded first word
-	open    []phrase            // one-word phrases with an open end
+	open    map[byte][]phrase   // one-word phrases with an open end, by the first byte
 	near    map[uint32]tier     // hashes of one-word phrases with a letter left out, for typing mistakes
 	loose   bool                // marks that were left out are forgiven on single words too
 }
 
 func newLexicon(loose bool) *lexicon {
-	return &lexicon{byFirst: make(map[string][]phrase), near: make(map[uint32]tier), loose: loose}
+	return &lexicon{byFirst: make(map[string][]phrase), open: make(map[byte][]phrase), near: make(map[uint32]tier), loose: loose}
 }
 
 // add enters phrases under one tier. The first tier that a phrase is entered under
@@ -92,9 +92,10 @@ func (l *lexicon) add(t tier, texts ...string) {
 			l.addNear(tierRelated, p.words[0].folded)
 		}
 		switch {
-		case len(p.words) == 0:
+		case len(p.words) == 0 || p.words[0].folded == "": // a mark alone
 		case open && len(p.words) == 1:
-			l.open = append(l.open, p)
+			first := p.words[0].folded[0]
+			l.open[first] = append(l.open[first], p)
 		default:
 			first := p.words[0].folded
 			l.byFirst[first] = append(l.byFirst[first], p)
@@ -140,9 +141,13 @@ func (l *lexicon) longest(words []word) *phrase {
 	if best != nil {
 		return best
 	}
-	for i := range l.open {
-		if l.open[i].starts(words, l.loose) {
-			return &l.open[i]
+	if words[0].folded == "" {
+		return nil
+	}
+	open := l.open[words[0].folded[0]]
+	for i := range open {
+		if open[i].starts(words, l.loose) {
+			return &open[i]
 		}
 	}
 	return nil

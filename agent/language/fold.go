@@ -13,6 +13,9 @@ import (
 // single spaces and trimmed. Punctuation stays; bytes that are no UTF-8 become U+FFFD.
 // Folding twice changes nothing.
 func Fold(s string) string {
+	if isFolded(s) {
+		return s
+	}
 	if !isPlain(s) {
 		s = norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD"))
 	}
@@ -43,6 +46,20 @@ func foldRune(r rune) rune {
 		return 'd'
 	}
 	return unicode.ToLower(r)
+}
+
+// isFolded reports a text of which nothing is to fold: most words of a list are such, and
+// need no copy.
+func isFolded(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf, c >= 'A' && c <= 'Z', c < ' ':
+			return false
+		case c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' '):
+			return false
+		}
+	}
+	return true
 }
 
 func isPlain(s string) bool {
