@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"molar/eval"
+	"molar/eval/tape"
 )
 
 const suites = "eval/suites"
@@ -193,11 +194,15 @@ func (s *stage) keep(from, to string) error {
 		return err
 	}
 	text := strings.NewReplacer(s.model.url, "http://127.0.0.1:11434", s.records, "https://catalogue.example").Replace(string(data))
+	sealed, err := tape.Reseal([]byte(text))
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // a folder of the repository
 		return err
 	}
 	_, _ = fmt.Fprintln(os.Stdout, to)
-	return os.WriteFile(to, []byte(text), 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(to, sealed, 0o644) //nolint:gosec // a file of the repository
 }
 
 // config copies a case's config so that the family server is the built one.
