@@ -22,7 +22,7 @@ func layers() []layer {
 		{"agent/*", []string{"agent/*", "toolhandler", "providers", "providers/offline", "schemas/...", "internal/telemetry"}},
 		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry"}},
 		// The program that makes the tapes of the suites runs beside a scripted model.
-		{"eval/suites/record", []string{"eval", "internal/testkit/fakemodel"}},
+		{"eval/suites/record", []string{"eval", "eval/tape", "internal/testkit/fakemodel"}},
 		{"eval/...", []string{"eval/...", "agent/...", "toolhandler/...", "mcpclients/...", "providers/...", "schemas/...", "internal/telemetry"}},
 		{"web/...", []string{"web/...", "agent", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry"}},
 
