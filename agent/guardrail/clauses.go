@@ -88,6 +88,55 @@ func (r reading) mostlyOurs() bool {
 	return len(r.words) >= storyWords && r.hits[tierTask] == 0 && r.hits[tierForeign]*3 <= r.inFavour()
 }
 
+// A story is judged by its windows too: pieces of at least windowWords words, which end
+// where a clause does.
+const (
+	windowWords = 10
+	storyFavour = 1  // what the story of a person is given, who mostly writes to be helped
+	leastAsk    = -4 // the score of a request that has nothing to do with the topic
+)
+
+// story is the score of a message that tells one: that of the whole, in which the noise
+// of a day weighs more than the one sentence about a tooth, with what each window has for
+// the topic, and with the request, which is the last window that asks.
+func (g *Guard) story(r reading, whole float64) float64 {
+	request, support := float64(leastAsk), 0.0
+	for window := range windows(r.words) {
+		part := g.part(window)
+		alone, after := part.features(g.weights.holds)
+		support += max(0, g.weights.score(alone))
+		if g.asks.within(window) {
+			request = max(leastAsk, g.weights.score(after))
+		}
+	}
+	return whole + request + support + storyFavour
+}
+
+// windows joins clauses until each window is long enough.
+func windows(words []word) iter.Seq[[]word] {
+	return func(yield func([]word) bool) {
+		from, to := 0, 0
+		for clause := range clauses(words) {
+			to += len(clause)
+			if to-from < windowWords {
+				continue
+			}
+			if !yield(words[from:to]) {
+				return
+			}
+			from = to
+		}
+		if from < to {
+			yield(words[from:to])
+		}
+	}
+}
+
+// part reads some of a message's words as a message.
+func (g *Guard) part(words []word) reading {
+	return reading{words: words, hits: g.hits(words), classes: g.classesOf(words), content: g.content(words), leans: g.cues.within(words)}
+}
+
 // smuggled is the score, behind an exchange on the topic, from which on a clause asks
 // for something else.
 const smuggled = -2
@@ -104,7 +153,7 @@ func (g *Guard) smuggles(r reading) bool {
 		if len(clause) < 3 || hasOurs(clause) || !g.asks.within(clause) {
 			continue
 		}
-		part := reading{words: clause, hits: g.hits(clause), classes: g.classesOf(clause), content: g.content(clause), leans: g.cues.within(clause)}
+		part := g.part(clause)
 		if _, after := part.features(g.weights.holds); g.weights.score(after) <= smuggled {
 			return true
 		}

@@ -67,6 +67,8 @@ viết thơ, bài thơ, làm thơ, viết một bài, viết bài, kể chuyện
 // greetings are whole messages that every assistant answers: hello, thanks, goodbye
 // and what it can do.
 const greetings = `
+bye for now, talk later, talk soon, talk to you later, talk to you soon, catch you later, good evening to you, are you a person, are you a real person, are you a machine, am i talking to a robot, am i talking to a machine, am i talking to a person, is this a robot, is this a bot, is this a person, is this a real person, hope you are well, hope you're well, hope all is well,
+bạn là người thật hay máy, bạn là người thật hay là máy, người thật hay máy, người thật hay là máy, là máy trả lời, máy trả lời tự động, trả lời tự động, bạn là máy à, bạn là máy hả, gặp lại sau, nói chuyện sau, chào nhé,
 quick question, a quick question, if you don't mind, much obliged, obliged, bye now, appreciate it, what do you help with, what do you know, what do you know about, what are you able to do, what are you good at, can we talk, bạn hỗ trợ, bạn hỗ trợ được gì, bạn hỗ trợ được mình, hỗ trợ được mình, hỗ trợ những gì, những vấn đề gì, vấn đề gì, bạn biết gì, bạn biết những gì, hỗ trợ về gì, trợ lý hỗ trợ gì, rất hữu ích, dễ hiểu quá, mình hiểu rồi,
 what sort of things can i ask, what kind of things can i ask, what things can i ask, what type of question, mình có thể hỏi gì ở đây,
 morning, afternoon, evening, brilliant, lovely, and you are, hay quá, bạn tên gì vậy, chào buổi sáng, 

@@ -98,6 +98,20 @@ func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 	}
 }
 
+// Lines that were looked at once, and that nothing was mended for: what they show is
+// what questions of strangers get.
+func TestGuard_LinesOfStrangers(t *testing.T) {
+	r := evaluate(t, "probe4.jsonl")
+	if r.N < 220 || r.Accuracy < 0.88 || r.InDomainRecall < 0.9 || r.Sure.Wrong > 2 {
+		t.Errorf("%d lines: accuracy %.3f, in-domain recall %.3f, %d sure decisions wrong", r.N, r.Accuracy, r.InDomainRecall, r.Sure.Wrong)
+	}
+	for _, w := range r.Wrong {
+		if w.Kind == "adversarial" {
+			t.Errorf("injection admitted: %s", w.Text)
+		}
+	}
+}
+
 // Every Vietnamese line is judged with its marks and without them.
 func TestGuard_MarksMakeNoDifference(t *testing.T) {
 	g := dental(t)

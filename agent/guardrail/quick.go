@@ -97,6 +97,9 @@ func (g *Guard) score(r reading) (alone, after float64) {
 	if r.other {
 		return scoreAbroad(r, alone), scoreAbroad(r, after)
 	}
+	if len(r.words) >= storyWords && r.hits[tierTask] == 0 && r.inFavour() > 0 {
+		return g.story(r, alone), g.story(r, after)
+	}
 	if r.hits[tierTask] > 0 || r.turns && r.against() > 0 && !r.mostlyOurs() || g.smuggles(r) {
 		return min(alone, doubt), min(after, doubt)
 	}
