@@ -100,11 +100,12 @@ func (r *run) close(ctx context.Context, err error) {
 	if err == nil || errors.Is(err, errStopped) {
 		return
 	}
+	// Who ran the turn has the error, and reports it.
+	msg := "turn failed"
 	if errors.Is(err, context.Canceled) { // nobody listens any more, or a person stopped it
-		r.a.log.Info("turn broken off", "turn", r.turn.ID, "error", err)
-		return
+		msg = "turn broken off"
 	}
-	r.a.log.Error("turn failed", "turn", r.turn.ID, "error", err)
+	r.a.log.Info(msg, "turn", r.turn.ID, "error", err)
 }
 
 func (r *run) saveInterrupted(ctx context.Context) {
