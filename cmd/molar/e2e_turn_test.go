@@ -173,7 +173,7 @@ func TestTurn_Guardrail(t *testing.T) {
 	model := startModel(t, fakemodel.Config{
 		FirstToken: 20 * time.Millisecond, // room for a search that does not wait
 		Script: func(r fakemodel.Request) *fakemodel.Reply {
-			if r.Pass == fakemodel.PassJudge {
+			if r.Pass == fakemodel.PassJudge && !isWarmUp(r) { // which may come late
 				atVerdict.Store(searches.Load())
 				return fakemodel.Text(verdict.Load().(string))
 			}
