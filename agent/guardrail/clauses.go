@@ -96,6 +96,12 @@ const (
 	leastAsk    = -4 // the score of a request that has nothing to do with the topic
 )
 
+// isStory reports a message that names the topic among much else. Its score is a guess,
+// of which code is never sure.
+func (r reading) isStory() bool {
+	return len(r.words) >= storyWords && r.hits[tierTask] == 0 && r.inFavour() > 0
+}
+
 // story is the score of a message that tells one: that of the whole, in which the noise
 // of a day weighs more than the one sentence about a tooth, with what each window has for
 // the topic, and with the request, which is the last window that asks.

@@ -70,7 +70,7 @@ func (g *Guard) quick(r reading) (v Verdict, after Verdict) {
 	case g.isGreeting(r.words):
 		v.Pass, v.Sure, v.SmallTalk, v.Reason = true, true, true, "greeting, thanks or help"
 		after = v
-	case r.cut || r.long:
+	case r.cut || r.long || r.isStory():
 		v.Reason = "too long for code to be sure"
 		after.Reason = v.Reason
 	case r.other:
@@ -97,7 +97,7 @@ func (g *Guard) score(r reading) (alone, after float64) {
 	if r.other {
 		return scoreAbroad(r, alone), scoreAbroad(r, after)
 	}
-	if len(r.words) >= storyWords && r.hits[tierTask] == 0 && r.inFavour() > 0 {
+	if r.isStory() {
 		return g.story(r, alone), g.story(r, after)
 	}
 	if r.hits[tierTask] > 0 || r.turns && r.against() > 0 && !r.mostlyOurs() || g.smuggles(r) {
