@@ -13,9 +13,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent/emergency"
+	"molar/agent/filter"
 	"molar/agent/guardrail"
+	"molar/agent/history"
+	"molar/agent/journal"
+	"molar/agent/judge"
+	"molar/agent/lookup"
+	"molar/agent/offer"
 	"molar/agent/prompts"
+	"molar/agent/speaker"
 	"molar/toolhandler"
 )
 
@@ -28,16 +34,17 @@ type Limits struct {
 	ToolTime time.Duration
 	// AttachWait is how long a turn waits for servers that are still starting: 5 s.
 	AttachWait time.Duration
-	// Offered is how many tools a model is offered: 128.
-	Offered int
-	// MemoryWait bounds the read of the conversation: 5 s.
-	MemoryWait time.Duration
+	// Offered is how many tools a model is offered: 128. ToolTokens is how many tokens
+	// they may take: a quarter of the model's window, 8,000 where that is not known.
+	Offered, ToolTokens int
 	// ResultTokens is how much of one tool result a model sees, in tokens of about
 	// four bytes: 16,000.
 	ResultTokens int
-	// Uncovered is from how many messages on that no summary covers a turn first
-	// summarises them: 10.
-	Uncovered int
+	// ContextTokens is how many tokens of the conversation's newest exchanges a model is
+	// shown verbatim: 16,000, and at most half of what its window leaves.
+	ContextTokens int
+	// KeptMessages is the most messages that are shown verbatim; 0 means any number.
+	KeptMessages int
 	// InFlight is how many turns may run at once; 0 means any number.
 	InFlight int
 }
@@ -57,10 +64,9 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Calls, toolhandler.DefaultCalls)
 	set(&l.Offered, 128)
 	set(&l.ResultTokens, 16_000)
-	set(&l.Uncovered, 10)
+	set(&l.ContextTokens, 16_000)
 	setTime(&l.ToolTime, toolhandler.DefaultTime)
 	setTime(&l.AttachWait, 5*time.Second)
-	setTime(&l.MemoryWait, 5*time.Second)
 	return l
 }
 
@@ -70,10 +76,14 @@ type Config struct {
 	// Default names the assistant of turns that name none.
 	Default string
 	Models  Models
-	Tools   Tools
+	// Tools is the catalogue of the attached servers.
+	Tools   offer.Tools
 	Handler *toolhandler.Handler
 	// Memory is nil when nothing is remembered.
-	Memory Memory
+	Memory journal.Memory
+	// MemoryRequired refuses a turn whose conversation cannot be read, instead of going
+	// on without it. An emergency, and a turn that saves nothing, is never refused.
+	MemoryRequired bool
 	// Guards are the guardrails by topic.
 	Guards map[string]*guardrail.Guard
 	// Prompts is nil when no server's prompts are used.
@@ -95,6 +105,16 @@ type Config struct {
 	Summaries Summaries
 	Logger    *slog.Logger
 	Now       func() time.Time
+	// Off switches protections off. It is for tests, which show that each is needed.
+	Off Protections
+}
+
+// Protections are what stands between what a model reads and the person, beside the policy of
+// tools.
+type Protections struct {
+	// Links: addresses carry nothing away. Watch: the answer keeps to the subject. Prompt: the
+	// system prompt stays inside. History: a client's history is judged.
+	Links, Watch, Prompt, History bool
 }
 
 // An Agent runs turns. It is safe for concurrent use.
@@ -102,13 +122,17 @@ type Agent struct {
 	cfg        Config
 	assistants map[string]Assistant
 	prompts    *prompts.Prompts
-	// emergencies by topic and secrets by assistant, each built at its first use.
-	emergencies map[string]func() *emergency.Detector
-	secrets     map[string]func() *secret
-	orders      func() *orders
-	warm        warmth
-	log         *slog.Logger
-	running     atomic.Int64
+	judges     *judge.Judge
+	search     *lookup.Search
+	tools      *offer.Chooser
+	// secrets by assistant, each built at its first use, as are orders.
+	secrets map[string]func() *filter.Secret
+	orders  func() *filter.Orders
+	// talk reads follow-ups where no topic does.
+	talk    guardrail.Conversation
+	tokens  history.Scale
+	log     *slog.Logger
+	running atomic.Int64
 }
 
 // New checks the configuration as a whole and returns an agent.
@@ -138,8 +162,8 @@ func New(cfg Config) (*Agent, error) {
 	if a.prompts, err = prompts.New(); err != nil {
 		return nil, err
 	}
-	a.emergencies, a.secrets = emergenciesOf(cfg.Assistants), secretsOf(a.prompts, cfg.Assistants)
-	a.orders = sync.OnceValue(newOrders)
+	a.secrets = secretsOf(a.prompts, cfg)
+	a.orders = sync.OnceValue(filter.NewOrders)
 	a.cfg.Limits = cfg.Limits.withDefaults()
 	a.cfg.Assistants = slices.Clone(cfg.Assistants)
 	if a.cfg.Now == nil {
@@ -148,6 +172,11 @@ func New(cfg Config) (*Agent, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.judges = judge.New(cfg.Guards, a.cfg.Now)
+	a.tools = offer.New(offer.Config{
+		Tools: cfg.Tools, Rank: cfg.Rank, Most: a.cfg.Limits.Offered, AttachWait: a.cfg.Limits.AttachWait, Log: a.log,
+	})
+	a.search = lookup.New(lookup.Config{Tools: cfg.Tools.Tools, Handler: cfg.Handler, Lacking: cfg.Lacking})
 	return a, nil
 }
 
@@ -174,14 +203,25 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		r := newRun(a, t, yield)
-		r.fresh = fresh
-		err := r.answerTurn(ctx)
-		cancel()
-		r.background.Wait()
-		r.close(ctx, err)
-		if err != nil && !errors.Is(err, errStopped) {
+		if err := a.answer(ctx, cancel, t, fresh, yield); err != nil && !errors.Is(err, speaker.ErrStopped) {
 			yield(Event{}, err)
 		}
 	}
+}
+
+// secretsOf gives the secret of each assistant, built at its first use.
+func secretsOf(p *prompts.Prompts, cfg Config) map[string]func() *filter.Secret {
+	secrets := make(map[string]func() *filter.Secret, len(cfg.Assistants))
+	for _, as := range cfg.Assistants {
+		secrets[as.Name] = sync.OnceValue(func() *filter.Secret {
+			var roles []string
+			if guard := cfg.Guards[as.Topic]; guard != nil && as.SystemPrompt == "" {
+				for _, voice := range guard.Topic().Voices {
+					roles = append(roles, voice.System)
+				}
+			}
+			return filter.NewSecret(p.Private(roles...), as.SystemPrompt)
+		})
+	}
+	return secrets
 }

@@ -1,7 +1,7 @@
 package agent_test
 
 import (
-	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,12 +36,31 @@ func TestRun_emergency(t *testing.T) {
 	if want := "start text tool_call tool_result text text sources done"; p.kinds() != want {
 		t.Errorf("events %q, want %q", p.kinds(), want)
 	}
+	if want := []string{"swelling with fever"}; !slices.Equal(p.done.Emergency, want) {
+		t.Errorf("the turn is done with the emergency %q, want %q", p.done.Emergency, want)
+	}
 	if rec := b.memory.saved[0]; rec.Answer != p.text {
 		t.Errorf("saved %q", rec.Answer)
 	}
 	question := b.model.requests[0].Messages[0].FullText()
 	if !strings.Contains(question, "has been shown this emergency notice already") {
 		t.Errorf("the model is not told: %s", question)
+	}
+}
+
+// An assistant that cannot search, or whose search fails, still answers an emergency.
+func TestRun_emergency_withoutASearch(t *testing.T) {
+	for name, spoil := range map[string]func(*bench){
+		"it fails":          func(b *bench) { delete(b.tools.results, "guide") },
+		"it is not there":   func(b *bench) { b.tools.tools = nil },
+		"the host lacks it": func(b *bench) { b.tools.tools, b.lacking = nil, map[string]string{"guide": "set the key"} },
+	} {
+		b := dentalBench(says("See one today."))
+		spoil(b)
+		p := b.with(t, dental()).play(t, ask(emergencyEN))
+		if p.err != nil || !p.done.Saved || !strings.HasSuffix(p.text, "See one today.") || !strings.HasPrefix(p.text, "**This may") || len(p.done.Warnings) != 1 {
+			t.Errorf("%s: %q, done %+v, %v", name, p.text, p.done, p.err)
+		}
 	}
 }
 
@@ -57,26 +76,18 @@ func TestRun_emergency_inTheLanguageOfThePerson(t *testing.T) {
 // Whatever fails after the notice, it was shown, and it is kept as interrupted.
 func TestRun_emergency_survivesWhatFails(t *testing.T) {
 	tests := map[string]struct {
-		b    *bench
-		fail func(*bench)
+		b *bench
 	}{
-		"search":          {dentalBench(says("x")), func(b *bench) { delete(b.tools.results, "guide") }},
-		"model":           {dentalBench(breaks("")), nil},
-		"model, half way": {dentalBench(breaks("See")), nil},
-		"silent model":    {dentalBench(says("")), nil},
+		"model":           {dentalBench(breaks(""))},
+		"model, half way": {dentalBench(breaks("See"))},
+		"silent model":    {dentalBench(says(""))},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := tt.b.with(t, dental())
-			if tt.fail != nil {
-				tt.fail(b)
-			}
 			p := b.play(t, ask(emergencyEN))
 			if p.err == nil || p.done != nil {
 				t.Fatalf("the turn did not fail: %q", p.text)
-			}
-			if name == "search" && !errors.Is(p.err, agent.ErrUnavailable) {
-				t.Errorf("error %v", p.err)
 			}
 			if name == "silent model" && providers.KindOf(p.err) != providers.KindIncomplete {
 				t.Errorf("error %v", p.err)
@@ -91,34 +102,81 @@ func TestRun_emergency_survivesWhatFails(t *testing.T) {
 	}
 }
 
-// Who cannot breathe reads the notice also where the question is refused or cannot be
-// judged; nothing of it is saved.
-func TestRun_emergency_refused(t *testing.T) {
-	for name, judge := range map[string]script{"refused": says("NO"), "no judge": breaks("")} {
-		b := dentalBench(says("x"))
-		b.model.judge = judge
-		b.with(t, dental())
-		p := b.play(t, ask("I suddenly have trouble breathing, what is this one about?"))
-		if p.err != nil || !p.done.Refused || !strings.HasPrefix(p.text, "**This may be an emergency") || strings.Count(p.text, "\n\n") < 2 {
-			t.Errorf("%s: %q %v", name, p.text, p.err)
+// An emergency passes the guardrail whatever else the message says: no list of words and
+// no judge may turn someone away who needs help, and what they told is kept.
+func TestRun_emergency_alwaysPasses(t *testing.T) {
+	for name, question := range map[string]string{
+		"an everyday word that code refuses": "I fell off a horse and my front tooth is in my hand",
+		"another subject beside it, in vi":   "em bị gãy răng cửa do tai nạn xe máy, máu chảy nhiều quá",
+		"a judge would say no":               "I suddenly have trouble breathing, what is this one about?",
+	} {
+		b := dentalBench(says("Press a cloth on the gum and see a dentist now."))
+		b.model.judge = says("NO")
+		p := b.with(t, dental()).play(t, ask(question))
+		if p.err != nil || p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].Status != "" {
+			t.Errorf("%s: %q, done %+v, saved %+v, %v", name, p.text, p.done, b.memory.saved, p.err)
+			continue
 		}
-		if len(b.memory.saved) != 0 || len(b.tools.called) != 0 {
-			t.Errorf("%s: saved %v, called %v", name, b.memory.saved, b.tools.called)
+		if !strings.HasPrefix(p.text, "**") || !strings.Contains(p.text, "see a dentist now") || strings.Contains(p.text, "Sorry") {
+			t.Errorf("%s: %q", name, p.text)
+		}
+		if v := b.recorder.last.Verdict; v == nil || !v.Pass || v.By != "emergency" {
+			t.Errorf("%s: verdict %+v", name, v)
 		}
 	}
+}
+
+const strayed = "Football has eleven players on each side. Goals are scored by kicking the ball between the posts. The world cup is played every four years, and the next match of the league begins on Sunday in the big stadium."
+
+// The watch over the answer stays: what leaves the subject is withheld. No refusal
+// follows the notice, which is kept.
+func TestRun_emergency_watched(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		b := dentalBench(says(strayed)).with(t, dental())
+		turn := ask(emergencyEN)
+		turn.JSON = asJSON
+		p := b.play(t, turn)
+		if p.err != nil || p.done == nil || p.done.Refused || !p.done.Saved || p.done.Finish != providers.FinishContentFilter {
+			t.Fatalf("JSON %v: %q, done %+v, %v", asJSON, p.text, p.done, p.err)
+		}
+		if strings.Contains(p.text, "Football") || strings.Contains(p.text, "Sorry") || asJSON != (p.text == "") {
+			t.Errorf("JSON %v: %q", asJSON, p.text)
+		}
+		if len(b.memory.saved) != 1 || !strings.HasPrefix(b.memory.saved[0].Answer, "**This may be an emergency") {
+			t.Errorf("JSON %v: saved %+v", asJSON, b.memory.saved)
+		}
+	}
+}
+
+// A turn that goes on with the results of the client's tools is still that emergency.
+func TestRun_emergency_watchedAfterAPause(t *testing.T) {
+	b := dentalBench(calls("", "lookup", "{}"), says(strayed))
+	b.pauses = fakePauses{}
+	b.with(t, dental())
+	turn := ask(emergencyEN)
+	turn.ClientTools = []schemas.ToolInfo{{Name: "lookup", InputSchema: []byte(`{"type":"object"}`)}}
+	if p := b.play(t, turn); p.err != nil || len(p.done.Calls) != 1 {
+		t.Fatalf("%+v %v", p.done, p.err)
+	}
+	turn.Results = []schemas.ToolResult{{ID: "call-lookup", ToolName: "lookup", Output: []byte(`"x"`)}}
+	p := b.play(t, turn)
+	if p.err != nil || p.text != "" || p.done.Refused || len(b.memory.saved) != 1 {
+		t.Fatalf("%q %+v %v", p.text, p.done, p.err)
+	}
+	if got := b.memory.saved[0].Answer; !strings.HasPrefix(got, "**This may be an emergency") {
+		t.Errorf("saved %q", got)
+	}
+}
+
+// The next message after an emergency is judged for itself.
+func TestRun_emergency_doesNotOpenTheNextTurn(t *testing.T) {
 	b := dentalBench(says("x"))
 	b.model.judge = says("NO")
-	b.with(t, dental())
-	for event, err := range b.agent.Run(t.Context(), ask("I suddenly have trouble breathing, what is this one about?")) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if event.Kind == agent.EventText {
-			break // the client leaves in the middle
-		}
+	b.memory.opening.Messages = []schemas.StoredMessage{
+		{Seq: 1, Role: schemas.RoleUser, Content: emergencyEN}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Go now."},
 	}
-	if len(b.memory.saved) != 0 {
-		t.Errorf("a refused turn was saved: %+v", b.memory.saved)
+	if p := b.with(t, dental()).play(t, ask("Who won the football world cup?")); p.err != nil || !p.done.Refused {
+		t.Errorf("%q %+v %v", p.text, p.done, p.err)
 	}
 }
 
@@ -146,11 +204,27 @@ func TestRun_emergency_withTheQuestionBefore(t *testing.T) {
 
 // A client that wants JSON gets JSON, and the notice beside it.
 func TestRun_emergency_JSON(t *testing.T) {
-	b := dentalBench(says(`{"a":1}`)).with(t, dental())
+	b := dentalBench(says(`{"advice":"See a dentist today about the infected tooth."}`)).with(t, dental())
 	turn := ask(emergencyEN)
 	turn.JSON = true
 	p := b.play(t, turn)
-	if p.text != `{"a":1}` || len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], "emergency") {
+	if !strings.HasPrefix(p.text, `{"advice"`) || len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], "emergency") {
 		t.Errorf("%q %v", p.text, p.done.Warnings)
+	}
+}
+
+// Whoever has just told of an emergency is not turned away on a guess; what is surely about
+// another subject is.
+func TestRun_afterAnEmergency(t *testing.T) {
+	for question, refused := range map[string]bool{"I feel fine though": false, "Who won the football world cup in 2014?": true} {
+		b := dentalBench(says("Go there all the same.")).with(t, dental())
+		b.model.judge = says("NO")
+		b.memory.opening.Messages = []schemas.StoredMessage{
+			{Role: schemas.RoleUser, Content: "I took 16 paracetamol today because of my tooth"},
+			{Role: schemas.RoleAssistant, Content: "Go to an emergency department."},
+		}
+		if p := b.play(t, ask(question)); p.err != nil || p.done.Refused != refused {
+			t.Errorf("%q: refused %v, want %v: %q, %v", question, p.done.Refused, refused, p.text, p.err)
+		}
 	}
 }

@@ -3,11 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 
-	"molar/agent/memory"
-	"molar/schemas"
+	"molar/agent/offer"
+	"molar/providers"
 )
 
 // A Flow is how an assistant with tools gets from calls to an answer.
@@ -21,6 +19,9 @@ const (
 	// FlowTwoPass is one tool round and then a chat pass without tools.
 	FlowTwoPass Flow = "two-pass"
 )
+
+// ClientSystemBelow lets a client's system text in under a topic.
+const ClientSystemBelow = "below"
 
 // An Assistant is a named configuration that clients choose as the OpenAI model.
 type Assistant struct {
@@ -36,12 +37,17 @@ type Assistant struct {
 	// away. None means no tools.
 	Tools []string
 	Flow  Flow
+	// ClientSystem says what becomes of a client's system text under a topic: it is left out,
+	// or with ClientSystemBelow goes below the assistant's own.
+	ClientSystem string
 	// NeedsChatPass makes the two-pass flow answer in a chat pass even when the tool
 	// pass brought text and no call.
 	NeedsChatPass bool
 	// Provider and Model override the default route.
 	Provider string
 	Model    string
+	// Settings are how its models answer, where a turn does not say.
+	Settings providers.Settings
 }
 
 func (a Assistant) validate() error {
@@ -52,53 +58,11 @@ func (a Assistant) validate() error {
 	if a.Flow != "" && a.Flow != FlowAgentic && a.Flow != FlowTwoPass {
 		faults = append(faults, fmt.Errorf("assistant %q: flow %q is neither %s nor %s", a.Name, a.Flow, FlowAgentic, FlowTwoPass))
 	}
-	for _, glob := range a.Tools {
-		if _, err := path.Match(strings.TrimPrefix(glob, "!"), ""); err != nil {
-			faults = append(faults, fmt.Errorf("assistant %q: tools glob %q: %w", a.Name, glob, err))
-		}
+	if a.ClientSystem != "" && a.ClientSystem != ClientSystemBelow {
+		faults = append(faults, fmt.Errorf("assistant %q: client_system %q is not %s", a.Name, a.ClientSystem, ClientSystemBelow))
+	}
+	if err := offer.Globs(a.Tools).Check(); err != nil {
+		faults = append(faults, fmt.Errorf("assistant %q: %w", a.Name, err))
 	}
 	return errors.Join(faults...)
-}
-
-// mayCall says whether the assistant's globs let the model call the tool, by its
-// offered name or by its own.
-func (a Assistant) mayCall(tool schemas.ToolInfo) bool {
-	allowed := false
-	for _, glob := range a.Tools {
-		negative := strings.HasPrefix(glob, "!")
-		glob = strings.TrimPrefix(glob, "!")
-		if !matches(glob, tool.Name) && !matches(glob, tool.ToolName) {
-			continue
-		}
-		if negative {
-			return false
-		}
-		allowed = true
-	}
-	return allowed
-}
-
-// mayNeed says whether a tool of the server could be one that the assistant calls.
-// A glob that does not begin with another server's name may match any. The memory
-// server lists no tools; that it is away is told where the memory is read.
-func (a Assistant) mayNeed(server string) bool {
-	if server == memory.ServerName {
-		return false
-	}
-	needed := false
-	for _, glob := range a.Tools {
-		negative := strings.HasPrefix(glob, "!")
-		prefix, _, cut := strings.Cut(strings.TrimPrefix(glob, "!"), "__")
-		hit := !cut || matches(prefix, server)
-		if negative && cut && hit {
-			return false
-		}
-		needed = needed || hit && !negative
-	}
-	return needed
-}
-
-func matches(glob, name string) bool {
-	ok, err := path.Match(glob, name)
-	return err == nil && ok
 }

@@ -140,7 +140,7 @@ func TestRun_promptUnderATopic(t *testing.T) {
 		t.Errorf("%q %v", played.text, played.err)
 	}
 	question := b.model.requests[len(b.model.requests)-1].Messages[0]
-	if question.Said() != "/tag" || !strings.Contains(question.FullText(), `"text":"How often should teeth`) || !strings.Contains(question.FullText(), `source="sdi"`) {
+	if question.Said() != "/tag" || !strings.Contains(question.FullText(), "user: How often should teeth") || !strings.Contains(question.FullText(), `source="sdi/tag"`) {
 		t.Errorf("the model reads %s", question.FullText())
 	}
 

@@ -1,229 +1,338 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"molar/agent/consent"
+	"molar/agent/history"
+	"molar/agent/judge"
+	"molar/agent/offer"
 	"molar/agent/prompts"
+	"molar/agent/round"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
 
-// converse is steps 5 and 6: rounds of tool calls until the model answers in text.
-func (r *run) converse(ctx context.Context) error {
-	if err := r.settleMemory(ctx); err != nil {
-		return err
-	}
-	r.mark("5.1", "Context built", "summary_length", len(r.opening.Summary), "messages", len(r.opening.Messages), "results", len(r.found))
-	if r.opening.Summary != "" {
-		r.mark("7.2", "Using existing summary as context", "length", len(r.opening.Summary))
-	}
-	if err := r.offerTools(ctx); err != nil {
-		return err
-	}
-	if r.route.Queues || !r.langSure { // a judge may have to tell the language first
-		if err := r.admit(ctx); err != nil { // a queued model gains nothing by overlap
-			return err
+// An answer is what the rounds of a turn came to.
+type answer struct {
+	finish providers.FinishReason
+	// rounds are what the model said and called, with the results.
+	rounds   []schemas.Round
+	grounded []schemas.Source
+	// served is the provider that answered, when it is not the route's.
+	served    *providers.Switch
+	toolCalls int
+	// waiting are the calls that nobody could be asked about.
+	waiting consent.Waiting
+	// unapproved are the tools that needed a person's approval and had none.
+	unapproved []string
+	// theirs are calls that the client has to run; messages are the prompt up to them.
+	theirs   []schemas.ToolCall
+	messages []schemas.Message
+	// withheld is set when the model's service gave no word of an answer: there is
+	// nothing to save.
+	withheld bool
+}
+
+// converse runs rounds of tool calls until the model answers in text. Each round sees
+// the messages of the ones before it.
+func (a *Agent) converse(ctx context.Context, w task, p prompt, o offer.Offer, verdict *judge.Gate) (answer, error) {
+	began := a.cfg.Now()
+	defer func() { w.out.Trace.Step("answer", a.cfg.Now().Sub(began)) }()
+	var said answer
+	if w.route.Queues { // a queued model gains nothing by overlap
+		if err := verdict.Pass(ctx); err != nil {
+			return said, err
 		}
 	}
-	if err := r.converseInRounds(ctx, r.messages()); err != nil {
-		return err
+	rules := a.flow(w)
+	ask := step{messages: p.messages}
+	if len(p.agreed) > 0 {
+		if err := a.runAgreed(ctx, w, p.agreed, o, &ask, &said); err != nil {
+			return said, err
+		}
 	}
-	if r.silent() {
-		return r.endSilently()
-	}
-	return nil
-}
-
-// messages is what the model sees first: the question and what belongs to it, or the
-// turn that goes on.
-func (r *run) messages() []schemas.Message {
-	if r.paused != nil {
-		return r.paused.Messages
-	}
-	messages := prompts.Messages(prompts.QuestionInput{
-		Language: r.lang,
-		Nonce:    r.nonce,
-		Topic:    r.assistant.Topic != "",
-		Notice:   r.notice,
-		Summary:  r.opening.Summary,
-		Earlier:  r.opening.Messages,
-		Question: r.question,
-		Searched: r.searched,
-		Search:   r.found,
-		MaxBytes: r.resultBytes(),
-	})
-	return append(messages, r.afterQuestion()...)
-}
-
-// silent says whether the answer holds no text of the model's.
-func (r *run) silent() bool { return !r.spoke }
-
-// endSilently judges a turn without text. An answer that was withheld or cut as a
-// whole ends with that reason: asking again would give the same. It leaves nothing
-// to store.
-func (r *run) endSilently() error {
-	switch r.finish {
-	case providers.FinishContentFilter:
-		r.remember = false
-		return r.warn("the model's service withheld the whole answer, so nothing is saved; ask in another way")
-	case providers.FinishLength:
-		r.remember = false
-		return r.warn("the answer was cut before its first word, so nothing is saved; allow more tokens")
-	}
-	return &providers.Error{
-		Kind: providers.KindIncomplete, Provider: r.route.Provider.Name(), Model: r.route.Model,
-		Err: errors.New("the model ended without an answer; try again or choose another model"),
-	}
-}
-
-// converseInRounds runs the flow of the assistant. Each round sees the messages of the ones
-// before it.
-func (r *run) converseInRounds(ctx context.Context, messages []schemas.Message) error {
-	limit := r.a.cfg.Limits.Rounds
-	if n := r.turn.MaxRounds; n > 0 {
-		limit = min(limit, n)
-	}
-	// A client's tools may need many rounds, and it counts them itself.
-	twoPass := r.assistant.Flow == FlowTwoPass && len(r.turn.ClientTools) == 0
-	if twoPass {
-		limit = 1
-	}
-	for round := 1; ; round++ {
-		stop := r.noMoreTools(round, limit)
-		req, err := r.request(round, messages, stop, twoPass)
+	for {
+		if err := ctx.Err(); err != nil {
+			return said, err
+		}
+		ask.round++
+		ask.stop = noMoreTools(o, ask.round, rules.rounds)
+		quiet := rules.quietFirst && ask.stop == ""
+		out, err := a.listen(ctx, w, a.request(w, p.system, o, rules, ask), quiet, verdict, &said)
 		if err != nil {
-			return err
+			return said, err
 		}
-		quiet := twoPass && r.assistant.NeedsChatPass && len(req.Tools) > 0
-		out, err := r.listen(ctx, req, quiet)
-		if err != nil {
-			return err
+		if err := verdict.Pass(ctx); err != nil {
+			return said, err
 		}
-		r.finish = out.finish
-		if err := r.admit(ctx); err != nil {
-			return err
-		}
-		calls := out.calls()
-		if stop != "" {
-			calls = nil // a model that calls without an offer must not keep the turn going
+		calls := out.Calls()
+		if ask.stop != "" {
+			calls = nil // a model that calls although it must not may not keep the turn going
 		}
 		if len(calls) == 0 {
 			if quiet {
 				continue
 			}
-			r.rounds = append(r.rounds, schemas.Round{Said: out.spoken()})
-			r.between(ctx, "RESPONSE", out.text())
-			return nil
+			said.rounds = append(said.rounds, schemas.Round{Said: out.Spoken()})
+			w.out.Between(ctx, "RESPONSE", out.Text())
+			return said, a.answered(w, &said)
 		}
-		ours, theirs := r.split(calls)
-		results, err := r.execute(ctx, ours)
-		r.rounds = append(r.rounds, schemas.Round{Said: out.message(), Results: results})
+		if err := w.out.Commentary(); err != nil {
+			return said, err
+		}
+		ours, theirs := split(w.turn.Client, calls)
+		results, err := a.execute(ctx, w, ours, o, &said)
+		said.rounds = append(said.rounds, schemas.Round{Said: out.Message(), Results: results})
 		if err != nil {
-			return err
+			return said, err
 		}
+		said.keepState(out.Message())
 		if len(theirs) > 0 {
-			r.theirs, r.prompt = theirs, slices.Concat(messages, []schemas.Message{out.message()})
-			return errPaused
+			said.theirs, said.finish = theirs, providers.FinishToolCalls
+			said.messages = slices.Concat(ask.messages, []schemas.Message{out.Message()})
+			return said, nil
 		}
-		messages = append(messages, out.message(), prompts.Results(r.nonce, r.disarmed(results), r.resultBytes()))
+		for _, tool := range o.Grow(results) {
+			w.out.Trace.Offered(tool.Name)
+		}
+		if onlyFinds(ours) { // the tools that it wanted come next
+			ask.round--
+		}
+		ask.messages = slices.Concat(ask.messages, a.shownRound(w, out.Message(), results))
 	}
 }
 
-// noMoreTools says why a round offers no tools, or "".
-func (r *run) noMoreTools(round, limit int) string {
+// shownRound is a round as the next one sees it.
+func (a *Agent) shownRound(w task, said schemas.Message, results []schemas.ToolResult) []schemas.Message {
+	clean, ordered := a.disarmed(w, results)
 	switch {
-	case len(r.offered) == 0:
+	case ordered:
+		a.doubt(w)
+	case slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }):
+		a.watch(w)
+	}
+	return []schemas.Message{said, prompts.Results(clean, a.resultBytes())}
+}
+
+// runAgreed runs the calls that the person has just said yes to, as a first round.
+func (a *Agent) runAgreed(ctx context.Context, w task, agreed consent.Waiting, o offer.Offer, ask *step, said *answer) error {
+	message := schemas.Message{Role: schemas.RoleAssistant, Parts: agreed}
+	results, err := a.execute(ctx, w, agreed.Calls(), o, said)
+	said.rounds = append(said.rounds, schemas.Round{Said: message, Results: results})
+	o.Grow(results)
+	ask.messages = slices.Concat(ask.messages, a.shownRound(w, message, results))
+	ask.round++
+	return err
+}
+
+// keepState gives the calls that wait the state that their provider put beside them.
+func (s *answer) keepState(said schemas.Message) {
+	for i, waiting := range s.waiting {
+		for _, part := range said.Parts {
+			if part.Call != nil && part.Call.ID == waiting.Call.ID {
+				s.waiting[i].State = part.State
+			}
+		}
+	}
+}
+
+// onlyFinds reports a round that looked for tools and did nothing else. How many there may
+// be is bounded by the calls of a turn.
+func onlyFinds(calls []schemas.ToolCall) bool {
+	return !slices.ContainsFunc(calls, func(c schemas.ToolCall) bool { return c.Function.Name != offer.FindTools })
+}
+
+// A step is what a round asks.
+type step struct {
+	// round counts from 1.
+	round    int
+	messages []schemas.Message
+	// stop says why no tool may be called; it is empty where one may.
+	stop string
+}
+
+// flowRules are how an assistant gets from calls to an answer.
+type flowRules struct {
+	rounds int
+	// single: one tool round, then a pass in which calls are forbidden.
+	single bool
+	// quietFirst: text of the tool pass is not shown.
+	quietFirst bool
+}
+
+func (a *Agent) flow(w task) flowRules {
+	rules := flowRules{rounds: a.cfg.Limits.Rounds}
+	if n := w.turn.MaxRounds; n > 0 {
+		rules.rounds = min(rules.rounds, n)
+	}
+	// A client's tools may need many rounds, and it counts them itself.
+	if w.assistant.Flow == FlowTwoPass && len(w.turn.ClientTools) == 0 {
+		rules = flowRules{rounds: 1, single: true, quietFirst: w.assistant.NeedsChatPass}
+	}
+	return rules
+}
+
+// noMoreTools returns why a round may not call tools, or "" if it may.
+func noMoreTools(o offer.Offer, round, limit int) string {
+	switch {
+	case len(o.Tools) == 0:
 		return "none is offered"
 	case round > limit:
 		return fmt.Sprintf("the limit of %d rounds is reached", limit)
 	}
-	return r.tools.Exhausted()
+	return o.Handler.Exhausted()
 }
 
-// request builds the model call of a round: the first is the tool pass, later ones
-// and those without tools are the chat pass.
-func (r *run) request(round int, messages []schemas.Message, stop string, twoPass bool) (providers.Request, error) {
+// defaultTemperature is used for turns that offer tools or have a topic, unless the turn, its
+// assistant or the provider's settings name a temperature. It is low, as calls and facts
+// should not vary from one time to the next; other turns get the provider's own default.
+const defaultTemperature = 0.2
+
+// request builds the model call of a round: the first is the tool pass, later ones and
+// those without tools are the chat pass. Where calls are forbidden the tools stay, so
+// that the prompt keeps its head.
+func (a *Agent) request(w task, system string, o offer.Offer, rules flowRules, ask step) providers.Request {
 	req := providers.Request{
-		Pass:        providers.PassAnswer,
-		Model:       r.route.Model,
-		Messages:    messages,
-		Language:    r.lang,
-		Temperature: r.turn.Temperature,
-		MaxTokens:   r.turn.MaxTokens,
-		Stop:        r.turn.Stop,
+		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: ask.messages, Language: w.out.Lang(),
+		About: cmp.Or(w.voice(w.out.Lang()).Description, w.assistant.Description),
+		Tools: o.Tools, Temperature: w.turn.Temperature, TopP: w.turn.TopP, MaxTokens: w.turn.MaxTokens, Stop: w.turn.Stop,
+		Seed: w.turn.Seed, Thinking: w.turn.Thinking,
 	}
-	limit := stop
-	if stop == "" {
-		req.Tools = r.offered
+	req = req.With(w.assistant.Settings)
+	if len(o.Tools) > 0 || w.guard != nil {
+		req.DefaultTemperature = new(defaultTemperature)
 	}
-	if stop == "" && round == 1 {
-		r.force(&req)
-		if len(r.turn.Results) == 0 {
+	switch {
+	case ask.stop == "" && ask.round == 1:
+		force(w.turn.Client, &req)
+		if len(w.turn.Results) == 0 {
 			req.Pass = providers.PassTool
 		}
-		r.mark("6.2", "Tool pass", "tools", len(req.Tools))
+		w.out.Mark("6.2", "Tool pass", "tools", len(req.Tools))
+	case ask.stop != "" && len(o.Tools) > 0:
+		req.ForbidCalls = true
+		if !rules.single { // there the flow, not a limit, ends tool use
+			req.Messages = slices.Concat(ask.messages, []schemas.Message{prompts.NoMoreCalls(w.out.Lang(), ask.stop)})
+		}
 	}
-	if len(r.offered) == 0 || twoPass {
-		limit = "" // the flow, not a limit, ends tool use here
-	}
-	system, err := r.a.prompts.System(prompts.SystemInput{
-		Role:     role(r.assistant),
-		Text:     r.assistant.SystemPrompt,
-		Client:   r.turn.System,
-		Topic:    r.assistant.Topic != "",
-		Language: r.lang,
-		Nonce:    r.nonce,
-		Tools:    len(req.Tools) > 0,
-		JSON:     r.turn.JSON,
-		Limit:    limit,
-	})
-	req.System = system
 	if req.Pass == providers.PassAnswer {
-		r.mark("8", "Generating response with LLM provider: "+r.route.Provider.Name(), "model", r.route.Model)
+		w.out.Mark("8", "Generating response with LLM provider: "+w.route.Provider.Name(), "model", w.route.Model)
 	}
-	return req, err
+	return req
 }
 
-// role names the built-in role text of an assistant.
-func role(a Assistant) string {
-	if a.Topic != "" {
-		return a.Topic
+// listen takes a round's stream in: text is shown as it arrives, once the verdict is a
+// pass; calls are collected. With quiet, no text is shown.
+func (a *Agent) listen(ctx context.Context, w task, req providers.Request, quiet bool, verdict *judge.Gate, into *answer) (*round.Reply, error) {
+	out := &round.Reply{}
+	for chunk, err := range a.stream(ctx, w, req) {
+		if err != nil {
+			return out, err
+		}
+		if chunk.Retract { // what was shown was reasoning
+			out.Retract()
+			if err := w.out.Commentary(); err != nil {
+				return out, err
+			}
+		}
+		chunk.Call = w.out.Redact(chunk.Call)
+		out.Add(chunk)
+		if chunk.Switched != nil && (into.served == nil || *into.served != *chunk.Switched) {
+			into.served = chunk.Switched
+			if err := w.out.Warn(fmt.Sprintf("%s answers instead: %s", chunk.Switched.Provider, chunk.Switched.Why)); err != nil {
+				return out, err
+			}
+		}
+		into.grounded = append(into.grounded, chunk.Sources...)
+		if quiet {
+			continue
+		}
+		if err := a.show(ctx, w, chunk, verdict); err != nil {
+			return out, err
+		}
 	}
-	return "general"
+	into.finish = out.Finish
+	if w.turn.OneCall {
+		out.KeepOneCall()
+	}
+	return out, nil
+}
+
+// show says a chunk's text, behind the verdict, and its reasoning. An assistant with a
+// topic keeps the reasoning to itself: models quote their instructions there.
+func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict *judge.Gate) error {
+	if chunk.Thinking != "" && w.guard == nil {
+		if err := w.out.Emit(Event{Kind: EventThinking, Text: chunk.Thinking}); err != nil {
+			return err
+		}
+	}
+	if chunk.Text == "" {
+		return nil
+	}
+	if err := verdict.Pass(ctx); err != nil {
+		return err
+	}
+	return w.out.Model(chunk.Text)
+}
+
+// answered ends the rounds of a turn whose model called nothing more. An answer that was
+// withheld or cut as a whole ends with that reason: asking again would give the same.
+func (a *Agent) answered(w task, said *answer) error {
+	if err := w.out.Settle(); err != nil {
+		return err
+	}
+	if w.out.Spoke() {
+		return nil
+	}
+	switch said.finish {
+	case providers.FinishContentFilter:
+		said.withheld = true
+		return w.out.Warn("the model's service withheld the whole answer, so nothing is saved; ask in another way")
+	case providers.FinishLength:
+		said.withheld = true
+		return w.out.Warn("the answer was cut before its first word, so nothing is saved; allow more tokens")
+	}
+	return &providers.Error{
+		Kind: providers.KindIncomplete, Provider: w.route.Provider.Name(), Model: w.route.Model,
+		Err: errors.New("the model ended without an answer; try again or choose another model"),
+	}
 }
 
 // execute runs the calls of one answer and returns their results in call order.
-func (r *run) execute(ctx context.Context, calls []schemas.ToolCall) ([]schemas.ToolResult, error) {
-	r.apart = true
+func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, o offer.Offer, said *answer) ([]schemas.ToolResult, error) {
 	for _, call := range calls {
-		tool, _ := r.tools.Lookup(call.Function.Name)
-		r.mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
-		if err := r.emit(Event{Kind: EventToolCall, Step: "6.3", Call: &call, Server: tool.Server, ToolName: tool.ToolName}); err != nil {
+		tool, _ := o.Handler.Lookup(call.Function.Name)
+		w.out.Mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
+		if err := w.out.Call("6.3", &call, tool, o.Handler.Asks(call)); err != nil {
 			return nil, err
 		}
 	}
 	var results []schemas.ToolResult
-	for o := range r.tools.Execute(ctx, calls) {
-		r.trace.outcome(o, "the model called it")
-		if o.Status == toolhandler.StatusUnapproved {
-			r.unapproved = append(r.unapproved, o.Tool.Name)
+	for out := range o.Handler.Execute(ctx, calls) {
+		if out.Status == toolhandler.StatusUnapproved {
+			said.unapproved = append(said.unapproved, out.Tool.Name)
+			if w.turn.Approver == nil {
+				call := out.Call
+				call.Function.Name = out.Tool.Name
+				said.waiting = said.waiting.With(schemas.Part{Kind: schemas.PartCall, Call: &call})
+			}
 		}
-		r.toolCalls++
-		results = append(results, o.Result)
-		if err := r.emit(Event{Kind: EventToolResult, Step: "6.3", Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName}); err != nil {
+		said.toolCalls++
+		results = append(results, out.Result)
+		if err := w.out.Outcome("6.3", &out, "the model called it"); err != nil {
 			return results, err
 		}
 	}
 	return results, ctx.Err()
 }
 
-// resultBytes is how much of one result a model sees. The whole one stays in the
-// events, the trace and the store.
-func (r *run) resultBytes() int {
-	const bytesPerToken = 4
-	return r.a.cfg.Limits.ResultTokens * bytesPerToken
+// promptSize is about how many bytes a request's prompt has.
+func promptSize(req providers.Request) int {
+	return len(req.System) + history.Size(req.Messages) + offer.Size(req.Tools)
 }

@@ -3,6 +3,8 @@ package agent
 import (
 	"errors"
 	"fmt"
+
+	"molar/agent/journal"
 )
 
 // The kinds of error that end a turn, besides providers.Error for a model that
@@ -12,12 +14,18 @@ var (
 	ErrInvalid = errors.New("invalid request")
 	// ErrToolChoice is an ErrInvalid: the tool that the turn must call is not offered.
 	ErrToolChoice = fmt.Errorf("%w: tool_choice", ErrInvalid)
+	// ErrParent is an ErrInvalid: the conversation does not have the turn to go on after.
+	ErrParent = fmt.Errorf("%w: parent", ErrInvalid)
 	// ErrNotFound: no assistant of that name.
 	ErrNotFound = errors.New("not found")
 	// ErrUnavailable: something that the assistant needs cannot be had now.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrSearch is an ErrUnavailable: the assistant cannot search.
+	ErrSearch = fmt.Errorf("%w: search", ErrUnavailable)
+	// ErrStore is an ErrUnavailable: the store does not answer.
+	ErrStore = fmt.Errorf("%w: store", ErrUnavailable)
 	// ErrNotSaved: the answer was given in full and could not be stored.
-	ErrNotSaved = errors.New("answer not saved")
+	ErrNotSaved = journal.ErrNotSaved
 	// ErrBusy: the conversation has a running turn.
 	ErrBusy = errors.New("conversation is busy")
 )

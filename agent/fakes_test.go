@@ -12,6 +12,7 @@ import (
 	"molar/agent"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
+	"molar/agent/topic"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -28,7 +29,10 @@ type fakeModel struct {
 	judge    script
 	requests []providers.Request
 	stopped  int
+	window   int
 }
+
+func (m *fakeModel) Window(context.Context, string) int { return m.window }
 
 func (m *fakeModel) Name() string { return "fake" }
 
@@ -116,19 +120,32 @@ type fakeTools struct {
 	tools   []schemas.Tool
 	status  []schemas.ServerStatus
 	results map[string]schemas.ToolResult
-	mu      sync.Mutex
-	called  []string
-	awaited []string
+	// instructions are those of servers by name.
+	instructions map[string]string
+	mu           sync.Mutex
+	called       []string
+	awaited      []string
 }
 
 func (f *fakeTools) Tools() []schemas.Tool          { return f.tools }
 func (f *fakeTools) Status() []schemas.ServerStatus { return f.status }
-func (f *fakeTools) Wait(_ context.Context, servers []string) error {
+func (f *fakeTools) Resource(_ context.Context, server, uri string) (string, []schemas.Part, error) {
+	if strings.HasPrefix(uri, "gone:") {
+		return "", nil, errors.New("it is gone")
+	}
+	var media []schemas.Part
+	if strings.HasPrefix(uri, "image:") {
+		media = []schemas.Part{{Kind: schemas.PartImage, Text: "data:image/png;base64,AAAA"}}
+	}
+	return "the text of " + uri + " from " + server, media, nil
+}
+func (f *fakeTools) Instructions() map[string]string { return f.instructions }
+func (f *fakeTools) WaitStarting(_ context.Context, servers []string) error {
 	f.awaited = append(f.awaited, servers...)
 	return nil
 }
 
-func (f *fakeTools) Call(_ context.Context, _, tool string, args json.RawMessage) (schemas.ToolResult, error) {
+func (f *fakeTools) CallFor(_ context.Context, _ *schemas.Person, _, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	f.mu.Lock()
 	f.called = append(f.called, tool+" "+string(args))
 	f.mu.Unlock()
@@ -149,18 +166,24 @@ func (f *fakeTools) add(server, name string, output string) {
 	f.results[name] = schemas.ToolResult{Output: json.RawMessage(output)}
 }
 
-// fakeMemory keeps what was saved.
+// fakeMemory keeps what was recorded and saved.
 type fakeMemory struct {
-	mu       sync.Mutex
-	opening  memory.Opening
-	beginErr error
-	begins   chan struct{} // when set, Begin waits until it is closed
-	saveErr  func(try int) error
-	tries    int
-	saved    []memory.Record
+	mu                  sync.Mutex
+	opening             memory.Opening
+	beginErr            error
+	beginTry            func(try int) error // beginErr, by the try
+	begins              chan struct{}       // when set, Begin waits until it is closed
+	begun               []memory.BeginRequest
+	saveErr             func(try int) error
+	tries               int
+	saved               []memory.Record
+	recorded            []memory.Begun
+	calls               []schemas.ToolCall
+	renewed             []string
+	released, discarded int
 }
 
-func (f *fakeMemory) Begin(ctx context.Context, id, _, _ string) (memory.Opening, error) {
+func (f *fakeMemory) Begin(ctx context.Context, r memory.BeginRequest) (memory.Opening, error) {
 	if f.begins != nil {
 		select {
 		case <-f.begins:
@@ -168,9 +191,53 @@ func (f *fakeMemory) Begin(ctx context.Context, id, _, _ string) (memory.Opening
 			return memory.Opening{}, ctx.Err()
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun = append(f.begun, r)
 	o := f.opening
-	o.ConversationID = id
+	o.ConversationID = r.ConversationID
+	if o.Lease.Token == "" {
+		o.Lease.Token = "t"
+	}
+	if f.beginTry != nil {
+		return o, f.beginTry(len(f.begun))
+	}
 	return o, f.beginErr
+}
+
+func (f *fakeMemory) RecordTurn(_ context.Context, b memory.Begun) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recorded = append(f.recorded, b)
+	return nil
+}
+
+func (f *fakeMemory) RecordCall(_ context.Context, _ schemas.Lease, _ string, call schemas.ToolCall, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, call)
+	return nil
+}
+
+func (f *fakeMemory) Renew(_ context.Context, l schemas.Lease, text string) (schemas.Lease, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.renewed = append(f.renewed, text)
+	return l, nil
+}
+
+func (f *fakeMemory) Discard(context.Context, schemas.Lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.discarded++
+	return nil
+}
+
+func (f *fakeMemory) Release(context.Context, schemas.Lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.released++
+	return nil
 }
 
 func (f *fakeMemory) Save(_ context.Context, r memory.Record) error {
@@ -199,10 +266,12 @@ type bench struct {
 	recorder *fakeRecorder
 	route    providers.Route
 	limits   agent.Limits
+	required bool // memory
 	rank     agent.Ranker
 	lacking  map[string]string
 	prompts  agent.Prompts
 	pauses   agent.Pauses
+	others   []agent.Assistant
 	agent    *agent.Agent
 }
 
@@ -224,13 +293,13 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard, err := guardrail.New(guardrail.Config{Topic: guardrail.Dental()})
+	guard, err := guardrail.New(guardrail.Config{Topic: topic.Dental()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	as.Name = "test"
 	b.agent, err = agent.New(agent.Config{
-		Assistants: []agent.Assistant{as},
+		Assistants: append([]agent.Assistant{as}, b.others...),
 		Default:    "test",
 		Models:     fakeModels{b.route},
 		Tools:      b.tools,
@@ -243,6 +312,8 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 		Lacking:    b.lacking,
 		Prompts:    b.prompts,
 		Pauses:     b.pauses,
+
+		MemoryRequired: b.required,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -254,8 +325,10 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 type played struct {
 	events []agent.Event
 	text   string
-	done   *agent.Done
-	err    error
+	// commentary is what was said before calls.
+	commentary []string
+	done       *agent.Done
+	err        error
 }
 
 func (p played) kinds() string {
@@ -271,15 +344,15 @@ func (p played) kinds() string {
 func (b *bench) play(t *testing.T, turn agent.Turn) played {
 	t.Helper()
 	var p played
+	var all agent.Collector
 	for e, err := range b.agent.Run(t.Context(), turn) {
 		if err != nil {
 			p.err = err
 			continue
 		}
 		p.events = append(p.events, e)
-		if e.Kind == agent.EventText {
-			p.text += e.Text
-		}
+		all.Add(e)
+		p.text, p.commentary = all.Answer(), all.Commentary
 		if e.Kind == agent.EventDone {
 			p.done = e.Done
 		}
@@ -289,5 +362,5 @@ func (b *bench) play(t *testing.T, turn agent.Turn) played {
 
 // ask is a question in a conversation of the client's.
 func ask(text string) agent.Turn {
-	return agent.Turn{ConversationID: "c1", Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
+	return agent.Turn{Place: agent.Place{ConversationID: "c1"}, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
 }

@@ -123,3 +123,28 @@ func TestQuery_SubjectOfAChainOfFollowUps(t *testing.T) {
 		t.Errorf("searched for %q", got)
 	}
 }
+
+// A topic's assistant searches for follow-ups with the subject, and not at all for what
+// is asked about the conversation.
+func TestQuery_ChainUnderATopic(t *testing.T) {
+	b := newBench(says("ok"))
+	b.tools.add("tool-server", "web", `"Title: a\nContent: b\nLink: https://a.example/"`)
+	for _, e := range []string{"How often should I brush my teeth?", "And for children?"} {
+		b.memory.opening.Messages = append(b.memory.opening.Messages,
+			schemas.StoredMessage{Role: schemas.RoleUser, Content: e}, schemas.StoredMessage{Role: schemas.RoleAssistant, Content: "Twice a day."})
+	}
+	a := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}})
+	for _, q := range []string{"And at night?", "Explain the second method in more detail", "answer in English please"} {
+		if p := a.play(t, ask(q)); p.err != nil {
+			t.Fatal(p.err)
+		}
+	}
+	if len(b.tools.called) != 2 {
+		t.Fatalf("called %v", b.tools.called)
+	}
+	for _, call := range b.tools.called {
+		if !strings.Contains(call, "How often should I brush my teeth? ") {
+			t.Errorf("searched for %s", call)
+		}
+	}
+}

@@ -2,98 +2,243 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"iter"
+	"strings"
 
+	"molar/agent/consent"
+	"molar/agent/emergency"
+	"molar/agent/filter"
 	"molar/agent/guardrail"
+	"molar/agent/judge"
+	"molar/agent/prompts"
+	"molar/agent/topic"
 	"molar/providers"
 )
 
-// startGuard is step 2. When code is sure of the message alone, the verdict is
-// there at once; otherwise it is worked out in the background, with the last
-// exchange, while the turn prepares. Nothing is executed and no byte of an answer is
-// sent before r.admit has seen it.
-func (r *run) startGuard(ctx context.Context) error {
-	guard := r.a.cfg.Guards[r.assistant.Topic]
-	if r.assistant.Topic == "" {
-		r.allowed = true
-		return nil
-	}
-	quick := guard.Quick(r.asked)
-	if quick.Sure {
-		r.verdict = func(context.Context) (guardrail.Verdict, error) { return quick, nil }
-		return r.admit(ctx)
-	}
-	if err := r.settleMemory(ctx); err != nil {
-		return err
-	}
-	question := guardrail.Question{
-		Text: r.asked, Lang: r.lang, AskLanguage: !r.langSure,
-		Last: r.lastExchange(), Cold: r.a.warm.cold(r.route, r.a.cfg.Now()),
-	}
-	done := make(chan guardrail.Verdict, 1)
-	decide := func() {
-		var judge guardrail.Judge
-		if !r.route.Offline {
-			judge = judgeFunc(r.judge)
-		}
-		done <- guard.Decide(ctx, question, judge)
-	}
-	r.background.Go(decide)
-	r.verdict = func(ctx context.Context) (guardrail.Verdict, error) {
-		select {
-		case v := <-done:
-			done <- v
-			return v, nil
-		case <-ctx.Done():
-			return guardrail.Verdict{}, ctx.Err()
+// Warm makes the first questions quicker: topics of one's own are learned, and a local
+// small model is loaded. It takes as long as the model does; whoever starts it in the
+// background waits for its end.
+func (a *Agent) Warm(ctx context.Context) error {
+	for _, g := range a.cfg.Guards {
+		if g.Learns() {
+			g.Prepare()
 		}
 	}
-	return nil
-}
-
-// admit waits for the verdict and fails with errRefused when it is no pass.
-func (r *run) admit(ctx context.Context) error {
-	if r.allowed {
+	if len(a.cfg.Guards) == 0 {
 		return nil
 	}
-	v, err := r.verdict(ctx)
+	route, err := a.cfg.Models.Pick(ctx, "", "", "")
 	if err != nil {
 		return err
 	}
-	if v.Language != "" && !r.langSure { // told in the same call
-		r.lang, r.langSure = v.Language, true
-		r.trace.t.Language = r.lang
-	}
-	r.trace.verdict(v)
-	if !v.Pass {
-		r.mark("2.1", "Guardrail result: REJECTED", "by", v.By, "reason", v.Reason)
-		return errRefused
-	}
-	r.mark("2.1", "Guardrail result: PASSED", "by", v.By, "reason", v.Reason)
-	r.allowed, r.smallTalk = true, v.SmallTalk
-	return r.emit(Event{Kind: EventStep, Step: "2.1", Text: "Guardrail result: PASSED"})
+	return a.judges.Warm(ctx, route)
 }
 
-// refuse answers a question that did not pass. Nothing of it is saved.
-func (r *run) refuse(ctx context.Context) error {
-	r.closed = true
-	v, err := r.verdict(ctx)
-	if err != nil {
+// look reads the question alone. It fails with a [*judge.RefusedError] where code is sure already
+// that the question does not belong to the topic.
+func (a *Agent) look(ctx context.Context, w task, q question) (judge.First, error) {
+	first := a.judges.Look(w.assistant.Topic, q.asked)
+	if first.Refuses() && q.langSure && !consent.IsYes(q.asked) {
+		return first, judge.Decided(first.Verdict, w.out).Pass(ctx)
+	}
+	return first, nil
+}
+
+// judge returns the gate of a question. Where code is not sure, alone or as a follow-up,
+// a model is asked beside the turn; a message that describes an emergency always passes,
+// and its notice is said here, before all that may fail or take long.
+func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first judge.First) (*judge.Gate, error) {
+	if w.guard == nil || len(q.agreed) > 0 { // the question before was judged
+		a.watchAnswer(w, q, past, guardrail.Verdict{}, false)
+		w.record(ctx, q)
+		return judge.Open(), nil
+	}
+	verdict, kinds := a.judges.Decide(ctx, judge.Case{
+		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
+		Question: guardrail.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
+		Stream: func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+			return a.stream(ctx, w, req)
+		},
+	})
+	verdict.OnPass = func(v guardrail.Verdict) error {
+		a.watchAnswer(w, q, past, v, len(kinds) > 0)
+		w.record(ctx, q)
+		return w.out.Step("2.1", "Guardrail result: PASSED")
+	}
+	if len(kinds) == 0 && !first.Verdict.Sure {
+		return verdict, nil
+	}
+	if err := verdict.Pass(ctx); err != nil || len(kinds) == 0 {
+		return verdict, err
+	}
+	var err error
+	verdict.Notice, err = a.notify(w, q, kinds)
+	return verdict, err
+}
+
+// language settles the language of the question. Where code is not sure, a judge may have to
+// tell it first.
+func (a *Agent) language(ctx context.Context, w task, q question, verdict *judge.Gate) (question, error) {
+	if !q.langSure {
+		told, err := verdict.Language(ctx)
+		if err != nil {
+			return q, err
+		}
+		if told != "" {
+			q.lang, q.langSure = told, true
+		}
+	}
+	w.out.Language(q.lang, q.langSure)
+	return q, nil
+}
+
+// watchAnswer sets the watch over an answer that may leave the subject: the model reads text
+// that the person did not write. There is reason for doubt where a model let the question
+// pass that code would have refused, or the text stands where the person's words do.
+func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, doubtful bool) {
+	history := past.foreign && len(past.exchanges) > 0
+	switch {
+	case doubtful || history || q.ordered || q.server != "" || v.By == "model" && v.Score < 0:
+		a.doubt(w)
+	case len(q.read) > 0 || len(past.read) > 0 || len(q.agreed) > 0 || len(w.turn.Attachments) > 0 || w.turn.System != "" || w.turn.Form != "" || len(w.turn.Results) > 0:
+		a.watch(w)
+	}
+}
+
+// watch looks at the answer, where the assistant keeps to a subject.
+func (a *Agent) watch(w task) {
+	if w.guard == nil || w.out.Watched() || a.cfg.Off.Watch {
+		return
+	}
+	look := func(text string) (seen filter.Look) {
+		seen.Score, seen.Strayed, seen.Sure = w.guard.Strays(text)
+		return seen
+	}
+	w.out.Watch(filter.NewWatch(look, func(score float64, begun bool) error {
+		w.out.Mark("8.1", "The answer left the subject and is withheld", "score", score, "begun", begun)
+		if begun {
+			return errStrayed
+		}
+		return &judge.RefusedError{}
+	}))
+}
+
+// doubt looks at the answer more strictly.
+func (a *Agent) doubt(w task) {
+	a.watch(w)
+	w.out.Doubt()
+}
+
+// errStrayed says that an answer left the subject after a part of it was shown.
+var errStrayed = errors.New("the answer left the subject")
+
+// cutShort ends an answer that has left the subject with a note. Of what was shown, the part
+// that belongs to the subject is kept.
+func (a *Agent) cutShort(ctx context.Context, w task, e ending) error {
+	note := prompts.Strayed(w.out.Lang())
+	good := strings.TrimSpace(w.out.Good())
+	d := e.answer.done(w)
+	d.Finish = providers.FinishContentFilter
+	if w.turn.JSON {
+		if err := w.out.Warn(note); err != nil {
+			return err
+		}
+	} else {
+		w.out.Part()
+		if err := w.out.Say(note); err != nil {
+			return err
+		}
+		good = together(good, note)
+	}
+	if w.journal.Keeps() {
+		record := e.record(w, "")
+		record.Answer = together(e.before, good)
+		if err := a.save(ctx, w, record); err != nil {
+			return err
+		}
+		d.Saved = w.journal.Saved()
+	}
+	return a.done(w, e.question.lang, d)
+}
+
+// notify says what to do in an emergency, and returns what was said. A client that wants
+// JSON gets it as a warning, which leaves its answer whole.
+func (a *Agent) notify(w task, q question, kinds []emergency.Kind) (string, error) {
+	names := judge.Names(kinds)
+	w.out.Emergency(names)
+	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(names, ", "))
+	text := a.judges.Notice(w.assistant.Topic, kinds, q.lang)
+	if w.turn.JSON {
+		return text, w.out.Warn(text)
+	}
+	return text, w.out.Notice(text)
+}
+
+// refuse answers a question that did not pass, or whose answer left the subject. Nothing
+// of it is kept.
+func (a *Agent) refuse(ctx context.Context, w task, e ending, r *judge.RefusedError) error {
+	if e.question.notice != "" {
+		return a.noticeAlone(ctx, w, e)
+	}
+	w.out.Mark("2.3", "Question rejected - NOT saved to memory")
+	if err := w.out.Step("2.1", "Guardrail result: REJECTED"); err != nil {
 		return err
 	}
-	guard := r.a.cfg.Guards[r.assistant.Topic]
-	text := guard.Refusal(r.lang)
-	if v.Unavailable {
-		text = guard.Unavailable(r.lang)
+	lang := e.question.lang
+	text := w.guard.Refusal(lang)
+	if r.Verdict.Unavailable {
+		text = w.guard.Unavailable(lang)
 	}
-	r.mark("2.3", "Question rejected - NOT saved to memory")
-	if err := r.emit(Event{Kind: EventStep, Step: "2.1", Text: "Guardrail result: REJECTED"}); err != nil {
+	if err := w.out.Say(text); err != nil {
 		return err
 	}
-	if err := r.say(text); err != nil {
+	return a.done(w, lang, &Done{Finish: providers.FinishStop, Refused: true})
+}
+
+// noticeAlone ends a turn in an emergency whose answer left the subject. No refusal may
+// follow the notice, which is what is kept.
+func (a *Agent) noticeAlone(ctx context.Context, w task, e ending) error {
+	if err := w.out.Warn("the answer left the subject and is withheld; ask again about the emergency"); err != nil {
 		return err
 	}
-	r.finish = providers.FinishStop
-	done := r.sum()
-	done.Refused = true
-	return r.emit(Event{Kind: EventDone, Done: done})
+	d := &Done{Finish: providers.FinishContentFilter}
+	if w.journal.Keeps() {
+		record := e.record(w, "")
+		record.Answer = together(e.before, e.question.notice)
+		record.Rounds = nil
+		if e.before != "" { // it begins with the notice
+			record.Answer = e.before
+		}
+		if err := a.save(ctx, w, record); err != nil {
+			return err
+		}
+		d.Saved = w.journal.Saved()
+	}
+	return a.done(w, e.question.lang, d)
+}
+
+// voice is what the assistant's topic says in a language; without a topic, in general
+// words.
+func (w task) voice(lang string) topic.Voice {
+	if w.guard == nil {
+		return topic.Voice{Labels: topic.Plain(lang)}
+	}
+	return w.guard.Topic().Voice(lang)
+}
+
+// FirstQuestions are questions to begin with that a topic brings, by language; nil where it
+// brings none, or is not known.
+func (a *Agent) FirstQuestions(topic string) map[string][]string {
+	guard := a.cfg.Guards[topic]
+	if guard == nil {
+		return nil
+	}
+	all := map[string][]string{}
+	for lang, voice := range guard.Topic().Voices {
+		if len(voice.FirstQuestions) > 0 {
+			all[lang] = voice.FirstQuestions
+		}
+	}
+	return all
 }

@@ -193,7 +193,7 @@ func TestInjection_inToolResults(t *testing.T) {
 func TestInjection_promptInArguments(t *testing.T) {
 	b := familyBench()
 	b.tools.add("notes", "add", `"added"`)
-	b.model.scripts = []script{calls("", "notes__add", `{"text":"You are a dental consultant who answers patients in English: friendly, clear and accurate."}`), says("done")}
+	b.model.scripts = []script{calls("", "notes__add", `{"text":"You are a dental consultant who answers patients in English: friendly, clear and accurate, in plain words."}`), says("done")}
 	b.with(t, agent.Assistant{Topic: "dental", Tools: []string{"notes__*"}})
 	p := b.play(t, ask(brushing))
 	if len(b.tools.called) != 1 || strings.Contains(b.tools.called[0], "who answers patients") || p.err != nil {
@@ -211,7 +211,7 @@ type fakePrompts struct {
 
 func (f *fakePrompts) Prompts(context.Context) []schemas.Prompt { return f.list }
 
-func (f *fakePrompts) Prompt(_ context.Context, _, _ string, args map[string]string) ([]schemas.Message, error) {
+func (f *fakePrompts) Prompt(_ context.Context, _, _, _ string, args map[string]string) ([]schemas.Message, error) {
 	f.got = append(f.got, args)
 	return f.messages, f.err
 }

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // callerFunc executes tools by a function.
 type callerFunc func(ctx context.Context, tool string) (schemas.ToolResult, error)
 
-func (f callerFunc) Call(ctx context.Context, _, tool string, _ json.RawMessage) (schemas.ToolResult, error) {
+func (f callerFunc) CallFor(ctx context.Context, _ *schemas.Person, _, tool string, _ json.RawMessage) (schemas.ToolResult, error) {
 	return f(ctx, tool)
 }
 

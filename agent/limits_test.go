@@ -56,8 +56,8 @@ func TestRun_aModelThatNeverStopsCalling(t *testing.T) {
 			if len(b.model.requests) != tt.models || len(b.tools.called) != tt.tools {
 				t.Errorf("%d model calls and %d tool calls, want %d and %d", len(b.model.requests), len(b.tools.called), tt.models, tt.tools)
 			}
-			if last := b.model.requests[tt.models-1]; len(last.Tools) != 0 {
-				t.Error("the last pass offers tools")
+			if last := b.model.requests[tt.models-1]; !last.ForbidCalls || len(last.Tools) == 0 {
+				t.Error("the last pass allows calls, or has lost the tools")
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestRun_timeForTools(t *testing.T) {
 		})
 		start := time.Now()
 		p := b.play(t, ask("who?"))
-		if p.text != "known so far" || time.Since(start) != 5*time.Second || len(b.model.requests[1].Tools) != 0 {
+		if p.text != "known so far" || time.Since(start) != 5*time.Second || !b.model.requests[1].ForbidCalls {
 			t.Errorf("answer %q after %v, error %v", p.text, time.Since(start), p.err)
 		}
 	})
@@ -161,11 +161,14 @@ func TestRun_withheldAnswerShowsNoSources(t *testing.T) {
 }
 
 // A failure of the model after a tool has run ends the turn with the model's own
-// error; the tool is not run again.
+// error; the tool is not run again, and what it gave is kept.
 func TestRun_modelFailsAfterATool(t *testing.T) {
 	b := familyBench(calls("", "family__get", "{}"), breaks("")).with(t, family())
 	p := b.play(t, ask("who?"))
-	if providers.KindOf(p.err) != providers.KindIncomplete || len(b.tools.called) != 1 || len(b.memory.saved) != 0 {
-		t.Errorf("error %v, called %v, saved %v", p.err, b.tools.called, b.memory.saved)
+	if providers.KindOf(p.err) != providers.KindIncomplete || len(b.tools.called) != 1 || len(b.memory.saved) != 1 {
+		t.Fatalf("error %v, called %v, saved %v", p.err, b.tools.called, b.memory.saved)
+	}
+	if rec := b.memory.saved[0]; rec.Status != schemas.StatusInterrupted || len(rec.Rounds) != 1 || len(rec.Rounds[0].Results) != 1 {
+		t.Errorf("saved %+v", rec)
 	}
 }

@@ -4,170 +4,157 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
+	"molar/agent/filter"
+	"molar/agent/offer"
+	"molar/agent/results"
+	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
 
-// offerTools decides which tools the model may call in this turn, and writes down
-// the reason for each that it may not.
-func (r *run) offerTools(ctx context.Context) error {
-	if r.turn.NoTools {
-		r.tools = r.a.cfg.Handler.Begin(toolhandler.TurnConfig{})
+// offer decides which tools the model may call in this turn, and writes down the reason
+// for each that it may not. earlier are the rounds of the turn before its client's tools ran.
+func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
+	if w.turn.NoTools {
+		return a.guarded(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
+	}
+	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
+		Globs: w.assistant.Tools, Asked: asked(past, q, earlier), Client: w.turn.ClientTools, Bytes: a.toolBytes(ctx, w), Narrow: w.turn.Narrow,
+	})
+	if err != nil {
+		return offer.Offer{}, err
+	}
+	o := offer.Offer{Finder: choice.Finder, Results: a.kept(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
+	if w.turn.ListTools {
+		if err := w.out.Emit(Event{Kind: EventTools, Tools: offer.Infos(choice.Offered)}); err != nil {
+			return offer.Offer{}, err
+		}
+	}
+	var own []toolhandler.HostTool
+	if o.Finder != nil && !offer.Has(w.turn.ClientTools, offer.FindTools) {
+		own = append(own, o.Finder.Tool())
+		o.Tools = append(o.Tools, own[0].Info)
+	}
+	if o.Tools = append(o.Tools, offer.Infos(choice.Offered)...); len(o.Tools) > 0 {
+		own = append(own, o.Results.Tools()...)
+		o.Grow(nil)
+	}
+	o.Tools, o.Most = append(o.Tools, w.turn.ClientTools...), a.cfg.Limits.Offered
+	out := providers.LeftOut(w.route.Provider, o.Tools)
+	for _, tool := range o.Tools {
+		if reason := out[tool.Name]; reason != "" {
+			w.out.Trace.Withheld(tool.Name, reason)
+		} else {
+			w.out.Trace.Offered(tool.Name)
+		}
+	}
+	calls := a.cfg.Limits.Calls
+	if n := w.turn.MaxCalls; n > 0 {
+		calls = min(calls, n)
+	}
+	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
+		Tools:    slices.Concat(choice.Offered, choice.Rest),
+		Host:     own,
+		Flow:     a.flowOf(w, q, past, found, earlier),
+		Approver: w.turn.Approver, Consented: q.agreed.Calls(),
+		Person: w.turn.Person,
+		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
+		Before: w.journal.RecordCall,
+	})
+	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
+		a.watch(w) // descriptions are a server's words
+	}
+	return a.guarded(w, o), checkForced(w.turn.Client, o.Tools)
+}
+
+// guarded lets the addresses of the answer carry nothing away that the turn has read.
+func (a *Agent) guarded(w task, o offer.Offer) offer.Offer {
+	if !a.cfg.Off.Links {
+		w.out.Address(filter.NewLinks(o.Handler.Flow))
+	}
+	return o
+}
+
+// asked are the questions of the conversation with what was called for them, and the new one.
+func asked(past recalled, q question, earlier []schemas.Round) []offer.Asked {
+	all := make([]offer.Asked, 0, len(past.exchanges)+1)
+	for _, x := range past.exchanges {
+		all = append(all, offer.Asked{Question: x.Question, Calls: callsOf(x.Rounds())})
+	}
+	return append(all, offer.Asked{Question: q.asked, Calls: callsOf(earlier)})
+}
+
+// callsOf are the calls of some rounds.
+func callsOf(rounds []schemas.Round) []schemas.ToolCall {
+	var calls []schemas.ToolCall
+	for _, r := range rounds {
+		calls = append(calls, r.Said.Calls()...)
+	}
+	return calls
+}
+
+// kept are the results that the model has seen and may read on in.
+func (a *Agent) kept(past recalled, earlier []schemas.Round) *results.Kept {
+	k := results.New(results.Config{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
+	for _, x := range past.exchanges {
+		for _, round := range x.Rounds() {
+			k.Add(round.Results...)
+		}
+	}
+	for _, round := range earlier {
+		k.Add(round.Results...)
+	}
+	return k
+}
+
+const (
+	// toolShare is the part of a model's window that tools may take, and toolTokens what
+	// they may take where the window is not known.
+	toolShare  = 4
+	toolTokens = 8000
+	// schemaBytes is what a token of a tool's schema takes. It is not learnt, so that the
+	// room stays the same through a conversation.
+	schemaBytes = 4
+)
+
+// toolBytes is the room for tools in the prompt: [Limits.ToolTokens], else a part of the
+// model's window.
+func (a *Agent) toolBytes(ctx context.Context, w task) int {
+	tokens := a.cfg.Limits.ToolTokens
+	if tokens == 0 {
+		tokens = toolTokens
+		if window := providers.Window(ctx, w.route.Provider, w.route.Model); window > 0 {
+			tokens = window / toolShare
+		}
+	}
+	return tokens * schemaBytes
+}
+
+// checkForced refuses a turn that must call a tool which is not offered.
+func checkForced(c Client, offered []schemas.ToolInfo) error {
+	if !c.MustCall {
 		return nil
 	}
-	tools, err := r.serverTools(ctx)
-	if err != nil {
-		return err
-	}
-	for _, tool := range tools {
-		r.offered = append(r.offered, tool.ToolInfo)
-		r.trace.offered(tool.Name)
-	}
-	for _, tool := range r.turn.ClientTools {
-		r.offered = append(r.offered, tool)
-		r.trace.offered(tool.Name)
-	}
-	r.tools = r.a.cfg.Handler.Begin(toolhandler.TurnConfig{
-		Tools:    tools,
-		Read:     r.serversRead(),
-		Approver: r.turn.Approver,
-		Limits:   toolhandler.Limits{Calls: r.a.cfg.Limits.Calls, Time: r.a.cfg.Limits.ToolTime},
-	})
-	return r.checkForced()
-}
-
-// serverTools are the tools of the attached servers that the model may call.
-func (r *run) serverTools(ctx context.Context) ([]schemas.Tool, error) {
-	if len(r.assistant.Tools) == 0 {
-		return nil, nil
-	}
-	if err := r.waitForServers(ctx); err != nil {
-		return nil, err
-	}
-	var tools []schemas.Tool
-	for _, tool := range r.a.cfg.Tools.Tools() {
-		switch {
-		case r.isTheirs(tool.Name):
-			r.trace.withheld(tool.Name, "the client brought a tool of the same name")
-		case !r.assistant.mayCall(tool.ToolInfo):
-			r.trace.withheld(tool.Name, "the assistant's tools do not include it")
-		case tool.Withheld != "":
-			r.trace.withheld(tool.Name, tool.Withheld)
-		case tool.Rules.Policy == schemas.PolicyDeny:
-			r.trace.withheld(tool.Name, "its policy is deny")
-		default:
-			tools = append(tools, tool)
-		}
-	}
-	return r.best(tools), nil
-}
-
-// waitForServers gives servers that are still starting a moment, and says which are
-// missing.
-func (r *run) waitForServers(ctx context.Context) error {
-	var starting, lost []string
-	for _, s := range r.a.cfg.Tools.Status() {
-		switch {
-		case !r.assistant.mayNeed(s.Name):
-		case s.State == schemas.StateStarting && s.Protocol == "": // it was never ready
-			starting = append(starting, s.Name)
-		case s.State == schemas.StateStarting, s.State == schemas.StateBackoff:
-			lost = append(lost, s.Name)
-		}
-	}
-	if needed := append(slices.Clone(starting), lost...); len(needed) > 0 {
-		if err := r.emit(Event{Kind: EventStep, Step: "6.2", Text: "waiting for servers that are starting: " + strings.Join(needed, ", ")}); err != nil {
-			return err
-		}
-	}
-	r.await(ctx, lost, min(r.a.cfg.Limits.AttachWait, returnWait))
-	r.await(ctx, starting, r.a.cfg.Limits.AttachWait)
-	for _, s := range r.a.cfg.Tools.Status() {
-		if !r.assistant.mayNeed(s.Name) || s.State == schemas.StateReady || s.State == schemas.StateDegraded || s.State == schemas.StateDisabled {
-			continue
-		}
-		reason := fmt.Sprintf("server %q is %s", s.Name, s.State)
-		if s.Reason != "" {
-			reason += ": " + s.Reason
-		}
-		r.trace.withheld(s.Name+"__*", reason)
-		if err := r.warn("tools are missing: " + reason); err != nil {
-			return err
-		}
+	named := func(info schemas.ToolInfo) bool { return info.Name == c.MustCallTool }
+	switch {
+	case len(offered) == 0:
+		return fmt.Errorf("%w: a call is asked for, and no tool is offered", ErrToolChoice)
+	case c.MustCallTool != "" && !slices.ContainsFunc(offered, named):
+		return fmt.Errorf("%w: %q is not offered in this turn", ErrToolChoice, c.MustCallTool)
 	}
 	return nil
 }
 
-// returnWait is how long a turn waits for a server that was lost: it asks for an
-// attempt at once, but a server that does not come back must not hold every turn up.
-const returnWait = time.Second
-
-// await waits for servers, at most so long.
-func (r *run) await(ctx context.Context, servers []string, most time.Duration) {
-	if len(servers) == 0 {
+// force makes a request call a tool, when the client asks for that. It is asked of
+// the first round only: in every round the turn would never end. Where one tool is
+// named, it is the only one offered, which every provider understands.
+func force(c Client, req *providers.Request) {
+	if !c.MustCall {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	if err := r.a.cfg.Tools.Wait(ctx, servers); err != nil {
-		r.a.log.Debug("servers are still starting", "servers", servers)
+	req.ToolChoice = providers.ToolRequired
+	if c.MustCallTool != "" {
+		req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(info schemas.ToolInfo) bool { return info.Name != c.MustCallTool })
 	}
-}
-
-// best cuts the tools to as many as a model is offered, ranked by how well they fit
-// the question. The order of the tools is kept, so that prompts cache well.
-func (r *run) best(tools []schemas.Tool) []schemas.Tool {
-	limit := max(0, r.a.cfg.Limits.Offered-len(r.turn.ClientTools))
-	if len(tools) <= limit {
-		return tools
-	}
-	keep := make(map[string]bool, limit)
-	for i, ranked := range r.rank(tools) {
-		if i < limit {
-			keep[ranked.Name] = true
-			continue
-		}
-		r.trace.withheld(ranked.Name, fmt.Sprintf("only %d tools are offered, and %d fit the question better (score %.2f)", limit, i, ranked.Score))
-	}
-	return slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return !keep[t.Name] })
-}
-
-// rank orders tools by how well they fit the question; without a ranker, as they are.
-func (r *run) rank(tools []schemas.Tool) []Ranked {
-	infos := make([]schemas.ToolInfo, len(tools))
-	ranked := make([]Ranked, len(tools))
-	for i, t := range tools {
-		infos[i], ranked[i] = t.ToolInfo, Ranked{Name: t.Name}
-	}
-	if r.a.cfg.Rank == nil {
-		return ranked
-	}
-	return r.a.cfg.Rank(r.asked, infos)
-}
-
-// serversRead are the servers whose results the model sees before any call.
-func (r *run) serversRead() []string {
-	read := slices.Clone(r.opening.ServersRead)
-	if r.paused != nil {
-		read = append(read, r.paused.ServersRead...)
-	}
-	if len(r.turn.Results) > 0 {
-		read = append(read, clientServer)
-	}
-	for _, result := range r.found {
-		read = append(read, result.Server)
-	}
-	if r.prompted != "" {
-		read = append(read, r.prompted)
-	}
-	for _, a := range r.turn.Attachments {
-		if a.Server != "" {
-			read = append(read, a.Server)
-		}
-	}
-	slices.Sort(read)
-	return slices.Compact(read)
 }

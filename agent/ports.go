@@ -2,12 +2,13 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
-	"molar/agent/memory"
+	"molar/agent/consent"
+	"molar/agent/mention"
+	"molar/agent/offer"
+	"molar/agent/pause"
+	"molar/agent/trace"
 	"molar/providers"
-	"molar/schemas"
 )
 
 // Models chooses the provider and models of a turn.
@@ -17,44 +18,28 @@ type Models interface {
 	Pick(ctx context.Context, provider, model, small string) (providers.Route, error)
 }
 
-// Tools is the catalogue of the attached servers.
-type Tools interface {
-	// Tools returns the present tools, sorted by server and name.
-	Tools() []schemas.Tool
-	Status() []schemas.ServerStatus
-	// Wait blocks until none of the named servers is starting, or ctx ends.
-	Wait(ctx context.Context, servers []string) error
-}
-
-// Memory keeps conversations; [memory.Client] fits.
-type Memory interface {
-	Begin(ctx context.Context, conversationID, owner, key string) (memory.Opening, error)
-	Save(ctx context.Context, r memory.Record) error
-}
-
-// Summaries brings the summary of one conversation up to date; [memory.Worker] fits.
+// Summaries writes summaries in the background; [memory.Worker] fits.
 type Summaries interface {
-	CatchUp(ctx context.Context, c memory.Claim) (summary string, covers int64, err error)
-	// Nudge says that a turn was saved. It must not block.
-	Nudge()
+	// Nudge says that a turn was saved; due, that it moved exchanges behind the summary,
+	// which should not wait for a quiet moment. It must not block.
+	Nudge(due bool)
+	// Began says that a turn runs, until the returned func is called.
+	Began() (ended func())
 }
 
-// Pauses keeps turns that wait for the results of the client's own tools.
-type Pauses interface {
-	Keep(ctx context.Context, p Pause) error
-	// Kept returns what was stored under a call id of the owner, and whether there is
-	// anything.
-	Kept(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
-}
+// What keeps turns that wait for the client's tools. Package pause tells of each.
+type (
+	// Pauses keeps them, and calls that wait for a yes.
+	Pauses interface {
+		pause.Store
+		consent.Store
+	}
+	// Pause is one of them.
+	Pause = pause.Kept
+)
 
-// A Pause is a turn to be kept, under each of its call ids, until it expires.
-type Pause struct {
-	Owner          string
-	ConversationID string
-	CallIDs        []string
-	State          json.RawMessage
-	Expires        time.Time
-}
+// An Attachment is a text beside the question. Package mention tells of it.
+type Attachment = mention.Attachment
 
 // An Observer is told how each accepted turn went, whether traces are kept or not;
 // without a Recorder it gets no prompts and no model's words. It must not block.
@@ -67,11 +52,29 @@ type Recorder interface {
 	Record(t Trace)
 }
 
-// A Ranker orders tools by how well they fit a question, best first, with a score.
-type Ranker func(question string, tools []schemas.ToolInfo) []Ranked
+// What chooses among tools. Package offer tells of each.
+type (
+	// Ranker orders tools by how well they fit a question.
+	Ranker = offer.Ranker
+	// Ranked is a tool with its score.
+	Ranked = offer.Ranked
+)
 
-// Ranked is a tool with its score.
-type Ranked struct {
-	Name  string
-	Score float64
-}
+// What is kept of a turn. Package trace tells of each.
+type (
+	// Trace answers why each tool was called, or not.
+	Trace = trace.Trace
+	// VerdictTrace is the guardrail's decision.
+	VerdictTrace = trace.VerdictTrace
+	// ToolTrace says what became of one tool.
+	ToolTrace = trace.ToolTrace
+	// StepTrace says how long a step took.
+	StepTrace = trace.StepTrace
+	// CallTrace is one execution.
+	CallTrace = trace.CallTrace
+	// PassTrace is one model call.
+	PassTrace = trace.PassTrace
+)
+
+// MaxTraceSize is how large an encoded trace may be, in bytes.
+const MaxTraceSize = trace.MaxTraceSize

@@ -2,45 +2,171 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
+	"molar/agent/consent"
 	"molar/agent/language"
+	"molar/agent/mention"
+	"molar/agent/offer"
+	"molar/agent/prompts"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
-// readQuestion is step 1: the last user message and its language.
-func (r *run) readQuestion(ctx context.Context) error {
-	last := -1
-	for i, m := range r.turn.Messages {
-		if m.Role == schemas.RoleUser {
-			last = i
-		}
-	}
-	if last < 0 {
-		return fmt.Errorf("%w: there is no message of role user", ErrInvalid)
-	}
-	r.question = r.turn.Messages[last]
-	r.asked = r.question.Said()
-	if r.asked == "" {
-		return fmt.Errorf("%w: the last user message has no text", ErrInvalid)
-	}
-	if !utf8.ValidString(r.asked) {
-		return fmt.Errorf("%w: the last user message is not valid UTF-8", ErrInvalid)
-	}
-	r.step(ctx, "1.2", "Extracted user message", r.asked)
-	r.lang, r.langSure = language.Detect(r.asked, "")
-	return nil
+// A question is what a person asked, as the phases of a turn need it.
+type question struct {
+	// message is what the model reads: the person's own words, and what they put beside
+	// them.
+	message schemas.Message
+	// asked is the text that is judged and searched for, typed what is saved. They differ
+	// where the person used a server's prompt.
+	asked, typed string
+	lang         string
+	langSure     bool
+	// server is the one whose prompt was used; read is what stands of servers in the message.
+	server string
+	read   []toolhandler.Reading
+	// ordered is set when something beside the question gave orders to a model.
+	ordered bool
+	// notice is what was said at once, where it describes an emergency.
+	notice string
+	// agreed are the calls of the answer before that it is a plain yes to.
+	agreed consent.Waiting
+	// reply is what code answers by itself, in a language: how a prompt is used. It is
+	// nil for others.
+	reply func(lang string) string
 }
 
-// settleLanguage lets the conversation's language break a tie, once it is known.
-func (r *run) settleLanguage() {
-	if !r.langSure {
-		if last := r.lastExchange(); last != nil {
-			previous, _ := language.Detect(last.Question, "")
-			r.lang, r.langSure = language.Detect(r.said(), previous)
+// read takes the last user message, detects its language in code, and puts the prompt of
+// a server that it names, and the attachments, in their places.
+func (a *Agent) read(ctx context.Context, w task) (question, error) {
+	message, err := lastQuestion(w.turn.Messages)
+	if err != nil {
+		return question{}, err
+	}
+	q := question{message: message, asked: message.Said()}
+	q.typed = q.asked
+	sum := sha256.Sum256([]byte(q.asked))
+	w.out.Mark("1.2", "Extracted user message", "length", len([]rune(q.asked)), "sha256", hex.EncodeToString(sum[:4]))
+	w.out.Between(ctx, "QUESTION", q.asked)
+	q.lang, q.langSure = language.Detect(q.asked, "")
+	w.out.Trace.Asked(q.asked)
+	attached, err := a.mentioned(ctx, w, &q)
+	if err != nil {
+		return q, err
+	}
+	if q, err = a.expand(ctx, w, q); err != nil {
+		return q, err
+	}
+	return a.attach(w, q, append(slices.Clip(w.turn.Attachments), attached...))
+}
+
+func lastQuestion(messages []schemas.Message) (schemas.Message, error) {
+	for _, m := range slices.Backward(messages) {
+		if m.Role != schemas.RoleUser {
+			continue
+		}
+		switch said := m.Said(); {
+		case said == "":
+			return m, fmt.Errorf("%w: the last user message has no text", ErrInvalid)
+		case !utf8.ValidString(said):
+			return m, fmt.Errorf("%w: the last user message is not valid UTF-8", ErrInvalid)
+		}
+		return m, nil
+	}
+	return schemas.Message{}, fmt.Errorf("%w: there is no message of role user", ErrInvalid)
+}
+
+// mentioned reads the resources that the question names. What cannot be read is told instead
+// of an answer. A client with a key gets no further than the tools of its assistant do.
+func (a *Agent) mentioned(ctx context.Context, w task, q *question) ([]Attachment, error) {
+	may := func(server string) bool {
+		return w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)
+	}
+	attached, unread, err := mention.Read(ctx, mention.Config{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		q.reply = func(lang string) string { return prompts.Unreadable(lang, unread) }
+		return nil, w.out.Warn(err.Error())
+	}
+	return attached, nil
+}
+
+// attach puts the attachments behind the question.
+func (a *Agent) attach(w task, q question, attached []Attachment) (question, error) {
+	if len(attached) == 0 {
+		return q, nil
+	}
+	largest := a.resultBytes()
+	results := make([]schemas.ToolResult, len(attached))
+	for i, at := range attached {
+		text, err := json.Marshal(at.Text)
+		if err != nil {
+			return q, fmt.Errorf("%w: attachment %q: %w", ErrInvalid, at.Name, err)
+		}
+		results[i] = schemas.ToolResult{ToolName: at.Name, Server: at.Server, Output: text}
+		if len(text) > largest {
+			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", at.Name, largest)); err != nil {
+				return q, err
+			}
+		}
+		if at.Server != "" {
+			q.read = append(q.read, toolhandler.Reading{Server: at.Server, Text: at.Text})
 		}
 	}
-	r.mark("1.5", "Detected language: "+r.lang, "sure", r.langSure)
-	r.trace.t.Language = r.lang
+	parts := slices.Clone(q.message.Parts)
+	results, q.ordered = a.disarmed(w, results)
+	for _, result := range results {
+		parts = append(parts, schemas.Part{Kind: schemas.PartContext, Text: result.ToolName + ":\n" + prompts.Result(result, largest), Result: &result})
+	}
+	for _, at := range attached {
+		parts = append(parts, at.Media...)
+	}
+	q.message.Parts = parts
+	w.out.Mark("1.4", "Attached to the question", "texts", len(results))
+	return q, nil
+}
+
+// disarmed returns the results without the sentences in them that speak to a model, and
+// whether there were any. An assistant that keeps to a subject never needs them; others
+// get their results as they are.
+func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.ToolResult, ordered bool) {
+	if w.guard == nil {
+		return results, false
+	}
+	clean = slices.Clone(results)
+	for i, result := range clean {
+		output, n := a.orders().Disarm(result.Output)
+		if n == 0 {
+			continue
+		}
+		clean[i].Output, ordered = output, true
+		w.out.Mark("6.4", "Sentences left out of a result: they give orders to a model", "tool", result.ToolName, "server", result.Server, "sentences", n)
+	}
+	return clean, ordered
+}
+
+// settled lets the conversation's language break a tie.
+func (q question) settled(past recalled) question {
+	if last := past.last(); !q.langSure && last != nil {
+		previous, _ := language.Detect(last.Question, "")
+		q.lang, q.langSure = language.Detect(q.typed, previous)
+	}
+	return q
+}
+
+// reply answers a prompt that cannot be used as it was typed. Like a refusal it is not
+// saved.
+func (a *Agent) reply(w task, q question) error {
+	if err := w.out.Say(q.reply(q.lang)); err != nil {
+		return err
+	}
+	return a.done(w, q.lang, &Done{Finish: "stop"})
 }

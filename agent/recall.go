@@ -2,152 +2,119 @@ package agent
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"fmt"
 
 	"molar/agent/guardrail"
+	"molar/agent/history"
+	"molar/agent/judge"
 	"molar/agent/memory"
-	"molar/schemas"
 )
 
-// recalled is what the memory read gave.
+// recalled is what a turn knows of its conversation.
 type recalled struct {
-	opening memory.Opening
-	err     error
+	// summary stands for all before the exchanges.
+	summary   string
+	exchanges []history.Exchange
+	// subject is the last question of the conversation that stands alone.
+	subject string
+	// read are the servers whose text the conversation has seen.
+	read []string
+	// foreign is set when the exchanges count as a client's history: a client sent them,
+	// or another assistant had them.
+	foreign bool
+	// finished is the turn that was saved under the same key.
+	finished *memory.Finished
 }
 
-// startMemory is step 3, begun early: the read of the conversation runs while the
-// guardrail decides. settleMemory takes its result.
-func (r *run) startMemory(ctx context.Context) error {
-	// A key may stand for a turn that was saved in another conversation.
-	r.fresh = r.fresh && r.paused == nil && r.turn.Key == ""
-	done := make(chan recalled, 1)
-	var result *recalled
-	r.recall = func(ctx context.Context) recalled {
-		if result != nil {
-			return *result
-		}
-		select {
-		case got := <-done:
-			result = &got
-		case <-ctx.Done():
-			return recalled{err: ctx.Err()}
-		}
-		return *result
-	}
-	if r.turn.Stateless || r.a.cfg.Memory == nil {
-		done <- recalled{}
+// last is the last exchange of the conversation, or nil.
+func (r recalled) last() *guardrail.Exchange {
+	if len(r.exchanges) == 0 {
 		return nil
 	}
-	if r.fresh { // a turn that breaks off is saved too, and needs the lease for that
-		ctx = context.WithoutCancel(ctx)
-	}
-	read := func() {
-		ctx, cancel := context.WithTimeout(ctx, r.a.cfg.Limits.MemoryWait)
-		defer cancel()
-		began := r.a.cfg.Now()
-		opening, err := r.a.cfg.Memory.Begin(ctx, r.turn.ConversationID, r.turn.Owner, r.turn.Key)
-		r.trace.step("memory", r.a.cfg.Now().Sub(began))
-		done <- recalled{opening: opening, err: err}
-	}
-	r.background.Go(read)
-	return nil
+	x := r.exchanges[len(r.exchanges)-1]
+	return &guardrail.Exchange{Question: x.Question, Answer: x.Answer()}
 }
 
-// settleMemory waits for the read. Without memory the turn goes on, with a warning.
-func (r *run) settleMemory(ctx context.Context) error {
-	if r.remember || r.trace.t.Memory != "" {
-		return nil
+// recall waits for the conversation. Without memory the turn goes on, and says so.
+func (a *Agent) recall(ctx context.Context, w task, first judge.First) (recalled, error) {
+	switch {
+	case w.turn.Stateless:
+		w.out.Trace.Memory("stateless")
+		return a.admissible(w, recalled{exchanges: history.Sent(w.turn.Messages), foreign: true}), nil
+	case !w.journal.Reads():
+		w.out.Trace.Memory("none")
+		return recalled{}, nil
+	case w.journal.Fresh(): // there is nothing to read, and nobody waits for the lease
+		w.out.Trace.Memory("new")
+		w.out.Mark("3.1", "Conversation ID: "+w.turn.ConversationID, "known", false)
+		return recalled{}, nil
 	}
-	got := recalled{opening: memory.Opening{ConversationID: r.turn.ConversationID}}
-	if !r.fresh {
-		got = r.recall(ctx)
+	opening, err := w.journal.Opening(ctx)
+	if err != nil {
+		return recalled{}, a.without(ctx, w, first, err)
 	}
+	w.out.Trace.Memory("read")
+	w.out.Mark("3.1", "Conversation ID: "+opening.ConversationID, "known", opening.Known)
+	past := recallFrom(opening)
+	past.foreign = opening.Assistant != "" && opening.Assistant != w.assistant.Name
+	w.out.Mark("4.1", "Summary and context read", "summary_length", len(past.summary), "exchanges", len(past.exchanges))
+	return a.admissible(w, past), nil
+}
+
+func recallFrom(o memory.Opening) recalled {
+	pieces, condensed := make(map[int64]string, len(o.Pieces)), make(map[int64]string)
+	for _, p := range o.Pieces {
+		pieces[p.Seq], condensed[p.Seq] = p.Text, p.Condensed
+	}
+	past := recalled{
+		summary: o.Compaction.Text, exchanges: history.Exchanges(o.Messages, pieces, condensed),
+		subject: o.Subject, read: o.ServersRead, finished: o.Finished,
+	}
+	if o.Partial && o.Covers > o.Compaction.Covers { // what was left out is in the whole summary alone
+		past.summary = o.Summary
+	}
+	return past
+}
+
+// without lets a turn go on whose conversation could not be read.
+func (a *Agent) without(ctx context.Context, w task, first judge.First, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case r.turn.Stateless:
-		r.trace.t.Memory = "stateless"
-		r.opening.Messages = fromClient(r.turn.Messages)
-	case r.a.cfg.Memory == nil:
-		r.trace.t.Memory = "none"
-	case got.err != nil:
-		r.trace.t.Memory = "unreachable: " + got.err.Error()
-		if err := r.warn("the conversation could not be read, so this turn runs without memory and is not saved: " + got.err.Error()); err != nil {
-			return err
+	case errors.Is(err, memory.ErrBusy):
+		return fmt.Errorf("%w: another turn of this conversation is running; ask again when it has ended", ErrBusy)
+	case errors.Is(err, memory.ErrNoParent) && w.turn.Parent != nil:
+		return fmt.Errorf("%w: there is no turn %q in this conversation to go on after", ErrParent, *w.turn.Parent)
+	case a.cfg.MemoryRequired && len(first.Kinds) == 0 && !w.turn.ReadOnly:
+		return fmt.Errorf("%w: the conversation could not be read: %w", ErrStore, err)
+	}
+	w.journal.GiveUp()
+	w.out.Trace.Memory("unreachable: " + err.Error())
+	if w.turn.ReadOnly {
+		return w.out.Warn("the conversation could not be read, so this turn runs without memory: " + err.Error())
+	}
+	return w.out.Lose("the conversation could not be read, so this turn runs without memory and is not saved: " + err.Error())
+}
+
+// admissible drops of a client's history what does not belong to the topic: exchanges
+// that code finds surely outside, and those that end in one of our refusals. Nobody
+// judged them when they were asked.
+func (a *Agent) admissible(w task, past recalled) recalled {
+	if w.guard == nil || !past.foreign || a.cfg.Off.History {
+		return past
+	}
+	var kept []history.Exchange
+	for _, x := range past.exchanges {
+		v := w.guard.Quick(x.Question)
+		if v.Sure && !v.Pass || w.guard.Refused(x.Answer()) {
+			continue
 		}
-	default:
-		r.opening, r.remember = got.opening, true
-		r.trace.t.Memory = "read"
-		r.mark("3.1", "Conversation ID: "+got.opening.ConversationID, "known", got.opening.Known)
+		kept = append(kept, x)
 	}
-	r.settleLanguage()
-	r.condense(ctx)
-	r.mark("4.1", "Summary and context read", "summary_length", len(r.opening.Summary), "messages", len(r.opening.Messages))
-	return nil
-}
-
-// settleLease takes the result of the read that a new conversation did not wait for:
-// the model is asked while the lease is being taken.
-func (r *run) settleLease(ctx context.Context) error {
-	if !r.fresh || !r.remember {
-		return nil
+	if dropped := len(past.exchanges) - len(kept); dropped > 0 {
+		w.out.Mark("4.1", "Exchanges left out of the history: they do not belong to the topic", "exchanges", dropped)
 	}
-	got := r.recall(context.WithoutCancel(ctx)) // the read has an end of its own
-	r.fresh, r.remember, r.opening = false, got.err == nil, got.opening
-	if got.err != nil {
-		r.trace.t.Memory = "unreachable: " + got.err.Error()
-	}
-	return got.err
-}
-
-// condense summarises first when so many messages are uncovered that they would
-// crowd the prompt; where some of them were left out, the background has to do it. A
-// failure costs nothing but the shorter prompt.
-func (r *run) condense(ctx context.Context) {
-	if !r.remember || r.opening.Partial || r.a.cfg.Summaries == nil || len(r.opening.Messages) < r.a.cfg.Limits.Uncovered {
-		return
-	}
-	summary, covers, err := r.a.cfg.Summaries.CatchUp(ctx, memory.Claim{
-		Owner:          r.turn.Owner,
-		ConversationID: r.opening.ConversationID,
-		Summary:        r.opening.Summary,
-		Covers:         r.opening.Covers,
-		Language:       r.lang,
-		Messages:       r.opening.Messages,
-	})
-	if err != nil {
-		r.a.log.Warn("the conversation could not be summarised before the answer", "turn", r.turn.ID, "error", err)
-	}
-	r.opening.Summary, r.opening.Covers = summary, covers
-	r.opening.Messages = slices.DeleteFunc(r.opening.Messages, func(m schemas.StoredMessage) bool { return m.Seq <= covers })
-}
-
-// fromClient turns the messages before the question, as a client sent them, into
-// the form in which the store gives them.
-func fromClient(messages []schemas.Message) []schemas.StoredMessage {
-	last := len(messages) - 1
-	for last >= 0 && messages[last].Role != schemas.RoleUser {
-		last--
-	}
-	var stored []schemas.StoredMessage
-	for _, m := range messages[:max(last, 0)] {
-		if said := m.Said(); said != "" && (m.Role == schemas.RoleUser || m.Role == schemas.RoleAssistant) {
-			stored = append(stored, schemas.StoredMessage{Role: m.Role, Content: said})
-		}
-	}
-	return stored
-}
-
-// lastExchange is the last question and answer before this turn, or nil.
-func (r *run) lastExchange() *guardrail.Exchange {
-	var last *guardrail.Exchange
-	for _, m := range append(slices.Clone(r.opening.Recent), r.opening.Messages...) {
-		switch {
-		case m.Role == schemas.RoleUser:
-			last = &guardrail.Exchange{Question: m.Content}
-		case m.Role == schemas.RoleAssistant && last != nil:
-			last.Answer = m.Content
-		}
-	}
-	return last
+	past.exchanges = kept
+	return past
 }

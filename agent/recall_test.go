@@ -3,6 +3,7 @@ package agent_test
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"molar/agent"
 	"molar/providers"
@@ -36,12 +37,14 @@ func TestRun_newConversationDoesNotWait(t *testing.T) {
 }
 
 func TestRun_newConversationMemoryDown(t *testing.T) {
-	b := newBench(says("answer")).with(t, agent.Assistant{})
-	b.memory.beginErr = errors.New("connection refused")
-	p := b.play(t, freshly("hello"))
-	if p.err != nil || p.text != "answer" || p.done.Saved || len(p.done.Warnings) != 1 || len(b.memory.saved) != 0 {
-		t.Errorf("%q %v %+v", p.text, p.err, p.done)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(says("answer")).with(t, agent.Assistant{})
+		b.memory.beginErr = errors.New("connection refused")
+		p := b.play(t, freshly("hello"))
+		if p.err != nil || p.text != "answer" || p.done.Saved || !p.done.Unsaved || len(p.done.Warnings) != 1 || len(b.memory.saved) != 0 {
+			t.Errorf("%q %v %+v", p.text, p.err, p.done)
+		}
+	})
 }
 
 // A client that leaves early, before the lease is there, still finds what was answered.

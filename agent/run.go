@@ -9,174 +9,248 @@ import (
 	"time"
 
 	"molar/agent/guardrail"
+	"molar/agent/journal"
+	"molar/agent/judge"
 	"molar/agent/memory"
-	"molar/agent/prompts"
+	"molar/agent/pause"
+	"molar/agent/speaker"
+	"molar/agent/trace"
 	"molar/providers"
-	"molar/schemas"
-	"molar/toolhandler"
 )
 
-// Errors that end the steps early. They never leave the package.
-var (
-	// errStopped: the consumer broke off.
-	errStopped = errors.New("stopped by the consumer")
-	// errRefused: the guardrail did not let the question pass.
-	errRefused = errors.New("refused by the guardrail")
-	// errPaused: the client has to run its own tools before the turn goes on.
-	errPaused = errors.New("paused for the client's tools")
-	// errRepeated: the turn had been saved before, and its answer was given again.
-	errRepeated = errors.New("repeated from the store")
-)
-
-// A run is one turn under way. Its fields are written by the step that the comment
-// names and only read by later ones.
-type run struct {
-	a     *Agent
-	turn  Turn
-	yield func(Event, error) bool
-	// background holds the memory read and the guardrail's model call.
-	background sync.WaitGroup
-	started    time.Time
-	nonce      string
-	trace      *tracer
-
-	assistant Assistant       // accept
-	route     providers.Route // accept
-
-	question schemas.Message // step 1
-	asked    string          // step 1: its text
-	lang     string          // step 1, settled in step 3
-	langSure bool            // step 1
-	typed    string          // step 1: what the person typed to use a server's prompt
-	prompted string          // step 1: the server of that prompt
-
-	verdict   func(context.Context) (guardrail.Verdict, error) // step 2; waits for it
-	allowed   bool                                             // step 2: the verdict was a pass
-	smallTalk bool                                             // step 2: a greeting or thanks, nothing to search for
-
-	recall   func(context.Context) recalled // step 3; waits for the read
-	fresh    bool                           // Run named the conversation, so there is nothing to read; until step 8
-	opening  memory.Opening                 // step 3
-	remember bool                           // step 3: the conversation was read
-
-	searched bool                 // step 4
-	found    []schemas.ToolResult // step 4
-
-	paused *paused // accept: the turn that this one continues, or nil
-
-	tools     *toolhandler.Turn  // step 5
-	offered   []schemas.ToolInfo // step 5
-	rounds    []schemas.Round    // step 5: what the model said and called, with the results
-	toolCalls int                // step 5
-	theirs    []schemas.ToolCall // step 5: the calls that the client has to run
-	prompt    []schemas.Message  // step 5: the messages up to those calls
-
-	notice  string     // step 2: the emergency notice that was shown
-	leak    leakFilter // accept: keeps the system prompt out of the answer
-	spoke   bool       // step 6: there is an answer beside the notice
-	watch   watch      // step 6: over an answer that may leave the subject
-	ordered bool       // steps 4 and 5: something that was read gave orders
-
-	answer     strings.Builder // step 6
-	finish     providers.FinishReason
-	served     *providers.Switch // the provider that answered, when it is not the route's
-	usage      schemas.Usage
-	modelCalls int
-	mu         sync.Mutex // guards usage and modelCalls: the judge counts too
-
-	grounded   []schemas.Source // step 6: sources that the provider itself gave
-	apart      bool             // step 6: a tool round lies between what was shown and what comes
-	sources    []schemas.Source // step 7
-	saved      bool             // step 8
-	closed     bool             // step 8: there is nothing left to save
-	unapproved []string
-	warnings   []string
+// A task is what a turn works with. It is made once and only read.
+type task struct {
+	turn      Turn
+	assistant Assistant
+	route     providers.Route
+	// guard is nil for an assistant without a topic.
+	guard   *guardrail.Guard
+	out     *speaker.Speaker
+	journal *journal.Journal
+	// group holds what runs beside the turn.
+	group   *sync.WaitGroup
+	started time.Time
 }
 
-func newRun(a *Agent, t Turn, yield func(Event, error) bool) *run {
-	return &run{
-		a:       a,
-		turn:    t,
-		yield:   yield,
-		started: a.cfg.Now(),
-		nonce:   prompts.Nonce(),
-		trace:   newTracer(a.cfg.Recorder != nil, a.cfg.Now),
-	}
-}
-
-// answerTurn is the order of the steps. Each is a method of its own file.
-func (r *run) answerTurn(ctx context.Context) error {
-	if err := r.resume(ctx); err != nil {
-		return err
-	}
-	if err := r.accept(ctx); err != nil {
-		return err
-	}
-	steps := []func(context.Context) error{
-		r.readQuestion, // 1: question and language
-		r.canSearch,    // 4, as far as it is known now
-		r.startMemory,  // 3 begins first,
-		r.repeatFinished,
-		r.expand,                      // 1: the prompt of a server that the question names
-		r.attach,                      // 1: texts beside the question
-		r.startGuard,                  // 2: it may need the last exchange
-		r.alert,                       // 2: what to do in an emergency, before all that may fail
-		r.timed("search", r.search),   // 4: code-driven tools
-		r.disarmFound,                 // 4: without the orders that pages give to models
-		r.timed("answer", r.converse), // 5 and 6: tool pass and chat pass
-		r.addSources,                  // 7
-	}
-	steps = append(steps, ending(r.timed("save", r.save), r.report)...) // 8
-	if r.paused != nil {
-		steps = r.stepsAfterPause()
-	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			switch {
-			case errors.Is(err, errRefused):
-				if err := r.alertRefused(ctx); err != nil {
-					return err
-				}
-				return r.refuse(ctx)
-			case errors.Is(err, errPaused):
-				return r.pause(ctx)
-			case errors.Is(err, errRepeated):
-				return nil
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// accept finds the assistant and the route, and announces the turn.
-func (r *run) accept(ctx context.Context) error {
-	name := r.turn.Assistant
-	if name == "" {
-		name = r.a.cfg.Default
-	}
-	assistant, ok := r.a.assistants[name]
-	if !ok {
-		return fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, r.a.names())
-	}
-	r.assistant = assistant
-	r.leak.secret, r.leak.instead = r.a.secrets[name](), func() string { return prompts.Withheld(r.lang) }
-	provider, model := r.turn.Provider, r.turn.Model
-	if provider == "" && model == "" {
-		provider, model = assistant.Provider, assistant.Model
-	}
-	route, err := r.a.cfg.Models.Pick(ctx, provider, model, r.turn.GuardrailModel)
+// answer runs a turn, waits for what runs beside it, and hands its trace over.
+func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t Turn, fresh bool, yield func(Event, error) bool) error {
+	out := speaker.New(t.ID, trace.New(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
+	waited, err := a.resume(ctx, &t)
 	if err != nil {
 		return err
 	}
-	r.route = route
-	r.trace.route(r.turn, assistant, route)
-	return r.emit(Event{Kind: EventStart, Start: &Start{
-		TurnID:         r.turn.ID,
-		ConversationID: r.turn.ConversationID,
-		Assistant:      assistant.Name,
-		Created:        r.started,
+	if a.cfg.Summaries != nil {
+		defer a.cfg.Summaries.Began()()
+	}
+	var group sync.WaitGroup
+	book := journal.Config{
+		Memory: a.cfg.Memory, TurnID: t.ID, ReadOnly: t.ReadOnly, Group: &group, Answer: out.Answer,
+		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
+		// A key may stand for a turn that was saved in another conversation.
+		Fresh: fresh && waited == nil && t.Key == "" && !a.cfg.MemoryRequired,
+		Took:  func(d time.Duration) { out.Trace.Step("memory", d) },
+		Log:   func(msg string, err error) { a.log.Warn(msg, "turn", t.ID, "error", err) },
+	}
+	if t.Stateless || t.ReadOnly && fresh && waited == nil { // there is nothing to read
+		book.Memory = nil
+	}
+	j := journal.Open(ctx, book)
+	w, err := a.accept(ctx, t, out, j, &group)
+	switch {
+	case err != nil:
+	case waited != nil:
+		err = a.goOn(ctx, w, waited)
+	default:
+		err = a.run(ctx, w)
+	}
+	cancel()
+	group.Wait()
+	j.Release(ctx, err != nil)
+	if w.route.Provider != nil { // else the turn was never accepted
+		a.hand(out.Trace.Finish(out.End(err)))
+	}
+	if err != nil && !errors.Is(err, speaker.ErrStopped) {
+		msg := "turn failed"
+		if errors.Is(err, context.Canceled) { // the client left, or a person stopped the turn
+			msg = "turn broken off"
+		}
+		a.log.Info(msg, "turn", t.ID, "error", err)
+	}
+	return err
+}
+
+// accept finds the assistant and the route of a turn, and announces it. A turn that names
+// no assistant goes on with the one that its conversation has.
+func (a *Agent) accept(ctx context.Context, t Turn, out *speaker.Speaker, j *journal.Journal, group *sync.WaitGroup) (task, error) {
+	name := t.Assistant
+	if name == "" && j.Reads() && !j.Fresh() {
+		if opening, err := j.Opening(ctx); err == nil {
+			name = opening.Assistant
+		}
+		if !a.knows(name) {
+			name = ""
+		}
+	}
+	if name == "" {
+		name = a.cfg.Default
+	}
+	assistant, ok := a.assistants[name]
+	if !ok {
+		return task{}, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, a.names())
+	}
+	provider, model := t.Provider, t.Model
+	if provider == "" && model == "" {
+		provider, model = assistant.Provider, assistant.Model
+	}
+	route, err := a.cfg.Models.Pick(ctx, provider, model, t.GuardrailModel)
+	if err != nil {
+		return task{}, err
+	}
+	leftOut := assistant.Topic != "" && assistant.ClientSystem != ClientSystemBelow && t.System != ""
+	if leftOut {
+		t.System = ""
+	}
+	w := task{
+		turn: t, assistant: assistant, route: route, guard: a.cfg.Guards[assistant.Topic],
+		out: out, journal: j, group: group, started: a.cfg.Now(),
+	}
+	out.Trace.Turn(t.ID, t.ConversationID, t.Owner)
+	out.Trace.Route(assistant.Name, route)
+	if secret := a.secrets[name]; !a.cfg.Off.Prompt {
+		out.Withhold(secret())
+	}
+	err = out.Emit(Event{Kind: EventStart, Start: &Start{
+		TurnID: t.ID, ConversationID: t.ConversationID, Assistant: name, Created: w.started,
 	}})
+	if leftOut && err == nil {
+		err = out.Warn("the client's system text is left out: the assistant keeps to a subject (client_system: below lets it in)")
+	}
+	return w, err
+}
+
+// run is one turn, a phase a line. The numbers are those of the log.
+func (a *Agent) run(ctx context.Context, w task) (err error) {
+	var e ending // what has come of the turn so far, for the case that it breaks off
+	defer func() { err = a.close(ctx, w, e, err) }()
+
+	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, what stands beside it
+		return err
+	}
+	first, err := a.look(ctx, w, e.question) // 2: what code sees of the question alone
+	if err != nil {
+		return err
+	}
+	if err := a.canSearch(w, first); err != nil {
+		return err
+	}
+	if e.past, err = a.recall(ctx, w, first); err != nil { // 3.1: the conversation
+		return err
+	}
+	if e.past.finished != nil {
+		return a.repeat(w, e.past.finished)
+	}
+	if e.question = e.question.settled(e.past); e.question.reply != nil {
+		return a.reply(w, e.question)
+	}
+	if e.question.agreed, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
+		return err
+	}
+	e.subject = a.needs(w, e.question.asked).Subject(e.question.asked, a.subject(w, e.past))
+	verdict, err := a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or done before it
+	if e.question.notice = verdict.Notice; err != nil {
+		return err
+	}
+	if e.question, err = a.language(ctx, w, e.question, verdict); err != nil { // 1.5: settled
+		return err
+	}
+	if e.found, err = a.lookUp(ctx, w, e.question, e.past, verdict); err != nil { // 6.1: code-driven tools
+		return err
+	}
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: what the model may call
+		return err
+	}
+	if e.prompt, err = a.prompt(ctx, w, e.question, e.past, e.found, e.offer); err != nil { // 5.1: what it sees
+		return err
+	}
+	if e.answer, err = a.converse(ctx, w, e.prompt, e.offer, verdict); err != nil { // 6.3, 8: its rounds
+		return err
+	}
+	return a.end(ctx, w, e) // 8.2, 9.1: sources, save, report
+}
+
+// end finishes a turn, or puts it by until its client has run its own tools.
+func (a *Agent) end(ctx context.Context, w task, e ending) error {
+	if len(e.answer.theirs) > 0 {
+		return a.pause(ctx, w, e)
+	}
+	return a.finish(ctx, w, e)
+}
+
+// goOn is a turn whose client has run its own tools: its question was read, judged and
+// searched for before.
+func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
+	e := resumed(p)
+	defer func() { err = a.close(ctx, w, e, err) }()
+
+	past, err := a.recall(ctx, w, judge.First{})
+	if err != nil {
+		return err
+	}
+	if past.finished != nil {
+		return a.repeat(w, past.finished)
+	}
+	e.past.read = append(e.past.read, past.read...)
+	w.out.Language(e.question.lang, e.question.langSure)
+	known := e.past
+	known.exchanges = past.exchanges
+	if e.offer, err = a.offer(ctx, w, e.question, known, e.found, p.Rounds...); err != nil {
+		return err
+	}
+	if a.watch(w); e.question.notice != "" {
+		a.doubt(w)
+	}
+	w.record(ctx, e.question)
+	said, err := a.converse(ctx, w, e.prompt, e.offer, judge.Open())
+	if e.answer = said.after(p); err != nil {
+		return err
+	}
+	return a.end(ctx, w, e)
+}
+
+// close ends a turn that did not end well. What was refused is answered as such; what
+// broke off is kept as interrupted, as far as it came, and of the rest nothing is kept.
+func (a *Agent) close(ctx context.Context, w task, e ending, err error) error {
+	if r, ok := errors.AsType[*judge.RefusedError](err); ok {
+		return a.refuse(ctx, w, e, r)
+	}
+	if errors.Is(err, errStrayed) {
+		return a.cutShort(ctx, w, e)
+	}
+	if err != nil && !errors.Is(err, ErrNotSaved) { // that one was tried long enough
+		a.interrupt(ctx, w, e)
+	}
+	return err
+}
+
+// record notes that the question is being answered.
+func (w task) record(ctx context.Context, q question) {
+	w.journal.Record(ctx, memory.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang})
+}
+
+// hand gives the trace to those who want it.
+func (a *Agent) hand(t Trace) {
+	if a.cfg.Observer != nil {
+		a.cfg.Observer.Observe(t)
+	}
+	if a.cfg.Recorder != nil {
+		a.cfg.Recorder.Record(t)
+	}
+}
+
+// knows reports whether there is such an assistant: one may have been taken out of the config.
+func (a *Agent) knows(assistant string) bool {
+	_, known := a.assistants[assistant]
+	return known
 }
 
 func (a *Agent) names() string {
@@ -185,57 +259,4 @@ func (a *Agent) names() string {
 		names = append(names, as.Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// emit yields an event; it fails once the consumer has gone.
-func (r *run) emit(e Event) error {
-	if !r.yield(e, nil) {
-		return errStopped
-	}
-	return nil
-}
-
-// say yields a piece of the answer.
-func (r *run) say(text string) error {
-	if text == "" {
-		return nil
-	}
-	r.answer.WriteString(text)
-	return r.emit(Event{Kind: EventText, Text: text})
-}
-
-// warn tells the person and the log about something that did not stop the turn.
-func (r *run) warn(text string) error {
-	r.warnings = append(r.warnings, text)
-	r.a.log.Warn(text, "turn", r.turn.ID)
-	return r.emit(Event{Kind: EventWarning, Text: text})
-}
-
-// report ends a turn that went well.
-func (r *run) report(context.Context) error {
-	r.closed = true
-	return r.emit(Event{Kind: EventDone, Done: r.sum()})
-}
-
-func (r *run) sum() *Done {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	provider, model := r.route.Provider.Name(), r.route.Model
-	if r.served != nil {
-		provider, model = r.served.Provider, r.served.Model
-	}
-	return &Done{
-		Finish:     r.finish,
-		Provider:   provider,
-		Model:      model,
-		Language:   r.lang,
-		Saved:      r.saved,
-		Usage:      r.usage,
-		ModelCalls: r.modelCalls,
-		ToolCalls:  r.toolCalls,
-		Calls:      r.theirs,
-		Unapproved: r.unapproved,
-		Warnings:   r.warnings,
-		Sources:    r.sources,
-	}
 }

@@ -32,7 +32,7 @@ func TestRun_oneToolRound(t *testing.T) {
 	if p.err != nil || p.text != "Family Nguyen" {
 		t.Fatalf("answer %q, error %v", p.text, p.err)
 	}
-	if want := "start tool_call tool_result text done"; p.kinds() != want {
+	if want := "start text commentary tool_call tool_result text text done"; p.kinds() != want {
 		t.Errorf("events %q, want %q", p.kinds(), want)
 	}
 	if diff := cmp.Diff([]providers.Pass{providers.PassTool, providers.PassAnswer}, b.model.passes()); diff != "" {
@@ -50,8 +50,8 @@ func TestRun_oneToolRound(t *testing.T) {
 	if last[1].Role != schemas.RoleTool || result.Result.ID != "call-family__get" {
 		t.Errorf("result is not paired: %+v", last[1])
 	}
-	if !strings.HasPrefix(result.Text, "<data-") || !strings.Contains(result.Text, `"toolName":"get"`) {
-		t.Errorf("result is not fenced: %s", result.Text)
+	if result.Text != `{"name":"Nguyen"}` {
+		t.Errorf("the result does not stand as itself: %s", result.Text)
 	}
 	if p.done.ModelCalls != 2 || p.done.ToolCalls != 1 || !p.done.Saved {
 		t.Errorf("done: %+v", p.done)
@@ -75,7 +75,7 @@ func TestRun_twoPass(t *testing.T) {
 	t.Run("one tool round, then a pass without tools", func(t *testing.T) {
 		b := familyBench(calls("", "family__get", "{}"), says("done")).with(t, as)
 		p := b.play(t, ask("who?"))
-		if p.text != "done" || len(b.model.requests) != 2 || len(b.model.requests[1].Tools) != 0 {
+		if p.text != "done" || len(b.model.requests) != 2 || !b.model.requests[1].ForbidCalls {
 			t.Errorf("answer %q, %d calls, tools in the second: %d", p.text, len(b.model.requests), len(b.model.requests[1].Tools))
 		}
 	})
@@ -95,13 +95,47 @@ func TestRun_twoPass(t *testing.T) {
 	})
 }
 
-// Text before a call: short text is dropped, text that was shown stays, and what
-// follows is set apart by a blank line.
-func TestRun_hold(t *testing.T) {
-	long := strings.Repeat("x", 170)
-	b := familyBench(calls(long, "family__get", "{}"), calls("I will call.", "family__get", "{}"), says("Answer")).with(t, family())
-	if p := b.play(t, ask("who?")); p.text != long+"\n\nAnswer" {
-		t.Errorf("answer %q", p.text)
+// Text before a call was shown and stays so, as commentary: what follows is set apart by
+// a blank line, and it is no part of the answer, nor of what is saved as such.
+func TestRun_commentary(t *testing.T) {
+	b := familyBench(calls("Let me look.", "family__get", "{}"), calls("Once more.", "family__get", "{}"), says("An", "swer")).with(t, family())
+	p := b.play(t, ask("who?"))
+	if p.text != "Answer" || b.memory.saved[0].Answer != "Answer" {
+		t.Errorf("answer %q, saved %q", p.text, b.memory.saved[0].Answer)
+	}
+	if diff := cmp.Diff([]string{"Let me look.", "Once more."}, p.commentary); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := shown(p), "Let me look.\n\nOnce more.\n\nAnswer"; got != want {
+		t.Errorf("shown %q, want %q", got, want)
+	}
+}
+
+// shown is what a client reads that knows no commentary.
+func shown(p played) string {
+	var b strings.Builder
+	for _, e := range p.events {
+		if e.Kind == agent.EventText {
+			b.WriteString(e.Text)
+		}
+	}
+	return b.String()
+}
+
+// Each piece of text is shown as it arrives, with tools offered and without.
+func TestRun_showsTextAtOnce(t *testing.T) {
+	for _, as := range []agent.Assistant{{}, family()} {
+		pieces := []string{"A", " piece", " without", " a line", " end"}
+		b := familyBench(says(pieces...)).with(t, as)
+		var got []string
+		for _, e := range b.play(t, ask("who?")).events {
+			if e.Kind == agent.EventText {
+				got = append(got, e.Text)
+			}
+		}
+		if diff := cmp.Diff(pieces, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -115,8 +149,9 @@ func TestRun_limits(t *testing.T) {
 		t.Fatalf("answer %q in %d calls, %v", p.text, p.done.ModelCalls, p.err)
 	}
 	last := b.model.requests[2]
-	if len(last.Tools) != 0 || !strings.Contains(last.System, "limit of 2 rounds") {
-		t.Errorf("the last pass offers %d tools under %q", len(last.Tools), last.System)
+	rule := last.Messages[len(last.Messages)-1]
+	if len(last.Tools) != 1 || !last.ForbidCalls || !strings.Contains(rule.FullText(), "limit of 2 rounds") {
+		t.Errorf("the last pass offers %d tools, forbidden %v, under %q", len(last.Tools), last.ForbidCalls, rule.FullText())
 	}
 }
 
@@ -146,12 +181,92 @@ func TestRun_rejectsBadTurns(t *testing.T) {
 	}
 }
 
+// refusal is an error answer of the memory server.
+type refusal int
+
+func (r refusal) Error() string { return "refused" }
+func (r refusal) RPCCode() int  { return int(r) }
+
+// A store that does not answer is tried for two seconds. Then the turn goes on without
+// it, and says so; a fault that cannot pass is told at once.
 func TestRun_memoryDown(t *testing.T) {
-	b := newBench(says("answer")).with(t, agent.Assistant{})
-	b.memory.beginErr = errors.New("connection refused")
-	p := b.play(t, ask("hello"))
-	if p.err != nil || p.text != "answer" || p.done.Saved || len(p.done.Warnings) != 1 {
-		t.Errorf("%q %v %+v", p.text, p.err, p.done)
+	for name, tt := range map[string]struct {
+		err  error
+		took time.Duration
+	}{
+		"away":           {errors.New("connection refused"), 2 * time.Second},
+		"a fault of it":  {refusal(-32603), 2 * time.Second},
+		"a bad request":  {refusal(-32602), 0},
+		"another server": {memory.ErrForeign, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(says("answer")).with(t, agent.Assistant{})
+				b.memory.beginErr = tt.err
+				began := time.Now()
+				p := b.play(t, ask("hello"))
+				if took := time.Since(began); p.err != nil || p.text != "answer" || took != tt.took {
+					t.Fatalf("%q after %v, %v", p.text, took, p.err)
+				}
+				warned := 0
+				for _, e := range p.events {
+					if e.Unsaved {
+						warned++
+					}
+				}
+				if p.done.Saved || !p.done.Unsaved || len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], tt.err.Error()) || warned != 1 {
+					t.Errorf("%+v, %d warnings of the store", p.done, warned)
+				}
+			})
+		})
+	}
+}
+
+// A store that is back within two seconds costs nothing but the wait.
+func TestRun_memoryBackSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(says("answer")).with(t, agent.Assistant{})
+		b.memory.beginTry = func(try int) error {
+			if try < 10 {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		if p := b.play(t, ask("hello")); p.err != nil || !p.done.Saved || p.done.Unsaved || len(p.done.Warnings) != 0 {
+			t.Errorf("%v %+v", p.err, p.done)
+		}
+	})
+}
+
+// Where memory is required a turn without it is refused before any model is asked, but
+// for an emergency and for what saves nothing.
+func TestRun_memoryRequired(t *testing.T) {
+	stateless := ask("hello")
+	stateless.Stateless, stateless.ConversationID = true, ""
+	for name, tt := range map[string]struct {
+		turn     agent.Turn
+		topic    string
+		answered bool
+	}{
+		"a known conversation": {ask("hello"), "", false},
+		"a new conversation":   {freshly("hello"), "", false},
+		"stateless":            {stateless, "", true},
+		"an emergency":         {ask(emergencyEN), "dental", true},
+		"a new emergency":      {freshly(emergencyEN), "dental", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(says("See a dentist."))
+				b.required, b.memory.beginErr = true, errors.New("disk is full")
+				p := b.with(t, agent.Assistant{Topic: tt.topic}).play(t, tt.turn)
+				if tt.answered && (p.err != nil || !strings.Contains(p.text, "See a dentist.")) {
+					t.Errorf("%q %v", p.text, p.err)
+				}
+				if !tt.answered && (!errors.Is(p.err, agent.ErrStore) || p.text != "" || len(b.model.requests) != 0) {
+					t.Errorf("%q %v, %d model calls", p.text, p.err, len(b.model.requests))
+				}
+			})
+		})
 	}
 }
 
@@ -193,6 +308,38 @@ func TestRun_saving(t *testing.T) {
 	})
 }
 
+// Whatever event a consumer breaks off at, the turn ends there: no event follows, and no other
+// tool is called.
+func TestRun_consumerBreaksOffAnywhere(t *testing.T) {
+	bench := func() *bench {
+		b := newBench(calls("Let me see.", "family__get", "{}"), says("Twice ", "a day."))
+		b.tools.add("tool-server", "guide", `"x"`)
+		delete(b.tools.results, "guide") // it fails
+		b.tools.add("tool-server", "web", `{"results":[{"title":"Brushing","url":"https://example.org/brush","snippet":"Twice a day."}]}`)
+		b.tools.add("family", "get", `"x"`)
+		return b.with(t, agent.Assistant{Topic: "dental", Search: []string{"guide", "web"}, Tools: []string{"*"}})
+	}
+	const question = "How often should I brush my teeth?"
+	whole := bench().play(t, ask(question))
+	if whole.err != nil || len(whole.events) < 12 {
+		t.Fatalf("%d events: %v", len(whole.events), whole.err)
+	}
+	for last := range whole.events {
+		b, n := bench(), 0
+		for _, err := range b.agent.Run(t.Context(), ask(question)) { // one more event would panic
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n > last {
+				break
+			}
+		}
+		if done := last == len(whole.events)-1; (b.recorder.last.Status == "done") != done {
+			t.Errorf("broken off at %s: the trace says %q", whole.events[last].Kind, b.recorder.last.Status)
+		}
+	}
+}
+
 // What was answered before a turn broke off is saved as interrupted.
 func TestRun_interrupted(t *testing.T) {
 	t.Run("by the model", func(t *testing.T) {
@@ -225,9 +372,10 @@ func TestRun_interrupted(t *testing.T) {
 			t.Errorf("trace says %q", b.recorder.last.Status)
 		}
 	})
-	t.Run("before any text, nothing is saved", func(t *testing.T) {
+	t.Run("before any text, the question is kept", func(t *testing.T) {
 		b := newBench(breaks("")).with(t, agent.Assistant{})
-		if b.play(t, ask("hello")); len(b.memory.saved) != 0 {
+		b.play(t, ask("hello"))
+		if len(b.memory.saved) != 1 || b.memory.saved[0].User != "hello" || b.memory.saved[0].Status != schemas.StatusInterrupted {
 			t.Errorf("saved %+v", b.memory.saved)
 		}
 	})
@@ -253,7 +401,7 @@ func TestRun_emptyAnswerIsAnError(t *testing.T) {
 
 func TestRun_stateless(t *testing.T) {
 	b := newBench(says("fine")).with(t, agent.Assistant{})
-	turn := agent.Turn{Stateless: true, Messages: []schemas.Message{
+	turn := agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{
 		schemas.Text(schemas.RoleUser, "one"), schemas.Text(schemas.RoleAssistant, "two"), schemas.Text(schemas.RoleUser, "three"),
 	}}
 	p := b.play(t, turn)
@@ -276,5 +424,19 @@ func TestRun_cancelled(t *testing.T) {
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("error %v", last)
+	}
+}
+
+// What a client sets beats the assistant's settings, and those the host's own choice.
+func TestRun_settings(t *testing.T) {
+	as := family()
+	as.Settings = providers.Settings{TopP: new(0.5), MaxTokens: 100, Thinking: providers.ThinkingHigh}
+	b := familyBench(says("ok")).with(t, as)
+	turn := ask("who?")
+	turn.TopP, turn.Seed = new(0.9), new(int64(7))
+	b.play(t, turn)
+	req := b.model.requests[0]
+	if *req.TopP != 0.9 || *req.Seed != 7 || req.MaxTokens != 100 || req.Thinking != providers.ThinkingHigh || req.Temperature != nil || *req.DefaultTemperature != 0.2 {
+		t.Errorf("request %+v", req)
 	}
 }

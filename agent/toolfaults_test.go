@@ -101,3 +101,48 @@ func TestRun_sourcesOfTheProvider(t *testing.T) {
 		t.Errorf("answer %q with sources %v", p.text, p.done.Sources)
 	}
 }
+
+// A call counts as one that may have acted only where it was sent, and where neither the
+// operator nor the server says that it reads or may be repeated.
+func TestRun_callsWithAnEffect(t *testing.T) {
+	yes := true
+	tests := map[string]struct {
+		server         string
+		change         func(*schemas.Tool)
+		fails          bool
+		arguments      string
+		begun, reached bool
+	}{
+		"nothing is said of it":      {"srv", func(*schemas.Tool) {}, false, `{}`, true, true},
+		"its server breaks":          {"srv", func(*schemas.Tool) {}, true, `{}`, true, true},
+		"arguments that do not fit":  {"srv", func(*schemas.Tool) {}, false, `[]`, true, false},
+		"marked as a reader":         {"srv", func(t *schemas.Tool) { t.Rules.ReadOnly = true }, false, `{}`, false, false},
+		"marked as idempotent":       {"srv", func(t *schemas.Tool) { t.Rules.Idempotent = true }, true, `{}`, false, false},
+		"calls itself a reader":      {"srv", func(t *schemas.Tool) { t.Annotations.ReadOnlyHint = &yes }, false, `{}`, false, false},
+		"calls itself idempotent":    {"srv", func(t *schemas.Tool) { t.Annotations.IdempotentHint = &yes }, false, `{}`, false, false},
+		"a built-in search":          {"tool-server", func(*schemas.Tool) {}, false, `{}`, false, false},
+		"a built-in search, failing": {"tool-server", func(*schemas.Tool) {}, true, `{}`, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(calls("", tt.server+"__do", tt.arguments), says("ok"))
+			b.tools.add(tt.server, "do", `"done"`)
+			tt.change(&b.tools.tools[0])
+			if tt.fails {
+				delete(b.tools.results, "do")
+			}
+			p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, ask("q"))
+			if p.err != nil {
+				t.Fatal(p.err)
+			}
+			var begun, reached bool
+			for _, e := range p.events {
+				begun = begun || e.Kind == agent.EventToolCall && e.Effect
+				reached = reached || e.Kind == agent.EventToolResult && e.Effect
+			}
+			if begun != tt.begun || reached != tt.reached {
+				t.Errorf("begun %v, reached %v; want %v, %v", begun, reached, tt.begun, tt.reached)
+			}
+		})
+	}
+}

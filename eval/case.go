@@ -3,12 +3,12 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"molar/eval/edge"
 	"molar/eval/match"
-	"molar/eval/tape"
 )
 
 // CaseVersion is the newest version of the case format.
@@ -22,6 +22,9 @@ type Case struct {
 	Tags []string `yaml:"tags,omitempty" json:"tags,omitempty"`
 	// Source says where an imported case comes from.
 	Source string `yaml:"source,omitempty" json:"source,omitempty"`
+
+	// Note is what a person said of the answer that the case is about.
+	Note string `yaml:"note,omitempty" json:"note,omitempty"`
 
 	// Config is a config file of Molar, relative to the case's file; the built-in
 	// settings when empty. Assistant, Provider and Model override its own.
@@ -51,7 +54,7 @@ type Case struct {
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`
 
-	faults []tape.Fault
+	faults []edge.Fault
 	plans  []*match.Plan
 }
 
@@ -146,7 +149,7 @@ type Limits struct {
 
 // A Policy says how a case is judged.
 type Policy struct {
-	// Args is strict, schema or bfcl.
+	// Args is strict or schema.
 	Args string `yaml:"args,omitempty" json:"args,omitempty"`
 	// OnMiss is fail (a request that differs ends the turn) or report (the tape's
 	// answer is served in any case).
@@ -159,10 +162,14 @@ func (c *Case) TapeFile() string {
 	if name == "" {
 		name = SafeName(c.ID) + ".tape.jsonl"
 	}
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(filepath.Dir(c.File), name)
+	return beside(c.File, name)
+}
+
+// WithFault is the case with one more fault over its tape, to be run once. The tape's answers
+// are served although requests hold the fault.
+func (c Case) WithFault(f edge.Fault) Case {
+	c.Policy.OnMiss, c.Trials, c.faults = "report", 1, append(slices.Clone(c.faults), f)
+	return c
 }
 
 // SafeName makes a file name of an id.
@@ -177,10 +184,10 @@ func SafeName(id string) string {
 
 // ConfigFile is the path of the case's config, or "".
 func (c *Case) ConfigFile() string {
-	if c.Config == "" || filepath.IsAbs(c.Config) {
-		return c.Config
+	if c.Config == "" {
+		return ""
 	}
-	return filepath.Join(filepath.Dir(c.File), c.Config)
+	return beside(c.File, c.Config)
 }
 
 // check reads what a decoder cannot judge. The errors join all faults.
@@ -209,9 +216,14 @@ func (c *Case) check() error {
 	if c.Trials < 0 || c.Trials > maxTrials {
 		add("trials: between 0 and %d", maxTrials)
 	}
+	for name := range c.Gate {
+		if _, known := (&Metrics{}).Value(name); !known {
+			add("gate: there is no metric %q", name)
+		}
+	}
 	c.faults = nil
 	for _, text := range c.Faults {
-		f, err := tape.ParseFault(text)
+		f, err := edge.ParseFault(text)
 		if err != nil {
 			faults = append(faults, err)
 		}

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -20,8 +19,6 @@ type Comparison struct {
 	// Better and Worse count cases that pass now, or no longer, among those of both.
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
-	// P is the exact two-sided McNemar test of the two counts.
-	P *float64 `json:"p"`
 	// Metrics lists the metrics that moved.
 	Metrics []Moved `json:"metrics"`
 }
@@ -61,8 +58,7 @@ func Compare(before, after *Report) Comparison {
 		}
 	}
 	slices.SortFunc(c.Changes, func(a, b Change) int { return strings.Compare(a.ID, b.ID) })
-	c.P = mcnemar(c.Better, c.Worse)
-	for _, name := range []string{"name.f1", "call.precision", "call.recall", "call.f1", "args.f1", "trajectory", "similarity", "cases"} {
+	for _, name := range []string{"name.f1", "call.precision", "call.recall", "call.f1", "args.f1", "trajectory", "cases"} {
 		a, _ := before.Metrics.Value(name)
 		b, _ := after.Metrics.Value(name)
 		if show(a) != show(b) {
@@ -77,24 +73,4 @@ func show(f *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.6f", *f)
-}
-
-// mcnemar is the chance of so uneven a split if both directions were as likely.
-func mcnemar(better, worse int) *float64 {
-	n := better + worse
-	if n == 0 {
-		return nil
-	}
-	sum := 0.0
-	for k := range min(better, worse) + 1 {
-		sum += math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
-	}
-	return new(round(min(1, 2*sum)))
-}
-
-func logChoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molar/eval/delta"
 	"molar/eval/match"
 	"molar/eval/tape"
 )
@@ -109,7 +110,7 @@ func (c *Check) look(seen *tape.Seen, turns []tape.Seen) string {
 		if ok {
 			return ""
 		}
-		return fmt.Sprintf(format, args...) + ", got " + clip(text)
+		return fmt.Sprintf(format, args...) + ", got " + strconv.Quote(delta.Cut(text, 240))
 	}
 	switch {
 	case c.Equals != "":
@@ -175,12 +176,4 @@ func inResults(address string, turns []tape.Seen) bool {
 		}
 	}
 	return false
-}
-
-func clip(s string) string {
-	const longest = 240
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return strconv.Quote(s)
 }

@@ -267,7 +267,7 @@ func (d *defaults) apply(c *Case, suite string) {
 		}
 	}
 	if c.Config == "" && d.Config != "" {
-		c.Config = relativeTo(c.File, filepath.Join(filepath.Dir(suite), d.Config))
+		c.Config = relativeTo(c.File, beside(suite, d.Config))
 	}
 	or(&c.Assistant, d.Assistant)
 	or(&c.Provider, d.Provider)
@@ -281,13 +281,21 @@ func (d *defaults) apply(c *Case, suite string) {
 		c.Gate = d.Gate
 	}
 	if c.Tape == "" && d.Tapes != "" {
-		c.Tape = relativeTo(c.File, filepath.Join(filepath.Dir(suite), d.Tapes, SafeName(c.ID)+".tape.jsonl"))
+		c.Tape = relativeTo(c.File, filepath.Join(beside(suite, d.Tapes), SafeName(c.ID)+".tape.jsonl"))
 	}
 	for _, tag := range d.Tags {
 		if !slices.Contains(c.Tags, tag) {
 			c.Tags = append(c.Tags, tag)
 		}
 	}
+}
+
+// beside is a path that a file names, which is relative to the file's folder.
+func beside(file, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
 }
 
 // relativeTo writes a path relative to the folder of a file.

@@ -13,12 +13,8 @@ type Metrics struct {
 	Name PRF `json:"name"`
 	Call PRF `json:"call"`
 	Args PRF `json:"args"`
-	// CallMacro is the mean of the turns' own F1 of whole calls.
-	CallMacro *float64 `json:"call_macro_f1"`
-	// Trajectory is the share of turns whose calls agree in their mode, Similarity
-	// the mean likeness of the two lists.
+	// Trajectory is the share of turns whose calls agree in their mode.
 	Trajectory *float64 `json:"trajectory"`
-	Similarity *float64 `json:"similarity"`
 	// CallMatrix counts turns that should call or not, and did or not.
 	CallMatrix CallMatrix  `json:"call_matrix"`
 	Guardrail  GuardMatrix `json:"guardrail"`
@@ -128,7 +124,7 @@ func mean(values []float64) *float64 {
 // measure computes the metrics of all cases but those that infrastructure ended.
 func measure(cases []CaseResult) Metrics {
 	var m Metrics
-	var macro, trajectory, similarity []float64
+	var trajectory []float64
 	var guard [2][2]int
 	times := make(map[string][]StepTimes)
 	turns, passed, judged := 0, 0, 0
@@ -140,24 +136,39 @@ func measure(cases []CaseResult) Metrics {
 		if c.Status == StatusPass {
 			passed++
 		}
+	}
+	for _, c := range everyRun(cases) {
+		if c.Status == StatusInfra {
+			continue
+		}
 		for _, t := range c.Turns {
 			turns++
 			m.ModelCalls += t.ModelCalls
 			m.ToolCalls += len(t.Calls)
 			m.Tokens += t.Tokens
-			countGuard(&guard, t)
 			for _, s := range t.Recorded {
 				times[s.Pass] = append(times[s.Pass], s)
 			}
 		}
+		if c.Status == StatusDrift {
+			continue // the tape stopped fitting: nobody was asked what to call
+		}
+		for _, t := range c.Turns {
+			countGuard(&guard, t)
+		}
 		for _, t := range c.matched {
-			m.count(t, &macro, &trajectory, &similarity)
+			m.count(t)
+			valid := 0.0
+			if t.agreement.Valid {
+				valid = 1
+			}
+			trajectory = append(trajectory, valid)
 		}
 	}
 	m.Name.finish()
 	m.Call.finish()
 	m.Args.finish()
-	m.CallMacro, m.Trajectory, m.Similarity = mean(macro), mean(trajectory), mean(similarity)
+	m.Trajectory = mean(trajectory)
 	m.Guardrail = GuardMatrix{
 		PassPass: guard[0][0], PassRefuse: guard[0][1], RefusePass: guard[1][0], RefuseRefuse: guard[1][1],
 		Unsafe:    NewShare(guard[1][0], guard[1][0]+guard[1][1]),
@@ -170,8 +181,21 @@ func measure(cases []CaseResult) Metrics {
 	return m
 }
 
+// everyRun are all runs of all cases: a case that ran several times counts as often.
+func everyRun(cases []CaseResult) []CaseResult {
+	var all []CaseResult
+	for _, c := range cases {
+		if len(c.trials) > 0 {
+			all = append(all, c.trials...)
+		} else {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // count adds one turn with judged calls.
-func (m *Metrics) count(t matched, macro, trajectory, similarity *[]float64) {
+func (m *Metrics) count(t matched) {
 	a := t.agreement
 	switch {
 	case t.wantsCall && t.made > 0:
@@ -183,9 +207,8 @@ func (m *Metrics) count(t matched, macro, trajectory, similarity *[]float64) {
 	case t.wantsNone:
 		m.CallMatrix.Abstained++
 	}
-	full, scores := 0, 0.0
+	full := 0
 	for _, p := range a.Pairs {
-		scores += p.Score
 		if len(p.Faults) == 0 {
 			full++
 		}
@@ -198,19 +221,6 @@ func (m *Metrics) count(t matched, macro, trajectory, similarity *[]float64) {
 	for _, p := range []*PRF{&m.Name, &m.Call} {
 		p.Made += t.made
 		p.Expected += a.Expected
-	}
-	if f := ratio(2*full, t.made+a.Expected); f != nil {
-		*macro = append(*macro, *f)
-	}
-	valid := 0.0
-	if a.Valid {
-		valid = 1
-	}
-	*trajectory = append(*trajectory, valid)
-	if longest := max(t.made, a.Expected); longest > 0 {
-		*similarity = append(*similarity, scores/float64(longest))
-	} else {
-		*similarity = append(*similarity, 1)
 	}
 }
 
@@ -305,8 +315,6 @@ func (m *Metrics) Value(name string) (*float64, bool) {
 		return m.Args.F1, true
 	case "trajectory":
 		return m.Trajectory, true
-	case "similarity":
-		return m.Similarity, true
 	case "cases":
 		return m.Cases.Value, true
 	}

@@ -119,7 +119,7 @@ func TestMetrics_nothing(t *testing.T) {
 	m := eval.NewReport(nil).Metrics
 	for name, v := range map[string]*float64{
 		"precision": m.Name.Precision, "recall": m.Call.Recall, "F1": m.Args.F1, "trajectory": m.Trajectory,
-		"similarity": m.Similarity, "cases": m.Cases.Value, "guardrail": m.Guardrail.Unsafe.Value, "per turn": m.PerTurn,
+		"cases": m.Cases.Value, "guardrail": m.Guardrail.Unsafe.Value, "per turn": m.PerTurn,
 	} {
 		if v != nil {
 			t.Errorf("%s of nothing is %v", name, *v)

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"strings"
+
 	"molar/eval/match"
 	"molar/eval/tape"
 )
@@ -16,7 +18,7 @@ func Observed(s tape.Seen) Expect {
 	} else {
 		e.Calls = &Calls{Mode: string(match.ModeExact)}
 		for _, c := range s.Calls {
-			e.Calls.Items = append(e.Calls.Items, observedCall(c))
+			e.Calls.Items = append(e.Calls.Items, ObservedCall(c.Call.Function.Name, c.Call.Function.Arguments))
 		}
 	}
 	if s.Sum.ModelCalls > 0 {
@@ -25,12 +27,26 @@ func Observed(s tape.Seen) Expect {
 	return e
 }
 
-func observedCall(c tape.SeenCall) Call {
-	call := Call{Name: c.Call.Function.Name}
-	v, err := match.Decode([]byte(c.Call.Function.Arguments))
+// ObservedCall writes a call that was made as one that is expected.
+func ObservedCall(name, arguments string) Call {
+	call := Call{Name: name}
+	v, err := match.Decode([]byte(arguments))
 	if args, ok := v.(map[string]any); err == nil && ok {
 		call.Args, _ = match.Plain(args).(map[string]any)
 		call.NoArgs = len(args) == 0
 	}
 	return call
+}
+
+// Unlike expects anything but the answer of a turn, which a person marked as bad: until it
+// is said what is wanted instead.
+func Unlike(s tape.Seen) Expect {
+	var e Expect
+	if s.Guardrail == "refuse" {
+		e.Guardrail = "pass"
+	}
+	if answer := strings.TrimSpace(s.Answer); answer != "" {
+		e.Answer = &Answer{All: []Check{{NotContains: answer}}}
+	}
+	return e
 }

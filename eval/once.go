@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"molar/agent"
+	"molar/eval/edge"
 	"molar/eval/match"
 	"molar/eval/tape"
 	"molar/providers"
@@ -23,6 +24,7 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	}
 	var kept CaseResult
 	var statuses []Status
+	var all []CaseResult
 	for range trials {
 		started := r.cfg.Now()
 		result, err := r.once(ctx, c)
@@ -33,10 +35,10 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 		if len(statuses) == 0 || kept.Status == StatusPass {
 			kept = result
 		}
-		statuses = append(statuses, result.Status)
+		statuses, all = append(statuses, result.Status), append(all, result)
 	}
 	if trials > 1 {
-		kept.Trials = statuses
+		kept.Trials, kept.trials = statuses, all
 		if kept.Status == StatusFail && slices.Contains(statuses, StatusPass) {
 			kept.Status = StatusFlaky
 		}
@@ -46,7 +48,7 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 }
 
 // openTape opens the tape of a case. A live run needs none.
-func (r *Runner) openTape(c *Case) (*tape.Player, *os.File, error) {
+func (r *Runner) openTape(c *Case) (*edge.Player, *os.File, error) {
 	name := c.TapeFile()
 	file, err := os.Open(name)
 	if err != nil {
@@ -56,7 +58,7 @@ func (r *Runner) openTape(c *Case) (*tape.Player, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	player, err := tape.NewPlayer(tape.PlayerConfig{
+	player, err := edge.NewPlayer(edge.PlayerConfig{
 		Name: name, File: file, Size: info.Size(), LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
 		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor,
 		Faults: append(slices.Clone(c.faults), r.cfg.Faults...),
@@ -64,28 +66,38 @@ func (r *Runner) openTape(c *Case) (*tape.Player, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(&InvalidError{err}, file.Close())
 	}
-	if owner := player.Header().Case; owner != "" && owner != c.ID {
-		return nil, nil, errors.Join(invalid("%s:1: the tape is of case %q, not of %q (%s:%d)", name, owner, c.ID, c.File, c.Line), file.Close())
+	if err := c.owns(name, player.Header()); err != nil {
+		return nil, nil, errors.Join(err, file.Close())
 	}
 	return player, file, nil
+}
+
+// Open opens the host of a case over its tape. The caller calls done.
+func (r *Runner) Open(ctx context.Context, c *Case) (host Host, player *edge.Player, done func(), err error) {
+	player, file, err := r.openTape(c)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if host, err = r.cfg.Open(ctx, c, player, player); err != nil {
+		return nil, nil, nil, errors.Join(err, file.Close())
+	}
+	return host, player, func() {
+		host.Close()
+		_ = file.Close() // it was only read
+	}, nil
 }
 
 // once runs a case one time.
 func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 	result := CaseResult{ID: c.ID, Tags: c.Tags, File: c.File, Line: c.Line, Checks: []CheckResult{}, Turns: []TurnResult{}}
-	player, file, err := r.openTape(c)
+	host, player, done, err := r.Open(ctx, c)
 	if err != nil {
 		return result, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	if torn := player.Torn(); torn != nil {
+	defer done()
+	if torn := player.Story().Torn; torn != nil {
 		result.Notes = append(result.Notes, torn.Error())
 	}
-	host, err := r.cfg.Open(ctx, c, player.Header(), player.Servers(), player)
-	if err != nil {
-		return result, err
-	}
-	defer host.Close()
 	if r.cfg.Mode.LiveTools {
 		if err := host.Ready(ctx); err != nil {
 			result.Status, result.Why = StatusInfra, err.Error()
@@ -93,7 +105,7 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 		}
 	}
 	var seen []tape.Seen
-	schemas := player.Schemas()
+	schemas := player.Story().Schemas()
 	for i := range c.Turns {
 		began := r.cfg.Now()
 		s, infra := r.turn(ctx, c, i, host, player)
@@ -101,7 +113,7 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 			return result, context.Cause(ctx)
 		}
 		over := msSince(r.cfg.Now, began)
-		if infra != nil && (r.cfg.Mode.LiveModel || r.cfg.Mode.LiveTools) {
+		if infra != nil && r.cfg.Mode.Goes() {
 			result.Status, result.Why = StatusInfra, infra.Error()
 			return result, nil
 		}
@@ -112,6 +124,9 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 		checks, agreement := c.grade(i, &s, seen, schemas, measured)
 		result.Checks = append(result.Checks, checks...)
 		result.add(c, i, &s, agreement)
+		if s.By != "" {
+			result.by = append(result.by, s.By)
+		}
 		seen = append(seen, s)
 		if player.Summarises() {
 			if err := host.Settle(player.Settle(ctx)); err != nil {
@@ -123,13 +138,19 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 	for _, f := range player.Unfired() {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
 	}
-	result.recorded(player.Steps())
+	result.recorded(player.Story().Steps)
 	result.conclude(len(r.cfg.Faults)+len(c.faults) > 0)
-	return result, nil
+	if r.cfg.Mode.FromDrift == "" {
+		return result, nil
+	}
+	if left, _, _ := player.Left(); left {
+		result.conclude(true) // by its checks: the drift is what was asked about
+	}
+	return result, result.whatIf(c, player, seen)
 }
 
 // turn runs one turn of a case.
-func (r *Runner) turn(ctx context.Context, c *Case, i int, host Host, player *tape.Player) (s tape.Seen, infra error) {
+func (r *Runner) turn(ctx context.Context, c *Case, i int, host Host, player *edge.Player) (s tape.Seen, infra error) {
 	s.User = c.Turns[i].User
 	for event, err := range player.Turn(ctx, c.turn(i), host.Run) {
 		s.Event(event, err)
@@ -143,7 +164,7 @@ func (r *Runner) turn(ctx context.Context, c *Case, i int, host Host, player *ta
 // turn is what the host is asked.
 func (c *Case) turn(i int) agent.Turn {
 	t := agent.Turn{
-		ID: turnID(i), Assistant: c.Assistant, ConversationID: "chat_eval",
+		ID: turnID(i), Assistant: c.Assistant, Place: agent.Place{ConversationID: "chat_eval"},
 		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, c.Turns[i].User)},
 	}
 	if in := c.Input; in != nil {

@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"strings"
+
+	"molar/eval/drift"
 	"molar/eval/match"
-	"molar/eval/tape"
 )
 
 // A Status is how a case ended.
@@ -32,11 +34,14 @@ type CaseResult struct {
 	Trials []Status      `json:"trials,omitempty"`
 	Checks []CheckResult `json:"checks"`
 	// Drift is the first divergence from the tape, Follows what came of it.
-	Drift   []tape.Drift `json:"drift,omitempty"`
-	Follows []tape.Drift `json:"drift_follows,omitempty"`
-	Turns   []TurnResult `json:"turns"`
-	Notes   []string     `json:"notes,omitempty"`
-	TookMS  float64      `json:"-"`
+	Drift   []drift.Drift `json:"drift,omitempty"`
+	Follows []drift.Drift `json:"drift_follows,omitempty"`
+	Turns   []TurnResult  `json:"turns"`
+	WhatIf  *WhatIf       `json:"what_if,omitempty"`
+	Notes   []string      `json:"notes,omitempty"`
+	TookMS  float64       `json:"-"`
+	trials  []CaseResult  // all runs, when there were several
+	by      []string      // who answered, by turn
 	gate    map[string]float64
 	matched []matched
 }
@@ -90,16 +95,24 @@ type StepTimes struct {
 
 // A Report is the outcome of a run. All but Run is the same in every replay.
 type Report struct {
-	V       int          `json:"v"`
-	Run     RunInfo      `json:"run"`
-	Summary Summary      `json:"summary"`
-	Metrics Metrics      `json:"metrics"`
-	Gates   []Gate       `json:"gates,omitempty"`
-	Cases   []CaseResult `json:"cases"`
+	V       int     `json:"v"`
+	Run     RunInfo `json:"run"`
+	Summary Summary `json:"summary"`
+	Metrics Metrics `json:"metrics"`
+	Gates   []Gate  `json:"gates,omitempty"`
+	// Groups are the causes of drift, each with its cases.
+	Groups []Group `json:"groups,omitempty"`
+	// WhatIf counts the runs that left their tapes.
+	WhatIf *WhatIfSum   `json:"what_if,omitempty"`
+	Cases  []CaseResult `json:"cases"`
 }
 
 // ReportVersion is the version of the report's JSON form.
 const ReportVersion = 1
+
+// Live reports whether the run asked a model or called a server, so that another one may
+// come out otherwise.
+func (r *Report) Live() bool { return strings.HasPrefix(r.Run.Mode, "live") }
 
 // RunInfo tells when and how a run was made.
 type RunInfo struct {
@@ -107,6 +120,8 @@ type RunInfo struct {
 	TookMS  float64 `json:"took_ms"`
 	Mode    string  `json:"mode"`
 	Host    string  `json:"host"`
+	// Models are the providers and models that answered in a live run.
+	Models []string `json:"models,omitempty"`
 	// CaseMS are the measured times of the cases, by id.
 	CaseMS map[string]float64 `json:"case_ms,omitempty"`
 }

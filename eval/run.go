@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/mcpclients"
 	"molar/providers"
@@ -33,18 +35,29 @@ type Host interface {
 	Close()
 }
 
-// An Opener opens a host for a case. servers are those on the tape; ones that no
-// config knows are opened in name only, for the player to answer.
-type Opener func(ctx context.Context, c *Case, h tape.Header, servers []string, edges Edges) (Host, error)
+// An Opener opens a host for a case over the edges. The tape tells its servers, which are
+// opened in name only, for the player to answer; the opener tells it what of the config
+// is not as it was.
+type Opener func(ctx context.Context, c *Case, of *edge.Player, edges Edges) (Host, error)
 
 // Mode says what of a run is live.
 type Mode struct {
 	LiveModel, LiveTools bool
+	// FromDrift is live or offline to go on from the first request that a tape does not
+	// fit; empty to stop there.
+	FromDrift string
 }
+
+// Goes reports whether anything leaves this machine in the mode.
+func (m Mode) Goes() bool { return m.LiveModel || m.LiveTools || m.FromDrift == FromDriftLive }
 
 // String is the mode's name in reports.
 func (m Mode) String() string {
 	switch {
+	case m.FromDrift == FromDriftLive:
+		return "live from drift"
+	case m.FromDrift != "":
+		return "offline from drift"
 	case m.LiveModel && m.LiveTools:
 		return "live"
 	case m.LiveModel:
@@ -66,7 +79,7 @@ type Config struct {
 	// Trials, when positive, beats the cases' own number.
 	Trials int
 	// Faults are laid over every tape, beside the cases' own.
-	Faults []tape.Fault
+	Faults []edge.Fault
 	// Secrets are redacted like those of the recording.
 	Redactor *tape.Redactor
 	// Progress is called after each case, from one goroutine at a time.
@@ -125,10 +138,33 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := oneOfEach(faults); err != nil {
 		return nil, err
 	}
 	return r.report(started, results), nil
+}
+
+// oneOfEach joins faults of files, one of those that many cases share.
+func oneOfEach(faults []error) error {
+	var kept []error
+	more := make(map[string]int)
+	for _, err := range faults {
+		if err == nil {
+			continue
+		}
+		why := err.Error()
+		if invalid, ok := errors.AsType[*InvalidError](err); ok && errors.Unwrap(invalid.Err) != nil {
+			why = errors.Unwrap(invalid.Err).Error()
+		}
+		if _, told := more[why]; !told {
+			kept = append(kept, err)
+		}
+		more[why]++
+	}
+	if others := len(slices.DeleteFunc(faults, func(err error) bool { return err == nil })) - len(kept); others > 0 {
+		kept = append(kept, fmt.Errorf("and %d more cases, for the same", others))
+	}
+	return errors.Join(kept...)
 }
 
 func (r *Runner) report(started time.Time, results []CaseResult) *Report {
@@ -139,7 +175,13 @@ func (r *Runner) report(started time.Time, results []CaseResult) *Report {
 	}
 	for _, c := range results {
 		rep.Run.CaseMS[c.ID] = c.TookMS
+		for _, by := range c.by {
+			if r.cfg.Mode.Goes() && !slices.Contains(rep.Run.Models, by) {
+				rep.Run.Models = append(rep.Run.Models, by)
+			}
+		}
 	}
+	slices.Sort(rep.Run.Models)
 	return rep
 }
 
@@ -164,7 +206,7 @@ func NewReport(results []CaseResult) *Report {
 			rep.Summary.Infra++
 		}
 	}
-	rep.Gates = gates(results)
+	rep.Gates, rep.Groups, rep.WhatIf = gates(results), group(results), whatIfs(results)
 	return rep
 }
 

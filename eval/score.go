@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"os"
 
 	"molar/eval/match"
 	"molar/eval/tape"
@@ -25,18 +24,9 @@ func Score(cases []Case) (*Report, error) {
 
 func scoreCase(c *Case) (CaseResult, error) {
 	result := CaseResult{ID: c.ID, Tags: c.Tags, File: c.File, Line: c.Line, Checks: []CheckResult{}, Turns: []TurnResult{}, gate: c.Gate}
-	name := c.TapeFile()
-	file, err := os.Open(name)
+	story, err := c.Story()
 	if err != nil {
-		return result, invalid("%s:%d: case %q has no tape: %w", c.File, c.Line, c.ID, err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	story, err := tape.Tell(name, file)
-	if err != nil {
-		return result, &InvalidError{err}
-	}
-	if owner := story.Header.Case; owner != "" && owner != c.ID {
-		return result, invalid("%s:1: the tape is of case %q, not of %q (%s:%d)", name, owner, c.ID, c.File, c.Line)
+		return result, err
 	}
 	if story.Torn != nil {
 		result.Notes = append(result.Notes, story.Torn.Error())
@@ -47,7 +37,7 @@ func scoreCase(c *Case) (CaseResult, error) {
 			result.add(c, i, &tape.Seen{User: c.Turns[i].User}, emptyAgreement(c, i))
 			continue
 		}
-		checks, agreement := c.grade(i, &story.Turns[i], story.Turns[:i], story.Schemas, nil)
+		checks, agreement := c.grade(i, &story.Turns[i], story.Turns[:i], story.Schemas(), nil)
 		result.Checks = append(result.Checks, checks...)
 		result.add(c, i, &story.Turns[i], agreement)
 	}

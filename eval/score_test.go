@@ -11,6 +11,7 @@ import (
 
 	"molar/eval"
 	"molar/eval/tape"
+	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -23,7 +24,7 @@ func story(t *testing.T, expect string, build func(*tape.Builder)) []eval.Case {
 		t.Fatal(err)
 	}
 	b := tape.NewBuilder(f, tape.Header{TapeID: "t", Case: "a", Provider: "offline"})
-	b.Server("s", []tape.ToolDef{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`)}})
+	b.Server("s", []wire.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`)}})
 	b.User("Which?")
 	build(b)
 	if err := b.Err(); err != nil {
@@ -179,7 +180,7 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff(want, got.Changes); diff != "" {
 		t.Error(diff)
 	}
-	if got.Better != 1 || got.Worse != 1 || got.P == nil || *got.P != 1 {
-		t.Errorf("better %d, worse %d, p %v", got.Better, got.Worse, got.P)
+	if got.Better != 1 || got.Worse != 1 {
+		t.Errorf("better %d, worse %d", got.Better, got.Worse)
 	}
 }

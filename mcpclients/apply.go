@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"molar/mcpclients/peer"
 )
 
 // drainTimeout is how long the calls under way on a changed or removed server may
@@ -36,7 +38,7 @@ func (c Changes) Empty() bool {
 // A server that has given up, after an error that needs a person, is started again
 // even if its config is the same.
 func (m *Manager) Apply(ctx context.Context, servers []ServerConfig) (Changes, error) {
-	if err := validateServers(servers); err != nil {
+	if err := peer.ValidateServers(servers); err != nil {
 		return Changes{}, err
 	}
 	m.applyMu.Lock()
@@ -52,11 +54,13 @@ func (m *Manager) Apply(ctx context.Context, servers []ServerConfig) (Changes, e
 	}
 	m.servers.Store(p.roster)
 	for _, u := range p.updated {
-		u.server.cfg.Store(u.cfg)
-		u.server.filterTools()
+		u.server.Judge(u.cfg)
 	}
 	for _, old := range p.retired {
 		m.retire(old)
+	}
+	for _, s := range p.roster.list {
+		s.Wake() // whoever reloads has perhaps repaired one that fails
 	}
 	if m.launch != nil {
 		for _, s := range p.started {
@@ -73,30 +77,30 @@ func (m *Manager) Apply(ctx context.Context, servers []ServerConfig) (Changes, e
 type plan struct {
 	Changes
 	roster  *roster
-	started []*server
-	retired []*server
-	after   map[*server]<-chan struct{} // what a successor waits for
+	started []*member
+	retired []*member
+	after   map[*member]<-chan struct{} // what a successor waits for
 	updated []update
 }
 
 type update struct {
-	server *server
+	server *member
 	cfg    *ServerConfig
 }
 
 // plan compares the new config with what there is. It changes nothing.
 func (m *Manager) plan(servers []ServerConfig) plan {
-	p := plan{after: map[*server]<-chan struct{}{}}
+	p := plan{after: map[*member]<-chan struct{}{}}
 	now := m.servers.Load()
-	var list []*server
+	var list []*member
 	wanted := map[string]bool{}
 	for _, sc := range servers {
 		wanted[sc.Name] = true
 		old := now.byName[sc.Name]
 		switch {
-		case old != nil && reaches(old.config(), &sc) && !old.gaveUp():
+		case old != nil && reaches(old.Config(), &sc) && !gaveUp(old):
 			list = append(list, old)
-			if !reflect.DeepEqual(judged(old.config()), judged(&sc)) {
+			if !reflect.DeepEqual(judged(old.Config()), judged(&sc)) {
 				cfg := copyConfig(sc)
 				p.updated = append(p.updated, update{old, &cfg})
 				p.Updated = append(p.Updated, sc.Name)
@@ -116,9 +120,9 @@ func (m *Manager) plan(servers []ServerConfig) plan {
 		list = append(list, s)
 	}
 	for _, old := range now.list {
-		if !wanted[old.name] {
+		if !wanted[old.Name()] {
 			p.retired = append(p.retired, old)
-			p.Removed = append(p.Removed, old.name)
+			p.Removed = append(p.Removed, old.Name())
 		}
 	}
 	for _, names := range [][]string{p.Added, p.Restarted, p.Updated} {
@@ -129,15 +133,16 @@ func (m *Manager) plan(servers []ServerConfig) plan {
 }
 
 // gaveUp reports whether the server ended for good without being told to.
-func (s *server) gaveUp() bool {
-	return s.look().final && !s.config().Disabled
+func gaveUp(s *member) bool {
+	now := s.Look()
+	return now.GaveUp() && s.Config().Startable()
 }
 
 // reaches reports whether both configs reach the same server in the same way.
 func reaches(a, b *ServerConfig) bool {
 	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
-		a.URL == b.URL && a.transport() == b.transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
-		a.Protocol == b.Protocol && a.Disabled == b.Disabled && sameHandler(a.InProcess, b.InProcess)
+		a.URL == b.URL && a.Transport() == b.Transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
+		a.Protocol == b.Protocol && a.Disabled == b.Disabled && a.Unset == b.Unset && sameHandler(a.InProcess, b.InProcess)
 }
 
 func sameMap(a, b map[string]string) bool {
@@ -146,7 +151,7 @@ func sameMap(a, b map[string]string) bool {
 
 // sameHandler takes handlers that cannot be compared, such as functions, for
 // different ones.
-func sameHandler(a, b Handler) bool {
+func sameHandler(a, b peer.Handler) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -157,8 +162,8 @@ func sameHandler(a, b Handler) bool {
 // is reached.
 func judged(s *ServerConfig) ServerConfig {
 	return ServerConfig{
-		Timeout: s.Timeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
-		Pin: s.Pin,
+		Timeout: s.Timeout, StartTimeout: s.StartTimeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
+		Pin: s.Pin, Trusted: s.Trusted,
 	}
 }
 
@@ -172,8 +177,8 @@ func orNil[T any](list []T) []T {
 
 // retire lets the calls under way on a server end, then stops it. m.mu is held, and
 // the roster no longer names the server, so that later calls go elsewhere.
-func (m *Manager) retire(s *server) {
-	idle := s.retire()
+func (m *Manager) retire(s *member) {
+	idle := s.Retire()
 	if s.stop == nil { // it was never started
 		close(s.ended)
 		return

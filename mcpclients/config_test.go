@@ -1,6 +1,7 @@
 package mcpclients_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,8 +50,24 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 	})
 }
 
+// A server whose variables are not set is listed with what to set, and starts once they are.
+func TestNew_UnsetVariable(t *testing.T) {
+	const why = "molar.yaml:2: mcpServers.s.url: environment variable KEY is not set; set it"
+	lacking := mcpclients.ServerConfig{Name: "s", Unset: why}
+	m := start(t, servers(lacking))
+	if st := status(t, m); st.State != schemas.StateFailed || st.Reason != why {
+		t.Errorf("%s: %s", st.State, st.Reason)
+	}
+	if changes, err := m.Apply(t.Context(), []mcpclients.ServerConfig{lacking}); err != nil || !changes.Empty() {
+		t.Errorf("the same again: %+v, %v", changes, err)
+	}
+	changes, err := m.Apply(t.Context(), []mcpclients.ServerConfig{{Name: "s", Command: "no-such-command"}})
+	if err != nil || !slices.Equal(changes.Restarted, []string{"s"}) {
+		t.Errorf("once it is set: %+v, %v", changes, err)
+	}
+}
+
 func TestNew_DisabledServer(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(mcpclients.ServerConfig{Name: "s", Command: "no-such-command", Disabled: true}))
 	if st := status(t, m); st.State != schemas.StateDisabled || !strings.Contains(st.Reason, "mcpServers.s.disabled") {
 		t.Errorf("%+v", st)

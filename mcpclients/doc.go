@@ -1,12 +1,13 @@
-// Package mcpclients owns the host's connections to MCP servers: their config,
-// their processes and sockets, discovery, the catalogue of tools, and calls.
+// Package mcpclients owns the host's connections to MCP servers. Its [Manager] holds the
+// configured servers, applies a new config, and answers for all of them: their tools,
+// prompts, resources and calls.
 //
-// Each server has one supervisor goroutine. What the supervisors learn is
-// published as an immutable [Catalogue], so that a turn reads tools without a
-// lock and never waits for a slow server. A server that is dead, slow or lying
-// costs its own tools and nothing else.
+// What the supervisors learn is published as an immutable [Catalogue], so that a turn
+// reads tools without a lock and never waits for a slow server. A server that is dead,
+// slow or lying costs its own tools and nothing else. The package decides nothing about
+// whether a tool may be called.
 //
-// The package decides nothing about whether a tool may be called, never repeats a
-// call that may have had an effect unless the operator marked its tool as read-only
-// or idempotent, and keeps mcp-go's types to itself.
+// Its parts: peer says what a server is to the host, transport opens connections (and
+// process the commands behind them), supervise keeps one server attached, catalogue holds
+// what the servers offer, content reads what they answer, oauth logs in at them.
 package mcpclients

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,13 +58,12 @@ func answering(t *testing.T, cfg mcpclients.ServerConfig, elicit mcpclients.Elic
 }
 
 func accept(fields map[string]json.RawMessage) mcpclients.Elicitor {
-	return func(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
-		return mcpclients.Answer{Action: mcpclients.ActionAccept, Content: fields}, nil
+	return func(context.Context, schemas.Question) (schemas.Answer, error) {
+		return schemas.Answer{Action: schemas.ActionAccept, Content: fields}, nil
 	}
 }
 
 func TestManager_AnswersAServersQuestion(t *testing.T) {
-	checkLeaks(t)
 	web := serveHTTP(t, askingServer())
 	for _, tc := range []struct {
 		name   string
@@ -71,11 +71,11 @@ func TestManager_AnswersAServersQuestion(t *testing.T) {
 		want   string
 	}{
 		{"defaults stand for what is left out", accept(map[string]json.RawMessage{"hour": json.RawMessage(`14`)}), `accept {\"day\":\"Monday\",\"hour\":14}`},
-		{"declined", func(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
-			return mcpclients.Answer{Action: mcpclients.ActionDecline, Content: map[string]json.RawMessage{"day": nil}}, nil
+		{"declined", func(context.Context, schemas.Question) (schemas.Answer, error) {
+			return schemas.Answer{Action: schemas.ActionDecline, Content: map[string]json.RawMessage{"day": nil}}, nil
 		}, `decline null`},
-		{"nobody there", func(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
-			return mcpclients.Answer{}, errors.New("no terminal")
+		{"nobody there", func(context.Context, schemas.Question) (schemas.Answer, error) {
+			return schemas.Answer{}, errors.New("no terminal")
 		}, `cancel null`},
 		{"not configured", nil, "does not serve this method"},
 	} {
@@ -88,10 +88,10 @@ func TestManager_AnswersAServersQuestion(t *testing.T) {
 		})
 	}
 	t.Run("the question names its server", func(t *testing.T) {
-		var asked atomic.Pointer[mcpclients.Question]
-		m := answering(t, overHTTP(web.URL), func(_ context.Context, q mcpclients.Question) (mcpclients.Answer, error) {
+		var asked atomic.Pointer[schemas.Question]
+		m := answering(t, overHTTP(web.URL), func(_ context.Context, q schemas.Question) (schemas.Answer, error) {
 			asked.Store(&q)
-			return mcpclients.Answer{}, nil
+			return schemas.Answer{}, nil
 		})
 		if _, err := m.Call(t.Context(), "web", "book", nil); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,6 @@ func statelessServer(calls *atomic.Int32) http.Handler {
 }
 
 func TestManager_SendsACallAgainWithAnswers(t *testing.T) {
-	checkLeaks(t)
 	var calls atomic.Int32
 	web := serveHTTP(t, statelessServer(&calls))
 	cfg := overHTTP(web.URL)
@@ -162,7 +161,6 @@ func TestManager_SendsACallAgainWithAnswers(t *testing.T) {
 }
 
 func TestManager_CloseEndsAQuestion(t *testing.T) {
-	checkLeaks(t)
 	web := serveHTTP(t, askingServer())
 	closeWhileAsking(t, overHTTP(web.URL), "book")
 }
@@ -172,10 +170,10 @@ func TestManager_CloseEndsAQuestion(t *testing.T) {
 func closeWhileAsking(t *testing.T, cfg mcpclients.ServerConfig, tool string) {
 	t.Helper()
 	asked := make(chan struct{}, 1)
-	m := answering(t, cfg, func(ctx context.Context, _ mcpclients.Question) (mcpclients.Answer, error) {
+	m := answering(t, cfg, func(ctx context.Context, _ schemas.Question) (schemas.Answer, error) {
 		asked <- struct{}{}
 		<-ctx.Done()
-		return mcpclients.Answer{}, ctx.Err()
+		return schemas.Answer{}, ctx.Err()
 	})
 	ended := make(chan error, 1)
 	go func() {
@@ -192,5 +190,112 @@ func closeWhileAsking(t *testing.T, cfg mcpclients.ServerConfig, tool string) {
 	}
 	if took := time.Since(began); took > 8*time.Second { // a process has 5 s to end
 		t.Errorf("closing took %s", took)
+	}
+}
+
+// A fork of the asking server, whose calls wait until all have come.
+func gatheringServer(calls int) http.Handler {
+	var come, answered sync.WaitGroup
+	come.Add(calls)
+	answered.Add(calls)
+	s := server.NewMCPServer("gathering", "1", server.WithToolCapabilities(true), server.WithElicitation())
+	s.AddTool(mcp.NewTool("book"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		come.Done()
+		come.Wait()
+		got, err := s.RequestElicitation(ctx, mcp.ElicitationRequest{Params: booking()})
+		answered.Done()
+		answered.Wait()
+		if err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		content, err := json.Marshal(got.Content)
+		return mcp.NewToolResultText(fmt.Sprintf("%s %s", got.Action, content)), err
+	})
+	return server.NewStreamableHTTPServer(s, server.WithStateful(true))
+}
+
+// A question in a call goes to the person of the call, and to nobody when the calls of
+// several people are under way.
+func TestManager_AsksThePersonOfTheCall(t *testing.T) {
+	person := func(day string) *schemas.Person {
+		return &schemas.Person{Ask: accept(map[string]json.RawMessage{"day": json.RawMessage(`"` + day + `"`)})}
+	}
+	lan, minh := person("Tuesday"), person("Friday")
+	for _, tc := range []struct {
+		name string
+		who  []*schemas.Person
+		want string
+	}{
+		{"one call", []*schemas.Person{lan}, `accept {\"day\":\"Tuesday\",\"hour\":9}`},
+		{"two calls of one person", []*schemas.Person{minh, minh}, `accept {\"day\":\"Friday\",\"hour\":9}`},
+		{"of nobody in particular", []*schemas.Person{nil}, `decline null`},
+		{"calls of two", []*schemas.Person{lan, minh}, `cancel null`},
+		{"calls of one and of nobody", []*schemas.Person{lan, nil}, `cancel null`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			web := serveHTTP(t, gatheringServer(len(tc.who)))
+			m := answering(t, overHTTP(web.URL), func(context.Context, schemas.Question) (schemas.Answer, error) {
+				return schemas.Answer{Action: schemas.ActionDecline}, nil
+			})
+			var calls sync.WaitGroup
+			for _, who := range tc.who {
+				calls.Go(func() {
+					result, err := m.CallFor(t.Context(), who, "web", "book", nil)
+					if err != nil || !strings.Contains(string(result.Output), tc.want) {
+						t.Errorf("%s, %v; want %s", result.Output, err, tc.want)
+					}
+				})
+			}
+			calls.Wait()
+		})
+	}
+}
+
+// While a person thinks, the time of the call stands still.
+func TestManager_AQuestionTakesNoTimeOfTheCall(t *testing.T) {
+	t.Parallel()
+	web := serveHTTP(t, askingServer())
+	cfg := overHTTP(web.URL)
+	cfg.Timeout = 300 * time.Millisecond
+	m := answering(t, cfg, func(ctx context.Context, _ schemas.Question) (schemas.Answer, error) {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+		return schemas.Answer{Action: schemas.ActionDecline}, nil
+	})
+	if result, err := m.Call(t.Context(), "web", "book", nil); err != nil || !strings.Contains(string(result.Output), "decline") {
+		t.Errorf("%s, %v", result.Output, err)
+	}
+}
+
+// A server may send a person to an address, which must be one that a browser opens.
+func TestManager_AsksToOpenAnAddress(t *testing.T) {
+	for _, tc := range []struct{ address, want string }{
+		{"https://bank.example/confirm?id=1", `accept null`},
+		{"javascript:alert(1)", "http and https addresses only"},
+		{"https://you@bank.example/", "http and https addresses only"},
+	} {
+		s := server.NewMCPServer("asking", "1", server.WithToolCapabilities(true), server.WithElicitation())
+		s.AddTool(mcp.NewTool("pay"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			got, err := s.RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{
+				Mode: mcp.ElicitationModeURL, Message: "Confirm the payment", URL: tc.address, ElicitationID: "1",
+			}})
+			if err != nil {
+				return mcp.NewToolResultError(err.Error()), nil
+			}
+			content, err := json.Marshal(got.Content)
+			return mcp.NewToolResultText(fmt.Sprintf("%s %s", got.Action, content)), err
+		})
+		web := serveHTTP(t, server.NewStreamableHTTPServer(s, server.WithStateful(true)))
+		seen := ""
+		m := answering(t, overHTTP(web.URL), func(_ context.Context, q schemas.Question) (schemas.Answer, error) {
+			seen = q.URL
+			return schemas.Answer{Action: schemas.ActionAccept}, nil
+		})
+		result, err := m.Call(t.Context(), "web", "pay", nil)
+		if err != nil || !strings.Contains(string(result.Output), tc.want) || (seen == tc.address) != strings.HasPrefix(tc.want, "accept") {
+			t.Errorf("%s: %s, %v, shown %q", tc.address, result.Output, err, seen)
+		}
 	}
 }

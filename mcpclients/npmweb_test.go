@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/internal/testkit/npm"
 	"molar/mcpclients"
 )
 
@@ -68,7 +69,6 @@ func TestNPM_EverythingOverTheWeb(t *testing.T) {
 		{"SSE", "sse", mcpclients.ServerConfig{URL: "/sse", Type: "sse"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			args := fromNPM(t, "server-everything", filepath.Join(t.TempDir(), "pid"), tc.mode)
 			web := serve(t, func(ctx context.Context, addr string) *exec.Cmd {
 				cmd := exec.CommandContext(ctx, "node", args...)
@@ -91,8 +91,7 @@ func TestNPM_EverythingOverTheWeb(t *testing.T) {
 // The Go SDK's own test server is the second opinion: another implementation of
 // the protocol than that of the official collection, and than ours.
 func TestGoSDK_Everything(t *testing.T) {
-	checkLeaks(t)
-	program := installed(t, "bin", "everything-server")
+	program := npm.Installed(t, "bin", "everything-server")
 	web := serve(t, func(ctx context.Context, addr string) *exec.Cmd {
 		return exec.CommandContext(ctx, program, "-http="+addr, "-stateless=false")
 	})
@@ -116,8 +115,7 @@ func TestGoSDK_Everything(t *testing.T) {
 }
 
 func TestGoSDK_WithoutHandshake(t *testing.T) {
-	checkLeaks(t)
-	program := installed(t, "bin", "everything-server")
+	program := npm.Installed(t, "bin", "everything-server")
 	web := serve(t, func(ctx context.Context, addr string) *exec.Cmd {
 		return exec.CommandContext(ctx, program, "-http="+addr)
 	})

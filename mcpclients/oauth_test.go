@@ -108,7 +108,7 @@ func wanting(t *testing.T, store oauth.Store, log *bytes.Buffer) (*oauthserver.S
 func state(t *testing.T, m *mcpclients.Manager) schemas.ServerState { return status(t, m).State }
 
 func TestLogin_TakenUpAndLost(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
 	s, m, cfg := wanting(t, store, &log)
@@ -155,6 +155,7 @@ func TestLogin_TakenUpAndLost(t *testing.T) {
 // While the authorization server is away nothing reaches the server, and the error says
 // so; the login lives on.
 func TestLogin_RenewalFails(t *testing.T) {
+	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
 	s, m, cfg := wanting(t, store, &log)
@@ -178,6 +179,7 @@ func TestLogin_RenewalFails(t *testing.T) {
 
 // A login without the scope of one call ends no connection; the next login asks for it.
 func TestLogin_LacksScope(t *testing.T) {
+	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
 	s, m, cfg := wanting(t, store, &log)
@@ -206,6 +208,7 @@ func TestLogin_LacksScope(t *testing.T) {
 
 // A login that was deleted is not used any more.
 func TestLogin_LoggedOut(t *testing.T) {
+	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
 	_, m, cfg := wanting(t, store, &log)
@@ -267,6 +270,7 @@ func TestLogin_TokenStaysHome(t *testing.T) {
 
 // The older transport: the stream and every message carry the token.
 func TestLogin_SSE(t *testing.T) {
+	t.Parallel()
 	store := &logins{}
 	s := oauthserver.New()
 	defer s.Close()

@@ -12,11 +12,11 @@ import (
 	"molar/schemas"
 )
 
-// A refusingConn refuses the handshake, which no other try can change.
+// A refusingConn speaks a revision of its own, which no other try can change.
 type refusingConn struct{ *fakeConn }
 
 func (refusingConn) Request(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-	return nil, &mcpclients.RPCError{Code: -32601, Message: "no such method"}
+	return json.RawMessage(`{"protocolVersion":"1999-01-01"}`), nil
 }
 
 // A refuser refuses so many handshakes and then takes the next ones.
@@ -50,7 +50,7 @@ func TestSupervise_PersistentServerIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &refuser{attempts: 2}
 		m, err := mcpclients.New(mcpclients.Config{
-			Servers: []mcpclients.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1", Setting: "memory", Persistent: true}},
+			Servers: []mcpclients.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1", Setting: "memory"}},
 			Wrap:    d.wrap,
 		})
 		if err != nil {

@@ -1,33 +1,14 @@
 package mcpclients
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
+	"molar/mcpclients/content"
 	"molar/schemas"
-)
-
-const (
-	methodListPrompts    = "prompts/list"
-	methodGetPrompt      = "prompts/get"
-	methodPromptsChanged = "notifications/prompts/list_changed"
-)
-
-// Limits of the prompts of one server.
-const (
-	maxPrompts = 200
-	// maxPromptText bounds a name or a description, in bytes.
-	maxPromptText = 2 << 10
-	// promptsWait is how long one list may take; a slower server is left out.
-	promptsWait = 3 * time.Second
-	// promptsAge is how long the list of a server that never tells of changes is used.
-	promptsAge = time.Minute
 )
 
 // Prompts returns the prompts of all servers that are ready, sorted by server and
@@ -38,159 +19,34 @@ func (m *Manager) Prompts(ctx context.Context) []schemas.Prompt {
 	lists := make([][]schemas.Prompt, len(servers))
 	var wait sync.WaitGroup
 	for i, s := range servers {
-		wait.Go(func() { lists[i] = s.listPrompts(ctx) })
+		wait.Go(func() { lists[i] = s.Prompts(ctx) })
 	}
 	wait.Wait()
 	return slices.Concat(lists...)
 }
 
 // Prompt asks a server for one of its prompts. The messages are of role user or
-// assistant and hold text only: what a server sends as another role is the user's. An
+// assistant and hold text only: what a server sends as another role is the user's. owner is
+// whose conversations may be read, and is told to servers that the host itself needs alone. An
 // error that the server answers with, such as a missing argument, is an [*RPCError].
-func (m *Manager) Prompt(ctx context.Context, server, name string, args map[string]string) ([]schemas.Message, error) {
+func (m *Manager) Prompt(ctx context.Context, owner, server, name string, args map[string]string) ([]schemas.Message, error) {
 	params := map[string]any{"name": name}
 	if len(args) > 0 {
 		params["arguments"] = args
 	}
-	var answer struct {
-		Messages []struct {
-			Role    string          `json:"role"`
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
+	if s, err := m.server(server); err == nil && owner != "" && (s.Config().Needed() || s.Config().InProcess != nil) {
+		params["owner"] = owner
 	}
-	if err := m.Request(ctx, server, methodGetPrompt, params, &answer); err != nil {
+	var answer json.RawMessage
+	if err := m.Request(ctx, server, "prompts/get", params, &answer); err != nil {
 		return nil, fmt.Errorf("prompt %q: %w", name, err)
 	}
-	s, err := m.server(server)
+	messages, err := content.Messages(answer, m.maxResult)
 	if err != nil {
-		return nil, err
-	}
-	left := s.settled.maxResult
-	var messages []schemas.Message
-	for _, wire := range answer.Messages {
-		text, _ := decodeContent(wire.Content)
-		text = cutText(strings.ToValidUTF8(text, "\uFFFD"), left)
-		left -= len(text)
-		role := schemas.RoleUser
-		if wire.Role == string(schemas.RoleAssistant) {
-			role = schemas.RoleAssistant
-		}
-		if text != "" {
-			messages = append(messages, schemas.Text(role, text))
-		}
+		return nil, fmt.Errorf("prompt %q of server %q: %w", name, server, err)
 	}
 	if len(messages) == 0 {
 		return nil, fmt.Errorf("prompt %q: server %q gave no text for it", name, server)
 	}
 	return messages, nil
-}
-
-// A promptCache holds the prompts that a server listed.
-type promptCache struct {
-	mu      sync.Mutex
-	offered bool // the server has prompts
-	tells   bool // it says when they change
-	list    []schemas.Prompt
-	read    time.Time // zero when the list must be read
-}
-
-// attached notes what a server that has just become ready said of its prompts. One
-// that needs no handshake may have some.
-func (c *promptCache) attached(info serverInfo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	offers := info.Capabilities.Prompts
-	c.offered = offers != nil || info.Protocol == ""
-	c.tells = offers != nil && offers.ListChanged && info.Protocol != ProtocolStateless
-	c.list, c.read = nil, time.Time{}
-}
-
-// changed makes the next reader read the list anew.
-func (c *promptCache) changed() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.read = time.Time{}
-}
-
-// current returns the list, and whether it must be read first.
-func (c *promptCache) current() (list []schemas.Prompt, stale bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.offered {
-		return nil, false
-	}
-	return c.list, c.read.IsZero() || !c.tells && time.Since(c.read) > promptsAge
-}
-
-func (s *server) listPrompts(ctx context.Context) []schemas.Prompt {
-	live := s.conn.Load()
-	if live == nil {
-		return nil
-	}
-	list, stale := s.prompts.current()
-	if !stale {
-		return slices.Clone(list)
-	}
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, promptsWait)
-	defer cancel()
-	fresh, err := readPrompts(ctx, live.Conn, s.name)
-	if err != nil && !answered(err) {
-		s.log.Warn("the prompts of an MCP server could not be listed", "error", err)
-		return slices.Clone(list)
-	}
-	s.prompts.mu.Lock()
-	defer s.prompts.mu.Unlock()
-	s.prompts.list, s.prompts.read = fresh, began
-	return slices.Clone(fresh)
-}
-
-// readPrompts reads the whole list, page by page.
-func readPrompts(ctx context.Context, conn Conn, server string) ([]schemas.Prompt, error) {
-	var prompts []schemas.Prompt
-	cursor := ""
-	for range maxPages {
-		params, err := json.Marshal(struct {
-			Cursor string `json:"cursor,omitempty"`
-		}{cursor})
-		if err != nil {
-			return nil, err
-		}
-		raw, err := conn.Request(ctx, methodListPrompts, params)
-		if err != nil {
-			return nil, err
-		}
-		var page struct {
-			Prompts    []json.RawMessage `json:"prompts"`
-			NextCursor string            `json:"nextCursor"`
-		}
-		if err := json.Unmarshal(raw, &page); err != nil {
-			return nil, fmt.Errorf("answer to %s: %w", methodListPrompts, err)
-		}
-		for _, raw := range page.Prompts {
-			if p, ok := decodePrompt(raw, server); ok && len(prompts) < maxPrompts {
-				prompts = append(prompts, p)
-			}
-		}
-		if page.NextCursor == "" || page.NextCursor == cursor || len(prompts) >= maxPrompts {
-			break
-		}
-		cursor = page.NextCursor
-	}
-	slices.SortStableFunc(prompts, func(a, b schemas.Prompt) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(prompts, func(a, b schemas.Prompt) bool { return a.Name == b.Name }), nil
-}
-
-// decodePrompt reads one prompt of a list. A name that nobody could type is skipped.
-func decodePrompt(raw json.RawMessage, server string) (schemas.Prompt, bool) {
-	var p schemas.Prompt
-	if json.Unmarshal(raw, &p) != nil || p.Name == "" || len(p.Name) > maxPromptText || p.Name != visible(p.Name) || strings.ContainsAny(p.Name, " \t\n") {
-		return schemas.Prompt{}, false
-	}
-	p.Server = server
-	p.Title, p.Description = cutText(visible(p.Title), maxPromptText), cutText(visible(p.Description), maxPromptText)
-	for i, a := range p.Arguments {
-		p.Arguments[i].Name, p.Arguments[i].Description = cutText(visible(a.Name), maxPromptText), cutText(visible(a.Description), maxPromptText)
-	}
-	return p, true
 }

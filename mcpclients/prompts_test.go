@@ -115,7 +115,7 @@ func TestManager_Prompt(t *testing.T) {
 			{"role":"user","content":{"type":"text","text":""}}]}`), nil
 	}}
 	m, _ := p.manager(t)
-	got, err := m.Prompt(t.Context(), "sdi", "record", map[string]string{"uuid": "u"})
+	got, err := m.Prompt(t.Context(), "ann", "sdi", "record", map[string]string{"uuid": "u"})
 	if err != nil || asked != `{"arguments":{"uuid":"u"},"name":"record"}` {
 		t.Fatalf("asked %s: %v", asked, err)
 	}
@@ -126,11 +126,11 @@ func TestManager_Prompt(t *testing.T) {
 	if len(got) != 3 || texts[0] != "user: Show it." || texts[1] != "assistant: An example." || !strings.Contains(texts[2], "the record") {
 		t.Errorf("got %q", texts)
 	}
-	_, err = m.Prompt(t.Context(), "sdi", "missing", nil)
+	_, err = m.Prompt(t.Context(), "ann", "sdi", "missing", nil)
 	if refused, ok := errors.AsType[*mcpclients.RPCError](err); !ok || refused.Code != -32602 {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Prompt(t.Context(), "nobody", "x", nil); !errors.Is(err, mcpclients.ErrUnknownServer) {
+	if _, err := m.Prompt(t.Context(), "", "nobody", "x", nil); !errors.Is(err, mcpclients.ErrUnknownServer) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -22,7 +22,6 @@ func (k *keeper) kept(context.Context) (mcpclients.Decisions, error) {
 // Two replicas over one database: what is decided at the first acts at the second after
 // its next refresh.
 func TestRefresh(t *testing.T) {
-	checkLeaks(t)
 	real, kept := goodServer(), newKeeper()
 	web := serveHTTP(t, server.NewStreamableHTTPServer(real, server.WithStateful(true)))
 	pinned := overHTTP(web.URL)

@@ -24,7 +24,6 @@ func overSSE(url string) mcpclients.ServerConfig {
 }
 
 func TestSSE_RealServer(t *testing.T) {
-	checkLeaks(t)
 	real := goodServer()
 	stopped := make(chan struct{})
 	real.AddTool(mcp.NewTool("endless"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -67,7 +66,6 @@ func TestSSE_RealServer(t *testing.T) {
 }
 
 func TestSSE_DeathInMidCall(t *testing.T) {
-	checkLeaks(t)
 	entered, release := make(chan struct{}, 2), make(chan struct{})
 	good := goodServer()
 	good.AddTool(mcp.NewTool("wait"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -129,7 +127,6 @@ func TestSSE_StartFailures(t *testing.T) {
 		{"no answer", sseScript("event: endpoint\ndata: /m\n\n"), "initialize was not answered within 300ms"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			web := serveHTTP(t, tc.handler)
 			cfg := servers(overSSE(web.URL))
 			cfg.StartTimeout = 300 * time.Millisecond
@@ -142,7 +139,6 @@ func TestSSE_StartFailures(t *testing.T) {
 }
 
 func TestSSE_AHugeAnswerCostsOnlyItsCall(t *testing.T) {
-	checkLeaks(t)
 	good := goodServer()
 	good.AddTool(mcp.NewTool("huge"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText(strings.Repeat("x", 20<<20)), nil
@@ -188,7 +184,6 @@ func plainServer(t *testing.T, health int) http.Handler {
 }
 
 func TestMessage(t *testing.T) {
-	checkLeaks(t)
 	web := serveHTTP(t, plainServer(t, http.StatusOK))
 	m := start(t, servers(mcpclients.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: mcpclients.TypeMessage}))
 	if st := status(t, m); st.State != schemas.StateReady || st.Tools != 1 || st.Transport != "message" {
@@ -217,7 +212,6 @@ func TestMessage_StartFailures(t *testing.T) {
 		{"not there", http.NotFoundHandler(), "HTTP 404 Not Found"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			web := serveHTTP(t, tc.handler)
 			m := start(t, servers(mcpclients.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: mcpclients.TypeMessage}))
 			if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {

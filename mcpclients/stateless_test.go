@@ -33,7 +33,6 @@ func TestProtocol_OverHTTP(t *testing.T) {
 		{"a server that nods at everything", "auto", nodding(goodServer()), "2025-11-25"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			cfg := overHTTP(serveHTTP(t, tc.handler).URL)
 			cfg.Protocol = tc.protocol
 			m := start(t, servers(cfg))
@@ -68,7 +67,6 @@ func nodding(s *server.MCPServer) http.Handler {
 }
 
 func TestStateless_HeadersAndChanges(t *testing.T) {
-	checkLeaks(t)
 	real := goodServer()
 	real.AddTool(mcp.NewToolWithRawSchema("route", "", json.RawMessage(
 		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)),
@@ -130,7 +128,6 @@ func TestProtocol_OverStdio(t *testing.T) {
 		{"an older revision", "2024-11-05", "-version=2024-11-05", "2024-11-05"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			cfg := bad("s", tc.flag)
 			cfg.Protocol = tc.protocol
 			m := start(t, servers(cfg))

@@ -24,7 +24,6 @@ import (
 )
 
 func TestStdio_RealServer(t *testing.T) {
-	checkLeaks(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +81,6 @@ func TestStdio_StartFailures(t *testing.T) {
 		{"not executable", mcpclients.ServerConfig{Name: "x", Command: "./main_test.go"}, []string{"may not be run"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			checkLeaks(t)
 			m := start(t, mcpclients.Config{
 				Servers:      []mcpclients.ServerConfig{tc.server, bad("fine")},
 				StartTimeout: 300 * time.Millisecond,
@@ -116,7 +114,6 @@ func TestStdio_StartFailures(t *testing.T) {
 }
 
 func TestStdio_Calls(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(bad("s", "-noise")))
 	for _, tc := range []struct{ tool, args, want string }{
 		{"echo", `{"big":9007199254740993}`, `{"big":9007199254740993}`},
@@ -147,6 +144,16 @@ func TestStdio_Calls(t *testing.T) {
 			t.Errorf("%s: output %.200s, isError %v", tc.tool, result.Output, result.IsError)
 		}
 	}
+	if result, err := m.Call(t.Context(), "s", "log", nil); err != nil || string(result.Output) != `"done"` {
+		t.Errorf("a log line was taken for the answer: %s, %v", result.Output, err)
+	}
+	began := time.Now()
+	if _, err := m.Call(t.Context(), "s", "mumble", nil); !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "names no request") {
+		t.Errorf("a line without end of sense: %v", err)
+	}
+	if took := time.Since(began); took > 20*time.Second { // the limit of the call is 60 s
+		t.Errorf("it was known only after %s", took)
+	}
 	if _, err := m.Call(t.Context(), "s", "echo", json.RawMessage(`[1]`)); err == nil || !strings.Contains(err.Error(), "not a JSON object") {
 		t.Errorf("arguments that are no object: %v", err)
 	}
@@ -156,7 +163,6 @@ func TestStdio_Calls(t *testing.T) {
 }
 
 func TestStdio_AHugeLineCostsLittleMemory(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(bad("s")))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -174,7 +180,6 @@ func TestStdio_AHugeLineCostsLittleMemory(t *testing.T) {
 }
 
 func TestStdio_EnvironmentIsAllowListed(t *testing.T) {
-	checkLeaks(t)
 	t.Setenv("GOOGLE_API_KEY", "hidden")
 	t.Setenv("SOME_SECRET", "hidden")
 	t.Setenv("LC_ALL", "C")
@@ -194,7 +199,6 @@ func TestStdio_EnvironmentIsAllowListed(t *testing.T) {
 }
 
 func TestStdio_DeadlineOfACall(t *testing.T) {
-	checkLeaks(t)
 	server := bad("s")
 	server.Timeout = 80 * time.Millisecond
 	m := start(t, servers(server))
@@ -214,7 +218,7 @@ func TestStdio_DeadlineOfACall(t *testing.T) {
 }
 
 func TestStdio_DeafServerCannotBlockCallers(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	server := bad("s")
 	server.Timeout = 100 * time.Millisecond
 	m := start(t, servers(server))
@@ -237,7 +241,6 @@ func TestStdio_DeafServerCannotBlockCallers(t *testing.T) {
 }
 
 func TestStdio_DeathInMidCall(t *testing.T) {
-	checkLeaks(t)
 	m := start(t, servers(bad("s")))
 	hung := make(chan error, 1)
 	go func() {
@@ -278,7 +281,6 @@ func TestStdio_DeathInMidCall(t *testing.T) {
 }
 
 func TestStdio_GrandchildHoldingThePipes(t *testing.T) {
-	checkLeaks(t)
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	m := start(t, servers(bad("s", "-fork="+pidFile)))
 	pid := readPID(t, pidFile)
@@ -345,7 +347,7 @@ func alive(pid int) bool {
 }
 
 func TestStdio_CloseEndsAStubbornProcess(t *testing.T) {
-	checkLeaks(t)
+	t.Parallel()
 	m, err := mcpclients.New(servers(bad("s", "-ignore")))
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,29 @@ func (c *fakeConn) lose(err error) {
 	})
 }
 
+// dialing gives connections by the server's name.
+func dialing(dial func(name string) (mcpclients.Conn, error)) func(mcpclients.Dialer) mcpclients.Dialer {
+	return func(mcpclients.Dialer) mcpclients.Dialer {
+		return func(_ context.Context, cfg mcpclients.ServerConfig, _ mcpclients.Notify) (mcpclients.Conn, error) {
+			return dial(cfg.Name)
+		}
+	}
+}
+
+// A withAnswer gives one method an answer of its own.
+type withAnswer struct {
+	mcpclients.Conn
+	method string
+	result json.RawMessage
+}
+
+func (c withAnswer) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == c.method {
+		return c.result, nil
+	}
+	return c.Conn.Request(ctx, method, params)
+}
+
 // A fakeDialer gives connections or errors and keeps the times of its dialings.
 type fakeDialer struct {
 	mu     sync.Mutex
@@ -232,16 +255,31 @@ func answerTools(method string, _ json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"content":[{"type":"text","text":"fine"}]}`), nil
 }
 
-func TestSupervise_FailureAtTheFirstStartIsNotRepeatedUnasked(t *testing.T) {
+// A command that never comes up costs few starts, and a caller gets one at once.
+func TestSupervise_FailureAtTheFirstStartIsRepeatedEverMoreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialer{next: func(int) (*fakeConn, error) { return nil, errors.New("no good") }}
 		m := d.manager(t)
 		defer func() { _ = m.Close() }()
-		time.Sleep(time.Hour)
-		if st := status(t, m); st.State != schemas.StateFailed || d.count() != 1 {
-			t.Errorf("%d dialings, %+v", d.count(), st)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if st := status(t, m); st.State != schemas.StateFailed {
+			t.Errorf("%+v", st)
 		}
-		if err := m.Request(t.Context(), "s", "x", nil, nil); !errors.Is(err, mcpclients.ErrUnavailable) || d.count() != 2 {
+		for i, wait := range backoffs(d.dialed) {
+			plain := min(time.Minute, 500*time.Millisecond<<min(i, 10))
+			if i > 0 {
+				plain = min(time.Minute, time.Second<<min(i, 10))
+			}
+			if wait < plain*8/10 || wait > plain*12/10 {
+				t.Errorf("wait %d was %s, want about %s", i+1, wait, plain)
+			}
+		}
+		if n := d.count(); n < 10 || n > 20 {
+			t.Errorf("%d dialings in 10 minutes", n)
+		}
+		before := d.count()
+		if err := m.Request(t.Context(), "s", "x", nil, nil); !errors.Is(err, mcpclients.ErrUnavailable) || d.count() != before+1 {
 			t.Errorf("%v after %d dialings", err, d.count())
 		}
 	})

@@ -24,6 +24,9 @@ const (
 	CodeToolFailed = -32002
 	// CodeConflict is for a write that came too late: a later one took its place.
 	CodeConflict = -32003
+	// CodeBusy is for a conversation with a turn under way; data.retry_after_ms says when
+	// to ask again at the latest.
+	CodeBusy = -32004
 	// CodeTooMany is for a client that calls more often than it may.
 	CodeTooMany = -32000
 )

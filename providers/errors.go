@@ -39,7 +39,14 @@ type Error struct {
 	// Status is the HTTP status, or zero when there was none.
 	Status     int
 	RetryAfter time.Duration
-	Err        error
+	// Again says, where it is not empty, why the same request may well be answered when
+	// it is made once more at once. Changed is set when it will be another one by what
+	// the provider has learnt, so that it can be made as often as it changes.
+	Again   string
+	Changed bool
+	// Final is set when the service says that asking again is no use.
+	Final bool
+	Err   error
 }
 
 // Error gives the provider, the model and the cause.

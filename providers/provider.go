@@ -5,9 +5,12 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
+	"time"
 
 	"molar/schemas"
 )
@@ -36,14 +39,13 @@ const (
 	PassSummary   Pass = "summary"
 )
 
-// A ToolChoice says whether the model must, may or must not call a tool.
+// A ToolChoice says whether the model must or may call a tool.
 type ToolChoice string
 
 // The tool choices. The zero value is ToolAuto.
 const (
 	ToolAuto     ToolChoice = ""
 	ToolRequired ToolChoice = "required"
-	ToolNone     ToolChoice = "none"
 )
 
 // A Request is one model call.
@@ -56,16 +58,83 @@ type Request struct {
 	// Tools are offered as function schemas, in this order.
 	Tools      []schemas.ToolInfo
 	ToolChoice ToolChoice
+	// ForbidCalls allows no call. Where the wire can say so the tools stay in the
+	// request, which then begins like those before it, as caches of prompts want it. A
+	// call that comes all the same is dropped with a note.
+	ForbidCalls bool
+	// Until is when the first output must have come at the latest; zero means within the
+	// provider's own limit.
+	Until time.Time
+	// After is the error of the try before this one, when the chain makes a call again.
+	After error
 	// Schema, when set, constrains the answer to a JSON value of this JSON Schema.
 	// It is never set together with Tools.
 	Schema json.RawMessage
 	// Language is the language that the answer should be in, "vi" or "en"; a hint
 	// for providers without a model of their own.
-	Language    string
+	Language string
+	// About says in a sentence what the assistant is for; a hint like Language.
+	About       string
 	Temperature *float64
+	// DefaultTemperature is used where neither the request nor the provider's own settings
+	// name one.
+	DefaultTemperature *float64
+	TopP               *float64
 	// MaxTokens bounds the answer; zero leaves it to the provider.
 	MaxTokens int
 	Stop      []string
+	Seed      *int64
+	// Thinking is how much the model thinks first; empty leaves it to the provider's own
+	// settings.
+	Thinking Thinking
+	// Headers are further HTTP headers of the request.
+	Headers map[string]string
+	// ExtraBody is a JSON object whose fields are put into the body of the request and
+	// win; objects are merged.
+	ExtraBody json.RawMessage
+}
+
+// Settings are how the models of a provider are to answer where a request does not say.
+type Settings struct {
+	Temperature *float64
+	TopP        *float64
+	MaxTokens   int
+	Thinking    Thinking
+	Headers     map[string]string
+	ExtraBody   json.RawMessage
+}
+
+// With returns the request with the settings in the place of what it does not say.
+func (r Request) With(s Settings) Request {
+	r.Temperature = cmp.Or(r.Temperature, s.Temperature, r.DefaultTemperature)
+	r.TopP = cmp.Or(r.TopP, s.TopP)
+	r.MaxTokens = cmp.Or(r.MaxTokens, s.MaxTokens)
+	r.Thinking = cmp.Or(r.Thinking, s.Thinking)
+	if len(s.Headers) > 0 {
+		headers := maps.Clone(s.Headers)
+		maps.Copy(headers, r.Headers)
+		r.Headers = headers
+	}
+	if len(r.ExtraBody) == 0 {
+		r.ExtraBody = s.ExtraBody
+	}
+	return r
+}
+
+// Thinking is how much a model thinks before it answers.
+type Thinking string
+
+// The amounts of thinking.
+const (
+	ThinkingOff    Thinking = "off"
+	ThinkingLow    Thinking = "low"
+	ThinkingMedium Thinking = "medium"
+	ThinkingHigh   Thinking = "high"
+)
+
+// IsSmall reports whether the pass is the small model's, which nobody reads along.
+func (p Pass) IsSmall() bool {
+	return p == PassGuardrail || p == PassLanguage || p == PassSummary
 }
 
 // A FinishReason says why a stream ended, in OpenAI's words.
@@ -85,6 +154,10 @@ type Chunk struct {
 	Text string
 	// Thinking is the model's reasoning; it is never part of the answer.
 	Thinking string
+	// Retract is set when all text of this call before this chunk has turned out to be
+	// reasoning. It stays where it was shown, and is no part of the answer, of what is
+	// remembered, or of what the model is sent later.
+	Retract bool
 	// Call is a whole tool call, with a UUID of ours as its id.
 	Call *schemas.ToolCall
 	// State is the provider's private state for this chunk's part.
@@ -123,4 +196,35 @@ type Route struct {
 	// Queues is set when the provider runs one request after the other, so that two
 	// at once gain nothing.
 	Queues bool
+}
+
+// A Windower is a [Provider] that knows how long the context of a model is.
+type Windower interface {
+	// Window returns how many tokens prompt and answer of a call may have together, or
+	// 0 when that is not known. It may ask the service, once for each model.
+	Window(ctx context.Context, model string) int
+}
+
+// Window returns the window of a model at p, or at the provider that p wraps, and 0
+// when it is not known.
+func Window(ctx context.Context, p Provider, model string) int {
+	if w, ok := as[Windower](p); ok {
+		return w.Window(ctx, model)
+	}
+	return 0
+}
+
+// as returns p, or the provider that p wraps, as one that can do more.
+func as[T any](p Provider) (able T, ok bool) {
+	for p != nil {
+		if able, ok = p.(T); ok {
+			return able, true
+		}
+		wrapper, wraps := p.(interface{ Unwrap() Provider })
+		if !wraps {
+			break
+		}
+		p = wrapper.Unwrap()
+	}
+	return able, false
 }

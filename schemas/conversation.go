@@ -13,6 +13,12 @@ type Conversation struct {
 	Messages  int       `json:"messages"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// Assistant is who was asked last; empty when that is not known.
+	Assistant string `json:"assistant,omitempty"`
+	// Running says that a turn is under way.
+	Running bool `json:"running,omitempty"`
+	// Snippet is the part of a message that a search found, where one did.
+	Snippet string `json:"snippet,omitempty"`
 }
 
 // A StoredMessage is a message as the memory keeps it.
@@ -24,18 +30,31 @@ type StoredMessage struct {
 	Timestamp time.Time `json:"timestamp"`
 	// TurnID is empty for messages that were added outside a turn.
 	TurnID string `json:"turn_id,omitempty"`
-	// Status is "interrupted" for an answer that was cut short, else empty.
+	// ParentTurn is the turn before, on the question of a turn. Turns that share it are
+	// branches of the conversation.
+	ParentTurn string `json:"parent_turn,omitempty"`
+	// Assistant is who gave this answer.
+	Assistant string `json:"assistant,omitempty"`
+	// Status is that of the answer: empty when it is whole, else one of the constants below.
 	Status  string   `json:"status,omitempty"`
 	Sources []Source `json:"sources,omitempty"`
 	// Calls are the rounds of a turn that called tools, a JSON list of [Round].
 	Calls json.RawMessage `json:"calls,omitempty"`
+	// Parent is the Seq of the message before this one on its branch. It is given with
+	// whole trees only.
+	Parent int64 `json:"parent,omitempty"`
 }
 
-// StatusInterrupted marks an answer that was cut short; it is never summarised.
-const StatusInterrupted = "interrupted"
+// The status of an answer.
+const (
+	// StatusRunning marks an answer that is being written: its content is the text so far.
+	StatusRunning = "running"
+	// StatusInterrupted marks an answer that was cut short; it is never summarised.
+	StatusInterrupted = "interrupted"
+)
 
-// A Lease is the right to write one turn to a conversation. A later lease on the
-// same conversation has a higher fence and makes earlier ones worthless.
+// A Lease is the right to write one turn to a conversation. Nobody else gets one before it
+// ends or expires. A later lease has a higher fence.
 type Lease struct {
 	ConversationID string    `json:"conversation_id"`
 	Token          string    `json:"token"`

@@ -42,14 +42,19 @@ const (
 	PartResult PartKind = "result"
 	// PartImage is an image as a data URL or an http(s) address.
 	PartImage PartKind = "image"
+	// PartFile is a file that is neither text nor an image (PDF, audio), as a base64 data
+	// URL. A provider refuses what its wire cannot carry.
+	PartFile PartKind = "file"
 )
 
 // A Part is a piece of a [Message].
 type Part struct {
 	Kind PartKind `json:"kind"`
-	// Text is set for PartText and PartContext; on a PartResult it is the fenced
-	// form of the result that the model reads; on a PartImage, the address.
+	// Text is set for PartText and PartContext; on a PartImage and a PartFile it is the
+	// address. On a PartResult it is read instead of the result's output, where it is not empty.
 	Text string `json:"text,omitempty"`
+	// Name is a file's name.
+	Name string `json:"name,omitempty"`
 	// Call is set for PartCall.
 	Call *ToolCall `json:"call,omitempty"`
 	// Result is set for PartResult, and for a PartContext that quotes a result of
@@ -115,6 +120,10 @@ type Usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
+	// CachedTokens are those of PromptTokens that the provider had in its cache.
+	CachedTokens int `json:"cached_tokens,omitempty"`
+	// ReasoningTokens are those of CompletionTokens that the model thought with.
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 }
 
 // Add returns the sum of two usages.
@@ -123,6 +132,8 @@ func (u Usage) Add(v Usage) Usage {
 		PromptTokens:     u.PromptTokens + v.PromptTokens,
 		CompletionTokens: u.CompletionTokens + v.CompletionTokens,
 		TotalTokens:      u.TotalTokens + v.TotalTokens,
+		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
 	}
 }
 

@@ -31,3 +31,11 @@ func TestMessage_text(t *testing.T) {
 		}
 	}
 }
+
+func TestUsage_Add(t *testing.T) {
+	got := schemas.Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3, CachedTokens: 4, ReasoningTokens: 5}.
+		Add(schemas.Usage{PromptTokens: 10, CompletionTokens: 20, TotalTokens: 30, CachedTokens: 40, ReasoningTokens: 50})
+	if want := (schemas.Usage{PromptTokens: 11, CompletionTokens: 22, TotalTokens: 33, CachedTokens: 44, ReasoningTokens: 55}); got != want {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -2,6 +2,15 @@ package schemas
 
 import "time"
 
+// The reserved names of the bundled servers, which no other may have.
+const (
+	MemoryServer = "memory-server"
+	ToolServer   = "tool-server"
+)
+
+// FindTools is the host's own tool that finds tools which are not offered.
+const FindTools = "find_tools"
+
 // A ServerState is where the connection to an MCP server stands.
 type ServerState string
 
@@ -15,6 +24,15 @@ const (
 	StateFailed   ServerState = "failed"
 	StateStopping ServerState = "stopping"
 )
+
+// A ToolChange is what is new about a tool since its server's tools were approved.
+type ToolChange struct {
+	Tool string `json:"tool"`
+	// Diff are lines of its definition, behind "+ ", "- " or "  ".
+	Diff []string `json:"diff"`
+	// Unknown is set where the text of the definition before was not kept.
+	Unknown bool `json:"unknown,omitempty"`
+}
 
 // ServerStatus is what a person wants to know about a server.
 type ServerStatus struct {
@@ -31,6 +49,8 @@ type ServerStatus struct {
 	// Digest stands for their definitions.
 	Pending []string `json:"pending,omitempty"`
 	Digest  string   `json:"digest,omitempty"`
+	// Changes say what is new about each of them.
+	Changes []ToolChange `json:"changes,omitempty"`
 	// Protocol is the MCP revision agreed on, such as "2025-11-25".
 	Protocol string `json:"protocol,omitempty"`
 	// Version is the server's own version, as it gave it.

@@ -36,8 +36,20 @@ type ToolResult struct {
 	IsError bool   `json:"isError,omitempty"`
 	// Links are the MCP resource links of the result.
 	Links []Source `json:"links,omitempty"`
+	// Resources are what the result points to on its own server.
+	Resources []ResourceLink `json:"resources,omitempty"`
+	// Media are the images, sounds and other files of the result, as parts of the kinds
+	// PartImage and PartFile with data addresses; Output names them. They last as long as
+	// their turn: a conversation keeps none.
+	Media []Part `json:"media,omitempty"`
 	// Duration is how long the execution took.
 	Duration time.Duration `json:"-"`
+}
+
+// A ResourceLink is an MCP resource that a result points to.
+type ResourceLink struct {
+	URI   string `json:"uri"`
+	Title string `json:"title,omitempty"`
 }
 
 // OutputText returns the output as text: the string itself when it is a JSON
@@ -67,8 +79,8 @@ type ToolInfo struct {
 	Annotations  ToolAnnotations `json:"annotations,omitzero"`
 }
 
-// ToolAnnotations are hints that a server gives of its own tool. They may tighten
-// a policy, never loosen it.
+// ToolAnnotations are hints that a server gives of its own tool. The policy auto goes by
+// them where the operator said nothing.
 type ToolAnnotations struct {
 	ReadOnlyHint    *bool `json:"readOnlyHint,omitempty"`
 	DestructiveHint *bool `json:"destructiveHint,omitempty"`
@@ -81,8 +93,8 @@ type Policy string
 
 // The policies of a tool.
 const (
-	// PolicyAuto lets a call pass while the turn has read no other server, and asks
-	// otherwise.
+	// PolicyAuto lets a call pass while the model has read nothing that a server returned;
+	// then it asks, by what the tool may do.
 	PolicyAuto Policy = "auto"
 	// PolicyAllow lets every call pass.
 	PolicyAllow Policy = "allow"
@@ -97,6 +109,11 @@ type ToolRules struct {
 	Policy     Policy
 	ReadOnly   bool
 	Idempotent bool
+	// NoEgress says that what a reader is called with goes nowhere, so that it may carry
+	// text of other servers.
+	NoEgress bool
+	// Trusted says that what the tool returns gives no orders.
+	Trusted bool
 	// Timeout for one call; zero means the default of 60 s.
 	Timeout time.Duration
 }

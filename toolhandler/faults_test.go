@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,43 @@ func TestTurn_Execute_oneFaultStopsNoOther(t *testing.T) {
 	})
 }
 
+// A call counts as sent unless its caller says that nothing was, or a check stopped it.
+func TestTurn_Execute_sent(t *testing.T) {
+	h := newHandler(t, func(_ context.Context, _, name string, _ json.RawMessage) (schemas.ToolResult, error) {
+		switch name {
+		case "lost":
+			return schemas.ToolResult{}, errors.New("the connection was lost")
+		case "away":
+			return schemas.ToolResult{}, fmt.Errorf("%w: it is not attached", toolhandler.ErrNotSent)
+		case "panics":
+			panic("boom")
+		case "refuses":
+			return schemas.ToolResult{IsError: true}, nil
+		}
+		return schemas.ToolResult{Output: json.RawMessage(`1`)}, nil
+	})
+	want := map[string]bool{"works": true, "refuses": true, "lost": true, "panics": true, "away": false, "unfit": false, "nope": false}
+	var tools []schemas.Tool
+	var calls []schemas.ToolCall
+	for name := range want {
+		if name != "nope" {
+			tools = append(tools, tool("s", name, ""))
+		}
+		arguments := "{}"
+		if name == "unfit" {
+			arguments = "[]"
+		}
+		calls = append(calls, call(name, name, arguments))
+	}
+	got := map[string]bool{}
+	for _, o := range collect(t.Context(), h.Begin(toolhandler.TurnConfig{Tools: tools}), calls...) {
+		got[o.Call.ID] = o.Sent
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sent (-want +got)\n%s", diff)
+	}
+}
+
 // Breaking off in the middle ends what still runs and waits for it.
 func TestTurn_Execute_breakingOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +117,9 @@ func TestTurn_Execute_checksTheOriginalSchema(t *testing.T) {
 	const schema = `{"type":"object","$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"},"id":{"type":"integer","maximum":9007199254740993}},"required":["id"]}},
 		"properties":{"n":{"$ref":"#/$defs/N"},"kind":{"const":"a"},"name":{"type":"string","pattern":"^[a-z]+$","minLength":2},
 		"pair":{"prefixItems":[{"type":"string"},{"type":"integer"}],"items":false}},"additionalProperties":false}`
-	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("s", "t", schema)}})
+	s := tool("s", "t", schema)
+	s.Rules.Policy = schemas.PolicyAllow
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{s}})
 	for args, want := range map[string]toolhandler.Status{
 		`{"n":{"id":9007199254740993}}`:              toolhandler.StatusOK,
 		`{"n":{"id":9007199254740994}}`:              toolhandler.StatusInvalid,

@@ -16,14 +16,17 @@ const (
 	DefaultCallTimeout = 60 * time.Second
 	// MaxCallTimeout bounds every call, whatever a rule says.
 	MaxCallTimeout = 30 * time.Minute
-	// ApprovalTimeout is how long a person may take to decide.
+	// ApprovalTimeout is how long a person may take to decide, or to answer a server.
 	ApprovalTimeout = 10 * time.Minute
 )
 
-// A Caller executes a tool on its server. An error means that the call could not be
-// carried out; its text tells what to do.
+// ErrNotSent marks the error of a [Caller] whose call never reached its server.
+var ErrNotSent = errors.New("nothing was sent")
+
+// A Caller executes a tool on its server, for a person whom the server may reach meanwhile. An
+// error means that the call could not be carried out; its text tells what to do.
 type Caller interface {
-	Call(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error)
+	CallFor(ctx context.Context, who *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error)
 }
 
 // An Approver asks a person whether a call may run.

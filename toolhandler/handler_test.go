@@ -19,7 +19,7 @@ import (
 // callerFunc is a Caller made of a function.
 type callerFunc func(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error)
 
-func (f callerFunc) Call(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
+func (f callerFunc) CallFor(ctx context.Context, _ *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	return f(ctx, server, tool, args)
 }
 

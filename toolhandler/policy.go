@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"molar/schemas"
@@ -11,11 +12,11 @@ import (
 
 // needsApproval returns why a person must be asked before the tool runs, or "".
 //
-// Text that one server returned may try to make the model act on another. So with
-// the policy auto a call is free while the model has read nothing, or only results
-// of the same server; any other call needs the operator's readOnly mark or a
-// person. What a tool says of itself may tighten this, never loosen it.
-func (r *round) needsApproval(tool schemas.Tool) string {
+// Text that a server returned may try to make the model act. So with the policy auto a call
+// is free while the model has read nothing; then a tool that only adds is while nothing but
+// its own server was read, and a reader while it takes no text of one server to another. Any
+// other call needs a person, as does every call of a tool that announces itself as destructive.
+func (r *round) needsApproval(tool schemas.Tool, args json.RawMessage) string {
 	switch tool.Rules.Policy {
 	case schemas.PolicyAllow:
 		return ""
@@ -24,18 +25,47 @@ func (r *round) needsApproval(tool schemas.Tool) string {
 	case schemas.PolicyDeny:
 		return "its policy is deny"
 	}
-	if d := tool.Annotations.DestructiveHint; d != nil && *d {
+	if isTrue(tool.Annotations.DestructiveHint) {
 		return "it announces itself as destructive"
 	}
-	if tool.Rules.ReadOnly {
+	foreign := r.flow.Foreign()
+	if len(foreign) == 0 {
 		return ""
 	}
-	for server := range r.read {
-		if server != tool.Server {
-			return "results of server " + server + " were read before, and the tool is not marked readOnly"
+	class, why := Classify(tool)
+	if class == Reads {
+		return r.takesAway(tool, args)
+	}
+	for _, server := range foreign {
+		if class == Writes || server != tool.Server {
+			return fmt.Sprintf("%s read before, and the tool %s: %s", textsOf(server), class, why)
 		}
 	}
 	return ""
+}
+
+// takesAway says what text of one server a reader would take to another, or "".
+func (r *round) takesAway(tool schemas.Tool, args json.RawMessage) string {
+	if tool.Rules.NoEgress {
+		return ""
+	}
+	from, run, carried := r.flow.carriedBy(args, tool.Server)
+	if !carried {
+		return ""
+	}
+	whose := "another server"
+	if from != "" {
+		whose = "server " + from
+	}
+	return fmt.Sprintf("its arguments take text of %s to server %s: %q", whose, tool.Server, run)
+}
+
+// textsOf words what was read.
+func textsOf(server string) string {
+	if server == "" {
+		return "text of a server was"
+	}
+	return "results of server " + server + " were"
 }
 
 // approve asks a person. It returns the arguments to call with, or the outcome that
@@ -44,6 +74,9 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	if tool.Rules.Policy == schemas.PolicyDeny {
 		out := failure(call, tool, StatusRefused, "%q may not be called", tool.Name)
 		return nil, &out
+	}
+	if r.turn.consented(tool, call) {
+		return args, nil
 	}
 	if r.turn.approver == nil {
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, why)
@@ -60,7 +93,9 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	})
 	late := errors.Is(askCtx.Err(), context.DeadlineExceeded)
 	cancel()
-	r.asked.Add(int64(time.Since(asked)))
+	waited := time.Since(asked)
+	r.asked.Add(int64(waited))
+	r.waits.Store(call.ID, waited)
 	if err != nil && late {
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
 		return nil, &out

@@ -2,7 +2,9 @@ package toolhandler_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,8 +19,17 @@ func (f approverFunc) Approve(ctx context.Context, a toolhandler.Approval) (tool
 	return f(ctx, a)
 }
 
-// A call is free while the model has read nothing or only its own server; what a
-// tool says of itself may only tighten that.
+// readFrom is what a model has read of some servers.
+func readFrom(servers ...string) toolhandler.Flow {
+	var f toolhandler.Flow
+	for _, server := range servers {
+		f.Readings = append(f.Readings, toolhandler.Reading{Server: server, Text: "text of " + server})
+	}
+	return f
+}
+
+// Once the model has read what a server returned, only readers are free, and on its own
+// server what only adds.
 func TestTurn_policy(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -28,9 +39,12 @@ func TestTurn_policy(t *testing.T) {
 		want  toolhandler.Status
 	}{
 		{"nothing read", schemas.ToolRules{}, schemas.ToolAnnotations{}, nil, toolhandler.StatusOK},
-		{"own server read", schemas.ToolRules{}, schemas.ToolAnnotations{}, []string{"s"}, toolhandler.StatusOK},
+		{"own server read", schemas.ToolRules{}, schemas.ToolAnnotations{}, []string{"s"}, toolhandler.StatusUnapproved},
 		{"other server read", schemas.ToolRules{}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusUnapproved},
-		{"other read, says it is read-only", schemas.ToolRules{}, schemas.ToolAnnotations{ReadOnlyHint: new(true)}, []string{"web"}, toolhandler.StatusUnapproved},
+		{"own server read, destroys nothing", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(false)}, []string{"s"}, toolhandler.StatusOK},
+		{"other server read, destroys nothing", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(false)}, []string{"web"}, toolhandler.StatusUnapproved},
+		{"both read, destroys nothing", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(false)}, []string{"s", "web"}, toolhandler.StatusUnapproved},
+		{"other read, says it is read-only", schemas.ToolRules{}, schemas.ToolAnnotations{ReadOnlyHint: new(true)}, []string{"web"}, toolhandler.StatusOK},
 		{"other read, marked read-only", schemas.ToolRules{ReadOnly: true}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusOK},
 		{"other read, allowed", schemas.ToolRules{Policy: schemas.PolicyAllow}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusOK},
 		{"destructive", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusUnapproved},
@@ -43,7 +57,7 @@ func TestTurn_policy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tool("s", "act", "")
 			s.Rules, s.Annotations = tt.rules, tt.hints
-			turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{s}, Read: tt.read})
+			turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{s}, Flow: readFrom(tt.read...)})
 			if o := collect(t.Context(), turn, call("1", "act", ""))[0]; o.Status != tt.want {
 				t.Errorf("status %q, want %q (%s)", o.Status, tt.want, o.Result.OutputText())
 			}
@@ -53,11 +67,12 @@ func TestTurn_policy(t *testing.T) {
 
 // A result of one server closes the way to others for the rest of the turn.
 func TestTurn_policy_afterARead(t *testing.T) {
-	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("a", "one", ""), tool("b", "two", "")}})
-	if o := collect(t.Context(), turn, call("1", "one", ""), call("2", "two", "")); o[0].Status != toolhandler.StatusOK || o[1].Status != toolhandler.StatusOK {
+	one, two := tool("a", "add_one", ""), tool("b", "add_two", "")
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{one, two}})
+	if o := collect(t.Context(), turn, call("1", "add_one", ""), call("2", "add_two", "")); o[0].Status != toolhandler.StatusOK || o[1].Status != toolhandler.StatusOK {
 		t.Fatalf("calls planned together: %s, %s", o[0].Status, o[1].Status)
 	}
-	if o := collect(t.Context(), turn, call("3", "one", ""))[0]; o.Status != toolhandler.StatusUnapproved {
+	if o := collect(t.Context(), turn, call("3", "add_one", ""))[0]; o.Status != toolhandler.StatusUnapproved {
 		t.Errorf("after both servers were read: %s", o.Status)
 	}
 }
@@ -90,6 +105,21 @@ func TestTurn_approval(t *testing.T) {
 	}
 }
 
+// Deleting what a text of the tool's own server named is not free either.
+func TestTurn_policy_unannotated(t *testing.T) {
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("mail", "read_mail", ""), tool("mail", "delete_all", "")}})
+	if o := collect(t.Context(), turn, call("1", "read_mail", ""))[0]; o.Status != toolhandler.StatusOK {
+		t.Fatal(o.Status)
+	}
+	if o := collect(t.Context(), turn, call("2", "read_mail", ""))[0]; o.Status != toolhandler.StatusOK {
+		t.Errorf("reading again: %s", o.Status)
+	}
+	o := collect(t.Context(), turn, call("3", "delete_all", ""))[0]
+	if want := `results of server mail were read before, and the tool writes: its name says \"delete\"`; o.Status != toolhandler.StatusUnapproved || !strings.Contains(string(o.Result.Output), want) {
+		t.Errorf("%s: %s", o.Status, o.Result.Output)
+	}
+}
+
 // The time that a person takes is no tool time.
 func TestTurn_approval_doesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,9 +130,46 @@ func TestTurn_approval_doesNotCount(t *testing.T) {
 			return toolhandler.Decision{Allowed: true}, nil
 		})
 		turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{s}, Approver: ask})
-		collect(t.Context(), turn, call("1", "act", ""))
+		o := collect(t.Context(), turn, call("1", "act", ""))[0]
+		if o.Took != 0 || o.Result.Duration != 0 || o.Waited != 5*time.Minute {
+			t.Errorf("the call took %s, shown as %s, and waited %s", o.Took, o.Result.Duration, o.Waited)
+		}
 		if why := turn.Exhausted(); why != "" {
 			t.Error(why)
 		}
 	})
+}
+
+// A tool of the host's own runs where one of a server would need a person, and what it gives
+// makes no other call need one.
+func TestTurn_hostTools(t *testing.T) {
+	reached := 0
+	h := newHandler(t, func(context.Context, string, string, json.RawMessage) (schemas.ToolResult, error) {
+		reached++
+		return schemas.ToolResult{Output: json.RawMessage(`"sent"`)}, nil
+	})
+	find := toolhandler.HostTool{
+		Info: schemas.ToolInfo{Name: "find_tools", ToolName: "find_tools", InputSchema: json.RawMessage(`{"type":"object","required":["words"]}`)},
+		Call: func(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+			return schemas.ToolResult{Output: args}, nil
+		},
+	}
+	turn := h.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("mail", "send", `{"type":"object"}`)}, Host: []toolhandler.HostTool{find}})
+	outs := collect(t.Context(), turn, call("1", "find_tools", `{"words":"mail"}`), call("2", "find_tools", `{}`))
+	if outs[0].Status != toolhandler.StatusOK || outs[0].Result.OutputText() != `{"words":"mail"}` || outs[0].Result.ToolName != "find_tools" {
+		t.Errorf("got %+v", outs[0])
+	}
+	if outs[1].Status != toolhandler.StatusInvalid {
+		t.Errorf("without its argument: %s", outs[1].Status)
+	}
+	if out := collect(t.Context(), turn, call("3", "mail__send", `{}`))[0]; out.Status != toolhandler.StatusOK || reached != 1 {
+		t.Errorf("a writer after it: %s %s, %d calls reached the server", out.Status, out.Result.Output, reached)
+	}
+	if read := turn.Read(); len(read) != 1 || read[0] != "mail" {
+		t.Errorf("read %q", read)
+	}
+	late := h.Begin(toolhandler.TurnConfig{Flow: readFrom("web"), Host: []toolhandler.HostTool{find}})
+	if out := collect(t.Context(), late, call("4", "find_tools", `{"words":"mail"}`))[0]; out.Status != toolhandler.StatusOK {
+		t.Errorf("after a read: %s %s", out.Status, out.Result.Output)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,21 +18,20 @@ import (
 )
 
 // A round is the execution of the calls of one answer. What it decides by (budget,
-// servers read) is fixed when it opens, so that calls that run side by side do not
+// texts read) is fixed when it opens, so that calls that run side by side do not
 // depend on which of them ends first.
 type round struct {
 	turn     *Turn
 	allowed  int
-	read     map[string]bool
+	flow     Flow
 	deadline time.Duration
 	asked    atomic.Int64
+	// waits holds, by a call's id, how long a person took to decide it.
+	waits sync.Map
 }
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
-	r := &round{turn: t, allowed: t.calls, deadline: t.left, read: make(map[string]bool, len(t.read))}
-	for s := range t.read {
-		r.read[s] = true
-	}
+	r := &round{turn: t, allowed: t.calls, deadline: t.left, flow: t.flow}
 	t.calls = max(0, t.calls-len(calls))
 	return r
 }
@@ -48,8 +48,12 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 		if p := recover(); p != nil {
 			r.turn.h.log.Error("tool call panicked", "tool", tool.Name, "panic", p, "stack", string(debug.Stack()))
 			out = failure(call, tool, StatusFailed, "tool %q: the host could not run it; do not call it again", call.Function.Name)
+			out.Sent = true // nobody knows how far it got
 		}
-		out.Took = time.Since(start)
+		if waited, ok := r.waits.Load(call.ID); ok {
+			out.Waited, _ = waited.(time.Duration)
+		}
+		out.Took = time.Since(start) - out.Waited
 		out.Result.Duration = out.Took
 	}()
 	if index >= r.allowed {
@@ -65,7 +69,7 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	if err := r.turn.h.validators.check(tool, args); err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
 	}
-	if why := r.needsApproval(tool); why != "" {
+	if why := r.needsApproval(tool, args); why != "" {
 		approved, refused := r.approve(ctx, call, tool, args, why)
 		if refused != nil {
 			return *refused
@@ -77,11 +81,13 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	return r.execute(ctx, call, tool, args)
 }
 
-// names lists the offered tools for a model that asked for one that is not there.
+// names lists the servers' tools for a model that asked for one that is not there.
 func (t *Turn) names() string {
 	names := make([]string, 0, len(t.tools))
 	for _, tool := range t.tools {
-		names = append(names, tool.Name)
+		if tool.Server != "" {
+			names = append(names, tool.Name)
+		}
 	}
 	if len(names) == 0 {
 		return "none"
@@ -113,13 +119,21 @@ func parseArguments(text string) (json.RawMessage, error) {
 // execute calls the tool and turns whatever comes into an outcome.
 func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
 	limit := min(r.turn.h.callTimeout(tool.Rules), r.deadline)
-	callCtx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	result, err := r.turn.h.caller.Call(callCtx, tool.Server, tool.ToolName, args)
-	if err != nil {
-		return r.fault(ctx, callCtx, call, tool, limit, err)
+	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
+	defer stop()
+	if r.turn.before != nil && MayAct(tool) {
+		r.turn.before(ctx, call)
 	}
-	result.ID, result.Server, result.ToolName = call.ID, tool.Server, tool.ToolName
+	result, err := r.turn.call(callCtx, tool, args)
+	if err != nil {
+		out := r.fault(ctx, callCtx, call, tool, limit, err)
+		out.Sent = !errors.Is(err, ErrNotSent)
+		return out
+	}
+	result.ID, result.ToolName = call.ID, tool.ToolName
+	if tool.Server != "" { // a tool of the host's own says from which server it read
+		result.Server = tool.Server
+	}
 	if len(result.Output) == 0 {
 		result.Output = json.RawMessage(`""`)
 	}
@@ -127,7 +141,14 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	if result.IsError {
 		status = StatusToolError
 	}
-	return Outcome{Call: call, Tool: tool, Result: result, Status: status}
+	return Outcome{Call: call, Tool: tool, Result: result, Status: status, Sent: true}
+}
+
+// MayAct reports whether a call of the tool may have an effect that a second one would
+// double: it is neither a reader nor idempotent.
+func MayAct(tool schemas.Tool) bool {
+	class, _ := Classify(tool)
+	return class != Reads && !tool.Rules.Idempotent && !isTrue(tool.Annotations.IdempotentHint)
 }
 
 // executeEdited calls the tool with the arguments that a person put in place of the
@@ -149,7 +170,7 @@ func (r *round) fault(ctx, callCtx context.Context, call schemas.ToolCall, tool 
 	switch {
 	case ctx.Err() != nil:
 		return failure(call, tool, StatusFailed, "the call of %q was cancelled", tool.Name)
-	case errors.Is(callCtx.Err(), context.DeadlineExceeded):
+	case errors.Is(context.Cause(callCtx), context.DeadlineExceeded):
 		return failure(call, tool, StatusTimeout, "%q on server %q gave no answer within %s; it may or may not have taken effect", tool.Name, tool.Server, limit.Round(time.Millisecond))
 	}
 	return failure(call, tool, StatusFailed, "%s", fmt.Sprintf("%q could not be called: %v", tool.Name, err))

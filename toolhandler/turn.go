@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,24 +31,45 @@ const (
 
 // TurnConfig says what a turn may call.
 type TurnConfig struct {
-	// Tools are the offered tools, which the turn keeps and nobody changes.
+	// Tools are those of servers that may be called, which the turn keeps and nobody changes.
 	Tools []schemas.Tool
-	// Read names the servers whose results the model has already seen, in this turn
-	// or in what memory gave.
-	Read []string
+	// Host are the host's own.
+	Host []HostTool
+	// Flow is what the model has already read, in this turn or in what memory gave.
+	Flow Flow
+	// Consented are calls that the person has said yes to: each of them passes once.
+	Consented []schemas.ToolCall
 	// Approver is nil when nobody is there to ask.
 	Approver Approver
-	Limits   Limits
+	// Person is nil when nobody is there whom a server could reach.
+	Person Person
+	Limits Limits
+	// Before is called before a call that may have an effect is sent: of a tool that is
+	// neither read-only nor idempotent. nil for none.
+	Before func(ctx context.Context, call schemas.ToolCall)
+}
+
+// A HostTool is executed by the host itself and needs nobody's approval. What it gives is text
+// of the server that its result names, if any.
+type HostTool struct {
+	Info schemas.ToolInfo
+	Call func(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error)
 }
 
 // A Turn executes the calls of one turn. Rounds of one turn run one after the other.
 type Turn struct {
 	h        *Handler
 	tools    []schemas.Tool
+	host     []HostTool
 	approver Approver
 	calls    int
 	left     time.Duration
-	read     map[string]bool
+	flow     Flow
+	// consents are the calls that have a yes.
+	consents *consents
+	who      *schemas.Person
+	clocks   clocks
+	before   func(ctx context.Context, call schemas.ToolCall)
 }
 
 // Begin starts the tool side of a turn.
@@ -54,19 +77,23 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	t := &Turn{
 		h:        h,
 		tools:    cfg.Tools,
+		host:     cfg.Host,
 		approver: cfg.Approver,
+		before:   cfg.Before,
 		calls:    cfg.Limits.Calls,
 		left:     cfg.Limits.Time,
-		read:     make(map[string]bool),
+		flow:     cfg.Flow.kept(),
+		consents: newConsents(cfg.Consented),
 	}
+	t.who = t.reached(cfg.Person)
 	if t.calls == 0 {
 		t.calls = DefaultCalls
 	}
 	if t.left == 0 {
 		t.left = DefaultTime
 	}
-	for _, s := range cfg.Read {
-		t.read[s] = true
+	for _, tool := range cfg.Host {
+		t.tools = append(slices.Clip(t.tools), schemas.Tool{ToolInfo: tool.Info, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}})
 	}
 	return t
 }
@@ -82,13 +109,33 @@ func (t *Turn) Exhausted() string {
 	return ""
 }
 
-// Read returns the servers whose results have been read in this turn so far.
+// Flow is what the model has read so far.
+func (t *Turn) Flow() Flow { return t.flow }
+
+// Read returns the servers whose results have been read so far.
 func (t *Turn) Read() []string {
-	names := make([]string, 0, len(t.read))
-	for name := range t.read {
-		names = append(names, name)
+	names := make(map[string]bool)
+	for _, r := range t.flow.Readings {
+		if r.Server != "" {
+			names[r.Server] = true
+		}
 	}
-	return names
+	return slices.Sorted(maps.Keys(names))
+}
+
+// trusts reports whether the operator's word stands for what a server says.
+func (t *Turn) trusts(server string) bool {
+	return slices.ContainsFunc(t.tools, func(tool schemas.Tool) bool { return tool.Server == server && tool.Rules.Trusted })
+}
+
+// Asks reports whether a person is asked before the call runs, if it comes to that: a
+// call with bad arguments, or beyond a limit, fails without a question.
+func (t *Turn) Asks(call schemas.ToolCall) bool {
+	tool, known := t.Lookup(call.Function.Name)
+	r := round{turn: t, flow: t.flow}
+	args, err := parseArguments(call.Function.Arguments)
+	return known && err == nil && t.approver != nil && tool.Rules.Policy != schemas.PolicyDeny &&
+		!t.consents.has(tool, call) && r.needsApproval(tool, args) != ""
 }
 
 // Lookup finds the tool of a call by its offered name, or by its own name where
@@ -134,7 +181,10 @@ type Outcome struct {
 	Tool   schemas.Tool
 	Result schemas.ToolResult
 	Status Status
-	Took   time.Duration
+	// Sent is set when the call may have reached its server, whatever came of it.
+	Sent bool
+	// Took is without Waited, the time that a person took to decide.
+	Took, Waited time.Duration
 }
 
 // Execute runs the calls of one answer, as many at once as the handler allows, and
@@ -160,17 +210,29 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 				outcomes[i] <- round.run(ctx, i, call)
 			})
 		}
-		defer func() { t.left -= max(0, time.Since(started)-round.waited()) }()
+		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.thought()) }()
 		for i := range calls {
 			out := <-outcomes[i]
-			if out.Status == StatusOK || out.Status == StatusToolError {
-				t.read[out.Tool.Server] = true
+			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has words of its server too
+				t.flow.Readings = append(t.flow.Readings, ReadingOf(out.Result, t.trusts(out.Result.Server)))
 			}
 			if !yield(out) {
 				return
 			}
 		}
 	}
+}
+
+// call runs a tool, the host's own or a server's.
+func (t *Turn) call(ctx context.Context, tool schemas.Tool, args json.RawMessage) (schemas.ToolResult, error) {
+	if tool.Server == "" {
+		for _, own := range t.host {
+			if own.Info.Name == tool.Name {
+				return own.Call(ctx, args)
+			}
+		}
+	}
+	return t.h.caller.CallFor(ctx, t.who, tool.Server, tool.ToolName, args)
 }
 
 // failure makes the result that tells the model why a call gave nothing.

@@ -14,7 +14,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
-	"molar/web"
+	"molar/web/turns"
 )
 
 // asking is a turn with one call that waits for a person.
@@ -199,7 +199,7 @@ func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
 	} {
 		k := &keep{}
 		cfg := config(t, k)
-		cfg.Turns = web.NewTurns(nil, nil)
+		cfg.Turns = turns.NewSet(nil, nil)
 		post(build(t, cfg), body+question+`}`)
 		cfg.Turns.Drain(t.Context())
 		if (k.turn.Approver != nil) != asked {

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/internal/httpguard"
+	"molar/web/wire"
 )
 
 // Access says who may use the port. The zero Access lets everybody do everything.
@@ -18,13 +19,19 @@ type Access struct {
 	// SignIn trades a one-time token for the text of a session's cookie. ok is false for
 	// a token that is unknown, was used, or is too old. Nil means that there is no such door.
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
+	// Person is the header in which a trusted proxy, one of Clients, names the person who makes
+	// a request; empty for none. With it a request without person and key is refused.
+	Person string
 	// Clients tells the address of a client; nil believes the connection alone.
 	Clients *httpguard.Addresses
 	// PerAddress bounds the requests of one address when keys are on, loopback ones only
 	// as far as their key is refused; nil for no bound.
 	PerAddress *httpguard.Limiter
-	// Turns bounds the turns of one key; nil for no bound.
+	// Turns bounds the turns of one key or person; nil for no bound.
 	Turns *httpguard.Limiter
+	// SharedTurns does the same over all replicas: it counts a turn and says how long to wait,
+	// zero when it may begin. When it fails Turns counts. Nil where there is one process.
+	SharedTurns func(ctx context.Context, key string) (wait time.Duration, err error)
 }
 
 // isProbe tells the paths that need no key.
@@ -34,7 +41,7 @@ func isProbe(path string) bool { return path == "/health" || path == "/ready" }
 // ask for scopes themselves.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isProbe(r.URL.Path) || !s.Access.Keys.On() {
+		if isProbe(r.URL.Path) || !s.Access.on() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -55,7 +62,14 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	if s.signIn(w, r) {
 		return nil
 	}
-	who, refusal := s.Access.Keys.Identify(r)
+	who, ok, refusal := s.Access.person(r)
+	switch {
+	case ok || refusal != nil:
+	case s.Access.Keys.On():
+		who, refusal = s.Access.Keys.Identify(r)
+	default:
+		refusal = nobody()
+	}
 	if refusal != nil {
 		if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
 			turnAway(w, r, refusal)
@@ -100,14 +114,45 @@ func (s *server) scope(scopes ...string) gin.HandlerFunc {
 
 // limitTurns counts a turn of the request's key.
 func (s *server) limitTurns(c *gin.Context) {
-	who := httpguard.PrincipalOf(c.Request.Context())
-	if who.Key == "" {
-		return
-	}
-	if refusal := s.Access.Turns.Refuse(who.Key, "this key may begin only so many turns a minute (limits.turns_per_minute)"); refusal != nil {
+	if refusal := s.refuseTurn(c.Request); refusal != nil {
 		c.Abort()
 		refusal.Write(c.Writer, c.Request)
 	}
+}
+
+func (s *server) refuseTurn(r *http.Request) *httpguard.Refusal {
+	who := httpguard.PrincipalOf(r.Context())
+	if who.Key == "" {
+		return nil
+	}
+	const what = "this key may begin only so many turns a minute (limits.turns_per_minute)"
+	if s.Access.SharedTurns != nil {
+		wait, err := s.Access.SharedTurns(r.Context(), who.Key)
+		if err == nil && wait == 0 {
+			return nil
+		}
+		if err == nil {
+			return httpguard.TooMany(wait, what)
+		}
+		s.Logger.Warn("turns are counted by this replica alone, as the database does not answer", "error", err)
+	}
+	return s.Access.Turns.Refuse(who.Key, what)
+}
+
+// admit counts a turn that came over a connection which was let in before, and looks whether
+// its key is still good.
+func (s *server) admit(r *http.Request) error {
+	var refusal *httpguard.Refusal
+	if _, ok, _ := s.Access.person(r); !ok && s.Access.Keys.On() {
+		_, refusal = s.Access.Keys.Identify(r)
+	}
+	if refusal == nil {
+		refusal = s.refuseTurn(r)
+	}
+	if refusal == nil {
+		return nil
+	}
+	return &wire.Error{Status: refusal.Status, Kind: wire.TypeInvalid, Code: refusal.Code, Message: refusal.Message, RetryAfter: refusal.RetryAfter}
 }
 
 // ownerOf names whose conversations a request may see; everybody's without keys.
@@ -122,8 +167,8 @@ func (s *server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	session, ok, err := s.Access.SignIn(r.Context(), r.URL.Query().Get("token"))
 	switch {
 	case err != nil:
-		s.Logger.Error("sign in", "error", err, "request_id", requestID(w))
-		writeError(w, errInternal)
+		s.Logger.Error("sign in", "error", err, "request_id", wire.RequestID(w))
+		wire.WriteError(w, wire.ErrInternal)
 	case !ok && s.signedIn(r): // the link was opened a second time
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case !ok:

@@ -31,6 +31,13 @@ func (empty) List(context.Context, string, string, int, string) ([]schemas.Conve
 func (empty) Messages(context.Context, string, string) ([]schemas.StoredMessage, string, bool, error) {
 	return nil, "", false, nil
 }
+
+func (empty) Branch(context.Context, string, string, string) ([]schemas.StoredMessage, error) {
+	return nil, nil
+}
+
+func (empty) Tree(context.Context, string, string) ([]schemas.StoredMessage, error) { return nil, nil }
+
 func (empty) Rename(context.Context, string, string, string) error { return agent.ErrNotFound }
 func (empty) Clear(context.Context, string, string) error          { return agent.ErrNotFound }
 func (empty) Delete(context.Context, string, string) error         { return agent.ErrNotFound }
@@ -62,7 +69,10 @@ func keyedServer(t *testing.T, change func(*Config)) (http.Handler, *gin.Engine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{Config: cfg}
+	s, err := newServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	routes, err := s.routes()
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +101,13 @@ func TestRoutes_Scopes(t *testing.T) {
 	const probe = ""
 	own := map[string]string{ // routes on one's own conversations and turns
 		"POST /v1/chat/completions": "chat", "POST /chat": "chat",
+		"POST /v1/conversations": "chat", "POST /v1/conversations/:id": "chat", "POST /v1/conversations/:id/items": "chat",
+		"GET /v1/conversations/:id/items": "chat", "GET /v1/conversations/:id/items/:item": "chat",
+		"GET /v1/responses": "chat", "POST /v1/responses/compact": "chat",
+		"POST /v1/responses": "chat", "GET /v1/responses/:id": "chat", "DELETE /v1/responses/:id": "chat",
+		"POST /v1/responses/:id/cancel": "chat", "GET /v1/responses/:id/input_items": "chat",
 		"PATCH /v1/conversations/:id": "chat", "DELETE /v1/conversations/:id": "chat", "POST /v1/conversations/:id/clear": "chat",
-		"DELETE /v1/turns/:id": "chat", "POST /v1/approvals/:id": "chat",
+		"DELETE /v1/turns/:id": "chat", "POST /v1/approvals/:id": "chat", "POST /v1/questions/:id": "chat",
 		"GET /health": probe, "HEAD /health": probe, "GET /ready": probe, "HEAD /ready": probe, "GET /metrics": "metrics",
 	}
 	for _, route := range engine.Routes() {

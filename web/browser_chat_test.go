@@ -194,53 +194,18 @@ func TestChatPage_Conversations(t *testing.T) {
 	j.sees(`document.querySelectorAll("#list li").length === 1`)
 	j.do(chromedp.Click("#list a"))
 	j.sees(`location.hash === "#k2"`, `document.querySelectorAll(".message").length === 2`, `document.querySelector(".assistant table")`, `document.querySelector(".call .time").textContent === "done"`)
-	j.do(chromedp.Click("#list li button:nth-of-type(1)"))
+	j.do(chromedp.Click("#list li button"))
+	j.sees(`document.querySelector("#more:popover-open button")`)
+	j.shot("menu")
+	j.do(chromedp.Click("#more button:nth-of-type(1)"))
 	j.sees(`document.getElementById("ask").open`)
 	eval[any](j, `document.getElementById("ask-input").value = "Old teeth"`)
 	j.do(chromedp.Click("#ask-yes"))
 	j.sees(`!document.getElementById("ask").open`)
 	eval[any](j, `document.getElementById("search").value = ""; document.getElementById("search").dispatchEvent(new Event("input"))`)
 	j.sees(`[...document.querySelectorAll("#list a")].some((a) => a.textContent === "Old teeth")`)
-	j.do(chromedp.Click("#list li[data-here] button:nth-of-type(2)"), chromedp.Click("#ask-yes"))
+	j.remove()
 	j.sees(`document.querySelectorAll("#list li").length === 1`, `location.hash === ""`, `!document.getElementById("welcome").hidden`)
-}
-
-// A question that is asked anew leaves its old answer folded up, also after a reload.
-func TestChatPage_EditAndAskAgain(t *testing.T) {
-	const askAgain = `[...[...document.querySelectorAll(".assistant")].at(-1).querySelectorAll(".actions button")].find((b) => b.textContent === "Ask again").click()`
-	j := newJourney(t, "en", newChatHost())
-	j.do(chromedp.Navigate(j.url+"/"), chromedp.SetValue("#model", "home"))
-	j.ask("first")
-	j.sees(idle, `document.querySelectorAll(".actions").length === 2`)
-	j.do(chromedp.SendKeys("#question", "half a thought"))
-	edit := `document.querySelector(".user .actions button:last-child").click()`
-	eval[any](j, edit)
-	j.sees(`document.getElementById("question").value === "first"`, `document.getElementById("hint").textContent.startsWith("Change the question")`)
-	j.do(chromedp.KeyEvent("\u001b"))
-	j.sees(`document.getElementById("question").value === "half a thought"`, `document.getElementById("hint").textContent === ""`)
-	eval[any](j, edit)
-	j.ask(" again")
-	j.sees(`document.querySelectorAll(".assistant").length === 2`, idle, `document.querySelectorAll(".earlier .message").length === 2`,
-		`document.getElementById("question").value === "half a thought"`)
-	eval[any](j, askAgain)
-	j.sees(`document.querySelectorAll(".assistant").length === 3`, idle, `document.querySelectorAll(".earlier:not([open]) .message").length === 4`)
-	j.shot("earlier")
-	j.do(chromedp.Reload())
-	j.sees(`document.querySelectorAll(".assistant").length === 3`, `document.querySelectorAll(".earlier:not([open]) .message").length === 4`,
-		`document.getElementById("question").value === "half a thought"`)
-	if diff := cmp.Diff([]string{"first", "first again", "first again"}, j.host.asked()); diff != "" {
-		t.Error(diff)
-	}
-	if a := j.host.turns[1]; a.Assistant != "home" || a.ConversationID != "c1" {
-		t.Errorf("the second went to %q in %q", a.Assistant, a.ConversationID)
-	}
-	// One that fails leaves the old answer as it was.
-	eval[any](j, `document.getElementById("question").value = ""; [...document.querySelectorAll(".user")].at(-1).querySelector(".actions button:last-child").click()`)
-	j.ask(" fail")
-	j.sees(idle, `document.querySelector(".note.bad")`, `document.querySelectorAll(".earlier .message").length === 4`, `document.getElementById("question").value === "first again fail"`)
-	// What is deleted leaves nothing in the browser.
-	j.do(chromedp.Click("#list li[data-here] button:nth-of-type(2)"), chromedp.Click("#ask-yes"))
-	j.sees(`document.querySelectorAll("#list li").length === 0`, `!Object.keys(localStorage).some((key) => key.includes(".c1"))`)
 }
 
 // The settings page keeps its choices in the browser; each question carries them.
@@ -279,21 +244,34 @@ func TestChatPage_Keyboard(t *testing.T) {
 		reached = append(reached, eval[string](j, `document.activeElement.id || document.activeElement.getAttribute("aria-label") || document.activeElement.textContent`))
 		j.do(chromedp.KeyEvent("\t"))
 	}
-	want := []string{"new", "search", "Toothpaste", "Rename Toothpaste", "Delete Toothpaste", "Tools", "Settings", "theme", "model", "log", "question", "send"}
+	want := []string{"new", "search", "Toothpaste", "More on Toothpaste", "Tools", "Settings", "theme", "picker", "log", "Why do gums bleed?", "How often should I floss?", "question"}
 	if diff := cmp.Diff(want, reached); diff != "" {
 		t.Error(diff)
 	}
 	eval[any](j, `document.querySelector("#list a").focus()`)
 	j.do(chromedp.KeyEvent("\r"))
 	j.sees(`document.querySelectorAll(".message").length === 2`)
-	eval[any](j, `document.querySelector("#list button:last-of-type").focus()`)
+	eval[any](j, `document.querySelector("#list button").focus()`)
+	j.do(chromedp.KeyEvent("\r"))
+	j.sees(`document.activeElement.textContent === "Rename"`)
+	eval[any](j, `document.querySelector("#more button:last-of-type").focus()`)
 	j.do(chromedp.KeyEvent("\r"))
 	j.sees(`document.getElementById("ask").open`)
 	j.do(chromedp.KeyEvent("\u001b")) // Escape
-	j.sees(`!document.getElementById("ask").open`, `document.activeElement.getAttribute("aria-label") === "Delete Toothpaste"`)
+	j.sees(`!document.getElementById("ask").open`, `document.activeElement.getAttribute("aria-label") === "More on Toothpaste"`)
 	j.ask("slow")
 	host.gate <- struct{}{}
 	j.sees(`document.getElementById("log").getAttribute("aria-busy") === "true"`)
 	j.do(chromedp.KeyEvent("\u001b"))
 	j.sees(idle, `document.getElementById("log").getAttribute("aria-busy") === "false"`)
+}
+
+// A picture that a tool gave stands in the card of its call.
+func TestChatPage_ShowsPicturesOfTools(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("Show me a picture")
+	j.sees(idle, `document.querySelectorAll(".call img.file").length === 1`)
+	eval[any](j, `document.querySelector(".call").open = true`)
+	j.sees(`document.querySelector(".call img.file").naturalWidth === 1`)
 }

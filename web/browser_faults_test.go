@@ -16,11 +16,14 @@ func TestChatPage_Faults(t *testing.T) {
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
 	for asked, want := range map[string]string{
-		"fail":       "The model's service cannot be reached. Is it running?",
-		"fail key":   "The model's service refused the key. Check it on the settings page",
-		"fail model": "Choose another one on the settings page",
-		"fail long":  "Shorten it, or begin a new conversation",
-		"busy":       "Wait until that answer is there",
+		"fail":             "The model's service cannot be reached. Is it running?",
+		"fail, status 500": "The model's service answered with an error",
+		"fail, status 503": "The model's service has too much to do now",
+		"no search":        "This assistant cannot search the web",
+		"fail key":         "The model's service refused the key. Check it on the settings page",
+		"fail model":       "Choose another one on the settings page",
+		"fail long":        "Shorten it, or begin a new conversation",
+		"busy":             "Wait until that answer is there",
 	} {
 		eval[any](j, `document.getElementById("new").click(); document.getElementById("question").value = ""`)
 		j.ask(asked)
@@ -50,6 +53,27 @@ func TestChatPage_StoreDown(t *testing.T) {
 	j.do(chromedp.Click("#log .problem button"), chromedp.Click("#list button"))
 	j.sees(`document.querySelectorAll(".message").length === 2`, `document.querySelectorAll("#list li").length === 1`,
 		`!document.querySelector(".problem")`, `document.getElementById("question").value === "still here"`)
+}
+
+// Losing the network and sending keeps the list that is there, under a sentence and a
+// button that can be read; both go when the network is back.
+func TestChatPage_ListStaysOffline(t *testing.T) {
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 2)
+	host.fill("k2", "Braces", 2)
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelectorAll("#list li").length === 2`)
+	eval[any](j, `window.real = window.fetch; window.fetch = () => Promise.reject(new TypeError("offline")); null`)
+	j.ask("anybody there?")
+	j.sees(idle, `document.querySelector("#list .bad")?.textContent.includes("cannot be reached")`,
+		`document.querySelectorAll("#list li").length === 2`,
+		`document.querySelector("#list .problem button").offsetWidth > 60`,
+		`document.querySelector("#list .problem button").offsetHeight < 60`)
+	j.shot("list-offline")
+	eval[any](j, `window.fetch = window.real; null`)
+	j.do(chromedp.Click("#list .problem button"))
+	j.sees(`!document.querySelector("#list .problem")`, `document.querySelectorAll("#list li").length === 2`)
 }
 
 func TestChatPage_ServerGone(t *testing.T) {

@@ -2,7 +2,11 @@ package web_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,19 +15,49 @@ import (
 	"molar/agent"
 )
 
+// A bare page has as many files as the page of the chat and does nothing. What it takes
+// to load is what the machine takes, with all that it does beside.
+func barePage(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, ".js"):
+			w.Header().Set("Content-Type", "text/javascript")
+			_, _ = io.WriteString(w, "export {};\n")
+		case r.URL.Path == "/":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, `<!doctype html><title>bare</title><link rel="icon" href="data:,">
+				<script type="module">import "./1.js"; import "./2.js"; import "./3.js"; import "./4.js"; import "./5.js"; performance.mark("usable");</script>`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
+}
+
+// usable loads a page in a tab of its own and returns the milliseconds until it could be
+// used.
+func (j *journey) usable(url string) float64 {
+	j.t.Helper()
+	ctx, cancel := chromedp.NewContext(j.ctx)
+	defer cancel()
+	tab := &journey{t: j.t, ctx: ctx, url: j.url}
+	tab.do(chromedp.Navigate(url))
+	tab.sees(`performance.getEntriesByName("usable").length === 1`)
+	return eval[float64](tab, `performance.getEntriesByName("usable")[0].startTime`)
+}
+
 // The page is small and soon usable. The list of conversations comes after.
 func TestChatPage_Load(t *testing.T) {
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
 	j := newJourney(t, "en", host)
-	best := 1e9
-	for range 3 {
-		ctx, cancel := chromedp.NewContext(j.ctx)
-		tab := &journey{t: t, ctx: ctx, url: j.url}
-		tab.do(chromedp.Navigate(j.url + "/"))
-		tab.sees(`document.querySelectorAll("#list li").length === 1`)
-		best = min(best, eval[float64](tab, `performance.getEntriesByName("usable")[0].startTime`))
-		cancel()
+	bare, best := 1e9, 1e9
+	empty := barePage(t)
+	for range 5 {
+		bare = min(bare, j.usable(empty))
+		best = min(best, j.usable(j.url+"/"))
 	}
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.sees(`document.querySelectorAll("#list li").length === 1`)
@@ -31,9 +65,13 @@ func TestChatPage_Load(t *testing.T) {
 	files := eval[int](j, entries+`.filter((e) => !e.name.includes("/v1/")).length`)
 	requests := eval[int](j, entries+`.length`)
 	size := eval[int](j, entries+`.reduce((sum, e) => sum + e.encodedBodySize + 300, 0)`) // 300 for headers
-	t.Logf("%d files, %d requests in all, %d bytes, usable after %.0f ms", files, requests, size, best)
-	if files > 6 || requests > 7 || size > 60_000 || best > 300 {
-		t.Error("the page is too heavy: want 6 files, 60 kB and 300 ms")
+	t.Logf("%d files, %d requests in all, %d bytes, usable after %.0f ms, a bare page after %.0f ms", files, requests, size, best, bare)
+	if files > 6 || requests > 7 || size > 60_000 {
+		t.Error("the page is too heavy: want 6 files, 7 requests and 60 kB")
+	}
+	// On a quiet machine the bare page takes about 50 ms, so that 300 ms is the limit.
+	if limit := max(300, 4*bare); best > limit {
+		t.Errorf("the page is usable too late: want %.0f ms", limit)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestChatPage_LeavesManyAnswers(t *testing.T) {
 	const many = 8
 	for i := range many {
 		j.ask("hold " + strconv.Itoa(i))
-		j.sees(`document.querySelector(".prose")?.textContent.includes("One")`, `document.querySelectorAll("#list .dot").length === `+strconv.Itoa(i))
+		j.sees(`document.querySelector(".prose")?.textContent.includes("One")`, `document.querySelectorAll("#list .dot").length === `+strconv.Itoa(i+1))
 		j.do(chromedp.Click("#new"))
 		j.sees(`document.querySelectorAll("#list .dot").length === ` + strconv.Itoa(i+1))
 	}

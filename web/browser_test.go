@@ -6,15 +6,59 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// browser starts Chromium, or skips the test where there is none.
+// browsers are the Chromium of each language, started by the first test that wants it and
+// ended by TestMain. Each test has a context of its own in it, which shares nothing.
+type browsers struct {
+	mu      sync.Mutex
+	running map[string]context.Context
+	stop    []context.CancelFunc
+}
+
+//nolint:gochecknoglobals // a browser takes a second to start, and tests share nothing else
+var chromium browsers
+
+// start returns the browser of a language.
+func (b *browsers) start(path, language string) (context.Context, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ctx, ok := b.running[language]; ok {
+		return ctx, nil
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("lang", language), chromedp.Flag("accept-lang", language))
+	ctx, end := chromedp.NewExecAllocator(context.Background(), opts...)
+	tab, closeTab := chromedp.NewContext(ctx)
+	b.stop = append(b.stop, closeTab, end)
+	if err := chromedp.Do(tab); err != nil {
+		return nil, err
+	}
+	if b.running == nil {
+		b.running = map[string]context.Context{}
+	}
+	b.running[language] = tab //nolint:fatcontext // one for each language, no chain
+	return tab, nil
+}
+
+func (b *browsers) close() {
+	for _, stop := range b.stop {
+		stop()
+	}
+}
+
+// browser returns a context of its own in a Chromium of that language, or skips the test
+// where there is none.
 func browser(t *testing.T, language string) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the browser is left out of short tests")
+	}
 	path := os.Getenv("CHROME_PATH")
 	if path == "" {
 		path = "/usr/bin/chromium"
@@ -22,16 +66,16 @@ func browser(t *testing.T, language string) context.Context {
 	if _, err := exec.LookPath(path); err != nil {
 		t.Skipf("no browser at %s; set CHROME_PATH to run the page test", path)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.Flag("lang", language), chromedp.Flag("accept-lang", language))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
-	t.Cleanup(cancel)
-	ctx, cancelTab := chromedp.NewContext(ctx)
-	t.Cleanup(cancelTab)
-	if err := chromedp.Do(ctx); err != nil { // starts it; a deadline here would end the browser with it
+	shared, err := chromium.start(path, language)
+	if err != nil {
 		t.Fatal(err)
 	}
-	limited, cancelTest := context.WithTimeout(ctx, 60*time.Second)
+	ctx, cancel := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	limited, cancelTest := context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancelTest)
 	return limited
 }
@@ -75,7 +119,8 @@ func (j *journey) do(actions ...chromedp.Action[chromedp.Void]) {
 func (j *journey) sees(conditions ...string) {
 	j.t.Helper()
 	for _, c := range conditions {
-		if err := chromedp.Do(j.ctx, await("Boolean("+c+")")); err != nil {
+		// What a condition looks at may not be drawn yet.
+		if err := chromedp.Do(j.ctx, await("(() => { try { return Boolean("+c+"); } catch { return false; } })()")); err != nil {
 			j.shot("failed")
 			j.t.Fatalf("waiting for %s: %v", c, err)
 		}
@@ -108,6 +153,16 @@ func (j *journey) shot(name string) {
 	if err := os.WriteFile(filepath.Join(j.t.ArtifactDir(), name+".png"), png, 0o600); err != nil {
 		j.t.Fatal(err)
 	}
+}
+
+// remove deletes the conversation that is shown.
+func (j *journey) remove() {
+	j.t.Helper()
+	j.do(chromedp.Click("#list li[data-here] button"))
+	j.sees(`document.querySelector("#more:popover-open .danger")`)
+	j.do(chromedp.Click("#more .danger"))
+	j.sees(`document.getElementById("ask").open`)
+	j.do(chromedp.Click("#ask-yes"))
 }
 
 const idle = `!document.getElementById("send").hidden`

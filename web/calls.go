@@ -10,6 +10,7 @@ import (
 
 	"molar/internal/telemetry"
 	"molar/schemas"
+	"molar/web/wire"
 )
 
 // callBody is the body of POST /v1/tools/{name}/call.
@@ -34,29 +35,29 @@ type calledObject struct {
 // a result; what kept it from running is an error.
 func (s *server) callTool(c *gin.Context) {
 	var body callBody
-	if err := readBody(c.Request, &body); err != nil {
-		writeError(c.Writer, failureOf(err))
+	if err := wire.ReadBody(c.Request, &body); err != nil {
+		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
 	if args := strings.TrimSpace(string(body.Arguments)); args != "" && args != "null" && args[0] != '{' {
-		writeError(c.Writer, invalid("arguments", "arguments must be a JSON object"))
+		wire.WriteError(c.Writer, wire.Invalid("arguments", "arguments must be a JSON object"))
 		return
 	}
 	tool, found := s.findTool(c.Param("name"))
 	switch {
 	case !found:
-		writeError(c.Writer, noTool())
+		wire.WriteError(c.Writer, noTool())
 		return
 	case tool.Rules.Policy == schemas.PolicyDeny:
-		writeError(c.Writer, &apiError{
-			status: http.StatusForbidden, kind: typeInvalid, code: "tool_denied", param: "name",
-			message: "the policy of this tool is deny; change the config to call it",
+		wire.WriteError(c.Writer, &wire.Error{
+			Status: http.StatusForbidden, Kind: wire.TypeInvalid, Code: "tool_denied", Param: "name",
+			Message: "the policy of this tool is deny; change the config to call it",
 		})
 		return
 	case tool.Withheld != "":
-		writeError(c.Writer, &apiError{
-			status: http.StatusConflict, kind: typeInvalid, code: "tool_withheld", param: "name", noRetry: true,
-			message: "this tool is withheld: " + tool.Withheld,
+		wire.WriteError(c.Writer, &wire.Error{
+			Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "tool_withheld", Param: "name", NoRetry: true,
+			Message: "this tool is withheld: " + tool.Withheld,
 		})
 		return
 	}
@@ -66,10 +67,10 @@ func (s *server) callTool(c *gin.Context) {
 		return
 	}
 	if e := callFault(out); e != nil {
-		writeError(c.Writer, e)
+		wire.WriteError(c.Writer, e)
 		return
 	}
-	writeJSON(c.Writer, calledObject{
+	wire.WriteJSON(c.Writer, calledObject{
 		Object: "tool.call", Name: tool.Name, Status: out.Status, Result: out.Result,
 		DurationMS: float64(out.Took.Microseconds()) / 1000,
 	})
@@ -77,20 +78,20 @@ func (s *server) callTool(c *gin.Context) {
 
 // callFault is the error of a call that was not run to its end, or nil. Once the tool
 // may have begun, no status may invite a client to repeat the call.
-func callFault(out ToolOutcome) *apiError {
-	e := &apiError{kind: typeServer, code: "tool_" + out.Status, param: "arguments", message: out.Result.OutputText()}
+func callFault(out ToolOutcome) *wire.Error {
+	e := &wire.Error{Kind: wire.TypeServer, Code: "tool_" + out.Status, Param: "arguments", Message: out.Result.OutputText()}
 	switch out.Status {
 	case "ok", "tool_error":
 		return nil
 	case "invalid_arguments":
-		e.status, e.kind, e.code = http.StatusBadRequest, typeInvalid, out.Status
+		e.Status, e.Kind, e.Code = http.StatusBadRequest, wire.TypeInvalid, out.Status
 		return e
 	case "timeout":
-		e.status = http.StatusGatewayTimeout
+		e.Status = http.StatusGatewayTimeout
 	default:
-		e.status = http.StatusBadGateway
+		e.Status = http.StatusBadGateway
 	}
-	return e.afterTool()
+	return e.AfterTool()
 }
 
 // listCalls lists the last tool calls, newest first; ?server=, ?tool=, ?turn= and
@@ -100,7 +101,7 @@ func (s *server) listCalls(c *gin.Context) {
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 500 {
-			writeError(c.Writer, invalid("limit", "limit must be a number from 1 to 500"))
+			wire.WriteError(c.Writer, wire.Invalid("limit", "limit must be a number from 1 to 500"))
 			return
 		}
 		limit = n
@@ -115,5 +116,5 @@ func (s *server) listCalls(c *gin.Context) {
 			break
 		}
 	}
-	writeJSON(c.Writer, listOf(found))
+	wire.WriteJSON(c.Writer, listOf(found))
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"molar/web/chat"
+	"molar/web/wire"
 )
 
 // readyLimit is how long the readiness check may take.
@@ -45,28 +48,29 @@ func (s *server) models() []modelObject {
 }
 
 func (s *server) listModels(c *gin.Context) {
-	writeJSON(c.Writer, listOf(s.models()))
+	wire.WriteJSON(c.Writer, listOf(s.models()))
 }
 
 func (s *server) getModel(c *gin.Context) {
 	for _, m := range s.models() {
 		if m.ID == c.Param("id") {
-			writeJSON(c.Writer, m)
+			wire.WriteJSON(c.Writer, m)
 			return
 		}
 	}
-	writeError(c.Writer, &apiError{
-		status: http.StatusNotFound, kind: typeInvalid, code: "model_not_found", param: "model",
-		message: "there is no model of that name; GET /v1/models lists them",
+	wire.WriteError(c.Writer, &wire.Error{
+		Status: http.StatusNotFound, Kind: wire.TypeInvalid, Code: "model_not_found", Param: "model",
+		Message: "there is no model of that name; GET /v1/models lists them",
 	})
 }
 
 // getTurn gives the trace of a turn as it was recorded, or what is known of one that
-// runs here.
+// runs.
 func (s *server) getTurn(c *gin.Context) {
-	owner, id := s.Owner(c.Request), strings.TrimPrefix(c.Param("id"), completionPrefix)
-	if t, here := s.Turns.find(owner, id); here && !t.isOver() {
-		writeJSON(c.Writer, t.soFar(s.Now()))
+	owner, id := s.Owner(c.Request), strings.TrimPrefix(c.Param("id"), chat.IDPrefix)
+	t, runs, err := s.turns.Find(c.Request.Context(), owner, id)
+	if err == nil && runs && !t.IsOver() {
+		wire.WriteJSON(c.Writer, t.SoFar(s.Now()))
 		return
 	}
 	trace, found, err := s.Traces.Trace(c.Request.Context(), owner, id)
@@ -75,25 +79,25 @@ func (s *server) getTurn(c *gin.Context) {
 		return
 	}
 	if !found {
-		writeError(c.Writer, notFound("turn"))
+		wire.WriteError(c.Writer, wire.NotFound("turn"))
 		return
 	}
-	writeBody(c.Writer, http.StatusOK, trace)
+	wire.WriteBody(c.Writer, http.StatusOK, trace)
 }
 
 func (s *server) health(c *gin.Context) {
-	writeJSON(c.Writer, map[string]string{"status": "ok", "version": s.Version})
+	wire.WriteJSON(c.Writer, map[string]string{"status": "ok", "version": s.Version})
 }
 
 func (s *server) ready(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyLimit)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
-		writeError(c.Writer, &apiError{
-			status: http.StatusServiceUnavailable, kind: typeServer,
-			code: "not_ready", message: "not ready: " + err.Error(),
+		wire.WriteError(c.Writer, &wire.Error{
+			Status: http.StatusServiceUnavailable, Kind: wire.TypeServer,
+			Code: "not_ready", Message: "not ready: " + err.Error(),
 		})
 		return
 	}
-	writeJSON(c.Writer, map[string]string{"status": "ready"})
+	wire.WriteJSON(c.Writer, map[string]string{"status": "ready"})
 }

@@ -30,8 +30,9 @@ func TestChat_StreamBytes(t *testing.T) {
 	role := head + `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n"
 	content := head + `{"index":0,"delta":{"content":"Xin \"chào\"\n"},"finish_reason":null}]}` + "\n\n" +
 		head + `{"index":0,"delta":{"content":"\u0001\ufffd\\bạn` + "\u2028" + `"},"finish_reason":null}]}` + "\n\n"
-	finish := head + `{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
-	usage := head + `],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}` + "\n\n"
+	const saved = `,"molar":{"saved":true}}` + "\n\n" // on the last chunk, for everybody
+	finish := head + `{"index":0,"delta":{},"finish_reason":"stop"}]`
+	usage := "}\n\n" + head + `],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}`
 	end := "data: [DONE]\n\n"
 	note := func(molar string) string {
 		return head + `{"index":0,"delta":{},"finish_reason":null}],"molar":` + molar + "}\n\n"
@@ -39,10 +40,10 @@ func TestChat_StreamBytes(t *testing.T) {
 	callJSON := `{"id":"k1","function":{"name":"family__search","arguments":"{\"q\":\"Lê\"}"}}`
 
 	tests := []struct{ name, body, want string }{
-		{"plain", `{"stream":true,` + question + `}`, ": ok\n\n" + role + content + finish + end},
+		{"plain", `{"stream":true,` + question + `}`, ": ok\n\n" + role + content + finish + saved + end},
 		{
 			"with usage", `{"stream":true,"stream_options":{"include_usage":true},` + question + `}`,
-			": ok\n\n" + role + content + finish + usage + end,
+			": ok\n\n" + role + content + finish + usage + saved + end,
 		},
 		{
 			"with events", `{"stream":true,"molar":{"events":true},` + question + `}`,
@@ -54,7 +55,7 @@ func TestChat_StreamBytes(t *testing.T) {
 				note(`{"type":"warning","text":"slow"}`) +
 				note(`{"type":"done","conversation_id":"c1","turn_id":"t1","finish_reason":"stop","provider":"ollama","model":"qwen",`+
 					`"language":"en","saved":true,"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},"model_calls":2,"tool_calls":1}`) +
-				finish + end,
+				finish + saved + end,
 		},
 	}
 	for _, tt := range tests {
@@ -82,7 +83,9 @@ func TestChat_WholeAnswer(t *testing.T) {
 	h := handler(t, play(nil, start(), toolCall(), toolResult(), text("Hel"), text("lo"), done()))
 	const plain = `{"id":"chatcmpl-t1","object":"chat.completion","created":1777863721,"model":"dental","system_fingerprint":"c1",` +
 		`"choices":[{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],` +
-		`"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`
+		`"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},` +
+		`"molar":{"conversation_id":"c1","turn_id":"t1","finish_reason":"stop","provider":"ollama","model":"qwen","language":"en","saved":true,` +
+		`"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},"model_calls":2,"tool_calls":1}}`
 	w := post(h, `{`+question+`}`)
 	if diff := cmp.Diff(plain, w.Body.String()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"molar/providers"
 	"molar/schemas"
 	"molar/web"
+	"molar/web/turns"
 )
 
 // lesson is an answer with everything that Markdown has.
@@ -28,7 +31,7 @@ const lesson = `A **molar** is one of the broad teeth at the back of the mouth. 
 3. See a dentist within a day if it swells.
 
 | tooth | comes at | roots |
-|---|---|---|
+|:---|---:|:---:|
 | first molar | 6 years | 2–3 |
 | second molar | 12 years | 2–3 |
 | wisdom tooth | 17–25 years | varies |
@@ -36,6 +39,21 @@ const lesson = `A **molar** is one of the broad teeth at the back of the mouth. 
 > Fever or trouble swallowing? Go to an emergency room at once.
 
 ` + "```json\n{\"tooth\": 36, \"finding\": \"caries\"}\n```" + `
+
+- [x] brush in the evening
+- [ ] see the dentist[^when]
+
+The load on a molar is \(F = m\,a\), and over its crown:
+
+$$
+p = \frac{F}{A_1}
+$$
+
+` + "```go\n// fee returns the price in euros.\nfunc fee(visits int) float64 { return 42.5 * float64(visits) }\n```\n\n```mermaid\ngraph LR; pain --> dentist\n```" + `
+
+![A molar](https://upload.wikimedia.org/molar.png)
+
+[^when]: Twice a year, as a rule.
 
 More on [the NHS page](https://www.nhs.uk/conditions/toothache/).`
 
@@ -50,20 +68,25 @@ type chatHost struct {
 	provider string
 	// bare means that no server is attached.
 	bare bool
+	// calls are the stored rounds of turns, by their id.
+	calls map[string]json.RawMessage
+	marks map[string]schemas.Feedback
+	// snippet is what a search shows of each conversation.
+	snippet string
 	// gate lets the words of a slow answer out one by one.
 	gate chan struct{}
 }
 
 func newChatHost() *chatHost {
-	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, provider: "ollama", gate: make(chan struct{})}
+	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, calls: map[string]json.RawMessage{}, marks: map[string]schemas.Feedback{}, provider: "ollama", gate: make(chan struct{})}
 }
 
 func (h *chatHost) config(t *testing.T) web.Config {
 	cfg := config(t, script(h.answer))
 	cfg.Now = time.Now
-	cfg.Conversations, cfg.Servers = h, h
+	cfg.Conversations, cfg.Servers, cfg.Feedback = h, h, h
 	cfg.Models = func() []web.ModelInfo {
-		return []web.ModelInfo{{ID: "dental", Description: "About teeth."}, {ID: "home", Description: "About the family."}}
+		return []web.ModelInfo{{ID: "dental", Description: "About teeth.", Topic: "dental", FirstQuestions: map[string][]string{"en": {"Why do gums bleed?", "How often should I floss?"}, "vi": {"Vì sao chảy máu nướu?"}}}, {ID: "home", Description: "About the family."}}
 	}
 	cfg.Hints = web.Hints{
 		Prompts: func(context.Context) []schemas.Prompt {
@@ -76,7 +99,10 @@ func (h *chatHost) config(t *testing.T) web.Config {
 			return h.provider, "qwen2.5:7b-instruct", "it answers", nil
 		},
 	}
-	cfg.Turns = web.NewTurns(nil, nil)
+	cfg.Reload = func(context.Context) (web.Reloaded, error) {
+		return web.Reloaded{Added: []string{"family"}, Offer: "home"}, nil
+	}
+	cfg.Turns = turns.NewSet(nil, nil)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -108,9 +134,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 	if h.titles[id] == "" {
 		h.titles[id] = asked[:min(len(asked), 60)]
 	}
-	h.all[id] = append(h.all[id],
-		schemas.StoredMessage{Role: schemas.RoleUser, Content: asked, TurnID: turn.ID, Timestamp: time.Now()},
-		schemas.StoredMessage{Role: schemas.RoleAssistant, Content: said, TurnID: turn.ID, Timestamp: time.Now(), Status: status, Sources: sources})
+	h.store(id, turn, asked, schemas.StoredMessage{Content: said, Status: status, Sources: sources, Calls: h.calls[turn.ID]})
 	h.mu.Unlock()
 	if err != nil {
 		return err
@@ -118,6 +142,40 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 	yield(agent.Event{Kind: agent.EventSources, Sources: sources})
 	yield(done())
 	return nil
+}
+
+// pass waits at the gate with an answer that is asked for slowly.
+func (h *chatHost) pass(ctx context.Context, asked string) error {
+	if !strings.Contains(asked, "slowly") {
+		return nil
+	}
+	select {
+	case <-h.gate:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// store adds a turn after the one that it follows.
+func (h *chatHost) store(id string, turn agent.Turn, asked string, answer schemas.StoredMessage) {
+	list := h.all[id]
+	question := schemas.StoredMessage{
+		Seq: int64(len(list)) + 1, Role: schemas.RoleUser, Content: asked, TurnID: turn.ID, Timestamp: time.Now(), Parent: int64(len(list)),
+	}
+	if len(list) > 0 {
+		question.ParentTurn = list[len(list)-1].TurnID
+	}
+	if turn.Parent != nil {
+		question.ParentTurn, question.Parent = *turn.Parent, 0
+		for _, m := range list {
+			if m.TurnID == *turn.Parent {
+				question.Parent = m.Seq
+			}
+		}
+	}
+	answer.Seq, answer.Role, answer.TurnID, answer.Timestamp = question.Seq+1, schemas.RoleAssistant, turn.ID, question.Timestamp
+	answer.Parent, answer.Assistant = question.Seq, turn.Assistant
+	h.all[id] = append(list, question, answer)
 }
 
 func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
@@ -129,7 +187,13 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 				kind = k
 			}
 		}
-		return "", &providers.Error{Provider: "ollama", Kind: kind, Err: errors.New("refused")}
+		status := 0
+		if _, word, ok := strings.Cut(asked, "status "); ok {
+			status, _ = strconv.Atoi(word)
+		}
+		return "", &providers.Error{Provider: "ollama", Kind: kind, Status: status, Err: errors.New("refused")}
+	case strings.Contains(asked, "no search"):
+		return "", fmt.Errorf("%w: set the key", agent.ErrSearch)
 	case strings.Contains(asked, "busy"):
 		return "", agent.ErrBusy
 	case strings.Contains(asked, "wide"):
@@ -140,6 +204,33 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 			"\n\n```\n" + strings.Repeat("a long line of code; ", 30) + "\n```\n\nName: Nguyễn\nBorn: 1961\n"
 		yield(text(said))
 		return said, nil
+	case strings.Contains(asked, "picture"):
+		seen := toolResult()
+		seen.Result = &schemas.ToolResult{ToolName: "search", ID: call.ID, Output: json.RawMessage(`"[image, image/png, 70 bytes]"`), Media: []schemas.Part{
+			{Kind: schemas.PartImage, Text: "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="},
+		}}
+		yield(toolCall())
+		yield(seen)
+		yield(text("A dot."))
+		return "A dot.", nil
+	case strings.Contains(asked, "look"):
+		const before = "Let me **look**."
+		yield(text("Let me "))
+		yield(text("**look**."))
+		if h.pass(ctx, asked) != nil {
+			return before, ctx.Err()
+		}
+		yield(agent.Event{Kind: agent.EventCommentary, Text: before})
+		yield(toolCall())
+		yield(toolResult())
+		if h.pass(ctx, asked) != nil {
+			return "", ctx.Err()
+		}
+		yield(text("\n\nFound **it**."))
+		h.mu.Lock()
+		h.calls[turn.ID] = rounds(before, call)
+		h.mu.Unlock()
+		return "Found **it**.", nil
 	case strings.Contains(asked, "hold"):
 		yield(text("One "))
 		select {
@@ -161,6 +252,9 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 			yield(text(word))
 		}
 		return said, nil
+	case strings.Contains(asked, "appointment"):
+		yield(toolCall())
+		return h.wonder(ctx, turn, asked, yield)
 	case strings.Contains(asked, "pay"):
 		yield(toolCall())
 		d, err := turn.Approver.Approve(ctx, agent.Ask{
@@ -190,13 +284,49 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 	return lesson, nil
 }
 
+// wonder is a tool whose server says how far it is and then asks: for an address to be opened
+// where the question speaks of one, else in a form.
+func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
+	turn.Person.Hear(schemas.News{Server: "family", Tool: "search", Progress: 2, Total: 5, Text: "<b>looking</b>"})
+	turn.Person.Hear(schemas.News{Server: "family", Level: "warning", Text: "the calendar is slow"})
+	select {
+	case <-h.gate:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	q := agent.Question{
+		Question: schemas.Question{Server: "family", Message: "When <i>do</i> you come?", Schema: json.RawMessage(`{"type":"object","required":["day"],"properties":{
+			"day":{"type":"string","title":"Day","oneOf":[{"const":"mon","title":"Monday"},{"const":"tue","title":"Tuesday"}]},
+			"hour":{"type":"integer","default":9},"sure":{"type":"boolean"}}}`)},
+		Expires: time.Now().Add(time.Minute),
+		Check: func(content map[string]json.RawMessage) error {
+			if string(content["hour"]) == "3" {
+				return errors.New("at /hour: we are asleep")
+			}
+			return nil
+		},
+	}
+	if strings.Contains(asked, "address") {
+		q.Schema, q.URL = nil, "https://clinic.example/confirm?id=1"
+	}
+	a, err := turn.Person.Answer(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	yield(toolResult())
+	content, err := json.Marshal(a.Content)
+	said := fmt.Sprintf("Server heard: %s %s", a.Action, content)
+	yield(text(said))
+	return said, err
+}
+
 func (h *chatHost) List(_ context.Context, _, q string, _ int, _ string) ([]schemas.Conversation, string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found []schemas.Conversation
 	for id, messages := range h.all {
 		if strings.Contains(strings.ToLower(h.titles[id]), strings.ToLower(q)) {
-			found = append(found, schemas.Conversation{ID: id, Title: h.titles[id], Messages: len(messages)})
+			found = append(found, schemas.Conversation{ID: id, Title: h.titles[id], Messages: len(messages), Snippet: h.snippet})
 		}
 	}
 	slices.SortFunc(found, func(a, b schemas.Conversation) int { return cmp.Compare(a.ID, b.ID) })
@@ -208,6 +338,25 @@ func (h *chatHost) Messages(_ context.Context, _, id string) ([]schemas.StoredMe
 	defer h.mu.Unlock()
 	messages, ok := h.all[id]
 	return slices.Clone(messages), "", ok, h.down
+}
+
+func (h *chatHost) Tree(_ context.Context, _, id string) ([]schemas.StoredMessage, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.all[id]), h.down
+}
+
+func (h *chatHost) PutFeedback(_ context.Context, said schemas.Feedback) (schemas.Feedback, bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.marks[said.TurnID] = said
+	return said, true, nil
+}
+
+func (h *chatHost) ListFeedback(context.Context, string, schemas.FeedbackFilter) ([]schemas.Feedback, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.marks)), nil
 }
 
 func (h *chatHost) Rename(_ context.Context, _, id, title string) error {
@@ -247,7 +396,10 @@ func (h *chatHost) asked() []string {
 func (h *chatHost) fill(id, title string, n int) {
 	h.titles[id] = title
 	for i := range n {
-		m := schemas.StoredMessage{Seq: int64(i + 1), Role: schemas.RoleUser, Content: fmt.Sprintf("Question %d about teeth?", i), TurnID: fmt.Sprintf("%s-%d", id, i/2)}
+		m := schemas.StoredMessage{Seq: int64(i + 1), Parent: int64(i), Role: schemas.RoleUser, Content: fmt.Sprintf("Question %d about teeth?", i), TurnID: fmt.Sprintf("%s-%d", id, i/2)}
+		if i%2 == 0 && i > 0 {
+			m.ParentTurn = fmt.Sprintf("%s-%d", id, i/2-1)
+		}
 		if i%2 == 1 {
 			m.Role, m.Content = schemas.RoleAssistant, lesson
 			m.Calls = roundOf(i)
@@ -259,8 +411,15 @@ func (h *chatHost) fill(id, title string, n int) {
 func roundOf(i int) json.RawMessage {
 	c := call
 	c.ID = fmt.Sprint(i)
+	return rounds("", c)
+}
+
+// rounds are those of a turn that said something and called a tool.
+func rounds(before string, c schemas.ToolCall) json.RawMessage {
 	b, err := json.Marshal([]schemas.Round{{
-		Said:    schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &c}}},
+		Said: schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{
+			{Kind: schemas.PartText, Text: before}, {Kind: schemas.PartCall, Call: &c},
+		}},
 		Results: []schemas.ToolResult{{ToolName: "search", ID: c.ID, Output: json.RawMessage(`{"found":3}`)}},
 	}})
 	if err != nil {

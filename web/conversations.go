@@ -1,8 +1,8 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,6 +12,8 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/web/responses"
+	"molar/web/wire"
 )
 
 const (
@@ -34,7 +36,7 @@ func (s *server) listConversations(c *gin.Context) {
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxPage {
-			writeError(c.Writer, invalid("limit", "limit must be a number from 1 to %d", maxPage))
+			wire.WriteError(c.Writer, wire.Invalid("limit", "limit must be a number from 1 to %d", maxPage))
 			return
 		}
 		limit = n
@@ -42,10 +44,10 @@ func (s *server) listConversations(c *gin.Context) {
 	q, after := c.Query("q"), c.Query("after")
 	switch {
 	case !utf8.ValidString(q) || utf8.RuneCountInString(q) > maxQuery:
-		writeError(c.Writer, invalid("q", "q must be at most %d characters of UTF-8", maxQuery))
+		wire.WriteError(c.Writer, wire.Invalid("q", "q must be at most %d characters of UTF-8", maxQuery))
 		return
 	case after != "" && !isCursor(after):
-		writeError(c.Writer, invalid("after", "after must be the cursor that an earlier answer gave as next; leave it out for the first page"))
+		wire.WriteError(c.Writer, wire.Invalid("after", "after must be the cursor that an earlier answer gave as next; leave it out for the first page"))
 		return
 	}
 	found, next, err := s.Conversations.List(c.Request.Context(), s.Owner(c.Request), q, limit, after)
@@ -53,7 +55,7 @@ func (s *server) listConversations(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
+	wire.WriteJSON(c.Writer, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
 }
 
 // isCursor tells the cursors of a memory server, two numbers, from what never was one.
@@ -68,16 +70,44 @@ func isNumber(s string) bool {
 }
 
 type conversationObject struct {
-	ID       string          `json:"id"`
-	Object   string          `json:"object"`
+	responses.ConversationHead
+	// Assistant is who was asked last in what is shown; empty when that is not known.
+	Assistant string `json:"assistant,omitempty"`
+	// Summary is that of the newest branch, empty where another one is asked for.
 	Summary  string          `json:"summary"`
 	Messages []messageObject `json:"messages"`
 }
 
-// A messageObject is a stored message, and with ?html=true an answer's HTML.
+// A messageObject is a stored message, and with ?html=true the HTML of an answer and of
+// what was said on the way to its calls.
 type messageObject struct {
 	schemas.StoredMessage
+	Commentary []commentaryObject `json:"commentary,omitempty"`
+	HTML       string             `json:"html,omitempty"`
+}
+
+// A commentaryObject is what was said before a call.
+type commentaryObject struct {
+	// Call is the id of the first call that followed.
+	Call string `json:"call"`
+	Text string `json:"text"`
 	HTML string `json:"html,omitempty"`
+}
+
+// commentaryOf reads what was said on the way to calls from the rounds of a stored turn.
+func commentaryOf(m schemas.StoredMessage) []commentaryObject {
+	var rounds []schemas.Round
+	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
+		return nil // the calls of a row that another program wrote
+	}
+	var all []commentaryObject
+	for _, round := range rounds {
+		text, calls := strings.TrimSpace(round.Said.Said()), round.Said.Calls()
+		if text != "" && len(calls) > 0 {
+			all = append(all, commentaryObject{Call: calls[0].ID, Text: text})
+		}
+	}
+	return all
 }
 
 // possibleID answers a request for a conversation whose id none can have: a memory
@@ -86,45 +116,88 @@ func possibleID(c *gin.Context) {
 	const maxID = 256
 	if id := c.Param("id"); len(id) > maxID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
 		c.Abort()
-		writeError(c.Writer, notFound("conversation"))
+		wire.WriteError(c.Writer, wire.NotFound("conversation"))
 	}
 }
 
 func (s *server) getConversation(c *gin.Context) {
-	id := c.Param("id")
-	messages, summary, known, err := s.Conversations.Messages(c.Request.Context(), s.Owner(c.Request), id)
-	if err != nil {
+	ctx, owner, id := c.Request.Context(), s.Owner(c.Request), c.Param("id")
+	tip, tree := c.Query("tip"), c.Query("tree") == "true"
+	if tip != "" && (tree || !wire.IsID(tip)) {
+		wire.WriteError(c.Writer, wire.Invalid("tip", "tip must be the id of a turn, and stand without tree"))
+		return
+	}
+	var messages []schemas.StoredMessage
+	var summary string
+	var err error
+	what := "conversation"
+	switch {
+	case tree:
+		messages, err = s.Conversations.Tree(ctx, owner, id)
+	case tip != "":
+		what = "turn"
+		messages, err = s.Conversations.Branch(ctx, owner, id, tip)
+	}
+	if err == nil && len(messages) == 0 { // no branch is asked for, or there is nothing
+		messages, summary, _, err = s.Conversations.Messages(ctx, owner, id)
+	}
+	if err != nil && (what == "turn" || !errors.Is(err, agent.ErrNotFound)) {
+		s.storeError(c, what, err)
+		return
+	}
+	head, err := s.responses.Conversation(ctx, owner, id) // one that was made may have no turn yet
+	switch {
+	case err != nil:
 		s.storeError(c, "conversation", err)
 		return
-	}
-	if !known {
-		writeError(c.Writer, notFound("conversation"))
+	case head == nil:
+		wire.WriteError(c.Writer, wire.NotFound("conversation"))
 		return
 	}
-	shown := make([]messageObject, len(messages)) // never nil: clients range over it
+	o := conversationObject{ConversationHead: *head, Summary: summary, Messages: make([]messageObject, len(messages))} // never nil: clients range over it
 	for i, m := range messages {
-		shown[i].StoredMessage = m
-		if m.Role == schemas.RoleAssistant && c.Query("html") == "true" {
-			shown[i].HTML, err = s.markdown().html(m.Content)
-			if err != nil { // the page then shows the text as it is
-				s.Logger.Warn("show an answer as HTML", "turn_id", m.TurnID, "error", err)
-			}
+		o.Messages[i] = s.messageObject(m, c.Query("html") == "true")
+		if m.Assistant != "" {
+			o.Assistant = m.Assistant
 		}
 	}
-	writeJSON(c.Writer, conversationObject{ID: id, Object: "conversation", Summary: summary, Messages: shown})
+	wire.WriteJSON(c.Writer, o)
+}
+
+func (s *server) messageObject(m schemas.StoredMessage, html bool) messageObject {
+	o := messageObject{StoredMessage: m}
+	if m.Role != schemas.RoleAssistant {
+		return o
+	}
+	o.Commentary = commentaryOf(m)
+	if !html {
+		return o
+	}
+	render := func(text string) string {
+		html, err := s.markdown().Of(text)
+		if err != nil { // the page then shows the text as it is
+			s.Logger.Warn("show an answer as HTML", "turn_id", m.TurnID, "error", err)
+		}
+		return html
+	}
+	o.HTML = render(m.Content)
+	for i := range o.Commentary {
+		o.Commentary[i].HTML = render(o.Commentary[i].Text)
+	}
+	return o
 }
 
 func (s *server) renameConversation(c *gin.Context) {
 	var body struct {
 		Title string `json:"title"`
 	}
-	if err := readBody(c.Request, &body); err != nil {
-		writeError(c.Writer, failureOf(err))
+	if err := wire.ReadBody(c.Request, &body); err != nil {
+		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
 	title := strings.Join(strings.Fields(body.Title), " ")
 	if title == "" || utf8.RuneCountInString(title) > maxTitle {
-		writeError(c.Writer, invalid("title", "title must be a text of 1 to %d characters", maxTitle))
+		wire.WriteError(c.Writer, wire.Invalid("title", "title must be a text of 1 to %d characters", maxTitle))
 		return
 	}
 	id := c.Param("id")
@@ -132,43 +205,38 @@ func (s *server) renameConversation(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, map[string]string{"id": id, "object": "conversation", "title": title})
+	wire.WriteJSON(c.Writer, map[string]string{"id": id, "object": "conversation", "title": title})
 }
 
 func (s *server) clearConversation(c *gin.Context) {
-	id := c.Param("id")
-	if err := s.Conversations.Clear(c.Request.Context(), s.Owner(c.Request), id); err != nil {
+	owner, id := s.Owner(c.Request), c.Param("id")
+	if err := s.Conversations.Clear(c.Request.Context(), owner, id); err != nil {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, map[string]any{"id": id, "object": "conversation", "cleared": true})
+	s.responses.Forget(owner, id)
+	wire.WriteJSON(c.Writer, map[string]any{"id": id, "object": "conversation", "cleared": true})
 }
 
 func (s *server) deleteConversation(c *gin.Context) {
-	id := c.Param("id")
-	if err := s.Conversations.Delete(c.Request.Context(), s.Owner(c.Request), id); err != nil {
+	ctx, owner, id := c.Request.Context(), s.Owner(c.Request), c.Param("id")
+	known, err := s.responses.DeleteConversation(ctx, owner, id)
+	if err == nil {
+		err = s.Conversations.Delete(ctx, owner, id)
+	}
+	if err != nil && (!known || !errors.Is(err, agent.ErrNotFound)) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	writeJSON(c.Writer, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
-}
-
-func notFound(what string) *apiError {
-	return &apiError{
-		status: http.StatusNotFound, kind: typeInvalid, code: what + "_not_found",
-		param: "id", message: "there is no " + what + " of that id",
-	}
+	wire.WriteJSON(c.Writer, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
 }
 
 // storeError answers a failure of a store; what names the thing that was asked for.
 func (s *server) storeError(c *gin.Context, what string, err error) {
 	if errors.Is(err, agent.ErrNotFound) {
-		writeError(c.Writer, notFound(what))
+		wire.WriteError(c.Writer, wire.NotFound(what))
 		return
 	}
-	e := failureOf(err)
-	if e.status >= http.StatusInternalServerError {
-		s.Logger.Error("read or change "+what, "error", err, "request_id", requestID(c.Writer))
-	}
-	writeError(c.Writer, e)
+	s.Logger.Error("read or change "+what, "error", err, "request_id", wire.RequestID(c.Writer))
+	wire.WriteError(c.Writer, wire.ErrStore)
 }

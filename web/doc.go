@@ -1,7 +1,8 @@
-// Package web is Molar's HTTP side: the OpenAI-compatible chat endpoint, the lists
-// of models, conversations, tools and servers, the probes, and the chat page.
+// Package web is Molar's HTTP side: the router, who may use it, the lists of models,
+// conversations, tools and servers, what an operator may do, and the probes. The surfaces
+// that answer questions stand below it, over the turns of package turns.
 //
 // It renders what a turn yields and decides nothing about it: rules of a turn live
-// in agent, storage behind [ConversationStore]. It is the only package that knows
+// in agent, storage behind [ConversationStore]. It is the only folder that knows
 // gin, and it must not know MCP, a provider's SDK or the store.
 package web

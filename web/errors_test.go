@@ -17,6 +17,11 @@ func fault(k providers.Kind) error {
 	return fmt.Errorf("answer: %w", &providers.Error{Kind: k, Provider: "ollama", Model: "qwen", RetryAfter: 1500 * time.Millisecond, Err: errors.New("the cause")})
 }
 
+// withStatus is the fault of a service that answered.
+func withStatus(status int) error {
+	return &providers.Error{Kind: providers.KindUnavailable, Provider: "openai", Status: status, Err: errors.New("it says why")}
+}
+
 func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -28,17 +33,24 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 		{"tool choice", fmt.Errorf("%w: none", agent.ErrToolChoice), 400, "invalid_request"},
 		{"unknown assistant", fmt.Errorf("%w: no assistant", agent.ErrNotFound), 404, "model_not_found"},
 		{"busy", agent.ErrBusy, 409, "conversation_busy"},
-		{"unavailable", agent.ErrUnavailable, 503, "unavailable"},
+		{"unavailable", agent.ErrUnavailable, 503, "server_unavailable"},
+		{"search", fmt.Errorf("%w: no key", agent.ErrSearch), 503, "search_unavailable"},
+		{"store", fmt.Errorf("%w: locked", agent.ErrStore), 503, "store_unavailable"},
 		{"not saved", agent.ErrNotSaved, 502, "answer_not_saved"},
 		{"provider invalid", fault(providers.KindInvalid), 400, "invalid_request"},
 		{"context length", fault(providers.KindContextLength), 400, "context_length_exceeded"},
 		{"unknown model", fault(providers.KindModelNotFound), 404, "model_not_found"},
-		{"auth", fault(providers.KindAuth), 502, "upstream_auth"},
-		{"quota", fault(providers.KindQuota), 429, "rate_limit_exceeded"},
-		{"provider down", fault(providers.KindUnavailable), 503, "upstream_unavailable"},
-		{"provider slow", fault(providers.KindTimeout), 504, "upstream_timeout"},
-		{"incomplete", fault(providers.KindIncomplete), 502, "upstream_incomplete"},
-		{"protocol", fault(providers.KindProtocol), 502, "upstream_protocol"},
+		{"auth", fault(providers.KindAuth), 502, "model_auth"},
+		{"quota", fault(providers.KindQuota), 429, "model_quota"},
+		{"provider down", fault(providers.KindUnavailable), 503, "model_unreachable"},
+		{"nothing at the address", withStatus(404), 503, "model_unreachable"},
+		{"provider's fault", withStatus(500), 502, "model_failed"},
+		{"fault within a stream", withStatus(200), 502, "model_failed"},
+		{"provider overloaded", withStatus(503), 503, "model_overloaded"},
+		{"provider overloaded in its own words", withStatus(529), 503, "model_overloaded"},
+		{"provider slow", fault(providers.KindTimeout), 504, "model_timeout"},
+		{"incomplete", fault(providers.KindIncomplete), 502, "model_incomplete"},
+		{"protocol", fault(providers.KindProtocol), 502, "model_protocol"},
 		{"deadline", context.DeadlineExceeded, 504, "timeout"},
 		{"unknown", errors.New("secret detail"), 500, "internal_error"},
 		{"no end", nil, 500, "internal_error"},
@@ -81,14 +93,38 @@ func TestChat_FailureAfterATool(t *testing.T) {
 	}
 }
 
+// Only what may have changed something is told as run: a search, a reader and a call
+// that never reached its server are not.
+func TestChat_FailureAfterACallWithoutEffect(t *testing.T) {
+	plain := func(ev agent.Event) agent.Event { ev.Effect = false; return ev }
+	for name, seen := range map[string][]agent.Event{
+		"a search":              {plain(toolCall()), plain(toolResult())},
+		"a reader under way":    {plain(toolCall())},
+		"a call that was stuck": {toolCall(), plain(toolResult())},
+	} {
+		for _, stream := range []string{"true", "false"} {
+			w := post(handler(t, play(withStatus(500), append([]agent.Event{start()}, seen...)...)), `{"stream":`+stream+`,`+question+`}`)
+			if name == "a call that was stuck" && stream == "true" { // the stream was open before it was known
+				if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "a tool had already run") || !strings.Contains(body, `"model_failed"`) {
+					t.Errorf("%s, stream: %d %s", name, w.Code, body)
+				}
+				continue
+			}
+			if code, _, message := errorOf(t, w.Body.Bytes()); w.Code != 502 || code != "model_failed" || strings.Contains(message, "a tool had already run") {
+				t.Errorf("%s, stream %s: %d %q %q", name, stream, w.Code, code, message)
+			}
+		}
+	}
+}
+
 func TestChat_FailureInTheStream(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
 		seen agent.Event
 		code string
 	}{
-		"after text":      {fault(providers.KindIncomplete), text("part"), "upstream_incomplete"},
-		"after a tool":    {fault(providers.KindQuota), toolCall(), "rate_limit_exceeded"},
+		"after text":      {fault(providers.KindIncomplete), text("part"), "model_incomplete"},
+		"after a tool":    {fault(providers.KindQuota), toolCall(), "model_quota"},
 		"not saved":       {agent.ErrNotSaved, text("all"), "answer_not_saved"},
 		"without its end": {nil, text("part"), "internal_error"},
 	} {

@@ -17,9 +17,18 @@ import (
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web"
+	"molar/web/turns"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(closingBrowsers{m}) }
+
+// closingBrowsers runs the tests and ends the browsers that they shared.
+type closingBrowsers struct{ *testing.M }
+
+func (c closingBrowsers) Run() int {
+	defer chromium.close()
+	return c.M.Run()
+}
 
 var created = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
@@ -78,12 +87,12 @@ func done() agent.Event {
 var call = schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__search", Arguments: `{"q":"Lê"}`}}
 
 func toolCall() agent.Event {
-	return agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "search"}
+	return agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "search", Effect: true}
 }
 
 func toolResult() agent.Event {
 	return agent.Event{
-		Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "search",
+		Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "search", Effect: true,
 		Result: &schemas.ToolResult{ToolName: "search", ID: "k1", Output: json.RawMessage(`{"n":1}`), Duration: 1500 * time.Millisecond},
 	}
 }
@@ -107,6 +116,21 @@ func (f *fakeStore) Messages(_ context.Context, _, id string) ([]schemas.StoredM
 		return nil, "", false, f.err
 	}
 	return []schemas.StoredMessage{{Seq: 1, Role: schemas.RoleUser, Content: "hi", Timestamp: created}}, "a summary", true, f.err
+}
+
+func (f *fakeStore) Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error) {
+	f.calls = append(f.calls, "branch "+tip)
+	if tip != "t1" {
+		return nil, agent.ErrNotFound
+	}
+	m, _, _, err := f.Messages(ctx, owner, id)
+	return m, err
+}
+
+func (f *fakeStore) Tree(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error) {
+	f.calls = append(f.calls, "tree")
+	m, _, _, err := f.Messages(ctx, owner, id)
+	return m, err
 }
 
 func (f *fakeStore) change(what, id string) error {
@@ -138,9 +162,12 @@ func (f *fakeStore) Status() []schemas.ServerStatus {
 	return []schemas.ServerStatus{{Name: "family", State: schemas.StateReady, Transport: "stdio", Tools: 1, Since: created}}
 }
 
-func config(t testing.TB, run web.Runner) web.Config {
+// maxBody is the largest body of these tests.
+const maxBody = 64 << 10
+
+func config(t testing.TB, run turns.Runner) web.Config {
 	t.Helper()
-	guard, err := httpguard.New(httpguard.Config{Hosts: []string{"example.com"}, Open: []string{"/health", "/ready"}, MaxBody: 64 << 10})
+	guard, err := httpguard.New(httpguard.Config{Hosts: []string{"example.com"}, Open: []string{"/health", "/ready"}, MaxBody: maxBody, Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,10 +177,11 @@ func config(t testing.TB, run web.Runner) web.Config {
 		Models:  func() []web.ModelInfo { return []web.ModelInfo{{ID: "dental", Description: "About teeth."}} },
 		Now:     func() time.Time { return created },
 		Version: "1.2.3",
+		MaxBody: maxBody,
 	}
 }
 
-func handler(t testing.TB, run web.Runner) http.Handler {
+func handler(t testing.TB, run turns.Runner) http.Handler {
 	t.Helper()
 	return build(t, config(t, run))
 }
@@ -177,7 +205,7 @@ func live(t testing.TB, cfg web.Config) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Guard = guard
+	cfg.Guard, cfg.MaxBody = guard, httpguard.DefaultMaxBody
 	h = build(t, cfg)
 	return ts
 }

@@ -10,7 +10,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
-	"molar/web"
+	"molar/web/turns"
 )
 
 // htmlOf puts the blocks of a stream together, and returns the text beside them.
@@ -61,7 +61,7 @@ func TestHTML_InAStream(t *testing.T) {
 		`{"stream":true,"molar":{"html":true},`:                             "",
 	} {
 		cfg := config(t, run)
-		cfg.Turns = web.NewTurns(nil, nil)
+		cfg.Turns = turns.NewSet(nil, nil)
 		h := build(t, cfg)
 		w := post(h, body+question+`}`)
 		html, said := htmlOf(t, w.Body.String())

@@ -12,36 +12,46 @@ import (
 
 	"molar/agent"
 	"molar/providers"
-	"molar/web"
+	"molar/web/turns"
 )
 
 // memoryKeys is a KeyStore that outlives a handler, as a database does.
 type memoryKeys struct {
 	mu   sync.Mutex
-	keys map[string]web.KeyRecord
+	keys map[string]turns.KeyRecord
 }
 
-func (m *memoryKeys) Claim(_ context.Context, k web.KeyRecord) (web.KeyRecord, bool, error) {
+func (m *memoryKeys) Claim(_ context.Context, k turns.KeyRecord) (turns.KeyRecord, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if found, ok := m.keys[k.Owner+"/"+k.Key]; ok {
 		return found, false, nil
 	}
 	if m.keys == nil {
-		m.keys = make(map[string]web.KeyRecord)
+		m.keys = make(map[string]turns.KeyRecord)
 	}
 	m.keys[k.Owner+"/"+k.Key] = k
 	return k, true, nil
 }
 
-func (m *memoryKeys) Set(_ context.Context, k web.KeyRecord) error {
+func (m *memoryKeys) Set(_ context.Context, k turns.KeyRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keys[k.Owner+"/"+k.Key] = k
 	return nil
 }
 
-func (m *memoryKeys) Release(_ context.Context, owner, key string) error {
+func (m *memoryKeys) Take(_ context.Context, k turns.KeyRecord, before string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keys[k.Owner+"/"+k.Key].TurnID != before {
+		return false, nil
+	}
+	m.keys[k.Owner+"/"+k.Key] = k
+	return true, nil
+}
+
+func (m *memoryKeys) Release(_ context.Context, owner, key, _ string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.keys, owner+"/"+key)
@@ -65,9 +75,9 @@ func postKey(h http.Handler, owner, key, body string) (status int, answer string
 	return w.Code, w.Body.String()
 }
 
-func keyed(t *testing.T, keys web.KeyStore, run web.Runner) (http.Handler, *web.Turns) {
+func keyed(t *testing.T, keys turns.KeyStore, run turns.Runner) (http.Handler, *turns.Set) {
 	cfg := config(t, run)
-	cfg.Keys, cfg.Turns = keys, web.NewTurns(nil, nil)
+	cfg.Keys, cfg.Turns = keys, turns.NewSet(nil, nil)
 	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 	return build(t, cfg), cfg.Turns
 }
@@ -75,7 +85,7 @@ func keyed(t *testing.T, keys web.KeyStore, run web.Runner) (http.Handler, *web.
 // A key repeats the finished answer: in the same process, after a restart, as a
 // stream or whole; never for another body, never for another owner.
 func TestIdempotency_RepeatsTheAnswer(t *testing.T) {
-	for name, keys := range map[string]web.KeyStore{"with a store": &memoryKeys{}, "without": nil} {
+	for name, keys := range map[string]turns.KeyStore{"with a store": &memoryKeys{}, "without": nil} {
 		t.Run(name, func(t *testing.T) {
 			var ran atomic.Int64
 			h, turns := keyed(t, keys, counted(&ran, nil, start(), toolCall(), toolResult(), text("a"), done()))
@@ -189,7 +199,7 @@ func TestIdempotency_LostTurn(t *testing.T) {
 // lostStore dies before it can store an outcome.
 type lostStore struct{ *memoryKeys }
 
-func (l lostStore) Set(ctx context.Context, k web.KeyRecord) error {
+func (l lostStore) Set(ctx context.Context, k turns.KeyRecord) error {
 	if len(k.Outcome) > 0 {
 		return errors.New("killed")
 	}

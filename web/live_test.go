@@ -65,7 +65,7 @@ func TestChat_HoldsHeadersForTheStatus(t *testing.T) {
 				return agent.ErrUnavailable
 			}))
 			w := post(h, `{"stream":true,"molar":{"events":true},`+question+`}`)
-			if w.Code != want || !strings.Contains(w.Body.String(), `"code":"unavailable"`) {
+			if w.Code != want || !strings.Contains(w.Body.String(), `"code":"server_unavailable"`) {
 				t.Errorf("error after %v: %d %s", wait, w.Code, w.Body)
 			}
 		})

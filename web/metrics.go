@@ -2,11 +2,13 @@ package web
 
 import (
 	"github.com/gin-gonic/gin"
+
+	"molar/web/wire"
 )
 
 // observe counts a request and traces it under the pattern of its route.
 func (s *server) observe(c *gin.Context) {
-	ctx, span := s.Telemetry.StartRequest(c.Request, c.FullPath(), requestID(c.Writer))
+	ctx, span := s.Telemetry.StartRequest(c.Request, c.FullPath(), wire.RequestID(c.Writer))
 	defer func() { span.End(c.Writer.Status()) }()
 	if ctx != c.Request.Context() {
 		c.Request = c.Request.WithContext(ctx)

@@ -10,39 +10,22 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"molar/web/wire"
 )
-
-const requestIDHeader = "X-Request-Id"
-
-// isID matches the ids that clients may choose: conversations and requests.
-// An id is 1 to 128 characters of [A-Za-z0-9._:-].
-func isID(s string) bool {
-	if len(s) == 0 || len(s) > 128 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (c < '0' || c > '9') && !strings.ContainsRune("._:-", rune(c)) {
-			return false
-		}
-	}
-	return true
-}
 
 // withRequestID gives every request an id, the client's own if it sent a plain one,
 // and answers it in the header, where handlers find it.
 func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(requestIDHeader)
-		if !isID(id) {
+		id := r.Header.Get(wire.RequestIDHeader)
+		if !wire.IsID(id) {
 			id = "req_" + rand.Text()
 		}
-		w.Header().Set(requestIDHeader, id)
+		w.Header().Set(wire.RequestIDHeader, id)
 		next.ServeHTTP(w, r)
 	})
 }
-
-func requestID(w http.ResponseWriter) string { return w.Header().Get(requestIDHeader) }
 
 // logRequest writes one line for each request, without query or body, which hold
 // what people said.
@@ -62,7 +45,7 @@ func (s *server) logAnswered(c *gin.Context, took time.Duration) {
 	s.Logger.LogAttrs(c.Request.Context(), level, "http request",
 		slog.String("method", c.Request.Method), slog.String("route", c.FullPath()),
 		slog.Int("status", c.Writer.Status()), slog.Duration("took", took),
-		slog.String("request_id", requestID(c.Writer)))
+		slog.String("request_id", wire.RequestID(c.Writer)))
 }
 
 // recoverPanic turns a panic of a handler into a typed 500, or cuts the connection
@@ -77,26 +60,35 @@ func (s *server) recoverPanic(c *gin.Context) {
 			panic(http.ErrAbortHandler)
 		}
 		s.Logger.Error("handler panicked", "panic", p, "stack", string(debug.Stack()),
-			"route", c.FullPath(), "request_id", requestID(c.Writer))
+			"route", c.FullPath(), "request_id", wire.RequestID(c.Writer))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)
 		}
 		c.Abort()
-		writeError(c.Writer, errInternal)
+		wire.WriteError(c.Writer, wire.ErrInternal)
 	}()
 	c.Next()
 }
 
+// noRoute answers a browser with a page, and programs with an error.
 func (s *server) noRoute(c *gin.Context) {
-	writeError(c.Writer, &apiError{
-		status: http.StatusNotFound, kind: typeInvalid, code: "unknown_route",
-		message: "there is nothing at this path; the chat endpoint is POST /v1/chat/completions",
+	if strings.Contains(c.GetHeader("Accept"), "text/html") {
+		s.site.Missing(c)
+		return
+	}
+	s.unknownRoute(c)
+}
+
+func (s *server) unknownRoute(c *gin.Context) {
+	wire.WriteError(c.Writer, &wire.Error{
+		Status: http.StatusNotFound, Kind: wire.TypeInvalid, Code: "unknown_route",
+		Message: "there is nothing at this path; the chat endpoint is POST /v1/chat/completions",
 	})
 }
 
 func (s *server) noMethod(c *gin.Context) {
-	writeError(c.Writer, &apiError{
-		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_allowed",
-		message: "this path does not take " + c.Request.Method + "; it takes " + c.Writer.Header().Get("Allow"),
+	wire.WriteError(c.Writer, &wire.Error{
+		Status: http.StatusMethodNotAllowed, Kind: wire.TypeInvalid, Code: "method_not_allowed",
+		Message: "this path does not take " + c.Request.Method + "; it takes " + c.Writer.Header().Get("Allow"),
 	})
 }

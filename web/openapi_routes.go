@@ -3,8 +3,15 @@ package web
 import (
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"molar/agent"
 	"molar/internal/telemetry"
+	"molar/schemas"
+	"molar/web/chat"
+	"molar/web/openapi"
+	"molar/web/responses"
+	"molar/web/wire"
 )
 
 // The tags of operations.
@@ -19,107 +26,156 @@ const (
 
 // operations describes the routes that this server has. A test compares it with the
 // router.
-func (s *server) operations() []operation {
+func (s *server) operations() []openapi.Operation {
 	all := s.chatOperations()
+	all = append(all, responses.Operations()...)
 	all = append(all, s.conversationOperations()...)
+	all = append(all, s.feedbackOperations()...)
 	all = append(all, s.toolOperations()...)
 	return append(all, s.probeOperations()...)
 }
 
-func (s *server) chatOperations() []operation {
-	chat := operation{
-		method: "POST", path: "/v1/chat/completions", tag: tagChat, scope: "chat",
-		summary: "Answer a question, as an OpenAI chat completion: whole, or as a stream",
-		request: chatBody{}, needs: []string{"messages"}, answer: completionObject{}, event: chunkObject{},
-		query: []parameter{
+func (s *server) chatOperations() []openapi.Operation {
+	completions := openapi.Operation{
+		Method: "POST", Path: "/v1/chat/completions", Tag: tagChat, Scope: "chat",
+		Summary: "Answer a question, as an OpenAI chat completion: whole, or as a stream",
+		Request: chat.Body{}, Needs: []string{"messages"}, Answer: chat.Completion{}, Event: chat.Chunk{},
+		Query: []openapi.Parameter{
 			{"X-Conversation-Id", "the conversation to continue"},
 			{"Idempotency-Key", "repeats the finished answer, or follows the running turn, instead of asking twice"},
 		},
-		errors: []int{400, 401, 403, 404, 409, 413, 422, 424, 429, 500, 502, 503, 504},
+		Errors: []int{400, 401, 403, 404, 409, 413, 422, 424, 429, 500, 502, 503, 504},
 	}
-	alias := chat
-	alias.path, alias.summary = "/chat", "The same under its older name"
-	return []operation{
-		chat, alias,
-		{method: "GET", path: "/v1/models", tag: tagChat, scope: "chat or admin", summary: "List the assistants, as OpenAI models", answer: modelList{}},
-		{method: "GET", path: "/v1/models/{id}", tag: tagChat, scope: "chat or admin", summary: "Describe an assistant", answer: modelObject{}, errors: []int{404}},
-		{method: "GET", path: "/v1/turns/{id}", tag: tagTurns, scope: "chat", summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it", answer: agent.Trace{}, errors: []int{404, 500}},
+	alias := completions
+	alias.Path, alias.Summary = "/chat", "The same under its older name"
+	return []openapi.Operation{
+		completions, alias,
+		{Method: "GET", Path: "/v1/models", Tag: tagChat, Scope: "chat or admin", Summary: "List the assistants, as OpenAI models", Answer: modelList{}},
+		{Method: "GET", Path: "/v1/models/{id}", Tag: tagChat, Scope: "chat or admin", Summary: "Describe an assistant", Answer: modelObject{}, Errors: []int{404}},
+		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it", Answer: agent.Trace{}, Errors: []int{404, 500}},
 		{
-			method: "GET", path: "/v1/turns/{id}/events", tag: tagTurns, scope: "chat", summary: "Follow a detached turn",
-			event: chunkObject{}, query: []parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, errors: []int{400, 404, 410}, failure: missingTurnObject{},
+			Method: "GET", Path: "/v1/turns/{id}/events", Tag: tagTurns, Scope: "chat", Summary: "Follow a detached turn",
+			Event: chat.Chunk{}, Query: []openapi.Parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
 		},
-		{method: "DELETE", path: "/v1/turns/{id}", tag: tagTurns, scope: "chat", summary: "Stop a turn", answer: changedObject{}, errors: []int{404}, failure: missingTurnObject{}},
-		{method: "GET", path: "/v1/approvals", tag: tagTurns, scope: "chat", summary: "List the calls that wait for a person", answer: approvalList{}},
+		{Method: "DELETE", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "Stop a turn", Answer: changedObject{}, Errors: []int{404}, Failure: chat.MissingTurn{}},
+		{Method: "GET", Path: "/v1/approvals", Tag: tagTurns, Scope: "chat", Summary: "List the calls that wait for a person", Answer: approvalList{}},
 		{
-			method: "POST", path: "/v1/approvals/{id}", tag: tagTurns, scope: "chat", summary: "Allow or refuse a call that waits",
-			request: decisionRequest{}, needs: []string{"token", "decision"}, answer: changedObject{}, errors: []int{400, 403, 404, 409, 410},
+			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat", Summary: "Allow or refuse a call that waits",
+			Request: decisionRequest{}, Needs: []string{"token", "decision"}, Answer: changedObject{}, Errors: []int{400, 403, 404, 409, 410},
+		},
+		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the questions of servers that wait for a person", Answer: list[agent.Asked]{}},
+		{
+			Method: "POST", Path: "/v1/questions/{id}", Tag: tagTurns, Scope: "chat", Summary: "Answer a server that waits: accept with what the form asks for, decline or cancel",
+			Request: schemas.Answer{}, Needs: []string{"action"}, Answer: answeredObject{}, Errors: []int{400, 404, 409},
 		},
 	}
 }
 
-func (s *server) conversationOperations() []operation {
+func (s *server) feedbackOperations() []openapi.Operation {
+	if s.Feedback == nil {
+		return nil
+	}
+	return []openapi.Operation{
+		{
+			Method: "POST", Path: "/v1/turns/{id}/feedback", Tag: tagTurns, Scope: "chat", Summary: "Mark an answer up or down, with a note; none takes the mark back",
+			Request: feedbackBody{}, Needs: []string{"mark"}, Answer: feedbackObject{}, Errors: []int{400, 404, 503},
+		},
+		{
+			Method: "GET", Path: "/v1/feedback", Tag: tagTurns, Scope: "chat", Summary: "List marked answers, newest first", Answer: list[schemas.Feedback]{},
+			Query: []openapi.Parameter{
+				{"mark", "up or down"},
+				{"assistant", ""},
+				{"conversation", "the id of a conversation"},
+				{"since", "a time, such as 2026-01-31T00:00:00Z"},
+				{"limit", "1 to 1000; 50 when left out"},
+			},
+			Errors: []int{400, 503},
+		},
+	}
+}
+
+func (s *server) conversationOperations() []openapi.Operation {
 	const path = "/v1/conversations"
-	return []operation{
+	return []openapi.Operation{
 		{
-			method: "GET", path: path, tag: tagConversations, scope: "chat", summary: "List conversations, newest first", answer: conversationPage{},
-			query:  []parameter{{"q", "text in title or messages"}, {"limit", "1 to 200"}, {"after", "the cursor next of the page before"}},
-			errors: []int{400, 500},
+			Method: "GET", Path: path, Tag: tagConversations, Scope: "chat", Summary: "List conversations, newest first", Answer: conversationPage{},
+			Query:  []openapi.Parameter{{"q", "text in title or messages"}, {"limit", "1 to 200"}, {"after", "the cursor next of the page before"}},
+			Errors: []int{400, 500},
 		},
-		{method: "GET", path: path + "/{id}", tag: tagConversations, scope: "chat", summary: "Read a conversation", answer: conversationObject{}, query: []parameter{{"html", "true: also each answer as sanitised HTML"}}, errors: []int{404, 500}},
-		{method: "PATCH", path: path + "/{id}", tag: tagConversations, scope: "chat", summary: "Rename a conversation", request: titleBody{}, needs: []string{"title"}, answer: changedObject{}, errors: []int{400, 404, 500}},
-		{method: "DELETE", path: path + "/{id}", tag: tagConversations, scope: "chat", summary: "Delete a conversation", answer: changedObject{}, errors: []int{404, 500}},
-		{method: "POST", path: path + "/{id}/clear", tag: tagConversations, scope: "chat", summary: "Empty a conversation", answer: changedObject{}, errors: []int{404, 500}},
+		{Method: "GET", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Read a conversation", Answer: conversationObject{}, Query: []openapi.Parameter{
+			{"html", "true: also each answer as sanitised HTML"},
+			{"tip", "the id of a turn: the branch that ends with it, instead of the newest"},
+			{"tree", "true: the messages of all branches, each with the seq of its parent"},
+		}, Errors: []int{400, 404, 500}},
+		{Method: "PATCH", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Rename a conversation", Request: titleBody{}, Needs: []string{"title"}, Answer: changedObject{}, Errors: []int{400, 404, 500}},
+		{Method: "DELETE", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Delete a conversation", Answer: changedObject{}, Errors: []int{404, 500}},
+		{Method: "POST", Path: path + "/{id}/clear", Tag: tagConversations, Scope: "chat", Summary: "Empty a conversation", Answer: changedObject{}, Errors: []int{404, 500}},
 	}
 }
 
-func (s *server) toolOperations() []operation {
-	all := []operation{
+func (s *server) toolOperations() []openapi.Operation {
+	all := []openapi.Operation{
 		{
-			method: "GET", path: "/v1/tools", tag: tagTools, scope: "chat or admin", summary: "List the tools, their switches and why some are withheld", answer: toolList{},
-			query: []parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}}, errors: []int{400},
+			Method: "GET", Path: "/v1/tools", Tag: tagTools, Scope: "chat or admin", Summary: "List the tools, their switches and why some are withheld", Answer: toolList{},
+			Query: []openapi.Parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}}, Errors: []int{400},
 		},
 		{
-			method: "GET", path: "/v1/calls", tag: tagTools, scope: "admin", summary: "List the last tool calls, newest first", answer: list[telemetry.Call]{},
-			query:  []parameter{{"server", ""}, {"tool", "the tool's own name"}, {"turn", "the id of a turn"}, {"limit", "1 to 500"}},
-			errors: []int{400},
+			Method: "GET", Path: "/v1/calls", Tag: tagTools, Scope: "admin", Summary: "List the last tool calls, newest first", Answer: list[telemetry.Call]{},
+			Query:  []openapi.Parameter{{"server", ""}, {"tool", "the tool's own name"}, {"turn", "the id of a turn"}, {"limit", "1 to 500"}},
+			Errors: []int{400},
 		},
-		{method: "GET", path: "/v1/servers", tag: tagServers, scope: "chat or admin", summary: "List the MCP servers with state and reason", answer: serverList{}},
-		{method: "GET", path: "/v1/prompts", tag: tagServers, scope: "chat or admin", summary: "List the prompts of the servers, which a question names behind a slash", answer: promptList{}},
-		{method: "GET", path: "/v1/setup", tag: tagProbes, scope: "chat or admin", summary: "Which model would answer, and how many servers are attached", answer: setupObject{}},
+		{Method: "GET", Path: "/v1/servers", Tag: tagServers, Scope: "chat or admin", Summary: "List the MCP servers with state and reason", Answer: serverList{}},
+		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the prompts of the servers, which a question names behind a slash", Answer: promptList{}},
+		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer, and how many servers are attached", Answer: setupObject{}},
 	}
 	if s.Operations.SwitchTool != nil {
-		all = append(all, operation{method: "PATCH", path: "/v1/tools/{name}", tag: tagTools, scope: "admin", summary: "Switch a tool off, or on again", request: switchBody{}, needs: []string{"enabled"}, answer: toolObject{}, errors: []int{400, 404, 500}})
+		all = append(all, openapi.Operation{Method: "PATCH", Path: "/v1/tools/{name}", Tag: tagTools, Scope: "admin", Summary: "Switch a tool off, or on again", Request: switchBody{}, Needs: []string{"enabled"}, Answer: toolObject{}, Errors: []int{400, 404, 500}})
 	}
 	if s.Operations.CallTool != nil {
-		all = append(all, operation{method: "POST", path: "/v1/tools/{name}/call", tag: tagTools, scope: "admin", summary: "Call a tool by hand", request: callBody{}, answer: calledObject{}, errors: []int{400, 403, 404, 409, 424}})
+		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/tools/{name}/call", Tag: tagTools, Scope: "admin", Summary: "Call a tool by hand", Request: callBody{}, Answer: calledObject{}, Errors: []int{400, 403, 404, 409, 424}})
 	}
 	if s.Operations.ApproveServer != nil {
-		all = append(all, operation{method: "POST", path: "/v1/servers/{name}/approve", tag: tagServers, scope: "admin", summary: "Take the tools of a pinned server as they are now", request: approveBody{}, answer: approvedObject{}, errors: []int{400, 404, 409, 500}})
+		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/{name}/approve", Tag: tagServers, Scope: "admin", Summary: "Take the tools of a pinned server as they are now", Request: approveBody{}, Answer: approvedObject{}, Errors: []int{400, 404, 409, 500}})
+	}
+	if s.Operations.ImportServers != nil {
+		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, or an address, as the config file would have them; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
 	}
 	if s.Operations.TestProvider != nil {
-		all = append(all, operation{method: "POST", path: "/v1/providers/{name}/test", tag: tagProbes, scope: "admin", summary: "Make one small call to a provider", request: testBody{}, answer: providerTestObject{}, errors: []int{400, 404, 500}})
+		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/providers/{name}/test", Tag: tagProbes, Scope: "admin", Summary: "Make one small call to a provider", Request: testBody{}, Answer: providerTestObject{}, Errors: []int{400, 404, 500}})
 	}
 	if s.Operations.Settings != nil {
-		all = append(all, operation{method: "GET", path: "/v1/config", tag: tagProbes, scope: "admin", summary: "List the settings and where each was set, without secrets", answer: settingsObject{}})
+		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/config", Tag: tagProbes, Scope: "admin", Summary: "List the settings and where each was set, without secrets", Answer: settingsObject{}})
 	}
 	if s.Reload != nil {
-		all = append(all, operation{method: "POST", path: "/v1/servers/reload", tag: tagServers, scope: "admin", summary: "Read the config file anew", answer: reloadedObject{}, errors: []int{400, 500}})
+		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/reload", Tag: tagServers, Scope: "admin", Summary: "Read the config file anew", Answer: reloadedObject{}, Errors: []int{400, 500}})
 	}
 	return all
 }
 
-func (s *server) probeOperations() []operation {
-	all := []operation{
-		{method: "GET", path: "/openapi.json", tag: tagProbes, scope: "chat or admin", summary: "This document", answer: map[string]any{}},
+func (s *server) probeOperations() []openapi.Operation {
+	all := []openapi.Operation{
+		{Method: "GET", Path: "/openapi.json", Tag: tagProbes, Scope: "chat or admin", Summary: "This document", Answer: map[string]any{}},
 	}
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		all = append(all,
-			operation{method: method, path: "/health", tag: tagProbes, summary: "Whether the process runs", answer: probeObject{}},
-			operation{method: method, path: "/ready", tag: tagProbes, summary: "Whether turns can be answered", answer: probeObject{}, errors: []int{503}},
+			openapi.Operation{Method: method, Path: "/health", Tag: tagProbes, Summary: "Whether the process runs", Answer: probeObject{}},
+			openapi.Operation{Method: method, Path: "/ready", Tag: tagProbes, Summary: "Whether turns can be answered", Answer: probeObject{}, Errors: []int{503}},
 		)
 	}
 	if s.Telemetry.Metrics() != nil {
-		all = append(all, operation{method: "GET", path: "/metrics", tag: tagProbes, scope: "metrics", summary: "The metrics in the Prometheus text format", text: true})
+		all = append(all, openapi.Operation{Method: "GET", Path: "/metrics", Tag: tagProbes, Scope: "metrics", Summary: "The metrics in the Prometheus text format", Text: true})
 	}
 	return all
+}
+
+// openAPI answers the document. It is built at the first request: most processes are
+// never asked for it.
+func (s *server) openAPI(c *gin.Context) {
+	body, err := s.document()
+	if err != nil {
+		s.Logger.Error("the OpenAPI document could not be written", "error", err, "request_id", wire.RequestID(c.Writer))
+		wire.WriteError(c.Writer, wire.ErrInternal)
+		return
+	}
+	wire.WriteBody(c.Writer, http.StatusOK, body)
 }

@@ -19,10 +19,11 @@ import (
 	"molar/providers"
 	"molar/schemas"
 	"molar/web"
+	"molar/web/turns"
 )
 
 // operated is a config with everything that an operator may do, over fixed data.
-func operated(t *testing.T, run web.Runner) web.Config {
+func operated(t *testing.T, run turns.Runner) web.Config {
 	t.Helper()
 	cfg := config(t, run)
 	tel, err := telemetry.New(t.Context(), telemetry.Config{Metrics: true})
@@ -32,6 +33,7 @@ func operated(t *testing.T, run web.Runner) web.Config {
 	tel.CountCall(telemetry.Call{ID: "k1", TurnID: "t1", At: created, Server: "family", Tool: "search", Status: "ok", DurationMS: 1.5})
 	tel.CountCall(telemetry.Call{ID: "k2", At: created, Server: "family", Tool: "get", Status: "tool_error", Error: "no such family"})
 	cfg.Telemetry = tel
+	cfg.Feedback = fakeFeedback{}
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
 		SwitchTool: func(context.Context, string, bool) error { return nil },
@@ -60,6 +62,13 @@ func operated(t *testing.T, run web.Runner) web.Config {
 			}
 			return []string{"search"}, nil
 		},
+		Classify: func(schemas.Tool) (string, string) { return "reads", "it announces itself as read-only" },
+		ImportServers: func(text string) (web.Imported, error) {
+			if text == "" {
+				return web.Imported{}, errors.New("nothing was pasted")
+			}
+			return web.Imported{Host: "Cursor", File: "/etc/molar/molar.yaml", YAML: "mcpServers:\n  notes:\n    command: npx\n    env: {TOKEN: \"${NOTES_TOKEN}\"}\n", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"}}, nil
+		},
 		TestProvider: func(_ context.Context, provider, model string) (web.ProviderTest, error) {
 			test := web.ProviderTest{Provider: provider, Model: model, Text: "ok", First: time.Millisecond, Took: 2 * time.Millisecond, Models: []string{"m"}}
 			switch provider {
@@ -75,7 +84,7 @@ func operated(t *testing.T, run web.Runner) web.Config {
 }
 
 // pages answer people, not programs.
-var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn"}
+var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/picture"}
 
 func TestOpenAPI_NamesEveryRoute(t *testing.T) {
 	routes, raw, err := web.RoutesAndDocument(operated(t, play(nil)))
@@ -177,8 +186,16 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"GET", "/v1/turns/t1", "/v1/turns/{id}", "", "200"},
 		{"GET", "/v1/turns/t2/events", "/v1/turns/{id}/events", "", "404"},
 		{"DELETE", "/v1/turns/t2", "/v1/turns/{id}", "", "404"},
+		{"POST", "/v1/turns/t1/feedback", "/v1/turns/{id}/feedback", `{"mark":"down","note":"wrong dose"}`, "200"},
+		{"POST", "/v1/turns/chatcmpl-t1/feedback", "/v1/turns/{id}/feedback", `{"mark":"none"}`, "200"},
+		{"POST", "/v1/turns/t2/feedback", "/v1/turns/{id}/feedback", `{"mark":"up"}`, "404"},
+		{"POST", "/v1/turns/t1/feedback", "/v1/turns/{id}/feedback", `{"mark":"bad"}`, "400"},
+		{"GET", "/v1/feedback?mark=down&since=2026-01-31T00:00:00Z&limit=3", "/v1/feedback", "", "200"},
+		{"GET", "/v1/feedback?since=7d", "/v1/feedback", "", "400"},
 		{"GET", "/v1/approvals", "", "", "200"},
 		{"POST", "/v1/approvals/none", "/v1/approvals/{id}", `{"token":"x","decision":"approve"}`, "404"},
+		{"GET", "/v1/questions", "", "", "200"},
+		{"POST", "/v1/questions/none", "/v1/questions/{id}", `{"action":"accept"}`, "404"},
 		{"GET", "/v1/tools?provider=gemini", "/v1/tools", "", "200"},
 		{"GET", "/v1/tools?provider=x", "/v1/tools", "", "400"},
 		{"PATCH", "/v1/tools/family__search", "/v1/tools/{name}", `{"enabled":false}`, "200"},
@@ -188,6 +205,8 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"GET", "/v1/servers", "", "", "200"},
 		{"POST", "/v1/servers/family/approve", "/v1/servers/{name}/approve", `{"digest":"x"}`, "200"},
 		{"POST", "/v1/servers/family/approve", "/v1/servers/{name}/approve", `{"digest":"old"}`, "409"},
+		{"POST", "/v1/servers/import", "/v1/servers/import", `{"text":"https://mcp.example.com/"}`, "200"},
+		{"POST", "/v1/servers/import", "/v1/servers/import", `{"text":""}`, "400"},
 		{"POST", "/v1/servers/reload", "", "", "200"},
 		{"POST", "/v1/providers/ollama/test", "/v1/providers/{name}/test", "", "200"},
 		{"POST", "/v1/providers/gemini/test", "/v1/providers/{name}/test", `{"model":"m"}`, "200"},

@@ -17,6 +17,7 @@ import (
 
 	"molar/schemas"
 	"molar/web"
+	"molar/web/turns"
 )
 
 // A fullStore has servers, tools and a trace of every kind that a page shows.
@@ -119,7 +120,7 @@ func fullTools() []schemas.Tool {
 // turnTrace is a turn that called one tool twice, once without success.
 const turnTrace = `{"turn_id":"t1","conversation_id":"c1","assistant":"dental","provider":"ollama","model":"qwen2.5:7b-instruct",
 "route":"llm.provider lists it first, and it answers","started":"2026-05-04T03:02:01Z","took_ms":4210,"status":"done","language":"en",
-"question":"Does my grandmother's implant need another check this year?","question_sha256":"9f86","answer":"Yes: the last check was **14 months ago**, so one is due.",
+"question":"Does my grandmother's implant need another check this year?","question_sha256":"9f86","answer":"Yes: the last check was **14 months ago**, so one is due.","commentary":["Let me look for her."],
 "verdict":{"pass":true,"sure":true,"by":"code","reason":"\"implant\" can only belong to the topic","score":4.2,"took_ms":0.4},
 "memory":"6 messages and a summary were recalled",
 "steps":[{"step":"guardrail","start_ms":1,"took_ms":0.4},{"step":"memory","start_ms":1,"took_ms":12},{"step":"search","start_ms":14,"took_ms":2},{"step":"answer","start_ms":16,"took_ms":4150},{"step":"save","start_ms":4170,"took_ms":38}],
@@ -132,12 +133,12 @@ const turnTrace = `{"turn_id":"t1","conversation_id":"c1","assistant":"dental","
  {"name":"clinic__book_visit","offered":false,"reason":"its definition changed since it was approved"}],
 "passes":[
  {"pass":"tool","model":"qwen2.5:7b-instruct","prompt":"You help with teeth.\n\nuser: Does my grandmother's implant need another check this year?","tools_offered":2,"calls":[{"id":"k1","function":{"name":"family__search_family","arguments":"{\"query\":\"\"}"}}],"usage":{"prompt_tokens":412,"completion_tokens":18,"total_tokens":430},"start_ms":20,"first_output_ms":610,"took_ms":1070,"finish_reason":"tool_calls"},
- {"pass":"tool","model":"qwen2.5:7b-instruct","prompt":"You help with teeth.\n\ntool: query: want at least one character","tools_offered":2,"thinking":"I need a word.","calls":[{"id":"k2","function":{"name":"family__search_family","arguments":"{\"query\":\"grandmother\",\"limit\":5}"}}],"usage":{"prompt_tokens":455,"completion_tokens":22,"total_tokens":477},"start_ms":1102,"first_output_ms":500,"took_ms":870,"finish_reason":"tool_calls"},
+ {"pass":"tool","model":"qwen2.5:7b-instruct","prompt":"You help with teeth.\n\ntool: query: want at least one character","tools_offered":2,"thinking":"I need a word.","calls":[{"id":"k2","function":{"name":"family__search_family","arguments":"{\"query\":\"grandmother\",\"limit\":5}"}}],"output":"Let me look for her.","usage":{"cached_tokens":412,"prompt_tokens":455,"completion_tokens":22,"total_tokens":477},"start_ms":1102,"first_output_ms":500,"took_ms":870,"finish_reason":"tool_calls"},
  {"pass":"answer","model":"qwen2.5:7b-instruct","prompt":"You help with teeth.","tools_offered":2,"output":"Yes: the last check was **14 months ago**, so one is due.","usage":{"prompt_tokens":590,"completion_tokens":40,"total_tokens":630},"start_ms":2402,"first_output_ms":380,"took_ms":1760,"finish_reason":"stop"}],
-"done":{"finish_reason":"stop","provider":"ollama","model":"qwen2.5:7b-instruct","language":"en","saved":true,"usage":{"prompt_tokens":1457,"completion_tokens":80,"total_tokens":1537},"model_calls":3,"tool_calls":2,"warnings":["clinic is degraded: one tool is withheld"]}}`
+"done":{"finish_reason":"stop","provider":"ollama","model":"qwen2.5:7b-instruct","language":"en","saved":true,"usage":{"cached_tokens":1012,"prompt_tokens":1457,"completion_tokens":80,"total_tokens":1537},"model_calls":3,"tool_calls":2,"warnings":["clinic is degraded: one tool is withheld"]}}`
 
 // fullConfig is a host that has everything to show; the store can be broken later.
-func fullConfig(t *testing.T, run web.Runner) (web.Config, *fullStore) {
+func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 	t.Helper()
 	cfg := operated(t, run)
 	store := newFullStore()

@@ -31,9 +31,8 @@ func states(store *fullStore) []state {
 		{"chat-asked-again", "/", steps{
 			js(`document.getElementById("question").value = "Does it need a check?"; document.getElementById("form").requestSubmit()`),
 			until(`document.querySelector(".assistant:not(.waiting)")`),
-			js(`[...document.querySelectorAll(".assistant button")].at(-1).click()`),
-			until(`document.querySelector(".earlier") && !document.querySelector(".waiting")`),
-			js(`document.querySelector(".earlier").open = true`),
+			js(`document.querySelector(".assistant .actions button:nth-of-type(2)").click()`),
+			until(`document.querySelector("article.user[hidden]") && !document.querySelector(".waiting")`),
 			js(`[...document.querySelectorAll(".user button")].at(-1).click()`),
 		}},
 		{"config", "/config", steps{until(`document.querySelectorAll(".connection").length === 4 && document.querySelector("#settings table")`)}},

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/providers"
+	"molar/web/wire"
 )
 
 // providerTestLimit bounds the test of a provider. A local model may have to be
@@ -57,8 +58,8 @@ type testBody struct {
 func (s *server) testProvider(c *gin.Context) {
 	var body testBody
 	if c.Request.ContentLength != 0 {
-		if err := readBody(c.Request, &body); err != nil {
-			writeError(c.Writer, failureOf(err))
+		if err := wire.ReadBody(c.Request, &body); err != nil {
+			wire.WriteError(c.Writer, wire.Failure(err))
 			return
 		}
 	}
@@ -70,15 +71,15 @@ func (s *server) testProvider(c *gin.Context) {
 		return
 	}
 	o := providerTestObject{
-		Object: "provider.test", Provider: test.Provider, Model: test.Model, OK: test.Err == nil, Text: clip(test.Text, 200),
+		Object: "provider.test", Provider: test.Provider, Model: test.Model, OK: test.Err == nil, Text: wire.Clip(test.Text, 200),
 		FirstOutputMS: float64(test.First.Microseconds()) / 1000, TookMS: float64(test.Took.Microseconds()) / 1000, Models: test.Models,
 	}
 	if test.Err != nil {
 		code := string(providers.KindOf(test.Err))
 		if code == "" {
-			code = failureOf(test.Err).code
+			code = wire.Failure(test.Err).Code
 		}
-		o.Error = &providerFault{Code: code, Message: clip(test.Err.Error(), maxMessage)}
+		o.Error = &providerFault{Code: code, Message: wire.Clip(test.Err.Error(), wire.MaxMessage)}
 	}
-	writeJSON(c.Writer, o)
+	wire.WriteJSON(c.Writer, o)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"molar/web/wire"
 )
 
 // Reloaded says what reading the config file anew has changed. Servers are named as
@@ -20,6 +22,9 @@ type Reloaded struct {
 	// NeedsRestart names the keys that changed too and take effect only when the
 	// host starts anew.
 	NeedsRestart []string `json:"needs_restart"`
+	// Offer names the assistant that may call these servers, where the default one, which
+	// was chosen when there were none, may not.
+	Offer string `json:"offer,omitempty"`
 }
 
 // A BrokenConfigError is the error of a reload that changed nothing, as something is
@@ -37,15 +42,15 @@ func (e *BrokenConfigError) Error() string { return strings.Join(e.Faults, "\n")
 func (s *server) reloadServers(c *gin.Context) {
 	done, err := s.Reload(context.WithoutCancel(c.Request.Context()))
 	if broken, ok := errors.AsType[*BrokenConfigError](err); ok {
-		writeError(c.Writer, &apiError{
-			status: http.StatusBadRequest, kind: typeInvalid, code: "config_invalid", faults: broken.Faults,
-			message: "the config file has faults, so the last good one stays in force: " + strings.Join(broken.Faults, "; "),
+		wire.WriteError(c.Writer, &wire.Error{
+			Status: http.StatusBadRequest, Kind: wire.TypeInvalid, Code: "config_invalid", Faults: broken.Faults,
+			Message: "the config file has faults, so the last good one stays in force: " + strings.Join(broken.Faults, "; "),
 		})
 		return
 	}
 	if err != nil {
-		s.Logger.Error("reload failed", "error", err, "request_id", requestID(c.Writer))
-		writeError(c.Writer, failureOf(err))
+		s.Logger.Error("reload failed", "error", err, "request_id", wire.RequestID(c.Writer))
+		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
 	for _, names := range []*[]string{&done.Added, &done.Removed, &done.Restarted, &done.Updated, &done.NeedsRestart} {
@@ -53,7 +58,7 @@ func (s *server) reloadServers(c *gin.Context) {
 			*names = []string{} // clients range over it
 		}
 	}
-	writeJSON(c.Writer, struct {
+	wire.WriteJSON(c.Writer, struct {
 		Object string `json:"object"`
 		Reloaded
 	}{"servers.reload", done})

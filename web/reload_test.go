@@ -28,6 +28,12 @@ func TestReload(t *testing.T) {
 			`{"object":"servers.reload","added":["a"],"removed":[],"restarted":[],"updated":[],"needs_restart":["listen"]}`,
 		},
 		{
+			"an assistant is offered",
+			web.Reloaded{Added: []string{"a"}, Offer: "general"},
+			nil, 200,
+			`{"object":"servers.reload","added":["a"],"removed":[],"restarted":[],"updated":[],"needs_restart":[],"offer":"general"}`,
+		},
+		{
 			"a broken file is the caller's to mend",
 			web.Reloaded{},
 			&web.BrokenConfigError{Faults: []string{"molar.yaml:1: lisen: unknown key", "molar.yaml:3: x"}}, 400,

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -30,6 +32,7 @@ func TestChat_BadRequests(t *testing.T) {
 		{"too deep", `{"x":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `,` + ask + `}`, 400, ""},
 		{"too large", `{"x":"` + strings.Repeat("a", 70<<10) + `",` + ask + `}`, 413, ""},
 		{"no messages", `{}`, 400, "messages"},
+		{"too many messages", `{"messages":[0` + strings.Repeat(",0", 10_000) + `]}`, 400, "messages"},
 		{"messages null", `{"messages":null}`, 400, "messages"},
 		{"empty messages", `{"messages":[]}`, 400, "messages"},
 		{"messages an object", `{"messages":{}}`, 400, "messages"},
@@ -43,7 +46,14 @@ func TestChat_BadRequests(t *testing.T) {
 		{"null question", `{"messages":[{"role":"user","content":null}]}`, 400, "messages[0].content"},
 		{"content a number", `{"messages":[{"role":"user","content":7}]}`, 400, "messages[0].content"},
 		{"content an object", `{"messages":[{"role":"user","content":{}}]}`, 400, "messages[0].content"},
-		{"unknown part", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio"}]}]}`, 400, "messages[0].content[1].type"},
+		{"unknown part", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"video_url"}]}]}`, 400, "messages[0].content[1].type"},
+		{"audio without data", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"input_audio"}]}]}`, 400, "messages[0].content[1].input_audio"},
+		{"audio that is no base64", `{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"%","format":"wav"}}]}]}`, 400, "messages[0].content[0].input_audio.data"},
+		{"a stored file", `{"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`, 400, "messages[0].content[0].file.file_id"},
+		{"file without data", `{"messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf"}}]}]}`, 400, "messages[0].content[0].file.file_data"},
+		{"file that is no base64", `{"messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,%"}}]}]}`, 400, "messages[0].content[0].file.file_data"},
+		{"text in another encoding", `{"messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"data:text/plain;base64,/w=="}}]}]}`, 400, "messages[0].content"},
+		{"file of the assistant", `{"messages":[{"role":"assistant","content":[{"type":"file","file":{"file_data":"data:text/plain;base64,YQ=="}}]}]}`, 400, "messages[0].content[0].type"},
 		{"part a string", `{"messages":[{"role":"user","content":["a"]}]}`, 400, "messages[0].content[0]"},
 		{"text a number", `{"messages":[{"role":"user","content":[{"type":"text","text":1}]}]}`, 400, "messages[0].content[0].text"},
 		{"image from a file", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}]}`, 400, "messages[0].content[0].image_url.url"},
@@ -114,24 +124,26 @@ func TestChat_TurnOfARequest(t *testing.T) {
 			want: agent.Turn{Messages: asked},
 		},
 		{
-			name: "fields that change nothing here", body: `{"store":true,"metadata":{"a":"b"},"seed":7,"top_p":0.5,"logprobs":false,"top_logprobs":0,"logit_bias":{"1":-1},` +
-				`"frequency_penalty":0.1,"presence_penalty":0,"service_tier":"auto","reasoning_effort":"low","verbosity":"low","prompt_cache_key":"k","safety_identifier":"s",` +
+			name: "fields that change nothing here", body: `{"store":true,"metadata":{"a":"b"},"logprobs":false,"top_logprobs":0,"logit_bias":{"1":-1},` +
+				`"frequency_penalty":0.1,"presence_penalty":0,"service_tier":"auto","verbosity":"low","prompt_cache_key":"k","safety_identifier":"s",` +
 				`"modalities":["text"],"prediction":{"type":"content","content":"x"},"web_search_options":{},"function_call":"none","functions":[],` +
 				`"stream_options":{"include_usage":true,"include_obfuscation":false},"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":null}},` +
 				`"messages":[{"role":"user","name":"bob","content":"hi"}]}`,
 			want: agent.Turn{JSON: true, Messages: asked},
 		},
 		{
-			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
-			want: agent.Turn{Assistant: "dental", Temperature: new(0.5), MaxTokens: 7, Stop: []string{"END"}, JSON: true, Messages: asked},
+			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"top_p":0.9,"seed":7,"reasoning_effort":"minimal","max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
+			want: agent.Turn{Assistant: "dental", JSON: true, Messages: asked, Sampling: agent.Sampling{
+				Temperature: new(0.5), TopP: new(0.9), Seed: new(int64(7)), Thinking: providers.ThinkingLow, MaxTokens: 7, Stop: []string{"END"},
+			}},
 		},
 		{
 			name: "newer names", body: `{"max_tokens":7,"max_completion_tokens":9,"stop":["a","b"],"response_format":{"type":"text"},` + ask + `}`,
-			want: agent.Turn{MaxTokens: 9, Stop: []string{"a", "b"}, Messages: asked},
+			want: agent.Turn{Sampling: agent.Sampling{MaxTokens: 9, Stop: []string{"a", "b"}}, Messages: asked},
 		},
 		{
 			name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
-			want: agent.Turn{JSON: true, Messages: asked, System: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"},
+			want: agent.Turn{JSON: true, Messages: asked, Form: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"},
 		},
 		{
 			name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,
@@ -144,18 +156,34 @@ func TestChat_TurnOfARequest(t *testing.T) {
 			}}}},
 		},
 		{
+			name: "files", body: `{"messages":[{"role":"user","content":[{"type":"text","text":"look"},` +
+				`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}},{"type":"file","file":{"filename":"b.pdf","file_data":"JVBERi0="}},` +
+				`{"type":"file","file":{"filename":"c.csv","file_data":"data:text/csv;base64,YSxi"}},{"type":"file","file":{"filename":"d.json","file_data":"e30="}},` +
+				`{"type":"file","file":{"filename":"e.png","file_data":"data:image/png;base64,AA=="}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}]}`,
+			want: agent.Turn{
+				Messages: []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{
+					{Kind: schemas.PartText, Text: "look"},
+					{Kind: schemas.PartFile, Name: "a.pdf", Text: "data:application/pdf;base64,JVBERi0="},
+					{Kind: schemas.PartFile, Name: "b.pdf", Text: "data:application/pdf;base64,JVBERi0="},
+					{Kind: schemas.PartImage, Name: "e.png", Text: "data:image/png;base64,AA=="},
+					{Kind: schemas.PartFile, Name: "audio.wav", Text: "data:audio/wav;base64,AA=="},
+				}}},
+				Attachments: []agent.Attachment{{Name: "c.csv", Text: "a,b"}, {Name: "d.json", Text: "{}"}},
+			},
+		},
+		{
 			name: "a list of its own", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}},
+			want: agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}},
 		},
 		{
 			name: "two questions", body: `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{Stateless: true, Messages: []schemas.Message{user("a"), user("hi")}},
+			want: agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{user("a"), user("hi")}},
 		},
 		{
 			name: "tool messages", body: `{"messages":[{"role":"user","content":"a"},` +
 				`{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"y","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
 				`{"role":"tool","tool_call_id":"x","content":"{\"a\":1}"},{"role":"tool","tool_call_id":"y","name":"f","content":"plain"},{"role":"user","content":"hi"}]}`,
-			want: agent.Turn{Stateless: true, Messages: []schemas.Message{
+			want: agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{
 				user("a"),
 				{Role: schemas.RoleAssistant, Parts: []schemas.Part{
 					{Kind: schemas.PartCall, Call: &called},
@@ -171,33 +199,33 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		{
 			name: "client tools", body: `{"parallel_tool_calls":false,"tool_choice":{"type":"function","function":{"name":"f"}},` +
 				`"tools":[{"type":"function","function":{"name":"f","description":"does f","strict":true,"parameters":{"type":"object"}}},{"type":"function","function":{"name":"g"}}],` + ask + `}`,
-			want: agent.Turn{Messages: asked, MustCall: true, MustCallTool: "f", OneCall: true, ClientTools: []schemas.ToolInfo{
+			want: agent.Turn{Messages: asked, Client: agent.Client{MustCall: true, MustCallTool: "f", OneCall: true, ClientTools: []schemas.ToolInfo{
 				{Name: "f", ToolName: "f", Description: "does f", InputSchema: []byte(`{"type":"object"}`)},
 				{Name: "g", ToolName: "g", InputSchema: []byte(`{"type":"object","properties":{}}`)},
-			}},
+			}}},
 		},
 		{
-			name: "a call is asked for", body: `{"tool_choice":"required",` + ask + `}`, want: agent.Turn{Messages: asked, MustCall: true},
+			name: "a call is asked for", body: `{"tool_choice":"required",` + ask + `}`, want: agent.Turn{Messages: asked, Client: agent.Client{MustCall: true}},
 		},
 		{
 			name: "client tools switched off", body: `{"tools":[{"type":"function"}],"tool_choice":"none",` + ask + `}`,
-			want: agent.Turn{NoTools: true, Messages: asked},
+			want: agent.Turn{ServerTools: agent.ServerTools{NoTools: true}, Messages: asked},
 		},
 		{name: "tool choice by default", body: `{"tool_choice":"auto","tools":[],` + ask + `}`, want: agent.Turn{Messages: asked}},
-		{name: "chat_id", body: `{"chat_id":"chat_1.a:b-c",` + ask + `}`, want: agent.Turn{ConversationID: "chat_1.a:b-c", Messages: asked}},
-		{name: "id in the metadata", body: `{"metadata":{"conversation_id":"c","other":1},` + ask + `}`, want: agent.Turn{ConversationID: "c", Messages: asked}},
+		{name: "chat_id", body: `{"chat_id":"chat_1.a:b-c",` + ask + `}`, want: agent.Turn{Place: agent.Place{ConversationID: "chat_1.a:b-c"}, Messages: asked}},
+		{name: "id in the metadata", body: `{"metadata":{"conversation_id":"c","other":1},` + ask + `}`, want: agent.Turn{Place: agent.Place{ConversationID: "c"}, Messages: asked}},
 		{
 			name: "headers", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"hi"}]}`,
 			header: http.Header{"X-Conversation-Id": {"c"}, "Idempotency-Key": {"k"}},
-			want:   agent.Turn{ConversationID: "c", Key: "k", Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}},
+			want:   agent.Turn{Place: agent.Place{ConversationID: "c", Key: "k"}, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "b"), user("hi")}},
 		},
 		{
 			name: "molar", body: `{"molar":{"provider":"gemini","model":"m","guardrail_model":"g"},"ollama_model":"x",` + ask + `}`,
-			want: agent.Turn{Provider: "gemini", Model: "m", GuardrailModel: "g", Messages: asked},
+			want: agent.Turn{Wanted: agent.Wanted{Provider: "gemini", Model: "m", GuardrailModel: "g"}, Messages: asked},
 		},
 		{
 			name: "ollama models", body: `{"ollama_model":"x","ollama_guardrail_model":"y",` + ask + `}`,
-			want: agent.Turn{Provider: "ollama", Model: "x", GuardrailModel: "y", Messages: asked},
+			want: agent.Turn{Wanted: agent.Wanted{Provider: "ollama", Model: "x", GuardrailModel: "y"}, Messages: asked},
 		},
 	}
 	for _, tt := range tests {
@@ -232,4 +260,22 @@ func FuzzChat(f *testing.F) {
 			t.Errorf("status %d for %q", w.Code, body)
 		}
 	})
+}
+
+// A body may be larger by its files, and by nothing else.
+func TestRequest_LargeFiles(t *testing.T) {
+	h := handler(t, play(nil, start(), done()))
+	for path, form := range map[string]string{
+		"/v1/chat/completions": `{"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]}]}`,
+		"/v1/responses":        `{"store":false,"input":[{"role":"user","content":[{"type":"input_text","text":%q},{"type":"input_image","image_url":"data:image/png;base64,%s"}]}]}`,
+	} {
+		for _, tt := range []struct{ text, file, status int }{
+			{10, 7 * maxBody, 200}, {10, 9 * maxBody, 413}, {maxBody + 10, 400, 413}, {maxBody / 2, 2 * maxBody, 200},
+		} {
+			body := fmt.Sprintf(form, strings.Repeat("a", tt.text), strings.Repeat("A", tt.file))
+			if w := serve(h, request(http.MethodPost, path, body)); w.Code != tt.status {
+				t.Errorf("%s with %d bytes of text and %d of files: %d %.200s, want %d", path, tt.text, tt.file, w.Code, w.Body, tt.status)
+			}
+		}
+	}
 }

@@ -29,7 +29,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/v1/conversations?after=1795302107171-36", "", 200, `{"object":"list","data":[],"has_more":false}`},
 		{"GET", "/v1/conversations?after=zzz", "", 400, `"param":"after"`},
 		{"GET", "/v1/conversations?q=%ff", "", 400, `"param":"q"`},
-		{"GET", "/v1/conversations/c1", "", 200, `{"id":"c1","object":"conversation","summary":"a summary","messages":[{"seq":1,"role":"user","content":"hi","timestamp":"2026-05-04T03:02:01Z"}]}`},
+		{"GET", "/v1/conversations/c1", "", 200, `{"id":"c1","object":"conversation","created_at":1777863721,"metadata":{},"summary":"a summary","messages":[{"seq":1,"role":"user","content":"hi","timestamp":"2026-05-04T03:02:01Z"}]}`},
 		{"GET", "/v1/conversations/c2", "", 404, "conversation_not_found"},
 		{"PATCH", "/v1/conversations/c1", `{"title":" My \n teeth "}`, 200, `{"id":"c1","object":"conversation","title":"My teeth"}`},
 		{"PATCH", "/v1/conversations/c1", `{"title":" "}`, 400, `"param":"title"`},
@@ -83,7 +83,7 @@ func TestRoutes_FailingStore(t *testing.T) {
 	h := build(t, cfg)
 	for _, path := range []string{"/v1/conversations", "/v1/conversations/c1", "/v1/turns/t1"} {
 		w := serve(h, request(http.MethodGet, path, ""))
-		if _, _, message := errorOf(t, w.Body.Bytes()); w.Code != 500 || strings.Contains(message, "secret") {
+		if code, _, message := errorOf(t, w.Body.Bytes()); w.Code != 503 || code != "store_unavailable" || w.Header().Get("Retry-After") == "" || strings.Contains(message, "secret") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -2,10 +2,12 @@ package web
 
 import (
 	"github.com/gin-gonic/gin"
+
+	"molar/web/wire"
 )
 
 func (s *server) listServers(c *gin.Context) {
-	writeJSON(c.Writer, listOf(s.Servers.Status()))
+	wire.WriteJSON(c.Writer, listOf(s.Servers.Status()))
 }
 
 // approveBody is the body of POST /v1/servers/{name}/approve.
@@ -26,8 +28,8 @@ type approvedObject struct {
 func (s *server) approveServer(c *gin.Context) {
 	var body approveBody
 	if c.Request.ContentLength != 0 {
-		if err := readBody(c.Request, &body); err != nil {
-			writeError(c.Writer, failureOf(err))
+		if err := wire.ReadBody(c.Request, &body); err != nil {
+			wire.WriteError(c.Writer, wire.Failure(err))
 			return
 		}
 	}
@@ -39,5 +41,5 @@ func (s *server) approveServer(c *gin.Context) {
 	if approved == nil {
 		approved = []string{} // clients range over it
 	}
-	writeJSON(c.Writer, approvedObject{Object: "server.approved", Server: c.Param("name"), Approved: approved})
+	wire.WriteJSON(c.Writer, approvedObject{Object: "server.approved", Server: c.Param("name"), Approved: approved})
 }

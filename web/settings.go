@@ -2,6 +2,8 @@ package web
 
 import (
 	"github.com/gin-gonic/gin"
+
+	"molar/web/wire"
 )
 
 // A Setting is one key of the config as a person may read it; see [Operations].
@@ -34,5 +36,5 @@ type settingsObject struct {
 // listSettings tells what is configured, and where.
 func (s *server) listSettings(c *gin.Context) {
 	now := s.Operations.Settings()
-	writeJSON(c.Writer, settingsObject{Object: "config", Version: s.Version, File: now.File, Data: listOf(now.Settings).Data})
+	wire.WriteJSON(c.Writer, settingsObject{Object: "config", Version: s.Version, File: now.File, Data: listOf(now.Settings).Data})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/schemas"
+	"molar/web/wire"
 )
 
 // A Hints source tells the chat page what it can help a person with.
@@ -26,7 +27,7 @@ func (s *server) listPrompts(c *gin.Context) {
 	if s.Hints.Prompts != nil {
 		prompts = s.Hints.Prompts(c.Request.Context())
 	}
-	writeJSON(c.Writer, listOf(prompts))
+	wire.WriteJSON(c.Writer, listOf(prompts))
 }
 
 // A setupObject says how far the host has been set up.
@@ -55,8 +56,8 @@ func (s *server) getSetup(c *gin.Context) {
 			if errors.Is(err, context.Canceled) {
 				return
 			}
-			o.Why = clip(failureOf(err).message, maxMessage)
+			o.Why = wire.Clip(wire.Failure(err).Message, wire.MaxMessage)
 		}
 	}
-	writeJSON(c.Writer, o)
+	wire.WriteJSON(c.Writer, o)
 }

@@ -12,6 +12,7 @@ import (
 
 	"molar/schemas"
 	"molar/schemas/lower"
+	"molar/web/wire"
 )
 
 // Operations are what an operator may do over HTTP. One that is nil has no route.
@@ -29,6 +30,10 @@ type Operations struct {
 	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
 	// Settings tells what is configured and where, without any secret.
 	Settings func() Settings
+	// ImportServers writes what a person pasted as the config file would have it.
+	ImportServers func(text string) (Imported, error)
+	// Classify tells what a call of a tool may do, and what says so.
+	Classify func(schemas.Tool) (class, why string)
 }
 
 // operatorRoutes are the routes of the operations that there are.
@@ -48,6 +53,9 @@ func (s *server) operatorRoutes() map[string]operatorRoute {
 	}
 	if s.Operations.Settings != nil {
 		routes["/v1/config"] = operatorRoute{http.MethodGet, s.listSettings}
+	}
+	if s.Operations.ImportServers != nil {
+		routes["/v1/servers/import"] = operatorRoute{http.MethodPost, s.importServers}
 	}
 	return routes
 }
@@ -84,6 +92,9 @@ type toolObject struct {
 	Enabled bool `json:"enabled"`
 	// Withheld says why no model is offered the tool, if so.
 	Withheld string `json:"withheld,omitempty"`
+	// Class is what a call may do ("reads", "only adds", "writes"), ClassWhy what says so.
+	Class    string `json:"class,omitempty"`
+	ClassWhy string `json:"class_why,omitempty"`
 	// Lowered is what the provider is sent that was asked for.
 	Lowered *loweredObject `json:"lowered,omitempty"`
 }
@@ -99,10 +110,13 @@ type loweredObject struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-func toolOf(t schemas.Tool) toolObject {
+func (s *server) toolOf(t schemas.Tool) toolObject {
 	o := toolObject{
 		ToolInfo: t.ToolInfo, Policy: t.Rules.Policy, ReadOnly: t.Rules.ReadOnly, Idempotent: t.Rules.Idempotent,
 		Enabled: !t.Off, Withheld: t.Withheld,
+	}
+	if s.Operations.Classify != nil {
+		o.Class, o.ClassWhy = s.Operations.Classify(t)
 	}
 	if o.Withheld == "" && o.Policy == schemas.PolicyDeny {
 		o.Withheld = "its policy is deny"
@@ -129,18 +143,18 @@ func (s *server) listTools(c *gin.Context) {
 	provider := c.Query("provider")
 	low, ok := lowering(provider)
 	if !ok {
-		writeError(c.Writer, invalid("provider", "provider must be gemini, ollama, openai or offline"))
+		wire.WriteError(c.Writer, wire.Invalid("provider", "provider must be gemini, ollama, openai or offline"))
 		return
 	}
 	var tools []toolObject
 	for _, t := range s.Tools.Tools() {
-		o := toolOf(t)
+		o := s.toolOf(t)
 		if low != nil {
 			o.Lowered = lowered(provider, low, t.InputSchema)
 		}
 		tools = append(tools, o)
 	}
-	writeJSON(c.Writer, listOf(tools))
+	wire.WriteJSON(c.Writer, listOf(tools))
 }
 
 func lowered(provider string, low func(json.RawMessage) (lower.Result, error), schema json.RawMessage) *loweredObject {
@@ -159,17 +173,17 @@ type switchBody struct {
 // switchTool sets the switch of a tool and answers the tool as it is now.
 func (s *server) switchTool(c *gin.Context) {
 	var body switchBody
-	if err := readBody(c.Request, &body); err != nil {
-		writeError(c.Writer, failureOf(err))
+	if err := wire.ReadBody(c.Request, &body); err != nil {
+		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
 	if body.Enabled == nil {
-		writeError(c.Writer, invalid("enabled", "enabled must be true or false"))
+		wire.WriteError(c.Writer, wire.Invalid("enabled", "enabled must be true or false"))
 		return
 	}
 	tool, found := s.findTool(c.Param("name"))
 	if !found {
-		writeError(c.Writer, noTool())
+		wire.WriteError(c.Writer, noTool())
 		return
 	}
 	if err := s.Operations.SwitchTool(c.Request.Context(), tool.Name, *body.Enabled); err != nil {
@@ -179,7 +193,7 @@ func (s *server) switchTool(c *gin.Context) {
 	if now, found := s.findTool(tool.Name); found {
 		tool = now
 	}
-	writeJSON(c.Writer, toolOf(tool))
+	wire.WriteJSON(c.Writer, s.toolOf(tool))
 }
 
 // findTool finds a tool by its offered name, or by its own where only one has it.
@@ -195,9 +209,9 @@ func (s *server) findTool(name string) (schemas.Tool, bool) {
 	return own[0], true
 }
 
-func noTool() *apiError {
-	e := notFound("tool")
-	e.param, e.message = "name", "no attached server has a tool of that name, or several have; GET /v1/tools lists them"
+func noTool() *wire.Error {
+	e := wire.NotFound("tool")
+	e.Param, e.Message = "name", "no attached server has a tool of that name, or several have; GET /v1/tools lists them"
 	return e
 }
 
@@ -205,11 +219,11 @@ func noTool() *apiError {
 func (s *server) operationError(c *gin.Context, what string, err error) {
 	switch {
 	case errors.Is(err, ErrUnknown):
-		writeError(c.Writer, &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "not_found", param: "name", message: err.Error()})
+		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusNotFound, Kind: wire.TypeInvalid, Code: "not_found", Param: "name", Message: err.Error()})
 	case errors.Is(err, ErrConflict):
-		writeError(c.Writer, &apiError{status: http.StatusConflict, kind: typeInvalid, code: "conflict", message: err.Error(), noRetry: true})
+		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "conflict", Message: err.Error(), NoRetry: true})
 	default:
-		s.Logger.Error(what, "error", err, "request_id", requestID(c.Writer))
-		writeError(c.Writer, failureOf(err))
+		s.Logger.Error(what, "error", err, "request_id", wire.RequestID(c.Writer))
+		wire.WriteError(c.Writer, wire.Failure(err))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"molar/agent"
-	"molar/web"
+	"molar/web/turns"
 )
 
 // A turn that runs is told as running, with what is known of it: of a detached one its
@@ -24,7 +24,7 @@ func TestGetTurn_WhileItRuns(t *testing.T) {
 			gate := make(chan struct{}, 2)
 			cfg := config(t, gated(gate, nil, "one ", "two"))
 			cfg.Traces = traces{}
-			cfg.Turns = web.NewTurns(nil, nil)
+			cfg.Turns = turns.NewSet(nil, nil)
 			cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Me") }
 			ts := live(t, cfg)
 			defer ts.Client().CloseIdleConnections()

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"molar/agent"
-	"molar/web"
+	"molar/web/turns"
 )
 
 // gated plays a turn word by word, each when the gate opens, until it is cancelled.
@@ -83,7 +83,7 @@ func readAll(t *testing.T, resp *http.Response) string {
 func TestTurns_Detached(t *testing.T) {
 	gate := make(chan struct{}, 3)
 	cfg := config(t, gated(gate, nil, "one ", "two ", "three"))
-	cfg.Turns = web.NewTurns(nil, nil)
+	cfg.Turns = turns.NewSet(nil, nil)
 	ts := live(t, cfg)
 	defer ts.Client().CloseIdleConnections()
 	ctx, leave := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func TestTurns_FollowedForAWhile(t *testing.T) {
 			yield(done())
 			return nil
 		}))
-		cfg.Now, cfg.Turns = time.Now, web.NewTurns(nil, time.Now)
+		cfg.Now, cfg.Turns = time.Now, turns.NewSet(nil, time.Now)
 		h := build(t, cfg)
 		post(h, `{"molar":{"detach":true},`+question+`}`)
 		synctest.Wait()
@@ -192,7 +192,7 @@ func TestTurns_Stop(t *testing.T) {
 		t.Run(fmt.Sprint("detached ", detach), func(t *testing.T) {
 			gate, cancelled := make(chan struct{}, 1), make(chan error, 1)
 			cfg := config(t, gated(gate, cancelled, "one ", "two"))
-			cfg.Turns = web.NewTurns(nil, nil)
+			cfg.Turns = turns.NewSet(nil, nil)
 			ts := live(t, cfg)
 			defer ts.Client().CloseIdleConnections()
 			gate <- struct{}{}
@@ -226,7 +226,7 @@ func TestTurns_Stop(t *testing.T) {
 func TestTurns_BelongToTheirOwner(t *testing.T) {
 	gate := make(chan struct{})
 	cfg := config(t, gated(gate, make(chan error, 1), "one"))
-	cfg.Turns = web.NewTurns(nil, nil)
+	cfg.Turns = turns.NewSet(nil, nil)
 	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 	ts := live(t, cfg)
 	defer ts.Client().CloseIdleConnections()
@@ -258,7 +258,7 @@ func TestTurns_Drain(t *testing.T) {
 			cut <- time.Since(begun)
 			return ctx.Err()
 		}))
-		cfg.Turns = web.NewTurns(nil, nil)
+		cfg.Turns = turns.NewSet(nil, nil)
 		h := build(t, cfg)
 		go post(h, `{"molar":{"detach":true},`+question+`}`)
 		synctest.Wait()
@@ -286,7 +286,7 @@ func TestTurns_HoldABound(t *testing.T) {
 		yield(done())
 		return nil
 	}))
-	cfg.Turns = web.NewTurns(nil, nil)
+	cfg.Turns = turns.NewSet(nil, nil)
 	h := build(t, cfg)
 	ctx, leave := context.WithCancel(t.Context())
 	leave() // the client is gone before the first word

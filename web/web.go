@@ -2,29 +2,22 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
-	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/internal/telemetry"
 	"molar/schemas"
+	"molar/web/chat"
+	"molar/web/openapi"
+	"molar/web/pages"
+	"molar/web/responses"
+	"molar/web/turns"
 )
-
-// A Runner answers turns. The sequence is single use; an error comes once and last,
-// and breaking off or cancelling ctx ends the turn.
-type Runner interface {
-	Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error]
-}
 
 // A ConversationStore reads and changes the conversations of one owner. An id that
 // it does not know gives an error that is [agent.ErrNotFound].
@@ -32,9 +25,13 @@ type ConversationStore interface {
 	// List returns at most limit conversations that match q, the newest first, and
 	// the cursor to pass as after for the next page, empty on the last one.
 	List(ctx context.Context, owner, q string, limit int, after string) ([]schemas.Conversation, string, error)
-	// Messages returns the messages in order, the summary, and whether the
-	// conversation exists.
+	// Messages returns the messages of the newest branch in order, the summary, and
+	// whether the conversation exists.
 	Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error)
+	// Branch returns the messages of the branch that ends with the turn tip, Tree those of
+	// all branches, each with the number of the one before it.
+	Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error)
+	Tree(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error)
 	Rename(ctx context.Context, owner, id, title string) error
 	Clear(ctx context.Context, owner, id string) error
 	Delete(ctx context.Context, owner, id string) error
@@ -46,29 +43,33 @@ type ToolLister interface{ Tools() []schemas.Tool }
 // A ServerLister gives the state of every configured MCP server.
 type ServerLister interface{ Status() []schemas.ServerStatus }
 
-// A TraceStore gives the trace of a turn, and whether there is one.
-type TraceStore interface {
-	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
-}
-
 // ModelInfo is an assistant as clients see it: an OpenAI model.
 type ModelInfo struct {
 	ID          string
 	Description string
+	// Topic is what it keeps to; empty means that it has none.
+	Topic string
+	// FirstQuestions are questions to begin with, by language.
+	FirstQuestions map[string][]string
 }
 
 // DefaultKeepAlive is how often a silent stream sends a comment.
 const DefaultKeepAlive = 10 * time.Second
 
+// DefaultMaxMessages is how many messages a request may hold.
+const DefaultMaxMessages = 10_000
+
 // Config is what the HTTP side is built from. Agent, Models, Conversations, Tools,
 // Servers, Traces and Guard are required.
 type Config struct {
-	Agent         Runner
+	Agent         turns.Runner
 	Models        func() []ModelInfo
 	Conversations ConversationStore
 	Tools         ToolLister
 	Servers       ServerLister
-	Traces        TraceStore
+	Traces        chat.TraceStore
+	// Feedback keeps what people say of answers; nil means that there are no such routes.
+	Feedback FeedbackStore
 	// Reload reads the config file anew and applies it; an error that is a
 	// [*BrokenConfigError] left everything as it was. Nil means that there is no such
 	// route.
@@ -83,10 +84,23 @@ type Config struct {
 	Ready func(ctx context.Context) error
 	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
 	// minute after the turn's end, and at a restart.
-	Keys KeyStore
+	Keys turns.KeyStore
+	// Responses keeps responses; nil keeps the newest in memory alone.
+	Responses responses.Store
+	// Secret returns the 32 bytes that seal what clients keep for the host; nil means that
+	// they end with the process.
+	Secret func(context.Context) ([]byte, error)
 	// Turns holds what runs on without its client. The caller drains it; nil means a set
 	// of the handler's own, which nobody does.
-	Turns *Turns
+	Turns *turns.Set
+	// Sharing shows turns to other replicas, and theirs here; the caller runs it. Nil means that
+	// turns are known to this process alone.
+	Sharing *turns.Sharing
+	// MaxMessages bounds the messages of one request; zero means [DefaultMaxMessages].
+	MaxMessages int
+	// MaxBody bounds the bytes of a chat request that are no files; zero means
+	// [httpguard.DefaultMaxBody]. Guard bounds bodies as a whole.
+	MaxBody int64
 	// Guard stands in front of every route: Host, origin, body size, headers.
 	Guard func(http.Handler) http.Handler
 	// MayChoose says whether a client with a key may choose this model of the provider for
@@ -134,14 +148,49 @@ func newServer(cfg Config) (*server, error) {
 	if cfg.KeepAlive == 0 {
 		cfg.KeepAlive = DefaultKeepAlive
 	}
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = httpguard.DefaultMaxBody
+	}
+	if cfg.MaxMessages == 0 {
+		cfg.MaxMessages = DefaultMaxMessages
+	}
 	if cfg.Turns == nil {
-		cfg.Turns = NewTurns(cfg.Logger, cfg.Now)
+		cfg.Turns = turns.NewSet(cfg.Logger, cfg.Now)
 	}
-	pages, err := loadPages()
-	if err != nil {
-		return nil, err
+	s := &server{Config: cfg, started: cfg.Now(), markdown: sync.OnceValue(pages.NewHTML)}
+	s.turns = &turns.Host{
+		Agent: cfg.Agent, Set: cfg.Turns, Approvals: turns.NewApprovals(cfg.Now, cfg.Logger), Questions: turns.NewQuestions(cfg.Now), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
 	}
-	return &server{Config: cfg, approvals: newApprovals(cfg.Now), pages: pages, started: cfg.Now(), markdown: sync.OnceValue(newMarkdownWriter)}, nil
+	if cfg.Sharing != nil {
+		s.turns.Sharing = cfg.Sharing
+		cfg.Sharing.Takes(s.turns.Approvals)
+	}
+	s.chat = chat.New(chat.Config{
+		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, HTML: func() *pages.HTML { return s.markdown() },
+		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
+	})
+	s.responses = responses.New(responses.Config{
+		Turns: s.turns, Conversations: cfg.Conversations, Store: cfg.Responses, Secret: cfg.Secret, Admit: s.admit, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
+		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
+	})
+	s.document = sync.OnceValues(func() ([]byte, error) { return openapi.Document(s.operations(), s.Version, true) })
+	site, err := pages.New(s.choices, s.unknownRoute)
+	s.site = site
+	return s, err
+}
+
+// mayChoose reports whether a client may choose a model: without keys all may.
+func (s *server) mayChoose(assistant, provider, model string) bool {
+	return s.MayChoose == nil || !s.Access.on() || s.MayChoose(assistant, provider, model)
+}
+
+// choices are the assistants of the chat page.
+func (s *server) choices() []pages.Choice {
+	var all []pages.Choice
+	for _, m := range s.Models() {
+		all = append(all, pages.Choice{Name: m.ID, Description: m.Description, Topic: m.Topic, Questions: m.FirstQuestions})
+	}
+	return all
 }
 
 func (s *server) handler() (http.Handler, error) {
@@ -171,70 +220,15 @@ func (c Config) check() error {
 // A server holds what the handlers share. Nothing of it changes after New.
 type server struct {
 	Config
-	pages map[string]page
+	site *pages.Site
 	// markdown is built when it is first asked for.
-	markdown func() *markdownWriter
+	markdown func() *pages.HTML
 	started  time.Time
-	// approvals are the calls that wait for a person.
-	approvals *approvals
+	// turns runs those of all surfaces.
+	turns *turns.Host
+	chat  *chat.Surface
+	// responses is the same over the Responses API.
+	responses *responses.Surface
 	// document is the OpenAPI document, once somebody asked for it.
-	document document
-}
-
-func (s *server) routes() (http.Handler, error) {
-	gin.SetMode(gin.ReleaseMode) // gin has no setting of its own for one engine
-	e := gin.New()
-	e.HandleMethodNotAllowed = true
-	e.RedirectTrailingSlash = false
-	e.ForwardedByClientIP = false
-	if err := e.SetTrustedProxies(nil); err != nil {
-		return nil, fmt.Errorf("set trusted proxies: %w", err)
-	}
-	e.Use(s.observe, s.logRequest, s.recoverPanic)
-	e.NoRoute(s.noRoute)
-	e.NoMethod(s.noMethod)
-
-	// A key needs one of the scopes; what changes more than its own conversations wants
-	// admin. New routes name theirs here too.
-	chat, read, admin := s.scope(httpguard.ScopeChat), s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin), s.scope(httpguard.ScopeAdmin)
-	e.POST("/v1/chat/completions", chat, s.limitTurns, s.countStream, s.chat)
-	e.POST("/chat", chat, s.limitTurns, s.countStream, s.chat)
-	e.GET("/v1/models", read, s.listModels)
-	e.GET("/v1/models/:id", read, s.getModel)
-	e.GET("/v1/conversations", chat, s.listConversations)
-	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
-	e.PATCH("/v1/conversations/:id", chat, possibleID, s.renameConversation)
-	e.DELETE("/v1/conversations/:id", chat, possibleID, s.deleteConversation)
-	e.POST("/v1/conversations/:id/clear", chat, possibleID, s.clearConversation)
-	e.GET("/v1/turns/:id", chat, s.getTurn)
-	e.GET("/v1/turns/:id/events", chat, s.turnEvents)
-	e.DELETE("/v1/turns/:id", chat, s.stopTurn)
-	e.GET("/v1/approvals", chat, s.listApprovals)
-	e.POST("/v1/approvals/:id", chat, s.decideApproval)
-	e.GET("/v1/tools", read, s.listTools)
-	e.GET("/v1/servers", read, s.listServers)
-	e.GET("/v1/prompts", read, s.listPrompts)
-	e.GET("/v1/setup", read, s.getSetup)
-	e.GET("/openapi.json", read, s.openAPI)
-	e.GET("/v1/calls", admin, s.listCalls)
-	for path, route := range s.operatorRoutes() {
-		e.Handle(route.method, path, admin, route.handle)
-	}
-	if s.Telemetry.Metrics() != nil {
-		e.GET("/metrics", s.scope(httpguard.ScopeMetrics, httpguard.ScopeAdmin), s.metrics)
-	}
-	if s.Reload != nil {
-		e.POST("/v1/servers/reload", admin, s.reloadServers)
-	}
-
-	reads := []string{http.MethodGet, http.MethodHead}
-	e.Match(reads, "/health", s.health)
-	e.Match(reads, "/ready", s.ready)
-	for path := range s.pages {
-		if !strings.HasPrefix(path, "/static/") {
-			e.Match(reads, path, read, s.page)
-		}
-	}
-	e.Match(reads, "/static/*file", read, s.page)
-	return e, nil
+	document func() ([]byte, error)
 }

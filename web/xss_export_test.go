@@ -9,6 +9,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer/html"
+
+	"molar/web/pages"
 )
 
 // NewUnsanitised is New with a Markdown writer that lets all HTML through: what the
@@ -18,7 +20,7 @@ func NewUnsanitised(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.markdown = sync.OnceValue(func() *markdownWriter {
+	s.markdown = sync.OnceValue(func() *pages.HTML {
 		p := bluemonday.NewPolicy()
 		p.AllowUnsafe(true)
 		p.AllowElementsMatching(regexp.MustCompile(`.`))
@@ -28,7 +30,7 @@ func NewUnsanitised(cfg Config) (http.Handler, error) {
 			"onclick", "onfocus", "ontoggle", "onmouseover", "onstart", "onbegin", "onpageshow", "onanimationstart", "poster", "background", "xlink:href", "rel", "type").Globally()
 		p.AllowURLSchemesMatching(regexp.MustCompile(`.`))
 		p.AllowRelativeURLs(true)
-		return &markdownWriter{md: goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe())), policy: p}
+		return &pages.HTML{Markdown: goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe())), Policy: p}
 	})
 	return s.handler()
 }

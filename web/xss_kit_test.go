@@ -59,7 +59,15 @@ func (p *poisonedStore) Messages(_ context.Context, _, _ string) ([]schemas.Stor
 			schemas.StoredMessage{Role: schemas.RoleUser, Content: x, Timestamp: created, TurnID: x},
 			schemas.StoredMessage{Role: schemas.RoleAssistant, Content: x, Timestamp: created, TurnID: x, Calls: rounds, Sources: []schemas.Source{{Title: x, URL: x}}})
 	}
+	for i := range list {
+		list[i].Seq, list[i].Parent = int64(i+1), int64(i)
+	}
 	return list, "", true, nil
+}
+
+func (p *poisonedStore) Tree(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error) {
+	list, _, _, err := p.Messages(ctx, owner, id)
+	return list, err
 }
 
 func (p *poisonedStore) Tools() []schemas.Tool {

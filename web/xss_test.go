@@ -39,8 +39,8 @@ func payloads(t *testing.T) []string {
 			all = append(all, line)
 		}
 	}
-	if len(all) < 100 {
-		t.Fatalf("the corpus has %d payloads, fewer than 100", len(all))
+	if len(all) < 250 {
+		t.Fatalf("the corpus has %d payloads, fewer than 250", len(all))
 	}
 	return all
 }

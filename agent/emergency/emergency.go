@@ -1,78 +1,122 @@
-// Package emergency recognises messages that describe a medical emergency of a
-// topic, and holds the short notices that say what to do now.
+// Package emergency recognises messages that describe an emergency of a topic, and says
+// what to do now.
 //
 // It works in code alone, so that a person in danger is told to call for help
 // whatever becomes of the model, the search or the network. It gives no diagnosis and
-// decides nothing about the answer: the agent shows the notice and goes on.
+// decides nothing about the answer: the agent shows the notice and goes on. Which signs
+// make an emergency, and the texts, are the topic's.
 package emergency
 
-import "slices"
+//go:generate go run ./train
 
-// A Kind is a sort of emergency.
-type Kind string
+import (
+	_ "embed"
+	"slices"
 
-// The kinds, the most pressing first.
-const (
-	// Airway: trouble breathing or swallowing, or a swelling that spreads to the neck
-	// or an eye.
-	Airway Kind = "airway"
-	// Bleeding: heavy, or not to be stopped.
-	Bleeding Kind = "bleeding"
-	// Injury of the jaw or the face.
-	Injury Kind = "injury"
-	// KnockedOut: a tooth came out of its socket by force.
-	KnockedOut Kind = "knocked-out tooth"
-	// Infection: swelling together with fever.
-	Infection Kind = "swelling with fever"
+	"molar/agent/topic"
+	"molar/internal/text"
 )
+
+// A Kind is a sort of emergency, by the name that its topic gives it.
+type Kind string
 
 // maxBytes is how much of a message is looked at, at each end: more than anyone types
 // in need.
 const maxBytes = 4000
 
+// cueWords are the cues of the language; a topic adds its own.
+//
+//go:embed cues.txt
+var cueWords string
+
 // A Detector finds the emergencies of one topic. It is safe for concurrent use.
 type Detector struct {
-	signs    map[sign]lexicon
-	excluded map[sign]lexicon
-	cues     map[cue]lexicon
+	topic topic.Topic
+	kinds []kind
+	signs []sign
+	cues  map[string]*text.Phrases
+	// learned is nil when nothing was trained for the topic.
+	learned *learned
 }
 
-// For returns the detector of a topic, nil when the topic has no emergencies.
-func For(topic string) *Detector {
-	if topic != "dental" {
+// A kind is there when all signs of one of its sets are.
+type kind struct {
+	name Kind
+	sets [][]int // of signs
+}
+
+// New returns the detector of a topic, nil when the topic has no emergencies.
+func New(t topic.Topic) *Detector {
+	e := t.Emergencies
+	if len(e.Kinds) == 0 {
 		return nil
 	}
-	return &Detector{signs: compile(dentalSigns()), excluded: compile(dentalExclusions()), cues: compile(cues())}
+	d := &Detector{topic: t, cues: make(map[string]*text.Phrases)}
+	at := make(map[string]int)
+	for i, s := range e.Signs {
+		at[s.Name] = i
+		d.signs = append(d.signs, sign{name: s.Name, phrases: text.NewPhrases(s.Phrases), unless: text.NewPhrases(s.Unless), lasts: s.Lasts})
+	}
+	for _, k := range e.Kinds {
+		sets := make([][]int, len(k.Sets))
+		for i, names := range k.Sets {
+			for _, name := range names {
+				sets[i] = append(sets[i], at[name])
+			}
+		}
+		d.kinds = append(d.kinds, kind{Kind(k.Name), sets})
+	}
+	for _, s := range topic.Sections(cueWords) {
+		d.cues[s.Name] = text.NewPhrases(append(s.Lines, e.Cues[s.Name]...))
+	}
+	d.learned = readLearned(e.Weights, len(d.kinds))
+	return d
 }
 
-// Find returns the kinds of emergency that text describes as happening now, the most
+// Find returns the kinds of emergency that a message describes as happening now, the most
 // pressing first. earlier is the question before it, or empty: a fever that is
 // mentioned now counts together with a swelling that was mentioned then. Signs that
-// the text denies, supposes, asks about in general or places in the past do not count.
+// it denies, supposes, asks about in general or places in the past do not count.
 // A nil detector finds nothing.
-func (d *Detector) Find(text, earlier string) []Kind {
+func (d *Detector) Find(message, earlier string) []Kind { return d.find(message, earlier, 0) }
+
+// FindClear is Find for a message that seems to be about another subject: what is only learned
+// has to be clear.
+func (d *Detector) FindClear(message, earlier string) []Kind {
+	return d.find(message, earlier, clearly)
+}
+
+func (d *Detector) find(message, earlier string, margin float64) []Kind {
 	if d == nil {
 		return nil
 	}
-	found := d.read(text)
-	if !slices.Contains(slices.Collect(found.all()), true) {
-		return nil
-	}
+	words, found := d.read(message)
 	before := found
 	if earlier != "" {
-		before = d.read(earlier)
+		_, before = d.read(earlier)
 	}
-	either := func(s sign) bool { return found[s] || before[s] }
 	var kinds []Kind
-	add := func(k Kind, is bool) {
-		if is {
-			kinds = append(kinds, k)
+	for _, k := range d.kinds {
+		if slices.ContainsFunc(k.sets, func(set []int) bool { return isThere(set, found, before) }) {
+			kinds = append(kinds, k.name)
 		}
 	}
-	add(Airway, found[breath] || found[swallow] || found[spread])
-	add(Bleeding, found[bleed] || found[much])
-	add(Injury, found[jaw])
-	add(KnockedOut, found[tooth] || found[toothOut] && found[force])
-	add(Infection, (found[swelling] || found[fever]) && either(swelling) && either(fever))
+	if len(kinds) == 0 && d.learned != nil {
+		if k, ok := d.learned.kind(d.features(words, found), margin); ok {
+			kinds = append(kinds, d.kinds[k].name)
+		}
+	}
 	return kinds
+}
+
+// isThere reports whether every sign of a set was described, one of them at least now.
+func isThere(set []int, found, before []bool) bool {
+	now := false
+	for _, s := range set {
+		if !found[s] && !before[s] {
+			return false
+		}
+		now = now || found[s]
+	}
+	return now
 }

@@ -6,12 +6,24 @@ import (
 	"testing"
 
 	"molar/agent/emergency"
+	"molar/agent/topic"
 )
+
+// The kinds of the dental topic.
+const (
+	airway     emergency.Kind = "airway"
+	bleeding   emergency.Kind = "bleeding"
+	injury     emergency.Kind = "injury"
+	knockedOut emergency.Kind = "knocked-out tooth"
+	infection  emergency.Kind = "swelling with fever"
+)
+
+func dental() *emergency.Detector { return emergency.New(topic.Dental()) }
 
 // now are messages of people who need help at once, by the kind that must be seen.
 func now() map[emergency.Kind][]string {
 	return map[emergency.Kind][]string{
-		emergency.Infection: {
+		infection: {
 			"Má em sưng to và sốt 39 độ từ tối qua",
 			"Con tôi sưng mặt, sốt cao, đau răng không ngủ được",
 			"mat toi sung vu va sot cao",
@@ -21,7 +33,7 @@ func now() map[emergency.Kind][]string {
 			"sưng nướu, nóng sốt, hạch cổ to",
 			"Tôi bị sưng hàm và sốt hai ngày nay rồi bác sĩ ơi",
 			"Răng sâu làm mặt bé sưng húp, bé sốt 40 độ",
-			"my face is swollen and I have a fever",
+			"my face is swollen and I have a fever", "temperature 39.4 and my cheek is swollen",
 			"Swelling in my cheek with a high temperature since last night",
 			"I have a tooth abscess, my jaw is swollen and I'm feverish",
 			"My son's cheek is puffy and his temperature is 39",
@@ -32,7 +44,7 @@ func now() map[emergency.Kind][]string {
 			"mặt bị sưng, k ăn được, sốt 38 độ 5",
 			"Sưng đau răng số 8 kèm sốt, em nên làm gì ạ?",
 		},
-		emergency.Airway: {
+		airway: {
 			"Tôi bị sưng hàm và khó thở",
 			"em kho tho qua bac si oi, ham sung to",
 			"Sau khi tiêm thuốc tê em thấy khó thở",
@@ -45,6 +57,8 @@ func now() map[emergency.Kind][]string {
 			"Áp xe răng, sưng lan lên mắt, mắt híp lại",
 			"I can't breathe properly, my jaw is swollen",
 			"I'm having trouble breathing after the extraction",
+			"floor of my mouth is hard and raised and my tongue is pushed up", "dưới lưỡi sưng cứng, lưỡi bị đẩy lên khó nói",
+			"nuốt nước miếng không nổi", "mặt em sưng to quá, sốt 39 độ, nuốt nước bọt cũng khó",
 			"My throat is closing and my tongue is swollen",
 			"It is hard to swallow and my neck is swollen",
 			"difficulty swallowing since my wisdom tooth got infected",
@@ -57,7 +71,27 @@ func now() map[emergency.Kind][]string {
 			"thở khó quá, sưng hết cả cổ",
 			"Bố em sưng hàm 3 ngày, giờ thở khò khè",
 		},
-		emergency.KnockedOut: {
+		"overdose": {
+			"I took 20 paracetamol today because of my toothache", "em lỡ uống 15 viên paracetamol từ tối qua vì đau răng quá",
+			"em uong 15 vien panadol roi co sao khong", "I overdosed on painkillers last night, my tooth hurt so much",
+		},
+		"self-harm": {
+			"đau răng quá em không muốn sống nữa", "tooth pain so bad I want to kill myself", "dau rang qua chi muon chet cho xong",
+		},
+		"poison": {
+			"my toddler ate a whole tube of fluoride toothpaste", "he drank half a bottle of mouthwash",
+			"bé nhà em nuốt gần hết tuýp kem đánh răng", "con em uống nhầm nước súc miệng nguyên chai",
+		},
+		"inhaled or swallowed part": {
+			"my crown came off and I think I inhaled it, I'm wheezing", "em lỡ nuốt cái mão răng, giờ ho sặc",
+			"I accidentally swallowed my retainer wire",
+		},
+		"heart": {"chest pain going into my jaw and left arm", "đau hàm lan xuống tay trái, tức ngực"},
+		"allergic reaction": {
+			"uống kháng sinh xong môi với họng em sưng lên", "lips swelling after amoxicillin", "uong khang sinh xong moi em sung len",
+		},
+		"injured tooth": {"gãy răng cửa do té xe", "My daughter fell and her front tooth is loose"},
+		knockedOut: {
 			"Con tôi té cầu thang, răng cửa bật ra ngoài",
 			"be nha em te xe rang cua bi bat ra khoi o",
 			"Em vừa bị đánh văng mất một cái răng",
@@ -77,7 +111,7 @@ func now() map[emergency.Kind][]string {
 			"tooth came clean out, it is in a glass of milk",
 			"con em té, cái răng cửa nằm dưới đất nè bác sĩ ơi",
 		},
-		emergency.Bleeding: {
+		bleeding: {
 			"Nhổ răng xong chảy máu không cầm được",
 			"nho rang 5 tieng roi mau van chay khong ngung",
 			"Em nhổ răng sáng nay mà giờ máu chảy nhiều quá",
@@ -95,7 +129,7 @@ func now() map[emergency.Kind][]string {
 			"the socket has been bleeding since this morning and it will not clot",
 			"they took it out at nine and I have soaked through six gauzes",
 		},
-		emergency.Injury: {
+		injury: {
 			"Em bị tai nạn xe, hàm lệch không ngậm được miệng",
 			"Anh tôi bị đánh gãy xương hàm",
 			"te xe gay ham roi bac si oi",
@@ -139,6 +173,10 @@ func notNow() []string {
 		"I have hay fever, can I still have my swollen gum checked?", "What can I eat after an extraction?", "Is fluoride safe for kids?",
 		"My denture broke, can it be repaired?", "I cannot swallow pills, is there a liquid painkiller for toothache?", "I can't breathe through my nose, can I wear a mouthguard?",
 		"Do snoring and sleep apnea devices from a dentist work?", "I was knocked out with sedation for my filling, is that usual?", "How is a broken tooth fixed?",
+		"đau răng muốn chết luôn bác sĩ ơi", "this toothache is killing me", "I took two ibuprofen this morning, can I take another?",
+		"Uống 2 viên panadol được không", "my root canal tooth died", "I chipped my tooth on a nut", "em hay bị khô miệng khó nuốt bánh mì",
+		"Em vừa làm rớt cái mão ra ngoài luôn rồi", "Nuốt kem đánh răng có sao không?", "bạn tư vấn được gì", "ban tu van duoc nhung gi vay",
+		"an keo keo rot luon mieng tram", "Uống 15 viên kháng sinh theo đơn trong 5 ngày có hại không", "Can I swallow mouthwash by accident?",
 		// Other senses, and what is long past.
 		"I can't swallow the price of implants", "That quote knocked my teeth out lol, any payment plan?", "The price fell and my tooth can finally come out",
 		"Swollen gums around braces, is a high temperature wash ok for my mouthguard?", "Is a knocked-out tooth worth saving in general?",
@@ -166,7 +204,7 @@ func notNow() []string {
 }
 
 func TestDetector_Find_now(t *testing.T) {
-	d := emergency.For("dental")
+	d := dental()
 	n := 0
 	for kind, texts := range now() {
 		for _, text := range texts {
@@ -187,7 +225,7 @@ func TestDetector_Find_now(t *testing.T) {
 }
 
 func TestDetector_Find_notNow(t *testing.T) {
-	d := emergency.For("dental")
+	d := dental()
 	for _, text := range append(notNow(), laterNotNow()...) {
 		if got := d.Find(text, ""); len(got) > 0 {
 			t.Errorf("%q: false alarm %q", text, got)
@@ -200,7 +238,7 @@ func TestDetector_Find_notNow(t *testing.T) {
 
 // Two signs may come in two messages, but a message without any sign raises nothing.
 func TestDetector_Find_withTheQuestionBefore(t *testing.T) {
-	d := emergency.For("dental")
+	d := dental()
 	for _, tt := range []struct {
 		earlier, text string
 		want          bool
@@ -216,37 +254,50 @@ func TestDetector_Find_withTheQuestionBefore(t *testing.T) {
 	}
 }
 
-func TestFor(t *testing.T) {
-	if d := emergency.For("gardening"); d != nil || d.Find("I can't breathe", "") != nil {
+func TestNew_WithoutEmergencies(t *testing.T) {
+	if d := emergency.New(topic.Topic{Name: "gardening"}); d != nil || d.Find("I can't breathe", "") != nil {
 		t.Error("a topic without emergencies has some")
 	}
 }
 
 func TestNotice(t *testing.T) {
 	for lang, wants := range map[string][]string{
-		"en": {"115 in Vietnam", "local emergency number", "in milk"},
-		"vi": {"gọi 115", "số cấp cứu", "trong sữa"},
+		"en": {"115 in Vietnam", "local emergency number", "sit upright"},
+		"vi": {"gọi 115", "số cấp cứu", "ngồi thẳng"},
 		"fr": {"local emergency number"},
 	} {
-		text := emergency.Notice([]emergency.Kind{emergency.KnockedOut}, lang)
+		text := dental().Notice([]emergency.Kind{airway}, lang)
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing in %q", lang, want, text)
 			}
 		}
 	}
-	all := []emergency.Kind{emergency.Airway, emergency.Bleeding, emergency.Injury, emergency.KnockedOut, emergency.Infection}
-	if text := emergency.Notice(all, "vi"); len([]rune(text)) > 600 || strings.Count(text, "\n\n") != 2 {
+	for lang, want := range map[string]string{"en": "**Permanent tooth knocked out: put it back into its socket now", "vi": "**Răng vĩnh viễn bị bật ra: đặt lại vào ổ răng ngay"} {
+		if text := dental().Notice([]emergency.Kind{knockedOut}, lang); !strings.HasPrefix(text, want) || !strings.Contains(text, "115") || strings.Contains(text, "{") {
+			t.Errorf("%s: the right first step is not first: %q", lang, text)
+		}
+	}
+	all := []emergency.Kind{
+		airway, "allergic reaction", "heart", "self-harm", "overdose", "poison", bleeding,
+		"inhaled or swallowed part", injury, knockedOut, "injured tooth", infection,
+	}
+	if text := dental().Notice(all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
 		t.Errorf("too long to be read in haste: %d characters", len([]rune(text)))
+	}
+	own := topic.Dental()
+	own.Emergencies.Number = "112"
+	if text := emergency.New(own).Notice(all, "en"); !strings.Contains(text, "Call 112 or go") || strings.Contains(text, "115") {
+		t.Errorf("another number: %q", text)
 	}
 	for _, k := range all {
 		for _, lang := range []string{"vi", "en"} {
-			if text := emergency.Notice([]emergency.Kind{k}, lang); strings.HasSuffix(text, "\n\n") {
+			if text := dental().Notice([]emergency.Kind{k}, lang); strings.HasSuffix(text, "\n\n") {
 				t.Errorf("%s in %s has no advice", k, lang)
 			}
 		}
 	}
-	if emergency.Notice(nil, "vi") != "" {
+	if dental().Notice(nil, "vi") != "" {
 		t.Error("a notice about nothing")
 	}
 }
@@ -254,11 +305,11 @@ func TestNotice(t *testing.T) {
 // A very long message costs little, and what stands at its ends is still seen.
 func TestDetector_Find_long(t *testing.T) {
 	long := strings.Repeat("đánh răng ", 20_000) + ". Tôi khó thở"
-	if got := emergency.For("dental").Find(long, ""); len(got) == 0 {
+	if got := dental().Find(long, ""); len(got) == 0 {
 		t.Error("the end of a long message is not read")
 	}
 	for _, text := range []string{"", "🦷🦷🦷", "\xff\xfe", strings.Repeat("?", 100_000)} {
-		if got := emergency.For("dental").Find(text, ""); got != nil {
+		if got := dental().Find(text, ""); got != nil {
 			t.Errorf("%.20q: %v", text, got)
 		}
 	}
@@ -267,20 +318,37 @@ func TestDetector_Find_long(t *testing.T) {
 func FuzzDetector_Find(f *testing.F) {
 	f.Add("Má em sưng và sốt", "")
 	f.Add("can't stop the bleeding", "jaw 38.5")
-	d := emergency.For("dental")
+	d := dental()
 	f.Fuzz(func(t *testing.T, text, earlier string) {
 		if len(text) > 20_000 {
 			t.Skip()
 		}
-		if kinds := d.Find(text, earlier); len(kinds) > 0 && emergency.Notice(kinds, "vi") == "" {
+		if kinds := d.Find(text, earlier); len(kinds) > 0 && dental().Notice(kinds, "vi") == "" {
 			t.Errorf("no notice for %q", kinds)
 		}
 	})
 }
 
 func BenchmarkDetector_Find(b *testing.B) {
-	d := emergency.For("dental")
+	d := dental()
 	for b.Loop() {
 		d.Find("Nhổ răng khôn hàm dưới mọc lệch có nguy hiểm không, và sau bao lâu thì ăn uống bình thường được?", "")
+	}
+}
+
+// A topic of one's own brings its signs and texts.
+func TestNew_OwnTopic(t *testing.T) {
+	d := emergency.New(topic.Topic{
+		Name:        "gardening",
+		Emergencies: topic.Simple([]topic.Sign{{Name: "poisoned", Phrases: []string{"ăn|nuốt * lá trúc đào", "ate|swallowed * berries|pesticide"}, Unless: []string{"bird|birds"}}}),
+		Voices:      map[string]topic.Voice{"en": {Notices: map[string]string{"poisoned": "Keep the plant."}}},
+	})
+	for text, want := range map[string]int{
+		"my son just swallowed some red berries": 1, "con em vua an la truc dao": 1, "a bird ate the berries": 0, "what if a child ate pesticide?": 0,
+	} {
+		kinds := d.Find(text, "")
+		if len(kinds) != want || want == 1 && !strings.Contains(d.Notice(kinds, "en"), "Keep the plant.") {
+			t.Errorf("%q: kinds %v, notice %q", text, kinds, d.Notice(kinds, "en"))
+		}
 	}
 }

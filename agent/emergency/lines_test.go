@@ -29,6 +29,7 @@ func laterNow() []string {
 		"Cấp cứu! Răng con tôi bị bật khỏi hàm",
 		"Feverish and swollen after root canal",
 		"đau răng sưng má, sốt rét run",
+		"Nuốt phải mão răng có sao không?",
 	}
 }
 
@@ -57,7 +58,6 @@ func laterNotNow() []string {
 		"Em bị hen, khó thở mãn tính, có gây mê được không?",
 		"I get out of breath on stairs, is local anesthesia safe?",
 		"Chi phí điều trị gãy răng do tai nạn?",
-		"Nuốt phải mão răng có sao không?",
 		"What counts as a dental emergency?",
 		"My jaw hurts from grinding",
 	}

@@ -1,97 +1,65 @@
 package emergency
 
-import (
-	"iter"
-	"slices"
-)
+import "molar/internal/text"
 
 // A sign is something that a person may describe.
-type sign int
-
-const (
-	breath   sign = iota // trouble breathing
-	swallow              // trouble swallowing
-	spread               // a swelling that spreads to the neck or an eye
-	bleed                // bleeding that does not stop
-	much                 // a lot of blood
-	jaw                  // an injured jaw or face
-	tooth                // a tooth that was knocked out
-	toothOut             // a tooth that came out, in whatever way
-	force                // a fall, a blow, an accident
-	swelling
-	fever
-	signs
-)
-
-// passes says whether the sign can be over; a tooth that is gone is gone.
-func (s sign) passes() bool {
-	switch s {
-	case jaw, tooth, toothOut, force:
-		return false
-	}
-	return true
+type sign struct {
+	name            string
+	phrases, unless *text.Phrases
+	lasts           bool // it cannot be over
 }
 
-// signsSeen are the signs that a message describes as being there now.
-type signsSeen [signs]bool
-
-func (s signsSeen) all() iter.Seq[bool] { return slices.Values(s[:]) }
-
-// read finds the signs of a message.
-func (d *Detector) read(text string) signsSeen {
-	tokens := split(text)
-	var seen signsSeen
-	for s := range signs {
-		for i := 0; i < len(tokens) && !seen[s]; i++ {
-			end := d.signs[s].longest(tokens, i)
-			if end < 0 {
-				continue
-			}
-			seen[s] = !d.isExcluded(s, tokens, i, end) && d.isMeant(s, tokens, i, end)
+// read returns the words of a message, and which signs it describes as being there now.
+func (d *Detector) read(message string) ([]text.Word, []bool) {
+	if len(message) > 2*maxBytes { // both ends
+		message = message[:maxBytes] + "\n" + message[len(message)-maxBytes:]
+	}
+	words := text.Words(message)
+	seen := make([]bool, len(d.signs))
+	for n, s := range d.signs {
+		for i := 0; i < len(words) && !seen[n]; i++ {
+			end := i + s.phrases.At(words, i)
+			seen[n] = end > i && !s.isExcluded(words, i, end) && d.isMeant(s, words, i, end)
 		}
 	}
-	return seen
+	return words, seen
 }
 
 // isExcluded says whether the words around a sign give it another sense: a sauce that
-// is called like a fever, gums that bleed under the brush.
-func (d *Detector) isExcluded(s sign, tokens []token, start, end int) bool {
-	if len(d.excluded[s]) == 0 {
-		return false
-	}
-	from, to := sentence(tokens, start, end)
-	return d.excluded[s].within(tokens[from:to])
+// is called like a fever.
+func (s sign) isExcluded(words []text.Word, start, end int) bool {
+	from, to := sentence(words, start, end)
+	return s.unless.In(words[from:to])
 }
 
-// isMeant says whether the sign at tokens[start:end] is said to be there now: not
+// isMeant says whether the sign at words[start:end] is said to be there now: not
 // denied, supposed, asked about in general, over or long past.
-func (d *Detector) isMeant(s sign, tokens []token, start, end int) bool {
-	from, to := sentence(tokens, start, end)
-	first, last := clause(tokens, start, end)
-	now := d.cues[present].within(tokens[first:last])
+func (d *Detector) isMeant(s sign, words []text.Word, start, end int) bool {
+	from, to := sentence(words, start, end)
+	first, last := clause(words, start, end)
+	now := d.cues["present"].In(words[first:last])
 	switch {
-	case d.denied(tokens[from:start]), d.askedWhether(tokens, start, end):
+	case d.denied(words, start), d.askedWhether(words, start, end):
 		return false
-	case s.passes() && d.cues[over].within(tokens[end:to]):
+	case !s.lasts && d.cues["over"].In(words[end:to]):
 		return false
-	case !s.passes() && d.cues[past].within(tokens[first:last]): // lost last year, and still gone now
+	case s.lasts && d.cues["past"].In(words[first:last]): // lost last year, and still gone now
 		return false
 	case now:
 		return true
-	case d.cues[past].within(tokens[from:to]), d.cues[supposed].within(tokens[from:start]):
+	case d.cues["past"].In(words[from:to]), d.cues["supposed"].In(words[from:start]):
 		return false
 	}
-	return d.cues[person].within(tokens[from:to]) || !d.cues[general].within(tokens[from:to])
+	return d.cues["person"].In(words[from:to]) || !d.cues["general"].In(words[from:to])
 }
 
 // denied walks back from a sign over words that may stand between it and a denial.
-func (d *Detector) denied(before []token) bool {
-	for _, b := range slices.Backward(before) {
-		t := []token{b}
-		if d.cues[denial].within(t) {
+func (d *Detector) denied(words []text.Word, start int) bool {
+	for i := start - 1; i >= 0 && words[i+1].Pause == text.NoPause; i-- {
+		if d.cues["denial"].At(words, i) > 0 {
 			return true
 		}
-		if !d.cues[between].within(t) {
+		if d.cues["between"].At(words, i) == 0 {
 			return false
 		}
 	}
@@ -100,36 +68,36 @@ func (d *Detector) denied(before []token) bool {
 
 // askedWhether knows the Vietnamese question that stands around its verb: "có sốt
 // không" asks whether there is a fever.
-func (d *Detector) askedWhether(tokens []token, start, end int) bool {
+func (d *Detector) askedWhether(words []text.Word, start, end int) bool {
 	asks := false
-	for i := start - 1; i >= 0 && i >= start-3 && !tokens[i].isEnd(); i-- {
-		asks = asks || d.cues[whether].within(tokens[i:i+1])
+	for i := start - 1; i >= 0 && i >= start-3 && words[i+1].Pause == text.NoPause; i-- {
+		asks = asks || d.cues["whether"].At(words, i) > 0
 	}
 	if !asks {
 		return false
 	}
-	for i := end; i < len(tokens) && i < end+4 && !tokens[i].isEnd(); i++ {
-		if d.cues[questionEnd].within(tokens[i : i+1]) {
-			return i+1 == len(tokens) || tokens[i+1].isEnd() || d.cues[particle].within(tokens[i+1:i+2])
+	for i := end; i < len(words) && i < end+4 && words[i].Pause == text.NoPause; i++ {
+		if d.cues["question end"].At(words, i) > 0 {
+			return i+1 == len(words) || words[i+1].Pause != text.NoPause || d.cues["particle"].At(words, i+1) > 0
 		}
 	}
 	return false
 }
 
-// sentence returns the borders of the sentence around tokens[start:end].
-func sentence(tokens []token, start, end int) (from, to int) {
-	return around(tokens, start, end, func(t token) bool { return t.word == sentenceEnd })
+// sentence returns the borders of the sentence around words[start:end].
+func sentence(words []text.Word, start, end int) (from, to int) {
+	return around(words, start, end, text.SentencePause)
 }
 
-// clause returns the borders of the clause around tokens[start:end].
-func clause(tokens []token, start, end int) (from, to int) {
-	return around(tokens, start, end, token.isEnd)
+// clause returns the borders of the clause around words[start:end].
+func clause(words []text.Word, start, end int) (from, to int) {
+	return around(words, start, end, text.ClausePause)
 }
 
-func around(tokens []token, start, end int, border func(token) bool) (from, to int) {
-	for from = start; from > 0 && !border(tokens[from-1]); from-- {
+func around(words []text.Word, start, end int, border text.Pause) (from, to int) {
+	for from = start; from > 0 && words[from].Pause < border; from-- {
 	}
-	for to = end; to < len(tokens) && !border(tokens[to]); to++ {
+	for to = end; to < len(words) && words[to].Pause < border; to++ {
 	}
 	return from, to
 }

@@ -3,8 +3,6 @@ package guardrail
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -26,20 +24,21 @@ type Step struct {
 func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanation {
 	g.Prepare()
 	r := g.read(q.Text)
-	alone, after := g.score(r)
+	s := score(g.model, r)
 	e := Explanation{Text: q.Text, Topic: g.topic.Name}
 	add := func(name, format string, args ...any) {
 		e.Steps = append(e.Steps, Step{name, fmt.Sprintf(format, args...)})
 	}
 	add("normalised", "%q, %d words", clip(r.text, maxAnswer), len(r.words))
 	add("language", "%s, sure %v", q.Lang, !q.AskLanguage)
-	add("greeting", "%v", len(r.words) > 0 && g.isGreeting(r.words))
-	add("injection", "%s", orNone(r.marker))
-	add("phrases", "%s", g.phrasesIn(r))
-	if w := g.weights; w != nil {
-		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f and %.2f on, or below %.2f", alone, after, w.sureIn, w.sureAfter, w.sureOut)
+	add("greeting", "%v", len(r.words) > 0 && g.greets(r))
+	add("injection", "%s", orNone(r.marker.name))
+	add("names", "%s", namesIn(r))
+	add("needs", "%s", r.needs)
+	if m := g.model; m != nil {
+		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f and %.2f on, or below %.2f", s.alone, s.after, m.sureIn, m.sureAfter, m.sureOut)
 	} else {
-		add("classifier", "none; the phrases come to %.2f", alone)
+		add("classifier", "none: the names of the topic decide")
 	}
 	quick := g.Quick(q.Text)
 	add("code", "%s, sure %v: %s", passes(quick.Pass), quick.Sure, quick.Reason)
@@ -51,50 +50,15 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	return e
 }
 
-// phrasesIn lists the phrases that were found, by tier.
-func (g *Guard) phrasesIn(r reading) string {
-	found := map[tier][]string{}
-	for i := 0; i < len(r.words); {
-		p := g.phrases.longest(r.words[i:])
-		if p == nil {
-			i++
-			continue
+// namesIn lists the words that name the topic.
+func namesIn(r reading) string {
+	var names []string
+	for i, w := range r.words {
+		if r.names[i] {
+			names = append(names, w.Raw)
 		}
-		found[p.tier] = append(found[p.tier], joinWords(r.words[i:i+len(p.words)]))
-		i += len(p.words)
 	}
-	var parts []string
-	for _, t := range slices.Sorted(maps.Keys(found)) {
-		parts = append(parts, t.String()+": "+strings.Join(found[t], ", "))
-	}
-	return orNone(strings.Join(parts, "; "))
-}
-
-// String names the tier as the fields of [Topic] do.
-func (t tier) String() string {
-	switch t {
-	case tierAdmit:
-		return "admit"
-	case tierRelated:
-		return "related"
-	case tierWeak:
-		return "weak"
-	case tierAdjacent:
-		return "adjacent"
-	case tierForeign:
-		return "foreign"
-	case tierTask:
-		return "task"
-	}
-	return "neutral"
-}
-
-func joinWords(words []word) string {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = w.raw
-	}
-	return strings.Join(texts, " ")
+	return orNone(strings.Join(names, ", "))
 }
 
 func passes(pass bool) string {

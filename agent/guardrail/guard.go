@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"molar/agent/topic"
+	"molar/internal/text"
 )
 
 // The policies for a message that could not be judged.
@@ -27,7 +30,7 @@ const (
 
 // Config says what a Guard keeps to.
 type Config struct {
-	Topic Topic
+	Topic topic.Topic
 	// OnFailure decides when no judge answers in time or its answer cannot be read:
 	// "closed" (default) or "open".
 	OnFailure string
@@ -75,7 +78,7 @@ type Verdict struct {
 	// Sure is set when nothing better could be asked: code was sure, or a judge
 	// answered.
 	Sure bool `json:"sure"`
-	// By is who decided: "code", "model" or "policy".
+	// By is who decided: "code", "model" or "policy"; a turn also knows "emergency".
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 	// Score is what code made of the message, above zero in favour.
@@ -89,34 +92,37 @@ type Verdict struct {
 	Unavailable bool `json:"unavailable,omitempty"`
 	// SmallTalk is set for a greeting, thanks or a question about the assistant: it
 	// passes, and there is nothing to search for.
-	SmallTalk bool          `json:"small_talk,omitempty"`
-	Took      time.Duration `json:"-"`
+	SmallTalk bool `json:"small_talk,omitempty"`
+	// Needs says what of the conversation the message leans on; a search uses it.
+	Needs Needs         `json:"needs,omitempty"`
+	Took  time.Duration `json:"-"`
 }
 
 // A Guard judges messages against one topic. It is safe for concurrent use.
 type Guard struct {
-	topic     Topic
+	topic     topic.Topic
 	onFailure string
 	timeout   time.Duration
 	log       *slog.Logger
 	verdicts  *cache
 
 	// What follows is built at the first question, as it takes some milliseconds.
-	prepare sync.Once
+	compiled, prepared sync.Once
 
-	phrases, hello, fill, cues, turns, asks, everyday *lexicon
-	abroad                                            abroad
-	markers                                           markers
-	weights                                           *weights // nil: the phrases alone decide
+	names, hello, fill *text.Phrases
+	abroad             abroad
+	markers            markers
+	talk               Conversation
+	model              *model // nil: the names of the topic alone decide
 }
 
 // New builds the guard of a topic. It reports an incomplete topic, an unknown policy
 // or a negative timeout.
 func New(c Config) (*Guard, error) {
-	if err := c.Topic.check(); err != nil {
+	if err := c.Topic.Check(); err != nil {
 		return nil, err
 	}
-	g := &Guard{topic: c.Topic.withTexts(), onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: newCache()}
+	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: newCache()}
 	switch g.onFailure {
 	case "":
 		g.onFailure = Closed
@@ -132,57 +138,40 @@ func New(c Config) (*Guard, error) {
 	}
 	if c.Topic.Weights != "" {
 		var err error
-		if g.weights, err = decodeWeights(c.Topic.Weights); err != nil {
+		if g.model, err = decode(c.Topic.Weights); err != nil {
 			return nil, fmt.Errorf("topic %q: %w", c.Topic.Name, err)
 		}
 	}
 	return g, nil
 }
 
-// Prepare does now what the first question would wait for: it compiles the phrases
+// Prepare does now what the first question would wait for: it reads the lists of words
 // and, for a topic with examples of its own, trains the classifier. Calling it twice
 // costs nothing.
 func (g *Guard) Prepare() {
-	g.prepare.Do(func() {
-		g.compile()
+	g.lists()
+	g.prepared.Do(func() {
 		if g.Learns() {
-			g.weights = g.learnOwn()
+			g.model = g.learnOwn()
 		}
 	})
 }
 
 // Learns reports whether Prepare trains a classifier from examples.
-func (g *Guard) Learns() bool { return g.topic.Weights == "" && g.topic.learns() }
+func (g *Guard) Learns() bool { return g.topic.Learns() }
 
-// compile prepares the lexicons. The topic's own phrases come first, so that a
-// topic about football is not refused for football.
-func (g *Guard) compile() {
-	t := g.topic
-	g.phrases, g.turns = newLexicon(false), newLexicon(false)
-	g.hello, g.fill, g.cues = newLexicon(true), newLexicon(true), newLexicon(true)
-	g.phrases.add(tierAdmit, t.Admit...)
-	g.phrases.add(tierRelated, t.Related...)
-	g.phrases.add(tierTask, t.Tasks...)
-	g.phrases.add(tierForeign, t.Foreign...)
-	g.phrases.add(tierAdjacent, t.Adjacent...)
-	g.phrases.add(tierWeak, t.Weak...)
-	g.hello.add(tierNone, list(greetings)...)
-	g.fill.add(tierNone, list(fillers)...)
-	g.cues.add(tierNone, list(followCues)...)
-	g.turns.add(tierNone, list(turnCues)...)
-	g.everyday, g.abroad = newEveryday(), newAbroad(t.Abroad)
-	g.asks = newLexicon(true)
-	g.asks.add(tierNone, list(askCues)...)
-	g.markers = newMarkers()
-	for _, e := range t.Examples { // what the topic's own questions say is not foreign
-		if e.InDomain {
-			g.phrases.silence(splitWords(e.Text))
-		}
-	}
+// lists reads the lists of words.
+func (g *Guard) lists() {
+	g.compiled.Do(func() {
+		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
+		greetings := sections("greetings.txt")
+		g.hello, g.fill = text.NewPhrases(greetings[0].List()), text.NewPhrases(greetings[1].List())
+		g.abroad, g.markers = newAbroad(g.topic.Phrases.Abroad), newMarkers()
+	})
 }
 
-// Topic returns the topic that the guard keeps to, its texts complete.
-func (g *Guard) Topic() Topic { return g.topic }
+// Topic returns the topic that the guard keeps to.
+func (g *Guard) Topic() topic.Topic { return g.topic }
 
 // Quick decides a message by code, from the message alone. Unless the verdict is
 // Sure, Pass is only the better guess.
@@ -193,6 +182,9 @@ func (g *Guard) Quick(text string) Verdict {
 	v.Took = time.Since(start)
 	return v
 }
+
+// Needs returns what of the conversation a message leans on.
+func (g *Guard) Needs(text string) Needs { return g.Quick(text).Needs }
 
 // Decide judges a message: by code when it is sure, alone or as a follow-up of the
 // last exchange, else by the judge. Without a judge the code's better guess decides.
@@ -219,12 +211,14 @@ func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
 		v.Reason = "better guess without a judge; " + v.Reason
 		return v
 	}
+	needs := v.Needs
 	key := cacheKeyOf(g.topic.Version, strings.ToLower(r.text), q.Last)
 	if known, ok := g.verdicts.get(key); ok && (known.Language != "" || !q.AskLanguage) {
-		known.Cached, known.Reason = true, "the judge decided the same before"
+		known.Cached, known.Needs, known.Reason = true, needs, "the judge decided the same before"
 		return known
 	}
 	v = g.ask(ctx, r, q, judge, v.Score)
+	v.Needs = needs
 	if v.By == "model" {
 		g.verdicts.put(key, v)
 	}
@@ -232,7 +226,7 @@ func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
 }
 
 // Refusal returns the friendly text for a message outside the topic.
-func (g *Guard) Refusal(lang string) string { return pick(g.topic.Refusal, lang) }
+func (g *Guard) Refusal(lang string) string { return g.topic.Voice(lang).Refusal }
 
 // Unavailable returns the text for a message that could not be judged now.
-func (g *Guard) Unavailable(lang string) string { return pick(g.topic.Unavailable, lang) }
+func (g *Guard) Unavailable(lang string) string { return g.topic.Voice(lang).Unavailable }

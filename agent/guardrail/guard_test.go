@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"molar/agent/guardrail"
-	"molar/agent/language"
+	"molar/agent/topic"
+	"molar/internal/text"
 )
 
 func dental(t testing.TB) *guardrail.Guard {
 	t.Helper()
-	return guard(t, guardrail.Config{Topic: guardrail.Dental()})
+	return guard(t, guardrail.Config{Topic: topic.Dental()})
 }
 
 func guard(t testing.TB, c guardrail.Config) *guardrail.Guard {
@@ -48,7 +49,11 @@ func after(q guardrail.Question) guardrail.Question {
 	return q
 }
 
-func foldMarks(text string) string { return language.Fold(text) }
+func foldMarks(message string) string { return text.Fold(message) }
+
+func described(en string) map[string]topic.Voice {
+	return map[string]topic.Voice{"en": {Description: en}}
+}
 
 // doubtful is a message that code cannot be sure of.
 const doubtful = "Which doctor should look at this lump?"
@@ -60,10 +65,10 @@ func TestNew_RejectsBadInput(t *testing.T) {
 		want   string
 	}{
 		{"no topic", guardrail.Config{}, "no name"},
-		{"no description", guardrail.Config{Topic: guardrail.Topic{Name: "x", Admit: []string{"y"}}}, "no description"},
-		{"no phrases", guardrail.Config{Topic: guardrail.Topic{Name: "x", Description: map[string]string{"en": "y"}}}, "neither phrases"},
-		{"unknown policy", guardrail.Config{Topic: guardrail.Dental(), OnFailure: "maybe"}, `"maybe"`},
-		{"negative timeout", guardrail.Config{Topic: guardrail.Dental(), Timeout: -time.Second}, "timeout"},
+		{"no description", guardrail.Config{Topic: topic.Topic{Name: "x", Phrases: topic.Phrases{Names: []string{"y"}}}}, "no description"},
+		{"no names", guardrail.Config{Topic: topic.Topic{Name: "x", Voices: described("y")}}, "neither names"},
+		{"unknown policy", guardrail.Config{Topic: topic.Dental(), OnFailure: "maybe"}, `"maybe"`},
+		{"negative timeout", guardrail.Config{Topic: topic.Dental(), Timeout: -time.Second}, "timeout"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := guardrail.New(tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -127,7 +132,7 @@ func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
 	} {
 		t.Run("policy "+tc.policy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := guard(t, guardrail.Config{Topic: guardrail.Dental(), OnFailure: tc.policy})
+				g := guard(t, guardrail.Config{Topic: topic.Dental(), OnFailure: tc.policy})
 				v := g.Decide(t.Context(), question(doubtful, "en"), hangs)
 				if v.Pass != tc.pass || v.Unavailable != tc.unavailable || v.By != "policy" || v.Sure {
 					t.Errorf("got %+v", v)
@@ -216,8 +221,8 @@ func TestGuard_OrdinaryQuestionsCarryNoMarker(t *testing.T) {
 		"Can I skip flossing for a day?",
 		"Răng 36, 37 và 46 của em bị sâu",
 	} {
-		if v := g.Quick(text); !v.Pass || strings.Contains(v.Reason, "injection") {
-			t.Errorf("%q: got %+v, want a pass", text, v)
+		if v := g.Quick(text); strings.Contains(v.Reason, "injection") {
+			t.Errorf("%q: got %+v, want no marker", text, v)
 		}
 	}
 }
@@ -297,17 +302,18 @@ func TestGuard_HugeAndOddTexts(t *testing.T) {
 }
 
 func TestGuard_OwnTopic(t *testing.T) {
-	g := guard(t, guardrail.Config{Topic: guardrail.Topic{
-		Name:        "football",
-		Description: map[string]string{"en": "association football", "vi": "bóng đá"},
-		Admit:       []string{"football", "offside", "penalty kick", "bóng đá"},
-		Foreign:     []string{"tooth", "football stadium food"},
+	g := guard(t, guardrail.Config{Topic: topic.Topic{
+		Name:   "football",
+		Voices: map[string]topic.Voice{"en": {Description: "association football"}, "vi": {Description: "bóng đá"}},
+		Phrases: topic.Phrases{
+			Names: []string{"football", "offside", "penalty kick", "bóng đá"},
+		},
 	}})
 	for text, want := range map[string]bool{
 		"Explain the offside rule": true, "luat bong da moi": true, "my tooth hurts": false, "hello": true,
 	} {
-		if v := g.Quick(text); v.Pass != want || !v.Sure {
-			t.Errorf("%q: got %+v, want pass %v, sure", text, v, want)
+		if v := g.Quick(text); v.Pass != want || v.Sure != want { // no name of the topic: the judge's
+			t.Errorf("%q: got %+v, want pass and sure %v", text, v, want)
 		}
 	}
 	if got := g.Refusal("en"); !strings.Contains(got, "association football") {

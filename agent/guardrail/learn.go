@@ -2,202 +2,251 @@ package guardrail
 
 import (
 	"fmt"
-	"math"
+	"maps"
+	"slices"
 	"strings"
 
-	"molar/agent/language"
+	"molar/agent/linear"
+	"molar/agent/topic"
+	"molar/internal/text"
 )
 
-// An Example is one labelled message.
-type Example struct {
-	Text string `json:"text"`
-	// Lang is "vi" or "en"; of mixed text, the language that carries the sentence.
-	Lang     string `json:"lang,omitempty"`
-	InDomain bool   `json:"in_domain"`
-	// Kind names a slice of the examples, such as "plain" or "typo". A kind that begins
-	// with "follow" means a message that was sent after an exchange on the topic.
-	Kind string `json:"kind,omitempty"`
+// The sizes of the tables, in bits: of the built-in topic, and of one that is learned
+// from some hundred examples when the program starts.
+const (
+	tableBits    = 20
+	ownTableBits = 16
+)
+
+// Numbers of the training, chosen by cross-validation.
+const (
+	decay     = 6e-3
+	afterHalf = 0.5 // what an example counts, read behind an exchange
+	favour    = 1.5 // an example of the topic: to refuse it is the worse mistake
+	asTask    = 0.5 // a task that is none of any topic, beside a topic's own examples
+)
+
+// A Lesson is an example to learn.
+type Lesson struct {
+	topic.Example
+	Weight float64
+	// Forms are other ways to write it, and what they count.
+	Forms map[string]float64
+	// Made is set for a lesson that was made of others: its words are news of nothing.
+	Made bool
 }
 
-// Follows reports whether the example was sent after an exchange on the topic.
-func (e Example) Follows() bool { return strings.HasPrefix(e.Kind, "follow") }
-
-// How many examples of each label a topic should have. Below the fewest, code learns
-// nothing from them and every message that no phrase decides goes to the judge; from
-// about as many as wanted on, code decides the plain cases alone.
-const (
-	FewestExamples = 20
-	WantedExamples = 60
-)
-
-// Numbers of the training, chosen by cross-validation without the test part.
-const (
-	epochs    = 12
-	rate      = 0.5
-	decay     = 6e-3
-	smallest  = 1e-8
-	foldedAs  = 1.0 // what an example counts without its marks
-	mistyped  = 0.5 // with a typing mistake
-	asPhrase  = 0.1 // a phrase of the lexicon, learned as an example
-	afterHalf = 0.5 // read after an exchange
-	favour    = 1.5 // an example of the topic
-)
-
-// Learn trains a classifier for a topic and returns it in the form that
-// [Topic.Weights] takes. train is learned; held, which must share no question with
-// it, sets the scores from which on code is sure. The same input gives the same bytes
-// on the same architecture.
-func Learn(topic Topic, train, held []Example) (string, error) {
-	topic.Weights, topic.Examples = "", nil
-	g, err := New(Config{Topic: topic})
+// Train trains a classifier for a topic and returns it in the form that
+// [topic.Topic.Weights] takes. held, of which no line may be among the lessons, sets the
+// scores from which on code is sure. The same input gives the same bytes on the same
+// architecture.
+func Train(t topic.Topic, lessons []Lesson, held []topic.Example) (string, error) {
+	if len(lessons) == 0 || len(held) == 0 {
+		return "", fmt.Errorf("topic %q: there is nothing to learn from, or nothing to check against", t.Name)
+	}
+	m := learn(lessons, tableBits, true)
+	t.Weights, t.Examples = m.encode(), nil
+	g, err := New(Config{Topic: t})
 	if err != nil {
 		return "", err
 	}
-	if len(train) == 0 || len(held) == 0 {
-		return "", fmt.Errorf("topic %q: there is nothing to learn from, or nothing to check against", topic.Name)
-	}
-	g.Prepare()
-	w := g.learn(train, true)
-	w.calibrate(g.scores(w, held))
-	return w.encode(), nil
+	m.calibrate(g.judged(m, held))
+	return m.encode(), nil
 }
 
 // learnOwn trains from a topic's own examples. Each fifth is held back once, so that
 // the scores from which on code is sure come from messages it had not seen.
-func (g *Guard) learnOwn() *weights {
+func (g *Guard) learnOwn() *model {
 	const parts = 5
-	var seen []scored
+	var seen []judged
 	for part := range parts {
-		var train, held []Example
+		var kept, held []topic.Example
 		for i, e := range g.topic.Examples {
 			if i%parts == part {
 				held = append(held, e)
-				continue
+			} else {
+				kept = append(kept, e)
 			}
-			train = append(train, e)
 		}
-		w := g.learn(train, false)
-		seen = append(seen, g.scores(w, held)...)
+		seen = append(seen, g.judged(learnFew(kept), held)...)
 	}
-	w := g.learn(g.topic.Examples, false)
-	w.calibrate(seen)
-	return w
+	m := learnFew(g.topic.Examples)
+	m.calibrate(seen)
+	return m
 }
 
-// A sample is an example ready to be learned.
-type sample struct {
-	features []feature
-	in       bool
-	weight   float64
-}
-
-// learn fits a logistic regression by stochastic gradient descent with a step size
-// of its own for each bucket.
-func (g *Guard) learn(examples []Example, withPhrases bool) *weights {
-	seen := newCensus(examples)
-	samples := g.samples(examples, seen, withPhrases)
-	table, slopes := make([]float64, tableSize), make([]float64, tableSize)
-	order := newGenerator(1)
-	for range epochs {
-		order.shuffle(samples)
-		for _, s := range samples {
-			step(table, slopes, s)
-		}
-	}
-	w := quantise(table)
-	w.vocabulary = seen.vocabulary()
-	return w
-}
-
-func step(table, slopes []float64, s sample) {
-	var sum float64
-	for _, f := range s.features {
-		sum += table[f.bucket] * float64(f.value)
-	}
-	want := 0.0
-	if s.in {
-		want = 1
-	}
-	slope := (1/(1+math.Exp(-sum)) - want) * s.weight
-	for _, f := range s.features {
-		gradient := slope*float64(f.value) + decay*table[f.bucket]
-		slopes[f.bucket] += gradient * gradient
-		table[f.bucket] -= rate * gradient / (math.Sqrt(slopes[f.bucket]) + smallest)
-	}
-}
-
-// quantise rounds the weights to signed bytes.
-func quantise(table []float64) *weights {
-	most := 1e-6
-	for _, v := range table {
-		most = max(most, math.Abs(v))
-	}
-	bytes := make([]byte, len(table))
-	for i, v := range table {
-		bytes[i] = byte(int8(math.Round(v / most * math.MaxInt8)))
-	}
-	return &weights{scale: float32(most / math.MaxInt8), table: string(bytes)}
-}
-
-// samples reads every example as it stands, without marks, and with typing mistakes;
-// each alone and after an exchange, as which alone a follow-up is read. With phrases, the
-// lexicon's are learned as weak examples, mistyped too.
-func (g *Guard) samples(examples []Example, seen census, withPhrases bool) []sample {
-	var out []sample
-	noise := newGenerator(2)
-	add := func(text string, e Example, weight float64) {
-		alone, after := g.read(text).features(func(h uint32) bool { return seen[h] > 0 })
-		share := afterHalf
-		if e.Follows() {
-			share = 1
-		}
-		if !e.Follows() || !e.InDomain {
-			out = append(out, sample{alone, e.InDomain, weight * inFavourOf(e)})
-		}
-		out = append(out, sample{after, e.InDomain, weight * share * inFavourOf(e)})
-	}
+// learnFew trains from some hundred examples, and from tasks that are none of any topic.
+func learnFew(examples []topic.Example) *model {
+	var lessons []Lesson
 	for _, e := range examples {
-		folded := language.Fold(e.Text)
-		own := splitWords(e.Text)
-		if e.InDomain { // its own words must be no news of it
-			seen.add(own, -1)
-		}
-		add(e.Text, e, 1)
-		if folded != strings.ToLower(e.Text) {
-			add(folded, e, foldedAs)
-		}
-		add(noise.mistype(e.Text), e, mistyped)
-		add(noise.mistype(folded), e, mistyped)
-		if e.InDomain {
-			seen.add(own, 1)
+		lessons = append(lessons, own(e))
+	}
+	for _, s := range sections("tasks.txt") {
+		for _, task := range s.List() {
+			l := own(topic.Example{Text: task})
+			l.Weight = asTask
+			lessons = append(lessons, l)
 		}
 	}
-	for i, e := range compose(examples) { // every second one without marks
-		if i%2 == 0 {
-			e.Text = language.Fold(e.Text)
-		}
-		add(e.Text, e, composedAs)
+	return learn(lessons, ownTableBits, false)
+}
+
+// own is an example of a topic of one's own, as written and without marks.
+func own(e topic.Example) Lesson {
+	l := Lesson{Example: e, Weight: 1}
+	if folded := text.Fold(e.Text); folded != strings.ToLower(e.Text) {
+		l.Forms = map[string]float64{folded: 1}
 	}
-	t := g.topic
-	if !withPhrases {
-		return out
-	}
-	for i, phrases := range [][]string{t.Admit, t.Related, t.Foreign, t.Tasks} {
-		weight := asPhrase
-		if i > 0 {
-			weight = asPhrase / 2
+	return l
+}
+
+// A census counts in how many examples of the topic each word and pair of words stands.
+// As a vocabulary it knows the hash that is already folded.
+type census map[uint32]int
+
+func newCensus(lessons []Lesson) census {
+	c := make(census)
+	for _, l := range lessons {
+		if l.InDomain && !l.Made {
+			c.add(l.Text, 1)
 		}
-		for _, p := range phrases {
-			add(noise.mistype(language.Fold(strings.TrimSuffix(p, "*"))), Example{InDomain: i < 2}, weight)
+	}
+	return c
+}
+
+func (c census) holds(hash uint32) bool { return c[linear.Bucket(hash, vocabularyBits)] > 0 }
+
+func (c census) size() int { return len(c) }
+
+func (c census) pack() bitSet {
+	if c == nil {
+		return ""
+	}
+	set := make([]byte, vocabularyBytes)
+	for at, n := range c {
+		if n > 0 {
+			set[at>>3] |= 1 << (at & 7)
+		}
+	}
+	return bitSet(set)
+}
+
+// add counts each term of a text once.
+func (c census) add(message string, n int) {
+	clean, _, _ := normalise(message)
+	words := wordsOf(clean)
+	seen := make(map[uint32]bool)
+	count := func(hash uint32) {
+		if at := linear.Bucket(hash, vocabularyBits); !seen[at] {
+			seen[at] = true
+			c[at] += n
+		}
+	}
+	for i, w := range words {
+		count(linear.Hash("term", w.Folded, ""))
+		if i+1 < len(words) {
+			count(linear.Hash("term", w.Folded, words[i+1].Folded))
+		}
+	}
+}
+
+// samples reads every form of every lesson alone and behind an exchange, a follow-up only
+// so. What an example says itself is not known to it.
+func samples(lessons []Lesson, known census) []linear.Sample {
+	var out []linear.Sample
+	for _, l := range lessons {
+		own := known != nil && l.InDomain && !l.Made
+		if own {
+			known.add(l.Text, -1)
+		}
+		out = appendSamples(out, l, l.Text, l.Weight, known)
+		for _, form := range slices.Sorted(maps.Keys(l.Forms)) {
+			out = appendSamples(out, l, form, l.Forms[form], known)
+		}
+		if own {
+			known.add(l.Text, 1)
 		}
 	}
 	return out
 }
 
-// inFavourOf weighs an example: to refuse a question of the topic is the worse mistake.
-func inFavourOf(e Example) float64 {
-	if e.InDomain {
-		return favour
+func appendSamples(out []linear.Sample, l Lesson, form string, weight float64, known census) []linear.Sample {
+	clean, _, _ := normalise(form)
+	words := wordsOf(clean)
+	share := afterHalf
+	if l.InDomain {
+		weight *= favour
 	}
-	return 1
+	if l.Follows() {
+		share = 1
+	}
+	if !l.Follows() || !l.InDomain {
+		out = append(out, linear.Sample{Features: alone(words, known), In: l.InDomain, Weight: weight})
+	}
+	return append(out, linear.Sample{Features: behind(words, known), In: l.InDomain, Weight: weight * share})
 }
+
+// learn fits a classifier. A few examples say nothing of which words are new.
+func learn(lessons []Lesson, bits int, withVocabulary bool) *model {
+	var known census
+	if withVocabulary {
+		known = newCensus(lessons)
+	}
+	return &model{Table: linear.Fit(samples(lessons, known), bits, decay), known: known.pack()}
+}
+
+// judged is how a held-back example fared: its scores, and what code may be sure of.
+type judged struct {
+	scores
+	in, follows bool
+	// admits, leans and refuses say whether code may be sure that it is in, alone; in,
+	// behind an exchange; out.
+	admits, leans, refuses bool
+}
+
+func (g *Guard) judged(m *model, held []topic.Example) []judged {
+	g.lists()
+	out := make([]judged, len(held))
+	for i, e := range held {
+		r := g.read(e.Text)
+		plain := !r.other && !r.long && r.marker.name == ""
+		out[i] = judged{
+			scores: score(m, r), in: e.InDomain, follows: e.Follows(),
+			admits: plain && g.admits(r), leans: plain && r.needs == FollowUp,
+			refuses: plain && r.needs != AboutTalk && !g.greets(r),
+		}
+	}
+	return out
+}
+
+// calibrate sets the scores from which on code is sure: beyond the mistakes among the held
+// examples, with room to spare. Of every few hundred examples one may be odd.
+func (m *model) calibrate(held []judged) {
+	var in, after, out []float64
+	for _, j := range held {
+		switch {
+		case j.in && j.refuses:
+			out = append(out, -j.plain)
+		case j.in:
+		case j.admits && !j.follows:
+			in = append(in, j.alone)
+		case j.leans && j.follows:
+			after = append(after, j.after)
+		}
+	}
+	beyond := func(mistakes []float64) float32 {
+		slices.Sort(mistakes)
+		worst := len(mistakes) - 1 - len(held)/oddOne
+		if worst < 0 {
+			return least
+		}
+		return float32(max(least, mistakes[worst]*room))
+	}
+	m.sureIn, m.sureAfter, m.sureOut = beyond(in), beyond(after), -beyond(out)
+}
+
+const (
+	least  = 0.9 // score of a sure decision
+	room   = 1.1
+	oddOne = 600
+)

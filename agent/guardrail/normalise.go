@@ -102,35 +102,3 @@ func runeIndex(s string, r rune) int {
 	}
 	return -1
 }
-
-// calm writes a letter that stands three times or more once: "helloooo".
-func calm(raw string) string {
-	run, last := 0, rune(0)
-	for _, r := range raw {
-		if r != last {
-			run, last = 0, r
-		}
-		if run++; run == 3 && unicode.IsLetter(r) {
-			return squeeze(raw)
-		}
-	}
-	return raw
-}
-
-func squeeze(raw string) string {
-	runes := []rune(raw)
-	out := runes[:0]
-	for i := 0; i < len(runes); {
-		n := i
-		for n < len(runes) && runes[n] == runes[i] {
-			n++
-		}
-		keep := n - i
-		if keep >= 3 && unicode.IsLetter(runes[i]) {
-			keep = 1
-		}
-		out = append(out, runes[i:i+keep]...)
-		i = n
-	}
-	return string(out)
-}

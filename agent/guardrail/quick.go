@@ -1,215 +1,153 @@
 package guardrail
 
-import "fmt"
+import (
+	"math"
 
-// A tier says what a phrase speaks for.
-type tier int
-
-const (
-	tierNone tier = iota
-	tierAdmit
-	tierRelated
-	tierWeak
-	tierAdjacent
-	tierForeign
-	tierTask
-	tiers
+	"molar/internal/text"
 )
 
-// favours reports whether phrases of the tier speak for the topic.
-func (t tier) favours() bool { return t >= tierAdmit && t <= tierWeak }
-
-// weight is what one phrase of a tier adds to the score. Two weak words, or one
-// related phrase, outweigh the doubt that every message starts with.
-func (t tier) weight() float64 {
-	switch t {
-	case tierAdmit:
-		return 3
-	case tierRelated:
-		return 1.5
-	case tierWeak:
-		return 0.6
-	case tierAdjacent:
-		return -1.2
-	case tierForeign:
-		return -2.6
-	case tierTask:
-		return -4
-	}
-	return 0
-}
-
 const (
-	doubt       = -0.7 // the score of a message without any known phrase
-	markerScore = -6   // an order to the machinery outweighs what else is said
-	surePass    = 2.2
-	sureLength  = 300 // characters; longer messages hold more than one request
-	followWords = 10
-	sureFollow  = 1 // and from here on code is sure of it
-	plainWords  = 30
-	leastFollow = -1.5 // a message that leans on the last exchange may score so low
-	helloWords  = 14
+	// admit is the score from which on code guesses that a message is of the topic: to
+	// refuse a person is the worse mistake.
+	admit = -0.1
+	// greetingWords is the length of the longest message that may be a greeting.
+	greetingWords = 14
+	// softDoubt and hardDoubt are what a sign of injection takes from the score.
+	softDoubt, hardDoubt = 0.5, 100
+	// lean is what a message that leans on an exchange of the topic is given behind it, and
+	// half of it is what it loses alone when it names nothing of the topic.
+	lean = 1.0
 )
 
-// quick decides a message alone as far as code can. after is whether it would pass
-// behind an exchange on the topic.
-func (g *Guard) quick(r reading) (v Verdict, after Verdict) {
-	v = Verdict{By: "code"}
-	alone, behind := g.score(r)
-	v.Score, v.Pass = alone, alone > 0
-	after = Verdict{By: "code", Score: behind, Pass: behind > 0}
+// quick decides a message as far as code can: alone, and behind an exchange on the topic.
+func (g *Guard) quick(r reading) (alone, after Verdict) {
+	alone = Verdict{By: "code", Needs: r.needs}
 	switch {
-	case r.marker != "":
-		v.Pass, v.Reason = false, "sign of injection ("+r.marker+")"
-		after = v
 	case len(r.words) == 0:
-		v.Reason = "no words to judge"
-		v.Pass, v.Sure = true, !hasLetters(r.text)
-		v.SmallTalk = v.Sure
-		after = v
-	case g.isGreeting(r.words):
-		v.Pass, v.Sure, v.SmallTalk, v.Reason = true, true, true, "greeting, thanks or help"
-		after = v
-	case r.cut || r.long || r.isStory():
-		v.Reason = "too long for code to be sure"
-		after.Reason = v.Reason
-	case r.other:
-		v.Reason = "in a language that code does not know"
-		after.Reason, after.Pass = v.Reason, after.Pass || !r.alien && g.follows(r, behind)
-	default:
-		v.Sure, v.Reason = g.isSure(r, alone, behind)
-		after.Sure, after.Reason = g.isSureAfter(r, behind)
-		after.Pass = after.Pass || after.Sure || g.follows(r, behind)
+		alone.Pass, alone.Sure, alone.Reason = true, !hasLetters(r.text), "no words to judge"
+		alone.SmallTalk, alone.Needs = alone.Sure, AboutTalk
+		return alone, alone
+	case r.marker.name == "" && g.greets(r):
+		alone.Pass, alone.Sure, alone.SmallTalk = true, true, true
+		alone.Needs, alone.Reason = AboutTalk, "greeting, thanks or help"
+		return alone, alone
 	}
-	return v, after
-}
-
-// score weighs a message alone and behind an exchange: by the classifier, else by the
-// sum of the phrases.
-func (g *Guard) score(r reading) (alone, after float64) {
-	if g.weights == nil {
-		return r.sum(), r.sum()
+	s := score(g.model, r)
+	if r.needs == StandsAlone && !r.named && g.model != nil && s.alone <= 0 && len(r.words) <= longQuestion {
+		alone.Needs = FollowUp // of the topic only in the conversation
 	}
-	a, b := r.features(g.weights.holds)
-	alone, after = g.weights.score(a), g.weights.score(b)
-	// What no assistant of the topic does stays outside however much of the topic stands
-	// beside it.
-	if r.other {
-		return scoreAbroad(r, alone), scoreAbroad(r, after)
+	after = alone
+	alone.Score, after.Score = s.alone, s.after
+	alone.Pass, after.Pass = s.alone > admit, s.after > admit
+	alone.Sure, alone.Reason = g.isSure(r, s)
+	after.Sure, after.Reason = g.isSureAfter(r, s)
+	if after.Sure {
+		after.Pass = true
 	}
-	if r.isStory() {
-		return g.story(r, alone), g.story(r, after)
-	}
-	if r.hits[tierTask] > 0 || r.turns && r.against() > 0 && !r.mostlyOurs() || g.smuggles(r) {
-		return min(alone, doubt), min(after, doubt)
+	if r.needs == AboutTalk { // it depends on whether there is a conversation
+		alone.Sure = false
 	}
 	return alone, after
 }
 
-// scoreAbroad guesses for a language that the classifier has not learned.
-func scoreAbroad(r reading, score float64) float64 {
-	if r.abroad && r.hits[tierTask] == 0 {
-		return -doubt
+// scores are what the classifier makes of a message, above zero in favour of the topic.
+type scores struct {
+	alone, after float64
+	plain        float64 // the lower of both, whatever sign of injection there is
+}
+
+func score(m *model, r reading) scores {
+	switch {
+	case m == nil && r.named:
+		return scores{alone: 1, after: 1, plain: 1}
+	case m == nil:
+		return scores{alone: -1, after: -1, plain: -1}
+	case r.other: // not learned: the words that name the topic decide
+		guess := -1.0
+		if r.abroad && r.marker.name == "" {
+			guess = 1
+		}
+		return scores{alone: guess, after: guess, plain: guess}
 	}
-	return min(score, doubt)
+	s := scores{alone: m.Score(alone(r.words, m.known)), after: m.Score(behind(r.words, m.known))}
+	s.plain = max(s.alone, s.after)
+	if len(r.words) >= storyWords {
+		rise := strongest(m, r.words) - storyDoubt
+		s.alone, s.after = s.alone+rise, s.after+rise
+	}
+	if r.needs != StandsAlone && r.marker.name == "" {
+		s.after += lean
+		if !r.named && len(r.words) <= longQuestion {
+			s.alone -= lean / 2
+		}
+	}
+	doubt := 0.0
+	switch {
+	case r.marker.hard:
+		doubt = hardDoubt
+	case r.marker.name != "":
+		doubt = softDoubt
+	}
+	s.alone, s.after = s.alone-doubt, s.after-doubt
+	return s
+}
+
+// A story is a message of so many words. Its score rises with that of the part that says
+// most for the topic, by how far it is above what some part of any story has: what a
+// person asks for is one sentence among many.
+const (
+	storyWords = 28
+	storyDoubt = 1.3
+	partWords  = 10
+)
+
+// strongest returns the score of the part of a message that says most for the topic.
+func strongest(m *model, words []text.Word) float64 {
+	best, from := math.Inf(-1), 0
+	for i := 1; i <= len(words); i++ {
+		if n := i - from; i == len(words) || n >= partWords && (words[i].Pause != text.NoPause || n >= 2*partWords) {
+			best = max(best, m.Score(alone(words[from:i], m.known)))
+			from = i
+		}
+	}
+	return best
+}
+
+// greets reports a message that is nothing but greetings and what may stand beside them.
+func (g *Guard) greets(r reading) bool {
+	return len(r.words) <= greetingWords && text.Cover(r.words, g.hello, g.hello, g.fill)
 }
 
 // isSure tells whether code decides a message alone, and why.
-func (g *Guard) isSure(r reading, alone, after float64) (sure bool, reason string) {
-	seen := fmt.Sprintf("phrases for the topic %d, against %d", r.inFavour(), r.against()+r.hits[tierAdjacent])
-	if g.weights == nil {
-		switch {
-		case alone >= surePass && r.against() == 0:
-			return true, fmt.Sprintf("phrases of the topic (%d)", r.inFavour())
-		case r.against() > 0 && r.inFavour() == 0:
-			return true, "phrases of another subject"
-		}
-		return false, "unclear: " + seen
-	}
-	w := g.weights
+func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 	switch {
-	case alone >= float64(w.sureIn) && r.plainly() && g.named(r):
-		return true, "clearly of the topic: " + seen
-	case max(alone, after) <= float64(w.sureOut)*r.doubtful() && r.speaks():
-		return true, "clearly of another subject: " + seen
+	case r.other:
+		return false, "in a language that code does not know"
+	case r.long, r.named && len(r.words) >= storyWords:
+		return false, "too long for code to be sure"
+	case r.marker.name != "":
+		return false, "sign of injection (" + r.marker.name + ")"
+	case g.model != nil && s.plain <= float64(g.model.sureOut):
+		return true, "clearly of another subject"
+	case g.model == nil && r.named, g.model != nil && g.admits(r) && s.alone >= float64(g.model.sureIn):
+		return true, "clearly of the topic"
 	}
-	return false, "unclear: " + seen
+	return false, "unclear"
 }
 
-// named reports a phrase that can only belong to the topic, where the topic lists any.
-func (g *Guard) named(r reading) bool {
-	return r.hits[tierAdmit] > 0 || len(g.topic.Admit) == 0
-}
-
-// plainly reports a single short request with nothing against it.
-func (r reading) plainly() bool {
-	return r.against() == 0 && r.hits[tierAdjacent] == 0 && !r.turns && len(r.words) <= plainWords
-}
+// admits reports a message that code may admit alone: one that names the topic, where the
+// topic lists any names.
+func (g *Guard) admits(r reading) bool { return r.named || len(g.topic.Phrases.Names) == 0 }
 
 // isSureAfter tells whether code admits a message behind an exchange, and why.
-func (g *Guard) isSureAfter(r reading, score float64) (sure bool, reason string) {
-	const reasonFollows = "follow-up of the last exchange"
-	if g.follows(r, score) {
-		return g.weights == nil || score >= sureFollow, reasonFollows
-	}
-	if w := g.weights; w != nil && score >= float64(w.sureAfter) && r.plainly() {
-		return true, reasonFollows
+func (g *Guard) isSureAfter(r reading, s scores) (sure bool, reason string) {
+	switch {
+	case r.marker.name != "" || r.other || r.long:
+		return false, "unclear, even after the last exchange"
+	case r.talk:
+		return true, "about the conversation itself"
+	case r.needs == FollowUp && (g.model == nil || s.after >= float64(g.model.sureAfter)):
+		return true, "follow-up of the last exchange"
 	}
 	return false, "unclear, even after the last exchange"
 }
-
-// isGreeting reports whether the whole message is greetings and fillers.
-func (g *Guard) isGreeting(words []word) bool {
-	if len(words) > helloWords {
-		return false
-	}
-	greeted := false
-	for i := 0; i < len(words); {
-		if p := g.hello.longest(words[i:]); p != nil {
-			greeted = true
-			i += len(p.words)
-			continue
-		}
-		p := g.fill.longest(words[i:])
-		if p == nil {
-			return false
-		}
-		i += len(p.words)
-	}
-	return greeted
-}
-
-// follows reports whether a message leans on the exchange before it beyond doubt:
-// short, with nothing of another subject in it, and either a few words only or with a
-// word that points back. What the classifier speaks against is left to it.
-func (g *Guard) follows(r reading, score float64) bool {
-	if r.marker != "" || r.against() > 0 || r.hits[tierAdjacent] > 0 || len(r.words) > followWords || r.cut {
-		return false
-	}
-	if g.weights != nil && r.classes != 0 && score < 0 { // "and the traffic?"
-		return false
-	}
-	if r.leans && r.content <= 1 {
-		return true
-	}
-	if g.weights != nil && score < leastFollow {
-		return false
-	}
-	return len(r.words) <= 2 || r.leans
-}
-
-// doubtful is by how much code has to be surer before it refuses a message that names
-// the topic, or that is too short to speak of anything.
-func (r reading) doubtful() float64 {
-	switch {
-	case r.inFavour() > 0:
-		return 1.5
-	case r.against() == 0 && len(r.words) <= 3:
-		return 2
-	}
-	return 1
-}
-
-// speaks reports a message that says something of its own, and does not merely lean on
-// the one before it.
-func (r reading) speaks() bool { return r.content > 1 || r.against() > 0 }

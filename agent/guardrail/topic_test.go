@@ -7,29 +7,30 @@ import (
 	"time"
 
 	"molar/agent/guardrail"
+	"molar/agent/topic"
 )
 
 // gardening builds examples of a topic of one's own out of parts, so that the
 // questions asked below are none of them.
-func gardening() []guardrail.Example {
-	var examples []guardrail.Example
+func gardening() []topic.Example {
+	var examples []topic.Example
 	for _, plant := range []string{"tomatoes", "roses", "orchids", "basil", "cây chanh", "hoa lan", "rau muống", "cây hồng"} {
 		for _, form := range []string{"How often should I water %s?", "Why do the leaves of %s turn yellow?", "When do I plant %s?", "bón phân cho %s thế nào?", "%s bị rệp phải làm sao?"} {
-			examples = append(examples, guardrail.Example{Text: fmt.Sprintf(form, plant), InDomain: true})
+			examples = append(examples, topic.Example{Text: fmt.Sprintf(form, plant), InDomain: true})
 		}
 	}
 	for _, subject := range []string{"football", "Python code", "the weather", "my car", "bitcoin", "giá vàng", "phim mới", "đau lưng"} {
 		for _, form := range []string{"Tell me about %s", "What is new with %s today?", "Can you help me with %s?", "cho tôi hỏi về %s", "%s hôm nay thế nào?"} {
-			examples = append(examples, guardrail.Example{Text: fmt.Sprintf(form, subject)})
+			examples = append(examples, topic.Example{Text: fmt.Sprintf(form, subject)})
 		}
 	}
 	return examples
 }
 
 func TestGuard_TopicLearnsFromItsExamples(t *testing.T) {
-	g := guard(t, guardrail.Config{Topic: guardrail.Everyday(guardrail.Topic{
-		Name: "gardening", Description: map[string]string{"en": "gardens and plants"}, Examples: gardening(),
-	})})
+	g := guard(t, guardrail.Config{Topic: topic.Topic{
+		Name: "gardening", Voices: described("gardens and plants"), Examples: gardening(),
+	}})
 	start := time.Now()
 	g.Prepare()
 	t.Logf("trained from %d examples in %s", len(gardening()), time.Since(start))
@@ -52,9 +53,9 @@ func TestGuard_TopicLearnsFromItsExamples(t *testing.T) {
 
 // With few examples code learns nothing and leaves the message to the judge.
 func TestGuard_FewExamplesLeaveItToTheJudge(t *testing.T) {
-	g := guard(t, guardrail.Config{Topic: guardrail.Everyday(guardrail.Topic{
-		Name: "gardening", Description: map[string]string{"en": "gardens and plants"}, Examples: gardening()[:10],
-	})})
+	g := guard(t, guardrail.Config{Topic: topic.Topic{
+		Name: "gardening", Voices: described("gardens and plants"), Examples: gardening()[:10],
+	}})
 	if g.Learns() {
 		t.Error("it learns from ten examples of one label")
 	}
@@ -68,25 +69,25 @@ func TestGuard_FewExamplesLeaveItToTheJudge(t *testing.T) {
 
 // A phrase of a mark alone matches nothing, and breaks nothing.
 func TestGuard_PhraseOfAMarkAlone(t *testing.T) {
-	g := guard(t, guardrail.Config{Topic: guardrail.Topic{
-		Name: "x", Description: map[string]string{"en": "x"}, Admit: []string{"\u0301*", "\u0301", "offside"},
+	g := guard(t, guardrail.Config{Topic: topic.Topic{
+		Name: "x", Voices: described("x"), Phrases: topic.Phrases{Names: []string{"\u0301*", "\u0301", "offside"}},
 	}})
 	if v := g.Quick("the offside rule \u0301"); !v.Pass {
 		t.Errorf("got %+v, want a pass", v)
 	}
 }
 
-func TestLearn_RejectsNothing(t *testing.T) {
-	if _, err := guardrail.Learn(guardrail.Dental(), nil, gardening()); err == nil {
+func TestTrain_RejectsNothing(t *testing.T) {
+	if _, err := guardrail.Train(topic.Dental(), nil, gardening()); err == nil {
 		t.Error("it learned from nothing")
 	}
 }
 
 func TestNew_RejectsForeignWeights(t *testing.T) {
-	topic := guardrail.Dental()
-	for _, weights := range []string{"x", topic.Weights[1:], strings.Repeat("\xff", len(topic.Weights))} {
-		topic.Weights = weights
-		if _, err := guardrail.New(guardrail.Config{Topic: topic}); err == nil {
+	dental := topic.Dental()
+	for _, weights := range []string{"x", dental.Weights[1:], strings.Repeat("\xff", len(dental.Weights))} {
+		dental.Weights = weights
+		if _, err := guardrail.New(guardrail.Config{Topic: dental}); err == nil {
 			t.Errorf("weights of %d bytes were taken", len(weights))
 		}
 	}
@@ -94,7 +95,7 @@ func TestNew_RejectsForeignWeights(t *testing.T) {
 
 func BenchmarkPrepare(b *testing.B) {
 	for b.Loop() {
-		g, err := guardrail.New(guardrail.Config{Topic: guardrail.Dental()})
+		g, err := guardrail.New(guardrail.Config{Topic: topic.Dental()})
 		if err != nil {
 			b.Fatal(err)
 		}

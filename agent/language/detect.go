@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"molar/internal/text"
 )
 
 // The languages that Detect tells apart.
@@ -18,16 +20,16 @@ const (
 // question, and little enough that a pasted book costs no time.
 const maxScan = 2000
 
-// Detect returns the language of text, "vi" or "en", and whether it is sure.
+// Detect returns the language of a message, "vi" or "en", and whether it is sure.
 // Vietnamese letters decide, unless the sentence around them is English; without
 // them, common words and the shape of syllables are scored. A text that says too
 // little takes previous, the language of the conversation so far (empty when there
 // is none, then "en"), and is unsure.
-func Detect(text, previous string) (lang string, sure bool) {
+func Detect(message, previous string) (lang string, sure bool) {
 	if previous != Vietnamese && previous != English {
 		previous = English
 	}
-	s := scan(head(text))
+	s := scan(head(message))
 	switch {
 	case s.words == 0:
 		return previous, false
@@ -82,10 +84,10 @@ func (s score) withoutMarks(previous string) (string, bool) {
 	return previous, false
 }
 
-// scan weighs the words of text one by one.
-func scan(text string) score {
+// scan weighs the words of a message one by one.
+func scan(message string) score {
 	var s score
-	for word := range strings.FieldsFuncSeq(norm.NFC.String(text), notWordRune) {
+	for word := range strings.FieldsFuncSeq(norm.NFC.String(message), notWordRune) {
 		s.add(word)
 	}
 	return s
@@ -93,7 +95,7 @@ func scan(text string) score {
 
 func (s *score) add(word string) {
 	word = strings.Trim(word, "'’")
-	folded := strings.ReplaceAll(strings.ReplaceAll(Fold(word), "'", ""), "’", "")
+	folded := strings.ReplaceAll(strings.ReplaceAll(text.Fold(word), "'", ""), "’", "")
 	if folded == "" || isNumber(folded) {
 		return
 	}
@@ -167,6 +169,10 @@ func notWordRune(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && r != '\'' && r != '’'
 }
 
+func isPlain(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
 func isNumber(s string) bool {
 	for _, r := range s {
 		if !unicode.IsDigit(r) {
@@ -176,14 +182,14 @@ func isNumber(s string) bool {
 	return true
 }
 
-// head returns the first maxScan bytes of text, cut between runes.
-func head(text string) string {
-	if len(text) <= maxScan {
-		return text
+// head returns the first maxScan bytes of a message, cut between runes.
+func head(message string) string {
+	if len(message) <= maxScan {
+		return message
 	}
 	cut := maxScan
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
+	for cut > 0 && !utf8.RuneStart(message[cut]) {
 		cut--
 	}
-	return text[:cut]
+	return message[:cut]
 }

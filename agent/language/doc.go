@@ -1,5 +1,5 @@
 // Package language tells Vietnamese from English in code, with and without
-// diacritics, and folds text for matching.
+// diacritics.
 //
 // It owns the word lists and the scoring behind that decision and nothing else: it
 // asks no model, keeps no state between calls and knows nothing of turns. Whoever

@@ -16,9 +16,9 @@ func isVietnamese(word string) bool {
 		"vao", "lai", "het", "luon", "nhu", "the", "vay", "cach", "nguoi", "ngay", "hien", "mac",
 		"it", "lon", "nho", "nua", "thoi", "vui", "dau", "khoi", "xin", "tot", "may", "lieu",
 		"theo", "thay", "hon", "nhat", "lan", "bang", "hoac", "dung", "can", "cai", "chiec", "gio",
-		"nuoc", "rang", "nieng", "khon", "loi", "nuou", "trang", "benh", "viem", "dieu", "tri",
-		"phong", "kham", "khoa", "tre", "chay", "mau", "tuy", "boc", "su", "cay", "ghep", "chinh",
-		"lech", "lac", "ho", "moc", "sua", "nhuc", "buot", "luoi", "mieng", "tien", "gia", "thuoc",
+		"nuoc", "loi", "trang", "benh", "viem", "dieu", "tri",
+		"phong", "kham", "khoa", "tre", "chay", "mau", "su", "cay", "ghep", "chinh",
+		"lac", "ho", "sua", "tien", "gia", "thuoc",
 		"uong", "viet", "nam", "hinh", "gioi", "thieu", "tuoi", "thang", "tuan", "gan", "xa", "o",
 		"duong", "thu", "cong", "phi", "ket", "trieu", "nguyen", "nhan", "phuong", "phap", "toan",
 		"nghia", "tieng", "khoe", "chao", "cam", "on", "k", "kg", "ntn", "bn", "mk", "mik", "hk",
@@ -45,7 +45,7 @@ func isVietnameseGrammar(word string) bool {
 	return false
 }
 
-// isEnglish knows common English words, those of the dentist's chair among them.
+// isEnglish knows common English words.
 func isEnglish(word string) bool {
 	switch word {
 	case "the", "of", "and", "is", "are", "was", "were", "be", "been", "what", "how", "why", "when",
@@ -65,11 +65,8 @@ func isEnglish(word string) bool {
 		"over", "under", "down", "all", "own", "same", "other", "another", "such", "by", "against",
 		"like", "way", "thing", "things", "someone", "anyone", "something", "anything", "eat",
 		"drink", "use", "using", "used", "see", "say", "said", "come", "came", "give", "think",
-		"find", "show", "explain", "write", "describe", "whether", "tooth", "teeth", "gum", "gums",
-		"dentist", "dental", "pain", "painful", "brush", "brushing", "floss", "mouth", "wisdom",
-		"child", "children", "kid", "kids", "baby", "bleeding", "crown", "bridge", "braces",
-		"filling", "implant", "implants", "whitening", "cleaning", "treatment", "infection",
-		"swollen", "jaw", "tongue", "who's", "happen", "happens", "happened", "difference",
+		"find", "show", "explain", "write", "describe", "whether", "pain", "painful", "child", "children", "kid", "kids", "baby", "bleeding", "cleaning", "treatment", "infection",
+		"swollen", "who's", "happen", "happens", "happened", "difference",
 		"different", "better", "worse", "first", "second", "last", "next", "later", "today",
 		"tomorrow", "yesterday", "now", "always", "never":
 		return true

@@ -11,13 +11,12 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"molar/schemas"
 )
 
 // ServerName is the reserved name of the memory server.
-const ServerName = "memory-server"
+const ServerName = schemas.MemoryServer
 
 // ErrUnknown is returned for a conversation that the server does not know.
 var ErrUnknown = errors.New("unknown conversation")
@@ -25,6 +24,14 @@ var ErrUnknown = errors.New("unknown conversation")
 // ErrStale is returned when a turn may not be saved because a later turn of the same
 // conversation has begun.
 var ErrStale = errors.New("a later turn of this conversation has begun")
+
+// ErrBusy is returned when another turn of the conversation ran for longer than the caller
+// would wait.
+var ErrBusy = errors.New("another turn of this conversation is still running")
+
+// ErrNoParent is returned when a turn is to go on after one that the conversation does not
+// have.
+var ErrNoParent = errors.New("the turn to go on after does not exist in this conversation")
 
 // ErrForeign is returned when the server at memory.url is an MCP server that keeps no
 // conversations for a host.
@@ -36,6 +43,7 @@ var ErrForeign = errors.New("the memory server cannot keep conversations for a h
 const (
 	codeNotFound       = -32001
 	codeStale          = -32003
+	codeBusy           = -32004
 	codeMethodNotFound = -32601
 	codeInvalidParams  = -32602
 )
@@ -53,7 +61,8 @@ type coded interface {
 
 // Client speaks the memory server's own methods. It is safe for concurrent use.
 type Client struct {
-	to Requester
+	to    Requester
+	lines lines
 }
 
 // New returns a client of the memory server behind the requester.
@@ -62,74 +71,6 @@ func New(to Requester) (*Client, error) {
 		return nil, errors.New("memory client needs a requester")
 	}
 	return &Client{to: to}, nil
-}
-
-// An Opening is what a turn learns of its conversation.
-type Opening struct {
-	ConversationID string `json:"conversation_id"`
-	// Known says that the conversation exists already.
-	Known   bool   `json:"known"`
-	Summary string `json:"summary"`
-	// Covers is the sequence number of the last message that the summary covers.
-	Covers int64 `json:"covers"`
-	// Messages are the messages after that one, oldest first.
-	Messages []schemas.StoredMessage `json:"messages"`
-	// Partial says that older ones were left out, as they were too long together.
-	Partial bool `json:"partial"`
-	// Recent is the last exchange when the summary covers it already.
-	Recent []schemas.StoredMessage `json:"recent"`
-	// ServersRead are the servers whose results went into summary or messages.
-	ServersRead []string      `json:"servers_read"`
-	Lease       schemas.Lease `json:"lease"`
-	// Finished is set when a turn with the same key has been saved.
-	Finished *Finished `json:"finished,omitempty"`
-}
-
-// Finished is a turn that is in the store already.
-type Finished struct {
-	TurnID  string           `json:"turn_id"`
-	Answer  string           `json:"answer"`
-	Sources []schemas.Source `json:"sources"`
-	SavedAt time.Time        `json:"saved_at"`
-}
-
-// Begin opens a turn: it reads the conversation and takes its lease. It writes
-// nothing else.
-func (c *Client) Begin(ctx context.Context, conversationID, owner, key string) (Opening, error) {
-	params := map[string]string{"conversation_id": conversationID, "owner": owner}
-	if key != "" {
-		params["key"] = key
-	}
-	var o Opening
-	if err := c.request(ctx, "memory/begin_turn", params, &o); err != nil {
-		return Opening{}, err
-	}
-	return o, nil
-}
-
-// A Record is a turn to be saved.
-type Record struct {
-	Lease schemas.Lease `json:"lease"`
-	// Owner is whose conversation it is, so that only its watchers hear of the change.
-	Owner  string `json:"owner,omitempty"`
-	Key    string `json:"key"`
-	TurnID string `json:"turn_id"`
-	User   string `json:"user"`
-	Answer string `json:"answer"`
-	// Rounds are set for a turn that called tools.
-	Rounds      []schemas.Round  `json:"calls,omitempty"`
-	Sources     []schemas.Source `json:"sources,omitempty"`
-	Status      string           `json:"status,omitempty"`
-	ServersRead []string         `json:"servers_read,omitempty"`
-	Language    string           `json:"language,omitempty"`
-}
-
-// Save stores a turn in one transaction. Saving the same key twice stores it once.
-func (c *Client) Save(ctx context.Context, r Record) error {
-	var saved struct {
-		TurnID string `json:"turn_id"`
-	}
-	return c.request(ctx, "memory/save_turn", r, &saved)
 }
 
 // List returns a page of an owner's conversations, newest first, and the cursor of
@@ -144,10 +85,10 @@ func (c *Client) List(ctx context.Context, owner, q string, limit int, after str
 	return page.Conversations, page.Next, err
 }
 
-// Messages returns the whole history of a conversation and its summary, and whether
-// it exists.
+// Messages returns the newest branch of a conversation and its summary, and whether it
+// exists.
 func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error) {
-	messages, err := c.pages(ctx, owner, id)
+	messages, err := c.Branch(ctx, owner, id, "")
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -168,11 +109,27 @@ func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.Stor
 // a history has none.
 const messagesAtOnce = 1000
 
+// Branch returns the messages of the branch that ends with a turn, or of the newest one
+// when none is named.
+func (c *Client) Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error) {
+	params := map[string]any{}
+	if tip != "" {
+		params["tip"] = tip
+	}
+	return c.pages(ctx, owner, id, params)
+}
+
+// Tree returns the messages of all branches, each with the number of the one before it.
+func (c *Client) Tree(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error) {
+	return c.pages(ctx, owner, id, map[string]any{"tree": true})
+}
+
 // pages reads a history page by page.
-func (c *Client) pages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error) {
+func (c *Client) pages(ctx context.Context, owner, id string, params map[string]any) ([]schemas.StoredMessage, error) {
 	var all []schemas.StoredMessage
+	params["conversation_id"], params["owner"], params["full"], params["limit"] = id, owner, true, messagesAtOnce
 	for after := int64(0); ; {
-		params := map[string]any{"conversation_id": id, "owner": owner, "full": true, "limit": messagesAtOnce, "after": after}
+		params["after"] = after
 		var page struct {
 			Messages []schemas.StoredMessage `json:"messages"`
 			Next     int64                   `json:"next"`
@@ -214,24 +171,27 @@ func (c *Client) Delete(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/delete", map[string]string{"conversation_id": id, "owner": owner}, nil)
 }
 
-// A Claim is a conversation whose summary is behind.
-type Claim struct {
-	Owner          string                  `json:"owner"`
-	ConversationID string                  `json:"conversation_id"`
-	Summary        string                  `json:"summary"`
-	Covers         int64                   `json:"covers"`
-	Language       string                  `json:"language"`
-	Messages       []schemas.StoredMessage `json:"messages"`
-}
+// A Claim is a branch of a conversation whose summary is behind.
+type Claim = schemas.SummaryWork
 
-// ClaimSummaries takes up to limit conversations whose summary is behind. Nobody
-// else gets them for a minute.
-func (c *Client) ClaimSummaries(ctx context.Context, limit int) ([]Claim, error) {
+// ClaimSummaries takes up to limit conversations whose summary is behind by at least so
+// many messages. Nobody else gets them for a minute.
+func (c *Client) ClaimSummaries(ctx context.Context, limit, least int) ([]Claim, error) {
 	var claimed struct {
 		Items []Claim `json:"items"`
 	}
-	err := c.request(ctx, "memory/claim_summaries", map[string]int{"limit": limit}, &claimed)
+	err := c.request(ctx, "memory/claim_summaries", map[string]int{"limit": limit, "least": least}, &claimed)
 	return claimed.Items, err
+}
+
+// AddPiece stores the summary of one exchange.
+func (c *Client) AddPiece(ctx context.Context, owner, id string, p Piece) error {
+	params := struct {
+		ConversationID string `json:"conversation_id"`
+		Owner          string `json:"owner"`
+		Piece
+	}{id, owner, p}
+	return c.request(ctx, "memory/add_piece", params, nil)
 }
 
 // SetSummary replaces the summary of a conversation and says up to which message it
@@ -253,6 +213,8 @@ func (c *Client) request(ctx context.Context, method string, params, result any)
 		switch e.RPCCode() {
 		case codeNotFound:
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
+		case codeBusy:
+			return fmt.Errorf("%w: %w", ErrBusy, err)
 		case codeStale:
 			return fmt.Errorf("%w: %w", ErrStale, err)
 		case codeMethodNotFound:

@@ -61,11 +61,30 @@ func fresh(t *testing.T) *memory.Client {
 // begin opens a turn that must open.
 func begin(t *testing.T, c *memory.Client, id, key string) memory.Opening {
 	t.Helper()
-	o, err := c.Begin(t.Context(), id, "", key)
+	o, err := c.Begin(t.Context(), memory.BeginRequest{ConversationID: id, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// look opens a turn and gives the conversation free again.
+func look(t *testing.T, c *memory.Client, id, key string) memory.Opening {
+	t.Helper()
+	o := begin(t, c, id, key)
+	if o.Finished == nil {
+		if err := c.Release(t.Context(), o.Lease); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func save(t *testing.T, c *memory.Client, r memory.Record) {
+	t.Helper()
+	if err := c.Save(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // turn saves a whole turn.
@@ -169,20 +188,24 @@ func TestClient_Save_Twice(t *testing.T) {
 	}
 }
 
-// A turn that another one overtook, or whose conversation was cleared or deleted
-// meanwhile, is not saved.
+// A turn that was not recorded, and that gave its lease away, or whose conversation was
+// cleared or deleted meanwhile, is not saved.
 func TestClient_Save_Stale(t *testing.T) {
-	tests := map[string]func(*memory.Client) error{
-		"a later turn": func(c *memory.Client) error { _, err := c.Begin(t.Context(), "chat_a", "", ""); return err },
-		"cleared":      func(c *memory.Client) error { return c.Clear(t.Context(), "", "chat_a") },
-		"deleted":      func(c *memory.Client) error { return c.Delete(t.Context(), "", "chat_a") },
+	tests := map[string]func(*memory.Client, schemas.Lease) error{
+		"a later turn": func(c *memory.Client, l schemas.Lease) error {
+			err := c.Release(t.Context(), l)
+			begin(t, c, "chat_a", "")
+			return err
+		},
+		"cleared": func(c *memory.Client, _ schemas.Lease) error { return c.Clear(t.Context(), "", "chat_a") },
+		"deleted": func(c *memory.Client, _ schemas.Lease) error { return c.Delete(t.Context(), "", "chat_a") },
 	}
 	for name, overtake := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := fresh(t)
 			turn(t, c, "chat_a", "q", "a", "")
 			o := begin(t, c, "chat_a", "")
-			if err := overtake(c); err != nil {
+			if err := overtake(c, o.Lease); err != nil {
 				t.Fatal(err)
 			}
 			err := c.Save(t.Context(), memory.Record{Lease: o.Lease, Key: "late", User: "q", Answer: "too late"})
@@ -277,7 +300,7 @@ func TestClient_ServerGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, beginErr := c.Begin(t.Context(), "chat_a", "", "")
+	_, beginErr := c.Begin(t.Context(), memory.BeginRequest{ConversationID: "chat_a"})
 	_, _, _, readErr := c.Messages(t.Context(), "", "chat_a")
 	for _, err := range []error{beginErr, readErr, c.Save(t.Context(), memory.Record{})} {
 		if !errors.Is(err, gone) || errors.Is(err, memory.ErrUnknown) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"molar/agent/memory"
-	"molar/schemas"
 )
 
 // chatter is what a summary may lose: four kilobytes without a fact.
@@ -29,7 +28,7 @@ func condensed(t *testing.T, lang string, pieces []string, condense memory.Conde
 	w, err := memory.NewWorker(memory.WorkerConfig{
 		Client:   c,
 		Condense: condense,
-		Summarise: func(context.Context, string, string, string) (string, error) {
+		Summarise: func(context.Context, memory.Exchange) (string, error) {
 			next++
 			return pieces[next-1], nil
 		},
@@ -47,7 +46,7 @@ func condensed(t *testing.T, lang string, pieces []string, condense memory.Conde
 			t.Fatal(err)
 		}
 	}
-	o := begin(t, c, "chat_a", "")
+	o := look(t, c, "chat_a", "")
 	if want := int64(2 * len(pieces)); o.Covers != want {
 		t.Errorf("the summary covers %d, want %d", o.Covers, want)
 	}
@@ -165,26 +164,5 @@ func TestWorker_CondensesNowAndThen(t *testing.T) {
 	condensed(t, "en", pieces, count)
 	if asked < 2 || asked > 4 {
 		t.Errorf("asked %d times over 4 KiB above the budget", asked)
-	}
-}
-
-// While somebody waits for an answer nothing is condensed.
-func TestWorker_CatchUpDoesNotCondense(t *testing.T) {
-	c := fresh(t)
-	turn(t, c, "chat_a", "q", "a", "")
-	w, err := memory.NewWorker(memory.WorkerConfig{
-		Client:    c,
-		Summarise: (&summariser{}).summarise,
-		Condense:  func(context.Context, string, string) (string, error) { t.Error("condensed"); return "", nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = w.CatchUp(t.Context(), memory.Claim{
-		ConversationID: "chat_a", Summary: chatter("en") + chatter("en"),
-		Messages: []schemas.StoredMessage{{Seq: 1, Role: schemas.RoleUser, Content: "q"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "a"}},
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }

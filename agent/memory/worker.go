@@ -2,18 +2,34 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"molar/agent/prompts"
 	"molar/schemas"
 )
 
-// A Summarise writes a summary of one exchange, in the given language.
-type Summarise func(ctx context.Context, lang, question, answer string) (string, error)
+// An Exchange is what a summary is made of.
+type Exchange struct {
+	// Language is that of the conversation, such as "vi".
+	Language string
+	// SummarySoFar is what was said before.
+	SummarySoFar string
+	Question     string
+	// ToolResults is what the tools gave, the beginning of each.
+	ToolResults string
+	Answer      string
+}
+
+// A Summarise writes the summary of one exchange.
+type Summarise func(ctx context.Context, x Exchange) (string, error)
 
 // A Condense writes a summary anew, shorter, in the given language.
 type Condense func(ctx context.Context, lang, summary string) (string, error)
@@ -26,20 +42,40 @@ type WorkerConfig struct {
 	Condense Condense
 	// Timeout bounds one summary; 0 means 60 s.
 	Timeout time.Duration
-	Logger  *slog.Logger
+	// Queues reports whether the provider answers one request at a time, so that a summary
+	// would keep the next turn waiting and push its conversation out of the model's cache.
+	// Nil means that it does not.
+	Queues func() bool
+	// Quiet is how long there must be no turn before a summary is made where requests queue;
+	// 0 means 20 s.
+	Quiet time.Duration
+	// Threshold is with how many messages without a summary a conversation waits no longer
+	// for that; 0 means that it always waits.
+	Threshold int
+	Logger    *slog.Logger
 }
 
 // A Worker keeps summaries up to date: after every turn, and at its start for what
 // an earlier process left behind. What is unsummarised is asked of the memory server
 // each time, so a crash loses nothing.
 type Worker struct {
-	cfg   WorkerConfig
-	nudge chan struct{}
+	cfg  WorkerConfig
+	wake chan struct{}
+
+	mu sync.Mutex
+	// saved says that a turn was saved since the last look, due that one asked for its
+	// summary at once.
+	saved, due bool
+	turns      int
 }
 
 // claimAtOnce is how many conversations are claimed in one go: a claim holds for a
 // minute only, and models are slow.
 const claimAtOnce = 1
+
+// defaultQuiet is also longer than a lease holds: by then, the turns of a process that
+// ended before this one began can be told from those that run.
+const defaultQuiet = 20 * time.Second
 
 // retryAfter is how long the worker rests after a failure. It is as long as a claim
 // holds: before that, what failed cannot be claimed again.
@@ -57,43 +93,115 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = time.Minute
 	}
+	if cfg.Quiet == 0 {
+		cfg.Quiet = defaultQuiet
+	}
+	if cfg.Queues == nil {
+		cfg.Queues = func() bool { return false }
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Worker{cfg: cfg, nudge: make(chan struct{}, 1)}, nil
+	return &Worker{cfg: cfg, wake: make(chan struct{}, 1)}, nil
 }
 
-// Nudge says that a turn was saved. It never blocks.
-func (w *Worker) Nudge() {
+// Nudge says that a turn was saved, and whether its conversation needs the summary soon: it
+// is then made at once, also where requests queue. It never blocks.
+func (w *Worker) Nudge(due bool) {
+	w.mu.Lock()
+	w.saved, w.due = true, w.due || due
+	w.mu.Unlock()
 	select {
-	case w.nudge <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
+// Began says that a turn runs, until the returned func is called: no summary is begun
+// meanwhile where requests queue, unless one is due.
+func (w *Worker) Began() (ended func()) {
+	count := func(by int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.turns += by
+	}
+	count(1)
+	return sync.OnceFunc(func() { count(-1) })
+}
+
+// look takes what happened since the last look.
+func (w *Worker) look() (saved, due, running bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	saved, due = w.saved, w.due
+	w.saved, w.due = false, false
+	return saved, due, w.turns > 0
+}
+
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
-	again := time.After(retryAfter) // an earlier process may have ended with a claim in its hands
-	for {
-		if err := w.Drain(ctx); err != nil && ctx.Err() == nil {
-			w.cfg.Logger.Warn("summaries are behind", "error", err)
-			again = time.After(retryAfter)
+	first := time.Duration(0)
+	if w.cfg.Queues() {
+		first = w.cfg.Quiet
+	}
+	// What an earlier process had in its hands shows itself a little later: turns when their
+	// leases end, summaries when its claims do.
+	timers := []*time.Timer{time.NewTimer(first), time.NewTimer(defaultQuiet), time.NewTimer(retryAfter)}
+	quiet, leases, again := timers[0], timers[1], timers[2]
+	defer func() {
+		for _, t := range timers {
+			t.Stop()
 		}
+	}()
+	for {
+		all := true
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.nudge:
-		case <-again:
+		case <-w.wake:
+			saved, due, _ := w.look()
+			if all = due || !w.cfg.Queues(); !all && saved {
+				quiet.Reset(w.cfg.Quiet)
+			}
+		case <-leases.C:
+			all = !w.cfg.Queues() // to see who is gone
+		case <-quiet.C:
+			if _, _, running := w.look(); running && w.cfg.Queues() {
+				quiet.Reset(w.cfg.Quiet)
+				continue
+			}
+		case <-again.C:
+			if all = !w.cfg.Queues(); !all {
+				quiet.Reset(w.cfg.Quiet)
+			}
+		}
+		if err := w.drain(ctx, w.least(all)); err != nil && ctx.Err() == nil {
+			w.cfg.Logger.Warn("summaries are behind", "error", err)
+			again.Reset(retryAfter)
 		}
 	}
 }
 
+// least is from how many messages on a conversation is summarised now.
+func (w *Worker) least(all bool) int {
+	switch {
+	case all:
+		return 0
+	case w.cfg.Threshold > 0:
+		return w.cfg.Threshold
+	}
+	return math.MaxInt32
+}
+
 // Drain summarises everything that is behind, and returns the last error. What failed
 // stays claimed, so that the next claim brings another conversation.
-func (w *Worker) Drain(ctx context.Context) error {
+func (w *Worker) Drain(ctx context.Context) error { return w.drain(ctx, 0) }
+
+// drain is Drain for conversations with at least so many messages that have no summary.
+func (w *Worker) drain(ctx context.Context, least int) error {
 	var failed error
 	for failures := 0; failures < failuresInARow; {
-		claims, err := w.cfg.Client.ClaimSummaries(ctx, claimAtOnce)
+		claims, err := w.cfg.Client.ClaimSummaries(ctx, claimAtOnce, least)
 		if err != nil {
 			return err
 		}
@@ -101,7 +209,7 @@ func (w *Worker) Drain(ctx context.Context) error {
 			return failed
 		}
 		for _, claim := range claims {
-			if _, _, err := w.catchUp(ctx, claim, w.condense); err != nil {
+			if err := w.summarise(ctx, claim); err != nil {
 				failed = fmt.Errorf("conversation %q: %w", claim.ConversationID, err)
 				failures++
 				continue
@@ -115,39 +223,38 @@ func (w *Worker) Drain(ctx context.Context) error {
 	return failed
 }
 
-// CatchUp appends the summary of each uncovered exchange to the one summary text, and
-// returns it with the number of the last message that it covers. It condenses nothing:
-// somebody waits for an answer.
-func (w *Worker) CatchUp(ctx context.Context, c Claim) (string, int64, error) {
-	return w.catchUp(ctx, c, func(_ context.Context, _, summary string, _ int) string { return summary })
-}
-
-// catchUp is CatchUp, and puts each new text through shorten before it is stored, so
-// that appending and condensing are one write.
-func (w *Worker) catchUp(ctx context.Context, c Claim, shorten func(ctx context.Context, lang, summary string, before int) string) (string, int64, error) {
+// summarise writes a piece for each exchange of a claim. Where the summary has outgrown its
+// budget by that, a condensed text comes with the piece, in one write.
+func (w *Worker) summarise(ctx context.Context, c Claim) error {
 	for _, x := range exchanges(c.Messages) {
+		x.Language, x.SummarySoFar = c.Language, c.Summary
 		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
-		piece, err := w.cfg.Summarise(sctx, c.Language, x.question, x.answer)
+		text, err := w.cfg.Summarise(sctx, x.Exchange)
 		cancel()
 		if err != nil {
-			return c.Summary, c.Covers, err
+			return err
 		}
-		if piece = strings.TrimSpace(piece); piece != "" && c.Summary != "" {
-			piece = "\n\n" + piece
+		piece := Piece{Seq: x.last, Text: strings.TrimSpace(text)}
+		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")
+		if short := w.condense(ctx, c.Language, whole, len(c.Summary)); short != whole {
+			piece.Condensed, whole = short, short
 		}
-		summary := shorten(ctx, c.Language, c.Summary+piece, len(c.Summary))
-		if err := w.cfg.Client.SetSummary(ctx, c.Owner, c.ConversationID, summary, x.last); err != nil {
-			return c.Summary, c.Covers, err
+		switch err := w.cfg.Client.AddPiece(ctx, c.Owner, c.ConversationID, piece); {
+		case errors.Is(err, ErrStale), errors.Is(err, ErrUnknown):
+			return nil // another worker was faster, or the conversation was cleared
+		case err != nil:
+			return err
 		}
-		c.Summary, c.Covers = summary, x.last
+		c.Summary = whole
 		w.cfg.Logger.Info("[STEP 9.4] Summary updated", "conversation", c.ConversationID, "length", len([]rune(c.Summary)))
 	}
-	return c.Summary, c.Covers, nil
+	return nil
 }
 
+// An exchange ends with the message last.
 type exchange struct {
-	question, answer string
-	last             int64
+	Exchange
+	last int64
 }
 
 // exchanges pairs each answer with the question before it. An interrupted answer is
@@ -160,9 +267,45 @@ func exchanges(messages []schemas.StoredMessage) []exchange {
 		case m.Role == schemas.RoleUser:
 			question = m.Content
 		case m.Role == schemas.RoleAssistant && m.Status == "":
-			pairs = append(pairs, exchange{question: question, answer: prompts.WithoutSources(m), last: m.Seq})
+			pairs = append(pairs, exchange{
+				Exchange: Exchange{Question: question, ToolResults: resultsOf(m.Calls), Answer: prompts.WithoutSources(m)},
+				last:     m.Seq,
+			})
 			question = ""
 		}
 	}
 	return pairs
+}
+
+// How much of tools' results a summary is made of, in bytes: of all, and of each.
+const allResults, oneResult = 4 << 10, 1 << 10
+
+// resultsOf is what the tools of a turn gave, a line each, cut where it is long.
+func resultsOf(calls json.RawMessage) string {
+	var rounds []schemas.Round
+	if len(calls) == 0 || json.Unmarshal(calls, &rounds) != nil {
+		return "" // of an earlier form
+	}
+	var text strings.Builder
+	for _, round := range rounds {
+		for _, r := range round.Results {
+			line := cut(r.ToolName+": "+r.OutputText(), oneResult) + "\n"
+			if text.Len()+len(line) > allResults {
+				return strings.TrimSpace(text.String())
+			}
+			text.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// cut is the start of a text, at most so many bytes of it.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + " […]"
 }

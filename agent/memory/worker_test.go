@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,16 +23,18 @@ import (
 // A summariser stands for the model: it quotes what it was asked for, and fails when
 // told to.
 type summariser struct {
-	mu    sync.Mutex
-	asked []string
-	err   error
+	mu        sync.Mutex
+	asked     []string
+	exchanges []memory.Exchange
+	err       error
 }
 
-func (s *summariser) summarise(_ context.Context, lang, question, answer string) (string, error) {
+func (s *summariser) summarise(_ context.Context, x memory.Exchange) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, lang+": "+question)
-	return " " + strings.ToUpper(question+" "+answer) + "\n", s.err
+	s.asked = append(s.asked, x.Language+": "+x.Question)
+	s.exchanges = append(s.exchanges, x)
+	return " " + strings.ToUpper(x.Question+" "+x.Answer) + "\n", s.err
 }
 
 func (s *summariser) fail(err error) {
@@ -57,7 +61,7 @@ func newWorker(t *testing.T, c *memory.Client, s *summariser) *memory.Worker {
 // wantSummary compares the summary and how far it reaches.
 func wantSummary(t *testing.T, c *memory.Client, id, summary string, covers int64) {
 	t.Helper()
-	o := begin(t, c, id, "")
+	o := look(t, c, id, "")
 	if o.Summary != summary || o.Covers != covers {
 		t.Errorf("%s: summary %q covers %d, want %q covers %d", id, o.Summary, o.Covers, summary, covers)
 	}
@@ -120,53 +124,86 @@ func TestWorker_PassesOverInterrupted(t *testing.T) {
 	}
 }
 
-// The sources below an answer are no part of what is summarised.
-func TestWorker_LeavesSourcesOut(t *testing.T) {
+// A summary is made of what was said before, what the tools gave, and the answer without its
+// sources.
+func TestWorker_GivesTheExchange(t *testing.T) {
 	c, s := fresh(t), &summariser{}
-	claim := memory.Claim{ConversationID: "chat_a", Messages: []schemas.StoredMessage{
-		{Seq: 1, Role: schemas.RoleUser, Content: "q"},
-		{Seq: 2, Role: schemas.RoleAssistant, Content: "text\n\nSources:\n\n1. https://a.example", Sources: []schemas.Source{{URL: "https://a.example"}}},
+	turn(t, c, "chat_a", "one", "first", "")
+	round := schemas.Round{Results: []schemas.ToolResult{
+		{ToolName: "book", Output: []byte(`{"at":"14:30"}`)}, {ToolName: "say", Output: []byte(`"` + strings.Repeat("ế", 1000) + `"`)},
 	}}
-	turn(t, c, "chat_a", "q", "text", "")
-	summary, covers, err := newWorker(t, c, s).CatchUp(t.Context(), claim)
-	if summary != "Q TEXT" || covers != 2 || err != nil {
-		t.Errorf("summary %q covers %d, %v", summary, covers, err)
+	sources := []schemas.Source{{URL: "https://a.example"}}
+	save(t, c, memory.Record{
+		Lease: begin(t, c, "chat_a", "").Lease, TurnID: "t2", User: "two", Answer: "second\n\nSources:\n\n1. https://a.example",
+		Rounds: []schemas.Round{round, round, round, round, round}, Sources: sources, Language: "vi",
+	})
+	if err := newWorker(t, c, s).Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := s.exchanges[1]
+	if n := len(got.ToolResults); n > 4<<10 || !strings.HasPrefix(got.ToolResults, `book: {"at":"14:30"}`+"\nsay: ếế") || !utf8.ValidString(got.ToolResults) {
+		t.Errorf("%d bytes of results: %.100q", n, got.ToolResults)
+	}
+	got.ToolResults = ""
+	if diff := cmp.Diff(memory.Exchange{Language: "vi", SummarySoFar: "ONE FIRST", Question: "two", Answer: "second"}, got); diff != "" {
+		t.Errorf("exchange (-want +got)\n%s", diff)
 	}
 }
 
 // What fails stays as it was for a later time; what was done before it stays done.
-func TestWorker_CatchUp_Fails(t *testing.T) {
+func TestWorker_Drain_Fails(t *testing.T) {
+	c, s := fresh(t), &summariser{}
+	turn(t, c, "chat_a", "one", "first", "")
+	turn(t, c, "chat_a", "two", "second", "")
+	gone := errors.New("no model")
+	broken, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: func(ctx context.Context, x memory.Exchange) (string, error) {
+		if x.Question == "two" {
+			return "half a summ", gone
+		}
+		return s.summarise(ctx, x)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := broken.Drain(t.Context()); !errors.Is(err, gone) {
+		t.Errorf("drain: %v", err)
+	}
+	wantSummary(t, c, "chat_a", "ONE FIRST", 2)
+	if again, err := c.ClaimSummaries(t.Context(), 1, 0); err != nil || len(again) > 0 {
+		t.Errorf("claimed twice: %v, %v", again, err)
+	}
+}
+
+// Each branch has its own summary; what the branches share is asked for once.
+func TestWorker_Branches(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	w := newWorker(t, c, s)
 	turn(t, c, "chat_a", "one", "first", "")
 	turn(t, c, "chat_a", "two", "second", "")
-	claims, err := c.ClaimSummaries(t.Context(), 1)
-	if err != nil || len(claims) != 1 {
-		t.Fatalf("claims %v, %v", claims, err)
-	}
-	if again, err := c.ClaimSummaries(t.Context(), 1); err != nil || len(again) > 0 {
-		t.Errorf("claimed twice: %v, %v", again, err)
-	}
-	gone := errors.New("no model")
-	failing := func(ctx context.Context, lang, question, answer string) (string, error) {
-		if question == "two" {
-			return "half a summ", gone
-		}
-		return s.summarise(ctx, lang, question, answer)
-	}
-	broken, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: failing})
+	o, err := c.Begin(t.Context(), memory.BeginRequest{ConversationID: "chat_a", Parent: new("turn one")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, covers, err := broken.CatchUp(t.Context(), claims[0])
-	if summary != "ONE FIRST" || covers != 2 || !errors.Is(err, gone) {
-		t.Errorf("summary %q covers %d, %v", summary, covers, err)
-	}
-	wantSummary(t, c, "chat_a", "ONE FIRST", 2)
+	save(t, c, memory.Record{Lease: o.Lease, TurnID: "turn three", User: "three", Answer: "third"})
 	if err := w.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantSummary(t, c, "chat_a", "ONE FIRST\n\nTWO SECOND", 4)
+	wantSummary(t, c, "chat_a", "ONE FIRST\n\nTHREE THIRD", 6)
+	slices.Sort(s.asked)
+	if diff := cmp.Diff([]string{"en: one", "en: three", "en: two"}, s.asked); diff != "" {
+		t.Errorf("asked (-want +got)\n%s", diff)
+	}
+	o, err = c.Begin(t.Context(), memory.BeginRequest{ConversationID: "chat_a", Parent: new("turn two")})
+	if err != nil || o.Summary != "ONE FIRST\n\nTWO SECOND" || o.Tip != "turn two" || len(o.Messages) != 4 {
+		t.Errorf("the other branch: %+v, %v", o, err)
+	}
+	if err := c.Release(t.Context(), o.Lease); err != nil {
+		t.Error(err)
+	}
+	_, err = c.Begin(t.Context(), memory.BeginRequest{ConversationID: "chat_a", Parent: new("turn none")})
+	if !errors.Is(err, memory.ErrNoParent) {
+		t.Errorf("after an unknown turn: %v", err)
+	}
 }
 
 // A conversation that cannot be summarised, such as one that the model refuses, keeps
@@ -189,12 +226,12 @@ func TestWorker_Drain_GoesOnPastFailures(t *testing.T) {
 				turn(t, client, fmt.Sprint("good_", i), fmt.Sprint("good ", i), "first", "")
 			}
 			asked := 0
-			w, err := memory.NewWorker(memory.WorkerConfig{Client: client, Summarise: func(_ context.Context, _, question, answer string) (string, error) {
+			w, err := memory.NewWorker(memory.WorkerConfig{Client: client, Summarise: func(_ context.Context, x memory.Exchange) (string, error) {
 				asked++
-				if strings.HasPrefix(question, "bad") {
+				if strings.HasPrefix(x.Question, "bad") {
 					return "", refused
 				}
-				return question + " " + answer, nil
+				return x.Question + " " + x.Answer, nil
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -234,19 +271,19 @@ type fakeServer struct {
 	claimed int       // how often claims were asked for
 }
 
-func (f *fakeServer) Request(_ context.Context, _, method string, _, result any) error {
+func (f *fakeServer) Request(_ context.Context, _, method string, params, result any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch method {
 	case "memory/claim_summaries":
 		f.claimed++
 		items := `{"items":[]}`
-		if f.behind > 0 && !time.Now().Before(f.held) {
+		if least := params.(map[string]int)["least"]; f.behind > 0 && 2*f.behind >= least && !time.Now().Before(f.held) {
 			f.held = time.Now().Add(time.Minute)
 			items = `{"items":[{"conversation_id":"c","messages":[{"seq":1,"role":"user","content":"q"},{"seq":2,"role":"assistant","content":"a"}]}]}`
 		}
 		return json.Unmarshal([]byte(items), result)
-	case "memory/set_summary":
+	case "memory/add_piece":
 		f.behind--
 		f.held = time.Time{}
 	}
@@ -268,11 +305,18 @@ func (f *fakeServer) look() (behind, claimed int) {
 // run starts a worker over the server for one test under synctest; stop ends it.
 func run(t *testing.T, server *fakeServer, s *summariser) (w *memory.Worker, stop func()) {
 	t.Helper()
-	c, err := memory.New(server)
-	if err != nil {
+	return runWith(t, server, memory.WorkerConfig{Summarise: s.summarise})
+}
+
+func runWith(t *testing.T, server *fakeServer, cfg memory.WorkerConfig) (w *memory.Worker, stop func()) {
+	t.Helper()
+	var err error
+	if cfg.Client, err = memory.New(server); err != nil {
 		t.Fatal(err)
 	}
-	w = newWorker(t, c, s)
+	if w, err = memory.NewWorker(cfg); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
@@ -300,7 +344,7 @@ func TestWorker_Run(t *testing.T) {
 		}
 		server.add()
 		for range 10 {
-			w.Nudge() // never blocks
+			w.Nudge(false) // never blocks
 		}
 		synctest.Wait()
 		if behind, _ := server.look(); behind != 0 || s.count() != 2 {
@@ -318,10 +362,10 @@ func TestWorker_Run_TriesAgain(t *testing.T) {
 		pass(5 * time.Minute)
 		s.fail(errors.New("no model"))
 		server.add()
-		w.Nudge()
+		w.Nudge(false)
 		pass(30 * time.Second)
 		s.fail(nil)
-		w.Nudge()
+		w.Nudge(false)
 		synctest.Wait()
 		if behind, _ := server.look(); behind != 1 || s.count() != 1 {
 			t.Errorf("%d behind, asked %d times", behind, s.count())
@@ -355,7 +399,7 @@ func TestWorker_Timeout(t *testing.T) {
 		}
 		w, err := memory.NewWorker(memory.WorkerConfig{
 			Client: c, Timeout: 5 * time.Second,
-			Summarise: func(ctx context.Context, _, _, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+			Summarise: func(ctx context.Context, _ memory.Exchange) (string, error) { <-ctx.Done(); return "", ctx.Err() },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -364,5 +408,57 @@ func TestWorker_Timeout(t *testing.T) {
 		if err := w.Drain(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 5*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
+	})
+}
+
+// Where requests queue, a summary waits until there was no turn for a while, unless one is
+// due, or too many messages have none.
+func TestWorker_Run_WaitsForQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, s := &fakeServer{behind: 1}, &summariser{}
+		w, stop := runWith(t, server, memory.WorkerConfig{
+			Summarise: s.summarise, Queues: func() bool { return true }, Threshold: 6,
+		})
+		defer stop()
+		want := func(when string, asked int) {
+			t.Helper()
+			synctest.Wait()
+			if s.count() != asked {
+				t.Errorf("%s: asked %d times, want %d", when, s.count(), asked)
+			}
+		}
+		want("at its start", 0)
+		pass(19 * time.Second)
+		want("before it is quiet for long", 0)
+		pass(time.Second)
+		want("after 20 s", 1)
+		pass(10 * time.Minute)
+
+		server.add()
+		w.Nudge(false)
+		pass(15 * time.Second)
+		server.add()
+		w.Nudge(false)
+		pass(15 * time.Second)
+		want("15 s after the last turn", 1)
+		ended := w.Began()
+		pass(time.Minute)
+		want("while a turn runs", 1)
+		ended()
+		pass(20 * time.Second)
+		want("after it ended", 3)
+
+		server.add()
+		w.Nudge(true)
+		want("when it is due", 4)
+
+		server.add()
+		w.Nudge(false)
+		server.add()
+		w.Nudge(false)
+		want("with four messages", 4)
+		server.add()
+		w.Nudge(false)
+		want("with six messages", 5) // a claim of this server brings one exchange
 	})
 }

@@ -1,62 +1,70 @@
 package prompts
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"molar/schemas"
 )
 
-// Nonce returns 16 random hexadecimal characters: the mark of one turn's fences,
-// which nothing that was written before the turn can contain.
-func Nonce() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
-	return hex.EncodeToString(b[:])
+// Fence puts a text that was not written by the person between two fixed lines. <, >
+// and & in it are escaped, so that no text can close the fence or forge a control token
+// of a chat template. The lines are the same in every turn, so that prompts can be
+// cached.
+func Fence(source, text string) string {
+	return fmt.Sprintf("<data source=%q>\n%s\n</data>", escape(source), escape(text))
 }
 
-// Fence puts a value, as JSON, between two lines that carry the nonce. In the JSON
-// <, > and & are escaped, so that no text can close the fence or forge a control
-// token of a chat template.
-func Fence(nonce, source string, value any) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		data, _ = json.Marshal(fmt.Sprintf("unreadable data: %v", err))
-	}
-	return fmt.Sprintf("<data-%s source=%q>\n%s\n</data-%s>", nonce, source, data, nonce)
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// Result fences a tool result as the model reads it: {toolName, output} and, for a
-// failure, isError. An output of more than maxBytes is cut, with a mark; 0 means no
-// limit.
-func Result(nonce string, r schemas.ToolResult, maxBytes int) string {
-	shown := struct {
-		ToolName string          `json:"toolName"`
-		Output   json.RawMessage `json:"output"`
-		IsError  bool            `json:"isError,omitempty"`
-	}{r.ToolName, bounded(r, maxBytes), r.IsError}
-	return Fence(nonce, r.Server, shown)
-}
-
-// Results is the message that answers the calls of one round, in call order.
-func Results(nonce string, results []schemas.ToolResult, maxBytes int) schemas.Message {
+// Results is the message that answers the calls of one round, in call order. Each result
+// stands as itself; an output of more than maxBytes is cut, with a mark, and 0 means no
+// limit. A failure begins with "Error: ".
+func Results(results []schemas.ToolResult, maxBytes int) schemas.Message {
 	message := schemas.Message{Role: schemas.RoleTool}
 	for _, r := range results {
-		message.Parts = append(message.Parts, schemas.Part{Kind: schemas.PartResult, Text: Result(nonce, r, maxBytes), Result: &r})
+		text := harmless(bounded(r, maxBytes))
+		if r.IsError {
+			text = "Error: " + text
+		}
+		message.Parts = append(message.Parts, schemas.Part{Kind: schemas.PartResult, Text: text, Result: &r})
 	}
 	return message
 }
 
-func bounded(r schemas.ToolResult, maxBytes int) json.RawMessage {
-	if maxBytes <= 0 || len(r.Output) <= maxBytes {
-		return r.Output
-	}
+// Result fences a result that stands in a user message, bounded like [Results].
+func Result(r schemas.ToolResult, maxBytes int) string {
+	return Fence(r.Server, bounded(r, maxBytes))
+}
+
+// bounded is the text of a result. Of one that is too long, head and tail stay.
+func bounded(r schemas.ToolResult, maxBytes int) string {
 	text := r.OutputText()
-	cut := strings.ToValidUTF8(text[:min(maxBytes, len(text))], "")
-	return jsonString(cut + fmt.Sprintf("\n… (%d of %d bytes left out)", len(text)-len(cut), len(text)))
+	if maxBytes <= 0 || len(text) <= maxBytes {
+		return text
+	}
+	tail := maxBytes / 4
+	head := strings.ToValidUTF8(text[:maxBytes-tail], "")
+	end := strings.ToValidUTF8(text[len(text)-tail:], "")
+	how := ""
+	if r.ID != "" {
+		how = fmt.Sprintf("; read_result goes on with result %q from %d", r.ID, len(head))
+	}
+	return fmt.Sprintf("%s\n… (%d of %d bytes left out%s) …\n%s", head, len(text)-len(head)-len(end), len(text), how, end)
+}
+
+// harmless breaks up what a chat template would read as a control token. Everything
+// else of a result stays as it is: its role already says that it is data.
+func harmless(text string) string {
+	if !strings.ContainsAny(text, "<[") {
+		return text
+	}
+	return controlToken().ReplaceAllStringFunc(text, func(token string) string { return token[:1] + " " + token[1:] })
 }
 
 func jsonString(s string) json.RawMessage {
@@ -66,3 +74,9 @@ func jsonString(s string) json.RawMessage {
 	}
 	return data
 }
+
+// controlToken matches the beginnings of the control tokens of the common chat
+// templates: ChatML, Llama, Mistral, Gemma, and the tags of thoughts and calls.
+var controlToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<\||<<SYS>>|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\]|</?(?:s|bos|eos|start_of_turn|end_of_turn|tool_call|tool_response|think|thinking)>`)
+})

@@ -4,24 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"molar/agent/topic"
 	"molar/schemas"
 )
 
 // Prepared is a prompt of a server as part of a question: its messages as data.
-func Prepared(lang, nonce string, p schemas.Prompt, messages []schemas.Message) schemas.Part {
-	type line struct {
-		Role schemas.Role `json:"role"`
-		Text string       `json:"text"`
-	}
-	var lines []line
+func Prepared(labels topic.Labels, p schemas.Prompt, messages []schemas.Message) schemas.Part {
+	var lines []string
 	for _, m := range messages {
-		lines = append(lines, line{m.Role, m.Said()})
+		lines = append(lines, string(m.Role)+": "+m.Said())
 	}
-	value := struct {
-		Prompt   string `json:"prompt"`
-		Messages []line `json:"messages"`
-	}{p.Name, lines}
-	return context(wordsOf(lang).prepared + "\n" + Fence(nonce, p.Server, value))
+	return beside(labels.Prepared + "\n" + Fence(p.Server+"/"+p.Name, strings.Join(lines, "\n")))
 }
 
 // Usage shows how a prompt is typed: required arguments in angle brackets, others in
@@ -48,6 +41,9 @@ func Missing(lang string, p schemas.Prompt, missing []string) string {
 func Unusable(lang string, p schemas.Prompt) string {
 	return fmt.Sprintf(wordsOf(lang).unusable, "/"+p.Name, p.Server, Usage(p))
 }
+
+// Unreadable tells a person that a resource that the question names could not be read.
+func Unreadable(lang, resource string) string { return fmt.Sprintf(wordsOf(lang).unreadable, resource) }
 
 // Ambiguous tells a person that several servers have a prompt of the name.
 func Ambiguous(lang, name string, found []schemas.Prompt) string {

@@ -1,9 +1,10 @@
-// Package prompts writes what the models read: system prompts, the user message
-// with the summary, earlier lines, the question and search results around it, and
-// the prompts of the summary. The texts are embedded template files, one for each
-// language.
+// Package prompts writes what the models read: system prompts, the user message with
+// the passages, the question and the rules of this answer around it, and the prompts of
+// the summary. The texts are embedded template files, one for each language.
 //
-// It decides nothing: what goes into a prompt is the agent's choice.
+// It decides nothing: what goes into a prompt is the agent's choice. What stands before
+// the question is the same in every turn of a conversation, byte by byte: whatever
+// belongs to one call only stands behind it.
 package prompts
 
 import (
@@ -33,72 +34,66 @@ func New() (*Prompts, error) {
 	return &Prompts{templates: t}, nil
 }
 
-// A SystemInput is what a system prompt depends on.
+// A SystemInput is what a system prompt depends on: the assistant and the language of
+// the conversation, nothing of a single call.
 type SystemInput struct {
-	// Role names the built-in role text ("dental", "general"); Text replaces it.
-	Role string
+	// Text says who the assistant is: the operator's prompt, or the topic's. Empty means
+	// the general one.
 	Text string
 	// Client is system text that the client sent. It goes below the assistant's own,
 	// fenced when the assistant has a topic.
 	Client   string
 	Topic    bool
 	Language string
-	// Nonce marks this turn's fences.
-	Nonce string
-	// Tools says that tools are offered; JSON, that the client wants a JSON answer;
-	// Limit, why no further tool may be called.
+	// Tools says that tools are offered in this turn.
 	Tools bool
-	JSON  bool
-	Limit string
+	// Servers are what attached servers say of the use of their tools.
+	Servers []Instructions
 }
 
-// System writes the system prompt of a pass.
+// Instructions are a server's own words on how its tools are used.
+type Instructions struct{ Server, Text string }
+
+// System writes the system prompt of a turn; all of its passes share it.
 func (p *Prompts) System(in SystemInput) (string, error) {
 	var b strings.Builder
 	if in.Text != "" {
-		b.WriteString(strings.TrimSpace(in.Text))
+		b.WriteString(in.Text)
 	} else {
-		role := in.Role
-		if p.templates.Lookup(role+"."+language(in.Language)+".tmpl") == nil {
-			role = "general"
-		}
-		if err := p.render(&b, role, in.Language, in); err != nil {
+		if err := p.render(&b, "general", in.Language, in); err != nil {
 			return "", err
 		}
 	}
-	text := strings.TrimRight(b.String(), "\n")
+	sections := []string{strings.TrimSpace(b.String())}
 	b.Reset()
-	b.WriteString(text)
 	if err := p.render(&b, "rules", in.Language, in); err != nil {
 		return "", err
 	}
-	text = strings.TrimRight(b.String(), "\n")
-	if in.Client == "" {
-		return text, nil
+	sections = append(sections, strings.TrimSpace(b.String()))
+	for _, s := range in.Servers {
+		sections = append(sections, Fence(s.Server, s.Text))
 	}
-	if in.Topic {
-		return text + "\n\n" + Fence(in.Nonce, "client", in.Client), nil
+	if in.Client != "" && in.Topic {
+		sections = append(sections, Fence("client", in.Client))
+	} else if in.Client != "" {
+		sections = append(sections, in.Client)
 	}
-	return text + "\n\n" + in.Client, nil
+	return strings.Join(sections, "\n\n"), nil
 }
 
-// Private returns what no answer should quote of the built-in texts: the fixed text of
-// the rules and, unless the operator wrote an own one, of the role, in all languages. What
-// stands in brackets is left out: those are facts that an answer may well repeat.
-func (p *Prompts) Private(role string, own bool) []string {
-	names := []string{"rules"}
-	if !own {
-		names = append(names, role)
-	}
+// Private returns what no answer should quote of the built-in texts: that of the rules in
+// all languages, and of the roles. What stands in brackets is left out: those are facts
+// that an answer may well repeat.
+func (p *Prompts) Private(roles ...string) []string {
 	var texts []string
-	for _, name := range names {
-		for _, lang := range languages {
-			data, err := files.ReadFile("templates/" + name + "." + lang + ".tmpl")
-			if err != nil {
-				continue // an unknown role is the general one, which says nothing private
-			}
+	for _, lang := range languages {
+		data, err := files.ReadFile("templates/rules." + lang + ".tmpl")
+		if err == nil { // it is embedded
 			texts = append(texts, outside(string(data))...)
 		}
+	}
+	for _, role := range roles {
+		texts = append(texts, outside(role)...)
 	}
 	return texts
 }

@@ -2,184 +2,142 @@ package prompts
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
+	"molar/agent/topic"
 	"molar/schemas"
 )
 
-// words are the fixed phrases around the parts of a question. The summary's heading
-// and the speakers' labels are part of the surface.
-type words struct {
-	summary, earlier, question, search, nothing string
-	topicUser, topicAssistant                   string
-	format                                      string
-	sources                                     string
-	notice                                      string
-	withheld                                    string
-	prepared, missing, unusable, ambiguous      string
-}
+// A Looked says what came of the code-driven search.
+type Looked string
 
-func wordsOf(lang string) words {
-	if lang == "vi" {
-		return words{
-			summary:        "Tóm tắt cuộc trò chuyện trước:",
-			earlier:        "Các lượt trao đổi gần đây:",
-			question:       "Câu hỏi hiện tại của bệnh nhân:",
-			search:         "Thông tin tìm kiếm:",
-			nothing:        "Không tìm thấy thông tin nào cho câu hỏi này; hãy nói rõ điều đó.",
-			topicUser:      "Bệnh nhân",
-			topicAssistant: "Nha sĩ",
-			format:         "Trả lời bằng tiếng Việt, thành các đoạn ngắn, có dòng trống giữa các đoạn.",
-			sources:        "Nguồn tham khảo:",
-			notice:         "Người bệnh đã được xem thông báo cấp cứu sau; đừng lặp lại, hãy trả lời tiếp phần còn lại:",
-			withheld:       "[phần này là hướng dẫn nội bộ nên không được hiển thị]",
-			prepared:       "Bệnh nhân đã chọn câu hỏi soạn sẵn dưới đây của một máy chủ; hãy trả lời điều nó hỏi, trong phạm vi chủ đề:",
-			missing:        "Lệnh `%s` còn thiếu: %s. Cách dùng: `%s`",
-			unusable:       "Không dùng được lệnh `%s`: máy chủ %s không trả về nội dung. Hãy kiểm tra các tham số rồi thử lại. Cách dùng: `%s`",
-			ambiguous:      "Có nhiều máy chủ có lệnh `%s`. Hãy chọn một: %s",
-		}
-	}
-	return words{
-		summary:        "Summary of the previous conversation:",
-		earlier:        "Recent exchanges:",
-		question:       "Current question of the patient:",
-		search:         "Search results:",
-		nothing:        "Nothing was found for this question; say so.",
-		topicUser:      "Patient",
-		topicAssistant: "Dentist",
-		format:         "Answer in English, in short paragraphs with a blank line between them.",
-		sources:        "Sources:",
-		notice:         "The person has been shown this emergency notice already; do not repeat it, answer what is left:",
-		withheld:       "[internal instructions are not shown]",
-		prepared:       "The patient chose the prepared question of a server below; answer what it asks, as far as it belongs to the subject:",
-		missing:        "`%s` still needs: %s. Usage: `%s`",
-		unusable:       "`%s` cannot be used: the server %s gave no text for it. Check the arguments and try again. Usage: `%s`",
-		ambiguous:      "Several servers have `%s`. Choose one: %s",
-	}
-}
+// What a search may come to. The zero value is a turn that searched nothing.
+const (
+	// LookedFound: there are passages.
+	LookedFound Looked = "found"
+	// LookedNothing: the search answered, and found nothing.
+	LookedNothing Looked = "nothing"
+	// LookedFailed: no search could be made.
+	LookedFailed Looked = "failed"
+)
 
-// SourcesHeading is the line above the list of sources.
-func SourcesHeading(lang string) string { return wordsOf(lang).sources }
-
-// Withheld stands in an answer where a part of the system prompt was left out.
-func Withheld(lang string) string { return wordsOf(lang).withheld }
-
-// A QuestionInput is what stands around a question.
+// A QuestionInput is a question and what stands around it.
 type QuestionInput struct {
 	Language string
-	Nonce    string
-	// Topic puts earlier messages into the question as labelled lines. Without it
-	// they are messages of their own, see History.
-	Topic bool
+	Labels   topic.Labels
+	// Summary of what is no longer shown verbatim. It is set only where no verbatim
+	// exchange stands before the question: else the first of those carries it.
+	Summary string
 	// Notice is the emergency notice that the person has seen already, or empty.
 	Notice   string
-	Summary  string
-	Earlier  []schemas.StoredMessage
 	Question schemas.Message
-	// Searched says that the code-driven tools ran; Search is what they found.
-	Searched bool
-	Search   []schemas.ToolResult
-	// MaxBytes bounds each result, see Result.
+	// Looked says what the search came to; Found is what it found.
+	Looked Looked
+	Found  []schemas.ToolResult
+	// MaxBytes bounds each result.
 	MaxBytes int
+	// JSON says that the client wants a JSON answer; Switched, that the question is in
+	// another language than the system prompt.
+	JSON, Switched bool
 }
 
-// Messages writes the messages of a pass up to and with the question: the earlier
-// messages, and one user message that holds the summary, the question and the search
-// results. The question's own parts stay apart from what code puts beside them.
-func Messages(in QuestionInput) []schemas.Message {
-	var messages []schemas.Message
-	if !in.Topic {
-		messages = history(in)
-	}
+// Question writes the last user message: the passages, the question, and the rules of
+// this answer behind it. The question's own parts stay apart from what code puts beside
+// them.
+func Question(in QuestionInput) schemas.Message {
 	w := wordsOf(in.Language)
 	var parts []schemas.Part
 	if in.Summary != "" {
-		parts = append(parts, context(w.summary+"\n"+in.Summary))
+		parts = append(parts, Summarised(in.Language, in.Summary))
 	}
-	if in.Topic {
-		if lines := labelled(in.Earlier, w); lines != "" {
-			parts = append(parts, context(w.earlier+"\n"+lines))
-		}
-		parts = append(parts, context(w.question))
+	parts = append(parts, passages(in, w)...)
+	if len(parts) > 0 {
+		parts = append(parts, beside(in.Labels.Question))
 	}
 	parts = append(parts, in.Question.Parts...)
 	if in.Notice != "" {
-		parts = append(parts, context(w.notice+"\n"+in.Notice))
+		parts = append(parts, beside(in.Labels.Notice+"\n"+in.Notice))
 	}
-	if in.Searched {
-		parts = append(parts, searchParts(in, w)...)
+	if rule := form(in, w); rule != "" {
+		parts = append(parts, beside(rule))
 	}
-	return append(messages, schemas.Message{Role: schemas.RoleUser, Parts: parts})
+	return schemas.Message{Role: schemas.RoleUser, Parts: parts}
 }
 
-func searchParts(in QuestionInput, w words) []schemas.Part {
-	if len(in.Search) == 0 {
-		return []schemas.Part{context(w.search + "\n" + w.nothing), context(w.format)}
+// form is the rule of this answer, where the system prompt does not say all of it.
+func form(in QuestionInput, w words) string {
+	switch {
+	case in.JSON:
+		return w.json
+	case in.Looked == LookedFound:
+		return w.passageRule + " " + w.form
+	case in.Looked != "" || in.Switched:
+		return w.form
+	}
+	return ""
+}
+
+func passages(in QuestionInput, w words) []schemas.Part {
+	switch in.Looked {
+	case LookedNothing:
+		return []schemas.Part{beside(in.Labels.Search + "\n" + w.nothing)}
+	case LookedFailed:
+		return []schemas.Part{beside(in.Labels.Search + "\n" + w.unsearched)}
+	case LookedFound:
+	default:
+		return nil
 	}
 	var parts []schemas.Part
-	for _, r := range in.Search {
+	for _, r := range in.Found {
 		parts = append(parts, schemas.Part{
 			Kind:   schemas.PartContext,
-			Text:   w.search + "\n" + Result(in.Nonce, r, in.MaxBytes),
+			Text:   in.Labels.Search + "\n" + Fence(r.Server, numbered(r, in.MaxBytes)),
 			Result: &r,
 		})
 	}
-	return append(parts, context(w.format))
+	return parts
 }
 
-func context(text string) schemas.Part {
+// numbered writes what a search found as numbered passages of plain text, which a small
+// model reads more easily than JSON. Addresses are left out: sources are added by code.
+func numbered(r schemas.ToolResult, maxBytes int) string {
+	var found struct {
+		Results []struct {
+			Title, Content, Snippet, Text string
+		}
+	}
+	if json.Unmarshal(r.Output, &found) != nil || len(found.Results) == 0 {
+		return bounded(r, maxBytes)
+	}
+	var b strings.Builder
+	for i, p := range found.Results {
+		content := p.Content + p.Snippet + p.Text // one of them is set
+		if content+p.Title == "" {
+			return bounded(r, maxBytes) // another shape
+		}
+		fmt.Fprintf(&b, "[%d] %s\n\n", i+1, strings.TrimSpace(p.Title+"\n"+content))
+	}
+	text := strings.TrimSpace(b.String())
+	if maxBytes > 0 && len(text) > maxBytes {
+		return bounded(schemas.ToolResult{Output: jsonString(text)}, maxBytes)
+	}
+	return text
+}
+
+// Summarised is the summary of what is no longer shown, under its heading.
+func Summarised(lang, summary string) schemas.Part {
+	return beside(wordsOf(lang).summary + "\n" + summary)
+}
+
+// NoMoreCalls is the message that ends tool use in a turn: why says which limit was
+// reached.
+func NoMoreCalls(lang, why string) schemas.Message {
+	return schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{beside(fmt.Sprintf(wordsOf(lang).limit, why))}}
+}
+
+func beside(text string) schemas.Part {
 	return schemas.Part{Kind: schemas.PartContext, Text: text}
-}
-
-func labelled(earlier []schemas.StoredMessage, w words) string {
-	var lines []string
-	for _, m := range earlier {
-		switch m.Role {
-		case schemas.RoleUser:
-			lines = append(lines, w.topicUser+": "+m.Content)
-		case schemas.RoleAssistant:
-			lines = append(lines, w.topicAssistant+": "+WithoutSources(m))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// history gives earlier messages as messages, with the calls of each turn and their
-// results paired as they were. It starts with the user, as some providers demand.
-func history(in QuestionInput) []schemas.Message {
-	var messages []schemas.Message
-	for _, m := range in.Earlier {
-		switch {
-		case m.Role == schemas.RoleUser:
-			messages = append(messages, schemas.Text(m.Role, m.Content))
-		case m.Role == schemas.RoleAssistant && len(messages) > 0:
-			messages = append(messages, answered(in, m)...)
-		}
-	}
-	return messages
-}
-
-// answered is a stored answer as the provider saw it: the rounds of calls, each with
-// its results, then the text. A round that does not pair ends them.
-func answered(in QuestionInput, m schemas.StoredMessage) []schemas.Message {
-	text := schemas.Text(schemas.RoleAssistant, WithoutSources(m))
-	var rounds []schemas.Round
-	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
-		return []schemas.Message{text}
-	}
-	var messages []schemas.Message
-	for _, round := range rounds {
-		calls := len(round.Said.Calls())
-		if calls == 0 && len(round.Results) == 0 {
-			text = round.Said // it holds the provider's state
-			break
-		}
-		if calls != len(round.Results) {
-			break
-		}
-		messages = append(messages, round.Said, Results(in.Nonce, round.Results, in.MaxBytes))
-	}
-	return append(messages, text)
 }
 
 // WithoutSources is the content of a stored answer without its list of sources.

@@ -2,20 +2,56 @@ package prompts
 
 import "molar/schemas"
 
+// A SummaryInput is one exchange to be condensed, and what stands around it.
+type SummaryInput struct {
+	Language string
+	// SoFar is the summary of what came before; it tells whom "he" means.
+	SoFar    string
+	Question string
+	// Results is what tools gave, as text.
+	Results string
+	Answer  string
+}
+
 // Summary writes the request that condenses one exchange to a few sentences.
-func Summary(lang, nonce, question, answer string) (system string, messages []schemas.Message) {
-	system = "Summarise the exchange below in at most three sentences, in English. Keep names, numbers, allergies, medication and what was agreed. Write only the summary."
+func Summary(in SummaryInput) (system string, messages []schemas.Message) {
+	system = "Summarise the last exchange of a conversation in at most three sentences, in English. What came before is given only so that it can be understood. " +
+		"Name people and things instead of pointing at them. Keep names, numbers, identifiers and what was agreed, and what a person said of their health. Write only the summary."
+	before, results := "The conversation before:", "What tools returned:"
+	if in.Language == "vi" {
+		system = "Hãy tóm tắt lượt trao đổi cuối của một cuộc trò chuyện trong tối đa ba câu, bằng tiếng Việt. Phần trước đó chỉ để hiểu đúng. " +
+			"Hãy gọi tên người và vật thay vì dùng đại từ. Giữ lại tên, con số, mã số, những gì đã thống nhất và những gì người dùng nói về sức khỏe của mình. Chỉ viết phần tóm tắt."
+		before, results = "Cuộc trò chuyện trước đó:", "Kết quả của các công cụ:"
+	}
+	var parts []schemas.Part
+	if in.SoFar != "" {
+		parts = append(parts, beside(before+"\n"+Fence("summary", in.SoFar)))
+	}
+	parts = append(parts, schemas.Part{Kind: schemas.PartText, Text: in.Question})
+	if in.Results != "" {
+		parts = append(parts, beside(results+"\n"+Fence("tools", in.Results)))
+	}
+	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: append(parts, quoted("answer", in.Answer))}}
+}
+
+// Condense writes the request that makes a long summary shorter. What must not be
+// lost is checked by the caller afterwards; the request asks for it all the same.
+func Condense(lang, summary string) (system string, messages []schemas.Message) {
+	system = "Shorten the summary of a conversation below to about a third, in English. " +
+		"Keep every name, number, date, allergy and medicine word for word, and what was agreed; drop repetition and small talk. " +
+		"Add nothing and use no list numbers. Write only the summary."
 	if lang == "vi" {
-		system = "Hãy tóm tắt lượt trao đổi dưới đây trong tối đa ba câu, bằng tiếng Việt. Giữ lại tên, con số, dị ứng, thuốc và những gì đã thống nhất. Chỉ viết phần tóm tắt."
+		system = "Hãy rút gọn phần tóm tắt cuộc trò chuyện dưới đây còn khoảng một phần ba, bằng tiếng Việt. " +
+			"Giữ nguyên từng chữ mọi tên, con số, ngày tháng, dị ứng, thuốc và những gì đã thống nhất; bỏ phần lặp lại và lời xã giao. " +
+			"Không thêm gì và không đánh số. Chỉ viết phần tóm tắt."
 	}
-	asked := schemas.Part{Kind: schemas.PartText, Text: question}
-	answered := schemas.Part{
-		Kind: schemas.PartContext,
-		Text: Fence(nonce, "answer", answer),
-		Result: &schemas.ToolResult{
-			ToolName: "answer",
-			Output:   jsonString(answer),
-		},
+	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{quoted("summary", summary)}}}
+}
+
+// quoted is a text as fenced data, and as a result for a provider that quotes.
+func quoted(name, text string) schemas.Part {
+	return schemas.Part{
+		Kind: schemas.PartContext, Text: Fence(name, text),
+		Result: &schemas.ToolResult{ToolName: name, Output: jsonString(text)},
 	}
-	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{asked, answered}}}
 }

@@ -24,7 +24,7 @@ func newBackupCmd(a *app) *cobra.Command {
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.loadConfig(nil)
+			cfg, err := a.Load(nil)
 			if err != nil {
 				return err
 			}
@@ -33,19 +33,19 @@ func newBackupCmd(a *app) *cobra.Command {
 				return err
 			}
 			if url := cfg.Memory.URL; url != "" {
-				a.note("the conversations are kept by %s (memory.url): run this command there for them; here is the host's own database", url)
+				a.Note("the conversations are kept by %s (memory.url): run this command there for them; here is the host's own database", url)
 			}
 			if check {
 				if err := errors.Join(db.Check(cmd.Context()), db.Close()); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(a.stdout, "%s is sound\n", db.Path())
+				_, err = fmt.Fprintf(a.Stdout, "%s is sound\n", db.Path())
 				return err
 			}
 			if err := errors.Join(db.Backup(cmd.Context(), args[0]), db.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s is a sound copy of %s\n", args[0], db.Path())
+			_, err = fmt.Fprintf(a.Stdout, "%s is a sound copy of %s\n", args[0], db.Path())
 			return err
 		},
 	}

@@ -44,9 +44,9 @@ llm: {provider: ollama}
 assistants:
   all: {description: x, tools: ["effects__*"]}
 mcpServers:
-  effects: {command: %q, args: [%q], trust: true}
+  effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}
 memory: {store: ./molar.db}
-`, buildProgram(t, "effects", "molar/internal/testkit/effects"), h.effects))
+`, buildProgram(t, "molar/internal/testkit/effects"), h.effects))
 	p := startProgram(t, homeEnv(t, h.model), "serve", "--listen", "127.0.0.1:0", "--config", config)
 	p.stdout.wait(t, "server: effects ready", p.ended)
 	_, rest, _ := strings.Cut(p.stdout.String(), "molar listens on ")
@@ -125,41 +125,76 @@ func (h *clientHost) verify(t *testing.T, verdicts []verdict) {
 // The clients of others, with their defaults and so with their own retries, against
 // the built program.
 func TestClients_Node(t *testing.T) {
+	t.Parallel()
 	modules := nodeModules(t)
 	for _, name := range []string{"openai", "vercel", "langchain"} {
 		t.Run(name, func(t *testing.T) {
 			h := serveClients(t)
-			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS("../../internal/testkit/npm/clients")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, name+".mjs"))
-			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "MOLAR_URL=" + h.url}
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if err != nil {
-				t.Errorf("%v\n%s", err, stderr.String())
-			}
-			var verdicts []verdict
-			for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-				var v verdict
-				if json.Unmarshal(lines.Bytes(), &v) == nil && v.Case != "" {
-					verdicts = append(verdicts, v)
-				}
-			}
-			h.verify(t, verdicts)
+			h.verify(t, h.runClient(t, "node", filepath.Join(clientFolder(t, modules), name+".mjs")))
 		})
 	}
+}
+
+// clientFolder holds the programs of the clients, beside the modules that they need.
+func clientFolder(t *testing.T, modules string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../internal/testkit/npm/clients")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The client for Go is a module of its own. Its packages are downloaded where they are not.
+func TestClients_Go(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("no client is built in short tests")
+	}
+	program := filepath.Join(t.TempDir(), "goclient")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = "../../internal/testkit/goclient"
+	if out, err := build.CombinedOutput(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Skipf("the client for Go cannot be built here: %v\n%s", err, out)
+	}
+	h := serveClients(t)
+	h.verify(t, h.runClient(t, program))
+}
+
+// runClient runs a client's program and returns the verdicts that it prints.
+func (h *clientHost) runClient(t *testing.T, name string, args ...string) []verdict {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "MOLAR_URL=" + h.url}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%v\n%s", err, stderr.String())
+	}
+	var verdicts []verdict
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var v verdict
+		if json.Unmarshal(lines.Bytes(), &v) == nil && v.Case != "" {
+			verdicts = append(verdicts, v)
+		}
+	}
+	return verdicts
 }
 
 // nodeModules is where .ci/npm installs the clients. Without them the test is
 // skipped, except in CI, where nothing may be missing.
 func nodeModules(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("clients of others are left out of short tests")
+	}
 	path, err := filepath.Abs("../../.cache/npm/node_modules")
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
+	"molar/internal/cli"
+	"molar/internal/host"
+	"molar/internal/host/running"
+	"molar/internal/session"
 	"molar/internal/store"
 	"molar/internal/terminal"
-	"molar/schemas"
 )
 
 // Completions come from the config, the store and a running host; no server is
@@ -26,7 +30,7 @@ func words(find func(ctx context.Context) []string) completer {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
-		return having(start, slices.Clone(find(ctx))), cobra.ShellCompDirectiveNoFileComp
+		return cli.Having(start, slices.Clone(find(ctx))), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -52,11 +56,11 @@ func completeFlag(cmd *cobra.Command, flag string, complete completer) {
 func completeChat(a *app, cmd *cobra.Command) {
 	completeFlag(cmd, "assistant", words(a.assistantNames))
 	completeFlag(cmd, "provider", fixed("auto", "gemini", "openai", "ollama", "offline"))
-	completeFlag(cmd, "output-format", fixed(formatText, formatJSON, formatStream))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON, cli.StreamJSON))
 	completeFlag(cmd, "conversation", words(a.conversationIDs))
 	completeFlag(cmd, "resume", words(a.conversationIDs))
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		if resume, _ := cmd.Flags().GetString("resume"); resume == resumeChoose && len(args) == 0 {
+		if resume, _ := cmd.Flags().GetString("resume"); resume == session.ResumeChoose && len(args) == 0 {
 			return words(a.conversationIDs)(cmd, args, start) // "--resume ID"
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -64,7 +68,7 @@ func completeChat(a *app, cmd *cobra.Command) {
 }
 
 func (a *app) assistantNames(context.Context) []string {
-	cfg, err := a.loadConfig(nil)
+	cfg, err := a.Load(nil)
 	if err != nil {
 		return nil
 	}
@@ -76,11 +80,11 @@ func (a *app) assistantNames(context.Context) []string {
 }
 
 func (a *app) serverNames(context.Context) []string {
-	cfg, err := a.loadConfig(nil)
+	cfg, err := a.Load(nil)
 	if err != nil {
 		return nil
 	}
-	names := []string{memoryServer, toolServer}
+	names := []string{host.MemoryServer, host.ToolServer}
 	for _, entry := range cfg.MCPServers {
 		names = append(names, entry.Name)
 	}
@@ -90,14 +94,10 @@ func (a *app) serverNames(context.Context) []string {
 // toolNames asks a running host. Without one, a server's name and "__" is all that is
 // known.
 func (a *app) toolNames(ctx context.Context) []string {
-	if far, err := a.findHost(""); err == nil {
-		var list struct {
-			Data []schemas.ToolInfo `json:"data"`
-		}
-		data, err := a.askHost(ctx, far, "/v1/tools")
-		if err == nil && json.Unmarshal(data, &list) == nil {
+	if far, err := running.Find(a.CLI, ""); err == nil {
+		if tools, err := far.Tools(ctx); err == nil {
 			var names []string
-			for _, t := range list.Data {
+			for _, t := range tools {
 				names = append(names, t.Name)
 			}
 			return names
@@ -113,7 +113,7 @@ func (a *app) toolNames(ctx context.Context) []string {
 // conversationIDs reads the store, if there is one already. A title stands behind each,
 // as shells show it.
 func (a *app) conversationIDs(ctx context.Context) []string {
-	cfg, err := a.loadConfig(nil)
+	cfg, err := a.Load(nil)
 	if err != nil || cfg.Memory.URL != "" {
 		return nil
 	}
@@ -125,13 +125,35 @@ func (a *app) conversationIDs(ctx context.Context) []string {
 		return nil
 	}
 	defer db.Close()
-	page, err := db.List(ctx, store.ListRequest{Limit: recentCount})
+	page, err := db.List(ctx, store.ListRequest{Limit: session.RecentCount})
 	if err != nil {
 		return nil
 	}
 	var ids []string
 	for _, c := range page.Conversations {
-		ids = append(ids, c.ID+"\t"+preview(terminal.Clean(c.Title)))
+		ids = append(ids, c.ID+"\t"+terminal.Preview(terminal.Clean(c.Title)))
 	}
 	return ids
+}
+
+// newManCmd writes the manual pages that archives carry; people read --help.
+func newManCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages into a folder",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o750); err != nil {
+				return fmt.Errorf("make the folder of the manual: %w", err)
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true // the same text for the same version
+			if err := doc.GenManTree(root, &doc.GenManHeader{Title: "MOLAR", Section: "1", Source: "molar " + cli.Version(), Manual: "Molar"}, args[0]); err != nil {
+				return fmt.Errorf("write the manual: %w", err)
+			}
+			a.Say("wrote the manual into %s", args[0])
+			return nil
+		},
+	}
 }

@@ -3,17 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"molar/internal/cli"
 	"molar/internal/config"
+	"molar/internal/config/hostfile"
+	"molar/internal/doctor"
+	"molar/internal/host/models"
+	"molar/internal/terminal"
 )
 
 func newConfigCmd(a *app) *cobra.Command {
@@ -41,10 +43,10 @@ func newConfigInitCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeExample(name, force); err != nil {
+			if err := writeConfig(name, config.Example(), force); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "wrote %s; after a change, check it with: molar config check %s\n", name, name)
+			_, err = fmt.Fprintf(a.Stdout, "wrote %s; after a change, check it with: molar config check %s\n", name, name)
 			return err
 		},
 	}
@@ -57,15 +59,18 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Say what the settings come to, or all that is wrong with them",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				a.configFile = args[0]
+				a.ConfigFile = args[0]
 			}
-			cfg, err := a.loadConfig(nil)
+			cfg, err := a.Load(nil)
 			if err != nil {
 				return err
 			}
-			return summarise(a.stdout, cfg)
+			if err := models.Check(cmd.Context(), cfg); err != nil {
+				return cli.Usage(err)
+			}
+			return a.summarise(cfg)
 		},
 	}
 }
@@ -80,7 +85,7 @@ func newConfigSchemaCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = a.stdout.Write(schema)
+			_, err = a.Stdout.Write(schema)
 			return err
 		},
 	}
@@ -92,16 +97,16 @@ func (a *app) configName(args []string) (string, error) {
 	if len(args) == 1 {
 		return args[0], nil
 	}
-	name, _ := config.Find(a.configFile, a.env)
+	name, _ := config.Find(a.ConfigFile, a.Env)
 	if name == "" {
-		return "", &exitError{exitUsage, errors.New("no home folder is known; name the file: molar config init FILE")}
+		return "", cli.Usage(errors.New("no home folder is known; name the file: molar config init FILE"))
 	}
 	return name, nil
 }
 
-// writeExample writes the commented example, readable by its owner alone since
-// people put secrets into such files. Without force it never overwrites.
-func writeExample(name string, force bool) error {
+// writeConfig writes a config file, readable by its owner alone since people put
+// secrets into such files. Without force it never overwrites.
+func writeConfig(name string, text []byte, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", name, err)
 	}
@@ -116,86 +121,91 @@ func writeExample(name string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("write the config file: %w", err)
 	}
-	_, err = f.Write(config.Example())
+	_, err = f.Write(text)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
-// summarise prints what the settings come to. Secrets are not part of it.
-func summarise(w io.Writer, cfg *config.Config) error {
-	source := "no config file: the built-in settings are valid"
-	if cfg.File != "" {
-		source = cfg.File + " is valid"
-	}
-	servers := make([]string, 0, len(cfg.MCPServers))
-	for _, e := range cfg.MCPServers {
-		label := e.Value.Label()
-		if e.Value.Disabled {
-			label = "disabled"
-		}
-		servers = append(servers, fmt.Sprintf("%s (%s)", e.Name, label))
-	}
-	lines := []string{
-		source,
-		"listen:     " + cfg.Listen,
-		"provider:   " + strings.Join(cfg.LLM.Provider, ", "),
-		"assistants: " + strings.Join(cfg.Assistants.Names(), ", ") + " (default " + cfg.Default + ")",
-		"servers:    " + orNone(servers),
-		"store:      " + cfg.Database(),
-	}
-	if cfg.Memory.URL != "" {
-		lines = append(lines, "memory:     "+cfg.Memory.URL)
-	}
-	lines = append(lines, openPorts(cfg)...)
-	lines = append(lines, missingKeys(cfg.LLM)...)
-	lines = append(lines, missingPrograms(cfg)...)
-	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+// summarise prints what the settings come to.
+func (a *app) summarise(cfg *config.Config) error {
+	_, err := fmt.Fprintln(a.Stdout, strings.Join(doctor.Summary(cfg), "\n"))
 	return err
 }
 
-// openPorts notes the ports that others can reach, which need a key before them.
-func openPorts(cfg *config.Config) []string {
-	var notes []string
-	for key, address := range map[string]string{"listen": cfg.Listen, "mcp.listen": cfg.MCP.Listen} {
-		if !config.Loopback(address) && len(cfg.APIKeys) == 0 {
-			notes = append(notes, fmt.Sprintf("note: %s %s is off loopback: it is refused until there is an API key (molar keys create NAME)", key, address))
-		}
+func newConfigImportCmd(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Write the MCP servers of another host's file as mcpServers of molar.yaml",
+		Long: `Write the MCP servers of another host's file as mcpServers of molar.yaml.
+
+It reads the JSON of Claude Desktop, VS Code, Cursor and Gemini CLI. What cannot be
+carried over becomes a comment, and what looks secret a variable that is to be set.`,
+		Example: `  molar config import ~/.cursor/mcp.json
+  molar config import .vscode/mcp.json --output servers.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return cli.Usage(fmt.Errorf("read the other host's file: %w", err))
+			}
+			// The folder tells whose file it is, also when it is not in the name.
+			name := args[0]
+			if path, err := filepath.Abs(name); err == nil {
+				name = path
+			}
+			file, err := hostfile.Read(name, data)
+			if err != nil {
+				return err
+			}
+			if err := a.writeImport(file, output); err != nil {
+				return err
+			}
+			a.tellImport(file)
+			return nil
+		},
 	}
-	slices.Sort(notes)
-	return notes
+	cmd.Flags().StringVar(&output, "output", "", "`file` to write instead of standard output; it must not exist")
+	return cmd
 }
 
-// missingKeys notes the listed providers that are passed over for want of a key.
-func missingKeys(llm config.LLM) []string {
-	var notes []string
-	for _, name := range llm.Provider {
-		if missing := llm.Missing(name); missing != "" {
-			notes = append(notes, fmt.Sprintf("note: provider %q is passed over without an API key: %s", name, missing))
-		}
+// writeImport writes a new file, readable by its owner alone like every config.
+func (a *app) writeImport(file *hostfile.File, output string) error {
+	if output == "" {
+		_, err := a.Stdout.Write(file.YAML)
+		return err
 	}
-	return notes
+	f, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already; name another file, and copy what it gets into molar.yaml", output)
+	}
+	if err != nil {
+		return fmt.Errorf("write the servers: %w", err)
+	}
+	_, err = f.Write(file.YAML)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", output, err)
+	}
+	a.Say("wrote %s; after setting its variables, check it with: molar config check %s", output, output)
+	return nil
 }
 
-// missingPrograms notes the servers whose program this machine does not have. The
-// file may be meant for another one, so that is no fault of it.
-func missingPrograms(cfg *config.Config) []string {
-	var notes []string
-	for _, e := range cfg.MCPServers {
-		if e.Value.Disabled || e.Value.Command == "" {
-			continue
-		}
-		if _, err := exec.LookPath(e.Value.Command); err != nil {
-			notes = append(notes, fmt.Sprintf("note: server %q: the program %q is not found on this machine", e.Name, e.Value.Command))
-		}
+// tellImport says on standard error what a person has to do.
+func (a *app) tellImport(file *hostfile.File) {
+	tell := func(format string, args ...any) {
+		_, _ = fmt.Fprintln(a.Stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}
-	return notes
-}
-
-func orNone(items []string) string {
-	if len(items) == 0 {
-		return "none"
+	tell("%s: %d servers carried over", file.Host, len(file.Servers))
+	if len(file.LeftOut) > 0 {
+		tell("left out, each with its reason in a comment: %q", file.LeftOut)
 	}
-	return strings.Join(items, ", ")
+	names := make([]string, len(file.Variables))
+	for i, v := range file.Variables {
+		names[i] = v.Name
+	}
+	if len(names) > 0 {
+		tell("set these variables in the environment or in the file of --env-file: %s", strings.Join(names, ", "))
+	}
 }

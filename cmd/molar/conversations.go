@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/internal/cli"
 	"molar/internal/store"
 	"molar/internal/terminal"
 )
@@ -30,7 +31,7 @@ func newExportCmd(a *app) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {
-				return &exitError{exitUsage, errors.New("name one conversation, or all of them with --all")}
+				return cli.Usage(errors.New("name one conversation, or all of them with --all"))
 			}
 			id := ""
 			if len(args) == 1 {
@@ -49,7 +50,7 @@ func newExportCmd(a *app) *cobra.Command {
 }
 
 func (a *app) export(cmd *cobra.Command, db *store.DB, owner, id string) error {
-	out := bufio.NewWriter(a.stdout)
+	out := bufio.NewWriter(a.Stdout)
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
 	found := false
@@ -82,7 +83,7 @@ func newDeleteCmd(a *app) *cobra.Command {
 			if err := errors.Join(deleteConversation(cmd, db, owner, args[0]), db.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "deleted %s\n", terminal.Clean(args[0]))
+			_, err = fmt.Fprintf(a.Stdout, "deleted %s\n", terminal.Clean(args[0]))
 			return err
 		},
 	}
@@ -98,8 +99,8 @@ func deleteConversation(cmd *cobra.Command, db *store.DB, owner, id string) erro
 			return err
 		}
 		if len(owners) > 1 {
-			return &exitError{exitUsage, fmt.Errorf("several owners have a conversation %q; choose one with --owner: %s",
-				id, strings.Join(owners, ", "))}
+			return cli.Usage(fmt.Errorf("several owners have a conversation %q; choose one with --owner: %s",
+				id, strings.Join(owners, ", ")))
 		}
 	}
 	err := db.Delete(cmd.Context(), owner, id)
@@ -115,12 +116,12 @@ func noConversation(id string) error {
 
 // openConversations opens the database that holds the conversations.
 func (a *app) openConversations(cmd *cobra.Command) (*store.DB, error) {
-	cfg, err := a.loadConfig(nil)
+	cfg, err := a.Load(nil)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Memory.URL != "" {
-		return nil, &exitError{exitUsage, fmt.Errorf("the conversations are kept by %s (memory.url); run this command there", cfg.Memory.URL)}
+		return nil, cli.Usage(fmt.Errorf("the conversations are kept by %s (memory.url); run this command there", cfg.Memory.URL))
 	}
 	return openExisting(cmd, cfg.Memory.Store)
 }

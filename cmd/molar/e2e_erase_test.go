@@ -15,6 +15,7 @@ import (
 // the turn is not saved, and its trace is not kept either. The memory may be in the
 // host's own database or elsewhere.
 func TestErasedWhileATurnRuns(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		method, path string
 		elsewhere    bool

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"molar/internal/cli"
 	"molar/internal/testkit/fakemodel"
 )
 
@@ -47,7 +48,7 @@ func chatWithKey(t *testing.T, config string, model *fakemodel.Server, question 
 	env["GEMINI_API_KEY"] = geminiKey
 	var stdout, stderr bytes.Buffer
 	args := []string{"chat", "--config", config, "--output-format", "json", question}
-	got := talk{code: run(t.Context(), args, lookup(env), strings.NewReader(""), &stdout, &stderr)}
+	got := talk{code: execute(t.Context(), args, lookup(env), strings.NewReader(""), &stdout, &stderr)}
 	got.stdout, got.stderr = stdout.String(), stderr.String()
 	if strings.Contains(got.stdout+got.stderr, geminiKey) {
 		t.Error("the key is in the output")
@@ -77,10 +78,12 @@ func dead(t *testing.T) (url string, asked *atomic.Int32) {
 }
 
 func TestFallback_ADeadGeminiIsReplacedByOllama(t *testing.T) {
+	long(t, "a dead service is asked again, with waits")
+	t.Parallel()
 	family, model := buildFamily(t), familyModel(t)
 	url, asked := dead(t)
 	got := chatWithKey(t, fallbackConfig(t, family, url), model, familyQuestion)
-	if got.code != exitOK || got.answer.Answer != "The family Nguyen has two members." {
+	if got.code != cli.OK || got.answer.Answer != "The family Nguyen has two members." {
 		t.Fatalf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	if got.answer.Provider != "ollama" || got.answer.Model != "qwen2.5:7b-instruct" {
@@ -101,15 +104,17 @@ func TestFallback_ADeadGeminiIsReplacedByOllama(t *testing.T) {
 
 // Auto does not sink to quoting in the middle of a turn: the person is told.
 func TestFallback_WithoutASubstituteTheTurnFails(t *testing.T) {
+	t.Parallel()
 	url, _ := dead(t)
 	got := chatWithKey(t, fallbackConfig(t, "no-such-program", url), nil, "Hello there")
-	if got.code != exitFailure || !strings.Contains(got.stdout+got.stderr, "overloaded") || !strings.Contains(got.stdout+got.stderr, "nobody listens") {
+	if got.code != cli.Failure || !strings.Contains(got.stdout+got.stderr, "overloaded") || !strings.Contains(got.stdout+got.stderr, "connection refused") {
 		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 }
 
 // Once a word of the answer has been shown, no other provider starts anew.
 func TestFallback_NeverAfterOutput(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, `data: {"candidates":[{"content":{"role":"model","parts":[{"text":"It was a dark"}]}}]}`+"\r\n\r\n")
@@ -119,7 +124,7 @@ func TestFallback_NeverAfterOutput(t *testing.T) {
 	t.Cleanup(s.Close)
 	model := familyModel(t)
 	got := chatWithKey(t, fallbackConfig(t, "no-such-program", s.URL), model, "Tell me a story")
-	if got.code != exitFailure || !strings.Contains(got.stdout+got.stderr, "gemini") {
+	if got.code != cli.Failure || !strings.Contains(got.stdout+got.stderr, "gemini") {
 		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	if calls := asked(model); len(calls) > 0 {

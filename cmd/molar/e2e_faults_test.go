@@ -15,6 +15,7 @@ import (
 
 	_ "modernc.org/sqlite" // the other process that locks the database
 
+	"molar/internal/cli"
 	"molar/internal/floor/stubmcp"
 	"molar/internal/testkit/fakemodel"
 	"molar/schemas"
@@ -23,7 +24,9 @@ import (
 // A server that fails at its start costs its own tools only, and is shown with its
 // reason and its last words.
 func TestFault_ServerFailsAtStart(t *testing.T) {
-	family, bad := buildFamily(t), buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")
+	long(t, "a server fails again and again")
+	t.Parallel()
+	family, bad := buildFamily(t), buildProgram(t, "molar/internal/testkit/badmcp")
 	s := serveHost(t, writeFile(t, "molar.yaml", `
 llm: {provider: ollama}
 mcpServers:
@@ -59,6 +62,7 @@ memory: {store: ./molar.db}
 
 // A tool that does not answer in its time becomes a result that the model reads.
 func TestFault_ToolNeverAnswers(t *testing.T) {
+	t.Parallel()
 	_, url := stubServer(t, stubmcp.Config{Delay: time.Minute})
 	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	s := serveHost(t, stubConfig(t, url, `, tools: {"*": {timeout: 300ms}}`), model)
@@ -67,7 +71,7 @@ func TestFault_ToolNeverAnswers(t *testing.T) {
 	if len(a.molar.Results) != 1 || !a.molar.Results[0].Result.IsError || a.finish != "stop" || !a.molar.Saved {
 		t.Errorf("answer %+v", a)
 	}
-	if calls := asked(model); len(calls) != 2 || !strings.Contains(calls[1].Body, `\"isError\":true`) {
+	if calls := asked(model); len(calls) != 2 || !strings.Contains(calls[1].Body, `"content":"Error: `) {
 		t.Errorf("the model did not read the failure: %d calls", len(calls))
 	}
 }
@@ -75,6 +79,7 @@ func TestFault_ToolNeverAnswers(t *testing.T) {
 // A model that dies in mid-answer: what arrived stands, an error follows and no
 // finish, and the store has it as interrupted.
 func TestFault_ModelCutInMidStream(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
 		if strings.Contains(r.LastUser, "break") {
 			return &fakemodel.Reply{Tokens: []string{"one ", "two ", "three ", "four"}, CutAfter: 3, Abort: true}
@@ -108,6 +113,7 @@ func TestFault_ModelCutInMidStream(t *testing.T) {
 // Another process that holds the database while the answer is given: the answer
 // stands, and a typed error says that it is not saved.
 func TestFault_DatabaseLocked(t *testing.T) {
+	long(t, "a turn tries to save for two seconds")
 	var once sync.Once
 	var store string
 	var other *sql.Conn
@@ -135,6 +141,8 @@ func TestFault_DatabaseLocked(t *testing.T) {
 
 // A conversation that cannot be read costs memory, not the answer.
 func TestFault_MemoryCannotBeRead(t *testing.T) {
+	long(t, "a turn waits for its memory for two seconds")
+	t.Parallel()
 	config := familyConfig(t, "no-such-program")
 	s := serveHost(t, config, startModel(t, fakemodel.Config{Tokens: 3}))
 	s.stdout.wait(t, "server: memory-server ready", nil)
@@ -191,7 +199,7 @@ func TestFault_Start(t *testing.T) {
 	}{
 		{
 			"a corrupt database", func(t *testing.T, dir string) { put(t, filepath.Join(dir, "molar.db"), noise) },
-			nil, exitFailure,
+			nil, cli.Failure,
 			[]string{"molar.db", "move it away"},
 		},
 		{"an unwritable folder", func(t *testing.T, dir string) {
@@ -200,23 +208,23 @@ func TestFault_Start(t *testing.T) {
 			} else if err := os.Mkdir(filepath.Join(dir, "sub"), 0o500); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"--config", "sub.yaml"}, exitFailure, []string{"sub"}},
+		}, []string{"--config", "sub.yaml"}, cli.Failure, []string{"sub"}},
 		{
 			"a port in use", func(*testing.T, string) {},
 			[]string{"--listen", busy.Addr().String()},
-			exitFailure,
+			cli.Failure,
 			[]string{busy.Addr().String(), "--listen"},
 		},
 		{
 			"an address that others can reach", func(*testing.T, string) {},
 			[]string{"--listen", "0.0.0.0:8000"},
-			exitUsage,
+			cli.Misuse,
 			[]string{"0.0.0.0:8000", "loopback"},
 		},
 		{
 			"a config that is not there", func(*testing.T, string) {},
 			[]string{"--config", "gone.yaml"},
-			exitUsage,
+			cli.Misuse,
 			[]string{"gone.yaml"},
 		},
 	}
@@ -229,7 +237,7 @@ func TestFault_Start(t *testing.T) {
 			t.Chdir(dir)
 			args := append([]string{"serve", "--config", "molar.yaml", "--listen", "127.0.0.1:0"}, tt.args...)
 			var stdout, stderr bytes.Buffer
-			code := run(t.Context(), args, lookup(homeEnv(t, nil)), strings.NewReader(""), &stdout, &stderr)
+			code := execute(t.Context(), args, lookup(homeEnv(t, nil)), strings.NewReader(""), &stdout, &stderr)
 			sentence := oneSentence(stderr.String())
 			if code != tt.code || stdout.Len() > 0 || sentence == "" {
 				t.Fatalf("code %d, stdout %q, stderr:\n%s", code, stdout.String(), stderr.String())
@@ -269,6 +277,7 @@ func put(t *testing.T, path string, data []byte) {
 // Bad requests get OpenAI's error object with the status that fits, and the host
 // goes on.
 func TestFault_BadRequests(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{})
 	s := serveHost(t, familyConfig(t, "no-such-program"), model)
 	hello := `{"messages":[{"role":"user","content":"hello"}]`

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/internal/cli"
 	"molar/internal/httpguard"
 	"molar/schemas"
 )
@@ -19,7 +20,7 @@ import (
 func molarCmd(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, lookup(homeEnv(t, nil)), strings.NewReader(""), &out, &errs)
+	code = execute(t.Context(), args, lookup(homeEnv(t, nil)), strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -27,7 +28,7 @@ func molarCmd(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func makeKeyFor(t *testing.T, config, name string, scopes ...string) string {
 	t.Helper()
 	code, out, errs := molarCmd(t, "keys", "create", name, "--config", config, "--scope", strings.Join(scopes, ","))
-	if code != exitOK {
+	if code != cli.OK {
 		t.Fatalf("keys create %s: %d %s", name, code, errs)
 	}
 	return strings.TrimSpace(out)
@@ -90,6 +91,7 @@ func keyedConfig(t *testing.T, more string) string {
 }
 
 func TestKeys_ScopesAndOwners(t *testing.T) {
+	t.Parallel()
 	config := keyedConfig(t, "")
 	ann, bob := makeKeyFor(t, config, "ann", "chat"), makeKeyFor(t, config, "bob", "chat")
 	admin, metrics := makeKeyFor(t, config, "root", "admin"), makeKeyFor(t, config, "prom", "metrics")
@@ -141,12 +143,14 @@ func TestKeys_ScopesAndOwners(t *testing.T) {
 }
 
 func TestKeys_RevokedWhileServing(t *testing.T) {
+	long(t, "a revoked key works for up to a second")
+	t.Parallel()
 	config := keyedConfig(t, "")
 	key := makeKeyFor(t, config, "laptop", "chat")
 	s := serveHost(t, config, nil)
 	c := caller{t: t, url: s.url, key: key, client: s.client}
 	c.want(200, "", http.MethodGet, "/v1/models", "")
-	if code, _, errs := molarCmd(t, "keys", "revoke", "laptop", "--config", config); code != exitOK {
+	if code, _, errs := molarCmd(t, "keys", "revoke", "laptop", "--config", config); code != cli.OK {
 		t.Fatal(errs)
 	}
 	eventually(t, "the revoked key is refused", func() bool {
@@ -160,7 +164,7 @@ func TestKeys_RevokedWhileServing(t *testing.T) {
 		status, _, _ := c.with(fresh).do(http.MethodGet, "/v1/models", "")
 		return status == http.StatusOK
 	})
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.OK {
 		t.Fatal(code)
 	}
 	if _, list, _ := molarCmd(t, "keys", "list", "--config", config); !strings.Contains(list, "phone") || !strings.Contains(list, "last used") {
@@ -169,6 +173,7 @@ func TestKeys_RevokedWhileServing(t *testing.T) {
 }
 
 func TestKeys_OfTheFile(t *testing.T) {
+	t.Parallel()
 	text := httpguard.NewKeyText()
 	config := keyedConfig(t, "limits: {turns_per_minute: 2}\napi_keys:\n  - {name: team, hash: \""+httpguard.HashOf(text).String()+"\"}\n")
 	s := serveHost(t, config, nil)
@@ -196,6 +201,7 @@ func TestKeys_OfTheFile(t *testing.T) {
 
 // The printed link signs a browser in, once; the session is a key with an owner of its own.
 func TestKeys_SignIn(t *testing.T) {
+	t.Parallel()
 	config := keyedConfig(t, "")
 	ann := makeKeyFor(t, config, "ann", "chat")
 	s := serveHost(t, config, nil)
@@ -255,10 +261,11 @@ func TestKeys_SignIn(t *testing.T) {
 
 // A key is needed before others can reach a port, and then one is enough.
 func TestKeys_OffLoopback(t *testing.T) {
+	t.Parallel()
 	config := keyedConfig(t, "")
 	for _, command := range []string{"serve", "mcp"} {
 		code, out, errs := molarCmd(t, command, "--config", config, "--listen", "0.0.0.0:0")
-		if code != exitUsage || out != "" || !strings.Contains(errs, "refusing to listen on 0.0.0.0:0 without API keys: make one with molar keys create") {
+		if code != cli.Misuse || out != "" || !strings.Contains(errs, "refusing to listen on 0.0.0.0:0 without API keys: make one with molar keys create") {
 			t.Errorf("%s without keys: %d %q %q", command, code, out, errs)
 		}
 	}
@@ -282,6 +289,7 @@ func TestKeys_OffLoopback(t *testing.T) {
 // A host whose memory is elsewhere speaks for its own keys' owners there, with a key
 // of scope host; a key of another scope does not get that far.
 func TestKeys_MemoryElsewhere(t *testing.T) {
+	t.Parallel()
 	far := keyedConfig(t, "")
 	office, guest := makeKeyFor(t, far, "office", "host"), makeKeyFor(t, far, "guest", "chat")
 	m := serveAlone(t, far, "127.0.0.1:0")

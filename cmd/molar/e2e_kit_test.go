@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -114,7 +113,7 @@ func serveIn(t *testing.T, env map[string]string, config string, args ...string)
 	go func() {
 		defer close(ended)
 		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--config", config}, args...)
-		code = run(ctx, args, lookup(env), strings.NewReader(""), s.stdout, s.stderr)
+		code = execute(ctx, args, lookup(env), strings.NewReader(""), s.stdout, s.stderr)
 	}()
 	s.stop = func() int {
 		s.client.CloseIdleConnections()
@@ -165,7 +164,7 @@ func startModel(t *testing.T, cfg fakemodel.Config) *fakemodel.Server {
 
 // isSummary tells the calls of the background worker from those of a turn.
 func isSummary(r fakemodel.Request) bool {
-	return strings.Contains(r.Body, "Summarise the exchange below") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi")
+	return strings.Contains(r.Body, "Summarise the last exchange") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi")
 }
 
 // isWarmUp tells the call of one token with which serve loads the small model.
@@ -188,16 +187,6 @@ func writeFile(t *testing.T, name, text string) string {
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	return path
-}
-
-// buildProgram builds a program of this module.
-func buildProgram(t *testing.T, name, pkg string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
 	}
 	return path
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/internal/cli"
 	"molar/schemas"
 )
 
@@ -27,7 +28,7 @@ func serveAlone(t *testing.T, config, listen string) *aloneServer {
 	env := homeEnv(t, nil)
 	go func() {
 		defer close(ended)
-		code = run(ctx, []string{"mcp", "--config", config, "--listen", listen}, lookup(env), strings.NewReader(""), stdout, stderr)
+		code = execute(ctx, []string{"mcp", "--config", config, "--listen", listen}, lookup(env), strings.NewReader(""), stdout, stderr)
 	}()
 	s := &aloneServer{stop: func() int {
 		cancel()
@@ -63,6 +64,8 @@ func (s *aloneServer) rpc(t *testing.T, method, params string, result any) {
 // A host whose memory and tools are elsewhere does what it does with its own, goes
 // on while they are away, and uses them again when they are back.
 func TestMemoryElsewhere_UsedLostAndUsedAgain(t *testing.T) {
+	long(t, "a turn waits for its memory for two seconds")
+	t.Parallel()
 	folder := t.TempDir()
 	alone := writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(folder, "memory.db")+"}\n")
 	m := serveAlone(t, alone, "127.0.0.1:0")
@@ -84,7 +87,7 @@ state: `+filepath.Join(folder, "state.db")+`
 	var trace json.RawMessage
 	s.get(t, "/v1/turns/"+first.molar.TurnID, &trace)
 
-	if code := m.stop(); code != exitOK {
+	if code := m.stop(); code != cli.OK {
 		t.Fatalf("molar mcp ended with %d", code)
 	}
 	away := s.ask(t, "general", "chat_far", "hello")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/host"
 	"molar/internal/store"
 	"molar/schemas"
 )
@@ -51,6 +52,8 @@ func foreignServer(t *testing.T) string {
 // A server at memory.url that keeps no conversations costs the memory and nothing
 // else, and one sentence says why, once.
 func TestMemoryElsewhere_IsNoMemory(t *testing.T) {
+	long(t, "a turn waits for its memory for two seconds")
+	t.Parallel()
 	for name, c := range map[string]struct{ url, says string }{
 		"another MCP server": {foreignServer(t), "set memory.url to the address of a molar mcp"},
 		"no MCP server": {func() string {
@@ -74,7 +77,7 @@ assistants: {helper: {tools: ["*"]}}
 				t.Errorf("warning %q", got.molar.Warnings[0])
 			}
 			for _, w := range got.molar.Warnings[1:] {
-				if strings.Contains(w, memoryServer) {
+				if strings.Contains(w, host.MemoryServer) {
 					t.Errorf("told again: %q", w)
 				}
 			}
@@ -86,6 +89,8 @@ assistants: {helper: {tools: ["*"]}}
 // A history longer than one answer of a server may be is read whole, and what the host
 // itself knows of a conversation goes with it.
 func TestMemoryElsewhere_LongHistory(t *testing.T) {
+	long(t, "a long conversation is written first")
+	t.Parallel()
 	folder := t.TempDir()
 	m := serveAlone(t, writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(folder, "memory.db")+"}\n"), "127.0.0.1:0")
 	s := serveHost(t, writeFile(t, "molar.yaml", `
@@ -140,6 +145,7 @@ func oldStore(t *testing.T) string {
 // memory.retention deletes old conversations from the bytes of the files, in serve and
 // in mcp, and keeps the others.
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, config string){
 		"serve": func(t *testing.T, config string) { serveHost(t, config, nil) },
 		"mcp":   func(t *testing.T, config string) { serveAlone(t, config, "127.0.0.1:0") },

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"molar/internal/cli"
 	"molar/internal/floor/stubmcp"
 	"molar/internal/telemetry"
 	"molar/internal/testkit/fakemodel"
@@ -48,7 +49,7 @@ func TestServe_Traces(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	if code := s.stop(); code != exitOK || res.StatusCode != http.StatusOK {
+	if code := s.stop(); code != cli.OK || res.StatusCode != http.StatusOK {
 		t.Fatalf("exit code %d, status %d", code, res.StatusCode)
 	}
 	tree := sink.Tree(trace, "http.response.status_code", "gen_ai.provider.name", "molar.turn.outcome", "molar.pass",
@@ -93,6 +94,7 @@ func checkDocumentedTrace(t *testing.T, tree string) {
 
 // What a turn did is counted, and its calls are listed.
 func TestServe_MetricsAndCalls(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	_, url := stubServer(t, stubmcp.Config{})
 	s := serveHost(t, stubConfig(t, url, ""), model)
@@ -131,6 +133,7 @@ func TestServe_MetricsAndCalls(t *testing.T) {
 // A switch and the pins of a server survive a restart, and what is switched off is
 // not offered.
 func TestServe_SwitchSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	_, url := stubServer(t, stubmcp.Config{})
 	config := stubConfig(t, url, "")
@@ -172,6 +175,7 @@ func TestServe_SwitchSurvivesARestart(t *testing.T) {
 
 // A tool whose policy is deny stays out of reach, also for an operator.
 func TestServe_DenyIsDeny(t *testing.T) {
+	t.Parallel()
 	stub, url := stubServer(t, stubmcp.Config{})
 	s := serveHost(t, stubConfig(t, url, `, tools: {"*": {policy: deny}}`), nil)
 	s.stdout.wait(t, "server: stub ready", nil)
@@ -185,6 +189,7 @@ func TestServe_DenyIsDeny(t *testing.T) {
 }
 
 func TestServe_ProviderTest(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply { return fakemodel.Text("ok") }})
 	s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\nmemory: {store: ./molar.db}\n"), model)
 	for name, want := range map[string]string{
@@ -210,6 +215,7 @@ func TestServe_ProviderTest(t *testing.T) {
 // While the host drains, /ready and new turns are refused over a port that is still
 // open, and an answer that has begun comes to its end.
 func TestServe_Drain(t *testing.T) {
+	t.Parallel()
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
 		if strings.Contains(r.LastUser, "slow") && !isSummary(r) {
@@ -241,7 +247,7 @@ func TestServe_Drain(t *testing.T) {
 	if a := <-answers; a.text != "The whole answer." || !a.closed {
 		t.Errorf("the open answer: %+v", a)
 	}
-	if code := <-stopped; code != exitOK {
+	if code := <-stopped; code != cli.OK {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/cli"
 	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/npm"
 	"molar/internal/testkit/pty"
 	"molar/schemas"
 )
@@ -28,7 +30,7 @@ type typist struct {
 func sitDown(t *testing.T, env map[string]string, args ...string) *typist {
 	t.Helper()
 	p := sitAt(t, env, args...)
-	p.see(promptMark)
+	p.see("> ")
 	return p
 }
 
@@ -139,7 +141,7 @@ func TestSession_Interrupt(t *testing.T) {
 		return slices.ContainsFunc(model.Requests(), func(r fakemodel.Request) bool { return r.Cancelled })
 	})
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	m := stored(t, config, "chat_typed")
 	if len(m) != 2 || m[1].Status != schemas.StatusInterrupted || !strings.HasPrefix(m[1].Content, "tok1 tok2 ") {
 		t.Errorf("stored %+v", m)
@@ -148,14 +150,16 @@ func TestSession_Interrupt(t *testing.T) {
 
 // TestSession_Approves: once, edited, and no; nothing runs before the answer.
 func TestSession_Approves(t *testing.T) {
+	long(t, "a person types, with pauses")
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	for _, step := range []struct{ keys, want string }{
-		{"n", "the person said no"},
-		{"o", `"first"`},
-		{"e\x15{\"text\":\"second\"}\r", `second`},
-		{"a", `"first"`},
+		{"n\r", "the person said no"},
+		{"o\r", `"first"`},
+		{"e\r\x15{\"text\":\"second\"}\r", `second`},
+		{"a\r", "allowed in this session: bad__echo"},
 	} {
 		before := p.screen.String()
 		p.keys("/clear\rEcho something\r") // a model that has seen a result calls nothing
@@ -174,13 +178,26 @@ func TestSession_Approves(t *testing.T) {
 	if strings.Contains(p.screen.String()[len(before):], "[o]nce") {
 		t.Error("asked again after always")
 	}
-	p.keys("/quit\r")
-	p.exit(exitOK)
+	p.keys("/approvals clear\r")
+	p.see("every tool asks again")
+	before = p.screen.String()
+	p.keys("/clear\rEcho something\r")
+	p.seeAfter(before, "wants to run")
+	p.keys("and a later question") // typed while the answer comes
+	p.seeAfter(before, "[o]nce")
+	asked := p.screen.String()
+	p.keys("n\r")
+	p.seeAfter(asked, "refused")
+	p.seeAfter(asked, "[ollama")
+	p.seeAfter(asked, "> and a later question")
+	p.keys("\x15/quit\r")
+	p.exit(cli.OK)
 }
 
 // TestSession_Lines: several lines by backslash and by paste, history, and a paste that
 // holds control sequences.
 func TestSession_Lines(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
 	env := homeEnv(t, model)
 	p := sitDown(t, env, "chat", "--config", plainConfig(t, ""))
@@ -200,7 +217,7 @@ func TestSession_Lines(t *testing.T) {
 	p.keys("/he\t\r")
 	p.see("put a resource")
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	path := filepath.Join(env["HOME"], ".local", "share", "molar", "history")
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -210,6 +227,7 @@ func TestSession_Lines(t *testing.T) {
 
 // TestSession_HostileText: nothing that a tool or a model says drives the terminal.
 func TestSession_HostileText(t *testing.T) {
+	t.Parallel()
 	const evil = "\x1b]52;c;aGk=\x07\x1b[2Jx\u009b31m\u202eabc"
 	args, _ := json.Marshal(map[string]string{"text": evil})
 	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
@@ -218,12 +236,12 @@ func TestSession_HostileText(t *testing.T) {
 		}
 		return nil
 	}, Tool: "echo", Args: args})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")+", trust: true}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Echo\r")
 	p.see("[ollama")
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	for _, bad := range []string{"\x1b]52", "\x1b[2J", "\u009b", "\u202e"} {
 		if strings.Contains(p.screen.String(), bad) {
 			t.Errorf("%q reached the terminal", bad)
@@ -237,6 +255,7 @@ func TestSession_HostileText(t *testing.T) {
 // TestSession_Resource: "@server:uri" puts a resource into the question, and a word
 // that names no server does not.
 func TestSession_Resource(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""), "--conversation", "chat_r")
 	p.keys("My brush is blue\r")
@@ -260,14 +279,46 @@ func TestSession_Resource(t *testing.T) {
 	eventually(t, "a question", func() bool { return len(asked(model)) == 3 })
 	p.see("[ollama")
 	p.keys("\x04\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
+}
+
+// TestSession_Completes: Tab goes on with a template of a server's resources, and with the
+// arguments of its prompts, which the server proposes by what stands before them.
+func TestSession_Completes(t *testing.T) {
+	long(t, "starts a server under node")
+	t.Parallel()
+	script := npm.Installed(t, "npm", "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, "mcpServers: {all: {command: node, args: ["+script+"]}}\n"))
+	p.keys("Hello\r")
+	p.see("[ollama")
+	for _, c := range []struct{ typed, sees string }{
+		{"@all:demo://resource/dynamic/t\t", "@all:demo://resource/dynamic/text/"},
+		{"\x15/completable-prompt Eng\t", "/completable-prompt Engineering"},
+		{"\x15/completable-prompt Sales E\t", "/completable-prompt Sales Eve"},
+		{"\x15/completable-prompt department=Sup\t", "department=Support"},
+	} {
+		before := p.screen.String()
+		p.keys(c.typed)
+		p.seeAfter(before, c.sees)
+	}
+	before := p.screen.String()
+	p.keys("\x15What is in @all:demo://resource/dynamic/text/7\t?\r")
+	p.seeAfter(before, "[ollama")
+	if last := asked(model)[1].LastUser; !strings.Contains(last, "Resource 7") {
+		t.Errorf("asked %q", last)
+	}
+	p.keys("\x04\x04")
+	p.exit(cli.OK)
 }
 
 // TestSession_Progress: what a tool says of its progress is shown while it runs, and
 // gone when it has ended.
 func TestSession_Progress(t *testing.T) {
+	long(t, "a person waits for a slow tool")
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "progress", Tokens: 2})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")+", trust: true}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Go\r")
 	p.see("Ctrl-C stops: bad__progress: ")
@@ -289,20 +340,52 @@ func TestSession_Progress(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "saved.md")
 	p.keys("/save " + file + "\r")
-	p.see("saved 4 messages")
+	p.see("saved 2 messages") // asked again, the first answer is in a branch beside
 	p.keys("/save " + file + "\r")
 	p.see("exists; choose another name")
 	p.keys("/clear\r/history\r")
 	p.see("nothing has been said")
 	p.keys("/quit\r")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "## You\n\nGo\n\n## Answer\n\ntok1 tok2") {
 		t.Errorf("%q, %v", data, err)
 	}
 }
 
+// TestSession_Question: a server asks the person in the middle of a call, in a session and at
+// the terminal of one question.
+func TestSession_Question(t *testing.T) {
+	long(t, "a person answers a server")
+	t.Parallel()
+	model := startModel(t, fakemodel.Config{Tool: "wonder", Tokens: 2})
+	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	env := homeEnv(t, model)
+	p := sitDown(t, env, "chat", "--config", config)
+	p.keys("Go\r")
+	p.see("bad asks: When?")
+	p.see("answer it? [y/N]")
+	p.keys("y\r")
+	p.see("day, one of Monday, Friday")
+	p.keys("Sunday\r")
+	p.see("this does not fit")
+	p.keys("Friday\r")
+	p.see("  answered")
+	p.see(`"action":"accept","content":{"day":"Friday"}`)
+	p.see("[ollama")
+	p.keys("/quit\r")
+	p.exit(cli.OK)
+
+	once := sitAt(t, env, "chat", "--config", config, "--output-format", "stream-json", "Go")
+	once.see("answer it? [y/N]")
+	once.keys("n\r")
+	once.see("decline")
+	once.see(`"type":"done"`)
+	once.exit(cli.OK)
+}
+
 // TestSession_NoColour: NO_COLOR leaves the styles out, and TERM=dumb the session.
 func TestSession_NoColour(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply { return fakemodel.Text("**bold**") }})
 	env := homeEnv(t, model)
 	env["NO_COLOR"] = "1"
@@ -310,7 +393,7 @@ func TestSession_NoColour(t *testing.T) {
 	p.keys("Go\r")
 	p.see("[ollama")
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	if strings.Contains(p.screen.String(), "\x1b[1m") || !strings.Contains(p.screen.String(), "bold") {
 		t.Error("styles in spite of NO_COLOR")
 	}
@@ -319,7 +402,8 @@ func TestSession_NoColour(t *testing.T) {
 // TestChat_AtTerminal: one question asks for approval there too, and styles its answer;
 // Ctrl-C ends it with 130.
 func TestChat_AtTerminal(t *testing.T) {
-	badmcp := buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")
+	t.Parallel()
+	badmcp := buildProgram(t, "molar/internal/testkit/badmcp")
 	config := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+", tools: {'*': {policy: confirm}}}}\n")
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Script: func(r fakemodel.Request) *fakemodel.Reply {
 		if r.Pass == fakemodel.PassText {
@@ -328,23 +412,23 @@ func TestChat_AtTerminal(t *testing.T) {
 		return nil
 	}})
 	p := sitAt(t, homeEnv(t, model), "chat", "--config", config, "Echo")
-	p.see("[o]nce, [a]lways, [e]dit or [n]o?")
+	p.see("[o]nce, [a]lways to there, [e]dit or [n]o?")
 	p.keys("e\n")
 	p.see("arguments: ")
 	p.keys("{\"text\":\n")
 	p.see("these do not fit")
 	p.keys("o\n")
 	p.see("\x1b[1mbold")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 
 	p = sitAt(t, homeEnv(t, model), "chat", "--config", config, "Echo")
 	p.see("[n]o?")
 	p.keys("\x03")
-	p.exit(exitInterrupted)
+	p.exit(cli.Interrupted)
 
 	env := homeEnv(t, model)
 	env["TERM"] = "dumb"
 	p = sitAt(t, env, "chat", "--config", config)
 	p.see(`TERM is "dumb"`)
-	p.exit(exitUsage)
+	p.exit(cli.Misuse)
 }

@@ -157,6 +157,7 @@ func TestServe_ClientLeaves(t *testing.T) {
 
 // A client that does not read holds its model's call up, and costs the others nothing.
 func TestServe_SlowReader(t *testing.T) {
+	long(t, "a flood of text is read for seconds")
 	s, model := serveTireless(t)
 	rounds := func() time.Duration {
 		var took []time.Duration

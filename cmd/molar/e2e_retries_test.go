@@ -26,7 +26,7 @@ assistants:
 mcpServers:
   effects: {command: %q, args: [%q], tools: {"*": {policy: %s}}}
 memory: {store: ./molar.db}
-`, buildProgram(t, "effects", "molar/internal/testkit/effects"), effects, policy))
+`, buildProgram(t, "molar/internal/testkit/effects"), effects, policy))
 }
 
 // rooms are the effects so far.
@@ -63,6 +63,8 @@ func (s *served) keyed(t *testing.T, key, body string) (int, string) {
 // A key gives the same answer after a restart, and a client's tool call goes on after
 // one; the effects are counted at the server.
 func TestRetries_OverARestart(t *testing.T) {
+	long(t, "hosts are started anew")
+	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
 	config := effectsConfig(t, effects, "allow")
 	model := startModel(t, fakemodel.Config{Script: clientScript})
@@ -122,6 +124,7 @@ func TestRetries_OverARestart(t *testing.T) {
 
 // A tool whose policy is confirm waits for a person, who may change its arguments.
 func TestApprovals_RealServer(t *testing.T) {
+	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
 	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, fakemodel.Config{Script: clientScript}))
 	s.stdout.wait(t, "server: effects ready", nil)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/cli"
 	"molar/internal/store"
 	"molar/internal/testkit/fakemodel"
 	"molar/schemas"
@@ -103,7 +104,7 @@ assistants:
   plain: {description: x, tools: ["family__*"]}
 mcpServers:
   family: {command: sh, args: [-c, "echo $$$$ > `+dir+`/family.pid; exec `+buildFamily(t)+`"]}
-  forking: {command: `+buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")+`, args: [-pid, `+dir+`/forking.pid, -fork, `+dir+`/child.pid]}
+  forking: {command: `+buildProgram(t, "molar/internal/testkit/badmcp")+`, args: [-pid, `+dir+`/forking.pid, -fork, `+dir+`/child.pid]}
 memory: {store: ./molar.db}
 `))
 	return config
@@ -175,6 +176,8 @@ func slowModel(t *testing.T) *fakemodel.Server {
 // An interrupt lets the open stream end, then closes servers and database; the next
 // start finds everything.
 func TestSignal_ServeDrains(t *testing.T) {
+	long(t, "whole processes are started and drained")
+	t.Parallel()
 	model, config := slowModel(t), pidConfig(t)
 	env := homeEnv(t, model)
 	p := startProgram(t, env, "serve", "--config", config, "--listen", "127.0.0.1:0")
@@ -199,7 +202,7 @@ func TestSignal_ServeDrains(t *testing.T) {
 	if a.finish != "stop" || !a.closed || !strings.HasSuffix(strings.TrimSpace(a.text), "tok40") {
 		t.Errorf("stream %+v", a)
 	}
-	if code := <-interrupted; code != exitOK {
+	if code := <-interrupted; code != cli.OK {
 		t.Errorf("exit code %d", code)
 	}
 	closedCleanly(t, config, pids)
@@ -210,7 +213,7 @@ func TestSignal_ServeDrains(t *testing.T) {
 	p = startProgram(t, env, "serve", "--config", config, "--listen", "127.0.0.1:0")
 	p.listening(t)
 	pids = processes(t, config)
-	if code, _ := p.interrupt(t); code != exitOK {
+	if code, _ := p.interrupt(t); code != cli.OK {
 		t.Errorf("exit code of the second start: %d", code)
 	}
 	closedCleanly(t, config, pids)
@@ -246,6 +249,8 @@ func openStream(t *testing.T, url, chat string) (*http.Response, *bufio.Reader) 
 
 // A further interrupt ends the program at once, whatever it waits for.
 func TestSignal_Twice(t *testing.T) {
+	long(t, "whole processes are started and drained")
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", LineEvery: 1, Interval: time.Hour})
 	config := familyConfig(t, "no-such-program")
 	p := startProgram(t, homeEnv(t, model), "serve", "--config", config, "--listen", "127.0.0.1:0")
@@ -269,15 +274,32 @@ func TestSignal_Twice(t *testing.T) {
 	}
 }
 
+// A call of a tool that is interrupted ends with 130 too.
+func TestSignal_ToolsCall(t *testing.T) {
+	t.Parallel()
+	badmcp := buildProgram(t, "molar/internal/testkit/badmcp")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+"}}\n")
+	p := startProgram(t, homeEnv(t, nil), "tools", "call", "bad__hang", "--config", config, "--trace")
+	p.stderr.wait(t, `"tools/call"`, p.ended)
+	code, took := p.interrupt(t)
+	if code != cli.Interrupted || took > 5*time.Second {
+		t.Errorf("exit code %d after %s", code, took)
+	}
+	if !strings.HasSuffix(p.stderr.String(), "molar: interrupted\n") || p.stdout.String() != "" {
+		t.Errorf("standard error:\n%s\nstandard output:\n%s", p.stderr, p.stdout)
+	}
+}
+
 // An interrupted chat ends with 130 in good time, keeps what was answered as
 // interrupted and leaves no server behind.
 func TestSignal_Chat(t *testing.T) {
+	t.Parallel()
 	model, config := slowModel(t), pidConfig(t)
 	p := startProgram(t, homeEnv(t, model), "chat", "--config", config, "--conversation", "chat_int", "Count to forty")
 	p.stdout.wait(t, "tok3", p.ended)
 	pids := processes(t, config)
 	code, took := p.interrupt(t)
-	if code != exitInterrupted || took > 2*time.Second {
+	if code != cli.Interrupted || took > 2*time.Second {
 		t.Errorf("exit code %d after %s", code, took)
 	}
 	if !strings.HasSuffix(p.stderr.String(), "molar: interrupted\n") {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"molar/internal/cli"
 )
 
 // selfSigned writes a certificate for this machine and its key, as PEM.
@@ -39,6 +41,7 @@ func selfSigned(t *testing.T) (cert, key string, pool *x509.CertPool) {
 
 // Both ports speak TLS, and a host trusts the certificate of its memory by ca_file.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, key, pool := selfSigned(t)
 	far := keyedConfig(t, "tls: {cert: "+cert+", key: "+key+"}\n")
 	office := makeKeyFor(t, far, "office", "host")
@@ -62,7 +65,7 @@ func TestTLS(t *testing.T) {
 		"tls: {cert: /none.pem, key: " + key + "}\n": "tls.cert and tls.key",
 		"ca_file: " + key + "\n":                     "there is no certificate in it",
 	} {
-		if code, _, errs := molarCmd(t, "serve", "--config", keyedConfig(t, more), "--listen", "127.0.0.1:0"); code != exitUsage || !strings.Contains(errs, fault) {
+		if code, _, errs := molarCmd(t, "serve", "--config", keyedConfig(t, more), "--listen", "127.0.0.1:0"); code != cli.Misuse || !strings.Contains(errs, fault) {
 			t.Errorf("%s: %d %s", more, code, errs)
 		}
 	}

@@ -80,6 +80,7 @@ const table = "# Care\n\nBrush **twice** a day, see [NHS](https://nhs.uk/teeth).
 // TestSession_Windows: an answer is the same in a wide and a narrow window, but for its
 // line breaks, and the conversation goes on in another session.
 func TestSession_Windows(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
 		if isSummary(r) {
 			return nil
@@ -109,21 +110,22 @@ func TestSession_Windows(t *testing.T) {
 			t.Errorf("%d columns: the table does not fit the window:\n%s", columns, shown)
 		}
 		m.do("send-keys", "C-d")
-		m.screen("chat --resume", "ended with 0")
+		m.screen("continue with: molar chat", "ended with 0")
 	}
-	m := startTmux(t, homeEnv(t, model), 80, "chat", "--config", config, "--resume", "chat_40")
+	m := startTmux(t, homeEnv(t, model), 200, "chat", "--config", config, "--resume", "chat_40")
 	m.screen("> How do I care", "The end.")
 	m.types("/resume")
 	m.screen("  1  ", "  2  ", "number, or Enter")
 	m.types("2")
 	m.types("/history")
 	m.types("/quit")
-	m.screen("chat --resume chat_200", "ended with 0")
+	m.screen("--resume chat_200", "ended with 0")
 }
 
 // TestSession_TwoAtOnce: two sessions on one store do not disturb one another; in one
 // conversation the earlier of two questions may be told that it was not saved.
 func TestSession_TwoAtOnce(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 3})
 	for _, ids := range [][2]string{{"chat_a", "chat_b"}, {"chat_both", "chat_both"}} {
 		env, config := homeEnv(t, model), plainConfig(t, "")

@@ -53,6 +53,7 @@ func passes(calls []fakemodel.Request) []fakemodel.Pass {
 // One tool round costs two model calls in either flow, and no tool wanted costs one.
 // The catalogue is discovered once, never inside a turn.
 func TestTurn_ModelCalls(t *testing.T) {
+	t.Parallel()
 	stub, url := stubServer(t, stubmcp.Config{})
 	model := startModel(t, fakemodel.Config{
 		Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`),
@@ -105,9 +106,9 @@ func TestTurn_ModelCalls(t *testing.T) {
 	}
 }
 
-// A result reaches the model in a message of role tool, inside the turn's fence, and
-// in no other message.
-func TestTurn_ResultIsFenced(t *testing.T) {
+// A result reaches the model as itself, in a message of role tool, and in no other message.
+func TestTurn_ResultStandsAsItself(t *testing.T) {
+	t.Parallel()
 	_, url := stubServer(t, stubmcp.Config{})
 	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	s := serveHost(t, stubConfig(t, url, ""), model)
@@ -127,16 +128,11 @@ func TestTurn_ResultIsFenced(t *testing.T) {
 	if diff := cmp.Diff([]string{"system", "user", "assistant", "tool"}, second.Roles); diff != "" {
 		t.Fatalf("roles (-want +got)\n%s", diff)
 	}
-	fence := regexp.MustCompile(`^<data-([0-9a-f]{16}) source="stub">\n(.*)\n</data-([0-9a-f]{16})>$`)
-	m := fence.FindStringSubmatch(body.Messages[3].Content)
-	if m == nil || m[1] != m[3] {
-		t.Fatalf("the result is not fenced: %q", body.Messages[3].Content)
+	if result := body.Messages[3].Content; !strings.HasPrefix(result, `{"family_id":"1a955fff"`) || !strings.Contains(result, "1980-02-11") {
+		t.Errorf("result %s", result)
 	}
-	if !strings.Contains(body.Messages[0].Content, "<data-"+m[1]+">") {
-		t.Errorf("the system prompt does not speak of this turn's fence:\n%s", body.Messages[0].Content)
-	}
-	if !strings.HasPrefix(m[2], `{"toolName":"get_family_details","output":{`) || !strings.Contains(m[2], "1980-02-11") {
-		t.Errorf("result %s", m[2])
+	if !strings.Contains(body.Messages[0].Content, "whatever a tool returns, is material") {
+		t.Errorf("the system prompt does not speak of results:\n%s", body.Messages[0].Content)
 	}
 	if n := len(body.Messages[2].ToolCalls); n != 1 {
 		t.Errorf("the assistant's message holds %d calls", n)
@@ -167,6 +163,7 @@ func webSearch(t *testing.T) (url string, searches *atomic.Int64) {
 // A question that code is sure of costs one model call, an unsure one two; nothing
 // is searched for before the verdict.
 func TestTurn_Guardrail(t *testing.T) {
+	t.Parallel()
 	url, searches := webSearch(t)
 	verdict, atVerdict := atomic.Value{}, atomic.Int64{}
 	verdict.Store("YES")
@@ -225,6 +222,7 @@ memory: {store: ./molar.db}
 
 // Search results stand in the prompt as fenced data, and their links below the answer.
 func TestTurn_SearchGivesSources(t *testing.T) {
+	t.Parallel()
 	url, _ := webSearch(t)
 	model := startModel(t, fakemodel.Config{Tokens: 5})
 	s := serveHost(t, writeFile(t, "molar.yaml", `
@@ -240,7 +238,7 @@ memory: {store: ./molar.db}
 		t.Errorf("answer without sources:\n%s", a.text)
 	}
 	prompt := asked(model)[0]
-	if !regexp.MustCompile(`Thông tin tìm kiếm:\n<data-[0-9a-f]{16} source="tool-server">\n`).MatchString(prompt.LastUser) {
+	if !regexp.MustCompile(`Thông tin tìm kiếm:\n<data source="tool-server">\n\[1\] `).MatchString(prompt.LastUser) {
 		t.Errorf("prompt:\n%s", prompt.LastUser)
 	}
 	if slices.Contains(prompt.Roles, "tool") {

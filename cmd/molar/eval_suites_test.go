@@ -19,6 +19,8 @@ const suites = "../../eval/suites"
 // with no service to be had, and both runs print the same. Where prompts or tools were
 // changed on purpose, make the tapes again: go run ./eval/suites/record.
 func TestEval_suites(t *testing.T) {
+	long(t, ".ci/run runs the same suites")
+	t.Parallel()
 	code, rep, first := reportOf(t, suites)
 	for _, c := range rep.Cases {
 		if c.Status != eval.StatusPass {
@@ -88,7 +90,7 @@ func BenchmarkEval(b *testing.B) {
 	for done := 0; done < b.N; {
 		n := min(b.N-done, 1000)
 		args[6] = strconv.Itoa(n)
-		if code := run(b.Context(), args, env, strings.NewReader(""), &out, &errs); code != 0 {
+		if code := execute(b.Context(), args, env, strings.NewReader(""), &out, &errs); code != 0 {
 			b.Fatalf("exit code %d: %s", code, errs.String())
 		}
 		done += n

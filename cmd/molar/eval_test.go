@@ -31,15 +31,29 @@ func evalRun(t *testing.T, ollama string, args ...string) (code int, stdout, std
 		return "", false
 	}
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, env, strings.NewReader(""), &out, &errs)
+	code = execute(t.Context(), args, env, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+// looksUp is a model that looks a family up at every question, also where earlier calls
+// stand in the history. With fails it answers an error once it was told what there is.
+func looksUp(query string, fails bool) fakemodel.Config {
+	return fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+		switch last := r.Roles[len(r.Roles)-1]; {
+		case fails && last == "tool":
+			return &fakemodel.Reply{Status: 500, Error: "out of memory", RetryAfterMS: 1}
+		case len(r.Tools) > 0 && last == "user":
+			return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "family__search_family", Args: json.RawMessage(`{"query":"` + query + `"}`)}}}
+		}
+		return nil
+	}}
 }
 
 // recordedCase records two turns over a true model wire and a real server, and ends
 // both.
 func recordedCase(t *testing.T) string {
 	t.Helper()
-	model := fakemodel.New(fakemodel.Config{Tool: "search_family", Args: json.RawMessage(`{"query":"Nguyen"}`)})
+	model := fakemodel.New(looksUp("Nguyen", false))
 	url, err := model.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +96,7 @@ func reportOf(t *testing.T, file string) (code int, rep eval.Report, rest string
 // TestEval_replaysTheSame: two replays of a recording over HTTP print the same bytes,
 // but for the run block.
 func TestEval_replaysTheSame(t *testing.T) {
+	t.Parallel()
 	file := recordedCase(t)
 	code, rep, first := reportOf(t, file)
 	if code != 0 || rep.Summary.Pass != 1 {
@@ -99,6 +114,7 @@ func TestEval_replaysTheSame(t *testing.T) {
 // TestEval_oneByte changes one byte at a time, in the settings or on the tape: each has
 // exactly its own class of drift, and exit code 3.
 func TestEval_oneByte(t *testing.T) {
+	t.Parallel()
 	file := recordedCase(t)
 	dir := filepath.Dir(file)
 	tape, config := filepath.Join(dir, "case.tape.jsonl"), filepath.Join(dir, "molar.yaml")
@@ -115,14 +131,27 @@ func TestEval_oneByte(t *testing.T) {
 		{"result", tape, `"structuredContent"`, `"name":"Nguyen"`, `"name":"Nguyem"`, "result"},
 		{"result, in the part that the host does not read", tape, `"structuredContent"`, `(ID: `, `(Id: `, "result"},
 		{"answer", tape, `"type":"answer"`, "tok1", "tok2", "answer"},
-		{"model", tape, `"pass":"tool"`, `"num_ctx":`, `"num_ctx":1`, "config"},
+		{"model", tape, `"pass":"tool"`, `"temperature":0`, `"temperature":1`, "config"},
+		{"model in the settings", config, "default:", "default: family", "default: family\nllm: {ollama: {model: other}}", "config"},
+		{"server renamed", config, "command:", "family: {", "kin: {", "config"},
+		{"server removed", config, "mcpServers:", "mcpServers:", "x-none:", "config"},
+		{"policy", config, "command:", "family: {", "family: {tools: {\"*\": {policy: confirm}}, ", "result"},
+		{"assistant renamed", config, "  family:", "family:", "household:", "turn.failed"},
+		{"address", tape, `"pass":"tool"`, `"path":"/api/chat"`, `"path":"/api/chats"`, "transport"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			whole, err := os.ReadFile(test.file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(test.file, []byte(change(t, string(whole), test.line, test.old, test.new)), 0o600); err != nil {
+			text := change(t, string(whole), test.line, test.old, test.new)
+			if strings.HasPrefix(test.new, "household") {
+				text = strings.Replace(text, "default: family", "default: household", 1)
+			}
+			if test.new == "x-none:" {
+				text, _, _ = strings.Cut(text, "x-none:")
+			}
+			if err := os.WriteFile(test.file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			defer func() {

@@ -50,7 +50,7 @@ func threeWires(t *testing.T) string {
 			w.Header().Set("Content-Type", "text/event-stream")
 			parts := []string{`{"text":` + quote(a.text) + `}`}
 			for _, c := range a.calls {
-				parts = append(parts, `{"functionCall":{"name":"`+c[0]+`","args":`+c[1]+`}}`)
+				parts = append(parts, `{"functionCall":{"name":"`+c[0]+`","args":`+c[1]+`},"thoughtSignature":"c2lnbmF0dXJl"}`)
 			}
 			fmt.Fprintf(w, "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s]},\"finishReason\":\"STOP\"}]}\n\n", strings.Join(parts, ","))
 		case strings.HasSuffix(path, "/chat/completions"):
@@ -87,6 +87,8 @@ func threeWires(t *testing.T) string {
 // the provider, with the judge's verdict, calls side by side, a call that the tool
 // refused, and a turn that rests on the one before.
 func TestEval_savedTurn(t *testing.T) {
+	long(t, "every provider is recorded and replayed")
+	t.Parallel()
 	for _, provider := range []string{"gemini", "openai", "ollama", "offline"} {
 		t.Run(provider, func(t *testing.T) {
 			url, home, dir := threeWires(t), t.TempDir(), t.TempDir()
@@ -98,7 +100,7 @@ func TestEval_savedTurn(t *testing.T) {
 			}
 			molar := func(args ...string) (int, string, string) {
 				var out, errs bytes.Buffer
-				code := run(t.Context(), args, env, strings.NewReader(""), &out, &errs)
+				code := execute(t.Context(), args, env, strings.NewReader(""), &out, &errs)
 				return code, out.String(), errs.String()
 			}
 			models := "listen: 127.0.0.1:9\nllm:\n  gemini: {base_url: " + url + "}\n  openai: {base_url: " + url + "}\n"

@@ -68,13 +68,14 @@ func runMolar(t *testing.T, g *geminiStub, args ...string) (code int, stdout, st
 	}
 	var out, faults bytes.Buffer
 	args = append(args, "--config", writeFile(t, "molar.yaml", text))
-	code = run(t.Context(), args, lookup(env), strings.NewReader(""), &out, &faults)
+	code = execute(t.Context(), args, lookup(env), strings.NewReader(""), &out, &faults)
 	return code, out.String(), faults.String()
 }
 
 // A question on which code is not sure costs three calls, one after the other:
 // guardrail, search, answer.
 func TestDentalGoogle_ThreeSerialModelCalls(t *testing.T) {
+	t.Parallel()
 	g := startGemini(t)
 	code, stdout, stderr := runMolar(t, g, "chat", "--assistant", config.AssistantDentalGoogle, "Is it better to have a bridge or an implant put in?")
 	if code != 0 || !strings.Contains(stdout, "Ask your dentist.") || !strings.Contains(stdout, "https://a.example/bridge") {
@@ -88,6 +89,7 @@ func TestDentalGoogle_ThreeSerialModelCalls(t *testing.T) {
 }
 
 func TestGoogleSearch_FromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	g := startGemini(t)
 	code, stdout, stderr := runMolar(t, g, "tools", "call", "tool-server__google_search", `{"query":"dental bridge"}`)
 	if code != 0 || !strings.Contains(stdout, "https://a.example/bridge") || !strings.Contains(stdout, "A bridge closes a gap.") {
@@ -96,6 +98,7 @@ func TestGoogleSearch_FromTheCommandLine(t *testing.T) {
 }
 
 func TestDentalGoogle_WithoutAKey(t *testing.T) {
+	t.Parallel()
 	code, stdout, stderr := runMolar(t, nil, "chat", "--assistant", config.AssistantDentalGoogle, "What helps against a toothache?")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "set GEMINI_API_KEY") {
 		t.Errorf("exit %d\n%s\n%s", code, stdout, stderr)
@@ -113,6 +116,7 @@ func TestDentalGoogle_WithoutAKey(t *testing.T) {
 }
 
 func TestDuckDuckGo_FromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("q") == "blocked" {
 			w.WriteHeader(http.StatusAccepted)
@@ -126,7 +130,7 @@ func TestDuckDuckGo_FromTheCommandLine(t *testing.T) {
 	for query, want := range map[string]string{"decay": "https://a.example/decay", "blocked": "DuckDuckGo blocked the search"} {
 		var out, faults bytes.Buffer
 		args := []string{"tools", "call", "tool-server__duckduckgo_search", `{"query":"` + query + `"}`, "--config", config}
-		code := run(t.Context(), args, lookup(homeEnv(t, nil)), strings.NewReader(""), &out, &faults)
+		code := execute(t.Context(), args, lookup(homeEnv(t, nil)), strings.NewReader(""), &out, &faults)
 		if (code == 0) != (query == "decay") || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit %d\n%s\n%s", query, code, out.String(), faults.String())
 		}

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/guardrail"
+	"molar/agent/guardrail/scoring"
+	"molar/internal/cli"
 )
 
 // molar runs the program and returns its exit code and output.
@@ -24,14 +25,14 @@ func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		return "", false
 	}
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, env, strings.NewReader(""), &out, &errs)
+	code = execute(t.Context(), args, env, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
 // The numbers of the documentation are those of the command.
 func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 	code, out, errs := molar(t, "guardrail", "eval", "../../agent/guardrail/data/test.jsonl", "--no-model")
-	if code != exitOK {
+	if code != cli.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	report, _, _ := strings.Cut(out, "\nline ")
@@ -46,12 +47,13 @@ func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 
 // A topic that is nothing but config keeps to its subject.
 func TestGuardrail_SecondTopic(t *testing.T) {
+	t.Parallel()
 	code, out, errs := molar(t, "guardrail", "eval", "../../examples/gardening/heldout.jsonl", "--no-model",
 		"--config", "../../examples/gardening/molar.yaml", "--topic", "gardening", "--output-format", "json")
-	if code != exitOK {
+	if code != cli.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	var r guardrail.Report
+	var r scoring.Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -62,18 +64,19 @@ func TestGuardrail_SecondTopic(t *testing.T) {
 }
 
 func TestGuardrail_BadFilesAreUsageErrors(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"unknown key": `{"text":"a","in_domain":true,"label":1}`,
 		"torn":        `{"text":"a","in_dom`,
 		"two values":  `{"text":"a","in_domain":true} {}`,
 		"no label":    `{"text":"a"}`,
 		"language":    `{"text":"a","in_domain":true,"lang":"fr"}`,
-		"long":        `{"text":"` + strings.Repeat("a", maxGuardLine) + `","in_domain":true}`,
+		"long":        `{"text":"` + strings.Repeat("a", 1<<20) + `","in_domain":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := writeFile(t, "lines.jsonl", text+"\n")
-			if code, _, errs := molar(t, "guardrail", "eval", file, "--no-model"); code != exitUsage || !strings.Contains(errs, file+":1: ") {
-				t.Errorf("exit code %d, %s; want %d and %s:1", code, errs, exitUsage, file)
+			if code, _, errs := molar(t, "guardrail", "eval", file, "--no-model"); code != cli.Misuse || !strings.Contains(errs, file+":1: ") {
+				t.Errorf("exit code %d, %s; want %d and %s:1", code, errs, cli.Misuse, file)
 			}
 		})
 	}
@@ -81,14 +84,24 @@ func TestGuardrail_BadFilesAreUsageErrors(t *testing.T) {
 
 // Whatever is asked gets a verdict.
 func TestGuardrail_HugeAndOddQuestions(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"100 KB": strings.Repeat("sâu răng ", 11000), "emoji": "😀😀", "other language": "今天天气怎么样",
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := molar(t, "guardrail", "check", "--no-model", text)
-			if code != exitOK || !strings.Contains(out, "verdict") {
+			if code != cli.OK || !strings.Contains(out, "verdict") {
 				t.Errorf("exit code %d: %s%s", code, out, errs)
 			}
 		})
+	}
+}
+
+// The gardening topic brings an emergency and its notice.
+func TestChat_EmergencyOfAnOwnTopic(t *testing.T) {
+	t.Parallel()
+	_, out, errs := molar(t, "chat", "--config", "../../examples/gardening/molar.yaml", "--provider", "offline", "my son just swallowed some weedkiller")
+	if !strings.Contains(out, "garden chemical") {
+		t.Errorf("out %q, err %q", out, errs)
 	}
 }

@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"molar/internal/config"
+	"molar/internal/access"
+	"molar/internal/cli"
 	"molar/internal/httpguard"
 	"molar/internal/store"
+	"molar/internal/store/state"
 )
 
 func newKeysCmd(a *app) *cobra.Command {
@@ -33,19 +34,9 @@ metrics for /metrics; host for a molar serve that keeps its memory at this molar
 		RunE: showHelp,
 	}
 	var format string
-	cmd.PersistentFlags().StringVar(&format, "output-format", formatText, "text or json")
+	cmd.PersistentFlags().StringVar(&format, "output-format", cli.Text, "text or json")
 	cmd.AddCommand(newKeysCreateCmd(a, &format), newKeysListCmd(a, &format), newKeysRevokeCmd(a, &format))
 	return cmd
-}
-
-// A madeKey is a key as it is shown once.
-type madeKey struct {
-	ID        string    `json:"id,omitempty"`
-	Name      string    `json:"name"`
-	Key       string    `json:"key"`
-	Hash      string    `json:"hash"`
-	Scopes    []string  `json:"scopes"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
 func newKeysCreateCmd(a *app, format *string) *cobra.Command {
@@ -63,21 +54,21 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
   molar keys create office --scope host`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(*format); err != nil {
+			if err := cli.CheckFormat(*format); err != nil {
 				return err
 			}
-			key, err := makeKey(args[0], scopes, expires, time.Now())
+			key, err := access.NewKey(args[0], scopes, expires, time.Now())
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return cli.Usage(err)
 			}
 			if forConfig {
 				return a.showForConfig(key, *format)
 			}
 			key.ID = "key_" + strings.ToLower(rand.Text()[:16])
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
-				return db.AddKey(ctx, store.APIKey{ID: key.ID, Name: key.Name, Hash: key.Hash, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt})
+				return db.AddKey(ctx, state.APIKey{ID: key.ID, Name: key.Name, Hash: key.Hash, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt})
 			})
-			if errors.Is(err, store.ErrKeyExists) {
+			if errors.Is(err, state.ErrKeyExists) {
 				return fmt.Errorf("there is a key %q already; choose another name, or revoke it first: molar keys revoke %s", key.Name, key.Name)
 			}
 			if err != nil {
@@ -92,61 +83,31 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 	return cmd
 }
 
-// makeKey makes a key that is not stored yet.
-func makeKey(name string, scopes []string, expires string, now time.Time) (madeKey, error) {
-	if !config.IsKeyName(name) {
-		return madeKey{}, fmt.Errorf("name %q: want 1 to 64 letters, digits, '.', '_' and '-', the first a letter or digit", name)
+func (a *app) showKey(key access.Key, format string) error {
+	if format == cli.JSON {
+		return a.PrintJSON(key)
 	}
-	for i, scope := range scopes {
-		if !slices.Contains(httpguard.Scopes(), scope) {
-			return madeKey{}, fmt.Errorf("--scope %q: choose of %s", scope, strings.Join(httpguard.Scopes(), ", "))
-		}
-		if slices.Contains(scopes[:i], scope) {
-			return madeKey{}, fmt.Errorf("--scope %q is given twice", scope)
-		}
-	}
-	text := httpguard.NewKeyText()
-	key := madeKey{Name: name, Key: text, Hash: httpguard.HashOf(text).String(), Scopes: scopes}
-	if expires != "" {
-		life, err := config.ParseDuration(expires)
-		if err != nil || life <= 0 {
-			return madeKey{}, fmt.Errorf("--expires %q: want a time such as 90d or 12h", expires)
-		}
-		key.ExpiresAt = now.Add(life).UTC().Truncate(time.Second)
-	}
-	return key, nil
-}
-
-func (a *app) showKey(key madeKey, format string) error {
-	if format == formatJSON {
-		return a.printJSON(key)
-	}
-	a.say("%s", key.Key)
-	a.note("made key %q (%s), scope %s; it is shown only now", key.Name, key.ID, strings.Join(key.Scopes, ", "))
+	a.Say("%s", key.Key)
+	a.Note("made key %q (%s), scope %s; it is shown only now", key.Name, key.ID, strings.Join(key.Scopes, ", "))
 	return nil
 }
 
-func (a *app) showForConfig(key madeKey, format string) error {
-	if format == formatJSON {
-		return a.printJSON(key)
+func (a *app) showForConfig(key access.Key, format string) error {
+	if format == cli.JSON {
+		return a.PrintJSON(key)
 	}
 	if !key.ExpiresAt.IsZero() {
-		return &exitError{exitUsage, errors.New("--expires does not go with --for-config: a key of the file lasts until it is taken out")}
+		return cli.Usage(errors.New("--expires does not go with --for-config: a key of the file lasts until it is taken out"))
 	}
-	a.say("%s", key.Key)
-	a.note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    scopes: [%s]",
+	a.Say("%s", key.Key)
+	a.Note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    scopes: [%s]",
 		key.Name, key.Hash, strings.Join(key.Scopes, ", "))
 	return nil
 }
 
-// note prints a line on standard error, so that the key alone is on standard output.
-func (a *app) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, format+"\n", args...)
-}
-
 // A listedKey is a key as lists show it.
 type listedKey struct {
-	store.APIKey
+	state.APIKey
 	// From is "store" or "file".
 	From    string `json:"from"`
 	Expired bool   `json:"expired,omitempty"`
@@ -158,16 +119,16 @@ func newKeysListCmd(a *app, format *string) *cobra.Command {
 		Short: "List the keys: name, id, scopes, when made, when last used; never the key",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFormat(*format); err != nil {
+			if err := cli.CheckFormat(*format); err != nil {
 				return err
 			}
-			cfg, err := a.loadConfig(nil)
+			cfg, err := a.Load(nil)
 			if err != nil {
 				return err
 			}
 			keys := []listedKey{}
 			for _, k := range cfg.APIKeys {
-				keys = append(keys, listedKey{APIKey: store.APIKey{ID: fileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes}, From: "file"})
+				keys = append(keys, listedKey{APIKey: state.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes}, From: "file"})
 			}
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
 				stored, err := db.Keys(ctx)
@@ -187,36 +148,34 @@ func newKeysListCmd(a *app, format *string) *cobra.Command {
 }
 
 func (a *app) listKeys(keys []listedKey, format string) error {
-	if format == formatJSON {
-		return a.printJSON(keys)
+	if format == cli.JSON {
+		return a.PrintJSON(keys)
 	}
 	if len(keys) == 0 {
-		a.say("there are no API keys: on this machine everybody may use molar, and it listens nowhere else")
+		a.Say("there are no API keys: on this machine everybody may use molar, and it listens nowhere else")
 	}
 	for _, k := range keys {
 		line := fmt.Sprintf("%s (%s), scope %s", k.Name, k.ID, strings.Join(k.Scopes, ", "))
 		if k.From == "file" {
-			a.say("%s, of the config file", line)
+			a.Say("%s, of the config file", line)
 			continue
 		}
-		line += ", made " + day(k.CreatedAt)
+		line += ", made " + cli.Day(k.CreatedAt)
 		if k.LastUsed.IsZero() {
 			line += ", never used"
 		} else {
-			line += ", last used " + day(k.LastUsed)
+			line += ", last used " + cli.Day(k.LastUsed)
 		}
 		switch {
 		case k.Expired:
-			line += ", expired " + day(k.ExpiresAt)
+			line += ", expired " + cli.Day(k.ExpiresAt)
 		case !k.ExpiresAt.IsZero():
-			line += ", expires " + day(k.ExpiresAt)
+			line += ", expires " + cli.Day(k.ExpiresAt)
 		}
-		a.say("%s", line)
+		a.Say("%s", line)
 	}
 	return nil
 }
-
-func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 func newKeysRevokeCmd(a *app, format *string) *cobra.Command {
 	return &cobra.Command{
@@ -228,20 +187,20 @@ The conversations of the key stay in the store, where molar conversations export
 finds them.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(*format); err != nil {
+			if err := cli.CheckFormat(*format); err != nil {
 				return err
 			}
 			err := a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error { return db.RevokeKey(ctx, args[0]) })
-			if errors.Is(err, store.ErrNoKey) {
+			if errors.Is(err, state.ErrNoKey) {
 				return fmt.Errorf("there is no key %q in the store; molar keys list shows them, and those of the config file are taken out there", args[0])
 			}
 			if err != nil {
 				return err
 			}
-			if *format == formatJSON {
-				return a.printJSON(map[string]any{"revoked": true, "key": args[0]})
+			if *format == cli.JSON {
+				return a.PrintJSON(map[string]any{"revoked": true, "key": args[0]})
 			}
-			a.say("revoked %s", args[0])
+			a.Say("revoked %s", args[0])
 			return nil
 		},
 	}
@@ -249,7 +208,7 @@ finds them.`,
 
 // withKeys opens the host's database for f.
 func (a *app) withKeys(ctx context.Context, f func(context.Context, *store.DB) error) error {
-	cfg, err := a.loadConfig(nil)
+	cfg, err := a.Load(nil)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	os.Exit(run(signals(), os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(execute(signals(), os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // signals returns a context that the first SIGINT or SIGTERM cancels. From then on

@@ -131,6 +131,7 @@ func full(r web.Reloaded) web.Reloaded {
 // Saving alone is enough. A broken file is told in the log, and the next good one
 // is taken.
 func TestReload_WatchesTheFile(t *testing.T) {
+	t.Parallel()
 	family := buildFamily(t)
 	config := familyConfig(t, family)
 	good, err := os.ReadFile(config)
@@ -171,6 +172,7 @@ func mutations(good string) []func(i int) string {
 // However many broken files are saved while the host works: the last good one stays
 // in force, no call fails, and the answer says what is wrong.
 func TestReload_BrokenSavesUnderLoad(t *testing.T) {
+	long(t, "a config is saved hundreds of times")
 	const saves = 200
 	family, model := buildFamily(t), familyModel(t)
 	path := familyConfig(t, family)

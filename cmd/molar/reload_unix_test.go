@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"molar/internal/cli"
 )
 
 // SIGHUP reads the file anew, and the host goes on.
@@ -37,7 +39,7 @@ func TestSignal_HangupReloads(t *testing.T) {
 	hangUp("added=[kin] removed=[family]")
 	save(t, config, "default: [\n")
 	hangUp("the last good one stays in force")
-	if code, _ := p.interrupt(t); code != exitOK {
+	if code, _ := p.interrupt(t); code != cli.OK {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -5,39 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"molar/internal/cli"
+	"molar/internal/config"
 	"molar/internal/terminal"
 )
-
-// The exit codes of every command. Some commands have further ones of their own.
-const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-// An exitError ends the program with a code of its own. A nil err prints nothing.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
 
 // commands returns the constructors of the subcommands, in the order of the help.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
+		newInitCmd,
+		newDoctorCmd,
 		newServeCmd,
 		newMCPCmd,
 		newChatCmd,
@@ -48,20 +30,28 @@ func commands() []func(*app) *cobra.Command {
 		newEvalCmd,
 		newConversationsCmd,
 		newBackupCmd,
+		newMigrateCmd,
 		newKeysCmd,
 		newConfigCmd,
 		newVersionCmd,
+		newManCmd,
 	}
 }
 
-// run is the program: it reads args, does what they say and returns the exit code.
-func run(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+// An app is what every command gets, and whether its arguments have been understood.
+type app struct {
+	*cli.CLI
+	started bool
+}
+
+// execute is the program: it reads args, does what they say and returns the exit code.
+func execute(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{CLI: &cli.CLI{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	root := newRootCmd(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
-		err = &exitError{exitUsage, fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
+		err = cli.Usage(fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath()))
 	}
 	return a.report(ctx, err)
 }
@@ -72,22 +62,22 @@ func newRootCmd(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:              "molar",
 		Short:            "A host for assistants that keep to a subject and act through tools",
-		Version:          versionLine(),
+		Version:          cli.VersionLine(),
 		Args:             onlyCommands,
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
-		RunE:             showHelp,
+		RunE:             func(*cobra.Command, []string) error { return a.welcome() },
 	}
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
 	root.SetVersionTemplate("{{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.configFile, "config", "", "config `file` (default molar.yaml in the user's config folder)")
-	flags.StringVar(&a.envFile, "env-file", "", "`file` of KEY=VALUE lines, below the environment")
-	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error")
-	flags.StringVar(&a.logFormat, "log-format", "", "text or json")
+	flags.StringVar(&a.ConfigFile, "config", "", "config `file` (default molar.yaml in the user's config folder)")
+	flags.StringVar(&a.EnvFile, "env-file", "", "`file` of KEY=VALUE lines, below the environment")
+	flags.StringVar(&a.LogLevel, "log-level", "", "debug, info, warn or error")
+	flags.StringVar(&a.LogFormat, "log-format", "", "text or json")
 	for _, construct := range commands() {
 		root.AddCommand(construct(a))
 	}
@@ -97,22 +87,40 @@ func newRootCmd(a *app) *cobra.Command {
 // showHelp is what a command does that only groups others.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
+// welcome says what to do next to a person who typed the program's name alone.
+func (a *app) welcome() error {
+	name, _ := config.Find(a.ConfigFile, a.Env)
+	if _, err := os.Stat(name); err == nil {
+		a.Say("Settings: %s\n", name)
+	} else {
+		a.Say("There is no config file yet.\n")
+	}
+	_, err := fmt.Fprint(a.Stdout, `  molar init                a model, your MCP servers, a subject: three questions, then it starts
+  molar serve               the chat page and the OpenAI endpoint, on http://127.0.0.1:8000
+  molar chat "a question"   an answer on the command line
+  molar doctor              when something is amiss: what, and the way out
+
+All commands: molar --help
+`)
+	return err
+}
+
 // report prints err as sentences on standard error and returns the exit code.
 func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
-		return exitOK
+		return cli.OK
 	}
-	code := exitFailure
-	exit, ok := errors.AsType[*exitError](err)
+	code := cli.Failure
+	fault, ok := errors.AsType[*cli.Error](err)
 	switch {
 	case ok:
-		code = exit.code
+		code = fault.Code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		code, err = exitInterrupted, errors.New("interrupted")
+		code, err = cli.Interrupted, errors.New("interrupted")
 	}
-	if !ok || exit.err != nil {
+	if !ok || fault.Err != nil {
 		for line := range strings.Lines(err.Error()) {
-			_, _ = fmt.Fprintf(a.stderr, "molar: %s\n", terminal.Clean(strings.TrimSuffix(line, "\n")))
+			_, _ = fmt.Fprintf(a.Stderr, "molar: %s\n", terminal.Clean(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return code

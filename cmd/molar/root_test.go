@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"testing"
+
+	"molar/internal/cli"
 )
 
 func noEnv(string) (string, bool) { return "", false }
@@ -25,15 +26,15 @@ func TestApp_Report(t *testing.T) {
 		{"success is silent", t.Context(), nil, 0, ""},
 		{"a failure is one sentence", t.Context(), errors.New("no"), 1, "molar: no\n"},
 		{"several faults are a line each", t.Context(), errors.Join(errors.New("a"), errors.New("b")), 1, "molar: a\nmolar: b\n"},
-		{"an exit code of its own", t.Context(), fmt.Errorf("x: %w", &exitError{3, errors.New("refused")}), 3, "molar: x: refused\n"},
-		{"an exit code alone prints nothing", t.Context(), &exitError{4, nil}, 4, ""},
+		{"an exit code of its own", t.Context(), fmt.Errorf("x: %w", cli.With(3, errors.New("refused"))), 3, "molar: x: refused\n"},
+		{"an exit code alone prints nothing", t.Context(), cli.Exit(4), 4, ""},
 		{"a cancelled run was interrupted", cancelled, fmt.Errorf("call: %w", context.Canceled), 130, "molar: interrupted\n"},
 		{"a cancellation from elsewhere is a failure", t.Context(), context.Canceled, 1, "molar: context canceled\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			a := &app{stderr: &stderr}
+			a := &app{CLI: &cli.CLI{Stderr: &stderr}}
 			if code := a.report(tt.ctx, tt.err); code != tt.code || stderr.String() != tt.stderr {
 				t.Errorf("code %d, stderr %q; want %d, %q", code, stderr.String(), tt.code, tt.stderr)
 			}
@@ -55,28 +56,10 @@ func TestRun_Usage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := run(t.Context(), strings.Fields(tt.args), noEnv, strings.NewReader(""), &stdout, &stderr)
-			if code != exitUsage || strings.TrimSpace(stderr.String()) != tt.stderr || stdout.Len() > 0 {
+			code := execute(t.Context(), strings.Fields(tt.args), noEnv, strings.NewReader(""), &stdout, &stderr)
+			if code != cli.Misuse || strings.TrimSpace(stderr.String()) != tt.stderr || stdout.Len() > 0 {
 				t.Errorf("code %d, stdout %q, stderr:\n%s\nwant:\n%s", code, stdout.String(), stderr.String(), tt.stderr)
 			}
 		})
-	}
-}
-
-func TestBuildVersion(t *testing.T) {
-	info := &debug.BuildInfo{
-		Main: debug.Module{Version: "v1.2.3"},
-		Settings: []debug.BuildSetting{
-			{Key: "vcs.revision", Value: "0123456789abcdef"},
-			{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
-			{Key: "vcs.modified", Value: "true"},
-		},
-	}
-	version, commit := buildVersion(info)
-	if version != "v1.2.3" || commit != " commit 0123456789ab 2026-01-02T03:04:05Z (modified)" {
-		t.Errorf("version %q, commit %q", version, commit)
-	}
-	if version, commit := buildVersion(&debug.BuildInfo{}); version != "(devel)" || commit != "" {
-		t.Errorf("version %q, commit %q", version, commit)
 	}
 }

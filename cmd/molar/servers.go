@@ -1,31 +1,28 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"molar/internal/cli"
+	"molar/internal/host"
+	"molar/internal/host/login"
+	"molar/internal/host/running"
 	"molar/internal/terminal"
 	"molar/schemas"
-	"molar/web"
 )
-
-// reloadWait bounds a reload over HTTP, in which the host reads one file.
-const reloadWait = 30 * time.Second
 
 func newServersCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "servers", Short: "Look at the attached MCP servers, or reload them", Args: onlyCommands, RunE: showHelp}
 	var format, listen string
 	var trace bool
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&format, "output-format", formatText, "text or json")
+	flags.StringVar(&format, "output-format", cli.Text, "text or json")
 	flags.StringVar(&listen, "listen", "", "`address` of the running host (default the config's)")
 	list := &cobra.Command{
 		Use:   "list",
@@ -37,21 +34,21 @@ on standard error, with the secrets of the config masked.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if far, err := a.findHost(listen); err == nil && !trace {
-				if status, err := a.runningServers(cmd.Context(), far); err == nil {
+			if far, err := running.Find(a.CLI, listen); err == nil && !trace {
+				if status, err := far.Servers(cmd.Context()); err == nil {
 					return a.listServers(status, format)
 				}
 			}
-			return a.withTracedServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host) error {
-				return a.listServers(h.mcp.Status(), format)
+			return a.withTracedServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host.Host) error {
+				return a.listServers(h.MCP.Status(), format)
 			})
 		},
 	}
 	list.Flags().BoolVar(&trace, "trace", false, "print the JSON-RPC messages on standard error")
-	completeFlag(cmd, "output-format", fixed(formatText, formatJSON))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	reload := &cobra.Command{
 		Use:   "reload",
 		Short: "Let the running host read its config file anew, and say what changed",
@@ -61,7 +58,7 @@ Servers that did not change go on undisturbed. When something is wrong with the 
 the last good one stays in force. Saving the file does the same by itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			return a.reloadServers(cmd.Context(), listen, format)
@@ -71,62 +68,35 @@ the last good one stays in force. Saving the file does the same by itself.`,
 	return cmd
 }
 
-func checkFormat(format string) error {
-	if format != formatText && format != formatJSON {
-		return &exitError{exitUsage, fmt.Errorf("--output-format %q: choose text or json", format)}
-	}
-	return nil
-}
-
-// runningServers asks the host that listens, if one does.
-func (a *app) runningServers(ctx context.Context, far *farHost) ([]schemas.ServerStatus, error) {
-	data, err := a.askHost(ctx, far, "/v1/servers")
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Data []schemas.ServerStatus `json:"data"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, err
-	}
-	return list.Data, nil
-}
-
 func (a *app) listServers(status []schemas.ServerStatus, format string) error {
-	if format == formatJSON {
-		return a.printJSON(status)
+	if format == cli.JSON {
+		return a.PrintJSON(status)
 	}
 	for _, s := range status {
-		a.say("%s", terminal.Clean(serverLine(s)))
+		a.Say("%s", terminal.Clean(host.ServerLine(s)))
 		for _, skipped := range s.Skipped {
-			a.say("  left out: %s", terminal.Clean(skipped))
+			a.Say("  left out: %s", terminal.Clean(skipped))
 		}
 		if len(s.Pending) > 0 {
-			a.say("%s", terminal.Clean("  withheld until approved: "+strings.Join(s.Pending, ", ")))
+			a.Say("%s", terminal.Clean("  withheld until approved: "+strings.Join(s.Pending, ", ")))
+			a.Say("%s", terminal.Clean("  see what is new, and decide: molar servers approve "+s.Name))
 		}
 	}
 	return nil
-}
-
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 // reloadServers asks the running host and prints what it answers.
 func (a *app) reloadServers(ctx context.Context, listen, format string) error {
-	far, err := a.findHost(listen)
+	far, err := running.Find(a.CLI, listen)
 	if err != nil {
 		return err
 	}
-	done, err := a.postReload(ctx, far)
+	done, err := far.Reload(ctx)
 	if err != nil {
 		return err
 	}
-	if format == formatJSON {
-		return a.printJSON(done)
+	if format == cli.JSON {
+		return a.PrintJSON(done)
 	}
 	changed := false
 	for _, part := range []struct {
@@ -141,53 +111,153 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 	} {
 		if len(part.names) > 0 {
 			changed = true
-			a.say("%s", terminal.Clean(part.what+": "+strings.Join(part.names, ", ")))
+			a.Say("%s", terminal.Clean(part.what+": "+strings.Join(part.names, ", ")))
 		}
 	}
 	if !changed {
-		a.say("nothing changed")
+		a.Say("nothing changed")
+	}
+	if done.Offer != "" {
+		a.Say("the assistant %s may call their tools: choose it in the page, or start molar again", done.Offer)
 	}
 	return nil
 }
 
-// postReload asks a host to reload. An answer that tells of faults becomes one
-// error of several lines.
-func (a *app) postReload(ctx context.Context, far *farHost) (web.Reloaded, error) {
-	ctx, cancel := context.WithTimeout(ctx, reloadWait)
-	defer cancel()
-	req, err := a.hostRequest(ctx, http.MethodPost, far, "/v1/servers/reload")
+func newApproveCmd(a *app, listen, format *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "approve NAME",
+		Short: "Take the tools of a pinned server as they are now",
+		Long: `Take the tools of a pinned server as they are now.
+
+Tools that are new or changed since they were first listed are withheld, unless the config
+says trust: true or pin: false of their server. What is new about each is printed here, line
+by line. At a terminal it is taken after a yes; otherwise the command is the yes.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: first(words(a.serverNames)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckFormat(*format); err != nil {
+				return err
+			}
+			if far, err := running.Find(a.CLI, *listen); err == nil {
+				if status, err := far.Servers(cmd.Context()); err == nil {
+					return a.approve(cmd.Context(), *format, args[0], status, far)
+				}
+			}
+			return a.withServers(cmd.Context(), nil, func(ctx context.Context, h *host.Host) error {
+				return a.approve(ctx, *format, args[0], h.MCP.Status(), ownHost{h})
+			})
+		},
+	}
+}
+
+// A pinHolder approves the tools of a pinned server, and shows what it would.
+type pinHolder interface {
+	Tools(ctx context.Context) ([]schemas.ToolInfo, error)
+	Approve(ctx context.Context, server, digest string) ([]string, error)
+}
+
+// approve prints what is withheld and approves exactly that.
+func (a *app) approve(ctx context.Context, format, name string, all []schemas.ServerStatus, from pinHolder) error {
+	i := slices.IndexFunc(all, func(s schemas.ServerStatus) bool { return s.Name == name })
+	if i < 0 {
+		return cli.Usage(fmt.Errorf("no server is called %q; see: molar servers list", name))
+	}
+	tools, err := from.Tools(ctx)
 	if err != nil {
-		return web.Reloaded{}, &exitError{exitUsage, fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err)}
+		return err
 	}
-	res, err := far.client.Do(req)
+	if format != cli.JSON {
+		a.sayChanges(all[i].Changes)
+	}
+	if len(all[i].Pending) > 0 && cli.IsTerminal(a.Stdin) && !a.confirms("Take them as they are now?") {
+		a.Say("nothing was taken; they stay withheld")
+		return nil
+	}
+	approved, err := from.Approve(ctx, name, all[i].Digest)
 	if err != nil {
-		return web.Reloaded{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", far.address, err)
+		return err
 	}
-	defer res.Body.Close()
-	const largest = 16 << 20
-	data, err := io.ReadAll(io.LimitReader(res.Body, largest))
-	if err != nil {
-		return web.Reloaded{}, fmt.Errorf("read the answer of the host at %s: %w", far.address, err)
+	if format == cli.JSON {
+		return a.PrintJSON(map[string]any{"server": name, "approved": approved})
 	}
-	var answer struct {
-		web.Reloaded
-		Error struct {
-			Message string   `json:"message"`
-			Faults  []string `json:"faults"`
-		} `json:"error"`
+	if len(approved) == 0 {
+		a.Say("nothing of %s was withheld", terminal.Clean(name))
 	}
-	switch err := json.Unmarshal(data, &answer); {
-	case strings.Contains(string(data), "HTTPS server"):
-		return web.Reloaded{}, fmt.Errorf("the host at %s speaks TLS: name the config that it runs with, by --config", far.address)
-	case err != nil:
-		return web.Reloaded{}, fmt.Errorf("the host at %s is no molar: it answered %s", far.address, res.Status)
-	case len(answer.Error.Faults) > 0:
-		faults := strings.Join(answer.Error.Faults, "\n") + "\nthe last good config stays in force"
-		return web.Reloaded{}, errors.New(terminal.Clean(faults))
-	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
-		return web.Reloaded{}, fmt.Errorf("the host at %s answered: %s; give a key with scope admin in %s", far.address, terminal.Clean(answer.Error.Message), keyVariable)
-	case res.StatusCode != http.StatusOK:
-		return web.Reloaded{}, fmt.Errorf("the host at %s answered %s: %s", far.address, res.Status, terminal.Clean(answer.Error.Message))
+	for _, tool := range tools {
+		if tool.Server == name && slices.Contains(approved, tool.ToolName) {
+			a.Say("approved: %s\n  %s\n  %s", terminal.Clean(tool.ToolName), terminal.Clean(tool.Description), terminal.Clean(string(tool.InputSchema)))
+		}
 	}
-	return answer.Reloaded, nil
+	return nil
+}
+
+// sayChanges prints what is new about withheld tools.
+func (a *app) sayChanges(changes []schemas.ToolChange) {
+	for _, c := range changes {
+		a.Say("%s", terminal.Clean(c.Tool+":"))
+		if c.Unknown {
+			a.Say("  it was approved before, in another form that was not kept; now it is")
+		}
+		for _, line := range c.Diff {
+			a.Say("%s", terminal.Clean("  "+line))
+		}
+	}
+}
+
+// confirms asks a person at the terminal. No answer is a no.
+func (a *app) confirms(question string) bool {
+	_, _ = fmt.Fprint(a.Stderr, question+" [y/N] ")
+	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return (err == nil || answer != "") && (answer == "y" || answer == "yes")
+}
+
+// ownHost approves in this process, for a host that does not run.
+type ownHost struct{ *host.Host }
+
+func (h ownHost) Tools(context.Context) ([]schemas.ToolInfo, error) {
+	var infos []schemas.ToolInfo
+	for _, t := range h.MCP.Catalogue().Tools() {
+		infos = append(infos, t.ToolInfo)
+	}
+	return infos, nil
+}
+
+func (h ownHost) Approve(ctx context.Context, server, digest string) ([]string, error) {
+	return h.MCP.Approve(ctx, server, digest)
+}
+
+func newLoginCmd(a *app, format *string) *cobra.Command {
+	var f login.Flags
+	cmd := &cobra.Command{
+		Use:   "login NAME",
+		Short: "Log in at a server over HTTP that wants it, or log out",
+		Long: `Log in at a server over HTTP that wants it (OAuth 2.1), or log out.
+
+The address to open in a browser is printed on standard error, and opened if there is
+one. The browser comes back to a port of this machine. On a machine without a browser
+use --no-browser: open the address elsewhere, and paste the address that the browser
+ends at, which begins with http://127.0.0.1, even if the page cannot be shown.
+
+The login is kept in the host's own database. A running molar takes it up within
+seconds and renews it by itself; when it cannot any more, the server is shown as
+failed: wants a login.`,
+		Example: `  molar servers login tickets
+  molar servers login tickets --no-browser
+  molar servers login tickets --logout
+  molar servers login maps --mcp maps=https://maps.example.com/mcp`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: first(words(a.serverNames)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckFormat(*format); err != nil {
+				return err
+			}
+			return login.Run(cmd.Context(), a.CLI, args[0], *format, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.NoBrowser, "no-browser", false, "open no browser and no port: paste the address that yours ends at")
+	cmd.Flags().BoolVar(&f.Logout, "logout", false, "forget the login, and tell the authorization server")
+	cmd.Flags().DurationVar(&f.Wait, "wait", login.Wait, "`time` to wait for the browser")
+	cmd.Flags().StringArrayVar(&f.MCP, "mcp", nil, "a server that is not in the config, as the other commands take it: `NAME=https://address`")
+	return cmd
 }

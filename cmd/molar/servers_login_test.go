@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/cli"
 	"molar/internal/testkit/oauthserver"
 	"molar/schemas"
 )
@@ -35,7 +36,7 @@ func callLogin(t *testing.T, env map[string]string, args ...string) *loginCall {
 	c := &loginCall{stdout: newLines(), stderr: newLines(), stdin: out, stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(c.ended)
-		c.code = run(ctx, append([]string{"servers", "login"}, args...), lookup(env), in, c.stdout, c.stderr)
+		c.code = execute(ctx, append([]string{"servers", "login"}, args...), lookup(env), in, c.stdout, c.stderr)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -97,6 +98,7 @@ func guardedHost(t *testing.T) (s *oauthserver.Server, env map[string]string, fi
 // The whole way: a host that runs, a login in the browser, the tools, the logout; and
 // no token in anything that a person sees.
 func TestServersLogin(t *testing.T) {
+	t.Parallel()
 	s, env, file := guardedHost(t)
 	host := serveIn(t, env, file)
 	far := func() schemas.ServerStatus {
@@ -158,6 +160,7 @@ func TestServersLogin(t *testing.T) {
 
 // Without a browser here the person pastes the address that theirs ended at.
 func TestServersLogin_Pasted(t *testing.T) {
+	t.Parallel()
 	s, env, file := guardedHost(t)
 	login := callLogin(t, env, "far", "--no-browser", "--output-format", "json", "--config", file)
 	_, back, _ := browse(t, login.address(t), false)
@@ -179,7 +182,7 @@ func TestServersLogin_Pasted(t *testing.T) {
 	flag := callLogin(t, env, "away", "--mcp", "away="+s.MCP(), "--no-browser", "--config", file)
 	flag.address(t)
 	flag.stop()
-	if code := flag.wait(t); code != exitInterrupted {
+	if code := flag.wait(t); code != cli.Interrupted {
 		t.Errorf("a server of the command line: exit code %d: %s", code, flag.stderr)
 	}
 	wrong := callLogin(t, env, "far", "--no-browser", "--config", file)
@@ -194,27 +197,28 @@ func TestServersLogin_Pasted(t *testing.T) {
 }
 
 func TestServersLogin_Ends(t *testing.T) {
+	t.Parallel()
 	s, env, file := guardedHost(t)
 	interrupted := callLogin(t, env, "far", "--config", file)
 	interrupted.address(t)
 	interrupted.stop()
-	if code := interrupted.wait(t); code != exitInterrupted {
+	if code := interrupted.wait(t); code != cli.Interrupted {
 		t.Errorf("exit code %d: %s", code, interrupted.stderr)
 	}
 	late := callLogin(t, env, "far", "--wait", "300ms", "--config", file)
-	if code := late.wait(t); code != exitFailure || !strings.Contains(late.stderr.String(), "within 300ms") {
+	if code := late.wait(t); code != cli.Failure || !strings.Contains(late.stderr.String(), "within 300ms") {
 		t.Errorf("exit code %d: %s", code, late.stderr)
 	}
 	s.Behave(func(b *oauthserver.Behaviour) { b.Denies = true })
 	denied := callLogin(t, env, "far", "--config", file)
 	status, _, page := browse(t, denied.address(t), true)
-	if code := denied.wait(t); code != exitFailure || status != http.StatusBadRequest || !strings.Contains(page, "the terminal says why") ||
+	if code := denied.wait(t); code != cli.Failure || status != http.StatusBadRequest || !strings.Contains(page, "the terminal says why") ||
 		!strings.Contains(denied.stderr.String(), "access_denied") {
 		t.Errorf("exit code %d, page %d %s: %s", code, status, page, denied.stderr)
 	}
 	s.Behave(func(b *oauthserver.Behaviour) { b.Issuer = "https://evil.example" })
 	hostile := callLogin(t, env, "far", "--config", file)
-	if code := hostile.wait(t); code != exitFailure || !strings.Contains(hostile.stderr.String(), "a login would not be safe") {
+	if code := hostile.wait(t); code != cli.Failure || !strings.Contains(hostile.stderr.String(), "a login would not be safe") {
 		t.Errorf("exit code %d: %s", code, hostile.stderr)
 	}
 	if s.Counts().Codes != 0 {
@@ -223,22 +227,23 @@ func TestServersLogin_Ends(t *testing.T) {
 }
 
 func TestServersLogin_Usage(t *testing.T) {
+	t.Parallel()
 	_, env, file := guardedHost(t)
 	headers := writeFile(t, "headers.yaml", "mcpServers: {far: {url: 'https://x.example', headers: {authorization: x}}}\n")
 	for _, tt := range []struct {
 		args, want string
 		code       int
 	}{
-		{"other --config " + file, "no server is called", exitUsage},
-		{"near --config " + file, "it is no server over HTTP", exitUsage},
-		{"memory-server --config " + file, "no server is called", exitUsage},
-		{"--config " + file, "accepts 1 arg", exitUsage},
-		{"far --config " + headers, "has Authorization already", exitUsage},
-		{"far --output-format xml --config " + file, "choose text or json", exitUsage},
-		{"far --logout --config " + file, "", exitOK},
+		{"other --config " + file, "no server is called", cli.Misuse},
+		{"near --config " + file, "it is no server over HTTP", cli.Misuse},
+		{"memory-server --config " + file, "no server is called", cli.Misuse},
+		{"--config " + file, "accepts 1 arg", cli.Misuse},
+		{"far --config " + headers, "has Authorization already", cli.Misuse},
+		{"far --output-format xml --config " + file, "choose text or json", cli.Misuse},
+		{"far --logout --config " + file, "", cli.OK},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), append([]string{"servers", "login"}, strings.Fields(tt.args)...), lookup(env), strings.NewReader(""), &stdout, &stderr)
+		code := execute(t.Context(), append([]string{"servers", "login"}, strings.Fields(tt.args)...), lookup(env), strings.NewReader(""), &stdout, &stderr)
 		if code != tt.code || !strings.Contains(stderr.String(), tt.want) {
 			t.Errorf("%s: exit code %d: %s", tt.args, code, stderr.String())
 		}

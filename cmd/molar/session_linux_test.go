@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"molar/internal/cli"
 	"molar/internal/testkit/fakemodel"
 )
 
@@ -33,6 +34,7 @@ func (p *typist) resize(columns, rows uint16) {
 // TestSession_Resize: a new size of the window is seen without a key, and what is said
 // fits it.
 func TestSession_Resize(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""))
 	p.keys("a question of more than forty characters, not yet asked")
@@ -43,16 +45,17 @@ func TestSession_Resize(t *testing.T) {
 	p.keys("\x15/help\r")
 	p.see("  /model [NAME]\r\n      show or choose the model\r\n")
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 }
 
 // TestSession_Search: Ctrl-R finds a question of an earlier session, and Enter asks it.
 func TestSession_Search(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
 	env, config := homeEnv(t, model), plainConfig(t, "")
 	p := sitDown(t, env, "chat", "--config", config)
 	p.keys("Which brush?\rAnother thing\r\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	p = sitDown(t, env, "chat", "--config", config)
 	n := len(asked(model))
 	p.keys("\x12brush")
@@ -64,22 +67,24 @@ func TestSession_Search(t *testing.T) {
 	}
 	p.see("[ollama")
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 }
 
 // TestSession_GoesBack: Ctrl-C leaves what was asked for, not the session.
 func TestSession_GoesBack(t *testing.T) {
+	long(t, "a person types, with pauses")
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "badmcp", "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Echo something\r")
 	p.see("[o]nce")
-	p.keys("e")
+	p.keys("e\r")
 	p.see(`arguments> {"text":"first"}`)
 	before := p.screen.String()
 	p.keys("\x03")
 	p.seeAfter(before, "[o]nce")
-	p.keys("o")
+	p.keys("o\r")
 	p.see("[ollama")
 	p.keys("/resume\r")
 	p.see("number, or Enter")
@@ -87,13 +92,14 @@ func TestSession_GoesBack(t *testing.T) {
 	p.keys("\x03")
 	p.seeAfter(before, "\r\x1b[2C")
 	p.keys("\x04")
-	p.see("chat --resume")
-	p.exit(exitOK)
+	p.see("--resume chat_")
+	p.exit(cli.OK)
 }
 
 // TestSession_WaitsForServer: a turn that waits for a server says for which, and Ctrl-C
 // ends the wait.
 func TestSession_WaitsForServer(t *testing.T) {
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
 	config := plainConfig(t, "mcpServers: {mute: {command: sh, args: [-c, 'cat >/dev/null']}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
@@ -104,18 +110,20 @@ func TestSession_WaitsForServer(t *testing.T) {
 	p.seeAfter(before, "stopped")
 	p.seeAfter(before, "\r\x1b[2C")
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 }
 
 // TestChat_WaitsForPipe: who sits at a terminal is told that a silent pipe is waited for,
 // and what it says after all is context.
 func TestChat_WaitsForPipe(t *testing.T) {
+	long(t, "a silent pipe is waited for, for five seconds")
+	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
 	p := sitBefore(t, homeEnv(t, model), exec.Command("sh", "-c", `cat | molar chat --config "$1" "Summarise this"`, "sh", plainConfig(t, "")))
 	p.see("waiting for the pipe")
 	p.keys("a late line\n\x04")
 	p.see("tok2")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	if got := asked(model)[0].LastUser; !strings.Contains(got, "a late line") {
 		t.Errorf("asked %q", got)
 	}
@@ -148,10 +156,32 @@ func TestSession_FirstText(t *testing.T) {
 		p.seeAfter(before, "[ollama")
 	}
 	p.keys("\x04")
-	p.exit(exitOK)
+	p.exit(cli.OK)
 	if len(took) != 10 {
 		t.Fatalf("%d measured", len(took))
 	}
 	slices.Sort(took)
 	t.Logf("first text to the terminal: median %s, longest %s", took[5], took[9])
+}
+
+// TestSession_Habits: the session says at once what answers and which server failed, a slash
+// shows a menu, a word that is nearly a command is told which, and Esc stops the answer.
+func TestSession_Habits(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, "mcpServers: {gone: {command: no-such-program-here}}\n"))
+	p.see("assistant plain")
+	p.see("model ")
+	p.see("server gone failed")
+	p.keys("/")
+	p.see("/help /tools /servers")
+	p.keys("asistant\r")
+	p.see("do you mean")
+	p.keys("Count\r")
+	p.see("tok20\r\n")
+	before := p.screen.String()
+	p.keys("\x1b")
+	p.seeAfter(before, "stopped; what was answered is kept")
+	p.keys("\x04")
+	p.exit(cli.OK)
 }

@@ -21,15 +21,16 @@ import (
 // machine, on which most runs are interrupted, does not fail it; on a machine slower
 // than the one for which the bound was set, a yardstick widens it.
 func TestInitTrace(t *testing.T) {
+	long(t, "molar is started up to a hundred times")
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go tool is not in PATH, so no program can be built to measure")
 	}
 	const least, runs, bound = 5, 100, 6 * time.Millisecond
-	const usual = 2900 * time.Microsecond  // what the yardstick took where the bound was set
-	molar := buildProgram(t, "molar", ".") // as it is shipped, without the race detector
+	const usual = 2900 * time.Microsecond // what the yardstick took where the bound was set
+	molar := molarProgram(t)
 	home := t.TempDir()
 	best := map[string]time.Duration{}
-	yardstick, fastest := buildProgram(t, "yardstick", "./testdata/yardstick"), time.Hour
+	yardstick, fastest := buildProgram(t, "molar/cmd/molar/testdata/yardstick"), time.Hour
 	most := bound
 	within := func(took time.Duration) bool { return took <= most }
 	for run := range runs {

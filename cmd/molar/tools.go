@@ -3,17 +3,25 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"molar/internal/cli"
+	"molar/internal/host"
+	"molar/internal/host/observe"
+	"molar/internal/session"
 	"molar/internal/terminal"
+	"molar/mcpclients"
 	"molar/schemas"
 	"molar/toolhandler"
+	"molar/toolhandler/lint"
 )
 
 // toolsFlags are the flags of all tools commands.
@@ -22,6 +30,7 @@ type toolsFlags struct {
 	mcp     []string
 	trace   bool
 	timeout time.Duration
+	elicit  mcpclients.Elicitor // puts questions of the servers to a person
 }
 
 const toolsHelp = `List, call and check the tools of the attached MCP servers, those of the config and
@@ -33,10 +42,10 @@ func newToolsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "List, call and check the tools of the attached servers", Long: toolsHelp, Args: onlyCommands, RunE: showHelp}
 	var f toolsFlags
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.format, "output-format", formatText, "text or json")
+	flags.StringVar(&f.format, "output-format", cli.Text, "text or json")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
 	flags.BoolVar(&f.trace, "trace", false, "print the JSON-RPC messages on standard error")
-	completeFlag(cmd, "output-format", fixed(formatText, formatJSON))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	cmd.AddCommand(newToolsListCmd(a, &f), newToolsCallCmd(a, &f), newLintCmd(a, &f))
 	return cmd
 }
@@ -50,10 +59,10 @@ func newToolsListCmd(a *app, f *toolsFlags) *cobra.Command {
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFormat(f.format); err != nil {
+			if err := cli.CheckFormat(f.format); err != nil {
 				return err
 			}
-			return a.withTracedServers(cmd.Context(), *f, func(_ context.Context, h *host) error {
+			return a.withTracedServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
 				return a.listTools(h, f.format)
 			})
 		},
@@ -66,26 +75,29 @@ func newToolsCallCmd(a *app, f *toolsFlags) *cobra.Command {
 		Short: "Call a tool with arguments as a JSON object",
 		Long: `Call a tool by its offered name, or by its own where only one server has it. The
 arguments are a JSON object, or "-" to read it from standard input. They are checked
-like a model's; you stand for the approval.
+like a model's; you stand for the approval, and answer at the terminal what the server
+asks you in the middle of the call.
 
 The result is printed as JSON, the time on standard error. The exit code is 1 when
-the tool reports an error.`,
+the tool reports an error, 130 when the call was interrupted.`,
 		Example: `  molar tools call family__search_family '{"query":"Nguyen"}' --mcp family="go run ./examples/family/server"
   molar tools call search_family --trace - < arguments.json`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: first(words(a.toolNames)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(f.format); err != nil {
+			if err := cli.CheckFormat(f.format); err != nil {
 				return err
 			}
 			arguments := append(args, "{}")[1]
 			if arguments == "-" {
 				var err error
-				if arguments, err = readBounded(a.stdin); err != nil {
-					return &exitError{exitUsage, err}
+				if arguments, err = cli.ReadAll(a.Stdin); err != nil {
+					return cli.Usage(err)
 				}
 			}
-			return a.withTracedServers(cmd.Context(), *f, func(ctx context.Context, h *host) error {
+			with := *f
+			with.elicit = session.Questions(a.CLI)
+			return a.withTracedServers(cmd.Context(), with, func(ctx context.Context, h *host.Host) error {
 				if f.timeout > 0 {
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, f.timeout)
@@ -100,87 +112,159 @@ the tool reports an error.`,
 }
 
 // withServers attaches all servers and runs f.
-func (a *app) withServers(ctx context.Context, mcp []string, f func(context.Context, *host) error) error {
+func (a *app) withServers(ctx context.Context, mcp []string, f func(context.Context, *host.Host) error) error {
 	return a.withTracedServers(ctx, toolsFlags{mcp: mcp}, f)
 }
 
 // withTracedServers is withServers, with a trace of what passes if it is asked for.
-func (a *app) withTracedServers(ctx context.Context, with toolsFlags, f func(context.Context, *host) error) error {
-	cfg, err := a.loadWithServers(nil, with.mcp)
+func (a *app) withTracedServers(ctx context.Context, with toolsFlags, f func(context.Context, *host.Host) error) error {
+	cfg, err := a.LoadWithServers(nil, with.mcp)
 	if err != nil {
 		return err
 	}
-	opts := hostOptions{attachWait: chatAttachWait}
+	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit}
 	if with.trace {
-		opts.wrap = (&wire{trace: a.stderr, redact: redactorOf(cfg)}).dial
+		opts.Wrap = (&observe.Wire{Trace: a.Stderr, Redact: observe.Redactor(cfg)}).Dial
 	}
-	log, err := a.logger(cfg.Telemetry, slog.LevelWarn)
+	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
 	if err != nil {
 		return err
 	}
-	h, err := openHost(ctx, cfg, log, opts)
+	h, err := host.Open(ctx, cfg, log, opts)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	wait, cancel := context.WithTimeout(ctx, chatAttachWait)
+	wait, cancel := context.WithTimeout(ctx, host.AttachWait)
 	defer cancel()
-	if err := h.mcp.Wait(wait, nil); err != nil && ctx.Err() != nil {
+	if err := h.MCP.Wait(wait, nil); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, s := range h.mcp.Status() {
+	for _, s := range h.MCP.Status() {
 		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
-			_, _ = fmt.Fprintln(a.stderr, terminal.Clean("warning: "+serverLine(s)))
+			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+host.ServerLine(s)))
 		}
 	}
 	return f(ctx, h)
 }
 
-func (a *app) listTools(h *host, format string) error {
-	tools := h.mcp.Catalogue().Tools()
-	if format == formatJSON {
+func (a *app) listTools(h *host.Host, format string) error {
+	tools := h.MCP.Catalogue().Tools()
+	if format == cli.JSON {
 		infos := make([]schemas.ToolInfo, len(tools))
 		for i, t := range tools {
 			infos[i] = t.ToolInfo
 		}
-		enc := json.NewEncoder(a.stdout)
+		enc := json.NewEncoder(a.Stdout)
 		enc.SetIndent("", "  ")
 		return enc.Encode(infos)
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, t := range tools {
 		policy := t.Rules.Policy
 		if policy == "" {
 			policy = schemas.PolicyAuto
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, policy, preview(terminal.Clean(t.Description)))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, policy, terminal.Preview(terminal.Clean(t.Description)))
 	}
 	return w.Flush()
 }
 
 // callTool runs one call through the same checks as a model's. The person at the
 // keyboard stands for the approval.
-func (a *app) callTool(ctx context.Context, h *host, name, arguments string) error {
-	tool, ok := h.mcp.Catalogue().Lookup(name)
+func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string) error {
+	tool, ok := h.MCP.Catalogue().Lookup(name)
 	if !ok {
-		return &exitError{exitUsage, fmt.Errorf("there is no tool %q; see: molar tools list", name)}
+		return cli.Usage(fmt.Errorf("there is no tool %q; see: molar tools list", name))
 	}
 	tool.Rules.Policy = schemas.PolicyAllow
-	handler, err := toolhandler.New(toolhandler.Config{Caller: h.mcp, Logger: h.log})
+	handler, err := toolhandler.New(toolhandler.Config{Caller: h.MCP, Logger: h.Log})
 	if err != nil {
 		return err
 	}
 	turn := handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}})
 	call := schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool.Name, Arguments: arguments}}
 	for out := range turn.Execute(ctx, []schemas.ToolCall{call}) {
-		enc := json.NewEncoder(a.stdout)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return ctx.Err() // whoever interrupted the call wants no result of it
+		}
+		enc := json.NewEncoder(a.Stdout)
 		enc.SetIndent("", "  ")
 		if err := enc.Encode(out.Result); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(a.stderr, "%s: %s in %s\n", terminal.Clean(tool.Name), out.Status, out.Result.Duration.Round(10*time.Microsecond))
+		_, _ = fmt.Fprintf(a.Stderr, "%s: %s in %s\n", terminal.Clean(tool.Name), out.Status, out.Result.Duration.Round(10*time.Microsecond))
 		if out.Result.IsError {
-			return &exitError{exitFailure, nil}
+			return cli.Exit(cli.Failure)
+		}
+	}
+	return nil
+}
+
+func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
+	var schemasToo bool
+	cmd := &cobra.Command{
+		Use:   "lint",
+		Short: "Show what each tool counts as, and what schema rules of providers change of it",
+		Long: `Show, for each attached tool, whether the policy auto takes it for one that reads, only
+adds or writes, and why. For each provider, show what was changed to make its input
+schema fit, and which tools are refused, by these rules or, in an earlier turn, by the
+provider's service. A model's arguments are always checked
+against the tool's own schema. The exit code is 1 when a tool is refused.`,
+		Example: `  molar tools lint --mcp mine="./my-server"
+  molar tools lint --schemas --output-format json > findings.json`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckFormat(f.format); err != nil {
+				return err
+			}
+			return a.withTracedServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
+				return a.lint(h, f.format, schemasToo)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&schemasToo, "schemas", false, "print each schema before and after")
+	return cmd
+}
+
+func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
+	findings, refused := lint.Tools(h.MCP.Catalogue().Tools(), h.Refusals.Refused, schemasToo)
+	if err := a.printFindings(findings, format); err != nil {
+		return err
+	}
+	if refused > 0 {
+		return cli.With(cli.Failure, fmt.Errorf("%d offers are refused", refused))
+	}
+	return nil
+}
+
+func (a *app) printFindings(findings []lint.Finding, format string) error {
+	if format == cli.JSON {
+		enc := json.NewEncoder(a.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(findings)
+	}
+	for i, f := range findings {
+		if i == 0 || findings[i-1].Tool != f.Tool {
+			a.Say("%s %s: %s", terminal.Clean(f.Tool), f.Class, terminal.Clean(f.Why))
+			if len(f.Sends) > 0 {
+				a.Say("  can send: text in %s; what other servers said asks first", terminal.Clean(strings.Join(f.Sends, ", ")))
+			}
+		}
+		verdict := "unchanged"
+		switch {
+		case f.Refused != "":
+			verdict = "refused: " + f.Refused
+		case len(f.Notes) > 0:
+			verdict = terminal.Counted(len(f.Notes), "change")
+		}
+		a.Say("%s for %s: %s", terminal.Clean(f.Tool), f.Provider, terminal.Clean(verdict))
+		for _, note := range f.Notes {
+			a.Say("  %s", terminal.Clean(note))
+		}
+		if f.Before != nil {
+			a.Say("  before: %s\n  after:  %s", terminal.Clean(string(f.Before)), terminal.Clean(string(f.After)))
 		}
 	}
 	return nil

@@ -1,74 +1,53 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/url"
 	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"molar/agent"
-	"molar/internal/config"
-	"molar/internal/store"
+	"molar/eval/run"
+	"molar/internal/cli"
+	"molar/internal/host/running"
 	"molar/internal/terminal"
+	"molar/schemas"
 )
 
 func newTurnsCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "turns", Short: "Look at what happened in a turn", Args: onlyCommands, RunE: showHelp}
+	cmd := &cobra.Command{Use: "turns", Short: "Look at what happened in a turn, and mark answers", Args: onlyCommands, RunE: showHelp}
 	var format string
 	show := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the trace of a turn: why each tool was called, or not",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != formatText && format != formatJSON {
-				return &exitError{exitUsage, fmt.Errorf("--output-format %q: choose text or json", format)}
+			if format != cli.Text && format != cli.JSON {
+				return cli.Usage(fmt.Errorf("--output-format %q: choose text or json", format))
 			}
-			cfg, err := a.loadConfig(nil)
+			cfg, err := a.Load(nil)
 			if err != nil {
 				return err
 			}
-			trace, err := a.findTrace(cmd.Context(), cfg, args[0])
+			trace, err := running.Trace(cmd.Context(), a.CLI, cfg, args[0])
 			if err != nil {
 				return err
 			}
-			if format == formatJSON {
-				_, err = fmt.Fprintln(a.stdout, string(trace))
+			if format == cli.JSON {
+				_, err = fmt.Fprintln(a.Stdout, string(trace))
 				return err
 			}
-			return printTrace(a.stdout, trace)
+			return printTrace(a.Stdout, trace)
 		},
 	}
-	show.Flags().StringVar(&format, "output-format", formatText, "text or json")
-	cmd.AddCommand(show)
+	show.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
+	cmd.AddCommand(show, newTurnsMarkCmd(a), newTurnsListCmd(a))
 	return cmd
-}
-
-// findTrace asks a running host first, whose newest traces may not be on disk yet,
-// then reads the store.
-func (a *app) findTrace(ctx context.Context, cfg *config.Config, id string) (json.RawMessage, error) {
-	if far, err := a.reach(cfg.Door()); err == nil {
-		if trace, err := a.askHost(ctx, far, "/v1/turns/"+url.PathEscape(id)); err == nil {
-			return trace, nil
-		}
-	}
-	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	trace, ok, err := traceStore{db: db}.Trace(ctx, "", id)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("there is no trace of turn %q; traces are kept 7 days, and telemetry.trace must be on", id)
-	}
-	return trace, nil
 }
 
 // turnRuns is the status of a turn that has not ended.
@@ -91,7 +70,7 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	line("assistant %s, provider %s (%s)", t.Assistant, t.Provider, t.Route)
 	line("conversation %s, memory %s, language %s", t.ConversationID, t.Memory, t.Language)
 	if t.Question != "" {
-		line("question: %s", preview(t.Question))
+		line("question: %s", terminal.Preview(t.Question))
 	}
 	if v := t.Verdict; v != nil {
 		line("guardrail: pass %v by %s: %s", v.Pass, v.By, v.Reason)
@@ -120,7 +99,83 @@ func printTools(line func(string, ...any), tools []agent.ToolTrace) {
 	for _, tool := range tools {
 		line("  %s: %s", tool.Name, tool.Reason)
 		for _, c := range tool.Calls {
-			line("    %s %s -> %s in %.1f ms: %s", c.ID, c.Arguments, c.Status, c.TookMS, preview(c.Output))
+			line("    %s %s -> %s in %.1f ms: %s", c.ID, c.Arguments, c.Status, c.TookMS, terminal.Preview(c.Output))
 		}
 	}
+}
+
+func newTurnsMarkCmd(a *app) *cobra.Command {
+	var note string
+	cmd := &cobra.Command{
+		Use:   "mark ID up|down|none [--note TEXT]",
+		Short: "Mark an answer, for molar turns list and molar eval import --marked",
+		Long: `Mark an answer up or down, with a note; the next mark replaces it, none takes it back.
+The id of a turn stands in the answer's header X-Turn-Id, behind chatcmpl- in the id of an
+answer, and in molar chat --output-format json.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			said := schemas.Feedback{TurnID: strings.TrimPrefix(args[0], "chatcmpl-"), Mark: args[1], Note: strings.TrimSpace(note)}
+			switch {
+			case said.Mark == "none":
+				said.Mark = ""
+			case said.Mark != schemas.MarkUp && said.Mark != schemas.MarkDown:
+				return cli.Usage(fmt.Errorf("mark %q: choose up, down or none", args[1]))
+			case utf8.RuneCountInString(said.Note) > schemas.MaxNote:
+				return cli.Usage(fmt.Errorf("--note: at most %d characters", schemas.MaxNote))
+			}
+			cfg, err := a.Load(nil)
+			if err != nil {
+				return err
+			}
+			stored, err := running.Mark(cmd.Context(), a.CLI, cfg, said)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "turn %s: marked %s\n", terminal.Clean(stored.TurnID), args[1])
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&note, "note", "", "what is wrong with the answer, or good")
+	return cmd
+}
+
+func newTurnsListCmd(a *app) *cobra.Command {
+	var f run.MarkedFlags
+	var format string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the answers that were marked, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != cli.Text && format != cli.JSON {
+				return cli.Usage(fmt.Errorf("--output-format %q: choose text or json", format))
+			}
+			want, err := f.Filter(time.Now())
+			if err != nil {
+				return err
+			}
+			cfg, err := a.Load(nil)
+			if err != nil {
+				return err
+			}
+			marked, err := running.Marked(cmd.Context(), cfg, want)
+			if err != nil {
+				return err
+			}
+			if format == cli.JSON {
+				return json.NewEncoder(a.Stdout).Encode(marked)
+			}
+			table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+			for _, m := range marked {
+				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", m.TurnID, m.Mark, m.MarkedAt.Format(time.DateTime), terminal.Clean(m.Assistant), terminal.Clean(strings.Join(strings.Fields(m.Note), " ")))
+			}
+			return table.Flush()
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.Marked, "marked", "", "only those marked `up or down`")
+	flags.StringVar(&f.Since, "since", "", "only those marked in this `time`, such as 7d")
+	flags.StringVar(&f.Assistant, "assistant", "", "only those of this assistant, by `name`")
+	flags.StringVar(&format, "output-format", cli.Text, "text or json")
+	return cmd
 }

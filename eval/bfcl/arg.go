@@ -4,6 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
+	"molar/eval/delta"
 )
 
 // pythonKind is the type that a declared type demands.
@@ -26,13 +31,7 @@ func pythonKind(declared string) (kind, bool) {
 }
 
 // checkArg judges one argument.
-func checkArg(category, name string, p Param, accepted []any, value any) Verdict {
-	if language := foreign(category); language != nil {
-		var v Verdict
-		if p, value, v = language.convert(name, p, value); !v.Valid {
-			return v
-		}
-	}
+func checkArg(name string, p Param, accepted []any, value any) Verdict {
 	want, known := pythonKind(p.Type)
 	if !known {
 		return fault("type_error:simple", "argument %q: the declared type %q is unknown", name, p.Type)
@@ -255,20 +254,17 @@ func standard(s string) string {
 		}
 		return r
 	}, s)
-	return strings.ReplaceAll(strings.ToLower(s), "'", `"`)
+	// Python's lower() follows Unicode's special cases, which strings.ToLower does not.
+	return strings.ReplaceAll(cases.Lower(language.Und).String(s), "'", `"`)
 }
 
 // show writes a value for a sentence, cut to a length that can be read.
 func show(v any) string {
-	const longest = 120
 	text := fmt.Sprint(plain(v))
 	if data, err := json.Marshal(plain(v)); err == nil {
 		text = string(data)
 	}
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
+	return delta.Cut(text, 120)
 }
 
 // plain turns objects into maps, for encoding.

@@ -85,12 +85,12 @@ func Check(category string, functions []Function, answers []Answer, calls []Call
 	case len(answers) == 0:
 		return fault("answer:missing", "there is no accepted answer for this case")
 	case strings.Contains(category, "parallel"):
-		return checkParallel(category, functions, answers, calls)
+		return checkParallel(functions, answers, calls)
 	case strings.Contains(category, "multiple"):
 		if len(calls) != len(answers) {
 			return fault("multiple_function_checker:wrong_count", "expected %d calls, got %d", len(answers), len(calls))
 		}
-		return CheckCall(category, find(functions, answers[0].Name), &answers[0], calls[0])
+		return checkCall(find(functions, answers[0].Name), &answers[0], calls[0])
 	default:
 		if len(calls) != 1 {
 			return fault("simple_function_checker:wrong_count", "expected 1 call, got %d", len(calls))
@@ -99,14 +99,14 @@ func Check(category string, functions []Function, answers []Answer, calls []Call
 		if len(functions) > 0 {
 			only = &functions[0]
 		}
-		return CheckCall(category, only, &answers[0], calls[0])
+		return checkCall(only, &answers[0], calls[0])
 	}
 }
 
 // checkParallel pairs each expected call with the first call that fits it and is
 // still free. That is greedy, as the official checker is: another pairing might have
 // passed.
-func checkParallel(category string, functions []Function, answers []Answer, calls []Call) Verdict {
+func checkParallel(functions []Function, answers []Answer, calls []Call) Verdict {
 	if len(calls) != len(answers) {
 		return fault("parallel_function_checker_no_order:wrong_count", "expected %d calls, got %d", len(answers), len(calls))
 	}
@@ -119,7 +119,7 @@ func checkParallel(category string, functions []Function, answers []Answer, call
 			if taken[j] {
 				continue
 			}
-			if last = CheckCall(category, function, &answers[i], call); last.Valid {
+			if last = checkCall(function, &answers[i], call); last.Valid {
 				taken[j], found = true, true
 				break
 			}
@@ -141,9 +141,9 @@ func find(functions []Function, name string) *Function {
 	return nil
 }
 
-// CheckCall judges one call: name, required arguments, unknown arguments, then type
+// checkCall judges one call: name, required arguments, unknown arguments, then type
 // and value of each, then the arguments that the answer demands.
-func CheckCall(category string, f *Function, answer *Answer, call Call) Verdict {
+func checkCall(f *Function, answer *Answer, call Call) Verdict {
 	if f == nil {
 		return fault("simple_function_checker:wrong_func_name", "function %q is not among the case's functions", answer.Name)
 	}
@@ -161,7 +161,7 @@ func CheckCall(category string, f *Function, answer *Answer, call Call) Verdict 
 		if !declared || !expected {
 			return fault("simple_function_checker:unexpected_param", "argument %q is not expected", arg.Key).of(arg.Key)
 		}
-		if v := checkArg(category, arg.Key, param, accepted, arg.Value); !v.Valid {
+		if v := checkArg(arg.Key, param, accepted, arg.Value); !v.Valid {
 			return v.of(arg.Key)
 		}
 	}

@@ -15,25 +15,8 @@ type Case struct {
 	ID        string
 	Category  string
 	Functions []Function
-	// Question holds the turns, each a list of messages.
-	Question [][]Message
-	// Tools are the functions as they stand in the file, parameters included.
-	Tools []RawFunction
 	// Answers are the expected calls; none for cases that want no call.
 	Answers []Answer
-}
-
-// A Message is one message of a question.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-// A RawFunction is an offered function as the file describes it.
-type RawFunction struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
 }
 
 // maxLine bounds one line of a file, in bytes.
@@ -83,7 +66,6 @@ func ReadCases(name string, r io.Reader) ([]Case, error) {
 	err := lines(name, r, func(line []byte) error {
 		var row struct {
 			ID            string          `json:"id"`
-			Question      json.RawMessage `json:"question"`
 			Function      json.RawMessage `json:"function"`
 			InitialConfig json.RawMessage `json:"initial_config"`
 		}
@@ -97,10 +79,12 @@ func ReadCases(name string, r io.Reader) ([]Case, error) {
 			return fmt.Errorf("case %q has several turns over simulated services, which this checker cannot judge: leave it out", row.ID)
 		}
 		c := Case{ID: row.ID, Category: CategoryOf(row.ID)}
+		if strings.Contains(c.Category, "java") {
+			return fmt.Errorf("case %q wants Java or JavaScript, and this checker judges Python's categories: leave it out", row.ID)
+		}
 		if err := c.readFunctions(row.Function); err != nil {
 			return err
 		}
-		c.Question = readQuestion(row.Question)
 		cases = append(cases, c)
 		return nil
 	})
@@ -124,10 +108,14 @@ func (c *Case) readFunctions(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return fmt.Errorf("case %q has no %q", c.ID, "function")
 	}
-	if err := json.Unmarshal(raw, &c.Tools); err != nil {
+	var tools []struct {
+		Name       string          `json:"name"`
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	if err := json.Unmarshal(raw, &tools); err != nil {
 		return fmt.Errorf("case %q: function: %w", c.ID, err)
 	}
-	for _, tool := range c.Tools {
+	for _, tool := range tools {
 		var p struct {
 			Properties map[string]struct {
 				Type  string `json:"type"`
@@ -147,20 +135,6 @@ func (c *Case) readFunctions(raw json.RawMessage) error {
 			f.Params[name] = Param{Type: property.Type, Item: property.Items.Type}
 		}
 		c.Functions = append(c.Functions, f)
-	}
-	return nil
-}
-
-// readQuestion takes both shapes: a list of turns, and one list of messages. What
-// is neither leaves no question, which judging does not need.
-func readQuestion(raw json.RawMessage) [][]Message {
-	var turns [][]Message
-	if json.Unmarshal(raw, &turns) == nil {
-		return turns
-	}
-	var one []Message
-	if json.Unmarshal(raw, &one) == nil {
-		return [][]Message{one}
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (o Object) set(key string, value any) Object {
 // Decode reads exactly one JSON value: objects as [Object], arrays as []any, numbers
 // as json.Number.
 func Decode(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
+	dec := json.NewDecoder(bytes.NewReader(pythonNumbers(data)))
 	dec.UseNumber()
 	v, err := decode(dec)
 	if err != nil {
@@ -93,6 +93,45 @@ func Decode(data []byte) (any, error) {
 		return nil, errors.New("data after the JSON value")
 	}
 	return v, nil
+}
+
+// notANumber stands for NaN until it is decoded; no JSON text begins with a zero byte
+// unless somebody means this.
+const notANumber = "\x00NaN"
+
+// pythonNumbers writes what Python takes for JSON and JSON does not know, NaN and the
+// infinities, in a form that decodes.
+func pythonNumbers(data []byte) []byte {
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return data
+	}
+	var out bytes.Buffer
+	for quoted := false; len(data) > 0; {
+		n := 1
+		switch {
+		case quoted && data[0] == '\\' && len(data) > 1:
+			n = 2
+		case data[0] == '"':
+			quoted = !quoted
+		case !quoted && bare(data, "Infinity"):
+			out.WriteString("1e999999")
+			data = data[len("Infinity"):]
+			continue
+		case !quoted && bare(data, "NaN"):
+			out.WriteString(`"\u0000NaN"`)
+			data = data[len("NaN"):]
+			continue
+		}
+		out.Write(data[:n])
+		data = data[n:]
+	}
+	return out.Bytes()
+}
+
+// bare reports whether data begins with the word, and the word ends there.
+func bare(data []byte, word string) bool {
+	rest, ok := bytes.CutPrefix(data, []byte(word))
+	return ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n,]}"))
 }
 
 func decode(dec *json.Decoder) (any, error) {
@@ -128,6 +167,8 @@ func decode(dec *json.Decoder) (any, error) {
 		}
 		_, err = dec.Token()
 		return list, err
+	case notANumber:
+		return math.NaN(), nil
 	}
 	return tok, nil
 }

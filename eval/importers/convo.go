@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 	"molar/eval"
 	"molar/eval/match"
 	"molar/eval/tape"
+	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -30,7 +32,7 @@ type convo struct {
 	id, source, provider, model string
 	tags                        []string
 	system                      string
-	tools                       []tape.ToolDef
+	tools                       []wire.Tool
 	turns                       []convoTurn
 	notes                       []string
 }
@@ -40,22 +42,28 @@ type convoTurn struct {
 	steps []convoStep
 }
 
-// A convoStep is one answer of the model: what was sent, what it said and called, and
-// what the calls gave.
+// A convoStep is one answer of the model: what was sent, what came, and what the calls
+// gave.
 type convoStep struct {
-	method, path string
-	request      json.RawMessage
-	chunks       [][]byte
-	contentType  string
-	text         string
-	calls        []convoCall
+	method  string
+	request json.RawMessage
+	stream  wire.Stream
+	text    string
+	calls   []convoCall
 }
 
 type convoCall struct {
-	id, name  string
-	arguments string
-	output    json.RawMessage // nil when the recording ends before
-	isError   bool
+	wire.Call
+	output json.RawMessage // nil when the recording ends before
+}
+
+// step is what an answer is in a conversation.
+func step(a wire.Answer, s wire.Stream) convoStep {
+	out := convoStep{method: http.MethodPost, stream: s, text: a.Text}
+	for _, c := range a.Calls {
+		out.calls = append(out.calls, convoCall{Call: c})
+	}
+	return out
 }
 
 // build writes the case and the tape.
@@ -76,22 +84,22 @@ func (c *convo) build() (Imported, error) {
 		answer := ""
 		var items []eval.Call
 		for _, step := range t.steps {
-			w.Exchange("", step.method, step.path, step.request, 200, step.contentType, step.chunks...)
+			w.Exchange("", step.method, step.stream.Path, step.request, 200, step.stream.ContentType, step.stream.Chunks...)
 			for slot, call := range step.calls {
-				items = append(items, expectedCall(call))
+				items = append(items, eval.ObservedCall(call.Name, call.Arguments))
 				output := call.output
 				if output == nil {
 					output = json.RawMessage(`"(the recording ends before the result)"`)
 				}
-				id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.id+call.id+call.name)).String()
-				w.Call(slot+1, Server, call.name, schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: call.name, Arguments: call.arguments}}, output, call.isError)
+				id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.id+call.ID+call.Name)).String()
+				w.Call(slot+1, Server, call.Name, schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: call.Name, Arguments: call.Arguments}}, output, false)
 			}
 			answer = step.text
 		}
 		if n := len(t.steps); n == 0 || len(t.steps[n-1].calls) > 0 {
 			c.notes = append(c.notes, fmt.Sprintf("turn %d: the recording ends before the answer; one that says so was added", len(out.Turns)+1))
-			end := c.ending()
-			w.Exchange("", end.method, end.path, nil, 200, end.contentType, end.chunks...)
+			end := wire.Answer{Text: "(The recording ends here.)"}.Stream(c.provider, c.model)
+			w.Exchange("", http.MethodPost, end.Path, nil, 200, end.ContentType, end.Chunks...)
 			answer = ""
 		}
 		w.Answer(answer)
@@ -108,22 +116,8 @@ func (c *convo) build() (Imported, error) {
 	return Imported{Case: out, Tape: b.Bytes(), Notes: c.notes}, w.Err()
 }
 
-// ending is an answer that says that there is no more.
-func (c *convo) ending() convoStep {
-	const text = "(The recording ends here.)"
-	switch c.provider {
-	case "gemini":
-		return convoStep{method: "POST", contentType: "text/event-stream", chunks: [][]byte{event(json.RawMessage(
-			`{"candidates":[{"content":{"role":"model","parts":[{"text":"` + text + `"}]},"finishReason":"STOP"}]}`))}}
-	case "ollama":
-		return convoStep{method: "POST", contentType: "application/x-ndjson", chunks: [][]byte{[]byte(
-			`{"message":{"role":"assistant","content":"` + text + `"},"done":true,"done_reason":"stop"}` + "\n")}}
-	}
-	return assistantStep(openAIMessage{}, text)
-}
-
 // completeTools adds tools that were called and never described.
-func (c *convo) completeTools() []tape.ToolDef {
+func (c *convo) completeTools() []wire.Tool {
 	known := make(map[string]bool)
 	for _, t := range c.tools {
 		known[t.Name] = true
@@ -132,24 +126,14 @@ func (c *convo) completeTools() []tape.ToolDef {
 	for _, t := range c.turns {
 		for _, s := range t.steps {
 			for _, call := range s.calls {
-				if !known[call.name] {
-					known[call.name] = true
-					all = append(all, tape.ToolDef{Name: call.name, InputSchema: json.RawMessage(`{"type":"object"}`)})
+				if !known[call.Name] {
+					known[call.Name] = true
+					all = append(all, wire.Tool{Name: call.Name, InputSchema: json.RawMessage(`{"type":"object"}`)})
 				}
 			}
 		}
 	}
 	return all
-}
-
-func expectedCall(call convoCall) eval.Call {
-	out := eval.Call{Name: call.name}
-	v, err := match.Decode([]byte(call.arguments))
-	if args, ok := v.(map[string]any); err == nil && ok {
-		out.Args, _ = match.Plain(args).(map[string]any)
-		out.NoArgs = len(args) == 0
-	}
-	return out
 }
 
 // firstLine is the first line of an answer that is long enough to know it again.

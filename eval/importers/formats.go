@@ -4,54 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
-	yaml "github.com/goccy/go-yaml"
+	"molar/eval/delta"
 )
-
-// GoVCR reads a cassette of go-vcr, version 1 to 4 of its module.
-func GoVCR(name string, data []byte) (Imported, error) {
-	var cassette struct {
-		Interactions []struct {
-			Request struct {
-				Body   string `yaml:"body"`
-				URL    string `yaml:"url"`
-				Method string `yaml:"method"`
-			} `yaml:"request"`
-			Response struct {
-				Body string `yaml:"body"`
-				// Status is text in older versions, Code a number in all.
-				Code int `yaml:"code"`
-			} `yaml:"response"`
-		} `yaml:"interactions"`
-	}
-	if err := safely(func() error { return yaml.Unmarshal(data, &cassette) }); err != nil {
-		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-			return Imported{}, fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
-		}
-		return Imported{}, fmt.Errorf("%s:1: %w", name, err)
-	}
-	var pairs []pair
-	for _, i := range cassette.Interactions {
-		pairs = append(pairs, pair{method: i.Request.Method, url: i.Request.URL, request: i.Request.Body, status: i.Response.Code, response: i.Response.Body})
-	}
-	return named(name, "go-vcr", pairs)
-}
-
-// safely turns a panic of a parser that is not ours into an error.
-func safely(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.New("the parser cannot make sense of it")
-		}
-	}()
-	return f()
-}
 
 func named(name, source string, pairs []pair) (Imported, error) {
 	if len(pairs) == 0 {
@@ -64,12 +24,15 @@ func named(name, source string, pairs []pair) (Imported, error) {
 	return imported, nil
 }
 
+// longestQuote bounds what of a file stands in an error, in bytes.
+const longestQuote = 120
+
 // HTTPRR reads a recording of httprr: a header line, then the lengths of each request
 // and response, and their bytes.
 func HTTPRR(name string, data []byte) (Imported, error) {
 	header, rest, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || !strings.HasPrefix(string(header), "httprr trace v1") {
-		return Imported{}, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, clip(string(header)))
+		return Imported{}, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, delta.Cut(string(header), longestQuote))
 	}
 	var pairs []pair
 	for len(bytes.TrimSpace(rest)) > 0 {
@@ -79,7 +42,7 @@ func HTTPRR(name string, data []byte) (Imported, error) {
 		n, err1 := strconv.Atoi(a)
 		m, err2 := strconv.Atoi(strings.TrimSpace(b))
 		if !ok || !found || err1 != nil || err2 != nil || n < 0 || m < 0 || n > len(after) || m > len(after)-n {
-			return Imported{}, fmt.Errorf("%s:%d: want the lengths of a request and a response, got %q", name, at, clip(string(lengths)))
+			return Imported{}, fmt.Errorf("%s:%d: want the lengths of a request and a response, got %q", name, at, delta.Cut(string(lengths), longestQuote))
 		}
 		p, err := parsePair(after[:n], after[n:n+m])
 		if err != nil {
@@ -113,17 +76,12 @@ func parsePair(request, response []byte) (pair, error) {
 	return pair{method: req.Method, url: req.URL.String(), request: string(body), status: resp.StatusCode, response: string(answer)}, nil
 }
 
-// Pairs reads request and response pairs, one JSON object a line: source, method, url,
-// status, request, response. Lines of one source are one recording.
-func Pairs(name string, r io.Reader) ([]Imported, error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 64<<10), maxLine)
+// Pairs reads request and response pairs, one JSON object after the other: source, method,
+// url, status, request, response. Those of one source are one recording.
+func Pairs(name string, data []byte) ([]Imported, error) {
 	groups := make(map[string][]pair)
 	var order []string
-	for n := 1; in.Scan(); n++ {
-		if len(bytes.TrimSpace(in.Bytes())) == 0 {
-			continue
-		}
+	for v, err := range values(data) {
 		var row struct {
 			Source   string          `json:"source"`
 			Method   string          `json:"method"`
@@ -132,8 +90,11 @@ func Pairs(name string, r io.Reader) ([]Imported, error) {
 			Request  json.RawMessage `json:"request"`
 			Response json.RawMessage `json:"response"`
 		}
-		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		if err == nil {
+			err = json.Unmarshal(v.raw, &row)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, v.line, err)
 		}
 		if _, known := groups[row.Source]; !known {
 			order = append(order, row.Source)
@@ -141,9 +102,6 @@ func Pairs(name string, r io.Reader) ([]Imported, error) {
 		groups[row.Source] = append(groups[row.Source], pair{
 			method: row.Method, url: row.URL, request: plainText(row.Request), status: row.Status, response: plainText(row.Response),
 		})
-	}
-	if err := in.Err(); err != nil {
-		return nil, err
 	}
 	var all []Imported
 	for _, source := range order {

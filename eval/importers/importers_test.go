@@ -2,6 +2,8 @@ package importers_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/eval/bfcl"
 	"molar/eval/importers"
 	"molar/eval/tape"
 )
@@ -27,7 +28,7 @@ func told(t *testing.T, i importers.Imported) *tape.Story {
 const openAI = `{"id":"c1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Weather in Hanoi?"},{"role":"assistant","content":null,"tool_calls":[{"id":"x1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Hanoi\", \"days\": 2}"}}]},{"role":"tool","tool_call_id":"x1","content":"{\"temp\": 31}"},{"role":"assistant","content":"It is 31 degrees."},{"role":"user","content":[{"type":"text","text":"Thanks"}]},{"role":"assistant","content":"Welcome."}],"tools":[{"type":"function","function":{"name":"weather","description":"d","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}]}`
 
 func TestOpenAI(t *testing.T) {
-	all, err := importers.OpenAI("f.jsonl", strings.NewReader(openAI+"\n"))
+	all, err := importers.OpenAI("f.jsonl", []byte(openAI+"\n"))
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d cases, %v", len(all), err)
 	}
@@ -57,29 +58,9 @@ func TestOpenAI_faults(t *testing.T) {
 		`{"messages":[{"role":"user","content":"x"},{"role":"poet","content":"y"}]}`:      `role "poet"`,
 		`{"messages":[{"role":"system","content":"x"}]}`:                                  "no user message",
 	} {
-		if _, err := importers.OpenAI("f.jsonl", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := importers.OpenAI("f.jsonl", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
-	}
-}
-
-// TestExport_roundTrip imports, exports and imports again: the conversation is the
-// same.
-func TestExport_roundTrip(t *testing.T) {
-	first, err := importers.OpenAI("f.jsonl", strings.NewReader(openAI))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := importers.ExportOpenAI(&b, "c1", first[0].Case.Input.System, told(t, first[0])); err != nil {
-		t.Fatal(err)
-	}
-	second, err := importers.OpenAI("g.jsonl", &b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(first[0].Case.Turns, second[0].Case.Turns); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -101,7 +82,7 @@ func wantWeather(t *testing.T, i importers.Imported) {
 	if turn.User != "Weather in Hanoi?" || len(turn.Calls) != 1 || string(turn.Calls[0].Output) != `{"temp":31}` || turn.Sum.ModelCalls != 2 {
 		t.Errorf("turn %+v", turn)
 	}
-	if schema := string(s.Schemas["weather"]); schema != `{"properties":{"type":{"type":"string"}},"type":"object"}` {
+	if schema := string(s.Schemas()["weather"]); schema != `{"properties":{"type":{"type":"string"}},"type":"object"}` {
 		t.Errorf("schema %s", schema)
 	}
 	if got := i.Case.Turns[0].Expect.Answer.All[0].Contains; got != "It is 31." {
@@ -142,7 +123,7 @@ func TestGoVCR(t *testing.T) {
 	}
 	text := "---\nversion: 2\ninteractions:\n" + interaction(":generateContent", geminiAsk, "{}", 503) +
 		interaction(":generateContent", geminiAsk, geminiCall, 200) + interaction(":streamGenerateContent", geminiBack, geminiSays, 200)
-	i, err := importers.GoVCR("w.yaml", []byte(text))
+	i, err := importers.Cassette("w.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +132,80 @@ func TestGoVCR(t *testing.T) {
 		t.Errorf("notes %q", i.Notes)
 	}
 	for _, bad := range []string{"interactions: []\n", "a: [\n", "interactions: 5\n"} {
-		if _, err := importers.GoVCR("w.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.yaml:") {
+		if _, err := importers.Cassette("w.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.yaml:") {
 			t.Errorf("%q: error %v", bad, err)
+		}
+	}
+}
+
+// TestCassette reads what VCR for Ruby and vcrpy write: addresses under uri, bodies inside,
+// packed, as bytes, or as parsed JSON.
+func TestCassette(t *testing.T) {
+	quote := func(s string) string {
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write([]byte(geminiCall)) // into memory
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	coded := base64.StdEncoding.EncodeToString(packed.Bytes())
+	for name, text := range map[string]string{
+		"VCR for Ruby": "---\nhttp_interactions:\n" +
+			"- request:\n    method: post\n    uri: " + geminiURL + ":generateContent\n    body:\n      encoding: UTF-8\n      string: " + quote(geminiAsk) +
+			"\n  response:\n    status:\n      code: 200\n      message: OK\n    body:\n      encoding: ASCII-8BIT\n      string: !binary |-\n        " + base64.StdEncoding.EncodeToString([]byte(geminiCall)) +
+			"\n- request:\n    method: post\n    uri: " + geminiURL + ":streamGenerateContent?alt=sse\n    body:\n      encoding: UTF-8\n      string: " + quote(geminiBack) +
+			"\n  response:\n    status:\n      code: 200\n      message: OK\n    body:\n      encoding: UTF-8\n      base64_string: " + base64.StdEncoding.EncodeToString([]byte(geminiSays)) + "\nrecorded_with: VCR 6.3.1\n",
+		"vcrpy": "interactions:\n" +
+			"- request:\n    body: " + quote(geminiAsk) + "\n    headers: {}\n    method: POST\n    uri: " + geminiURL + ":generateContent\n" +
+			"  response:\n    body:\n      string: !!binary |\n        " + coded + "\n    headers:\n      content-encoding:\n      - gzip\n    status:\n      code: 200\n      message: OK\n" +
+			"- request:\n    parsed_body: " + geminiBack + "\n    method: POST\n    uri: " + geminiURL + ":streamGenerateContent?alt=sse\n" +
+			"  response:\n    body:\n      string: " + quote(geminiSays) + "\n    status:\n      code: 200\n      message: OK\nversion: 1\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, err := importers.Read("", "w.yaml", []byte(text))
+			if err != nil || len(all) != 1 {
+				t.Fatalf("%d cases, %v", len(all), err)
+			}
+			wantWeather(t, all[0])
+		})
+	}
+}
+
+// TestOpenAI_logs reads requests with their responses, in a list, over several lines.
+func TestOpenAI_logs(t *testing.T) {
+	const log = `[
+  {"request": {"model": "m", "messages": [{"role": "user", "content": "Weather in Hanoi?"}],
+    "tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]},
+   "response": {"choices": [{"index": 0, "message": {"role": "assistant", "content": null,
+     "tool_calls": [{"id": "x1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]}}]}},
+  {"messages": [{"role": "user", "content": "Hello"}], "choices": [{"message": {"content": "Good day."}}]}
+]`
+	all, err := importers.Read("", "log.json", []byte(log))
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d cases, %v", len(all), err)
+	}
+	if s := told(t, all[0]); len(s.Turns[0].Calls) != 1 || s.Turns[0].Calls[0].Tool != "weather" {
+		t.Errorf("story %+v", s.Turns)
+	}
+	if got := all[1].Case.Turns[0].Expect.Answer.All[0].Contains; got != "Good day." {
+		t.Errorf("answer %q", got)
+	}
+}
+
+// TestRead_strange: what cannot be read is told with its beginning or its address.
+func TestRead_strange(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"eval_set_id": "x", "eval_cases": []}`: "none of cassette, httprr, openai, pairs, tape",
+		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is no model call",
+	} {
+		if _, err := importers.Read("", "f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
 }
@@ -161,7 +214,7 @@ func TestGoVCR(t *testing.T) {
 // note.
 func TestEnding(t *testing.T) {
 	line := fmt.Sprintf(`{"source":"s/x.yaml","method":"POST","url":%q,"status":200,"request":%s,"response":%s}`, geminiURL+":generateContent", geminiAsk, geminiCall)
-	all, err := importers.Pairs("p.jsonl", strings.NewReader(line))
+	all, err := importers.Pairs("p.jsonl", []byte(line))
 	if err != nil || len(all) != 1 {
 		t.Fatal(err)
 	}
@@ -173,27 +226,6 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-func TestBFCL(t *testing.T) {
-	cases, err := bfcl.ReadCases("c", strings.NewReader(`{"id":"parallel_0","question":[[{"role":"system","content":"s"},{"role":"user","content":"q"}]],"function":[{"name":"math.add","parameters":{"type":"dict","properties":{"a":{"type":"float"},"b":{"type":"any"}},"required":["a"]}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bfcl.ReadAnswers("a", strings.NewReader(`{"id":"parallel_0","ground_truth":[{"math.add":{"a":[1.5,2],"b":["x",""]}}]}`), cases); err != nil {
-		t.Fatal(err)
-	}
-	i, err := importers.BFCL(cases[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"a": map[string]any{"any_of": []any{1.5, int64(2)}}, "b": map[string]any{"optional": "x"}}
-	if diff := cmp.Diff(want, i.Case.Turns[0].Expect.Calls.Items[0].Args); diff != "" {
-		t.Error(diff)
-	}
-	if got := string(told(t, i).Schemas["math.add"]); got != `{"properties":{"a":{"type":"number"},"b":{}},"required":["a"],"type":"object"}` {
-		t.Errorf("schema %s", got)
-	}
-}
-
 func FuzzHTTPRR(f *testing.F) {
 	f.Add([]byte("httprr trace v1\n3 3\nabcdef"))
 	f.Fuzz(func(t *testing.T, data []byte) { _, _ = importers.HTTPRR("f", data) })
@@ -201,5 +233,5 @@ func FuzzHTTPRR(f *testing.F) {
 
 func FuzzPairs(f *testing.F) {
 	f.Add(`{"source":"s","method":"POST","url":"http://h/v1/chat/completions","status":200,"request":{"messages":[{"role":"user","content":"x"}]},"response":{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}}`)
-	f.Fuzz(func(t *testing.T, text string) { _, _ = importers.Pairs("f", strings.NewReader(text)) })
+	f.Fuzz(func(t *testing.T, text string) { _, _ = importers.Pairs("f", []byte(text)) })
 }

@@ -1,94 +1,91 @@
 package importers
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
-	"molar/eval/tape"
+	"molar/eval/wire"
 )
 
-// openAILine is one line of a data set of conversations in OpenAI's form.
+// openAILine is a conversation in OpenAI's form: its messages, or a request with its
+// response as logs hold them.
 type openAILine struct {
 	ID       string            `json:"id"`
-	Messages []openAIMessage   `json:"messages"`
-	Tools    []openAITool      `json:"tools"`
-	Choices  []json.RawMessage `json:"choices"`
+	Messages []wire.Message    `json:"messages"`
+	Tools    []wire.OpenAITool `json:"tools"`
+	Choices  []openAIChoice    `json:"choices"`
+	Request  *openAILine       `json:"request"`
+	Response *openAILine       `json:"response"`
 }
 
-type openAIMessage struct {
-	Role       string          `json:"role"`
-	Content    json.RawMessage `json:"content"`
-	ToolCalls  []openAICall    `json:"tool_calls,omitempty"`
-	ToolCallID string          `json:"tool_call_id,omitempty"`
+type openAIChoice struct {
+	Message *wire.Message `json:"message"`
 }
 
-type openAICall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
+// whole takes request and response together, with the answer as the last message.
+func (l openAILine) whole() (openAILine, error) {
+	if l.Request != nil {
+		l.Messages, l.Tools = l.Request.Messages, l.Request.Tools
+	}
+	if l.Response != nil {
+		l.Choices = l.Response.Choices
+	}
+	switch {
+	case len(l.Choices) > 1:
+		return l, errors.New("several choices have no one truth: keep one as the assistant's message")
+	case len(l.Choices) == 1 && l.Choices[0].Message != nil:
+		said := *l.Choices[0].Message
+		said.Role = "assistant"
+		l.Messages = append(l.Messages, said)
+	}
+	return l, nil
 }
 
-type openAITool struct {
-	Type     string `json:"type"`
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	} `json:"function"`
-}
-
-// maxLine bounds one line of a data set, in bytes.
-const maxLine = 16 << 20
-
-// OpenAI reads OpenAI messages, one conversation a line. A line with several choices
-// has no one truth and is refused.
-func OpenAI(name string, r io.Reader) ([]Imported, error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 64<<10), maxLine)
+// OpenAI reads conversations in OpenAI's form: messages, or requests with their responses,
+// one after the other or in a list. Several choices have no one truth and are refused.
+func OpenAI(name string, data []byte) ([]Imported, error) {
 	var all []Imported
-	for n := 1; in.Scan(); n++ {
-		if len(bytes.TrimSpace(in.Bytes())) == 0 {
-			continue
-		}
+	for v, err := range values(data) {
 		var line openAILine
-		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		if err == nil {
+			err = json.Unmarshal(v.raw, &line)
 		}
-		if len(line.Choices) > 0 {
-			return nil, fmt.Errorf("%s:%d: several choices have no one truth: keep one as the assistant's message", name, n)
+		if err == nil {
+			line, err = line.whole()
 		}
-		if line.ID == "" {
-			line.ID = fmt.Sprintf("%s-%d", baseName(name), n)
+		var imported Imported
+		if err == nil {
+			if line.ID == "" {
+				line.ID = fmt.Sprintf("%s-%d", baseName(name), v.line)
+			}
+			imported, err = line.imported()
 		}
-		c, err := line.convo()
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		imported, err := c.build()
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			return nil, fmt.Errorf("%s:%d: %w", name, v.line, err)
 		}
 		all = append(all, imported)
 	}
-	return all, in.Err()
+	return all, nil
+}
+
+func (l *openAILine) imported() (Imported, error) {
+	c, err := l.convo()
+	if err != nil {
+		return Imported{}, err
+	}
+	return c.build()
 }
 
 // convo takes the messages apart into turns.
 func (l *openAILine) convo() (*convo, error) {
 	c := &convo{id: l.ID, source: "openai", provider: "openai", model: "imported", tags: []string{"imported", "openai"}}
 	for _, t := range l.Tools {
-		c.tools = append(c.tools, t.def())
+		c.tools = append(c.tools, t.Tool())
 	}
 	for i, m := range l.Messages {
-		text := textOf(m.Content)
+		text := wire.TextOf(m.Content)
 		switch m.Role {
 		case "system", "developer":
 			c.system = strings.TrimSpace(c.system + "\n" + text)
@@ -99,7 +96,8 @@ func (l *openAILine) convo() (*convo, error) {
 				return nil, fmt.Errorf("message %d: the assistant speaks before the user", i+1)
 			}
 			t := &c.turns[len(c.turns)-1]
-			t.steps = append(t.steps, assistantStep(m, text))
+			a := m.Answer()
+			t.steps = append(t.steps, step(a, a.Stream(wire.OpenAI, ""))) // as it would have come
 		case "tool":
 			if !c.result(m.ToolCallID, text) {
 				return nil, fmt.Errorf("message %d: no call has the id %q", i+1, m.ToolCallID)
@@ -114,88 +112,18 @@ func (l *openAILine) convo() (*convo, error) {
 	return c, nil
 }
 
-func (t *openAITool) def() tape.ToolDef {
-	d := tape.ToolDef{Name: t.Function.Name, Description: t.Function.Description, InputSchema: t.Function.Parameters}
-	if len(d.InputSchema) == 0 {
-		d.InputSchema = json.RawMessage(`{"type":"object"}`)
-	}
-	return d
-}
-
-// textOf reads a content: a string, or a list of parts.
-func textOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return ""
-	}
-	var texts []string
-	for _, p := range parts {
-		texts = append(texts, p.Text)
-	}
-	return strings.Join(texts, "")
-}
-
-// assistantStep makes the stream that such a message would have come as.
-func assistantStep(m openAIMessage, text string) convoStep {
-	step := convoStep{method: "POST", path: "/v1/chat/completions", contentType: "text/event-stream", text: text}
-	delta := map[string]any{"role": "assistant"}
-	finish := "stop"
-	if text != "" {
-		delta["content"] = text
-	}
-	var calls []map[string]any
-	for i, call := range m.ToolCalls {
-		step.calls = append(step.calls, convoCall{id: call.ID, name: call.Function.Name, arguments: call.Function.Arguments})
-		calls = append(calls, map[string]any{"index": i, "id": call.ID, "type": "function", "function": map[string]any{"name": call.Function.Name, "arguments": call.Function.Arguments}})
-	}
-	if calls != nil {
-		delta["tool_calls"], finish = calls, "tool_calls"
-	}
-	event := func(choice map[string]any) []byte {
-		data, err := json.Marshal(map[string]any{"object": "chat.completion.chunk", "choices": []any{choice}})
-		if err != nil {
-			data = []byte("{}")
-		}
-		return []byte("data: " + string(data) + "\n\n")
-	}
-	step.chunks = [][]byte{
-		event(map[string]any{"index": 0, "delta": delta, "finish_reason": nil}),
-		event(map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}),
-		[]byte("data: [DONE]\n\n"),
-	}
-	return step
-}
-
 // result gives a call its output.
 func (c *convo) result(id, text string) bool {
 	for t := range c.turns {
 		for s := range c.turns[t].steps {
 			for i := range c.turns[t].steps[s].calls {
 				call := &c.turns[t].steps[s].calls[i]
-				if call.id == id && call.output == nil {
-					call.output = jsonOf(text)
+				if call.ID == id && call.output == nil {
+					call.output = wire.JSONOf(text)
 					return true
 				}
 			}
 		}
 	}
 	return false
-}
-
-// jsonOf is a text as JSON: itself when it is some, else a string.
-func jsonOf(text string) json.RawMessage {
-	if json.Valid([]byte(text)) && strings.TrimSpace(text) != "" {
-		return json.RawMessage(text)
-	}
-	data, err := json.Marshal(text)
-	if err != nil {
-		return json.RawMessage(`""`)
-	}
-	return data
 }

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"molar/eval/delta"
 	"molar/eval/match"
+	"molar/eval/wire"
 )
 
 // A pair is one recorded request with its response.
@@ -25,34 +26,15 @@ func baseName(file string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// wireOf says which model wire an address speaks, and the model that it names.
-func wireOf(address string) (provider, model string) {
-	u, err := url.Parse(address)
-	path := address
-	if err == nil {
-		path = u.Path
-	}
-	if m := regexp.MustCompile(`models/([^/:]+):(?:stream)?[gG]enerateContent$`).FindStringSubmatch(path); m != nil {
-		return "gemini", m[1]
-	}
-	switch {
-	case strings.HasSuffix(path, "/chat/completions"):
-		return "openai", ""
-	case strings.HasSuffix(path, "/api/chat"):
-		return "ollama", ""
-	}
-	return "", ""
-}
-
 // recording makes a case of the pairs of one recording. Requests of one conversation
 // follow one another; a request whose last message is the user's begins a turn.
 func recording(id, source string, pairs []pair) (Imported, error) {
 	c := &convo{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
-		provider, model := wireOf(p.url)
+		provider, model := wire.Of(p.url)
 		switch {
 		case provider == "":
-			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, clip(p.url)))
+			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, delta.Cut(p.url, longestQuote)))
 			continue
 		case p.status >= 300:
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it was refused with %d and was left out", i+1, p.status))
@@ -67,52 +49,52 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 		}
 	}
 	if len(c.turns) == 0 {
-		return Imported{}, fmt.Errorf("recording %q holds no call of a model that Molar speaks to", id)
+		return Imported{}, fmt.Errorf("recording %q holds no call of a model that Molar speaks to: %s", id, strings.Join(c.notes, "; "))
 	}
 	return c.build()
 }
 
 // add takes one exchange into the conversation.
 func (c *convo) add(p pair, model string) error {
-	h, err := readHistory(c.provider, []byte(p.request))
+	h, err := wire.ReadRequest(c.provider, []byte(p.request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
 	if c.model == "" {
 		if c.model = model; c.model == "" {
-			c.model = h.model
+			c.model = h.Model
 		}
 	}
 	if c.system == "" {
-		c.system = h.system
+		c.system = h.System
 	}
 	if len(c.tools) == 0 {
-		c.tools = h.tools
+		c.tools = h.Tools
 	}
-	continues := len(c.turns) > 0 && h.endsInResults && c.lastCalls() > 0
+	continues := len(c.turns) > 0 && h.EndsInResults && c.lastCalls() > 0
 	if continues {
-		c.takeResults(h.results)
+		c.takeResults(h.Results)
 	} else {
-		user := h.user
+		user := h.User
 		if user == "" {
 			return fmt.Errorf("the request has no text of a user")
 		}
 		c.turns = append(c.turns, convoTurn{user: user})
 	}
-	step, err := readAnswer(c.provider, p.response)
+	answer, stream, err := wire.ReadAnswer(c.provider, p.response)
 	if err != nil {
 		return fmt.Errorf("response: %w", err)
 	}
-	step.method = p.method
 	if u, err := url.Parse(p.url); err == nil {
-		step.path = u.Path
+		stream.Path = u.Path
 	}
-	step.request = json.RawMessage(match.CanonicalJSON([]byte(p.request)))
-	if !json.Valid(step.request) {
-		step.request = nil
+	said := step(answer, stream)
+	said.method, said.request = p.method, json.RawMessage(match.CanonicalJSON([]byte(p.request)))
+	if !json.Valid(said.request) {
+		said.request = nil
 	}
 	t := &c.turns[len(c.turns)-1]
-	t.steps = append(t.steps, step)
+	t.steps = append(t.steps, said)
 	return nil
 }
 
@@ -127,7 +109,7 @@ func (c *convo) lastCalls() int {
 
 // takeResults gives the calls of the last answer their results, by id, else by name,
 // else in order.
-func (c *convo) takeResults(results []historyResult) {
+func (c *convo) takeResults(results []wire.Result) {
 	t := &c.turns[len(c.turns)-1]
 	calls := t.steps[len(t.steps)-1].calls
 	used := make([]bool, len(results))
@@ -137,24 +119,17 @@ func (c *convo) takeResults(results []historyResult) {
 			if used[j] {
 				continue
 			}
-			if r.id != "" && r.id == calls[i].id {
+			if r.ID != "" && r.ID == calls[i].ID {
 				best = j
 				break
 			}
-			if best < 0 && (r.name == calls[i].name || r.name == "" || r.name == calls[i].id) {
+			if best < 0 && (r.Name == calls[i].Name || r.Name == "" || r.Name == calls[i].ID) {
 				best = j
 			}
 		}
 		if best >= 0 {
 			used[best] = true
-			calls[i].output = results[best].output
+			calls[i].output = results[best].Output
 		}
 	}
-}
-
-func clip(s string) string {
-	if len(s) > 120 {
-		s = strings.ToValidUTF8(s[:120], "") + "…"
-	}
-	return s
 }

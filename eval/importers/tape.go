@@ -28,6 +28,10 @@ func Tape(name string, r io.Reader) ([]Imported, error) {
 			return nil, err
 		}
 		c := eval.Case{V: eval.CaseVersion, ID: id(p.Conversation), Assistant: p.Assistant}
+		if why := c.Unfit(story.Turns); len(why) > 0 {
+			all = append(all, Imported{Notes: []string{c.ID + " was left out: " + strings.Join(why, "; ")}})
+			continue
+		}
 		for i, t := range story.Turns {
 			if slices.Contains(p.Remembered, i+1) {
 				t.Sum.ModelCalls++

@@ -20,8 +20,6 @@ const (
 	// texts to the numbers and truth values that the schema wants, which is reported,
 	// and demands that the arguments fit the schema.
 	PolicySchema Policy = "schema"
-	// PolicyBFCL compares as the Berkeley Function Calling Leaderboard does.
-	PolicyBFCL Policy = "bfcl"
 )
 
 // ParsePolicy reads a policy; the empty text is PolicyStrict.
@@ -29,10 +27,10 @@ func ParsePolicy(s string) (Policy, error) {
 	switch p := Policy(s); p {
 	case "":
 		return PolicyStrict, nil
-	case PolicyStrict, PolicySchema, PolicyBFCL:
+	case PolicyStrict, PolicySchema:
 		return p, nil
 	}
-	return "", fmt.Errorf("policy %q: choose strict, schema or bfcl", s)
+	return "", fmt.Errorf("policy %q: choose strict or schema", s)
 }
 
 // An Expected is a call that should be made.
@@ -170,8 +168,6 @@ func compare(policy Policy, e *Expected, m *Made, earlier map[string][]any) comp
 	s := &scope{earlier: earlier}
 	switch {
 	case e.Args == nil:
-	case policy == PolicyBFCL:
-		c.bfcl(e, m)
 	case policy == PolicySchema:
 		c.bySchema(s, e.Args, args, m.Schema)
 	default:

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"molar/eval/delta"
 )
 
 // Decode reads one JSON value with its numbers as json.Number, so that no digit is
@@ -135,12 +137,7 @@ func rational(n json.Number) (*big.Rat, bool) {
 
 // Show writes a value as compact JSON with sorted keys, cut to what a line can hold.
 func Show(v any) string {
-	const longest = 200
-	text := Canonical(v)
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
+	return delta.Cut(Canonical(v), 200)
 }
 
 // Canonical writes a value as compact JSON with sorted keys; numbers keep their

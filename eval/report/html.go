@@ -49,6 +49,7 @@ type page struct {
 	Parts  []part
 	Bars   []bar
 	Tags   []tagCount
+	Causes []groupView
 	Views  []caseView
 }
 
@@ -86,6 +87,7 @@ func newPage(r *eval.Report) *page {
 			{eval.StatusInfra, "not judged", s.Infra},
 		},
 	}
+	p.Causes = groupsOf(r)
 	from := 0
 	for _, part := range p.Parts {
 		if part.N > 0 {

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"molar/eval"
+	"molar/eval/drift"
 	"molar/eval/match"
 	"molar/eval/report"
-	"molar/eval/tape"
 )
 
 // hostile is what a tool may write to steer a terminal or a page.
@@ -33,7 +34,7 @@ func sample() *eval.Report {
 		},
 		{
 			ID: "moved", File: "a.yaml", Line: 20, Status: eval.StatusDrift,
-			Drift: []tape.Drift{{Class: tape.DriftSystem, Line: 3, Where: "system", Want: "a", Got: hostile}}, Follows: []tape.Drift{{Class: tape.DriftAnswer, Line: 9}},
+			Drift: []drift.Drift{{Class: drift.System, Line: 3, Where: "system", Want: "a", Got: hostile}}, Follows: []drift.Drift{{Class: drift.Answer, Line: 9}},
 		},
 		{ID: "down", File: "a.yaml", Line: 30, Status: eval.StatusInfra, Why: "server is down"},
 	})
@@ -75,15 +76,6 @@ func TestHTML_escapes(t *testing.T) {
 	}
 }
 
-func TestMarkdown_escapes(t *testing.T) {
-	text := written(t, report.Markdown)
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "## head") || strings.HasPrefix(line, "```") || strings.Contains(line, "<script>") && !strings.HasPrefix(line, "    ") {
-			t.Errorf("a tool's text became markup: %q", line)
-		}
-	}
-}
-
 func TestJUnit(t *testing.T) {
 	var got struct {
 		Tests    int `xml:"tests,attr"`
@@ -106,7 +98,76 @@ func TestJSON_reads(t *testing.T) {
 	if err := json.Unmarshal([]byte(written(t, report.JSON)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Summary != sample().Summary || back.Cases[2].Drift[0].Class != tape.DriftSystem {
+	if back.Summary != sample().Summary || back.Cases[2].Drift[0].Class != drift.System {
 		t.Errorf("%+v", back.Summary)
+	}
+}
+
+// drifted are cases that drifted: all but the last for the same changed word.
+func drifted(n int) *eval.Report {
+	var all []eval.CaseResult
+	for i := range n {
+		was, now := "Answer briefly, dear assistant.", "Answer at length, dear assistant."
+		if i == n-1 {
+			now = "Answer never, dear assistant."
+		}
+		follows := make([]drift.Drift, 25)
+		for j := range follows {
+			follows[j] = drift.Drift{Class: drift.Unconsumed, Turn: 1, Line: 20 + j, Where: "model call"}
+		}
+		all = append(all, eval.CaseResult{
+			ID: fmt.Sprintf("c%03d", i), Tags: []string{[]string{"even", "odd"}[i%2]}, Status: eval.StatusDrift, Why: "system",
+			Drift:   []drift.Drift{{Class: drift.System, Turn: 1, Line: 9 + i, Where: fmt.Sprintf("tool pass, messages[%d]", i), Want: was, Got: now}},
+			Follows: follows, Turns: []eval.TurnResult{{User: "x", ModelCalls: 2}},
+		})
+	}
+	return eval.NewReport(all)
+}
+
+// TestGroups: one cause is told once, however many cases drifted for it, in every form.
+func TestGroups(t *testing.T) {
+	rep := drifted(200)
+	if len(rep.Groups) != 2 || len(rep.Groups[0].Cases) != 199 {
+		t.Fatalf("%d groups", len(rep.Groups))
+	}
+	var text, page bytes.Buffer
+	for to, form := range map[*bytes.Buffer]func(io.Writer, *eval.Report) error{&text: report.Text, &page: report.HTML} {
+		if err := form(to, rep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(text.String(), "Answer [-briefly-]{+at length+}, dear"); n != 1 {
+		t.Errorf("the cause is told %d times", n)
+	}
+	if n := strings.Count(text.String(), "\n"); n > 230 {
+		t.Errorf("%d lines of text", n)
+	}
+	if !strings.Contains(page.String(), `<details class="group">`) || !strings.Contains(page.String(), `<mark class="was">briefly</mark>`) {
+		t.Error("the page does not show the group")
+	}
+}
+
+// TestJUnit_totals: each suite has the numbers of its own cases.
+func TestJUnit_totals(t *testing.T) {
+	var b bytes.Buffer
+	if err := report.JUnit(&b, drifted(5)); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Suites []struct {
+			Name       string `xml:"name,attr"`
+			Properties []struct {
+				Name  string `xml:"name,attr"`
+				Value string `xml:"value,attr"`
+			} `xml:"properties>property"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"6", "4"} {
+		if p := got.Suites[i].Properties; len(p) < 2 || p[1].Name != "model_calls" || p[1].Value != want {
+			t.Errorf("suite %s: %+v, want %s model calls", got.Suites[i].Name, p, want)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 
 	"molar/eval"
+	"molar/eval/delta"
+	"molar/eval/drift"
 )
 
 // JSON writes the report with stable keys and order.
@@ -19,17 +21,28 @@ func JSON(w io.Writer, r *eval.Report) error {
 	return enc.Encode(r)
 }
 
-// Text writes one line for each case, then what failed, then the numbers. Whatever
-// tools and models wrote is shown without its control characters.
-func Text(w io.Writer, r *eval.Report) error {
+// Text writes one line for each case, then what failed, each cause of drift once, then
+// the numbers. Whatever tools and models wrote is shown without its control characters.
+func Text(w io.Writer, r *eval.Report) error { return text(w, r, false) }
+
+// FullText is [Text] with every difference of the causes in full.
+func FullText(w io.Writer, r *eval.Report) error { return text(w, r, true) }
+
+func text(w io.Writer, r *eval.Report, full bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Cases {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", mark(c.Status), Clean(oneLine(c.ID)), strings.Join(c.Tags, ","), took(r, c.ID))
 	}
 	_ = table.Flush() // a strings.Builder takes everything
+	for _, g := range r.Groups {
+		if len(g.Cases) > 1 || full {
+			b.WriteString("\n" + groupText(g, full))
+		}
+	}
+	grouped := inGroups(r)
 	for _, c := range r.Cases {
-		if c.Status != eval.StatusPass {
+		if c.Status != eval.StatusPass && grouped[c.ID] <= 1 {
 			b.WriteString("\n" + Failure(&c))
 		}
 		for _, note := range c.Notes {
@@ -40,6 +53,83 @@ func Text(w io.Writer, r *eval.Report) error {
 	numbers(&b, r)
 	_, err := io.WriteString(w, Clean(b.String()))
 	return err
+}
+
+// inGroups tells of how many cases the group of a case is.
+func inGroups(r *eval.Report) map[string]int {
+	of := make(map[string]int)
+	for _, g := range r.Groups {
+		for _, id := range g.Cases {
+			of[id] = len(g.Cases)
+		}
+	}
+	return of
+}
+
+// groupText tells a cause with its cases; full shows the whole texts.
+func groupText(g eval.Group, full bool) string {
+	var causes []drift.Drift
+	for _, c := range g.Causes {
+		if full {
+			c.Want, c.Got = c.Was, c.Now
+		}
+		causes = append(causes, c.Drift)
+	}
+	what := fmt.Sprintf("%d cases, one cause", len(g.Cases))
+	if len(g.Cases) == 1 {
+		what = "1 case"
+	}
+	return fmt.Sprintf("%s %s: %s\n%s", mark(eval.StatusDrift), what, few(g.Cases), Causes(causes))
+}
+
+// few names some of many.
+func few(ids []string) string {
+	const most = 5
+	if len(ids) <= most {
+		return oneLine(strings.Join(ids, ", "))
+	}
+	return oneLine(fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most))
+}
+
+// Change tells how a tool changed, and what that means for its callers.
+func Change(d drift.Drift) string {
+	return fmt.Sprintf("%s: %s, %s\n%s", d.Where, d.Rule, d.Tier, marked(oneLine(d.Want), oneLine(d.Got)))
+}
+
+// Causes tells what drifted first, with marks where the texts differ.
+func Causes(drifts []drift.Drift) string {
+	var b strings.Builder
+	for _, d := range drifts {
+		fmt.Fprintf(&b, "  drift %s (cause), turn %d, tape line %d, %s\n", d.Class, max(d.Turn, 1), d.Line, d.Where)
+		b.WriteString(marked(oneLine(d.Want), oneLine(d.Got)))
+		if d.Rule != "" {
+			fmt.Fprintf(&b, "    rule: %s, %s\n", d.Rule, d.Tier)
+		}
+	}
+	return b.String()
+}
+
+// marked shows two texts in one where they share anything, with [-what was-] and {+what
+// is+}; else one below the other.
+func marked(was, now string) string {
+	pieces := delta.Words(was, now)
+	shared := 0
+	var b strings.Builder
+	for _, p := range pieces {
+		switch p.Kind {
+		case delta.Was:
+			b.WriteString("[-" + p.Text + "-]")
+		case delta.Now:
+			b.WriteString("{+" + p.Text + "+}")
+		default:
+			b.WriteString(p.Text)
+			shared += len(p.Text)
+		}
+	}
+	if 2*shared < min(len(was), len(now)) {
+		return fmt.Sprintf("    tape: %s\n    now:  %s\n", was, now)
+	}
+	return "    " + b.String() + "\n"
 }
 
 func mark(s eval.Status) string {
@@ -65,24 +155,28 @@ func Failure(c *eval.CaseResult) string {
 		fmt.Fprintf(&b, "  %s\n", c.Why)
 	}
 	for _, check := range c.Checks {
-		if !check.OK {
+		if !check.OK && c.Status != eval.StatusDrift {
 			fmt.Fprintf(&b, "  turn %d, %s: %s\n", check.Turn, check.Name, oneLine(check.Text))
 		}
 	}
 	cause := len(c.Drift) == 0 // still to be marked
 	for i, t := range c.Turns {
-		if faulty(t) {
+		if faulty(t) && c.Status != eval.StatusDrift {
 			Trace(&b, i+1, t, &cause)
 		}
 	}
-	for _, d := range c.Drift {
-		fmt.Fprintf(&b, "  drift %s (cause), turn %d, tape line %d, %s\n    tape: %s\n    now:  %s\n", d.Class, max(d.Turn, 1), d.Line, d.Where, oneLine(d.Want), oneLine(d.Got))
-		if d.Rule != "" {
-			fmt.Fprintf(&b, "    rule: %s, %s\n", d.Rule, d.Tier)
+	if c.WhatIf != nil {
+		for _, line := range c.WhatIf.Changed {
+			b.WriteString("  " + oneLine(line) + "\n")
 		}
 	}
-	for _, d := range c.Follows {
+	b.WriteString(Causes(c.Drift))
+	const most = 3
+	for _, d := range c.Follows[:min(most, len(c.Follows))] {
 		fmt.Fprintf(&b, "  follows: %s, turn %d, tape line %d, %s\n", d.Class, max(d.Turn, 1), d.Line, d.Where)
+	}
+	if more := len(c.Follows) - most; more > 0 {
+		fmt.Fprintf(&b, "  and %d more follow\n", more)
 	}
 	return b.String()
 }
@@ -148,10 +242,18 @@ func numbers(b *strings.Builder, r *eval.Report) {
 		}
 	}
 	if r.Run.TookMS > 0 {
-		fmt.Fprintf(b, "; %s in %.2f s", r.Run.Mode, r.Run.TookMS/1000)
+		fmt.Fprintf(b, "; %s in %.2f s", strings.Join(append([]string{r.Run.Mode}, r.Run.Models...), ", "), r.Run.TookMS/1000)
 	}
 	b.WriteString("\n")
-	if m.Cases.Value != nil {
+	if w := r.WhatIf; w != nil {
+		fmt.Fprintf(b, "%d runs left their tapes: %d behave as before, %d otherwise; since then %d model calls, %d tokens\n", w.Left, w.Same, w.Left-w.Same, w.ModelCalls, w.Tokens)
+	}
+	if !r.Live() && s.Fail+s.Flaky == 0 { // the same in every run: nothing to estimate
+		fmt.Fprintf(b, "model calls %d, tool calls %d, tokens %d\n", m.ModelCalls, m.ToolCalls, m.Tokens)
+		gateText(b, r)
+		return
+	}
+	if m.Cases.Value != nil && r.Live() {
 		fmt.Fprintf(b, "pass rate %s, 95 %% between %s and %s\n", Number(m.Cases.Value), Number(m.Cases.Low), Number(m.Cases.High))
 	}
 	for _, p := range []struct {
@@ -163,7 +265,7 @@ func numbers(b *strings.Builder, r *eval.Report) {
 		}
 	}
 	if m.Trajectory != nil {
-		fmt.Fprintf(b, "trajectory %s, similarity %s\n", Number(m.Trajectory), Number(m.Similarity))
+		fmt.Fprintf(b, "trajectory %s\n", Number(m.Trajectory))
 		fmt.Fprintf(b, "call or not: called %d, missed %d, called without need %d, abstained %d\n", m.CallMatrix.Called, m.CallMatrix.Missed, m.CallMatrix.Wrong, m.CallMatrix.Abstained)
 	}
 	if g := m.Guardrail; g.Unsafe.Total+g.OverBlock.Total > 0 {
@@ -173,9 +275,18 @@ func numbers(b *strings.Builder, r *eval.Report) {
 	for _, l := range m.Latency {
 		fmt.Fprintf(b, "recorded %s: %d calls, first output p50 %.0f ms, p50 %.0f ms, p95 %.0f ms\n", l.Pass, l.Calls, l.FirstP50, l.P50, l.P95)
 	}
+	trialText(b, r)
+	gateText(b, r)
+}
+
+func trialText(b *strings.Builder, r *eval.Report) {
+	m := r.Metrics
 	for k := range m.PassAt {
 		fmt.Fprintf(b, "pass@%d %.3f, pass^%d %.3f\n", k+1, m.PassAt[k], k+1, m.PassAll[k])
 	}
+}
+
+func gateText(b *strings.Builder, r *eval.Report) {
 	for _, g := range r.Gates {
 		verdict := "reached"
 		if !g.OK {

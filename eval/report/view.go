@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/tape"
+	"molar/eval/delta"
+	"molar/eval/drift"
 )
 
 // A caseView is a case as the page shows it. Exactly one thing in a case that did not
@@ -22,7 +23,7 @@ type caseView struct {
 }
 
 type driftView struct {
-	tape.Drift
+	drift.Drift
 	Cause     bool
 	Was, Now  diff
 	WhereText string
@@ -62,8 +63,33 @@ type faultView struct {
 	Was, Now diff
 }
 
-// A diff is a text whose middle differs from its counterpart.
-type diff struct{ Before, Differs, After string }
+// A diff is a text with marks where it differs from its counterpart.
+type diff []piece
+
+type piece struct {
+	Text    string
+	Differs bool
+}
+
+// A groupView is a cause that several cases share, in full.
+type groupView struct {
+	Cases  int
+	Few    string
+	Drifts []driftView
+}
+
+func groupsOf(r *eval.Report) []groupView {
+	var all []groupView
+	for _, g := range r.Groups {
+		v := groupView{Cases: len(g.Cases), Few: Clean(few(g.Cases))}
+		for _, c := range g.Causes {
+			was, now := compare(Clean(c.Was), Clean(c.Now))
+			v.Drifts = append(v.Drifts, driftView{Drift: c.Drift, Was: was, Now: now, WhereText: Clean(c.Where)})
+		}
+		all = append(all, v)
+	}
+	return all
+}
 
 // viewOf prepares a case.
 func viewOf(c *eval.CaseResult, took string) caseView {
@@ -71,9 +97,9 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 		CaseResult: c, Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
 		Open: c.Status != eval.StatusPass,
 	}
-	for i, d := range append(append([]tape.Drift(nil), c.Drift...), c.Follows...) {
+	for i, d := range append(append([]drift.Drift(nil), c.Drift...), c.Follows...) {
 		was, now := compare(Clean(d.Want), Clean(d.Got))
-		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Was: was, Now: now, WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != tape.DriftUnconsumed})
+		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Was: was, Now: now, WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != drift.Unconsumed})
 	}
 	cause := len(v.Drifts) == 0 && v.Open // still to be marked
 	for i := range c.Turns {
@@ -166,20 +192,16 @@ func pretty(s string) string {
 	return Clean(s)
 }
 
-// compare finds what two texts do not share: all between their common beginning and
-// their common end.
-func compare(a, b string) (diff, diff) {
-	x, y := []rune(a), []rune(b)
-	n := 0
-	for n < len(x) && n < len(y) && x[n] == y[n] {
-		n++
+// compare tells the two sides of a difference apart, each with marks where it differs.
+func compare(was, now string) (diff, diff) {
+	var a, b diff
+	for _, p := range delta.Words(was, now) {
+		if p.Kind != delta.Now {
+			a = append(a, piece{p.Text, p.Kind == delta.Was})
+		}
+		if p.Kind != delta.Was {
+			b = append(b, piece{p.Text, p.Kind == delta.Now})
+		}
 	}
-	m := 0
-	for m < len(x)-n && m < len(y)-n && x[len(x)-1-m] == y[len(y)-1-m] {
-		m++
-	}
-	cut := func(r []rune) diff {
-		return diff{string(r[:n]), string(r[n : len(r)-m]), string(r[len(r)-m:])}
-	}
-	return cut(x), cut(y)
+	return a, b
 }

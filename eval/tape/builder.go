@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"io"
 
+	"molar/eval/wire"
+	"molar/providers"
 	"molar/schemas"
 )
 
 // A Builder writes a tape that nobody recorded: one made from a recording of another
 // program, or by hand.
 type Builder struct {
-	w    writer
+	w    *Writer
 	seq  int
 	rpc  int
 	turn int
@@ -19,37 +21,29 @@ type Builder struct {
 
 // NewBuilder writes the header.
 func NewBuilder(to io.Writer, h Header) *Builder {
-	b := &Builder{}
-	b.w.to, b.w.redact = to, NewRedactor()
-	h.V = Version
-	b.w.write(&Record{Type: TypeHeader, Header: &h})
-	return b
+	return &Builder{w: NewWriter(to, NewRedactor(), h)}
 }
 
 // Err returns the first fault of writing.
-func (b *Builder) Err() error { return b.w.err }
+func (b *Builder) Err() error { return b.w.Err() }
 
-// A ToolDef describes a tool of an imported server.
-type ToolDef struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-}
+// A ToolDef describes a tool of a server.
+type ToolDef = wire.Tool
 
 // Server writes the handshake and the list of tools of a server.
 func (b *Builder) Server(name string, tools []ToolDef) {
-	b.frames(0, name, "initialize", map[string]any{}, map[string]any{
+	b.frames(0, name, MethodInitialize, map[string]any{}, map[string]any{
 		"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
 		"serverInfo": map[string]any{"name": name, "version": "1"},
 	}, nil)
 	if tools == nil {
 		tools = []ToolDef{}
 	}
-	b.frames(0, name, methodList, map[string]any{}, map[string]any{"tools": tools}, nil)
+	b.frames(0, name, MethodList, map[string]any{}, map[string]any{"tools": tools}, nil)
 }
 
 // frames writes a request and its answer.
-func (b *Builder) frames(slot int, server, method string, params, result any, failure *frameError) {
+func (b *Builder) frames(slot int, server, method string, params, result any, failure *FrameError) {
 	b.rpc++
 	encode := func(v any) json.RawMessage {
 		data, err := json.Marshal(v)
@@ -58,23 +52,23 @@ func (b *Builder) frames(slot int, server, method string, params, result any, fa
 		}
 		return data
 	}
-	b.w.write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: encodeFrame(frame{ID: b.rpc, Method: method, Params: encode(params)})})
-	answer := frame{ID: b.rpc, Error: failure}
+	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: ToServer, Slot: slot, Frame: Frame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
+	answer := Frame{ID: b.rpc, Error: failure}
 	if failure == nil {
 		answer.Result = encode(result)
 	}
-	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: encodeFrame(answer)}
-	if method == methodCall {
-		b.w.seal(rec)
+	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: FromServer, Frame: answer.Encode()}
+	if method == MethodCall {
+		b.w.Seal(rec)
 	}
-	b.w.write(rec)
+	b.w.Write(rec)
 }
 
 // User begins a turn.
 func (b *Builder) User(text string) {
 	b.turn++
 	b.done = Sum{}
-	b.w.write(&Record{Type: TypeUser, Turn: b.turn, Text: text})
+	b.w.Write(&Record{Type: TypeUser, Turn: b.turn, Text: text})
 }
 
 // Guardrail writes the guardrail's decision on the turn.
@@ -83,7 +77,7 @@ func (b *Builder) Guardrail(pass bool) {
 	if pass {
 		decision = "pass"
 	}
-	b.w.write(&Record{Type: TypeGuardrail, Turn: b.turn, Decision: decision})
+	b.w.Write(&Record{Type: TypeGuardrail, Turn: b.turn, Decision: decision})
 }
 
 // Exchange writes a model call whose request is another program's. An empty pass fits
@@ -96,36 +90,31 @@ func (b *Builder) Exchange(pass, method, path string, body json.RawMessage, stat
 func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end Record, chunks ...[]byte) {
 	b.seq++
 	b.done.ModelCalls++
-	b.w.write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
+	b.w.Write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
 	for i, data := range chunks {
 		rec := &Record{Type: TypeModelChunk, Seq: b.seq, N: i + 1}
-		chunk(rec, data)
-		b.w.write(rec)
+		rec.SetBytes(data)
+		b.w.Write(rec)
 	}
 	end.Type, end.Seq, end.N = TypeModelEnd, b.seq, len(chunks)
-	b.w.write(&end)
+	b.w.Write(&end)
 }
 
 // Local writes a model call of a provider without a transport: what it said and
 // called.
 func (b *Builder) Local(pass, text string, calls []schemas.ToolCall) {
 	var chunks [][]byte
-	add := func(c localChunk) {
-		if data, err := json.Marshal(c); err == nil {
-			chunks = append(chunks, data)
-		}
-	}
 	if text != "" {
-		add(localChunk{Text: text})
+		chunks = append(chunks, EncodeChunk(providers.Chunk{Text: text}))
 	}
 	for i := range calls {
-		add(localChunk{Call: &calls[i]})
+		chunks = append(chunks, EncodeChunk(providers.Chunk{Call: &calls[i]}))
 	}
-	finish := localChunk{Finish: "stop"}
+	finish := providers.FinishStop
 	if len(calls) > 0 {
-		finish.Finish = "tool_calls"
+		finish = providers.FinishToolCalls
 	}
-	add(finish)
+	chunks = append(chunks, EncodeChunk(providers.Chunk{Finish: finish}))
 	b.Exchange(pass, "", "", nil, 0, "", chunks...)
 }
 
@@ -145,16 +134,16 @@ func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, out
 	if isError {
 		result["isError"] = true
 	}
-	b.w.write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
-	b.frames(slot, server, methodCall, map[string]any{"name": tool, "arguments": args}, result, nil)
-	b.w.write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
+	b.w.Write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
+	b.frames(slot, server, MethodCall, map[string]any{"name": tool, "arguments": args}, result, nil)
+	b.w.Write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
 	b.done.ToolCalls++
 }
 
 // Told writes a call that reached no server, with what the model was told.
 func (b *Builder) Told(call schemas.ToolCall, server, tool string, output json.RawMessage) {
-	b.w.write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
-	b.w.write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: true})
+	b.w.Write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
+	b.w.Write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: true})
 	b.done.ToolCalls++
 }
 
@@ -162,5 +151,5 @@ func (b *Builder) Told(call schemas.ToolCall, server, tool string, output json.R
 func (b *Builder) Answer(text string) {
 	done := b.done
 	done.Finish = "stop"
-	b.w.write(&Record{Type: TypeAnswer, Turn: b.turn, Text: text, Done: &done})
+	b.w.Write(&Record{Type: TypeAnswer, Turn: b.turn, Text: text, Done: &done})
 }

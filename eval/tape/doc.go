@@ -1,9 +1,7 @@
-// Package tape records what crosses the two edges of the host, the model transport
-// and the MCP transport, and plays it back. Everything between the edges is the
-// product's own code, in recording and in replay alike.
+// Package tape reads and writes tapes: append-only files of JSON lines with a header and
+// then one record for each event of a conversation, as it crossed the two edges of the host.
 //
-// A tape is an append-only file of JSON lines: a header, then one record for each
-// event. [Recorder] writes it, [Player] serves it and names what differs by class.
-// The package knows no case and no expectation, starts no server and never falls
-// back from the tape to the network.
+// [Read] yields the records and refuses what is broken, [Tell] tells what happened, turn by
+// turn. [Writer] is for those who record, [Builder] for tapes that nobody recorded; [Split]
+// takes the tape of a server apart. The package knows no case and no expectation.
 package tape

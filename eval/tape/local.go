@@ -14,6 +14,7 @@ type localRequest struct {
 	Tools       []schemas.ToolInfo   `json:"tools"`
 	Model       string               `json:"model,omitempty"`
 	ToolChoice  providers.ToolChoice `json:"tool_choice,omitempty"`
+	ForbidCalls bool                 `json:"forbid_calls,omitempty"`
 	Schema      json.RawMessage      `json:"schema,omitempty"`
 	Language    string               `json:"language,omitempty"`
 	Temperature *float64             `json:"temperature,omitempty"`
@@ -21,10 +22,11 @@ type localRequest struct {
 	Stop        []string             `json:"stop,omitempty"`
 }
 
-func encodeLocal(req providers.Request) json.RawMessage {
+// EncodeRequest writes a request of such a provider.
+func EncodeRequest(req providers.Request) json.RawMessage {
 	body, err := json.Marshal(localRequest{
 		System: req.System, Messages: req.Messages, Tools: req.Tools, Model: req.Model,
-		ToolChoice: req.ToolChoice, Schema: req.Schema, Language: req.Language,
+		ToolChoice: req.ToolChoice, ForbidCalls: req.ForbidCalls, Schema: req.Schema, Language: req.Language,
 		Temperature: req.Temperature, MaxTokens: req.MaxTokens, Stop: req.Stop,
 	})
 	if err != nil {
@@ -44,17 +46,19 @@ type localChunk struct {
 	Finish   providers.FinishReason `json:"finish,omitempty"`
 }
 
-func encodeChunk(c providers.Chunk) string {
+// EncodeChunk writes a chunk of such a provider.
+func EncodeChunk(c providers.Chunk) []byte {
 	line, err := json.Marshal(localChunk{
 		Text: c.Text, Thinking: c.Thinking, Call: c.Call, Sources: c.Sources, Usage: c.Usage, Note: c.Note, Finish: c.Finish,
 	})
 	if err != nil {
-		return "{}"
+		return []byte("{}")
 	}
-	return string(line)
+	return line
 }
 
-func decodeChunk(line []byte) (providers.Chunk, error) {
+// DecodeChunk is the reverse of [EncodeChunk].
+func DecodeChunk(line []byte) (providers.Chunk, error) {
 	var c localChunk
 	if err := json.Unmarshal(line, &c); err != nil {
 		return providers.Chunk{}, err

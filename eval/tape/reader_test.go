@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/eval/edge"
 	"molar/eval/tape"
 )
 
@@ -67,9 +68,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(head + `{"type":"user","turn":1,"text":"x"}` + "\n" + `{"type":"answer","turn":1,"done":{}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _ = tape.Tell("t", strings.NewReader(text))
-		if p, err := tape.NewPlayer(tape.PlayerConfig{Name: "t", File: strings.NewReader(text), Size: int64(len(text))}); err == nil {
+		if p, err := edge.NewPlayer(edge.PlayerConfig{Name: "t", File: strings.NewReader(text), Size: int64(len(text))}); err == nil {
 			p.Finish()
-			p.Schemas()
+			p.Story().Schemas()
 		}
 	})
 }

@@ -3,6 +3,7 @@ package tape
 import (
 	"encoding/json"
 
+	"molar/eval/drift"
 	"molar/schemas"
 )
 
@@ -50,8 +51,8 @@ type Record struct {
 	Pass    string          `json:"pass,omitempty"`
 	Method  string          `json:"method,omitempty"`
 	Path    string          `json:"path,omitempty"`
-	Keys    *Keys           `json:"keys,omitempty"`
-	Offered []Offered       `json:"offered,omitempty"`
+	Keys    *drift.Keys     `json:"keys,omitempty"`
+	Offered []drift.Offered `json:"offered,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Unkeyed bool            `json:"unkeyed,omitempty"`
 
@@ -108,24 +109,31 @@ type Header struct {
 	Small    string `json:"small_model,omitempty"`
 	// BaseURL is the address of the model service without user, password and query.
 	BaseURL string `json:"base_url,omitempty"`
+	// Rest is the route of all that is no turn, such as summaries, where it is another.
+	Rest *Route `json:"rest,omitempty"`
+	// Settings tell, by assistant, which provider and models the config named.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Attached are servers that a flag named, and no config.
+	Attached []string `json:"attached,omitempty"`
 	// Imported names the format that the tape was made from, if it was not recorded.
 	Imported string `json:"imported,omitempty"`
 }
 
-// Keys are hashes of the parts of a request: the first twelve digits of SHA-256.
-type Keys struct {
-	System   string `json:"system"`
-	Messages string `json:"messages"`
-	Tools    string `json:"tools"`
-	Config   string `json:"config"`
+// A Route is a provider with its models and its address.
+type Route struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"`
+	Small    string `json:"small_model,omitempty"`
+	BaseURL  string `json:"base_url,omitempty"`
 }
 
-// Offered is a tool that was offered, before any provider's dialect: hashes of its
-// description and its schema.
-type Offered struct {
-	Name        string `json:"name"`
-	Description string `json:"desc_sha"`
-	Schema      string `json:"schema_sha"`
+// Routes are the tape's routes: that of its turns, and that of the rest.
+func (h *Header) Routes() (turns, rest Route) {
+	turns = Route{Provider: h.Provider, Model: h.Model, Small: h.Small, BaseURL: h.BaseURL}
+	if h.Rest != nil {
+		return turns, *h.Rest
+	}
+	return turns, turns
 }
 
 // A Sum closes a turn.

@@ -120,8 +120,8 @@ func (r *Redactor) Find(s string) []Finding {
 	return all
 }
 
-// path is the path of an address with its query, without host, user and secrets.
-func (r *Redactor) path(u *url.URL) string {
+// Path is the path of an address with its query, without host, user and secrets.
+func (r *Redactor) Path(u *url.URL) string {
 	query := u.Query()
 	for name := range query {
 		if secretParam(name) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/eval/edge"
 	"molar/eval/tape"
 )
 
@@ -33,7 +34,7 @@ func TestSplit_verdict(t *testing.T) {
 		if n := strings.Count(string(parts[i].Tape), `"pass":"guardrail"`); n != want {
 			t.Errorf("part %d has %d verdicts, want %d", i, n, want)
 		}
-		p, err := tape.NewPlayer(tape.PlayerConfig{Name: "p", File: bytes.NewReader(parts[i].Tape), Size: int64(len(parts[i].Tape))})
+		p, err := edge.NewPlayer(edge.PlayerConfig{Name: "p", File: bytes.NewReader(parts[i].Tape), Size: int64(len(parts[i].Tape))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func (v *verdicts) take(rec Record) {
 	case TypeUser:
 		v.text[rec.Turn] = strings.ToLower(strings.TrimSpace(rec.Text))
 	case TypeModelRequest:
-		if text, known := v.text[rec.Turn]; known && rec.Pass == string(providers.PassGuardrail) && !lookup(rec.Path) {
+		if text, known := v.text[rec.Turn]; known && rec.Pass == string(providers.PassGuardrail) && !Lookup(rec.Path) {
 			v.asked[rec.Turn], v.of[rec.Seq] = true, text
 			v.told[text] = []Record{rec}
 		}

@@ -8,20 +8,36 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"molar/eval/drift"
 	"molar/eval/match"
 )
 
-// A writer appends records, each in one write, so that a crash tears the last line at
+// A Writer appends records, each in one write, so that a crash tears the last line at
 // most.
-type writer struct {
+type Writer struct {
 	mu     sync.Mutex
 	to     io.Writer
 	redact *Redactor
 	err    error
 }
 
-// write appends a record. The first fault is kept for [Recorder.Close].
-func (w *writer) write(r *Record) {
+// NewWriter begins a tape with its header.
+func NewWriter(to io.Writer, redact *Redactor, h Header) *Writer {
+	w := &Writer{to: to, redact: redact}
+	h.V = Version
+	w.Write(&Record{Type: TypeHeader, Header: &h})
+	return w
+}
+
+// Err returns the first fault of writing; nothing was written since.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Write appends a record. The first fault is kept for [Writer.Err].
+func (w *Writer) Write(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
@@ -38,7 +54,7 @@ func (w *writer) write(r *Record) {
 
 // encode redacts the line as a whole: no field is forgotten. Marks hold nothing that
 // JSON would escape.
-func (w *writer) encode(r *Record) ([]byte, error) {
+func (w *Writer) encode(r *Record) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -51,16 +67,17 @@ func (w *writer) encode(r *Record) ([]byte, error) {
 	return []byte(w.redact.Text(b.String())), nil
 }
 
-// seal puts the hash of a record's frame beside it: of what will stand on the tape,
+// Seal puts the hash of a record's frame beside it: of what will stand on the tape,
 // without secrets.
-func (w *writer) seal(r *Record) {
+func (w *Writer) Seal(r *Record) {
 	if clean := w.redact.Text(string(r.Frame)); json.Valid([]byte(clean)) {
 		r.Frame = json.RawMessage(clean)
 	}
-	r.Sha = frameSha(r.Frame)
+	r.Sha = FrameSha(r.Frame)
 }
 
-func frameSha(frame json.RawMessage) string { return sha(match.CanonicalJSON(frame)) }
+// FrameSha is the hash of a frame.
+func FrameSha(frame json.RawMessage) string { return drift.Sha(match.CanonicalJSON(frame)) }
 
 // Reseal puts the right hashes on lines of a tape whose text was changed on purpose. Only
 // the hashes are written anew.
@@ -72,15 +89,15 @@ func Reseal(lines []byte) ([]byte, error) {
 			return nil, fmt.Errorf("reseal a tape: %w", err)
 		}
 		if r.Sha != "" {
-			line = bytes.Replace(line, []byte(`"sha":"`+r.Sha+`"`), []byte(`"sha":"`+frameSha(r.Frame)+`"`), 1)
+			line = bytes.Replace(line, []byte(`"sha":"`+r.Sha+`"`), []byte(`"sha":"`+FrameSha(r.Frame)+`"`), 1)
 		}
 		sealed.Write(line)
 	}
 	return sealed.Bytes(), nil
 }
 
-// chunk puts bytes into the field that can hold them.
-func chunk(r *Record, data []byte) {
+// SetBytes puts bytes into the field that can hold them.
+func (r *Record) SetBytes(data []byte) {
 	if utf8.Valid(data) {
 		r.Raw = string(data)
 		return

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"molar/internal/config/decode"
 )
 
 // An APIKey is a key that the file itself grants. One of Hash and Key is set.
@@ -18,6 +20,11 @@ type APIKey struct {
 	// Key is never written out in the file, only referred to.
 	Key    Secret   `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
 	Scopes []string `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
+}
+
+// People says how a reverse proxy that signs people in names them.
+type People struct {
+	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has conversations, approvals and limits of their own. The proxy must take away what clients send in it."`
 }
 
 // TLS names the files of the certificate that both ports show.
@@ -34,7 +41,7 @@ func (t TLS) On() bool { return t.Cert != "" }
 const leastKey = 32
 
 // ParseDuration reads a duration as the file has it: "60s", "5m", "90d".
-func ParseDuration(text string) (time.Duration, error) { return parseDuration(text) }
+func ParseDuration(text string) (time.Duration, error) { return decode.ParseDuration(text) }
 
 // Loopback reports whether only this machine reaches an address to listen on.
 func Loopback(address string) bool {
@@ -75,11 +82,25 @@ func (c *checker) access() {
 	if (c.cfg.TLS.Cert == "") != (c.cfg.TLS.Key == "") {
 		c.fault("tls", "want both cert and key, or neither")
 	}
+	c.identity()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)
 		if _, plain := netip.ParseAddr(proxy); err != nil && plain != nil {
 			c.fault(index("trusted_proxies", i), `want an address or a range such as "10.0.0.0/8"`)
 		}
+	}
+}
+
+// identity checks that only a proxy can name a person.
+func (c *checker) identity() {
+	header := c.cfg.Identity.Header
+	switch {
+	case header == "":
+	case !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(header) || slices.ContainsFunc(
+		[]string{"Authorization", "Cookie", "Host", "Origin", "X-Forwarded-For", "X-Forwarded-Proto"}, func(name string) bool { return strings.EqualFold(name, header) }):
+		c.fault("identity.header", "want the name of a header that only the proxy sets, such as X-Forwarded-User")
+	case len(c.cfg.TrustedProxies) == 0:
+		c.fault("identity.header", "want trusted_proxies beside it: else everybody could name any person")
 	}
 }
 
@@ -108,4 +129,16 @@ func (c *checker) apiKeys() {
 			c.enum(index(key+".scopes", j), scope, KeyScopes())
 		}
 	}
+}
+
+// Reachable is an address of this machine under which a listener on address answers.
+func Reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1" // "::" takes IPv4 too
+	}
+	return net.JoinHostPort(host, port)
 }

@@ -26,6 +26,7 @@ type Config struct {
 	LLM            LLM            `yaml:"llm" jsonschema_description:"The models that answer."`
 	Assistants     Map[Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
 	Topics         Map[Topic]     `yaml:"topics" jsonschema_description:"Subjects that assistants may keep to, by name, beside the built-in dental."`
+	Knowledge      Map[Knowledge] `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each is searched by a tool of its name."`
 	Search         Search         `yaml:"search" jsonschema_description:"The bundled search tools."`
 	Memory         Memory         `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
 	State          string         `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
@@ -34,9 +35,12 @@ type Config struct {
 	APIKeys        []APIKey       `yaml:"api_keys" jsonschema_description:"API keys beside those of molar keys create. With one of either, both ports want a key."`
 	AllowedHosts   []string       `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
 	TrustedProxies []string       `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is believed."`
+	Identity       People         `yaml:"identity" jsonschema_description:"How a proxy that signs people in names them."`
 	TLS            TLS            `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
 	CAFile         string         `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted beside the system's, for models and servers of one's own."`
 	Telemetry      Telemetry      `yaml:"telemetry" jsonschema_description:"Logs and traces."`
+	Metrics        Metrics        `yaml:"metrics" jsonschema_description:"A port for metrics alone."`
+	Shutdown       Shutdown       `yaml:"shutdown" jsonschema_description:"How serve and mcp end after an interrupt."`
 
 	// File is the file that was read, as an absolute path; empty without one.
 	File string `yaml:"-"`
@@ -52,14 +56,14 @@ type Config struct {
 // MCP says where "molar mcp" listens, and how often a client may call.
 type MCP struct {
 	Listen string `yaml:"listen" jsonschema_description:"Address of the memory and tool server; off loopback only with API keys."`
-	// Rate zero means no bound.
-	Rate int `yaml:"rate" jsonschema:"minimum=0" jsonschema_description:"Calls a second that one client address may make; 0 for no bound."`
+	// Rate nil means 20 for each key, and no bound without keys; zero means no bound.
+	Rate *int `yaml:"rate" jsonschema:"minimum=0" jsonschema_description:"Calls a second that one key, or without keys one address, may make, five times as many at once; 0 for no bound (default 20 for a key, no bound without keys)."`
 }
 
 // LLM names the models and where they run.
 type LLM struct {
 	Provider Providers `yaml:"provider" jsonschema_description:"auto, gemini, openai, ollama or offline, or a list of them in the order of fallback."`
-	Gemini   Hosted    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment."`
+	Gemini   Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment."`
 	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, or a server with its API; its key is OPENAI_API_KEY in the environment."`
 	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
@@ -76,8 +80,32 @@ type Hosted struct {
 	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
 	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
+	// Window zero means that it is not known.
+	Window int `yaml:"window" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and answer may have together; not known when left out."`
 	// Allow holds globs.
 	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
+	Tuning
+}
+
+// Gemini says how to reach Google's models, with a key or through Vertex AI.
+type Gemini struct {
+	Hosted
+	// Project makes requests go to Vertex AI, with application default credentials.
+	Project  string `yaml:"project" jsonschema_description:"Google Cloud project: Vertex AI answers, with application default credentials, and no key is needed."`
+	Location string `yaml:"location" jsonschema_description:"Location of Vertex AI, such as europe-west4 (default global)."`
+	// Safety empty leaves the service's own threshold.
+	Safety string `yaml:"safety" jsonschema:"enum=OFF,enum=BLOCK_NONE,enum=BLOCK_ONLY_HIGH,enum=BLOCK_MEDIUM_AND_ABOVE,enum=BLOCK_LOW_AND_ABOVE" jsonschema_description:"From which likelihood of harm on an answer is blocked, in every category."`
+}
+
+// Tuning is how models answer, and what else requests to them hold. What is left out is
+// the service's own.
+type Tuning struct {
+	Temperature *float64          `yaml:"temperature" jsonschema:"minimum=0,maximum=2" jsonschema_description:"How freely a model chooses words, from 0."`
+	TopP        *float64          `yaml:"top_p" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of the likeliest words that a model chooses among."`
+	MaxTokens   int               `yaml:"max_tokens" jsonschema:"minimum=0" jsonschema_description:"Longest answer of a model call, in tokens."`
+	Thinking    string            `yaml:"thinking" jsonschema:"enum=off,enum=low,enum=medium,enum=high" jsonschema_description:"How much models think before they answer, where they can be told."`
+	Headers     map[string]Secret `yaml:"headers" jsonschema_description:"Further HTTP headers of every request."`
+	ExtraBody   Object            `yaml:"extra_body" jsonschema_description:"Further fields of every request's body; they win."`
 }
 
 // Ollama says how to reach an Ollama and which of its models to use.
@@ -88,9 +116,13 @@ type Ollama struct {
 	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
 	// KeepAlive is a duration or a number of seconds; negative means for ever, empty leaves it to Ollama.
-	KeepAlive string `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m; -1s for ever."`
+	KeepAlive KeepAlive `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m, or seconds; -1 for ever."`
+	// NumCtx zero means as much as a call needs.
+	NumCtx    int `yaml:"num_ctx" jsonschema:"minimum=0" jsonschema_description:"Context window of every call, in tokens; as the model is loaded, growing when needed, when left out."`
+	MaxNumCtx int `yaml:"max_num_ctx" jsonschema:"minimum=0" jsonschema_description:"Largest context window that a call may make Ollama load; the model's own when left out."`
 	// Allow holds globs.
 	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
+	Tuning
 }
 
 // An Assistant is a named set of instructions, tools and rules.
@@ -100,12 +132,17 @@ type Assistant struct {
 	Topic        string   `yaml:"topic" jsonschema_description:"Topic that the guardrail keeps to: dental, or one of topics; none when left out."`
 	Search       []string `yaml:"search" jsonschema_description:"Search tools that run before every answer, in order; the first that answers wins."`
 	Tools        []string `yaml:"tools" jsonschema_description:"Globs over the tools that the model may call."`
+	// ClientSystem empty leaves a client's system text out under a topic.
+	ClientSystem string `yaml:"client_system" jsonschema:"enum=below" jsonschema_description:"below lets a client's system text in below the assistant's own; under a topic it is left out otherwise."`
 	// Flow is FlowAgentic or FlowTwoPass; empty means FlowAgentic.
 	Flow string `yaml:"flow" jsonschema:"enum=agentic,enum=two-pass" jsonschema_description:"agentic: tool rounds until the model answers. two-pass: one tool round, then a pass without tools."`
 	// DirectAnswer nil means true.
 	DirectAnswer *bool  `yaml:"direct_answer" jsonschema_description:"With flow two-pass: whether text of the first pass may be the answer when no tool is called (default true)."`
 	Provider     string `yaml:"provider" jsonschema:"enum=auto,enum=gemini,enum=openai,enum=ollama,enum=offline" jsonschema_description:"Provider for this assistant instead of llm.provider."`
 	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
+	// Wire nil means that an assistant without a topic is kept.
+	Wire *bool `yaml:"wire" jsonschema_description:"Whether its turns keep their wire traffic, where telemetry.wire keeps any; true when left out, but false for an assistant with a topic."`
+	Tuning
 }
 
 // The flows of an assistant with tools.
@@ -134,8 +171,10 @@ type Memory struct {
 	// URL has no slash at its end once loaded. When it is set, Store is not used.
 	URL                  string `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
 	Key                  Secret `yaml:"key" jsonschema_description:"API key with scope host for url, such as ${MEMORY_KEY}."`
-	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Messages kept in the context beside the summary."`
-	SummarizeThreshold   int    `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a turn summarises before it answers."`
+	Required             bool   `yaml:"required" jsonschema_description:"Whether a turn whose conversation cannot be read is refused with 503, instead of going on without memory."`
+	Context              int    `yaml:"context" jsonschema:"minimum=1" jsonschema_description:"Tokens of a conversation's newest exchanges that a model is shown verbatim, at most half of what its window leaves; 16000 when left out."`
+	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"What get_context gives at most (6 when left out). When set, also the most messages that a model is shown verbatim."`
+	SummarizeThreshold   int    `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a conversation is summarised at once, also by a provider that answers one request at a time."`
 	CompressAfterSummary bool   `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
 	// Retention zero keeps conversations for ever.
 	Retention time.Duration `yaml:"retention" jsonschema_description:"Conversations not changed for this long are deleted for good, such as 90d; for ever when left out."`
@@ -162,15 +201,21 @@ type Server struct {
 	Headers map[string]Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
 	OAuth   OAuth             `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that wants one (molar servers login); works without this for servers that register clients by themselves."`
 	// Timeout of one call; zero leaves the default of 60 s.
-	Timeout      time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
+	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
+	// StartTimeout zero leaves the default of 60 s.
+	StartTimeout time.Duration `yaml:"start_timeout" jsonschema_description:"Longest time from the start of the server to its answer, at most 30m (default 60s)."`
 	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25, or auto to ask the server."`
 	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to take; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
-	// Trust lets every call of the server's tools pass for which no rule sets a policy.
-	Trust bool `yaml:"trust" jsonschema_description:"Let every call pass for which no rule sets a policy."`
-	// Pin withholds tools that changed since they were first listed, until approved.
-	Pin      bool `yaml:"pin" jsonschema_description:"Withhold tools whose definition is not the one of their first listing, until it is approved: molar servers approve."`
-	Disabled bool `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
+	// Trust is the operator's word that the server's texts give no orders.
+	Trust bool `yaml:"trust" jsonschema_description:"Take the server's texts for ones that give no orders: no call asks because they were read."`
+	// Pin withholds tools that changed since they were first listed, until approved; nil
+	// means so, unless the server is trusted.
+	Pin      *bool `yaml:"pin" jsonschema_description:"Withhold tools whose definition is not the one of their first listing, until it is approved: molar servers approve. Default true, unless trust is set; false for a server that is being written."`
+	Disabled bool  `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
+	// Unset says which environment variables the entry names that are not set. Such a
+	// server cannot be attached, and its other fields do not count.
+	Unset string `yaml:"-"`
 	// Tools are in the order of the file: the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
 }
@@ -183,11 +228,24 @@ type OAuth struct {
 	Scopes []string `yaml:"scopes" jsonschema_description:"Scopes to ask for instead of those that the server names."`
 	// RedirectPort zero takes a free one.
 	RedirectPort int `yaml:"redirect_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"Port on 127.0.0.1 that the browser comes back to: http://127.0.0.1:PORT/callback (default any)."`
+	// Grant empty asks a person.
+	Grant      string   `yaml:"grant" jsonschema:"enum=client_credentials" jsonschema_description:"client_credentials logs in as the client itself, without a person."`
+	PrivateKey Secret   `yaml:"private_key" jsonschema_description:"Private key in PEM that signs who the client is, in place of a secret, such as ${CLIENT_KEY}."`
+	Identity   Identity `yaml:"identity" jsonschema_description:"Identity provider that vouches for a person, where the server's authorization server trusts it (cross-app access)."`
+}
+
+// Identity is who vouches for the person on whose behalf the host logs in.
+type Identity struct {
+	Issuer       string `yaml:"issuer" jsonschema_description:"Address of the identity provider."`
+	ClientID     string `yaml:"client_id" jsonschema_description:"Client of the host at the provider (default the client_id above)."`
+	ClientSecret Secret `yaml:"client_secret" jsonschema_description:"Secret of that client."`
+	Token        Secret `yaml:"token" jsonschema_description:"ID token of the person, such as ${ID_TOKEN}."`
+	TokenFile    string `yaml:"token_file" jsonschema_description:"File that holds the ID token, read each time; relative to the file's folder."`
 }
 
 // isSet reports whether anything of it was said.
 func (o OAuth) isSet() bool {
-	return o.ClientID != "" || o.ClientSecret != "" || len(o.Scopes) > 0 || o.RedirectPort != 0
+	return o.ClientID != "" || o.ClientSecret != "" || len(o.Scopes) > 0 || o.RedirectPort != 0 || o.Grant != "" || o.PrivateKey != "" || o.Identity != (Identity{})
 }
 
 // A ToolRule is what the operator decides about some tools of a server.
@@ -196,7 +254,17 @@ type ToolRule struct {
 	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call passes, asks a person first, or is never offered."`
 	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
 	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
-	Timeout    time.Duration  `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`
+	// Egress nil means true.
+	Egress  *bool         `yaml:"egress" jsonschema_description:"Whether what the tool is called with may leave to where others read it; false frees a reader from the question about text of other servers in its arguments."`
+	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`
+}
+
+// Pinned reports whether tools that change are withheld.
+func (s Server) Pinned() bool {
+	if s.Pin != nil {
+		return *s.Pin
+	}
+	return !s.Trust
 }
 
 // Limits bounds what one turn and the whole host may use.
@@ -206,12 +274,15 @@ type Limits struct {
 	Parallel     int           `yaml:"parallel" jsonschema:"minimum=1" jsonschema_description:"Tool calls at a time in one turn."`
 	ToolTime     time.Duration `yaml:"tool_time" jsonschema_description:"Time for all tools of one turn."`
 	ResultTokens int           `yaml:"result_tokens" jsonschema:"minimum=1" jsonschema_description:"Longest tool result that a model sees, in tokens of about four bytes."`
+	Messages     int           `yaml:"messages" jsonschema:"minimum=1" jsonschema_description:"Messages that one request may hold."`
 	Body         Size          `yaml:"body" jsonschema_description:"Largest request body."`
 	// TurnsInFlight zero means no bound.
 	TurnsInFlight int `yaml:"turns_in_flight" jsonschema:"minimum=0" jsonschema_description:"Turns at a time; 0 for no bound."`
 	// AttachWait nil leaves the command's own: 5 s in serve, 60 s in chat.
 	AttachWait *time.Duration `yaml:"attach_wait" jsonschema_description:"How long a turn waits for servers that are still starting (default 5s in serve, 60s in chat)."`
-	Tools      int            `yaml:"tools" jsonschema:"minimum=1" jsonschema_description:"Tools offered to a model at once."`
+	Tools      int            `yaml:"tools" jsonschema:"minimum=1,maximum=128" jsonschema_description:"Tools offered to a model at once; find_tools reaches the others."`
+	// ToolTokens zero means a quarter of the model's window.
+	ToolTokens int `yaml:"tool_tokens" jsonschema:"minimum=0" jsonschema_description:"Tokens that the offered tools may take, of about four bytes; 0 for a quarter of the model's window, or 8000 where that is not known."`
 	// TurnsPerMinute zero means no bound.
 	TurnsPerMinute int `yaml:"turns_per_minute" jsonschema:"minimum=0" jsonschema_description:"Turns that one API key may begin in a minute; 0 for no bound."`
 }
@@ -222,12 +293,29 @@ type Telemetry struct {
 	LogLevel  string `yaml:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"Least level that is logged."`
 	LogFormat string `yaml:"log_format" jsonschema:"enum=text,enum=json" jsonschema_description:"Form of the log lines."`
 	Trace     string `yaml:"trace" jsonschema:"enum=on,enum=off" jsonschema_description:"Whether every turn leaves a trace in the store."`
+	// Wire zero keeps none.
+	Wire time.Duration `yaml:"wire" jsonschema_description:"How long turns keep what models and servers sent, such as 7d, so that a marked answer becomes a test with its whole tape; none when left out. It needs trace."`
+}
+
+// Metrics says where a scraper reads, besides /metrics of the host's own port.
+type Metrics struct {
+	// Listen empty means that there is no such port.
+	Listen string `yaml:"listen" jsonschema_description:"Address on which serve answers /metrics, /health and /ready alone, without keys and whatever the Host, such as 0.0.0.0:9464; for a network of one's own."`
+}
+
+// Shutdown says how long a host takes to end.
+type Shutdown struct {
+	Delay time.Duration `yaml:"delay" jsonschema_description:"How long new turns are still taken after an interrupt, while /ready answers 503, so that load balancers notice."`
+	Drain time.Duration `yaml:"drain" jsonschema_description:"How long answers that have begun may then go on, of any length; what still runs is cut and kept as interrupted."`
 }
 
 // Label says what the server is in one word or two, without arguments, headers,
 // environment, or anything of the address but its host: those may hold secrets.
 func (s Server) Label() string {
-	if s.URL == "" {
+	switch {
+	case s.Unset != "":
+		return "lacks a variable"
+	case s.URL == "":
 		return "command " + filepath.Base(s.Command)
 	}
 	u, err := url.Parse(s.URL)

@@ -109,7 +109,7 @@ func TestParseServer(t *testing.T) {
 }
 
 func TestConfig_WithServers(t *testing.T) {
-	builtIn := mustLoad(t, "mcpServers: {a: {command: x}}\n")
+	builtIn := mustLoad(t, "mcpServers: {a: {command: x, disabled: true}}\n")
 	next, err := builtIn.WithServers([]string{"b=y z", "c=http://localhost:1/mcp"})
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +129,10 @@ func TestConfig_WithServers(t *testing.T) {
 			t.Errorf("%s: default %q, error %v", file, next.Default, err)
 		}
 	}
+	far := mustLoad(t, "listen: 0.0.0.0:8000\n")
+	if _, err := far.WithServers([]string{"b=y"}); err == nil || !strings.Contains(err.Error(), "set default: general") {
+		t.Errorf("off loopback: %v", err)
+	}
 	for spec, want := range map[string]string{
 		"a=y":           "already configured",
 		"tool-server=y": "bundled server",
@@ -138,5 +142,36 @@ func TestConfig_WithServers(t *testing.T) {
 		if _, err := builtIn.WithServers([]string{spec}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", spec, err, want)
 		}
+	}
+}
+
+// Who attaches a server wants it asked; the built-in assistant of the dental topic has no
+// tools of others.
+func TestLoad_default(t *testing.T) {
+	const servers = "mcpServers: {a: {command: x}}\n"
+	tests := []struct{ name, text, want, fault string }{
+		{"no servers", "", "dental", ""},
+		{"off loopback without servers", "listen: 0.0.0.0:8000\n", "dental", ""},
+		{"servers", servers, "general", ""},
+		{"servers that are switched off", "mcpServers: {a: {command: x, disabled: true}}\n", "dental", ""},
+		{"servers, on another loopback address", servers + "listen: \"[::1]:1\"\n", "general", ""},
+		{"servers and a default", servers + "default: dental\n", "dental", ""},
+		{"servers and assistants", servers + "assistants: {mine: {}}\n", "mine", ""},
+		{"servers off loopback", servers + "listen: 0.0.0.0:8000\n", "", "set default: general"},
+		{"servers and a default off loopback", servers + "listen: 0.0.0.0:8000\ndefault: general\n", "general", ""},
+		{"servers and assistants off loopback", servers + "listen: 0.0.0.0:8000\nassistants: {mine: {}}\n", "mine", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg, err := load(t, tt.text)
+			switch {
+			case tt.fault != "":
+				if err == nil || !strings.Contains(err.Error(), "default: ") || !strings.Contains(err.Error(), tt.fault) {
+					t.Errorf("error %v, want %q", err, tt.fault)
+				}
+			case err != nil || cfg.Default != tt.want:
+				t.Errorf("%+v, %v; want default %s", cfg, err, tt.want)
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package config
 
-import "time"
+import (
+	"time"
+)
 
 // The names of the built-in assistants.
 const (
@@ -24,16 +26,16 @@ const TopicDental = "dental"
 func Default() *Config {
 	return &Config{
 		Listen:  "127.0.0.1:8000",
-		MCP:     MCP{Listen: "127.0.0.1:8001", Rate: 20},
+		MCP:     MCP{Listen: "127.0.0.1:8001"},
 		Default: AssistantDental,
 		LLM: LLM{
 			Provider: Providers{"auto"},
-			Gemini: Hosted{
+			Gemini: Gemini{Hosted: Hosted{
 				BaseURL:    "https://generativelanguage.googleapis.com",
 				Model:      "gemini-2.5-flash",
 				SmallModel: "gemini-2.5-flash-lite",
 				Timeout:    180 * time.Second,
-			},
+			}},
 			OpenAI: Hosted{
 				BaseURL:    "https://" + openAIHost + "/v1",
 				Model:      "gpt-4.1-mini",
@@ -50,7 +52,6 @@ func Default() *Config {
 		Assistants: builtInAssistants(),
 		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
 		Memory: Memory{
-			KeepRecentMessages:   6,
 			SummarizeThreshold:   10,
 			CompressAfterSummary: true,
 		},
@@ -61,33 +62,35 @@ func Default() *Config {
 			ToolTime: 120 * time.Second,
 			// What 64 KiB of English come to.
 			ResultTokens:   16_000,
+			Messages:       10_000,
 			Body:           4 << 20,
 			TurnsInFlight:  4096,
 			Tools:          128,
 			TurnsPerMinute: 120,
 		},
 		Telemetry: Telemetry{LogFormat: "text", Trace: "on"},
+		Shutdown:  Shutdown{Drain: 30 * time.Second},
 	}
 }
 
 func builtInAssistants() Map[Assistant] {
 	return Map[Assistant]{
-		{AssistantDental, Assistant{
+		{Name: AssistantDental, Value: Assistant{
 			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{ToolDentalGuide, ToolDuckDuckGo},
 		}},
-		{AssistantDentalDuckDuckGo, Assistant{
+		{Name: AssistantDentalDuckDuckGo, Value: Assistant{
 			Description: "Dental questions, answered from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{ToolDuckDuckGo},
 		}},
-		{AssistantDentalGoogle, Assistant{
+		{Name: AssistantDentalGoogle, Value: Assistant{
 			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
 			Topic:       TopicDental,
 			Search:      []string{ToolGoogle},
 		}},
-		{AssistantGeneral, Assistant{
+		{Name: AssistantGeneral, Value: Assistant{
 			Description: "Any question, with every attached tool.",
 			Tools:       []string{"*", "!tool-server__*"},
 		}},

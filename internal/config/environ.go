@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"molar/internal/config/decode"
 )
 
 // envPrefix comes before the path of a key in the name of its variable.
@@ -18,77 +20,30 @@ const envPrefix = "MOLAR_"
 // commandLine is the origin of what flags set.
 const commandLine = "command line"
 
-// A leaf is a key that one value can set: a scalar, or a list of strings written
-// with commas.
-type leaf struct {
-	key   string
-	value reflect.Value
-}
-
-// leaves returns the keys below v that do not pass through a name of the user's.
-func leaves(parent string, v reflect.Value) []leaf {
-	var out []leaf
-	for _, name := range fieldsOf(v.Type()).names {
-		field, key := v.Field(fieldsOf(v.Type()).index[name]), join(parent, name)
-		if _, named := reflect.TypeAssert[mapping](field.Addr()); named {
-			continue
-		}
-		if field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct {
-			continue
-		}
-		if field.Kind() == reflect.Struct {
-			out = append(out, leaves(key, field)...)
-			continue
-		}
-		out = append(out, leaf{key, field})
-	}
-	return out
-}
-
 // variable is the environment variable of a key: MOLAR_LLM_PROVIDER for
 // llm.provider.
 func variable(key string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// set reads text into the leaf.
-func (l leaf) set(text string) error {
-	v := l.value
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.New(v.Type().Elem()))
-		v = v.Elem()
-	}
-	if v.Kind() != reflect.Slice {
-		return setScalar(v, text)
-	}
-	var items []string
-	for item := range strings.SplitSeq(text, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-	}
-	v.Set(reflect.ValueOf(items).Convert(v.Type()))
-	return nil
-}
-
 // applyEnv lets the environment override cfg. An empty variable counts as unset.
-func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
-	var bad faults
-	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
-		names := []string{variable(l.key)}
-		if l.key == keyOllamaURL {
+func (cfg *Config) applyEnv(env func(string) (string, bool)) decode.Faults {
+	var bad decode.Faults
+	for _, l := range decode.Leaves("", reflect.ValueOf(cfg).Elem()) {
+		names := []string{variable(l.Key)}
+		if l.Key == keyOllamaURL {
 			names = append(names, "OLLAMA_BASE_URL", "OLLAMA_HOST")
 		}
-		if l.key == keyMemoryURL {
+		if l.Key == keyMemoryURL {
 			names = append(names, "MCP_SERVER_URL")
 		}
 		name, text := firstSet(env, names...)
 		if text == "" {
 			continue
 		}
-		cfg.origins[l.key] = name
-		if err := l.set(text); err != nil {
-			bad.add(name, l.key, "%v", err)
+		cfg.origins[l.Key] = name
+		if err := l.Set(text); err != nil {
+			bad.Add(name, l.Key, "%v", err)
 		}
 	}
 	_, gemini := firstSet(env, "GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -99,21 +54,21 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
 
 // applyFlags lets the command line override cfg. The keys of flags are paths of
 // config keys.
-func (cfg *Config) applyFlags(flags map[string]string) faults {
-	var bad faults
-	known := map[string]leaf{}
-	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
-		known[l.key] = l
+func (cfg *Config) applyFlags(flags map[string]string) decode.Faults {
+	var bad decode.Faults
+	known := map[string]decode.Leaf{}
+	for _, l := range decode.Leaves("", reflect.ValueOf(cfg).Elem()) {
+		known[l.Key] = l
 	}
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		l, ok := known[key]
 		if !ok {
-			bad.add(commandLine, key, "unknown key%s", didYouMean(key, slices.Sorted(maps.Keys(known))))
+			bad.Add(commandLine, key, "unknown key%s", decode.DidYouMean(key, slices.Sorted(maps.Keys(known))))
 			continue
 		}
 		cfg.origins[key] = commandLine
-		if err := l.set(flags[key]); err != nil {
-			bad.add(commandLine, key, "%v", err)
+		if err := l.Set(flags[key]); err != nil {
+			bad.Add(commandLine, key, "%v", err)
 		}
 	}
 	return bad

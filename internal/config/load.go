@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"molar/internal/config/decode"
+	"molar/internal/config/environ"
 )
 
 // Options say where the settings come from.
@@ -37,7 +39,7 @@ var ErrNoFile = errors.New("no such config file")
 func Load(opts Options) (*Config, error) {
 	cfg, bad, err := load(opts)
 	if err == nil {
-		err = bad.join()
+		err = bad.Join()
 	}
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func FindDoor(opts Options) (Door, error) {
 		return Door{}, err
 	}
 	for _, fault := range bad {
-		if fault.Key == "" || within(fault.Key, "listen") {
+		if fault.Key == "" || decode.Within(fault.Key, "listen") {
 			return Door{}, fault
 		}
 	}
@@ -74,7 +76,7 @@ func FindDoor(opts Options) (Door, error) {
 }
 
 // load returns what could be read and all that is wrong with it.
-func load(opts Options) (*Config, faults, error) {
+func load(opts Options) (*Config, decode.Faults, error) {
 	env, err := environment(opts)
 	if err != nil {
 		return nil, nil, err
@@ -88,7 +90,7 @@ func load(opts Options) (*Config, faults, error) {
 	bad = append(bad, cfg.applyEnv(env)...)
 	bad = append(bad, cfg.applyFlags(opts.Flags)...)
 	bad = append(bad, cfg.complete(env)...)
-	return cfg, append(bad, cfg.faults().without(bad)...), nil
+	return cfg, append(bad, cfg.faults().Without(bad)...), nil
 }
 
 // environment is opts.Env with the .env file below it.
@@ -100,7 +102,7 @@ func environment(opts Options) (func(string) (string, bool), error) {
 	if opts.EnvFile == "" {
 		return env, nil
 	}
-	vars, err := readEnvFile(opts.EnvFile)
+	vars, err := environ.ReadFile(opts.EnvFile)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func Find(path string, env func(string) (string, bool)) (name string, named bool
 
 // readFile finds the file and decodes it into cfg. No file is fine unless one was
 // named.
-func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faults, error) {
+func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (decode.Faults, error) {
 	name, named := Find(opts.Path, env)
 	if opts.Path != "" {
 		named = opts.Explicit
@@ -150,19 +152,36 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faul
 		return nil, fmt.Errorf("find the config file %s: %w", name, err)
 	}
 	cfg.digest, cfg.blank = sha256.Sum256(data), len(bytes.TrimSpace(data)) == 0
-	d := &decoder{file: name, env: env, anchors: map[string]ast.Node{}, origins: cfg.origins}
-	return d.decode(data, cfg), nil
+	return cfg.decode(name, data, env), nil
 }
 
-// complete derives what follows from other settings: the default assistant of a
-// file that defines its own, absolute paths, a whole address of Ollama.
-func (cfg *Config) complete(env func(string) (string, bool)) faults {
-	var bad faults
-	if !cfg.builtIn() && cfg.origins["default"] == "" && len(cfg.Assistants) > 0 {
-		cfg.Default = cfg.Assistants[0].Name
+// decode reads a file, or a text with a name, into cfg.
+func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) decode.Faults {
+	d := &decode.Decoder{
+		File: name, Env: env, Origins: cfg.origins,
+		Bears:  func(key string) bool { return decode.Within(key, "mcpServers") },
+		Refers: func(key string) bool { return strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") },
+	}
+	bad := d.Decode(data, cfg)
+	for i := range cfg.MCPServers { // each variable costs its server alone
+		s := &cfg.MCPServers[i]
+		for _, f := range d.Unset {
+			if decode.Within(f.Key, decode.Join("mcpServers", s.Name)) {
+				s.Value.Unset = strings.TrimPrefix(s.Value.Unset+"; "+f.Error(), "; ")
+			}
+		}
+	}
+	return bad
+}
+
+// complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.
+func (cfg *Config) complete(env func(string) (string, bool)) decode.Faults {
+	var bad decode.Faults
+	if fault := cfg.chooseDefault(); fault != nil {
+		bad = append(bad, fault)
 	}
 	if base, err := ollamaURL(cfg.LLM.Ollama.BaseURL); err != nil {
-		bad.add(cfg.where(keyOllamaURL), keyOllamaURL, "%v", err)
+		bad.Add(cfg.where(keyOllamaURL), keyOllamaURL, "%v", err)
 	} else {
 		cfg.LLM.Ollama.BaseURL = base
 	}
@@ -170,18 +189,45 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 		s := &cfg.MCPServers[i].Value
 		s.Command = cfg.beside(s.Command, true)
 		s.Cwd = cfg.beside(s.Cwd, false)
+		s.OAuth.Identity.TokenFile = cfg.beside(s.OAuth.Identity.TokenFile, false)
+	}
+	for i := range cfg.Knowledge {
+		cfg.Knowledge[i].Value.Path = cfg.beside(cfg.Knowledge[i].Value.Path, false)
 	}
 	if err := cfg.completeDatabase(keyStore, &cfg.Memory.Store, env); err != nil {
-		bad.add(cfg.where(keyStore), keyStore, "%v", err)
+		bad.Add(cfg.where(keyStore), keyStore, "%v", err)
 	}
 	if cfg.Memory.URL != "" || cfg.State != "" {
 		if err := cfg.completeDatabase(keyState, &cfg.State, env); err != nil {
-			bad.add(cfg.where(keyState), keyState, "%v", err)
+			bad.Add(cfg.where(keyState), keyState, "%v", err)
 		}
 	}
 	cfg.Memory.URL = strings.TrimRight(cfg.Memory.URL, "/")
 	cfg.completeAccess()
 	return bad
+}
+
+// chooseDefault names the default assistant where nobody did. Who attaches a server wants
+// it asked; yet off loopback others ask too, and that they may call every tool is for
+// the operator to say.
+func (cfg *Config) chooseDefault() *Fault {
+	switch {
+	case cfg.origins["default"] != "" || len(cfg.Assistants) == 0:
+	case !cfg.builtIn():
+		cfg.Default = cfg.Assistants[0].Name
+	case !cfg.attaches():
+	case Loopback(cfg.Listen):
+		cfg.Default = AssistantGeneral
+	default:
+		return &Fault{Where: cfg.where("listen"), Key: "default", Message: "with servers attached, an address off loopback wants the assistant to be named: " +
+			"set default: general, which lets everybody with a key call every attached tool, or default: dental, or listen on 127.0.0.1"}
+	}
+	return nil
+}
+
+// attaches reports whether there is a server that is not switched off.
+func (cfg *Config) attaches() bool {
+	return slices.ContainsFunc(cfg.MCPServers, func(e Entry[Server]) bool { return !e.Value.Disabled })
 }
 
 // builtIn reports whether the assistants are the built-in ones.

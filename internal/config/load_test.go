@@ -180,6 +180,7 @@ mcpServers:
     env: {PORT: 8080, DEBUG: true, TOKEN: "${TOKEN:-none}", PRICE: $$5}
     cwd: data
     timeout: 30s
+    start_timeout: 2m
     tools:
       get_*: {policy: allow, readOnly: true}
       "*": {policy: confirm, timeout: 1m}
@@ -199,7 +200,7 @@ mcpServers:
 			Args:    []string{"--port", "8080", "a b"},
 			Env:     map[string]config.Secret{"PORT": "8080", "DEBUG": "true", "TOKEN": "none", "PRICE": "$5"},
 			Cwd:     filepath.Join(dir, "data"),
-			Timeout: 30 * time.Second,
+			Timeout: 30 * time.Second, StartTimeout: 2 * time.Minute,
 			Tools: config.Map[config.ToolRule]{
 				{Name: "get_*", Value: config.ToolRule{Policy: schemas.PolicyAllow, ReadOnly: true}},
 				{Name: "*", Value: config.ToolRule{Policy: schemas.PolicyConfirm, Timeout: time.Minute}},
@@ -223,8 +224,36 @@ mcpServers:
 	if !ok || rule.Policy != schemas.PolicyAllow {
 		t.Errorf("rule of get_it: %v %v, want the first that matches", rule, ok)
 	}
-	if cfg.Default != "dental" {
-		t.Errorf("default %q; servers alone change no assistant", cfg.Default)
+}
+
+// A variable that one server lacks costs that server alone; anywhere else it is an error.
+func TestLoad_UnsetVariableOfAServer(t *testing.T) {
+	cfg := mustLoad(t, `
+mcpServers:
+  whole: {command: x, env: {A: "${SET}"}}
+  lacking: {url: "${ADDRESS}", headers: {Authorization: "Bearer ${KEY}"}, timeout: "${TIME}"}
+`, "SET", "a")
+	if whole := cfg.MCPServers[0].Value; whole.Unset != "" || whole.Env["A"].Reveal() != "a" {
+		t.Errorf("whole: %q, %v", whole.Unset, whole.Env)
+	}
+	got := cfg.MCPServers[1].Value.Unset
+	for _, want := range []string{
+		":4: mcpServers.lacking.url: environment variable ADDRESS is not set; set it, or write ${ADDRESS:-default}",
+		"environment variable KEY is not set", "environment variable TIME is not set",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacking: %q lacks %q", got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"listen: \"${ADDRESS}\"\n":                                  "environment variable ADDRESS is not set",
+		"mcpServers: {lacking: {url: \"${ADDRESS\"}}\n":             "${ without }",
+		"mcpServers: {memory-server: {url: \"${ADDRESS}\"}}\n":      "bundled server",
+		"mcpServers: {a: {url: \"${ADDRESS}\"}, b: {command: 7}}\n": "mcpServers.b.command",
+	} {
+		if _, err := load(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"molar/internal/config/decode"
 )
 
 // Digest is the SHA-256 of the file as it was read; zero without a file.
@@ -29,14 +31,14 @@ func (cfg *Config) CheckReload(next *Config) error {
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
-	known := fieldsOf(a.Type())
+	known := decode.FieldsOf(a.Type())
 	var keys []string
-	for _, name := range known.names {
-		if name == "mcpServers" || name == "api_keys" {
+	for _, name := range known.Names {
+		if name == "mcpServers" || name == "api_keys" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
 			continue
 		}
-		i := known.index[name]
-		keys = append(keys, changed(name, a.Field(i), b.Field(i))...)
+		i := known.Index[name]
+		keys = append(keys, changed(name, a.FieldByIndex(i), b.FieldByIndex(i))...)
 	}
 	if cfg.LLM.GeminiKey != next.LLM.GeminiKey {
 		keys = append(keys, "GEMINI_API_KEY")
@@ -47,6 +49,18 @@ func (cfg *Config) Changed(next *Config) []string {
 	return keys
 }
 
+// Offer names the assistant that may call the servers of next, where these settings answer
+// as one that may not because they had none; else it is empty.
+func (cfg *Config) Offer(next *Config) string {
+	if cfg.derivesDefault() && next.derivesDefault() && next.attaches() && cfg.Default != next.Default {
+		return next.Default
+	}
+	return ""
+}
+
+// derivesDefault reports whether the default assistant follows from the servers alone.
+func (cfg *Config) derivesDefault() bool { return cfg.builtIn() && cfg.origins["default"] == "" }
+
 // changed compares one key and what is below it.
 func changed(key string, a, b reflect.Value) []string {
 	var keys []string
@@ -54,10 +68,10 @@ func changed(key string, a, b reflect.Value) []string {
 	case a.Type() == reflect.TypeFor[Map[Assistant]]():
 		return changedAssistants(key, a.Interface().(Map[Assistant]), b.Interface().(Map[Assistant]))
 	case a.Kind() == reflect.Struct:
-		known := fieldsOf(a.Type())
-		for _, name := range known.names {
-			i := known.index[name]
-			keys = append(keys, changed(join(key, name), a.Field(i), b.Field(i))...)
+		known := decode.FieldsOf(a.Type())
+		for _, name := range known.Names {
+			i := known.Index[name]
+			keys = append(keys, changed(decode.Join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
 		}
 	case !reflect.DeepEqual(a.Interface(), b.Interface()):
 		keys = append(keys, key)
@@ -69,12 +83,12 @@ func changedAssistants(key string, a, b Map[Assistant]) []string {
 	var keys []string
 	for _, e := range a {
 		if other, kept := b.Get(e.Name); !kept || !reflect.DeepEqual(e.Value, other) {
-			keys = append(keys, join(key, e.Name))
+			keys = append(keys, decode.Join(key, e.Name))
 		}
 	}
 	for _, e := range b {
 		if !slices.Contains(a.Names(), e.Name) {
-			keys = append(keys, join(key, e.Name))
+			keys = append(keys, decode.Join(key, e.Name))
 		}
 	}
 	return keys

@@ -37,6 +37,32 @@ func TestConfig_Changed(t *testing.T) {
 	}
 }
 
+// A server that a running host takes over is no use to an assistant without tools, so the
+// one that may call them is offered; no key of the file changed for that.
+func TestConfig_Offer(t *testing.T) {
+	const servers = "mcpServers: {a: {command: x}}\n"
+	env := []string{"XDG_DATA_HOME", t.TempDir()}
+	for _, tt := range []struct{ name, before, after, want string }{
+		{"a first server", "", servers, "general"},
+		{"a second server", servers, servers + "  # and more\n", ""},
+		{"the last one is gone", servers, "", ""},
+		{"a default was chosen", "default: dental\n", servers + "default: dental\n", ""},
+		{"other assistants", "assistants: {a: {}}\n", servers + "assistants: {a: {}}\n", ""},
+	} {
+		running, next := mustLoad(t, tt.before, env...), mustLoad(t, tt.after, env...)
+		if got := running.Offer(next); got != tt.want {
+			t.Errorf("%s: offered %q, want %q", tt.name, got, tt.want)
+		}
+		if changed := running.Changed(next); len(changed) > 0 {
+			t.Errorf("%s: changed %v", tt.name, changed)
+		}
+	}
+	running, next := mustLoad(t, "", env...), mustLoad(t, "default: general\n", env...)
+	if got := running.Changed(next); !cmp.Equal(got, []string{"default"}) {
+		t.Errorf("a default that was set: changed %v", got)
+	}
+}
+
 // A save that was cut off leaves an empty file or none; neither is taken for the
 // wish to run without servers.
 func TestConfig_CheckReload(t *testing.T) {

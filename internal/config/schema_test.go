@@ -86,6 +86,9 @@ func typeKeys(t reflect.Type, parent string, keys map[string]bool) {
 		return
 	}
 	for field := range t.Fields() {
+		if field.Anonymous {
+			typeKeys(field.Type, parent, keys)
+		}
 		if name := field.Tag.Get("yaml"); name != "" && name != "-" {
 			keys[parent+"."+name] = true
 			typeKeys(field.Type, parent+"."+name, keys)
@@ -153,9 +156,9 @@ listen: localhost:9000
 default: a
 llm:
   provider: [gemini, openai, ollama, offline]
-  gemini: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, allow: ["m-*"]}
-  openai: {base_url: "http://x:1/v1", model: m, small_model: s, timeout: 5s, allow: [n]}
-  ollama: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, keep_alive: -1s, allow: ["*"]}
+  gemini: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, window: 1, allow: ["m-*"], project: p, location: l, safety: "OFF", temperature: 0.3, top_p: 0.9, max_tokens: 5, thinking: low, headers: {A: b}, extra_body: {x: {y: [1, 0.5, true, z]}}}
+  openai: {base_url: "http://x:1/v1", model: m, small_model: s, timeout: 5s, window: 1, allow: [n], temperature: 0.3, top_p: 0.9, max_tokens: 5, thinking: low, headers: {A: b}, extra_body: {x: {y: [1, 0.5, true, z]}}}
+  ollama: {base_url: "http://x:1", model: m, small_model: s, timeout: 5s, keep_alive: -1, num_ctx: 4096, max_num_ctx: 8192, allow: ["*"], temperature: 0.3, top_p: 0.9, max_tokens: 5, thinking: low, headers: {A: b}, extra_body: {x: {y: [1, 0.5, true, z]}}}
 assistants:
   a:
     description: d
@@ -167,6 +170,12 @@ assistants:
     direct_answer: false
     provider: offline
     model: m
+    temperature: 0
+    top_p: 1
+    max_tokens: 5
+    thinking: "off"
+    headers: {A: b}
+    extra_body: {x: 1}
 topics:
   t:
     description: {vi: v, en: e}
@@ -176,7 +185,7 @@ topics:
     unavailable: {vi: v, en: e}
     on_failure: open
 search: {duckduckgo: {base_url: "http://x", region: vn-vi, timeout: 1s}}
-memory: {store: x.db, key: k, keep_recent_messages: 1, summarize_threshold: 2, compress_after_summary: false}
+memory: {store: x.db, key: k, required: true, context: 1, keep_recent_messages: 1, summarize_threshold: 2, compress_after_summary: false}
 mcpServers:
   cmd:
     command: x
@@ -191,7 +200,7 @@ mcpServers:
     disabled: true
     tools: {"*": {policy: deny, readOnly: true, idempotent: true, timeout: 1s}}
   web: {url: "http://x", type: http, headers: {A: b}}
-limits: {rounds: 1, calls: 1, parallel: 1, tool_time: 1s, result_tokens: 1, body: 1MiB, turns_in_flight: 0, attach_wait: 0s, tools: 1, turns_per_minute: 0}
+limits: {rounds: 1, calls: 1, parallel: 1, tool_time: 1s, result_tokens: 1, messages: 1, body: 1MiB, turns_in_flight: 0, attach_wait: 0s, tools: 1, tool_tokens: 1, turns_per_minute: 0}
 allowed_hosts: [a.local]
 api_keys: [{name: a, hash: "sha256:` + zeros + `", scopes: [chat, host]}]
 trusted_proxies: [10.0.0.0/8, "::1"]

@@ -6,13 +6,10 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
-// WithServers returns a copy of cfg with the servers of --mcp added. Without
-// assistants of its own and without a chosen default, the copy answers as
-// "general", which may call every attached tool.
+// WithServers returns a copy of cfg with the servers of --mcp added. They count for the
+// default assistant as those of the file do.
 func (cfg *Config) WithServers(specs []string) (*Config, error) {
 	next := *cfg
 	next.MCPServers = slices.Clone(cfg.MCPServers)
@@ -26,13 +23,14 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 		}
 		c := &checker{cfg: &next}
 		c.server("--mcp "+name, name, server)
-		if err := c.bad.join(); err != nil {
+		if err := c.bad.Join(); err != nil {
 			return nil, err
 		}
-		next.MCPServers = append(next.MCPServers, Entry[Server]{name, server})
+		server.Pin = new(bool) // the next one of this name may be another program
+		next.MCPServers = append(next.MCPServers, Entry[Server]{Name: name, Value: server})
 	}
-	if len(specs) > 0 && cfg.builtIn() && cfg.origins["default"] == "" {
-		next.Default = AssistantGeneral
+	if fault := next.chooseDefault(); fault != nil {
+		return nil, fault
 	}
 	return &next, nil
 }
@@ -42,11 +40,10 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 func CheckServers(text []byte, env func(string) (string, bool)) error {
 	cfg := Default()
 	cfg.origins = map[string]string{}
-	d := &decoder{file: "mcpServers", env: env, anchors: map[string]ast.Node{}, origins: cfg.origins}
-	bad := d.decode(text, cfg)
+	bad := cfg.decode("mcpServers", text, env)
 	c := &checker{cfg: cfg}
 	c.servers()
-	return append(bad, c.bad.without(bad)...).join()
+	return append(bad, c.bad.Without(bad)...).Join()
 }
 
 // ParseServer reads one --mcp value: NAME="command line" or NAME=https://address.

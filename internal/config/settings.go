@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+
+	"molar/internal/config/decode"
 )
 
 // A Setting is one key as a person may read it: what it comes to, and where it was set.
@@ -26,21 +28,25 @@ type Setting struct {
 // headers, environment and prompts: any of those may hold secrets.
 func (cfg *Config) Settings() []Setting {
 	v := reflect.ValueOf(cfg).Elem()
-	known := fieldsOf(v.Type())
+	known := decode.FieldsOf(v.Type())
 	var all []Setting
-	for _, name := range known.names {
-		switch field := v.Field(known.index[name]); name {
+	for _, name := range known.Names {
+		switch field := v.FieldByIndex(known.Index[name]); name {
 		case "assistants":
 			for _, e := range cfg.Assistants {
-				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
+				all = append(all, cfg.setting(decode.Join(name, e.Name), e.Value.describe()))
 			}
 		case "topics":
 			for _, e := range cfg.Topics {
-				all = append(all, cfg.setting(join(name, e.Name), fmt.Sprintf("%d phrases", len(e.Value.Phrases))))
+				all = append(all, cfg.setting(decode.Join(name, e.Name), fmt.Sprintf("%d phrases", len(e.Value.Phrases))))
+			}
+		case "knowledge":
+			for _, e := range cfg.Knowledge {
+				all = append(all, cfg.setting(decode.Join(name, e.Name), e.Value.Path))
 			}
 		case "mcpServers":
 			for _, e := range cfg.MCPServers {
-				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
+				all = append(all, cfg.setting(decode.Join(name, e.Name), e.Value.describe()))
 			}
 		case "api_keys":
 			for i, k := range cfg.APIKeys {
@@ -62,10 +68,10 @@ func (cfg *Config) plain(name string, field reflect.Value) []Setting {
 		return []Setting{{Key: name, Value: shown(field), Origin: cfg.origins[name]}}
 	}
 	var all []Setting
-	for _, l := range leaves(name, field) {
+	for _, l := range decode.Leaves(name, field) {
 		// The place of a key above says nothing: llm is in the file, its other keys need not be.
-		s := Setting{Key: l.key, Value: shown(l.value), Origin: cfg.origins[l.key]}
-		s.Secret = l.value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
+		s := Setting{Key: l.Key, Value: shown(l.Value), Origin: cfg.origins[l.Key]}
+		s.Secret = l.Value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
 		all = append(all, s)
 	}
 	return all
@@ -81,7 +87,7 @@ func fromEnvironment(name string, key Secret) Setting {
 	if key == "" {
 		return Setting{Key: name}
 	}
-	return Setting{Key: name, Value: masked, Origin: "environment", Secret: true}
+	return Setting{Key: name, Value: decode.Masked, Origin: "environment", Secret: true}
 }
 
 // shown writes a value as a person would.
@@ -116,7 +122,7 @@ func hideAddress(text string) string {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return masked
+		return decode.Masked
 	}
 	return u.Scheme + "://" + u.Host
 }
@@ -128,7 +134,7 @@ func (s Server) describe() string {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"disabled", s.Disabled}, {"pin", s.Pin}, {"trust", s.Trust}} {
+	}{{"disabled", s.Disabled}, {"pin", s.Pin != nil && *s.Pin}, {"no pin", s.Pin != nil && !*s.Pin}, {"trust", s.Trust}} {
 		if flag.on {
 			text.WriteString(", " + flag.name)
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"molar/internal/config/decode"
 )
 
 // A Topic is a subject that assistants may keep to. Under the name of the built-in
@@ -15,6 +17,12 @@ type Topic struct {
 	Phrases     []string      `yaml:"phrases" jsonschema_description:"Phrases that can only belong to the topic. A star at the end matches any ending."`
 	Refusal     Texts         `yaml:"refusal" jsonschema_description:"Answer to a message outside the topic; made from the description when left out."`
 	Unavailable Texts         `yaml:"unavailable" jsonschema_description:"Answer when the check cannot be made now."`
+	Labels      TopicLabels   `yaml:"labels" jsonschema_description:"Words around the parts of a prompt; general ones when left out."`
+	// FirstQuestions are shown to a person who has not asked anything yet.
+	FirstQuestions TextLists `yaml:"first_questions" jsonschema_description:"Questions to begin with."`
+	// EmergencyNumber replaces what a notice says to call.
+	EmergencyNumber string           `yaml:"emergency_number" jsonschema_description:"What to call in an emergency; 115 in Vietnam and the local number elsewhere when left out."`
+	Emergencies     []TopicEmergency `yaml:"emergencies" jsonschema_description:"Situations in which a person needs help at once, the most pressing first."`
 	// OnFailure is GuardClosed or GuardOpen; empty means GuardClosed.
 	OnFailure string `yaml:"on_failure" jsonschema:"enum=closed,enum=open" jsonschema_description:"What happens to a message that could not be judged: closed asks to try again, open lets it pass."`
 }
@@ -48,6 +56,29 @@ type TopicExamples struct {
 	Out []string `yaml:"out" jsonschema_description:"Messages of other subjects, near ones among them."`
 }
 
+// TextLists are texts in both languages.
+type TextLists struct {
+	VI []string `yaml:"vi" jsonschema_description:"In Vietnamese."`
+	EN []string `yaml:"en" jsonschema_description:"In English."`
+}
+
+// TopicLabels are the words around the parts of a prompt.
+type TopicLabels struct {
+	Person    Texts `yaml:"person" jsonschema_description:"What the person is to the assistant, such as Gardener."`
+	Assistant Texts `yaml:"assistant" jsonschema_description:"What the assistant is to the person."`
+	Question  Texts `yaml:"question" jsonschema_description:"Stands above the question."`
+	Summary   Texts `yaml:"summary" jsonschema_description:"Stands above the summary of the conversation."`
+	Search    Texts `yaml:"search" jsonschema_description:"Stands above what was found."`
+}
+
+// A TopicEmergency is recognised in code by its phrases, before any model is asked.
+type TopicEmergency struct {
+	Kind    string   `yaml:"kind" jsonschema_description:"Name of the kind, for logs, traces and clients."`
+	Phrases []string `yaml:"phrases" jsonschema_description:"What people say: a|b is either word, * up to four words. A word with marks also matches itself typed without."`
+	Unless  []string `yaml:"unless" jsonschema_description:"Phrases that give it another sense in the same sentence."`
+	Notice  Texts    `yaml:"notice" jsonschema_description:"What to do first. Where to call stands above it."`
+}
+
 // TopicNames returns the names that an assistant's topic may have: the built-in one
 // and those of the file.
 func (cfg *Config) TopicNames() []string {
@@ -64,7 +95,7 @@ func (cfg *Config) TopicNames() []string {
 func (c *checker) topics() {
 	name := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	for _, e := range c.cfg.Topics {
-		key := join("topics", e.Name)
+		key := decode.Join("topics", e.Name)
 		if !name.MatchString(e.Name) {
 			c.fault(key, "want a name of small letters, digits, '.', '_' and '-', at most 64")
 		}
@@ -81,8 +112,8 @@ func (c *checker) topics() {
 }
 
 func (c *checker) builtInTopic(key string, t Topic) {
-	if t.Description != (Texts{}) || len(t.Examples.In)+len(t.Examples.Out)+len(t.Phrases) > 0 {
-		c.fault(key, "%q is built in: only refusal, unavailable and on_failure can be set; choose another name for a topic of your own", TopicDental)
+	if t.Description != (Texts{}) || t.Labels != (TopicLabels{}) || len(t.Examples.In)+len(t.Examples.Out)+len(t.Phrases)+len(t.Emergencies) > 0 {
+		c.fault(key, "%q is built in: only refusal, unavailable, first_questions, emergency_number and on_failure can be set; choose another name for a topic of your own", TopicDental)
 	}
 }
 
@@ -100,9 +131,29 @@ func (c *checker) ownTopic(key string, t Topic) {
 			}
 		}
 	}
+	c.emergencies(key+".emergencies", t.Emergencies)
 	for i, text := range t.Examples.Out {
 		if slices.Contains(t.Examples.In, text) {
 			c.fault(index(key+".examples.out", i), "%q has both labels", clipText(text))
+		}
+	}
+}
+
+func (c *checker) emergencies(key string, emergencies []TopicEmergency) {
+	var kinds []string
+	for i, e := range emergencies {
+		key := index(key, i)
+		if strings.TrimSpace(e.Kind) == "" {
+			c.fault(key+".kind", "want a name for the kind of emergency")
+		} else if slices.Contains(kinds, e.Kind) {
+			c.fault(key+".kind", "%q is listed twice: put its phrases together", clipText(e.Kind))
+		}
+		kinds = append(kinds, e.Kind)
+		if len(e.Phrases) == 0 || slices.ContainsFunc(append(slices.Clone(e.Phrases), e.Unless...), func(p string) bool { return strings.Trim(p, " *|=") == "" }) {
+			c.fault(key+".phrases", "want phrases that people say, each with a word")
+		}
+		if len(e.Notice.ByLanguage()) < 2 {
+			c.fault(key+".notice", "want what to do first in both languages, vi and en")
 		}
 	}
 }

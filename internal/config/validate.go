@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"molar/internal/config/decode"
 )
 
 // maxToolTime is the longest time that a tool call may be given.
@@ -16,12 +18,15 @@ const maxToolTime = 30 * time.Minute
 
 // Validate reports everything that is wrong with the settings, each fault with the
 // key path and, where it is known, the place that set it.
-func (cfg *Config) Validate() error { return cfg.faults().join() }
+func (cfg *Config) Validate() error { return cfg.faults().Join() }
 
-func (cfg *Config) faults() faults {
+func (cfg *Config) faults() decode.Faults {
 	c := &checker{cfg: cfg}
 	c.listen("listen", c.cfg.Listen)
 	c.listen("mcp.listen", c.cfg.MCP.Listen)
+	if c.cfg.Metrics.Listen != "" {
+		c.listen("metrics.listen", c.cfg.Metrics.Listen)
+	}
 	c.allowedHosts()
 	if c.cfg.Memory.URL != "" {
 		c.address(keyMemoryURL, c.cfg.Memory.URL)
@@ -29,9 +34,11 @@ func (cfg *Config) faults() faults {
 	c.llm()
 	c.assistants()
 	c.topics()
+	c.knowledge()
 	c.search()
 	c.limits()
 	c.telemetry()
+	c.shutdown()
 	c.access()
 	c.servers()
 	return c.bad
@@ -51,11 +58,11 @@ func (cfg *Config) where(key string) string {
 // A checker gathers the faults of one config.
 type checker struct {
 	cfg *Config
-	bad faults
+	bad decode.Faults
 }
 
 func (c *checker) fault(key, format string, args ...any) {
-	c.bad.add(c.cfg.where(key), key, format, args...)
+	c.bad.Add(c.cfg.where(key), key, format, args...)
 }
 
 // listen checks the form. Whether an address off loopback has an API key before it is
@@ -90,6 +97,9 @@ func (c *checker) search() {
 	c.positive("search.duckduckgo.timeout", ddg.Timeout, 10*time.Minute)
 }
 
+// mostTools is how many tools model services take in a request.
+const mostTools = 128
+
 func (c *checker) limits() {
 	l, m := c.cfg.Limits, c.cfg.Memory
 	for _, n := range []struct {
@@ -101,11 +111,13 @@ func (c *checker) limits() {
 		{"limits.calls", l.Calls, 1},
 		{"limits.parallel", l.Parallel, 1},
 		{"limits.result_tokens", l.ResultTokens, 1},
+		{"limits.messages", l.Messages, 1},
 		{"limits.tools", l.Tools, 1},
+		{"limits.tool_tokens", l.ToolTokens, 0},
 		{"limits.turns_in_flight", l.TurnsInFlight, 0},
 		{"limits.turns_per_minute", l.TurnsPerMinute, 0},
-		{"mcp.rate", c.cfg.MCP.Rate, 0},
-		{"memory.keep_recent_messages", m.KeepRecentMessages, 1},
+		{"memory.keep_recent_messages", m.KeepRecentMessages, 0},
+		{"memory.context", m.Context, 0},
 		{"memory.summarize_threshold", m.SummarizeThreshold, 1},
 	} {
 		if n.value < n.least {
@@ -116,8 +128,14 @@ func (c *checker) limits() {
 		c.fault("memory.retention", `want an hour or more, such as "90d"; 0s keeps conversations for ever`)
 	}
 	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
+	if l.Tools > mostTools {
+		c.fault("limits.tools", "want at most %d: model services take no more", mostTools)
+	}
 	if l.Body < 1<<10 {
 		c.fault("limits.body", "want 1KiB or more")
+	}
+	if rate := c.cfg.MCP.Rate; rate != nil && *rate < 0 {
+		c.fault("mcp.rate", "want 0 or more")
 	}
 	if l.AttachWait != nil && *l.AttachWait < 0 {
 		c.fault("limits.attach_wait", "want a time that is not negative")
@@ -131,11 +149,25 @@ func (c *checker) telemetry() {
 	}
 	c.enum("telemetry.log_format", t.LogFormat, []string{"text", "json"})
 	c.enum("telemetry.trace", t.Trace, []string{"on", "off"})
+	switch {
+	case t.Wire < 0 || t.Wire > 0 && t.Wire < time.Hour:
+		c.fault("telemetry.wire", `want an hour or more, such as "7d"; 0s keeps none`)
+	case t.Wire > 0 && t.Trace == "off":
+		c.fault("telemetry.wire", "wire traffic is kept beside traces: switch telemetry.trace on")
+	}
+}
+
+func (c *checker) shutdown() {
+	for key, d := range map[string]time.Duration{"shutdown.delay": c.cfg.Shutdown.Delay, "shutdown.drain": c.cfg.Shutdown.Drain} {
+		if d < 0 {
+			c.fault(key, "want a time that is not negative")
+		}
+	}
 }
 
 func (c *checker) enum(key, value string, allowed []string) {
 	if !slices.Contains(allowed, value) {
-		c.fault(key, "want %s%s", oneOf(allowed), didYouMean(value, allowed))
+		c.fault(key, "want %s%s", oneOf(allowed), decode.DidYouMean(value, allowed))
 	}
 }
 
@@ -176,7 +208,7 @@ func (c *checker) globs(key string, globs []string) {
 func (c *checker) unique(key string, names []string) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			c.fault(join(key, name), "is defined twice")
+			c.fault(decode.Join(key, name), "is defined twice")
 		}
 	}
 }

@@ -16,7 +16,7 @@ func providerNames() []string { return []string{"auto", "gemini", "openai", "oll
 // other one. An OpenAI-compatible server elsewhere may need no key.
 func (l LLM) Missing(provider string) string {
 	switch {
-	case provider == "gemini" && l.GeminiKey == "":
+	case provider == "gemini" && l.GeminiKey == "" && l.Gemini.Project == "":
 		return "set GEMINI_API_KEY"
 	case provider == "openai" && l.OpenAIKey == "" && l.OpenAI.host() == openAIHost:
 		return "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key"
@@ -44,13 +44,28 @@ func (c *checker) llm() {
 	if len(llm.Provider) == 1 { // a list passes over what has no key
 		c.hasKey("llm.provider", llm.Provider[0])
 	}
-	c.hosted("llm.gemini", llm.Gemini)
+	c.hosted("llm.gemini", llm.Gemini.Hosted)
+	if llm.Gemini.Safety != "" {
+		c.enum("llm.gemini.safety", llm.Gemini.Safety, safetyThresholds())
+	}
+	if llm.Gemini.Location != "" && llm.Gemini.Project == "" {
+		c.fault("llm.gemini.location", "is Vertex AI's: set llm.gemini.project too")
+	}
 	c.hosted("llm.openai", llm.OpenAI)
 	c.filled("llm.ollama.model", llm.Ollama.Model)
 	c.filled("llm.ollama.small_model", llm.Ollama.SmallModel)
 	c.positive("llm.ollama.timeout", llm.Ollama.Timeout, 24*time.Hour)
 	c.globs("llm.ollama.allow", llm.Ollama.Allow)
-	if !isKeepAlive(llm.Ollama.KeepAlive) {
+	for key, n := range map[string]int{"num_ctx": llm.Ollama.NumCtx, "max_num_ctx": llm.Ollama.MaxNumCtx} {
+		if n != 0 && n < leastContext {
+			c.fault("llm.ollama."+key, "want %d or more", leastContext)
+		}
+	}
+	if m := llm.Ollama.MaxNumCtx; m > 0 && llm.Ollama.NumCtx > m {
+		c.fault("llm.ollama.num_ctx", "is larger than max_num_ctx")
+	}
+	c.tuning("llm.ollama", llm.Ollama.Tuning)
+	if !isKeepAlive(string(llm.Ollama.KeepAlive)) {
 		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", a number of seconds such as "300", or "-1" for ever`)
 	}
 }
@@ -60,7 +75,34 @@ func (c *checker) hosted(key string, h Hosted) {
 	c.filled(key+".model", h.Model)
 	c.filled(key+".small_model", h.SmallModel)
 	c.positive(key+".timeout", h.Timeout, 24*time.Hour)
+	if h.Window < 0 {
+		c.fault(key+".window", "want 0 or more")
+	}
 	c.globs(key+".allow", h.Allow)
+	c.tuning(key, h.Tuning)
+}
+
+// leastContext is the smallest context window that makes sense, in tokens.
+const leastContext = 256
+
+func safetyThresholds() []string {
+	return []string{"OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"}
+}
+
+func (c *checker) tuning(key string, t Tuning) {
+	if t.Temperature != nil && (*t.Temperature < 0 || *t.Temperature > 2) {
+		c.fault(key+".temperature", "want a number from 0 to 2")
+	}
+	if t.TopP != nil && (*t.TopP <= 0 || *t.TopP > 1) {
+		c.fault(key+".top_p", "want a number above 0, at most 1")
+	}
+	if t.MaxTokens < 0 {
+		c.fault(key+".max_tokens", "want 0 or more")
+	}
+	if t.Thinking != "" {
+		c.enum(key+".thinking", t.Thinking, []string{"off", "low", "medium", "high"})
+	}
+	c.headers(key+".headers", t.Headers)
 }
 
 // hasKey refuses a provider that can never answer.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"molar/internal/config/decode"
 	"molar/schemas"
 )
 
@@ -19,10 +20,10 @@ func (c *checker) assistants() {
 		return
 	}
 	if !slices.Contains(names, c.cfg.Default) {
-		c.fault("default", "no assistant is called %q%s; there are: %s", c.cfg.Default, didYouMean(c.cfg.Default, names), strings.Join(names, ", "))
+		c.fault("default", "no assistant is called %q%s; there are: %s", c.cfg.Default, decode.DidYouMean(c.cfg.Default, names), strings.Join(names, ", "))
 	}
 	for _, e := range c.cfg.Assistants {
-		c.assistant(join("assistants", e.Name), e.Name, e.Value)
+		c.assistant(decode.Join("assistants", e.Name), e.Name, e.Value)
 	}
 	c.unique("assistants", names)
 }
@@ -34,6 +35,7 @@ func (c *checker) assistant(key, name string, a Assistant) {
 	if a.Topic != "" {
 		c.enum(key+".topic", a.Topic, c.cfg.TopicNames())
 	}
+	c.tuning(key, a.Tuning)
 	if a.Flow != "" {
 		c.enum(key+".flow", a.Flow, []string{FlowAgentic, FlowTwoPass})
 	}
@@ -51,13 +53,13 @@ func (c *checker) assistant(key, name string, a Assistant) {
 // searchList cannot know the tools of servers that are not attached yet, so it
 // refuses only names that are no names, and near misses of the bundled ones.
 func (c *checker) searchList(key string, names []string) {
-	bundled := []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle}
+	bundled := bundledTools()
 	for i, name := range names {
 		if !regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`).MatchString(name) {
 			c.fault(index(key, i), "want the name of a search tool, such as %s", oneOf(bundled))
 			continue
 		}
-		if near := didYouMean(name, bundled); near != "" && !slices.Contains(bundled, name) {
+		if near := decode.DidYouMean(name, bundled); near != "" && !slices.Contains(bundled, name) && !slices.Contains(c.cfg.Knowledge.Names(), name) {
 			c.fault(index(key, i), "no search tool is called %q%s", name, near)
 		}
 	}
@@ -65,11 +67,11 @@ func (c *checker) searchList(key string, names []string) {
 }
 
 // ReservedServers returns the names of the bundled servers, which no other may have.
-func ReservedServers() []string { return []string{"memory-server", "tool-server"} }
+func ReservedServers() []string { return []string{schemas.MemoryServer, schemas.ToolServer} }
 
 func (c *checker) servers() {
 	for _, e := range c.cfg.MCPServers {
-		c.server(join("mcpServers", e.Name), e.Name, e.Value)
+		c.server(decode.Join("mcpServers", e.Name), e.Name, e.Value)
 	}
 	c.unique("mcpServers", c.cfg.MCPServers.Names())
 }
@@ -80,6 +82,9 @@ func (c *checker) server(key, name string, s Server) {
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`).MatchString(name) {
 		c.fault(key, "want a name of letters, digits, '_' and '-', at most 32")
+	}
+	if s.Unset != "" {
+		return
 	}
 	switch {
 	case s.Command == "" && s.URL == "":
@@ -93,6 +98,9 @@ func (c *checker) server(key, name string, s Server) {
 	}
 	if s.Timeout < 0 || s.Timeout > maxToolTime {
 		c.fault(key+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
+	}
+	if s.StartTimeout < 0 || s.StartTimeout > maxToolTime {
+		c.fault(key+".start_timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
 	}
 	if _, err := time.Parse(time.DateOnly, s.Protocol); s.Protocol != "" && s.Protocol != "auto" && err != nil {
 		c.fault(key+".protocol", `want an MCP revision such as "2025-11-25", or auto`)
@@ -117,27 +125,31 @@ func (c *checker) command(key string, s Server) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(s.Env[name].Reveal(), 0) {
-			c.fault(join(key+".env", name), "is no environment variable")
+			c.fault(decode.Join(key+".env", name), "is no environment variable")
 		}
 	}
 }
 
 func (c *checker) remote(key string, s Server) {
 	if kinds := []string{"http", "sse", "message"}; s.Type != "" && !slices.Contains(kinds, s.Type) {
-		c.fault(key+".type", "want %s with a url%s", oneOf(kinds), didYouMean(s.Type, kinds))
+		c.fault(key+".type", "want %s with a url%s", oneOf(kinds), decode.DidYouMean(s.Type, kinds))
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "" {
 		c.fault(key, "args, env and cwd act only with command")
 	}
 	c.address(key+".url", s.URL)
-	token := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		if !token.MatchString(name) || strings.ContainsAny(s.Headers[name].Reveal(), "\r\n\x00") {
-			c.fault(join(key+".headers", name), "is no HTTP header")
-		}
-	}
+	c.headers(key+".headers", s.Headers)
 	if s.OAuth.isSet() {
 		c.oauth(key, s)
+	}
+}
+
+func (c *checker) headers(key string, headers map[string]Secret) {
+	token := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if !token.MatchString(name) || strings.ContainsAny(headers[name].Reveal(), "\r\n\x00") {
+			c.fault(decode.Join(key, name), "is no HTTP header")
+		}
 	}
 }
 
@@ -153,6 +165,7 @@ func (c *checker) oauth(key string, s Server) {
 	if s.OAuth.ClientSecret != "" && s.OAuth.ClientID == "" {
 		c.fault(key+".oauth.client_secret", "acts only with client_id")
 	}
+	c.alone(key+".oauth", s.OAuth)
 	if s.OAuth.RedirectPort < 0 || s.OAuth.RedirectPort > 65535 {
 		c.fault(key+".oauth.redirect_port", "want a port, or 0 for any")
 	}
@@ -163,17 +176,44 @@ func (c *checker) oauth(key string, s Server) {
 	}
 }
 
+// alone checks a login without a person.
+func (c *checker) alone(key string, o OAuth) {
+	if grants := []string{"client_credentials"}; o.Grant != "" && !slices.Contains(grants, o.Grant) {
+		c.fault(key+".grant", "want %s, or leave it out%s", oneOf(grants), decode.DidYouMean(o.Grant, grants))
+	}
+	withoutPerson := o.Grant != "" || o.Identity != (Identity{})
+	switch {
+	case withoutPerson && o.ClientID == "":
+		c.fault(key+".client_id", "is needed for a login without a person")
+	case o.PrivateKey != "" && o.ClientID == "":
+		c.fault(key+".private_key", "acts only with client_id")
+	case o.PrivateKey != "" && o.ClientSecret != "":
+		c.fault(key+".private_key", "does not act beside client_secret; remove one of them")
+	case o.Grant != "" && o.ClientSecret == "" && o.PrivateKey == "":
+		c.fault(key+".grant", "needs client_secret or private_key")
+	}
+	if id := o.Identity; id != (Identity{}) {
+		c.address(key+".identity.issuer", id.Issuer)
+		if o.Grant != "" {
+			c.fault(key+".grant", "does not act beside identity; remove one of them")
+		}
+		if (id.Token == "") == (id.TokenFile == "") {
+			c.fault(key+".identity", "want either token or token_file")
+		}
+	}
+}
+
 func (c *checker) rules(key string, rules Map[ToolRule]) {
 	policies := []schemas.Policy{schemas.PolicyAuto, schemas.PolicyAllow, schemas.PolicyConfirm, schemas.PolicyDeny}
 	for _, e := range rules {
 		if _, err := path.Match(e.Name, ""); e.Name == "" || err != nil {
-			c.fault(join(key, e.Name), `want a glob such as "*" or "get_*"`)
+			c.fault(decode.Join(key, e.Name), `want a glob such as "*" or "get_*"`)
 		}
 		if e.Value.Policy != "" && !slices.Contains(policies, e.Value.Policy) {
-			c.fault(join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
+			c.fault(decode.Join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
 		}
 		if e.Value.Timeout < 0 || e.Value.Timeout > maxToolTime {
-			c.fault(join(key, e.Name)+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
+			c.fault(decode.Join(key, e.Name)+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
 		}
 	}
 	c.unique(key, rules.Names())

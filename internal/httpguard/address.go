@@ -59,6 +59,9 @@ func (a *Addresses) Of(r *http.Request) netip.Addr {
 	return ip
 }
 
+// FromProxy reports whether the connection is that of a trusted proxy.
+func (a *Addresses) FromProxy(r *http.Request) bool { return a != nil && a.trusts(peer(r)) }
+
 // Encrypted reports whether the client's connection is, as far as is known.
 func (a *Addresses) Encrypted(r *http.Request) bool {
 	return r.TLS != nil || a != nil && a.trusts(peer(r)) && r.Header.Get("X-Forwarded-Proto") == "https"

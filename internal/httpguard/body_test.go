@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,54 @@ func TestBody_HasItsTime(t *testing.T) {
 			t.Errorf("%q, %v", body, err)
 		}
 	})
+}
+
+// Once its time is over, a client is told so and its connection ends: none is held by a
+// body that does not come.
+func TestBody_EndsTheConnection(t *testing.T) {
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+	for name, body := range map[string]struct{ head, drip string }{
+		"length, silent":         {head: "Content-Length: 1000\r\n\r\n"},
+		"length, dripping":       {"Content-Length: 1000\r\n\r\n", "x"},
+		"large length, silent":   {head: "Content-Length: 4000000\r\n\r\n"},
+		"large length, dripping": {"Content-Length: 4000000\r\n\r\n", "x"},
+		"chunked, silent":        {head: "Transfer-Encoding: chunked\r\n\r\n"},
+		"chunked, dripping":      {"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conn := piped(t, func(w http.ResponseWriter, r *http.Request) {
+					if _, err := io.ReadAll(r.Body); err != nil {
+						w.WriteHeader(http.StatusBadRequest)
+					}
+				})
+				begun := time.Now()
+				answer := make(chan string, 1)
+				go func() {
+					read, _ := io.ReadAll(conn) // until the server ends the connection
+					answer <- string(read)
+				}()
+				var client sync.WaitGroup
+				client.Go(func() {
+					_, err := io.WriteString(conn, head+body.head)
+					for body.drip != "" && err == nil {
+						time.Sleep(time.Second)
+						_, err = io.WriteString(conn, body.drip)
+					}
+				})
+				select {
+				case got := <-answer:
+					if took := time.Since(begun); !strings.HasPrefix(got, "HTTP/1.1 400 ") || took > bodyTime+time.Second {
+						t.Errorf("answered %q after %v", got, took)
+					}
+				case <-time.After(3 * bodyTime):
+					t.Error("the connection is still open")
+				}
+				_ = conn.Close()
+				client.Wait()
+			})
+		})
+	}
 }
 
 func TestBody_WithoutAConnection(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 )
 
 // DefaultMaxBody is the size of a request body that passes when [Config] names
@@ -28,14 +29,20 @@ type Config struct {
 	Hosts []string
 	// Open are the paths that skip the Host check, such as "/health".
 	Open []string
+	// Proven says of a request that no page of a browser can have made it, so that its Host
+	// does not matter; nil knows none such.
+	Proven func(*http.Request) bool
 	// MaxBody is the largest request body in bytes; zero means [DefaultMaxBody].
 	MaxBody int64
+	// Files are the paths whose bodies may hold files: there a body may have eight times
+	// as many bytes, as long as all that are so large have 64 times as many together.
+	Files []string
 }
 
 // New returns the middleware. It fails when no host is allowed, or one of them is
 // no host.
 func New(cfg Config) (func(http.Handler) http.Handler, error) {
-	g := &guard{hosts: map[string]bool{}, open: map[string]bool{}, maxBody: cfg.MaxBody, origin: http.NewCrossOriginProtection()}
+	g := &guard{proven: cfg.Proven, hosts: map[string]bool{}, open: map[string]bool{}, files: map[string]bool{}, maxBody: cfg.MaxBody, origin: http.NewCrossOriginProtection()}
 	if len(cfg.Hosts) == 0 {
 		return nil, errors.New("no allowed host: give the host and port that the server listens on")
 	}
@@ -47,6 +54,9 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 	}
 	for _, p := range cfg.Open {
 		g.open[p] = true
+	}
+	for _, p := range cfg.Files {
+		g.files[p] = true
 	}
 	if g.maxBody < 0 {
 		return nil, fmt.Errorf("body limit %d: want a size in bytes above zero", g.maxBody)
@@ -60,7 +70,10 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 type guard struct {
 	hosts   map[string]bool
 	open    map[string]bool
+	proven  func(*http.Request) bool
+	files   map[string]bool
 	maxBody int64
+	large   atomic.Int64 // bytes of the large bodies in flight
 	origin  *http.CrossOriginProtection
 }
 
@@ -72,7 +85,12 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			return
 		}
 		if r.Body != nil {
-			r.Body = http.MaxBytesReader(w, r.Body, g.maxBody)
+			r.Body = http.MaxBytesReader(w, r.Body, g.limit(r))
+			if g.files[r.URL.Path] {
+				body := &largeBody{ReadCloser: r.Body, guard: g, size: r.ContentLength}
+				defer body.release()
+				r.Body = body
+			}
 			if r.ContentLength != 0 {
 				r.Body = timely(w, r.Body)
 			}
@@ -81,10 +99,18 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 	})
 }
 
+// limit is how many bytes the body of r may have.
+func (g *guard) limit(r *http.Request) int64 {
+	if g.files[r.URL.Path] {
+		return withFiles * g.maxBody
+	}
+	return g.maxBody
+}
+
 // check returns why r is refused, or nil. The cheap and telling checks come first,
 // and none of them reads the body.
 func (g *guard) check(r *http.Request) *Refusal {
-	open := g.open[r.URL.Path]
+	open := g.open[r.URL.Path] || g.proven != nil && g.proven(r)
 	if !open {
 		if r.Host == "" {
 			return refuse(http.StatusBadRequest, "host_missing", "the request has no Host header")
@@ -100,12 +126,12 @@ func (g *guard) check(r *http.Request) *Refusal {
 		}
 		return nil
 	}
-	if g.origin.Check(r) != nil {
+	if len(r.Header.Values("Origin")) > 1 || g.origin.Check(r) != nil {
 		return crossOrigin()
 	}
-	if r.ContentLength > g.maxBody {
+	if limit := g.limit(r); r.ContentLength > limit {
 		return refuse(http.StatusRequestEntityTooLarge, "request_too_large",
-			fmt.Sprintf("the body is larger than the limit of %d bytes", g.maxBody))
+			fmt.Sprintf("the body is larger than the limit of %d bytes", limit))
 	}
 	if r.ContentLength != 0 && !isJSON(r.Header.Values("Content-Type")) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type",

@@ -13,7 +13,7 @@ import (
 
 // contentPolicy lets a page use its own origin's files only, and no inline code.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+	"img-src 'self' data:; media-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'"
 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +

@@ -54,7 +54,7 @@ func Load(root fs.FS) ([]File, error) {
 			return err
 		}
 		if entry.IsDir() {
-			if name != "." && skipped(entry.Name()) {
+			if name != "." && (skipped(entry.Name()) || isModule(root, name)) {
 				return fs.SkipDir
 			}
 			return nil
@@ -77,6 +77,12 @@ func Load(root fs.FS) ([]File, error) {
 		return nil, fmt.Errorf("read the module's source: %w", err)
 	}
 	return files, nil
+}
+
+// isModule reports whether a folder is a module of its own.
+func isModule(root fs.FS, folder string) bool {
+	_, err := fs.Stat(root, path.Join(folder, "go.mod"))
+	return err == nil
 }
 
 func skipped(folder string) bool {

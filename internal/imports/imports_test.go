@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		"web knows no tool handler": {"web/a.go", `package web; import "molar/toolhandler"`, "web/... may import"},
 		"eval imports agent":        {"eval/a.go", `package eval; import "molar/agent"`, ""},
 		"eval knows no web":         {"eval/a.go", `package eval; import "molar/web"`, "eval/... may import"},
-		"cmd wires":                 {"cmd/molar/a.go", `package main; import "molar/internal/store"`, ""},
+		"cmd calls all":             {"cmd/molar/a.go", `package main; import "molar/internal/store"`, ""},
 		"cmd links no test program": {
 			"cmd/molar/a.go", `package main; import "molar/internal/testkit/fakemodel"`, "cmd/... may import",
 		},
@@ -127,6 +127,7 @@ func TestLoad_SkipsWhatTheGoCommandSkips(t *testing.T) {
 	files, err := imports.Load(fstest.MapFS{
 		"testdata/a.go": broken, ".cache/a.go": broken, "_old/a.go": broken,
 		"web/node_modules/a.go": broken, "vendor/a.go": broken, "web/a.txt": broken,
+		"internal/own/go.mod": {}, "internal/own/a.go": broken,
 	})
 	if err != nil || len(files) != 0 {
 		t.Fatalf("got %v, %v, want nothing", files, err)

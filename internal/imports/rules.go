@@ -13,36 +13,54 @@ func layers() []layer {
 		{"schemas", nil},
 		{"schemas/*", []string{"schemas/..."}},
 		{"providers", []string{"schemas/...", "internal/telemetry"}},
-		{"providers/*", []string{"providers", "schemas/...", "internal/telemetry"}},
-		{"mcpclients/...", []string{"mcpclients/...", "schemas/...", "internal/telemetry"}},
-		{"toolhandler/...", []string{"toolhandler/...", "schemas/...", "internal/telemetry"}},
-		// agent must link no provider's SDK: of the adapters it sees only offline,
-		// whose lexical scorer ranks tools.
-		{"agent", []string{"agent/*", "toolhandler", "providers", "providers/offline", "schemas/...", "internal/telemetry"}},
-		{"agent/*", []string{"agent/*", "toolhandler", "providers", "providers/offline", "schemas/...", "internal/telemetry"}},
-		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry"}},
+		{"providers/offline", []string{"providers", "schemas/...", "internal/text"}},
+		{"providers/*", []string{"providers", "providers/wire", "schemas/...", "internal/nearest", "internal/telemetry"}},
+		{"mcpclients/...", []string{"mcpclients/...", "schemas/...", "internal/telemetry", "internal/text"}},
+		{"toolhandler/...", []string{"toolhandler/...", "schemas/...", "internal/telemetry", "internal/text"}},
+		// agent must link no provider's SDK.
+		{"agent", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
+		{"agent/*", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
+		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/store/fulltext", "internal/httpguard", "internal/telemetry", "internal/text"}},
 		// The program that makes the tapes of the suites runs beside a scripted model.
-		{"eval/suites/record", []string{"eval", "eval/tape", "internal/testkit/fakemodel"}},
+		{"eval/suites/record", []string{"eval", "eval/tape", "eval/wire", "internal/testkit/fakemodel"}},
+		// The eval commands open whole hosts.
+		{"eval/run", []string{
+			"eval/...", "agent", "mcpclients", "providers/...", "schemas/...", "toolhandler", "internal/cli", "internal/config/...",
+			"internal/host/...", "internal/store", "internal/terminal",
+		}},
 		{"eval/...", []string{"eval/...", "agent/...", "toolhandler/...", "mcpclients/...", "providers/...", "schemas/...", "internal/telemetry"}},
 		{"web/...", []string{"web/...", "agent", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry"}},
 
 		{"internal/store/storetest", []string{"internal/store", "mcpservers/memory", "schemas/..."}},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
-		{"internal/config/...", []string{"internal/config/...", "schemas/...", "internal/telemetry"}},
+		{"internal/config/...", []string{"internal/config/...", "schemas/...", "internal/nearest", "internal/telemetry"}},
+		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/host/...", "internal/nearest", "internal/terminal")},
+		{"internal/host/...", append(public(), "internal/access", "internal/cli", "internal/config/...", "internal/host/...",
+			"internal/httpguard", "internal/store", "internal/store/database", "internal/store/live", "internal/store/state", "internal/telemetry/...", "internal/terminal")},
+		{"internal/setup", []string{"internal/cli", "internal/config", "internal/config/hostfile", "internal/host/models", "internal/terminal", "internal/text"}},
+		{"internal/doctor", []string{"internal/cli", "internal/config", "internal/host", "internal/host/running", "providers", "schemas"}},
+		{"internal/access", []string{"internal/cli", "internal/config", "internal/httpguard", "internal/store", "internal/store/state", "internal/telemetry"}},
+		{"internal/cli", []string{"internal/config"}},
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
 		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},
-		{"internal/markdown/...", []string{"internal/markdown"}},
-		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown"}},
+		{"internal/text", nil},
+		{"internal/highlight", nil},
+		{"internal/markdown/...", []string{"internal/markdown", "internal/highlight"}},
+		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown", "internal/highlight"}},
+		// The servers of others are handed out as configured.
+		{"internal/testkit/npm", []string{"mcpclients"}},
 		{"internal/testkit/...", testPrograms()},
 		{"internal/floor/...", testPrograms()},
 		{"internal/conformance/...", append(testPrograms(), "mcpclients", "mcpclients/oauth")},
 		{"internal/ollamatest/...", testPrograms()},
+		{"internal/nearest", nil},
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},
 
-		// cmd wires everything, but nothing that only tests use.
-		{"cmd/...", append(public(), "cmd/...", "internal/config/...", "internal/store",
-			"internal/httpguard", "internal/telemetry/...", "internal/terminal")},
+		// cmd has the flags of everything, and nothing that only tests use.
+		{"cmd/...", append(public(), "internal/access", "internal/cli", "internal/config/...", "internal/doctor", "internal/host/...", "internal/httpguard",
+			"internal/session", "internal/setup", "internal/store", "internal/store/state", "internal/terminal")},
+		{"deploy", []string{"internal/config", "internal/telemetry"}},
 		{"examples/...", append(public(), "examples/...")},
 	}
 }
@@ -80,6 +98,7 @@ func confined() []confinement {
 		}},
 		{"github.com/gin-gonic/gin", []string{"web/..."}},
 		{"github.com/gin-contrib", []string{"web/..."}},
+		{"github.com/coder/websocket", []string{"web/wire"}},
 		{"github.com/spf13", []string{"cmd/..."}},
 		{"github.com/yuin/goldmark", []string{"web/...", "internal/markdown", "internal/terminal"}},
 		{"github.com/microcosm-cc/bluemonday", []string{"web/..."}},
@@ -92,8 +111,6 @@ func confined() []confinement {
 		{"net/http/httptest", tests},
 		{"github.com/google/go-cmp", tests},
 		{"go.uber.org/goleak", tests},
-		// A client to be tested with; linked into the program it would cost 20 MB.
-		{"github.com/openai/openai-go", tests},
 		{"github.com/rogpeppe/go-internal", tests},
 		{"github.com/chromedp", tests},
 	}
@@ -114,6 +131,7 @@ func banned() []ban {
 		{"github.com/spf13/viper", "global configuration"},
 		{"charm.land/glamour", "adds 15 ms to every start"},
 		{"github.com/charmbracelet/glamour", "adds 15 ms to every start"},
+		{"github.com/openai/openai-go", "20 MB in the program; its test is a module of its own, internal/testkit/goclient"},
 	}
 }
 

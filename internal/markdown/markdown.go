@@ -1,8 +1,9 @@
 // Package markdown reads the Markdown that models write: CommonMark with tables,
-// strikes, task lists and bare links, and finds which blocks of a stream are
-// complete. The pages and the terminal share it, so that both cut a stream alike.
+// strikes, task lists, bare links, formulas and footnotes, and finds which blocks of a
+// stream are complete. The pages and the terminal share it, so that both cut a stream
+// alike.
 //
-// It renders nothing, and what it reads is not trusted.
+// What it reads is not trusted, and a formula stays the source that it is.
 package markdown
 
 import (
@@ -16,7 +17,9 @@ import (
 // shows its HTML on a page sanitises it all the same.
 func New() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Linkify),
+		goldmark.WithExtensions(
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
+			extension.Strikethrough, extension.TaskList, extension.Linkify, additions{}),
 		goldmark.WithRendererOptions(html.WithHardWraps()),
 	)
 }

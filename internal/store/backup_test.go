@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"molar/internal/store"
+	"molar/internal/store/database"
 )
 
 func TestDB_Backup(t *testing.T) {
@@ -76,7 +77,7 @@ func TestDB_Backup_refusesDamage(t *testing.T) {
 	damage(t, path)
 	db = open(t, path)
 	err = db.Backup(t.Context(), filepath.Join(dir, "b.db"))
-	if fault, ok := errors.AsType[*store.Error](err); !ok || fault.Kind != store.KindCorrupt {
+	if fault, ok := errors.AsType[*database.Error](err); !ok || fault.Kind != database.KindCorrupt {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "b.db")); !errors.Is(err, fs.ErrNotExist) {

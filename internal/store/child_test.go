@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"molar/internal/store"
 	"molar/internal/testkit/crash"
@@ -39,7 +40,8 @@ func serveChild(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	server, err := memory.New(memory.Config{Store: db})
+	// A turn of a killed program must be waited for while the other one has the file open.
+	server, err := memory.New(memory.Config{Store: db, LeaseTTL: 500 * time.Millisecond})
 	if err != nil {
 		return err
 	}

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"strings"
 
+	"molar/internal/store/database"
 	"molar/schemas"
 )
 
 // conversation is the part of a row that other queries need.
 type conversation struct {
-	num, covers, lastSeq int64
-	owner, summary       string
-	serversRead          string
-	messages             int
+	num, covers, lastSeq, head, linear int64
+	owner, summary, tip                string
+	messages                           int
 }
 
 // find returns the conversation that the owner means by id, or sql.ErrNoRows.
@@ -23,7 +23,7 @@ func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err er
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
-	return scanConversation(d.stmts.findConversation.QueryRowContext(d.short(ctx), id, owner))
+	return scanConversation(d.stmts.findConversation.QueryRowContext(d.db.Short(ctx), id, owner))
 }
 
 // findIn is find inside a transaction; a conversation that is missing is
@@ -39,7 +39,7 @@ func findIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, er
 // holdIn is findIn, and keeps other writers from the conversation until the
 // transaction ends.
 func (d *DB) holdIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
-	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation+d.sql.forUpdate, id, owner))
+	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation+d.db.SQL.ForUpdate, id, owner))
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
@@ -47,7 +47,7 @@ func (d *DB) holdIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversa
 }
 
 func scanConversation(row *sql.Row) (c conversation, err error) {
-	err = row.Scan(&c.num, &c.owner, &c.summary, &c.covers, &c.serversRead, &c.lastSeq, &c.messages)
+	err = row.Scan(&c.num, &c.owner, &c.summary, &c.covers, &c.lastSeq, &c.head, &c.tip, &c.linear, &c.messages)
 	return c, err
 }
 
@@ -59,9 +59,9 @@ func (d *DB) Ensure(ctx context.Context, owner, id string) error {
 		return nil
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
-		return d.fault(op, err)
+		return d.db.Fault(op, err)
 	}
-	return d.write(ctx, op, func(tx *sql.Tx) error {
+	return d.db.Write(ctx, op, func(tx *sql.Tx) error {
 		_, err := d.ensureIn(ctx, tx, owner, id)
 		return err
 	})
@@ -73,7 +73,7 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 	if !errors.Is(err, ErrNotFound) {
 		return c, err
 	}
-	now := millis(d.now())
+	now := database.Millis(d.db.Now())
 	err = tx.QueryRowContext(ctx, `INSERT INTO conversations (owner, id, created_at, updated_at)
 		VALUES ($1, $2, $3, $3) ON CONFLICT (id, owner) DO NOTHING RETURNING num`, owner, id, now).Scan(&c.num)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -86,25 +86,32 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 // Conversation returns the list entry of one conversation; ok is false when the
 // owner has none of that id.
 func (d *DB) Conversation(ctx context.Context, owner, id string) (c schemas.Conversation, ok bool, err error) {
-	row := d.read.QueryRowContext(ctx, `SELECT id, title, messages, created_at, updated_at FROM conversations
-		WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1`, id, owner)
-	var created, updated int64
-	err = row.Scan(&c.ID, &c.Title, &c.Messages, &created, &updated)
+	c, _, err = scanEntry(d.db.Read.QueryRowContext(ctx, `SELECT `+entryColumns+`, '' FROM conversations c `+whose, id, owner))
 	if errors.Is(err, sql.ErrNoRows) {
 		return schemas.Conversation{}, false, nil
 	}
-	c.CreatedAt, c.UpdatedAt = timeAt(created), timeAt(updated)
-	return c, err == nil, d.fault("read conversation", err)
+	return c, err == nil, d.db.Fault("read conversation", err)
+}
+
+// entryColumns are those of a list, but for the message that a search found.
+const entryColumns = `num, id, title, messages, created_at, updated_at, assistant,
+	EXISTS (SELECT 1 FROM turns t WHERE t.conversation = num AND t.status = 'running')`
+
+func scanEntry(row interface{ Scan(to ...any) error }) (c schemas.Conversation, num int64, err error) {
+	var created, updated int64
+	err = row.Scan(&num, &c.ID, &c.Title, &c.Messages, &created, &updated, &c.Assistant, &c.Running, &c.Snippet)
+	c.CreatedAt, c.UpdatedAt = database.TimeAt(created), database.TimeAt(updated)
+	return c, num, err
 }
 
 // Rename gives the conversation a title.
 func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
-	return d.write(ctx, "rename conversation", func(tx *sql.Tx) error {
+	return d.db.Write(ctx, "rename conversation", func(tx *sql.Tx) error {
 		c, err := findIn(ctx, tx, owner, id)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1 WHERE num = $2`, d.sql.text(title), c.num)
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1 WHERE num = $2`, d.db.SQL.Text(title), c.num)
 		return err
 	})
 }
@@ -115,27 +122,27 @@ func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error
 	page := ConversationPage{Conversations: []schemas.Conversation{}}
 	query, args, err := d.listQuery(req)
 	if err != nil {
-		return page, d.fault(op, err)
+		return page, d.db.Fault(op, err)
 	}
-	rows, err := d.read.QueryContext(ctx, query, args...)
+	rows, err := d.db.Read.QueryContext(ctx, query, args...)
 	if err != nil {
-		return page, d.fault(op, err)
+		return page, d.db.Fault(op, err)
 	}
 	defer rows.Close()
-	var num, created, updated int64
+	var num int64
 	for rows.Next() {
-		if len(page.Conversations) == req.Limit {
-			page.Next = fmt.Sprintf("%d-%d", updated, num)
+		if n := len(page.Conversations); n == req.Limit {
+			page.Next = fmt.Sprintf("%d-%d", database.Millis(page.Conversations[n-1].UpdatedAt), num)
 			break
 		}
 		var c schemas.Conversation
-		if err := rows.Scan(&num, &c.ID, &c.Title, &c.Messages, &created, &updated); err != nil {
-			return page, d.fault(op, err)
+		if c, num, err = scanEntry(rows); err != nil {
+			return page, d.db.Fault(op, err)
 		}
-		c.CreatedAt, c.UpdatedAt = timeAt(created), timeAt(updated)
+		c.Snippet = snippet(c.Snippet, req.Query)
 		page.Conversations = append(page.Conversations, c)
 	}
-	return page, d.fault(op, rows.Err())
+	return page, d.db.Fault(op, rows.Err())
 }
 
 // listQuery asks for one row more than the page holds, to see whether there is a
@@ -156,13 +163,40 @@ func (d *DB) listQuery(req ListRequest) (query string, args []any, err error) {
 		}
 		where = append(where, "(updated_at, num) < ("+arg(updated)+", "+arg(num)+")")
 	}
+	found := "''"
 	if req.Query != "" {
-		escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(d.sql.text(req.Query))
-		matches := " " + d.sql.like + " " + arg("%"+escaped+"%") + ` ESCAPE '\'`
+		escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(d.db.SQL.Text(req.Query))
+		matches := " " + d.db.SQL.Like + " " + arg("%"+escaped+"%") + ` ESCAPE '\'`
 		where = append(where, `(title`+matches+` OR EXISTS (SELECT 1 FROM messages
 			WHERE conversation = num AND content`+matches+`))`)
+		found = `COALESCE((SELECT content FROM messages WHERE conversation = num AND content` + matches + ` ORDER BY seq DESC LIMIT 1), '')`
 	}
-	query = `SELECT num, id, title, messages, created_at, updated_at FROM conversations
+	query = `SELECT ` + entryColumns + `, ` + found + ` FROM conversations
 		WHERE ` + strings.Join(where, " AND ") + ` ORDER BY updated_at DESC, num DESC LIMIT ` + arg(req.Limit+1)
 	return query, args, nil
+}
+
+// How many characters of a message stand before and behind what was searched for.
+const snippetBefore, snippetAfter = 40, 80
+
+// snippet is the part of a message around what was searched for, in one line.
+func snippet(content, query string) string {
+	text := []rune(strings.Join(strings.Fields(content), " "))
+	at := strings.Index(strings.ToLower(string(text)), strings.ToLower(query))
+	if at > 0 {
+		at = len([]rune(strings.ToLower(string(text))[:at]))
+	}
+	from := max(at-snippetBefore, 0)
+	to := min(max(at, 0)+len([]rune(query))+snippetAfter, len(text))
+	if from >= to {
+		return ""
+	}
+	part := string(text[from:to])
+	if from > 0 {
+		part = "…" + part
+	}
+	if to < len(text) {
+		part += "…"
+	}
+	return part
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"molar/internal/store"
+	"molar/internal/store/state"
+	"molar/schemas"
 )
 
 // What is deleted is gone from the bytes of the files, wherever it was written: short
@@ -56,28 +58,52 @@ func tell(t *testing.T, db *store.DB, id, secret string) {
 	}
 	_, err = db.SaveTurn(ctx, store.Turn{
 		Lease: begun.Lease, TurnID: "t", User: secret, Answer: strings.Repeat(secret+" ", 4000), // several pages
-		Calls: []byte(`[{"results":[{"output":"` + secret + `"}]}]`),
+		Calls:   []byte(`[{"results":[{"output":"` + secret + `"}]}]`),
+		Subject: secret, Compaction: &schemas.Compaction{Covers: 2, Text: secret},
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddPiece(ctx, "", id, schemas.Piece{Seq: 2, Text: secret, Condensed: secret}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.SetSummary(ctx, "", id, secret, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := db.ClaimKey(ctx, store.Key{Key: "k", Hash: "h", TurnID: "t", ConversationID: id}); err != nil {
+	leaveRunning(t, db, id, secret)
+	if _, _, err := db.ClaimKey(ctx, state.Key{Key: "k", Hash: "h", TurnID: "t", ConversationID: id}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.SetKey(ctx, store.Key{
-		Key: "k", TurnID: "t", ConversationID: id, State: store.KeyEnded, Outcome: []byte(`"` + secret + `"`),
+	if err := db.SetKey(ctx, state.Key{
+		Key: "k", TurnID: "t", ConversationID: id, State: state.KeyEnded, Outcome: []byte(`"` + secret + `"`),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepTurn(ctx, store.KeptTurn{
+	if err := db.KeepTurn(ctx, state.KeptTurn{
 		ConversationID: id, CallIDs: []string{"call"}, State: []byte(`"` + secret + `"`), Expires: begun.Lease.Expires,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PutTraces(ctx, []store.Trace{{TurnID: "t", ConversationID: id, Body: []byte(`"` + secret + `"`)}}); err != nil {
+	if err := db.PutTraces(ctx, []state.Trace{{TurnID: "t", ConversationID: id, Body: []byte(`"` + secret + `"`)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// leaveRunning records a turn with a call and a text so far.
+func leaveRunning(t *testing.T, db *store.DB, id, secret string) {
+	t.Helper()
+	ctx := t.Context()
+	begun, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RecordTurn(ctx, schemas.Begun{Lease: begun.Lease, TurnID: "running", User: secret}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RecordCall(ctx, begun.Lease, "running", []byte(`{"arguments":"`+secret+`"}`), secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.RenewLease(ctx, begun.Lease, time.Minute, secret+" "+secret); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -102,12 +128,12 @@ func TestForgetConversation(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "state.db")
 	db := open(t, path)
-	for _, trace := range []store.Trace{
+	for _, trace := range []state.Trace{
 		{TurnID: "1", Owner: "ann", ConversationID: "c", Body: []byte(`"ann's secret"`)},
 		{TurnID: "2", Owner: "bob", ConversationID: "c", Body: []byte(`"bob's secret"`)},
 		{TurnID: "3", Owner: "ann", ConversationID: "d", Body: []byte(`"another one"`)},
 	} {
-		if err := db.PutTraces(ctx, []store.Trace{trace}); err != nil {
+		if err := db.PutTraces(ctx, []state.Trace{trace}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
+	"molar/internal/store/database"
 	"molar/schemas"
 )
 
@@ -18,8 +21,13 @@ type Exported struct {
 	UpdatedAt time.Time `json:"updated_at"`
 	Summary   string    `json:"summary"`
 	// Covers is the seq of the last message that the summary covers.
-	Covers   int64                   `json:"covers"`
+	Covers int64 `json:"covers"`
+	// Messages are those of all branches.
 	Messages []schemas.StoredMessage `json:"messages"`
+	// Pieces are the summaries of exchanges, Compactions the texts that stood for the
+	// beginning of the conversation in prompts.
+	Pieces      []schemas.Piece      `json:"pieces,omitempty"`
+	Compactions []schemas.Compaction `json:"compactions,omitempty"`
 
 	num int64
 }
@@ -36,13 +44,13 @@ func (d *DB) Export(ctx context.Context, owner, id string) iter.Seq2[Exported, e
 		for after := int64(0); ; {
 			page, err := d.exportPage(ctx, owner, id, after)
 			if err != nil {
-				yield(Exported{}, d.fault(op, err))
+				yield(Exported{}, d.db.Fault(op, err))
 				return
 			}
 			for _, c := range page {
 				after = c.num
-				if c.Messages, err = d.messagesAfter(ctx, c.num, 0); err != nil {
-					yield(Exported{}, d.fault(op, err))
+				if err = d.exportMessages(ctx, &c); err != nil {
+					yield(Exported{}, d.db.Fault(op, err))
 					return
 				}
 				if !yield(c, nil) {
@@ -56,8 +64,38 @@ func (d *DB) Export(ctx context.Context, owner, id string) iter.Seq2[Exported, e
 	}
 }
 
+// exportMessages reads what was said in a conversation, and what was made of it.
+func (d *DB) exportMessages(ctx context.Context, c *Exported) error {
+	c.Messages = []schemas.StoredMessage{}
+	err := d.walkDown(ctx, branch{num: c.num, head: math.MaxInt64, linear: true}, 0, 0, func(m stored) bool {
+		c.Messages = append(c.Messages, m.StoredMessage)
+		if m.piece.String != "" || m.condensed.String != "" {
+			c.Pieces = append(c.Pieces, schemas.Piece{Seq: m.Seq, Text: m.piece.String, Condensed: m.condensed.String})
+		}
+		return true
+	})
+	slices.Reverse(c.Messages)
+	slices.Reverse(c.Pieces)
+	if err != nil {
+		return err
+	}
+	rows, err := d.db.Read.QueryContext(ctx, `SELECT seq, text FROM compactions WHERE conversation = $1 ORDER BY seq`, c.num)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k schemas.Compaction
+		if err := rows.Scan(&k.Covers, &k.Text); err != nil {
+			return err
+		}
+		c.Compactions = append(c.Compactions, k)
+	}
+	return rows.Err()
+}
+
 func (d *DB) exportPage(ctx context.Context, owner, id string, after int64) ([]Exported, error) {
-	rows, err := d.read.QueryContext(ctx, `SELECT num, owner, id, title, created_at, updated_at, summary, covers
+	rows, err := d.db.Read.QueryContext(ctx, `SELECT num, owner, id, title, created_at, updated_at, summary, covers
 		FROM conversations WHERE num > $1 AND ($2 = '' OR owner = $2) AND ($3 = '' OR id = $3)
 		ORDER BY num LIMIT $4`, after, owner, id, exportPage)
 	if err != nil {
@@ -78,25 +116,25 @@ func (d *DB) exportPage(ctx context.Context, owner, id string, after int64) ([]E
 func scanExported(rows *sql.Rows) (c Exported, err error) {
 	var created, updated int64
 	err = rows.Scan(&c.num, &c.Owner, &c.ID, &c.Title, &created, &updated, &c.Summary, &c.Covers)
-	c.CreatedAt, c.UpdatedAt = timeAt(created), timeAt(updated)
+	c.CreatedAt, c.UpdatedAt = database.TimeAt(created), database.TimeAt(updated)
 	return c, err
 }
 
 // Owners returns who has a conversation of that id; nobody's counts as "".
 func (d *DB) Owners(ctx context.Context, id string) ([]string, error) {
 	const op = "find conversation"
-	rows, err := d.read.QueryContext(ctx, `SELECT owner FROM conversations WHERE id = $1 ORDER BY owner`, id)
+	rows, err := d.db.Read.QueryContext(ctx, `SELECT owner FROM conversations WHERE id = $1 ORDER BY owner`, id)
 	if err != nil {
-		return nil, d.fault(op, err)
+		return nil, d.db.Fault(op, err)
 	}
 	defer rows.Close()
 	var owners []string
 	for rows.Next() {
 		var owner string
 		if err := rows.Scan(&owner); err != nil {
-			return nil, d.fault(op, err)
+			return nil, d.db.Fault(op, err)
 		}
 		owners = append(owners, owner)
 	}
-	return owners, d.fault(op, rows.Err())
+	return owners, d.db.Fault(op, rows.Err())
 }

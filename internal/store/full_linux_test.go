@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"molar/internal/store"
+	"molar/internal/store/database"
 	"molar/schemas"
 )
 
@@ -40,8 +41,8 @@ func TestDB_fullDisk(t *testing.T) {
 			break
 		}
 	}
-	fault, ok := errors.AsType[*store.Error](err)
-	if !ok || fault.Kind != store.KindFull || !strings.Contains(err.Error(), path) {
+	fault, ok := errors.AsType[*database.Error](err)
+	if !ok || fault.Kind != database.KindFull || !strings.Contains(err.Error(), path) {
 		t.Fatalf("after %d messages: %v", saved, err)
 	}
 	if saved == 0 {

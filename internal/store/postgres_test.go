@@ -11,28 +11,24 @@ import (
 	"time"
 
 	"molar/internal/store"
+	"molar/internal/store/database"
 	"molar/internal/store/storetest"
 	"molar/mcpservers/memory"
+	"molar/schemas"
 )
 
 func TestPostgres(t *testing.T) {
 	pg := storetest.StartPostgres(t)
 	t.Run("contract", func(t *testing.T) {
+		// One store, emptied and with another clock for each test: opening one is dear.
+		clock := time.Now
+		dsn := pg.Database(t)
+		db := openPostgres(t, dsn, func() time.Time { return clock() })
 		storetest.Run(t, func(t *testing.T, now func() time.Time) memory.Store {
-			return openPostgres(t, pg.Database(t), now)
+			clock = now
+			pg.Empty(t, dsn)
+			return db
 		})
-	})
-	t.Run("traces", func(t *testing.T) {
-		testTraces(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
-	})
-	t.Run("retries", func(t *testing.T) {
-		testRetries(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
-	})
-	t.Run("logins", func(t *testing.T) {
-		testLogins(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
-	})
-	t.Run("erasures", func(t *testing.T) {
-		testErasures(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})
 	t.Run("old conversations are deleted", func(t *testing.T) {
 		testDeleteOlder(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
@@ -40,6 +36,12 @@ func TestPostgres(t *testing.T) {
 	t.Run("export", func(t *testing.T) {
 		testExport(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})
+	t.Run("a database of before is migrated", func(t *testing.T) {
+		dsn := pg.Database(t)
+		execPostgres(t, dsn, dump(t, "postgres"))
+		testMigrated(t, openPostgres(t, dsn, nil))
+	})
+	t.Run("leases go by its clock", func(t *testing.T) { testPostgresClock(t, pg.Database(t)) })
 	t.Run("refuses", func(t *testing.T) { testPostgresRefuses(t, pg) })
 	t.Run("many open it at once", func(t *testing.T) {
 		dsn := pg.Database(t)
@@ -71,6 +73,9 @@ func TestPostgres(t *testing.T) {
 	})
 	t.Run("a held row is a clear error", func(t *testing.T) { testPostgresLocked(t, pg.Database(t)) })
 	t.Run("restarted under load", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("two restarts of a server take seconds")
+		}
 		if !pg.Private() {
 			t.Skip("the server is not ours to restart")
 		}
@@ -104,10 +109,39 @@ func execPostgres(t *testing.T, dsn, statement string) {
 	}
 }
 
+// Replicas may disagree about the time: the database's clock, here one that stands still,
+// says when a lease ends.
+func testPostgresClock(t *testing.T, dsn string) {
+	const noon = 1772366400000
+	set := func(ms int64) {
+		t.Helper()
+		execPostgres(t, dsn, fmt.Sprintf(`CREATE OR REPLACE FUNCTION clock_timestamp() RETURNS timestamptz
+			LANGUAGE sql AS 'SELECT to_timestamp(%d)'`, ms/1000))
+	}
+	set(noon)
+	db := openPostgres(t, dsn+"%2Cpg_catalog", nil)
+	begin := func() (schemas.Opening, error) {
+		return db.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "c", TTL: 15 * time.Second})
+	}
+	start, err := begin()
+	if err != nil || start.Lease.Expires.UnixMilli() != noon+15_000 {
+		t.Fatalf("%+v, %v", start.Lease, err)
+	}
+	set(noon + 10_000)
+	var busy *store.BusyError
+	if _, err = begin(); !errors.As(err, &busy) || busy.Left != 5*time.Second {
+		t.Errorf("after 10 s: %v", err)
+	}
+	set(noon + 15_000)
+	if _, err = begin(); err != nil {
+		t.Errorf("after 15 s: %v", err)
+	}
+}
+
 func testPostgresRefuses(t *testing.T, pg *storetest.Postgres) {
 	for name, c := range map[string]struct {
 		dsn  func(t *testing.T) string
-		kind store.Kind
+		kind database.Kind
 		says string
 	}{
 		"a newer schema": {func(t *testing.T) string {
@@ -115,28 +149,28 @@ func testPostgresRefuses(t *testing.T, pg *storetest.Postgres) {
 			openPostgres(t, dsn, time.Now)
 			execPostgres(t, dsn, "UPDATE molar_schema SET version = 99")
 			return dsn
-		}, store.KindNewer, "upgrade molar"},
+		}, database.KindNewer, "upgrade molar"},
 		"another program's tables": {func(t *testing.T) string {
 			dsn := pg.Database(t)
 			execPostgres(t, dsn, "CREATE TABLE messages (text TEXT)")
 			return dsn
-		}, store.KindForeign, "search_path"},
+		}, database.KindForeign, "search_path"},
 		"a database that is not there": {func(t *testing.T) string {
 			return strings.Replace(pg.Database(t), "/postgres?", "/nothing?", 1)
-		}, store.KindRefused, "nothing"},
+		}, database.KindRefused, "nothing"},
 		"a server that is not there": {func(*testing.T) string {
 			return "postgres://ann:secret@127.0.0.1:1/molar"
-		}, store.KindUnreachable, "postgres://ann@127.0.0.1:1/molar"},
+		}, database.KindUnreachable, "postgres://ann@127.0.0.1:1/molar"},
 		"a URL that is none": {func(*testing.T) string {
 			return "postgres://ann:secret@127.0.0.1:port/molar"
-		}, store.KindOther, "postgres://user:password@host:port/name"},
+		}, database.KindOther, "postgres://user:password@host:port/name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := store.Open(t.Context(), store.Config{Path: c.dsn(t)})
 			if err == nil {
 				t.Fatal("opened", db.Close())
 			}
-			fault, ok := errors.AsType[*store.Error](err)
+			fault, ok := errors.AsType[*database.Error](err)
 			if !ok || fault.Kind != c.kind || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("error %v of kind %v", err, fault)
 			}
@@ -160,7 +194,7 @@ func testPostgresLocked(t *testing.T, dsn string) {
 		t.Fatal(err)
 	}
 	err = db.Rename(t.Context(), "", "c", "title")
-	if fault, ok := errors.AsType[*store.Error](err); !ok || fault.Kind != store.KindLocked {
+	if fault, ok := errors.AsType[*database.Error](err); !ok || fault.Kind != database.KindLocked {
 		t.Errorf("error %v", err)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -215,11 +249,11 @@ func testPostgresRestart(t *testing.T, pg *storetest.Postgres) {
 
 // persist saves a turn, asking again for as long as the server does not answer.
 func persist(ctx context.Context, db *store.DB, id, turnID string) error {
-	var lease *store.TurnStart
+	var lease *schemas.Opening
 	for {
 		err := func() error {
 			if lease == nil {
-				start, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Minute})
+				start, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Second})
 				if err != nil {
 					return err
 				}
@@ -228,13 +262,14 @@ func persist(ctx context.Context, db *store.DB, id, turnID string) error {
 			_, err := db.SaveTurn(ctx, store.Turn{Lease: lease.Lease, TurnID: turnID, User: "q", Answer: "a"})
 			return err
 		}()
-		fault, _ := errors.AsType[*store.Error](err)
+		fault, _ := errors.AsType[*database.Error](err)
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, store.ErrStaleLease):
 			lease = nil // its commit was not awaited, and the crash took it
-		case fault == nil || fault.Kind != store.KindUnreachable:
+		case errors.Is(err, store.ErrBusy): // by the lease whose answer was lost
+		case fault == nil || fault.Kind != database.KindUnreachable:
 			return err
 		}
 		select {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"molar/internal/store/database"
+	"molar/internal/store/state"
 )
 
 // retentionBatch is how many conversations one transaction deletes, so that turns
@@ -19,8 +22,8 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 	deleted, more := 0, int64(0)
 	for {
 		var found, gone int
-		err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
-			found, gone, err = d.deleteOlderIn(ctx, tx, millis(before))
+		err := d.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
+			found, gone, err = d.deleteOlderIn(ctx, tx, database.Millis(before))
 			return err
 		})
 		if err != nil {
@@ -32,37 +35,16 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 			break
 		}
 	}
-	err := d.write(ctx, op, func(tx *sql.Tx) (err error) {
-		if more, err = deleteOldStateIn(ctx, tx, millis(before)); err != nil {
+	err := d.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
+		if more, err = state.DeleteOlderIn(ctx, tx, before); err != nil {
 			return err
 		}
-		return d.dropErasures(ctx, tx)
+		return state.DropErasures(ctx, tx, d.db.Now())
 	})
 	if err == nil && (deleted > 0 || more > 0) {
-		d.scrubLog(ctx)
+		d.db.ScrubLog(ctx)
 	}
 	return deleted, err
-}
-
-// deleteOldStateIn deletes what the host knows of turns as old, also of those that left
-// no conversation behind.
-func deleteOldStateIn(ctx context.Context, tx *sql.Tx, before int64) (deleted int64, err error) {
-	for _, statement := range []string{
-		`DELETE FROM traces WHERE created_at < $1`,
-		`DELETE FROM idempotency WHERE created_at < $1`,
-		`DELETE FROM kept_turns WHERE expires < $1`,
-	} {
-		res, err := tx.ExecContext(ctx, statement, before)
-		if err != nil {
-			return 0, err
-		}
-		n, err := res.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		deleted += n
-	}
-	return deleted, nil
 }
 
 func (d *DB) deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found, gone int, err error) {

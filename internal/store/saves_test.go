@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"molar/internal/store"
+	"molar/internal/store/database"
+	"molar/schemas"
 )
 
-func begin(tb testing.TB, db *store.DB, id string) store.TurnStart {
+func begin(tb testing.TB, db *store.DB, id string) schemas.Opening {
 	tb.Helper()
 	start, err := db.BeginTurn(tb.Context(), store.TurnRequest{ConversationID: id, TTL: time.Minute})
 	if err != nil {
@@ -26,11 +28,13 @@ func begin(tb testing.TB, db *store.DB, id string) store.TurnStart {
 func TestSaveTurn_SharesACommit(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "m.db"))
 	const turns = 20
-	leases := make([]store.TurnStart, turns)
+	leases := make([]schemas.Opening, turns)
 	for i := range leases {
 		leases[i] = begin(t, db, fmt.Sprint("c", i))
 	}
-	begin(t, db, "c7") // overtakes that one
+	if err := db.EndTurn(t.Context(), leases[7].Lease); err != nil { // that one may not be saved any more
+		t.Fatal(err)
+	}
 	before := db.Commits(t)
 	release := db.HoldWrites(t)
 	errs := make([]error, turns)
@@ -61,7 +65,7 @@ func TestSaveTurn_SharesACommit(t *testing.T) {
 func TestSaveTurn_FaultIsItsOwn(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "m.db"))
 	texts := []string{"small", strings.Repeat("x", 2<<20), "small too"}
-	leases := make([]store.TurnStart, len(texts))
+	leases := make([]schemas.Opening, len(texts))
 	for i := range leases {
 		leases[i] = begin(t, db, fmt.Sprint("c", i))
 	}
@@ -80,7 +84,7 @@ func TestSaveTurn_FaultIsItsOwn(t *testing.T) {
 	if errs[0] != nil || errs[2] != nil {
 		t.Errorf("small turns: %v, %v", errs[0], errs[2])
 	}
-	if fault, ok := errors.AsType[*store.Error](errs[1]); !ok || fault.Kind != store.KindFull {
+	if fault, ok := errors.AsType[*database.Error](errs[1]); !ok || fault.Kind != database.KindFull {
 		t.Errorf("large turn: %v", errs[1])
 	}
 }
@@ -101,6 +105,9 @@ func TestSaveTurn_CancelledWhileItWaits(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	release()
+	if err := db.EndTurn(t.Context(), start.Lease); err != nil {
+		t.Fatal(err)
+	}
 	saveTurn(t, db, "c", "t2", "x")
 	if _, total, err := db.Messages(t.Context(), "", "c", store.MessageRange{}); total != 2 || err != nil {
 		t.Errorf("%d messages, %v: the cancelled turn was saved", total, err)
@@ -116,7 +123,7 @@ func TestSaveTurn_Locked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	leases := make([]store.TurnStart, turns)
+	leases := make([]schemas.Opening, turns)
 	for i := range leases {
 		leases[i] = begin(t, db, fmt.Sprint("c", i))
 	}
@@ -127,8 +134,8 @@ func TestSaveTurn_Locked(t *testing.T) {
 	for i, start := range leases {
 		wg.Go(func() {
 			_, err := db.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: fmt.Sprint("t", i), User: "q", Answer: "a"})
-			fault, ok := errors.AsType[*store.Error](err)
-			if !ok || fault.Kind != store.KindLocked || !strings.Contains(err.Error(), "locked by another process") {
+			fault, ok := errors.AsType[*database.Error](err)
+			if !ok || fault.Kind != database.KindLocked || !strings.Contains(err.Error(), "locked by another process") {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -139,5 +146,51 @@ func TestSaveTurn_Locked(t *testing.T) {
 	wg.Wait()
 	if took := time.Since(from); took > turns/2*wait {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// While another process has the file locked, nothing of a turn is lost and nothing doubled: each
+// step says so, and is done when it is asked for again.
+func TestTurn_Locked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.db")
+	db, err := store.Open(t.Context(), store.Config{Path: path, BusyTimeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	other := open(t, path)
+	var lease schemas.Lease
+	for _, step := range []func() error{
+		func() error {
+			start, err := db.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "c", TTL: time.Minute})
+			lease = start.Lease
+			return err
+		},
+		func() error {
+			return db.RecordTurn(t.Context(), schemas.Begun{Lease: lease, TurnID: "t", User: "q"})
+		},
+		func() error { return db.RecordCall(t.Context(), lease, "t", []byte(`{}`), "") },
+		func() error {
+			_, err := db.RenewLease(t.Context(), lease, time.Minute, "a")
+			return err
+		},
+		func() error {
+			_, err := db.SaveTurn(t.Context(), store.Turn{Lease: lease, TurnID: "t", User: "q", Answer: "a"})
+			return err
+		},
+	} {
+		unlock := other.HoldFile(t)
+		err := step()
+		if fault, ok := errors.AsType[*database.Error](err); !ok || fault.Kind != database.KindLocked {
+			t.Errorf("while it is locked: %v", err)
+		}
+		unlock()
+		if err := step(); err != nil {
+			t.Error(err)
+		}
+	}
+	messages, total, err := db.Messages(t.Context(), "", "c", store.MessageRange{})
+	if err != nil || total != 2 || messages[0].Content != "q" || messages[1].Content != "a" || messages[1].Status != "" {
+		t.Errorf("%d messages, %+v, %v", total, messages, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"molar/internal/store"
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/crash"
+	"molar/schemas"
 )
 
 // fill makes conversations of one turn each behind the store's back, and one long one
@@ -34,15 +35,15 @@ func fill(tb testing.TB, path string, conversations, messages int) {
 	defer db.Close()
 	statements := []string{}
 	if conversations > 0 {
-		statements = append(statements, `INSERT INTO conversations (owner, id, title, messages, last_seq, created_at, updated_at)
-			SELECT 'owner-' || CAST(n % 10 AS TEXT), 'chat-' || CAST(n AS TEXT), 'title', 2, 2, n, n FROM `+series(conversations)+` AS s`)
+		statements = append(statements, `INSERT INTO conversations (owner, id, title, messages, last_seq, head, created_at, updated_at)
+			SELECT 'owner-' || CAST(n % 10 AS TEXT), 'chat-' || CAST(n AS TEXT), 'title', 2, 2, 2, n, n FROM `+series(conversations)+` AS s`)
 	}
 	if messages > 0 {
 		statements = append(statements,
-			fmt.Sprintf(`INSERT INTO conversations (owner, id, title, messages, last_seq, created_at, updated_at)
-				VALUES ('', 'long', 'title', %[1]d, %[1]d, 1, 1)`, messages),
-			`INSERT INTO messages (conversation, seq, role, content, timestamp)
-				SELECT (SELECT num FROM conversations WHERE id = 'long'), n, CASE WHEN n % 2 = 1 THEN 'user' ELSE 'assistant' END,
+			fmt.Sprintf(`INSERT INTO conversations (owner, id, title, messages, last_seq, head, created_at, updated_at)
+				VALUES ('', 'long', 'title', %[1]d, %[1]d, %[1]d, 1, 1)`, messages),
+			`INSERT INTO messages (conversation, seq, parent, role, content, timestamp)
+				SELECT (SELECT num FROM conversations WHERE id = 'long'), n, n - 1, CASE WHEN n % 2 = 1 THEN 'user' ELSE 'assistant' END,
 				'what was said, in a sentence or two, as people do', n FROM `+series(messages)+` AS s`)
 	}
 	for _, statement := range statements {
@@ -56,6 +57,9 @@ const manyMessages, manyConversations = 10_000, 100_000
 
 // How fast this is, the benchmarks say.
 func TestDB_LargeConversationAndLongList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("110,000 rows take a second to write")
+	}
 	path := filepath.Join(t.TempDir(), "m.db")
 	db := open(t, path)
 	fill(t, path, manyConversations, manyMessages)
@@ -92,6 +96,9 @@ func TestDB_LargeMessage(t *testing.T) {
 
 // Two programs write to one file; both are killed in the middle, time and again.
 func TestDB_TwoProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts and kills programs, which takes seconds")
+	}
 	path := filepath.Join(t.TempDir(), "m.db")
 	reports := make([]crash.Report, 2)
 	var wg sync.WaitGroup
@@ -132,7 +139,12 @@ func stores(b *testing.B, f func(b *testing.B, db *store.DB, path string)) {
 }
 
 // BenchmarkSaveTurn is begin_turn and save_turn: one client, then many at once.
-func BenchmarkSaveTurn(b *testing.B) {
+func BenchmarkSaveTurn(b *testing.B) { benchTurns(b, false) }
+
+// BenchmarkRecordedTurn has record_turn between the two, as in a host.
+func BenchmarkRecordedTurn(b *testing.B) { benchTurns(b, true) }
+
+func benchTurns(b *testing.B, recorded bool) {
 	stores(b, func(b *testing.B, db *store.DB, _ string) {
 		for _, clients := range []int{1, 16, 64} {
 			b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
@@ -142,7 +154,8 @@ func BenchmarkSaveTurn(b *testing.B) {
 				for w := range clients {
 					wg.Go(func() {
 						for i := range next {
-							if err := oneTurn(b.Context(), db, fmt.Sprint("c", clients, "-", w, "-", run, "-", i/20), fmt.Sprint(run, "-", i)); err != nil {
+							id := fmt.Sprint("c", clients, "-", w, "-", run, "-", i/20)
+							if err := oneTurn(b.Context(), db, id, fmt.Sprint(run, "-", i), recorded); err != nil {
 								b.Error(err)
 							}
 						}
@@ -158,13 +171,52 @@ func BenchmarkSaveTurn(b *testing.B) {
 	})
 }
 
-func oneTurn(ctx context.Context, db *store.DB, id, turnID string) error {
+func oneTurn(ctx context.Context, db *store.DB, id, turnID string, recorded bool) error {
 	start, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Minute})
 	if err != nil {
 		return err
 	}
+	if recorded {
+		if err := db.RecordTurn(ctx, schemas.Begun{Lease: start.Lease, TurnID: turnID, User: "a question"}); err != nil {
+			return err
+		}
+	}
 	_, err = db.SaveTurn(ctx, store.Turn{Lease: start.Lease, TurnID: turnID, User: "a question", Answer: strings.Repeat("answer ", 100)})
 	return err
+}
+
+// BenchmarkBeginTurn opens a turn of 10,000 messages that no compaction covers: some 512 KiB
+// of them are read.
+func BenchmarkBeginTurn(b *testing.B) {
+	stores(b, func(b *testing.B, db *store.DB, path string) {
+		fill(b, path, 0, manyMessages)
+		for b.Loop() {
+			start, err := db.BeginTurn(b.Context(), store.TurnRequest{ConversationID: "long", TTL: time.Minute, Most: 512 << 10})
+			if err != nil || !start.Partial {
+				b.Fatal(err)
+			}
+			if err := db.EndTurn(b.Context(), start.Lease); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkClaimSummaries asks after an answer whether a summary is due, with 2,000
+// conversations that each have one turn without.
+func BenchmarkClaimSummaries(b *testing.B) {
+	stores(b, func(b *testing.B, db *store.DB, _ string) {
+		for i := range 2000 {
+			if err := oneTurn(b.Context(), db, fmt.Sprint("c", i), fmt.Sprint("t", i), false); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
+			if claims, err := db.ClaimSummaries(b.Context(), 8, 20, time.Minute); err != nil || len(claims) > 0 {
+				b.Fatal(claims, err)
+			}
+		}
+	})
 }
 
 // BenchmarkGetContext reads the last six of 10,000 messages.

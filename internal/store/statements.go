@@ -4,94 +4,156 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
+
+	"molar/internal/store/database"
 )
 
 // The statements of a turn, which every request runs.
 const (
 	// An empty owner sees all; of equal ids the unowned conversation comes first.
-	findConversation = `SELECT num, owner, summary, covers, servers_read, last_seq, messages FROM conversations
-		WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1`
+	whose = `WHERE c.id = $1 AND ($2 = '' OR c.owner = $2) ORDER BY c.owner LIMIT 1`
 
-	messageColumns = `seq, role, content, timestamp, turn_id, status, sources, calls`
+	findConversation = `SELECT c.num, c.owner, c.summary, c.covers, c.last_seq, c.head, c.tip, c.linear, c.messages FROM conversations c ` + whose
 
+	// All that a turn on the newest branch needs to know, but the messages.
+	openConversation = `SELECT c.num, c.summary, c.covers, c.servers_read, c.head, c.tip, c.linear, c.assistant,
+			coalesce(t.subject, ''), coalesce(k.seq, 0), coalesce(k.text, '')
+		FROM conversations c LEFT JOIN turns t ON t.turn_id = c.tip
+		LEFT JOIN compactions k ON k.conversation = c.num AND k.seq = t.compaction_seq ` + whose
+
+	messageColumns = `seq, role, content, timestamp, turn_id, status, sources, calls, parent, parent_turn, assistant, piece, condensed`
+
+	// The seqs of a branch are in order, and without gaps where there is no other branch.
 	messagesIn = `SELECT ` + messageColumns + ` FROM messages WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`
 
-	// The newest messages alone, in one read: it is asked for most. The seqs of a
-	// conversation have no gaps.
+	messagesDown = messagesIn + ` DESC`
+
+	// The newest messages alone, in one read: it is asked for most.
 	recentMessages = `SELECT m.role, m.content FROM conversations c
-		JOIN messages m ON m.conversation = c.num AND m.seq > c.last_seq - $3
-		WHERE c.num = (SELECT num FROM conversations WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1)
+		JOIN messages m ON m.conversation = c.num AND m.seq > c.last_seq - $3 AND m.status <> 'running'
+		WHERE c.num = (SELECT num FROM conversations c ` + whose + `) AND c.linear = 1
 		ORDER BY m.seq`
 
-	// One statement takes the lease: it belongs to the owner of the conversation,
-	// if there is one already, and its fence goes up by one.
-	takeLease = `INSERT INTO leases (id, owner, token, fence, expires)
-		VALUES ($1, coalesce((SELECT owner FROM conversations
-			WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1), $2), $3, 1, $4)
-		ON CONFLICT (id, owner) DO UPDATE SET token = excluded.token, fence = leases.fence + 1, expires = excluded.expires
-		RETURNING owner, fence`
+	// One statement takes the lease, unless somebody holds it or left a turn behind. It
+	// belongs to the owner of the conversation, if there is one already, and its fence goes
+	// up by one.
+	takeLease = `INSERT INTO leases (id, owner, token, fence, expires, parent)
+		VALUES ($2, coalesce((SELECT owner FROM conversations
+			WHERE id = $2 AND ($3 = '' OR owner = $3) ORDER BY owner LIMIT 1), $3), $4, 1, NOW() + $5, $6)
+		ON CONFLICT (id, owner) DO UPDATE SET
+			token = excluded.token, fence = leases.fence + 1, expires = excluded.expires, parent = excluded.parent
+			WHERE leases.expires <= NOW() AND leases.turn_id = ''
+		RETURNING owner, fence, expires`
 
-	// The conversation of a saved turn comes into being, or grows by two messages.
-	// MERGED_SERVERS stands for a part of the dialect.
+	// A lease that is given back stays for its fence.
+	endLease = `UPDATE leases SET token = '', expires = 0, turn_id = '' WHERE id = $1 AND token = $2 AND fence = $3
+		RETURNING owner, parent`
+
+	holdForTurn = `UPDATE leases SET turn_id = $4 WHERE id = $1 AND token = $2 AND fence = $3 AND turn_id IN ('', $4)
+		RETURNING owner, parent`
+
+	// The conversation of a turn comes into being, or grows by two messages after the one
+	// that $8 names, or after its head.
 	growByTurn = `INSERT INTO conversations
-		(owner, id, title, language, servers_read, messages, last_seq, complete_seq, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, 2, 2, CASE WHEN $6 THEN 2 ELSE 0 END, $7, $7)
+			(owner, id, title, language, assistant, messages, last_seq, head, tip, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, 2, 2, 2, $6, $7, $7)
 		ON CONFLICT (id, owner) DO UPDATE SET
 			title = CASE WHEN conversations.title = '' THEN excluded.title ELSE conversations.title END,
 			language = CASE WHEN excluded.language = '' THEN conversations.language ELSE excluded.language END,
-			servers_read = MERGED_SERVERS,
+			assistant = CASE WHEN excluded.assistant = '' THEN conversations.assistant ELSE excluded.assistant END,
 			messages = conversations.messages + 2, last_seq = conversations.last_seq + 2,
-			complete_seq = CASE WHEN $6 THEN conversations.last_seq + 2 ELSE conversations.complete_seq END,
-			updated_at = excluded.updated_at
-		RETURNING num, last_seq`
+			head_before = coalesce(CAST($8 AS BIGINT), conversations.head), tip_before = conversations.tip,
+			linear = CASE WHEN CAST($8 AS BIGINT) <> conversations.head THEN 0 ELSE conversations.linear END,
+			head = conversations.last_seq + 2, tip = excluded.tip, updated_at = excluded.updated_at
+		RETURNING num, last_seq, head_before, tip_before`
 
-	insertMessage = `INSERT INTO messages (conversation, ` + messageColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertTurnMessages = `INSERT INTO messages (conversation, seq, role, content, timestamp, turn_id, status, parent, parent_turn, assistant)
+		VALUES ($1, CAST($2 AS BIGINT), 'user', $3, $4, $5, '', $6, $7, ''),
+			($1, CAST($2 AS BIGINT) + 1, 'assistant', '', $4, $5, 'running', CAST($2 AS BIGINT), '', $8)`
 
-	insertTurn = `INSERT INTO turns (turn_id, conversation, key, answer_seq, saved_at) VALUES ($1, $2, $3, $4, $5)`
+	// What the turn says nothing of is as in the turn before, $5.
+	insertTurn = `INSERT INTO turns (turn_id, conversation, key, user_seq, answer_seq, saved_at, status, subject, compaction_seq)
+		SELECT $1, CAST($2 AS BIGINT), $3, CAST($4 AS BIGINT), CAST($4 AS BIGINT) + 1, 0, 'running', coalesce(p.subject, ''), coalesce(p.compaction_seq, 0)
+		FROM (SELECT 1) AS one LEFT JOIN turns p ON p.turn_id = $5`
 
-	findTurn = `SELECT t.turn_id, t.saved_at, c.id FROM turns t JOIN conversations c ON c.num = t.conversation
-		WHERE t.turn_id = $1`
+	turnColumns = `SELECT t.turn_id, t.saved_at, t.conversation, t.user_seq, t.answer_seq, c.id, c.owner
+		FROM turns t JOIN conversations c ON c.num = t.conversation `
 
-	findTurnByKey = `SELECT t.turn_id, t.saved_at, c.id FROM turns t JOIN conversations c ON c.num = t.conversation
-		WHERE c.id = $1 AND c.owner = $2 AND t.key = $3`
+	findTurn = turnColumns + `WHERE t.turn_id = $1`
 
-	checkLease = `SELECT owner FROM leases WHERE id = $1 AND token = $2 AND fence = $3`
+	// A key may be the id of a turn that waited for its client's tools and goes on.
+	findTurnByKey = turnColumns + `WHERE c.id = $1 AND c.owner = $2 AND (t.key = $3 OR t.turn_id = $3 AND t.saved_at = 0)`
+
+	finishConversation = `UPDATE conversations SET
+			servers_read = CASE WHEN $3 IN ('[]', servers_read) THEN servers_read ELSE MERGED_SERVERS END,
+			language = CASE WHEN $4 = '' THEN language ELSE $4 END,
+			behind = behind + CAST($5 AS BIGINT), updated_at = $2
+		WHERE num = $1`
+
+	finishTurn = `UPDATE turns SET key = $2, status = $3, subject = CASE WHEN $4 = '' THEN subject ELSE $4 END,
+			compaction_seq = coalesce(CAST($5 AS BIGINT), compaction_seq), saved_at = $6
+		WHERE turn_id = $1 AND saved_at = 0`
+
+	finishAnswer = `UPDATE messages SET content = $3, timestamp = $4, status = $5, sources = $6,
+			calls = CASE WHEN $5 <> '' AND $7 = '' THEN calls ELSE $7 END,
+			assistant = CASE WHEN $8 = '' THEN assistant ELSE $8 END
+		WHERE conversation = $1 AND seq = $2`
 )
 
 // statements are compiled once, on the pool that runs them.
 type statements struct {
-	findConversation, messagesIn, recentMessages *sql.Stmt // read
-	takeLease                                    *sql.Stmt // relaxed
+	findConversation, openConversation       *sql.Stmt // read
+	messagesIn, messagesDown, recentMessages *sql.Stmt // read
 
-	// durable, in the transaction of a saved turn
-	findTurn, findTurnByKey, checkLease, growByTurn, insertMessage, insertTurn *sql.Stmt
+	// recording is on the relaxed pool, saving on the durable one.
+	recording, saving turnStatements
 
 	all []*sql.Stmt
 }
 
-func (s *statements) prepare(ctx context.Context, d *DB) error {
-	for _, p := range []struct {
-		to    **sql.Stmt
-		pool  *sql.DB
-		query string
-	}{
-		{&s.findConversation, d.read, findConversation},
-		{&s.messagesIn, d.read, messagesIn},
-		{&s.recentMessages, d.read, recentMessages},
-		{&s.takeLease, d.relaxed, takeLease},
-		{&s.findTurn, d.durable, findTurn},
-		{&s.findTurnByKey, d.durable, findTurnByKey},
-		{&s.checkLease, d.durable, checkLease + d.sql.forUpdate},
-		{&s.growByTurn, d.durable, strings.ReplaceAll(growByTurn, "MERGED_SERVERS", d.sql.mergedServers)},
-		{&s.insertMessage, d.durable, insertMessage},
-		{&s.insertTurn, d.durable, insertTurn},
-	} {
-		stmt, err := p.pool.PrepareContext(ctx, p.query)
+// turnStatements are those that write turns.
+type turnStatements struct {
+	takeLease, holdForTurn, endLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn *sql.Stmt
+	finishConversation, finishTurn, finishAnswer                                                          *sql.Stmt
+}
+
+func (s *statements) prepare(ctx context.Context, db *database.DB) error {
+	return errors.Join(
+		s.add(ctx, db, db.Read, map[string]**sql.Stmt{
+			findConversation: &s.findConversation,
+			openConversation: &s.openConversation,
+			messagesIn:       &s.messagesIn,
+			messagesDown:     &s.messagesDown,
+			recentMessages:   &s.recentMessages,
+		}),
+		s.add(ctx, db, db.Relaxed, s.recording.texts()),
+		s.add(ctx, db, db.Durable, s.saving.texts()),
+	)
+}
+
+func (t *turnStatements) texts() map[string]**sql.Stmt {
+	return map[string]**sql.Stmt{
+		takeLease:          &t.takeLease,
+		holdForTurn:        &t.holdForTurn,
+		endLease:           &t.endLease,
+		findTurn:           &t.findTurn,
+		findTurnByKey:      &t.findTurnByKey,
+		growByTurn:         &t.growByTurn,
+		insertTurnMessages: &t.insertTurnMessages,
+		insertTurn:         &t.insertTurn,
+		finishConversation: &t.finishConversation,
+		finishTurn:         &t.finishTurn,
+		finishAnswer:       &t.finishAnswer,
+	}
+}
+
+func (s *statements) add(ctx context.Context, db *database.DB, pool *sql.DB, texts map[string]**sql.Stmt) error {
+	for query, to := range texts {
+		stmt, err := pool.PrepareContext(ctx, db.SQL.Say(query))
 		if err != nil {
 			return err
 		}
-		*p.to = stmt
+		*to = stmt
 		s.all = append(s.all, stmt)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"molar/internal/store"
+	"molar/internal/store/database"
 	"molar/internal/store/storetest"
 	"molar/mcpservers/memory"
 	"molar/schemas"
@@ -41,6 +42,17 @@ func open(t testing.TB, path string) *store.DB {
 			t.Error(err)
 		}
 	})
+	return db
+}
+
+// openAt opens a new file with a clock.
+func openAt(tb testing.TB, now func() time.Time) *store.DB {
+	tb.Helper()
+	db, err := store.Open(tb.Context(), store.Config{Path: filepath.Join(tb.TempDir(), "m.db"), Now: now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
@@ -132,13 +144,56 @@ func TestOpen_TwoAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := two.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "one", TTL: time.Minute}); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("a second turn begins: %v", err)
+	}
+	if _, err := two.SaveTurn(t.Context(), store.Turn{Lease: first.Lease, TurnID: "late"}); err != nil {
+		t.Error(err)
+	}
 	if _, err := two.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "one", TTL: time.Minute}); err != nil {
+		t.Errorf("after the first has ended: %v", err)
+	}
+}
+
+// A turn whose process ended is interrupted when the file is opened again, at once if nobody
+// else has it open: the next one does not wait for a lease that nobody holds.
+func TestOpen_EndsTurnsOfTheDead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	first, other := open(t, path), open(t, path)
+	record := func(id string) {
+		t.Helper()
+		start, err := first.BeginTurn(t.Context(), store.TurnRequest{ConversationID: id, TTL: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.RecordTurn(t.Context(), schemas.Begun{Lease: start.Lease, TurnID: "t " + id, User: "q"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record("c")
+	if err := first.Close(); err != nil { // as a process that is killed, it says nothing of its turns
 		t.Fatal(err)
 	}
-	_, err = one.SaveTurn(t.Context(), store.Turn{Lease: first.Lease, TurnID: "late"})
-	if !errors.Is(err, store.ErrStaleLease) {
-		t.Errorf("error %v", err)
+	status := func(db *store.DB) string {
+		t.Helper()
+		messages, _, err := db.Messages(t.Context(), "", "c", store.MessageRange{})
+		if err != nil || len(messages) != 2 {
+			t.Fatalf("%v, %v", messages, err)
+		}
+		return messages[1].Status
 	}
+	second := open(t, path) // the lease may be the other one's
+	if got := status(second); got != schemas.StatusRunning {
+		t.Errorf("status %q while another process has the file open", got)
+	}
+	if err := errors.Join(second.Close(), other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	third := open(t, path)
+	if got := status(third); got != schemas.StatusInterrupted {
+		t.Errorf("status %q after all have closed the file", got)
+	}
+	saveTurn(t, third, "c", "next", "hello")
 }
 
 // raw changes a database behind the store's back.
@@ -157,28 +212,28 @@ func raw(t *testing.T, path, script string) {
 func TestOpen_Refuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, path string)
-		kind    store.Kind
+		kind    database.Kind
 		says    string
 	}{
 		"a file that is no database": {func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, store.KindCorrupt, "restore a backup"},
+		}, database.KindCorrupt, "restore a backup"},
 		"a newer schema": {func(t *testing.T, path string) {
 			if err := open(t, path).Close(); err != nil {
 				t.Fatal(err)
 			}
 			raw(t, path, "PRAGMA user_version = 99")
-		}, store.KindNewer, "upgrade molar"},
+		}, database.KindNewer, "upgrade molar"},
 		"another program's database": {func(t *testing.T, path string) {
 			raw(t, path, "CREATE TABLE bookmarks (url TEXT)")
-		}, store.KindForeign, "choose another path"},
+		}, database.KindForeign, "choose another path"},
 		"a folder": {func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, store.KindForeign, "not a regular file"},
+		}, database.KindForeign, "not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "memory.db")
@@ -187,7 +242,7 @@ func TestOpen_Refuses(t *testing.T) {
 			if err == nil {
 				t.Fatal("opened", db.Close())
 			}
-			fault, ok := errors.AsType[*store.Error](err)
+			fault, ok := errors.AsType[*database.Error](err)
 			if !ok || fault.Kind != c.kind {
 				t.Fatalf("error %v of kind %v, want %v", err, fault, c.kind)
 			}
@@ -208,8 +263,8 @@ func TestOpen_Refuses(t *testing.T) {
 func TestOpen_MustExist(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "memory.db")
 	_, err := store.Open(t.Context(), store.Config{Path: path, MustExist: true})
-	fault, ok := errors.AsType[*store.Error](err)
-	if !ok || fault.Kind != store.KindAbsent || !strings.Contains(err.Error(), "check memory.store") {
+	fault, ok := errors.AsType[*database.Error](err)
+	if !ok || fault.Kind != database.KindAbsent || !strings.Contains(err.Error(), "check memory.store") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
@@ -246,7 +301,7 @@ func TestFaults_AreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err = open(t, path).Messages(t.Context(), "", "c", store.MessageRange{})
-		if fault, ok := errors.AsType[*store.Error](err); !ok || fault.Kind != store.KindCorrupt {
+		if fault, ok := errors.AsType[*database.Error](err); !ok || fault.Kind != database.KindCorrupt {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -255,8 +310,8 @@ func TestFaults_AreNamed(t *testing.T) {
 		db := open(t, path)
 		db.LimitPages(t, 100)
 		err := db.AddMessage(t.Context(), "", "c", store.Message{Role: schemas.RoleUser, Content: strings.Repeat("x", 1<<20)})
-		fault, ok := errors.AsType[*store.Error](err)
-		if !ok || fault.Kind != store.KindFull || !strings.Contains(err.Error(), "free some space") {
+		fault, ok := errors.AsType[*database.Error](err)
+		if !ok || fault.Kind != database.KindFull || !strings.Contains(err.Error(), "free some space") {
 			t.Errorf("error %v", err)
 		}
 		saveTurn(t, db, "c", "t", "small things still fit")
@@ -271,7 +326,7 @@ func TestFaults_AreNamed(t *testing.T) {
 		other := open(t, path)
 		release := other.HoldFile(t)
 		err = db.Ensure(t.Context(), "", "c")
-		if fault, ok := errors.AsType[*store.Error](err); !ok || fault.Kind != store.KindLocked {
+		if fault, ok := errors.AsType[*database.Error](err); !ok || fault.Kind != database.KindLocked {
 			t.Errorf("error %v", err)
 		}
 		release()
@@ -280,14 +335,14 @@ func TestFaults_AreNamed(t *testing.T) {
 		}
 	})
 	t.Run("what the system says", func(t *testing.T) {
-		for err, want := range map[error]store.Kind{
-			&fs.PathError{Op: "open", Err: syscall.EACCES}: store.KindPermission,
-			&fs.PathError{Op: "open", Err: syscall.EROFS}:  store.KindReadOnly,
-			&fs.PathError{Op: "open", Err: syscall.ENOSPC}: store.KindFull,
-			&fs.PathError{Op: "open", Err: syscall.ENOENT}: store.KindMissing,
-			errors.New("else"): store.KindOther,
+		for err, want := range map[error]database.Kind{
+			&fs.PathError{Op: "open", Err: syscall.EACCES}: database.KindPermission,
+			&fs.PathError{Op: "open", Err: syscall.EROFS}:  database.KindReadOnly,
+			&fs.PathError{Op: "open", Err: syscall.ENOSPC}: database.KindFull,
+			&fs.PathError{Op: "open", Err: syscall.ENOENT}: database.KindMissing,
+			errors.New("else"): database.KindOther,
 		} {
-			if got := store.KindOf(err); got != want {
+			if got := database.KindOf(err); got != want {
 				t.Errorf("%v is %q, want %q", err, got, want)
 			}
 		}
@@ -297,8 +352,8 @@ func TestFaults_AreNamed(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		fault, ok := errors.AsType[*store.Error](db.Ping(t.Context()))
-		if !ok || fault.Kind != store.KindClosed {
+		fault, ok := errors.AsType[*database.Error](db.Ping(t.Context()))
+		if !ok || fault.Kind != database.KindClosed {
 			t.Errorf("error %v", fault)
 		}
 	})

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"molar/internal/store/database"
 	"molar/schemas"
 )
 
@@ -16,71 +18,142 @@ import (
 func (d *DB) Summary(ctx context.Context, owner, id string) (Summary, error) {
 	var s Summary
 	var at int64
-	err := d.read.QueryRowContext(ctx, `SELECT summary, summary_updated_at, covers FROM conversations
+	err := d.db.Read.QueryRowContext(ctx, `SELECT summary, summary_updated_at, covers FROM conversations
 		WHERE id = $1 AND ($2 = '' OR owner = $2) ORDER BY owner LIMIT 1`, id, owner).Scan(&s.Text, &at, &s.Covers)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Summary{}, nil
 	}
-	s.UpdatedAt = timeAt(at)
-	return s, d.fault("read summary", err)
+	s.UpdatedAt = database.TimeAt(at)
+	return s, d.db.Fault("read summary", err)
 }
 
-// SetSummary replaces the summary and ends a claim on it. covers says up to which
-// message the text reaches. It never goes back, so a slow worker cannot undo a
-// later one's text: that is [ErrConflict]. Without covers a text covers all
-// messages that are there, and an empty text covers none.
+// SetSummary replaces the summary of the newest branch and ends a claim on it. covers says
+// up to which message the text reaches. It never goes back, so a slow worker cannot undo a
+// later one's text: that is [ErrConflict]. Without covers a text covers all messages that
+// are there, and an empty text covers none.
 func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int64) error {
-	return d.write(ctx, "set summary", func(tx *sql.Tx) error {
+	return d.db.Write(ctx, "set summary", func(tx *sql.Tx) error {
 		c, err := d.holdIn(ctx, tx, owner, id)
 		if err != nil {
 			return err
 		}
-		reach := c.lastSeq
+		reach := c.head
 		switch {
 		case covers == nil && text == "":
 			reach = 0
 		case covers == nil:
-		case *covers <= c.covers && c.covers > 0:
-			// Also after Clear, which covers all that was there: a summary that was being
-			// written meanwhile must not bring the cleared text back.
-			return fmt.Errorf("%w: message %d is covered already, and this text reaches to %d", ErrConflict, c.covers, *covers)
 		case *covers > c.lastSeq:
 			return fmt.Errorf("%w: covers is %d, the last message is %d", ErrInvalid, *covers, c.lastSeq)
 		default:
 			reach = *covers
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $1, summary_updated_at = $2, covers = $3,
-			claimed_until = 0 WHERE num = $4`, d.sql.text(text), millis(d.now()), reach, c.num)
+		if err := d.replacePieces(ctx, tx, c, d.db.SQL.Text(text), reach, covers != nil); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $1, summary_updated_at = $2, covers = $3, claimed_until = 0,
+			behind = (SELECT count(*) FROM turns t JOIN messages m ON m.conversation = t.conversation AND m.seq = t.answer_seq
+				WHERE t.conversation = num AND t.status = '' AND m.piece IS NULL)
+			WHERE num = $4`, d.db.SQL.Text(text), database.Millis(d.db.Now()), reach, c.num)
 		return err
 	})
 }
 
-// ClaimSummaries returns at most limit conversations with complete answers that
-// their summary does not cover, and keeps them from other callers for ttl. A
-// claim that is not followed by SetSummary ends by itself; the conversation then comes
-// after those that nobody claimed yet, as its next claim may fail too.
-func (d *DB) ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) ([]SummaryWork, error) {
-	items := []SummaryWork{}
-	var conversations, upTo []int64
-	err := d.transact(ctx, d.relaxed, "claim summaries", func(tx *sql.Tx) error {
-		items, conversations, upTo = items[:0], nil, nil
-		now := d.now()
+// replacePieces makes a text stand for the newest branch up to a message. further says that
+// it must reach further than the summary did, and not over what was cleared.
+func (d *DB) replacePieces(ctx context.Context, tx *sql.Tx, c conversation, text string, reach int64, further bool) error {
+	const onPath = ` conversation = $1 AND seq IN (WITH RECURSIVE path(seq, parent) AS (
+		SELECT seq, parent FROM messages WHERE conversation = $1 AND seq = $2
+		UNION ALL
+		SELECT m.seq, m.parent FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent) SELECT seq FROM path)`
+	if further {
+		var there int
+		err := tx.QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE seq = $3 AND`+onPath, c.num, c.head, reach).Scan(&there)
+		if err != nil {
+			return err
+		}
+		if there == 0 || reach <= c.covers {
+			return fmt.Errorf("%w: message %d is covered already, was cleared, or is on another branch", ErrConflict, reach)
+		}
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE messages SET condensed = NULL,
+		piece = CASE WHEN role = 'assistant' AND seq <= $3 THEN '' ELSE NULL END
+		WHERE (piece IS NOT NULL OR condensed IS NOT NULL OR role = 'assistant' AND seq <= $3) AND`+onPath, c.num, c.head, reach)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE messages SET condensed = $3 WHERE conversation = $1 AND seq = $2`, c.num, reach, text)
+	return err
+}
+
+// AddPiece stores the summary of one exchange, on any branch, and ends a claim on the
+// conversation. An exchange that has one already, or is gone, is [ErrConflict].
+func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) error {
+	return d.db.Write(ctx, "add summary", func(tx *sql.Tx) error {
+		c, err := d.holdIn(ctx, tx, owner, id)
+		if err != nil {
+			return err
+		}
+		p.Text, p.Condensed = d.db.SQL.Text(p.Text), d.db.SQL.Text(p.Condensed)
+		if p.Condensed == "" && c.covers == 0 && c.summary != "" {
+			// A text that was set while there was no message that it could belong to.
+			p.Condensed = strings.Trim(c.summary+"\n\n"+p.Text, "\n")
+		}
+		var turnID string
+		err = tx.QueryRowContext(ctx, `UPDATE messages SET piece = $3, condensed = CASE WHEN $4 = '' THEN condensed ELSE $4 END
+			WHERE conversation = $1 AND seq = $2 AND role = 'assistant' AND status = '' AND piece IS NULL
+			RETURNING turn_id`, c.num, p.Seq, p.Text, p.Condensed).Scan(&turnID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: message %d is no answer that awaits its summary", ErrConflict, p.Seq)
+		}
+		if err != nil {
+			return err
+		}
+		done := 0
+		if turnID != "" {
+			done = 1
+		}
+		s, err := renderedSummary(ctx, tx, c.num, c.head)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $2, covers = $3, summary_updated_at = $4, claimed_until = 0,
+			behind = behind - CAST($5 AS BIGINT) WHERE num = $1`, c.num, s.Text, s.Covers, database.Millis(d.db.Now()), done)
+		return err
+	})
+}
+
+// ClaimSummaries returns at most limit conversations with complete answers that have no
+// summary yet, and keeps them from other callers for ttl. least leaves out those with fewer
+// messages that have none. A claim that is not followed by a summary ends by itself; the
+// conversation then comes after those that nobody claimed yet, as its next claim may fail
+// too. It also interrupts the turns of processes that are gone.
+func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error) {
+	items := []schemas.SummaryWork{}
+	if any, err := d.claimable(ctx, least); err != nil || !any {
+		return items, d.db.Fault("claim summaries", err)
+	}
+	var conversations []int64
+	err := d.db.WriteRelaxed(ctx, "claim summaries", func(tx *sql.Tx) error {
+		items, conversations = items[:0], nil
+		if err := d.reap(ctx, tx); err != nil {
+			return err
+		}
+		now := d.db.Now()
 		rows, err := tx.QueryContext(ctx, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
-				SELECT num FROM conversations WHERE complete_seq > covers AND claimed_until <= $2
+				SELECT num FROM conversations WHERE behind > 0 AND behind >= CAST($4 AS BIGINT) AND claimed_until <= $2
 				ORDER BY claimed_until, updated_at LIMIT $3) AND claimed_until <= $2
-			RETURNING num, owner, id, summary, covers, language, complete_seq`,
-			millis(now.Add(ttl)), millis(now), limit)
+			RETURNING num, owner, id, language`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least))
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var w SummaryWork
-			var num, complete int64
-			if err := rows.Scan(&num, &w.Owner, &w.ConversationID, &w.Summary, &w.Covers, &w.Language, &complete); err != nil {
+			var w schemas.SummaryWork
+			var num int64
+			if err := rows.Scan(&num, &w.Owner, &w.ConversationID, &w.Language); err != nil {
 				return err
 			}
-			items, conversations, upTo = append(items, w), append(conversations, num), append(upTo, complete)
+			items, conversations = append(items, w), append(conversations, num)
 		}
 		return rows.Err()
 	})
@@ -88,27 +161,51 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) (
 		return nil, err
 	}
 	for i := range items {
-		items[i].Messages, err = d.uncovered(ctx, conversations[i], items[i].Covers, upTo[i])
-		if err != nil {
-			return nil, d.fault("claim summaries", err)
+		if err := d.readWork(ctx, conversations[i], &items[i]); err != nil {
+			return nil, d.db.Fault("claim summaries", err)
 		}
 	}
 	return items, nil
 }
 
-// uncovered reads the messages in (covers, upTo] without interrupted turns.
-func (d *DB) uncovered(ctx context.Context, num, covers, upTo int64) ([]schemas.StoredMessage, error) {
-	messages, err := d.messagesAfter(ctx, num, covers)
-	if err != nil {
-		return nil, err
+// claimable reports whether a claim has anything to do. Workers ask after each answer, mostly
+// for nothing, and a read keeps no writer waiting.
+func (d *DB) claimable(ctx context.Context, least int) (any bool, err error) {
+	err = d.db.Read.QueryRowContext(ctx, d.db.SQL.Say(`SELECT EXISTS (`+orphans+`) OR EXISTS (SELECT 1 FROM conversations
+		WHERE behind > 0 AND behind >= CAST($2 AS BIGINT) AND claimed_until <= $3)`),
+		d.db.Clock(), turns(least), database.Millis(d.db.Now())).Scan(&any)
+	return any, err
+}
+
+// turns is how many turns so many messages are.
+func turns(messages int) int { return (messages + 1) / 2 }
+
+// readWork reads the branch of the newest answer that awaits its summary, as far as it has
+// none, without interrupted turns.
+func (d *DB) readWork(ctx context.Context, num int64, w *schemas.SummaryWork) error {
+	b := branch{num: num}
+	err := d.db.Read.QueryRowContext(ctx, `SELECT m.seq FROM messages m JOIN turns t ON t.turn_id = m.turn_id AND t.answer_seq = m.seq
+		WHERE m.conversation = $1 AND m.piece IS NULL AND t.status = '' ORDER BY m.seq DESC LIMIT 1`, num).Scan(&b.head)
+	w.Messages = []schemas.StoredMessage{}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // done meanwhile
 	}
-	interrupted := map[string]bool{}
+	if err != nil {
+		return err
+	}
+	s, err := renderedSummary(ctx, d.db.Read, num, b.head)
+	if err != nil {
+		return err
+	}
+	w.Summary, w.Covers = s.Text, s.Covers
+	messages, err := d.messagesOf(ctx, b, s.Covers)
+	hideParents(messages)
+	cut := map[string]bool{}
 	for _, m := range messages {
-		if m.Status == schemas.StatusInterrupted {
-			interrupted[m.TurnID] = true
+		if m.Status != "" {
+			cut[m.TurnID] = true
 		}
 	}
-	return slices.DeleteFunc(messages, func(m schemas.StoredMessage) bool {
-		return m.Seq > upTo || interrupted[m.TurnID]
-	}), nil
+	w.Messages = slices.DeleteFunc(messages, func(m schemas.StoredMessage) bool { return cut[m.TurnID] })
+	return err
 }

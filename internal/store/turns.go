@@ -2,103 +2,163 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"time"
+	"fmt"
 
+	"molar/internal/store/database"
 	"molar/schemas"
-)
-
-const (
-	// leaseKept is how long after its end a lease on a conversation that never came
-	// into being is remembered.
-	leaseKept = 24 * time.Hour
-	// leaseSweep is how many begun turns pass between two clean-ups.
-	leaseSweep = 1024
 )
 
 // BeginTurn takes the lease and reads what the turn needs to know. It writes
 // nothing else. The lease comes first: whatever is saved under an earlier one is
-// either seen by this turn or refused.
-func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (TurnStart, error) {
+// seen by this turn.
+func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, error) {
 	const op = "begin turn"
-	start := TurnStart{ConversationID: req.ConversationID}
-	var owner string
-	finished, err := d.finishedTurn(ctx, req)
+	start := schemas.Opening{ConversationID: req.ConversationID, Messages: []schemas.StoredMessage{}, ServersRead: []string{}}
+	owner, parent := req.Owner, (*tip)(nil)
+	keyed, err := d.keyedTurn(ctx, req)
 	if err != nil {
-		return start, d.fault(op, err)
+		return start, d.db.Fault(op, err)
 	}
-	if finished != nil {
-		start.ConversationID, owner, start.Finished = finished.conversation, finished.owner, &finished.turn
-	} else if owner, start.Lease, err = d.lease(ctx, req); err != nil {
-		return start, d.fault(op, err)
+	if keyed != nil { // a turn that was begun under the key goes on where it was
+		start.ConversationID, owner, start.Finished = keyed.conversation, keyed.owner, keyed.finished
 	}
-	return start, d.fault(op, d.readContext(ctx, owner, &start))
+	if req.Parent != nil {
+		if parent, err = d.parentOf(ctx, req.Owner, start.ConversationID, *req.Parent); err != nil {
+			return start, d.db.Fault(op, err)
+		}
+	}
+	if start.Finished == nil {
+		if owner, start.Lease, err = d.lease(ctx, op, req, start.ConversationID, parent); err != nil {
+			return start, err
+		}
+	}
+	if err = d.readContext(ctx, owner, req.Most, parent, &start); err == nil {
+		err = ctx.Err()
+	}
+	if err != nil && start.Lease.Token != "" { // nobody will use it
+		err = errors.Join(err, d.EndTurn(context.WithoutCancel(ctx), start.Lease))
+	}
+	return start, d.db.Fault(op, err)
+}
+
+// A tip is the turn that another branch than the newest ends with.
+type tip struct {
+	num, seq, compaction int64
+	turn, subject        string
+}
+
+// parentOf finds the turn to go on after; an empty one is the root. It is nil for the last
+// turn of the newest branch, which is where a turn goes on anyway.
+func (d *DB) parentOf(ctx context.Context, owner, id, turnID string) (*tip, error) {
+	c, err := d.find(ctx, owner, id)
+	unknown := errors.Is(err, sql.ErrNoRows)
+	switch {
+	case err != nil && !unknown:
+		return nil, err
+	case turnID == "" && (unknown || c.head == 0), turnID != "" && turnID == c.tip:
+		return nil, nil //nolint:nilnil // the newest branch
+	case turnID == "":
+		return &tip{num: c.num}, nil
+	case unknown:
+		return nil, fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+	}
+	return d.tipOf(ctx, c.num, turnID)
+}
+
+// tipOf finds a turn of a conversation.
+func (d *DB) tipOf(ctx context.Context, num int64, turnID string) (*tip, error) {
+	t := &tip{turn: turnID}
+	err := d.db.Read.QueryRowContext(ctx, `SELECT conversation, answer_seq, subject, compaction_seq FROM turns WHERE turn_id = $1`, turnID).
+		Scan(&t.num, &t.seq, &t.subject, &t.compaction)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && t.num != num {
+		return nil, fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+	}
+	return t, err
 }
 
 // readContext fills in what is known of the conversation.
-func (d *DB) readContext(ctx context.Context, owner string, start *TurnStart) error {
-	start.Messages, start.ServersRead = []schemas.StoredMessage{}, []string{}
-	c, err := d.find(ctx, owner, start.ConversationID)
+func (d *DB) readContext(ctx context.Context, owner string, most int, parent *tip, start *schemas.Opening) error {
+	var c conversation
+	var servers string
+	err := d.stmts.openConversation.QueryRowContext(d.db.Short(ctx), start.ConversationID, owner).
+		Scan(&c.num, &start.Summary, &start.Covers, &servers, &c.head, &start.Tip, &c.linear, &start.Assistant,
+			&start.Subject, &start.Compaction.Covers, &start.Compaction.Text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	start.Known, start.Summary, start.Covers = true, c.summary, c.covers
-	if c.serversRead != "[]" {
-		if err := json.Unmarshal([]byte(c.serversRead), &start.ServersRead); err != nil {
+	start.Known = true
+	if servers != "[]" {
+		if err := json.Unmarshal([]byte(servers), &start.ServersRead); err != nil {
 			return err
 		}
 	}
-	if c.covers == c.lastSeq {
-		start.Recent, err = d.messagesAfter(ctx, c.num, c.lastSeq-2)
+	if parent != nil {
+		if err := d.readBranch(ctx, parent, start); err != nil {
+			return err
+		}
+		c.head = parent.seq
+	}
+	return d.readMessages(ctx, c, most, start)
+}
+
+// readBranch replaces what belongs to the newest branch by what belongs to another.
+func (d *DB) readBranch(ctx context.Context, at *tip, start *schemas.Opening) error {
+	start.Tip, start.Subject, start.Assistant = at.turn, at.subject, ""
+	start.Compaction = schemas.Compaction{}
+	err := d.db.Read.QueryRowContext(ctx, `SELECT m.assistant, coalesce(k.seq, 0), coalesce(k.text, '') FROM messages m
+		LEFT JOIN compactions k ON k.conversation = m.conversation AND k.seq = $3
+		WHERE m.conversation = $1 AND m.seq = $2`, at.num, at.seq, at.compaction).
+		Scan(&start.Assistant, &start.Compaction.Covers, &start.Compaction.Text)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	start.Messages, err = d.messagesAfter(ctx, c.num, c.covers)
+	s, err := renderedSummary(ctx, d.db.Read, at.num, at.seq)
+	start.Summary, start.Covers = s.Text, s.Covers
 	return err
 }
 
-func (d *DB) lease(ctx context.Context, req TurnRequest) (owner string, l schemas.Lease, err error) {
-	l = schemas.Lease{
-		ConversationID: req.ConversationID,
-		Token:          rand.Text(),
-		Expires:        timeAt(millis(d.now().Add(req.TTL))),
-	}
-	unlock, err := d.lock(ctx)
-	if err != nil {
-		return "", l, err
-	}
-	defer unlock()
-	if d.begun.Add(1)%leaseSweep == 0 {
-		if err := d.sweepLeases(ctx); err != nil {
-			return "", l, err
+// readMessages reads the newest messages that the compaction does not cover, from a
+// question on; of a last exchange that alone is too long, nothing is left out.
+func (d *DB) readMessages(ctx context.Context, c conversation, most int, start *schemas.Opening) error {
+	var messages []schemas.StoredMessage // the newest first
+	whole, room := 0, most
+	err := d.walkDown(ctx, c.newest(), start.Compaction.Covers, most, func(m stored) bool {
+		if room -= weight(m.StoredMessage); most > 0 && room < 0 && whole > 0 {
+			start.Partial = true
+			return false
 		}
+		if m.piece.String != "" || m.condensed.String != "" {
+			start.Pieces = append(start.Pieces, schemas.Piece{Seq: m.Seq, Text: m.piece.String, Condensed: m.condensed.String})
+		}
+		if messages = append(messages, m.StoredMessage); m.Role == schemas.RoleUser {
+			whole = len(messages)
+		}
+		return true
+	})
+	if start.Partial {
+		messages = messages[:whole]
 	}
-	err = d.stmts.takeLease.QueryRowContext(d.short(ctx), l.ConversationID, req.Owner, l.Token, millis(l.Expires)).Scan(&owner, &l.Fence)
-	return owner, l, err
-}
-
-// sweepLeases forgets old leases on conversations that do not exist: refused
-// turns leave one each.
-func (d *DB) sweepLeases(ctx context.Context) error {
-	_, err := d.relaxed.ExecContext(ctx, `DELETE FROM leases WHERE expires < $1 AND NOT EXISTS (
-		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`,
-		millis(d.now().Add(-leaseKept)))
+	hideParents(messages)
+	start.Messages = append(start.Messages, reversed(messages)...)
+	start.Pieces = reversed(start.Pieces)
 	return err
 }
 
-// keyedTurn is a finished turn and where it was found.
+// keyedTurn is a turn that was begun under a key, and where it was found.
 type keyedTurn struct {
 	conversation, owner string
-	turn                FinishedTurn
+	// finished is nil for one that was never saved.
+	finished *schemas.Finished
 }
 
-// finishedTurn looks for the turn that was saved under the key; nil means none.
-func (d *DB) finishedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, error) {
+// keyedTurn looks for the turn of the key; nil means none.
+func (d *DB) keyedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, error) {
 	if req.Key == "" {
 		return nil, nil //nolint:nilnil // no key, no turn
 	}
@@ -108,43 +168,26 @@ func (d *DB) finishedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, err
 	if req.AnyConversation {
 		where, args = `c.owner = $2`, []any{req.Key, req.Owner}
 	}
+	// A key that is the turn's own id is not stored twice.
 	//nolint:gosec // both texts are constants of this function
-	row := d.read.QueryRowContext(ctx, `SELECT c.id, c.owner, t.turn_id, t.saved_at, m.content, m.sources, m.status
+	row := d.db.Read.QueryRowContext(ctx, `SELECT c.id, c.owner, t.turn_id, t.saved_at, m.content, m.sources, m.status
 		FROM turns t JOIN conversations c ON c.num = t.conversation
 		JOIN messages m ON m.conversation = t.conversation AND m.seq = t.answer_seq
-		WHERE t.key = $1 AND `+where+` ORDER BY c.owner, t.saved_at DESC LIMIT 1`, args...)
+		WHERE (t.key = $1 OR t.turn_id = $1 AND t.key = '') AND `+where+` ORDER BY c.owner, t.saved_at DESC LIMIT 1`, args...)
 	var found keyedTurn
 	var saved int64
 	var sources string
-	t := &found.turn
+	t := schemas.Finished{Sources: []schemas.Source{}}
 	err := row.Scan(&found.conversation, &found.owner, &t.TurnID, &saved, &t.Answer, &sources, &t.Status)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no such turn
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || saved == 0 {
+		return &found, err
 	}
-	t.SavedAt, t.Sources = timeAt(saved), []schemas.Source{}
+	t.SavedAt, found.finished = database.TimeAt(saved), &t
 	if sources != "" {
 		err = json.Unmarshal([]byte(sources), &t.Sources)
 	}
 	return &found, err
-}
-
-// RenewLease moves the end of a lease to now plus ttl. It is refused with
-// [ErrStaleLease] when a later turn began.
-func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration) (schemas.Lease, error) {
-	l.Expires = timeAt(millis(d.now().Add(ttl)))
-	err := d.transact(ctx, d.relaxed, "renew lease", func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE leases SET expires = $1 WHERE id = $2 AND token = $3 AND fence = $4`,
-			millis(l.Expires), l.ConversationID, l.Token, l.Fence)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
-		return ErrStaleLease
-	})
-	return l, err
 }

@@ -1,87 +1,86 @@
 package store
 
 import (
-	"errors"
+	"encoding/json"
 	"time"
 
+	"molar/internal/store/database"
 	"molar/schemas"
 )
 
 // The refusals that are the caller's to handle. They come wrapped; ask with
 // errors.Is.
-var (
+const (
 	// ErrNotFound means that no such conversation exists for this owner.
-	ErrNotFound = errors.New("conversation not found")
+	ErrNotFound = database.RefusalError("conversation not found")
 	// ErrStaleLease means that a later turn took the conversation over, or that it
 	// was cleared or deleted since the turn began.
-	ErrStaleLease = errors.New("the lease is no longer valid: a later turn began, or the conversation was cleared or deleted")
+	ErrStaleLease = database.RefusalError("the lease is no longer valid: a later turn began, or the conversation was cleared or deleted")
+	// ErrBusy means that another turn of the conversation is running; it is a [*BusyError].
+	ErrBusy = database.RefusalError("another turn of the conversation is running")
+	// ErrNoTurn means that the conversation has no such turn.
+	ErrNoTurn = database.RefusalError("there is no such turn in this conversation")
 	// ErrConflict means that what is to be written contradicts what is stored.
-	ErrConflict = errors.New("conflict with what is stored")
+	ErrConflict = database.ErrConflict
 	// ErrInvalid means that what was asked makes no sense.
-	ErrInvalid = errors.New("invalid request")
+	ErrInvalid = database.ErrInvalid
 )
+
+// BusyError is an [ErrBusy] that says when the other turn's lease ends, unless it is
+// renewed.
+type BusyError struct{ Left time.Duration }
+
+// Error implements error.
+func (e *BusyError) Error() string { return ErrBusy.Error() }
+
+// Unwrap makes it an ErrBusy.
+func (e *BusyError) Unwrap() error { return ErrBusy }
 
 // TurnRequest asks for the right to write one turn.
 type TurnRequest struct {
 	Owner string
 	// ConversationID need not exist yet; beginning a turn does not create it.
 	ConversationID string
-	// AnyConversation lets Key find a finished turn in every conversation of the
-	// owner: the caller was given no id and made one up.
+	// AnyConversation lets Key find a turn in every conversation of the owner: the caller
+	// was given no id and made one up.
 	AnyConversation bool
 	// Key is the client's idempotency key; empty when it gave none.
 	Key string
-	// TTL is how long the lease is announced to hold.
+	// Parent is the turn to go on after; an empty one begins a new branch at the root, and
+	// nil goes on with the newest branch.
+	Parent *string
+	// TTL is how long the lease holds.
 	TTL time.Duration
-}
-
-// TurnStart is what a turn needs to know of its conversation.
-type TurnStart struct {
-	ConversationID string `json:"conversation_id"`
-	// Known is false for a conversation that does not exist yet.
-	Known   bool   `json:"known"`
-	Summary string `json:"summary"`
-	// Covers is the seq of the last message that the summary covers.
-	Covers int64 `json:"covers"`
-	// Messages are those that the summary does not cover, oldest first.
-	Messages []schemas.StoredMessage `json:"messages"`
-	// Recent is the last exchange when the summary covers it already, so that a
-	// follow-up can be understood; else it is among Messages.
-	Recent []schemas.StoredMessage `json:"recent,omitempty"`
-	// ServersRead are the MCP servers whose results the conversation has seen.
-	ServersRead []string `json:"servers_read"`
-	// Lease is zero when Finished is set: there is nothing left to write.
-	Lease schemas.Lease `json:"lease"`
-	// Finished is the turn that was already saved under the key.
-	Finished *FinishedTurn `json:"finished,omitempty"`
-}
-
-// FinishedTurn is a saved turn, as a repeated request gets it again.
-type FinishedTurn struct {
-	TurnID  string           `json:"turn_id"`
-	Answer  string           `json:"answer"`
-	Sources []schemas.Source `json:"sources"`
-	Status  string           `json:"status,omitempty"`
-	SavedAt time.Time        `json:"saved_at"`
+	// Most is about how many bytes of messages are read, the newest; 0 reads all.
+	Most int
 }
 
 // Turn is one user message with its answer, to be saved as a whole.
 type Turn struct {
-	Lease  schemas.Lease
-	TurnID string
+	Lease  schemas.Lease `json:"lease"`
+	TurnID string        `json:"turn_id"`
 	// Key is the client's idempotency key, unique in its conversation; may be empty.
-	Key     string
-	User    string
-	Answer  string
-	Sources []schemas.Source
-	// Calls is JSON: the executed calls of the turn.
-	Calls []byte
+	Key string `json:"key"`
+	// User is not looked at when the turn was recorded: that question stands.
+	User    string           `json:"user"`
+	Answer  string           `json:"answer"`
+	Sources []schemas.Source `json:"sources"`
+	// Calls are the executed calls of the turn; empty keeps those that were recorded of an
+	// interrupted one.
+	Calls json.RawMessage `json:"calls"`
 	// Status is empty or schemas.StatusInterrupted.
-	Status string
+	Status string `json:"status"`
 	// ServersRead is added to what the conversation has read before.
-	ServersRead []string
+	ServersRead []string `json:"servers_read"`
 	// Language is the language of the turn, such as "vi"; empty keeps the last one.
-	Language string
+	Language  string `json:"language"`
+	Assistant string `json:"assistant"`
+	// Subject is the conversation's last question that stands alone, after this turn; empty
+	// keeps that of the turn before.
+	Subject string `json:"subject"`
+	// Compaction is the one that the turn's prompt began with; nil means that of the turn
+	// before.
+	Compaction *schemas.Compaction `json:"compaction"`
 }
 
 // SavedTurn says when a turn was saved, and under which id.
@@ -96,9 +95,19 @@ type Message struct {
 	Content string       `json:"content"`
 }
 
+// A Branch picks messages of a conversation by the branch that they are on. The zero
+// value is the newest one.
+type Branch struct {
+	// Tip is the turn with which another branch ends.
+	Tip string
+	// Tree picks the messages of all branches.
+	Tree bool
+}
+
 // MessageRange picks messages of a conversation by their age. The zero value
-// picks all.
+// picks all of the newest branch.
 type MessageRange struct {
+	Branch
 	// Last keeps that many of the newest messages; 0 keeps all.
 	Last int
 	// SkipLast leaves out that many of the newest messages.
@@ -114,18 +123,6 @@ type Summary struct {
 	UpdatedAt time.Time
 	// Covers is the seq of the last message that the text covers.
 	Covers int64
-}
-
-// SummaryWork is a conversation whose last answers await their summary.
-type SummaryWork struct {
-	Owner          string `json:"owner"`
-	ConversationID string `json:"conversation_id"`
-	Summary        string `json:"summary"`
-	Covers         int64  `json:"covers"`
-	Language       string `json:"language"`
-	// Messages are the uncovered ones up to the last complete answer, without
-	// interrupted turns. The Seq of the last one is what a new summary covers.
-	Messages []schemas.StoredMessage `json:"messages"`
 }
 
 // ListRequest asks for a page of conversations, newest change first.

@@ -102,6 +102,8 @@ func (s *ModelSpan) End(e ModelEnd) {
 	attrs.add(keyResponseModel, s.call.Model)
 	attrs.count(keyInputTokens, e.Usage.PromptTokens)
 	attrs.count(keyOutputTokens, e.Usage.CompletionTokens)
+	attrs.count(keyCachedTokens, e.Usage.CachedTokens)
+	attrs.count(keyReasoning, e.Usage.ReasoningTokens)
 	if e.Finish != "" {
 		attrs = append(attrs, keyFinish.StringSlice([]string{e.Finish}))
 	}
@@ -132,6 +134,8 @@ func (s *ModelSpan) count(e ModelEnd) {
 	}
 	m.tokens.WithLabelValues(s.call.Provider, "input").Add(float64(e.Usage.PromptTokens))
 	m.tokens.WithLabelValues(s.call.Provider, "output").Add(float64(e.Usage.CompletionTokens))
+	m.tokenParts.WithLabelValues(s.call.Provider, "cached").Add(float64(e.Usage.CachedTokens))
+	m.tokenParts.WithLabelValues(s.call.Provider, "reasoning").Add(float64(e.Usage.ReasoningTokens))
 }
 
 // A ToolSpan is the execution of a tool call.

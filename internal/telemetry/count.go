@@ -11,6 +11,8 @@ type Turn struct {
 	Assistant string
 	// Outcome is done, refused, interrupted or failed.
 	Outcome string
+	// Unsaved is set when the store failed, so that the turn is not in it.
+	Unsaved bool
 	Took    time.Duration
 }
 
@@ -24,6 +26,9 @@ func (t *Telemetry) CountTurn(turn Turn) {
 	}
 	t.metrics.turns.WithLabelValues(turn.Assistant, turn.Outcome).Inc()
 	t.metrics.turnTime.WithLabelValues(turn.Assistant).Observe(turn.Took.Seconds())
+	if turn.Unsaved {
+		t.metrics.unsaved.WithLabelValues(turn.Assistant).Inc()
+	}
 }
 
 // CountStep counts the time that a step kept its turn waiting. name is one of a few.

@@ -24,6 +24,7 @@ const (
 	keyFirstChunk     = attribute.Key("gen_ai.response.time_to_first_chunk")
 	keyInputTokens    = attribute.Key("gen_ai.usage.input_tokens")
 	keyOutputTokens   = attribute.Key("gen_ai.usage.output_tokens")
+	keyCachedTokens   = attribute.Key("gen_ai.usage.cache_read.input_tokens")
 	keyInput          = attribute.Key("gen_ai.input.messages")
 	keyOutput         = attribute.Key("gen_ai.output.messages")
 	keySystem         = attribute.Key("gen_ai.system_instructions")
@@ -43,6 +44,7 @@ const (
 	keyServiceVersion = attribute.Key("service.version")
 
 	// What the conventions have no name for.
+	keyReasoning = attribute.Key("molar.usage.reasoning_tokens")
 	keyPass      = attribute.Key("molar.pass")
 	keyTurn      = attribute.Key("molar.turn.id")
 	keyOutcome   = attribute.Key("molar.turn.outcome")

@@ -74,6 +74,8 @@ molar_server_reconnects_total{server="family"} 1
 molar_server_tools{server="family"} 2
 molar_server_tools{server="x"} 0
 molar_step_duration_seconds_count{step="search"} 1
+molar_token_parts_total{part="cached",provider="ollama"} 5
+molar_token_parts_total{part="reasoning",provider="ollama"} 1
 molar_tokens_total{direction="input",provider="ollama"} 7
 molar_tokens_total{direction="output",provider="ollama"} 2
 molar_tool_call_duration_seconds_count{server="family"} 1
@@ -82,6 +84,7 @@ molar_traces_dropped_total 3
 molar_truncations_total{what="answer"} 1
 molar_turn_duration_seconds_count{assistant="dental"} 1
 molar_turns_total{assistant="dental",outcome="done"} 1
+molar_turns_unsaved_total{assistant="dental"} 1
 `
 	if diff := cmp.Diff(want, scrape(t, tel)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
@@ -90,7 +93,7 @@ molar_turns_total{assistant="dental",outcome="done"} 1
 
 // countOne counts one of everything.
 func countOne(ctx context.Context, tel *telemetry.Telemetry) {
-	tel.CountTurn(telemetry.Turn{Assistant: "dental", Outcome: "done", Took: time.Second})
+	tel.CountTurn(telemetry.Turn{Assistant: "dental", Unsaved: true, Outcome: "done", Took: time.Second})
 	tel.CountStep("search", time.Second)
 	tel.CountVerdict("dental", "reject", "code")
 	tel.CountTruncation(telemetry.CutAnswer)
@@ -98,7 +101,7 @@ func countOne(ctx context.Context, tel *telemetry.Telemetry) {
 	tel.CountCall(telemetry.Call{ID: "1", Server: "family", Tool: "search", Status: "ok", DurationMS: 1})
 	_, span := tel.StartModelCall(ctx, telemetry.ModelCall{Provider: "ollama", Model: "qwen", Pass: "tool"})
 	span.FirstOutput()
-	span.End(telemetry.ModelEnd{Usage: schemas.Usage{PromptTokens: 7, CompletionTokens: 2}, Kind: "quota", Err: errors.New("x")})
+	span.End(telemetry.ModelEnd{Usage: schemas.Usage{PromptTokens: 7, CompletionTokens: 2, CachedTokens: 5, ReasoningTokens: 1}, Kind: "quota", Err: errors.New("x")})
 	_, request := tel.StartRequest(httptest.NewRequest("GET", "/v1/models/none", nil), "/v1/models/:id", "r1")
 	request.End(404)
 	tel.OpenStream()()

@@ -10,6 +10,9 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"molar/internal/highlight"
+	"molar/internal/markdown"
 )
 
 // A sheet is Markdown as lines, and where its last part begins: the part that more
@@ -17,21 +20,22 @@ import (
 // line, so that a long answer is not set anew with every piece.
 type sheet struct {
 	lines []string
-	tail  int    // the first line of the last part
-	cut   int    // where the part begins in the source; 0 when all can still change
-	head  string // what has to stand before the part to be read the same
-	count int    // the number of the list item that the part is; 0 for none
+	tail  int            // the first line of the last part
+	cut   int            // where the part begins in the source; 0 when all can still change
+	head  string         // what has to stand before the part to be read the same
+	count int            // the number of the list item that the part is; 0 for none
+	code  highlight.Code // has read the lines of code before the part
 }
 
 // render turns Markdown into lines of at most columns columns. Code is never
-// wrapped by words: a long line of it is cut into pieces that lose nothing. A list at
-// the start counts from count on, unless that is 0.
-func render(p parser.Parser, source string, columns, count int) sheet {
+// wrapped by words: a long line of it is cut into pieces that lose nothing. before is the
+// sheet whose last part the source begins with: a list goes on counting, code is read on.
+func render(p parser.Parser, source string, columns int, before sheet) sheet {
 	r := blocks{source: []byte(source)}
 	var s sheet
 	for c := p.Parse(text.NewReader(r.source)).FirstChild(); c != nil; c = c.NextSibling() {
-		part := r.part(c, columns, count)
-		count = 0
+		part := r.part(c, columns, before)
+		before = sheet{}
 		if len(part.lines) == 0 {
 			s.cut = 0
 			continue
@@ -50,8 +54,8 @@ func render(p parser.Parser, source string, columns, count int) sheet {
 }
 
 // part renders a block of the document, and finds what of it can still change.
-func (r blocks) part(n ast.Node, columns, count int) sheet {
-	s := sheet{cut: r.lineStart(n)}
+func (r blocks) part(n ast.Node, columns int, before sheet) sheet {
+	s, count := sheet{cut: r.lineStart(n)}, before.count
 	switch n := n.(type) {
 	case *tables.Table:
 		s.cut = 0 // its place is not known, and its widths depend on every row
@@ -65,8 +69,13 @@ func (r blocks) part(n ast.Node, columns, count int) sheet {
 		}
 		return s
 	case *ast.FencedCodeBlock:
-		s.lines = r.code(n, columns)
+		reader := *highlight.Of(string(n.Language(r.source)))
+		if before.head != "" {
+			reader = before.code
+		}
+		s.code = reader
 		all := lines(n, r.source)
+		s.lines = coloured(&reader, all, columns)
 		last := len(all) - 1
 		if !bytes.HasSuffix(r.source, []byte("\n")) {
 			last-- // the end of the source may become the end of the code
@@ -75,7 +84,7 @@ func (r blocks) part(n ast.Node, columns, count int) sheet {
 			open, _, _ := strings.Cut(string(r.source[n.Pos():]), "\n")
 			s.head = open + "\n"
 			s.cut = n.Lines().At(last).Start
-			s.tail = len(pieces(all[:last], columns-2, code))
+			s.tail = len(coloured(&s.code, all[:last], columns))
 		}
 		return s
 	}
@@ -124,11 +133,14 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	case *ast.Blockquote:
 		return prefixed(r.children(n, columns-2), dim.on("│")+" ", dim.on("│")+" ")
 	case *ast.FencedCodeBlock:
-		return r.code(n, columns)
-	case *ast.CodeBlock:
-		return r.code(n, columns)
+		return coloured(highlight.Of(string(n.Language(r.source))), lines(n, r.source), columns)
+	case *ast.CodeBlock, *markdown.MathBlock:
+		return coloured(highlight.Of(""), lines(n, r.source), columns)
+	case *markdown.Footnote:
+		mark := "[" + n.Label + "] "
+		return prefixed(r.children(n, columns-Width(mark)), dim.on(mark), strings.Repeat(" ", Width(mark)))
 	case *ast.HTMLBlock:
-		return pieces(lines(n, r.source), columns, plain)
+		return uncoloured(lines(n, r.source), columns)
 	case *ast.ThematicBreak:
 		return []string{dim.on(strings.Repeat("─", min(columns, 40)))}
 	case *tables.Table:
@@ -161,41 +173,57 @@ func (r blocks) list(list *ast.List, columns, number int) (all []string, last in
 	return all, last
 }
 
-func (r blocks) code(n ast.Node, columns int) []string {
-	all := pieces(lines(n, r.source), columns-2, code)
-	for i, line := range all {
-		if line != "" {
-			all[i] = "  " + line
+// coloured is code as lines, set in by two columns.
+func coloured(reader *highlight.Code, lines []string, columns int) []string {
+	var all []string
+	for _, line := range lines {
+		var spans []span
+		for _, part := range reader.Line(line) {
+			spans = append(spans, span{part.Text, codeStyles[part.Kind]})
+		}
+		if !reader.Known() {
+			spans = []span{{line, code}}
+		}
+		for _, piece := range pieces(spans, columns-2) {
+			if piece != "" {
+				piece = "  " + piece
+			}
+			all = append(all, piece)
 		}
 	}
 	return all
 }
 
-// pieces are lines as they are, cut where they are too long.
-func pieces(lines []string, columns int, in style) []string {
-	columns = max(columns, 1)
+// uncoloured are lines as they are, cut where they are too long.
+func uncoloured(lines []string, columns int) []string {
 	var all []string
 	for _, line := range lines {
-		line = strings.ReplaceAll(line, "\t", "    ")
-		for start, used := 0, 0; ; {
-			end := len(line)
-			for i, c := range line[start:] {
-				if used += runeWidth(c); used > columns {
-					end = start + i
-					break
-				}
-			}
-			if end == start && end < len(line) { // a wide character on a narrow screen
-				end = len(line)
-			}
-			all = append(all, in.on(line[start:end]))
-			if end == len(line) {
-				break
-			}
-			start, used = end, 0
-		}
+		all = append(all, pieces([]span{{line, plain}}, columns)...)
 	}
 	return all
+}
+
+// pieces cut a line that is too long. A wide character on a narrow screen stays whole.
+func pieces(line []span, columns int) []string {
+	var all []string
+	var b strings.Builder
+	used := 0
+	for _, s := range line {
+		text := strings.ReplaceAll(s.text, "\t", "    ")
+		start := 0
+		for i, c := range text {
+			if width := runeWidth(c); used > 0 && used+width > max(columns, 1) {
+				b.WriteString(s.style.on(text[start:i]))
+				all = append(all, b.String())
+				b.Reset()
+				start, used = i, width
+			} else {
+				used += width
+			}
+		}
+		b.WriteString(s.style.on(text[start:]))
+	}
+	return append(all, b.String())
 }
 
 // prefixed puts first before the first line and rest before the others.

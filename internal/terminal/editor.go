@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -43,7 +44,8 @@ type Editor struct {
 	at     int // the cursor, in text
 	back   int // how far up the history; 0 is the text of now
 	draft  string
-	search *search // nil but while the person searches the history
+	search *search           // nil but while the person searches the history
+	folded map[string]string // long pastes by what stands for them
 
 	painted bool
 	wide    int   // columns when it was painted
@@ -70,6 +72,10 @@ func (e *Editor) Text() string { return string(e.text) }
 // Take empties the editor and returns what stood in it.
 func (e *Editor) Take() string {
 	text := e.Text()
+	for mark, paste := range e.folded {
+		text = strings.Replace(text, mark, paste, 1)
+	}
+	e.folded = nil
 	e.SetText("")
 	return text
 }
@@ -106,11 +112,30 @@ func (e *Editor) Key(k Key) Event {
 	return Edited
 }
 
+// longPaste is from how many lines on a paste is folded.
+const longPaste = 12
+
+// fold gives a paste, or a mark that stands for a long one until the text is taken.
+func (e *Editor) fold(paste string) string {
+	lines := strings.Count(strings.TrimRight(paste, "\n"), "\n") + 1
+	if lines < longPaste {
+		return paste
+	}
+	if e.folded == nil {
+		e.folded = make(map[string]string)
+	}
+	mark := fmt.Sprintf("[paste %d: %d lines]", len(e.folded)+1, lines)
+	e.folded[mark] = paste
+	return mark
+}
+
 // edit does what changes or walks through the text.
 func (e *Editor) edit(k Key) {
 	switch k.Code {
-	case KeyRune, KeyPaste:
+	case KeyRune:
 		e.insert(k.Text)
+	case KeyPaste:
+		e.insert(e.fold(k.Text))
 	case KeyNewline:
 		e.insert("\n")
 	case KeyBackspace:

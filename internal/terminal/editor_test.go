@@ -1,10 +1,13 @@
 package terminal_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -299,4 +302,46 @@ func BenchmarkLongBlock(b *testing.B) {
 		_ = m.Write(long)
 		_ = m.Write("more ")
 	}
+}
+
+// A long paste is one mark in the line, and whole when the text is taken.
+func TestEditor_FoldsPastes(t *testing.T) {
+	long := strings.Repeat("a line\n", 120)
+	e := terminal.NewEditor(io.Discard, func() (int, int) { return 80, 24 }, nil, nil)
+	for _, k := range []terminal.Key{{Text: "see "}, {Code: terminal.KeyPaste, Text: long}, {Text: " and "}, {Code: terminal.KeyPaste, Text: "b\nc"}} {
+		e.Key(k)
+	}
+	if got := e.Text(); got != "see [paste 1: 120 lines] and b\nc" {
+		t.Errorf("the line is %q", got)
+	}
+	if got := e.Take(); got != "see "+long+" and b\nc" {
+		t.Errorf("taken: %d bytes", len(got))
+	}
+}
+
+// An escape that nothing follows is a key; one that begins a sequence is not.
+func TestReadKeys_Escape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		var got []terminal.KeyCode
+		read := make(chan error)
+		go func() {
+			read <- terminal.ReadKeys(r, func(k terminal.Key) bool { got = append(got, k.Code); return true })
+		}()
+		for _, piece := range []string{"\x1b", "[A", "\x1b"} {
+			if _, err := io.WriteString(w, piece); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		_, _ = io.WriteString(w, "x")
+		_ = w.Close()
+		if err := <-read; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]terminal.KeyCode{terminal.KeyUp, terminal.KeyEscape, terminal.KeyRune}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
+
+	"molar/internal/highlight"
+	"molar/internal/markdown"
 )
 
 // A style is a set of SGR parameters (ECMA-48 section 8.3.117), such as "1;4".
@@ -21,6 +24,11 @@ const (
 	code      style = "36"
 	heading   style = "1;36"
 )
+
+// codeStyles are those of the parts of code; what stands between them has none.
+var codeStyles = map[highlight.Kind]style{
+	highlight.Comment: dim, highlight.String: "32", highlight.Number: "33", highlight.Keyword: "35", highlight.Key: code,
+}
 
 // and is both styles at once.
 func (s style) and(other style) style {
@@ -75,6 +83,10 @@ func inline(n ast.Node, source []byte, in style) []span {
 		return inlines(n, source, in.and(italic))
 	case *extension.Strikethrough:
 		return inlines(n, source, in.and(struck))
+	case *markdown.Math:
+		return []span{{n.Source, in.and(code)}}
+	case *markdown.FootnoteMark:
+		return []span{{"[" + n.Label + "]", in.and(dim)}}
 	case *extension.TaskCheckBox:
 		if n.IsChecked {
 			return []span{{"[x] ", in}}

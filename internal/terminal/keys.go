@@ -1,8 +1,10 @@
 package terminal
 
 import (
+	"bytes"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -33,6 +35,7 @@ const (
 	KeySearch    // Ctrl-R
 	KeyCancel    // Ctrl-G
 	KeyInterrupt // Ctrl-C
+	KeyEscape    // Esc by itself
 	KeyEOF       // Ctrl-D
 	KeyNone      // nothing that anybody knows
 )
@@ -52,14 +55,35 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
+// escapeWait is how long the key behind an escape may take: the bytes of one key press come
+// together, and over a slow line nearly so.
+const escapeWait = 100 * time.Millisecond
+
 // ReadKeys reads a terminal in raw mode and hands each key over until the input ends
-// or key returns false. A lone escape key waits for the key behind it.
+// or key returns false. An escape that nothing follows is a key of its own. A read that is
+// under way when ReadKeys returns ends with the next byte.
 func ReadKeys(r io.Reader, key func(Key) bool) error {
+	done := make(chan struct{})
+	defer close(done)
+	chunks, failed := readChunks(r, done)
 	var pending []byte
-	buf := make([]byte, 4096)
 	for {
-		n, err := r.Read(buf)
-		pending = append(pending, buf[:n]...)
+		var alone <-chan time.Time
+		if len(pending) == 1 && pending[0] == escape {
+			alone = time.After(escapeWait)
+		}
+		select {
+		case chunk, ok := <-chunks:
+			if !ok {
+				return <-failed
+			}
+			pending = append(pending, chunk...)
+		case <-alone:
+			pending = nil
+			if !key(Key{Code: KeyEscape}) {
+				return nil
+			}
+		}
 		for {
 			k, used := decodeKey(pending)
 			if used == 0 {
@@ -70,13 +94,34 @@ func ReadKeys(r io.Reader, key func(Key) bool) error {
 				return nil
 			}
 		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
 	}
+}
+
+// readChunks reads until the input ends or fails, which failed then tells.
+func readChunks(r io.Reader, done <-chan struct{}) (chunks <-chan []byte, failed <-chan error) {
+	out, end := make(chan []byte), make(chan error, 1)
+	go func() {
+		defer close(out)
+		buf := make([]byte, 1024)
+		for {
+			n, err := r.Read(buf)
+			if n > 0 {
+				select {
+				case out <- bytes.Clone(buf[:n]):
+				case <-done:
+					return
+				}
+			}
+			if err != nil {
+				if err == io.EOF {
+					err = nil
+				}
+				end <- err
+				return
+			}
+		}
+	}()
+	return out, end
 }
 
 // decodeKey takes the first key from the bytes; used is 0 when more must come.

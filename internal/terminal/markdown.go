@@ -24,12 +24,12 @@ type Markdown struct {
 	size  func() (columns, rows int)
 	parse parser.Parser
 
-	open  string   // source of the part that can still change
-	held  int      // bytes of it that are not on the screen
-	count int      // the number of the list item that it begins with; 0 for none
-	shown []string // the lines of open on the screen; the cursor is at the end of the last one
-	wide  int      // columns when they were shown
-	began bool     // a block was closed before
+	open   string   // source of the part that can still change
+	held   int      // bytes of it that are not on the screen
+	before sheet    // whose last part it begins with
+	shown  []string // the lines of open on the screen; the cursor is at the end of the last one
+	wide   int      // columns when they were shown
+	began  bool     // a block was closed before
 }
 
 // NewMarkdown returns a Markdown that writes to a terminal; size gives its present
@@ -60,11 +60,11 @@ func (m *Markdown) Flush() error {
 			return err
 		}
 		m.began = m.began || m.shown != nil
-		m.open, m.shown, m.count = open, nil, 0
+		m.open, m.shown, m.before = open, nil, sheet{}
 	}
 	s, err := m.paint(m.open)
 	if err == nil && s.cut > 0 {
-		m.open, m.shown, m.count = s.head+m.open[s.cut:], m.shown[s.tail:], s.count
+		m.open, m.shown, m.before = s.head+m.open[s.cut:], m.shown[s.tail:], s
 	}
 	return err
 }
@@ -76,8 +76,30 @@ func (m *Markdown) Close() error {
 	if err == nil && (m.began || m.shown != nil) {
 		_, err = io.WriteString(m.w, "\r\n")
 	}
-	m.open, m.held, m.count, m.shown, m.began = "", 0, 0, nil, false
+	m.open, m.held, m.before, m.shown, m.began = "", 0, sheet{}, nil, false
 	return err
+}
+
+// SetApart ends the text like Close, and lets what could still change of it stand back.
+func (m *Markdown) SetApart() error {
+	if err := m.Flush(); err != nil {
+		return err
+	}
+	if len(m.shown) > 0 {
+		columns, rows := m.size()
+		var b strings.Builder
+		from := m.rewind(&b, 0, columns, rows)
+		for i, line := range m.shown[from:] {
+			if i > 0 {
+				b.WriteString("\r\n")
+			}
+			b.WriteString(dim.on(unstyled(line)))
+		}
+		if _, err := io.WriteString(m.w, b.String()); err != nil {
+			return err
+		}
+	}
+	return m.Close()
 }
 
 // paint brings the lines on the screen to those of the source. The whole change is
@@ -87,7 +109,7 @@ func (m *Markdown) paint(source string) (sheet, error) {
 	if strings.TrimSpace(source) == "" {
 		return sheet{}, nil
 	}
-	s := render(m.parse, source, max(columns-1, 8), m.count) // the last column would wrap the cursor
+	s := render(m.parse, source, max(columns-1, 8), m.before) // the last column would wrap the cursor
 	lines := s.lines
 	if len(lines) == 0 {
 		if m.shown == nil {

@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,37 @@ func TestMarkdown_TableAligned(t *testing.T) {
 	want := []string{"name    count  mid", strings.Repeat("─", 18), "răng       12   x", "a long      9  x y"}
 	if diff := cmp.Diff(want, shown(t, 80, 40, "| name | count | mid |\n|:--|--:|:-:|\n| **răng** | 12 | x |\n| a long | 9 | x y |")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMarkdown_Meaning: what a page shows with boxes and marks stands as text.
+func TestMarkdown_Meaning(t *testing.T) {
+	want := []string{
+		"• [ ] open", "• [x] done", "", `So \(a^2\,b\) and $x_1$[note], $5.`, "", `  \[`, `  a \\ b`, "  =", "  c", `  \]`, "", "[note] because it", "       is so",
+	}
+	const text = "- [ ] open\n- [x] done\n\nSo \\(a^2\\,b\\) and $x_1$[^note], $5.\n\n\\[\na \\\\ b\n=\nc\n\\]\n\n[^note]: because it is so"
+	for _, size := range []int{1, 3, 1000} {
+		if diff := cmp.Diff(want[:11], shown(t, 42, 100, cut(text, size)...)[:11]); diff != "" {
+			t.Errorf("pieces of %d (-want +got):\n%s", size, diff)
+		}
+		if got := shown(t, 19, 100, cut(text, size)...); !slices.Equal(want[11:], got[len(got)-2:]) {
+			t.Errorf("pieces of %d: the note is %q", size, got)
+		}
+	}
+}
+
+// TestMarkdown_Code: code has its colours, a comment of several lines too, however it
+// arrives.
+func TestMarkdown_Code(t *testing.T) {
+	want := []string{
+		"  \x1b[35mvar\x1b[0m a = \x1b[32m\"b\"\x1b[0m \x1b[2m/* one\x1b[0m", "  \x1b[2mtwo\x1b[0m", "  \x1b[2mthree */\x1b[0m + \x1b[33m1\x1b[0m", "",
+		"  \x1b[36mplain var\x1b[0m",
+	}
+	const text = "```go\nvar a = \"b\" /* one\ntwo\nthree */ + 1\n```\n\n```\nplain var\n```\n"
+	for _, size := range []int{1, 3, 1000} {
+		if diff := cmp.Diff(want, on(t, &screen{lines: []string{""}, styled: true}, 80, 100, cut(text, size)...)); diff != "" {
+			t.Errorf("pieces of %d (-want +got):\n%s", size, diff)
+		}
 	}
 }
 
@@ -257,7 +289,12 @@ func cut(text string, size int) []string {
 // shown is what stands on a terminal after the pieces, without styles.
 func shown(t *testing.T, columns, rows int, pieces ...string) []string {
 	t.Helper()
-	s := &screen{lines: []string{""}}
+	return on(t, &screen{lines: []string{""}}, columns, rows, pieces...)
+}
+
+// on shows the pieces on a screen and returns its lines.
+func on(t *testing.T, s *screen, columns, rows int, pieces ...string) []string {
+	t.Helper()
 	m := terminal.NewMarkdown(s, func() (int, int) { return columns, rows })
 	for _, p := range pieces {
 		if err := m.Write(p); err != nil {
@@ -275,6 +312,8 @@ func shown(t *testing.T, columns, rows int, pieces ...string) []string {
 type screen struct {
 	lines []string
 	y     int
+	// styled keeps the styles too.
+	styled bool
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -299,6 +338,8 @@ func (s *screen) Write(p []byte) (int, error) {
 					n = n*10 + int(c-'0')
 				}
 				s.y -= n
+			} else if s.styled {
+				s.lines[s.y] += text[:end+1]
 			}
 			text = text[end+1:]
 		default:

@@ -110,19 +110,23 @@ func (c *caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.direct.RoundTrip(r)
 }
 
-// do makes one exchange and reads the answer.
-func (c *caller) do(r *http.Request) (status int, body []byte, err error) {
-	client := http.Client{Transport: c, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+// client follows the redirects that may be followed.
+func (c *caller) client() *http.Client {
+	return &http.Client{Transport: c, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		first := via[0]
 		if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(via) > 3 {
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}}
+}
+
+// do makes one exchange and reads the answer.
+func (c *caller) do(r *http.Request) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), c.limit)
 	defer cancel()
 	r.Header.Set("Accept", "application/json")
-	resp, err := client.Do(r.WithContext(ctx))
+	resp, err := c.client().Do(r.WithContext(ctx))
 	if err != nil {
 		if outer, ok := errors.AsType[*url.Error](err); ok {
 			err = outer.Err // the rest is the address with its query

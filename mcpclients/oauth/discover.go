@@ -175,9 +175,17 @@ type authority struct {
 	NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 }
 
-// authority reads what an authorization server says of itself. guess allows the
-// addresses of the first revision of MCP when it says nothing.
-func (c *caller) authority(ctx context.Context, issuer string, guess bool) (authority, error) {
+// authorityOf is what is wanted of an authorization server.
+type authorityOf struct {
+	// guess allows the addresses of the first revision of MCP when it says nothing of
+	// itself.
+	guess bool
+	// person tells that a person logs in there.
+	person bool
+}
+
+// authority reads what an authorization server says of itself.
+func (c *caller) authority(ctx context.Context, issuer string, of authorityOf) (authority, error) {
 	if err := checkAddress(issuer, c.inside); err != nil {
 		return authority{}, fmt.Errorf("the authorization server: %w", err)
 	}
@@ -198,13 +206,13 @@ func (c *caller) authority(ctx context.Context, issuer string, guess bool) (auth
 		case err != nil:
 			faults = append(faults, err)
 		case found && a.Token != "":
-			if guess && covers(root, a.Issuer) {
+			if of.guess && covers(root, a.Issuer) {
 				issuer = a.Issuer // it speaks for itself: nobody named it
 			}
-			return a, a.check(issuer, c.inside)
+			return a, a.check(issuer, c.inside, of.person)
 		}
 	}
-	if guess && len(faults) == 0 {
+	if of.guess && len(faults) == 0 {
 		return authority{Issuer: root, Authorize: root + "/authorize", Token: root + "/token", Register: root + "/register"}, nil
 	}
 	if len(faults) == 0 {
@@ -215,7 +223,7 @@ func (c *caller) authority(ctx context.Context, issuer string, guess bool) (auth
 
 // check refuses what names another issuer, which is how one authorization server
 // passes for another, and addresses that nothing secret may go to.
-func (a *authority) check(issuer string, inside zone) error {
+func (a *authority) check(issuer string, inside zone, person bool) error {
 	if strings.TrimSuffix(a.Issuer, "/") != strings.TrimSuffix(issuer, "/") {
 		return fmt.Errorf("the authorization server %s says that it is %q: tell who runs it, a login would not be safe", printable(issuer, 200), printable(a.Issuer, 200))
 	}
@@ -225,14 +233,15 @@ func (a *authority) check(issuer string, inside zone) error {
 		{"registration_endpoint", a.Register},
 		{"revocation_endpoint", a.Revoke},
 	} {
-		if endpoint.url == "" && (endpoint.what == "registration_endpoint" || endpoint.what == "revocation_endpoint") {
+		needed := endpoint.what == "token_endpoint" || person && endpoint.what == "authorization_endpoint"
+		if endpoint.url == "" && !needed {
 			continue
 		}
 		if err := checkAddress(endpoint.url, inside); err != nil {
 			return fmt.Errorf("%s of %s: %w", endpoint.what, printable(issuer, 200), err)
 		}
 	}
-	if !slices.Contains(a.Challenges, "S256") {
+	if person && !slices.Contains(a.Challenges, "S256") {
 		return fmt.Errorf("the authorization server %s does not say that it checks PKCE with S256, without which a login is not safe", printable(issuer, 200))
 	}
 	return nil

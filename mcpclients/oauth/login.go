@@ -2,11 +2,10 @@ package oauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"golang.org/x/oauth2"
 )
 
 // ErrState means that an answer belongs to another login, or to none.
@@ -40,44 +41,66 @@ type Login struct {
 // before is the last login at this server, whose scopes are asked for again, or nil.
 // [ErrNoLogin] means that the server lets everybody in.
 func (c *Client) Begin(ctx context.Context, s Server, redirect string, before *Grant) (*Login, error) {
-	here, err := resource(s.URL)
+	found, err := c.discover(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	a := found.authority
+	l := &Login{
+		client: c, server: s, Issuer: a.Issuer, namesIssuer: a.NamesIssuer, redirect: redirect,
+		state: rand.Text(), verifier: oauth2.GenerateVerifier(), grant: found.grant(),
+	}
+	l.grant.Scopes = scopesFor(s, found.challenge, found.described, before)
+	if err := l.identify(ctx, found.ask, a); err != nil {
+		return nil, err
+	}
+	l.URL = l.address(a)
+	return l, nil
+}
+
+// A discovery is what was found out about a server and who gives tokens for it.
+type discovery struct {
+	ask       *caller
+	here      string // the server's own address
+	resource  string // how the authorization server calls it
+	inside    zone
+	challenge Challenge
+	described described
+	authority authority
+}
+
+// discover asks the server who gives tokens for it, and that one how.
+func (c *Client) discover(ctx context.Context, s Server) (discovery, error) {
+	here, err := resource(s.URL)
+	if err != nil {
+		return discovery{}, err
 	}
 	p, err := c.probe(ctx, s)
 	if err != nil {
-		return nil, err
+		return discovery{}, err
 	}
-	ask := c.caller(p.inside)
-	d, found, err := ask.describe(ctx, s, p.Challenge)
+	f := discovery{ask: c.caller(p.inside), here: here, resource: here, inside: p.inside, challenge: p.Challenge}
+	d, found, err := f.ask.describe(ctx, s, p.Challenge)
 	if err != nil {
-		return nil, err
+		return discovery{}, err
 	}
 	if !found && !p.refused {
-		return nil, fmt.Errorf("%w: it answered HTTP %d to somebody without a token", ErrNoLogin, p.status)
+		return discovery{}, fmt.Errorf("%w: it answered HTTP %d to somebody without a token", ErrNoLogin, p.status)
 	}
-	issuer, resource := originOf(here), here
+	issuer := originOf(here)
 	if found {
-		issuer = d.Servers[0]
-		if d.Resource != "" {
-			resource = d.Resource
-		}
+		f.described, issuer, f.resource = d, d.Servers[0], cmp.Or(d.Resource, here)
 	}
-	a, err := ask.authority(ctx, issuer, !found)
-	if err != nil {
-		return nil, err
+	f.authority, err = f.ask.authority(ctx, issuer, authorityOf{guess: !found, person: !s.Alone()})
+	return f, err
+}
+
+// grant is the login that is still to be given.
+func (f *discovery) grant() Grant {
+	return Grant{
+		URL: f.here, Issuer: f.authority.Issuer, Resource: f.resource, TokenURL: f.authority.Token,
+		RevokeURL: f.authority.Revoke, Inside: f.inside,
 	}
-	l := &Login{
-		client: c, server: s, Issuer: a.Issuer, namesIssuer: a.NamesIssuer, redirect: redirect,
-		state: rand.Text(), verifier: rand.Text() + rand.Text(),
-		grant: Grant{URL: here, Issuer: a.Issuer, Resource: resource, TokenURL: a.Token, RevokeURL: a.Revoke, Inside: p.inside},
-	}
-	l.grant.Scopes = scopesFor(s, p.Challenge, d, before)
-	if err := l.identify(ctx, ask, a); err != nil {
-		return nil, err
-	}
-	l.URL, err = l.address(a)
-	return l, err
 }
 
 func originOf(raw string) string {
@@ -124,7 +147,7 @@ func (l *Login) identify(ctx context.Context, ask *caller, a authority) error {
 	}
 	if s := l.server; s.ClientID != "" {
 		l.grant.ClientID = s.ClientID
-		l.grant.AuthMethod = authMethod("", s.ClientSecret, a.Auth)
+		l.grant.AuthMethod = authMethod("", &s.Settings, a.Auth)
 		return nil
 	}
 	if a.Register == "" {
@@ -178,7 +201,7 @@ func (l *Login) register(ctx context.Context, ask *caller, a authority) error {
 		made.Secret = ""
 	}
 	l.grant.ClientID, l.grant.ClientSecret = made.ID, made.Secret
-	l.grant.AuthMethod = authMethod(made.Method, made.Secret, a.Auth)
+	l.grant.AuthMethod = authMethod(made.Method, &Settings{ClientSecret: made.Secret}, a.Auth)
 	return nil
 }
 
@@ -194,27 +217,17 @@ func registeredMethod(supported []string) string {
 }
 
 // address is what the person opens.
-func (l *Login) address(a authority) (string, error) {
-	u, err := url.Parse(a.Authorize)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(l.verifier))
-	q := u.Query()
-	for name, value := range map[string]string{
-		"response_type": "code", "client_id": l.grant.ClientID, "redirect_uri": l.redirect, "state": l.state,
-		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256",
-		"resource": l.grant.Resource, "scope": strings.Join(l.grant.Scopes, " "),
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
+func (l *Login) address(a authority) string {
+	options := []oauth2.AuthCodeOption{
+		oauth2.S256ChallengeOption(l.verifier), oauth2.SetAuthURLParam("resource", l.grant.Resource),
 	}
 	if slices.Contains(l.grant.Scopes, offline) {
-		q.Set("prompt", "consent") // without it OpenID servers give no refresh token
+		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // without it OpenID servers give no refresh token
 	}
-	u.RawQuery = q.Encode()
-	return u.String(), nil
+	config := oauth2.Config{
+		ClientID: l.grant.ClientID, RedirectURL: l.redirect, Scopes: l.grant.Scopes, Endpoint: oauth2.Endpoint{AuthURL: a.Authorize},
+	}
+	return config.AuthCodeURL(l.state, options...)
 }
 
 // Finish takes the query that the browser came back with and exchanges its code.

@@ -46,6 +46,24 @@ type Settings struct {
 	Scopes []string
 	// RedirectPort is the port on 127.0.0.1 that the browser comes back to; 0 takes any.
 	RedirectPort int
+	// Grant is [GrantClient] for a login without a person; "" asks a person.
+	Grant string
+	// PrivateKey, in PEM, signs who the client is, in place of ClientSecret.
+	PrivateKey string
+	// Identity is who vouches for the person where the host logs in on their behalf.
+	Identity Identity
+}
+
+// An Identity is a person's standing at an identity provider, which a server's
+// authorization server trusts (cross-app access).
+type Identity struct {
+	// Issuer is the identity provider; "" means none.
+	Issuer string
+	// ClientID and ClientSecret are of the host's client there; "" means the one at the
+	// authorization server, and none.
+	ClientID, ClientSecret string
+	// Token is the person's ID token, or stands in TokenFile, which is read each time.
+	Token, TokenFile string
 }
 
 // A Client speaks to authorization servers.

@@ -60,6 +60,9 @@ func (s *Source) start(stale string) {
 
 // renewStored renews what is in the store, unless somebody else did.
 func (s *Source) renewStored(ctx context.Context, stale string) (string, error) {
+	if s.Alone() {
+		return s.obtain(ctx, stale)
+	}
 	for {
 		g, err := s.read(ctx, 0)
 		if err != nil {
@@ -84,6 +87,24 @@ func (s *Source) renewStored(ctx context.Context, stale string) (string, error) 
 			return "", fmt.Errorf("wait for another molar that renews it: %w", err)
 		}
 	}
+}
+
+// obtain logs in without a person, unless that was done meanwhile.
+func (s *Source) obtain(ctx context.Context, stale string) (string, error) {
+	s.mu.Lock()
+	g, missed := s.grant, s.missed
+	s.mu.Unlock()
+	if token := s.usable(g); token != "" && token != stale {
+		return token, nil
+	}
+	next, err := s.client.obtain(ctx, s.server, missed)
+	if err != nil && !errors.Is(err, ErrNoLogin) { // then an empty token is the right one
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grant = &next
+	return next.Access, nil
 }
 
 func (s *Source) usable(g *Grant) string {

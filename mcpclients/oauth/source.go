@@ -97,6 +97,7 @@ type Source struct {
 	renewing *renewal
 	pause    time.Time // until then a failed renewal is not tried again
 	fault    error
+	missed   []string // scopes that a login without a person lacked
 	closed   bool
 	work     sync.WaitGroup
 }
@@ -126,9 +127,15 @@ func (s *Source) Close() {
 	s.work.Wait()
 }
 
+// Alone reports whether the host logs in without a person.
+func (s *Source) Alone() bool { return s.server.Alone() }
+
 // Token returns the access token, "" when a person has to log in.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	g, err := s.read(ctx, storeEvery)
+	if err == nil && g == nil && s.Alone() {
+		return s.renew(ctx, "")
+	}
 	if err != nil || g == nil {
 		return "", err
 	}
@@ -136,7 +143,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	if !g.expired(now, true) {
 		return g.Access, nil
 	}
-	if g.Refresh == "" {
+	if g.Refresh == "" && !s.Alone() {
 		if g.expired(now, false) {
 			return "", nil
 		}
@@ -159,7 +166,7 @@ func (s *Source) Refused(ctx context.Context, token string) (string, error) {
 	if g != nil && g.Access != token && !g.expired(s.client.now(), false) {
 		return g.Access, nil
 	}
-	if g == nil || g.Refresh == "" {
+	if !s.Alone() && (g == nil || g.Refresh == "") {
 		s.Reject(token)
 		return "", nil
 	}
@@ -175,6 +182,9 @@ func (s *Source) Reject(token string) {
 
 // Fresh reports whether there is a token that the server has not refused.
 func (s *Source) Fresh(ctx context.Context) bool {
+	if s.Alone() {
+		return false // a token that was refused has no better one after it
+	}
 	g, err := s.read(ctx, 0)
 	if err != nil || g == nil || g.Access == "" {
 		return false
@@ -186,6 +196,14 @@ func (s *Source) Fresh(ctx context.Context) bool {
 
 // Lacking keeps the scopes that the server missed, for the next login to ask for.
 func (s *Source) Lacking(ctx context.Context, scopes []string) error {
+	if s.Alone() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if wanted := unique(append(s.missed, scopes...)); len(wanted) > len(s.missed) && len(wanted) <= maxScopes {
+			s.missed, s.grant = wanted, nil
+		}
+		return nil
+	}
 	for {
 		g, revision, err := Get(ctx, s.store, s.server)
 		if err != nil || g == nil {
@@ -229,7 +247,7 @@ func (s *Source) read(ctx context.Context, age time.Duration) (*Grant, error) {
 	g, revision, unsaved := s.grant, s.revision, s.unsaved
 	fresh := !s.readAt.IsZero() && now.Sub(s.readAt) < age
 	s.mu.Unlock()
-	if fresh {
+	if fresh || s.Alone() { // a login without a person is kept nowhere else
 		return g, nil
 	}
 	if unsaved {

@@ -3,7 +3,6 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 )
 
 // A Grant is a login as it is kept. It holds secrets: nothing prints it.
@@ -55,12 +57,15 @@ const (
 	authNone  = "none"
 	authBasic = "client_secret_basic"
 	authPost  = "client_secret_post"
+	authKey   = "private_key_jwt"
 )
 
 // authMethod picks one: what the registration said, else what the server takes.
-func authMethod(registered, secret string, supported []string) string {
+func authMethod(registered string, client *Settings, supported []string) string {
 	switch {
-	case secret == "":
+	case client.PrivateKey != "":
+		return authKey
+	case client.ClientSecret == "":
 		return authNone
 	case registered == authBasic || registered == authPost:
 		return registered
@@ -98,17 +103,6 @@ func (g *Grant) expired(now time.Time, early bool) bool {
 	return !now.Before(end)
 }
 
-// tokens are what a token endpoint answers.
-type tokens struct {
-	Access    string          `json:"access_token"`
-	Kind      string          `json:"token_type"`
-	Refresh   string          `json:"refresh_token"`
-	Scope     string          `json:"scope"`
-	ExpiresIn json.RawMessage `json:"expires_in"`
-	Error     string          `json:"error"`
-	Why       string          `json:"error_description"`
-}
-
 // renew exchanges the refresh token for new tokens. A *[RefusalError] that is final means
 // that a person must log in again. The old refresh token stays when no new one comes.
 func (c *Client) renew(ctx context.Context, s Server, g Grant) (Grant, error) {
@@ -121,66 +115,78 @@ func (c *Client) renew(ctx context.Context, s Server, g Grant) (Grant, error) {
 
 // exchange asks the token endpoint and returns the grant with what it gave.
 func (c *Client) exchange(ctx context.Context, s Server, g Grant, form url.Values) (Grant, error) {
-	status, body, err := c.post(ctx, s, g, g.TokenURL, form)
-	if err != nil {
-		return g, err
-	}
-	var t tokens
-	decoded := json.Unmarshal(body, &t)
-	secrets := []string{form.Get("code"), form.Get("code_verifier"), form.Get("refresh_token"), g.secret(s), g.Access}
+	token, err := c.ask(ctx, s, g, form)
 	switch {
-	case t.Error != "", status < 200 || status > 299:
-		return g, newRefusal(status, t.Error, t.Why, secrets...)
-	case decoded != nil || t.Access == "":
-		return g, errors.New("the authorization server answered without a token")
-	case t.Kind != "" && !strings.EqualFold(t.Kind, "bearer"):
-		return g, fmt.Errorf("the authorization server gave a token of the kind %q, which is not bearer", printable(t.Kind, 40))
-	case printable(t.Access, len(t.Access)) != t.Access || strings.Contains(t.Access, " "):
+	case err != nil:
+		return g, err
+	case token.TokenType != "" && !strings.EqualFold(token.TokenType, "bearer"):
+		return g, fmt.Errorf("the authorization server gave a token of the kind %q, which is not bearer", printable(token.TokenType, 40))
+	case printable(token.AccessToken, len(token.AccessToken)) != token.AccessToken || strings.Contains(token.AccessToken, " "):
 		return g, errors.New("the authorization server gave a token that cannot be sent")
 	}
-	g.Access, g.Refresh = t.Access, cmp.Or(t.Refresh, g.Refresh)
+	g.Access, g.Refresh = token.AccessToken, cmp.Or(token.RefreshToken, g.Refresh)
 	g.Issued, g.Expires = c.now().UTC(), time.Time{}
-	if life := lifeOf(t.ExpiresIn); life > 0 {
+	if life := lifeOf(token.Extra("expires_in")); life > 0 {
 		g.Expires = g.Issued.Add(life)
 	}
-	if t.Scope != "" {
-		g.Scopes = scopesOf(t.Scope)
+	if scope, _ := token.Extra("scope").(string); scope != "" {
+		g.Scopes = scopesOf(scope)
 	}
 	return g, nil
 }
 
+// ask sends a form with a grant to the token endpoint, as the client of g.
+// [clientcredentials.Config] sends any grant that the form names, and what belongs to it:
+// the renewal of [oauth2.Config] could not name the resource.
+func (c *Client) ask(ctx context.Context, s Server, g Grant, form url.Values) (*oauth2.Token, error) {
+	at, err := url.Parse(g.TokenURL)
+	if err == nil {
+		err = checkAddress(g.TokenURL, g.Inside)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config := clientcredentials.Config{ClientID: g.ClientID, TokenURL: g.TokenURL, EndpointParams: form, AuthStyle: oauth2.AuthStyleInParams}
+	switch g.AuthMethod {
+	case authBasic:
+		config.ClientSecret, config.AuthStyle = g.secret(s), oauth2.AuthStyleInHeader
+	case authPost:
+		config.ClientSecret = g.secret(s)
+	case authKey:
+		signed, err := assertion(s.PrivateKey, g.ClientID, g.Issuer, c.now())
+		if err != nil {
+			return nil, fmt.Errorf("mcpServers.%s.oauth.private_key: %w", s.Name, err)
+		}
+		form.Set("client_assertion", signed)
+		form.Set("client_assertion_type", assertionKind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.caller(g.Inside).client()))
+	if err == nil {
+		return token, nil
+	}
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		secrets := []string{g.secret(s), g.Access}
+		for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "subject_token", "client_assertion"} {
+			secrets = append(secrets, form.Get(name))
+		}
+		return nil, newRefusal(refused.Response.StatusCode, refused.ErrorCode, refused.ErrorDescription, secrets...)
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		return nil, fmt.Errorf("ask %s: %w", at.Host, outer.Err) // the rest is the address with its query
+	}
+	return nil, errors.New("the authorization server answered without a token") // the library's error may quote the answer
+}
+
 // lifeOf reads expires_in, which some servers write as a string.
-func lifeOf(raw json.RawMessage) time.Duration {
-	seconds, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+func lifeOf(value any) time.Duration {
+	seconds, err := strconv.ParseFloat(fmt.Sprint(value), 64)
 	const most = 10 * 365 * 24 * time.Hour
 	if err != nil || math.IsNaN(seconds) || seconds <= 0 {
 		return 0
 	}
 	return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
-}
-
-// post sends a form as the client of the grant.
-func (c *Client) post(ctx context.Context, s Server, g Grant, address string, form url.Values) (int, []byte, error) {
-	if err := checkAddress(address, g.Inside); err != nil {
-		return 0, nil, err
-	}
-	secret := g.secret(s)
-	if g.AuthMethod != authBasic {
-		form.Set("client_id", g.ClientID)
-		if g.AuthMethod == authPost {
-			form.Set("client_secret", secret)
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		return 0, nil, err
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if g.AuthMethod == authBasic {
-		r.SetBasicAuth(url.QueryEscape(g.ClientID), url.QueryEscape(secret))
-	}
-	status, body, err := c.caller(g.Inside).do(r)
-	return status, body, err
 }
 
 // Revoke tells the authorization server that the tokens are of no more use, if it
@@ -193,7 +199,22 @@ func (c *Client) Revoke(ctx context.Context, s Server, g Grant) error {
 	if g.RevokeURL == "" || token == "" {
 		return nil
 	}
-	status, _, err := c.post(ctx, s, g, g.RevokeURL, url.Values{"token": {token}, "token_type_hint": {kind}})
+	if err := checkAddress(g.RevokeURL, g.Inside); err != nil {
+		return err
+	}
+	form := url.Values{"token": {token}, "token_type_hint": {kind}, "client_id": {g.ClientID}}
+	if g.AuthMethod == authPost {
+		form.Set("client_secret", g.secret(s))
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.RevokeURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if g.AuthMethod == authBasic {
+		r.SetBasicAuth(url.QueryEscape(g.ClientID), url.QueryEscape(g.secret(s)))
+	}
+	status, _, err := c.caller(g.Inside).do(r)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("the authorization server answered HTTP %d", status)
 	}

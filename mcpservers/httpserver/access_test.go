@@ -172,6 +172,26 @@ func read(t *testing.T, c *client.Client, uri string) (string, error) {
 	return fmt.Sprint(got), err
 }
 
+// The prompts of the memory server are there over plain JSON-RPC, and read what their caller may.
+func TestKeys_PromptsOverJSONRPC(t *testing.T) {
+	ring, _ := keys()
+	url := start(t, httpserver.Config{Keys: ring})
+	as(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"ANN-SECRET"}`)
+	if list := as(t, url, "bob", "prompts/list", `{}`); !strings.Contains(list, "summarise-conversation") || !strings.Contains(list, "dental-consult") {
+		t.Errorf("the list is %s", list)
+	}
+	const get = `{"name":"summarise-conversation","arguments":{"conversation_id":"c"}}`
+	if got := as(t, url, "ann", "prompts/get", get); !strings.Contains(got, "ANN-SECRET") {
+		t.Errorf("ann gets %s", got)
+	}
+	if got := as(t, url, "bob", "prompts/get", get); strings.Contains(got, "ANN-SECRET") || !strings.Contains(got, "-32602") {
+		t.Errorf("bob gets %s", got)
+	}
+	if got := as(t, url, "bob", "prompts/get", `{"name":"summarise-conversation","arguments":{"conversation_id":"c"},"owner":"k_ann"}`); strings.Contains(got, "ANN-SECRET") {
+		t.Errorf("bob gets as ann: %s", got)
+	}
+}
+
 // Over standard MCP the same holds, also for prompts, subscriptions and sessions.
 func TestKeys_OverMCP(t *testing.T) {
 	ring, all := keys()
@@ -251,7 +271,7 @@ func TestKeys_OverMCP(t *testing.T) {
 func TestLimit_IsForEachKeyOnEveryPath(t *testing.T) {
 	ring, _ := keys()
 	now := noon
-	handler := open(t, httpserver.Config{Rate: 5, Keys: ring, Now: func() time.Time { return now }})
+	handler := open(t, httpserver.Config{Keys: ring, Now: func() time.Time { return now }})
 	call := func(path, key string) int {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"jsonrpc":"2.0","method":"ping","id":9}`))
@@ -264,23 +284,23 @@ func TestLimit_IsForEachKeyOnEveryPath(t *testing.T) {
 	}
 	for _, path := range []string{"/jsonrpc", "/mcp", "/mcp/memory-server", "/mcp/tool-server"} {
 		now = now.Add(time.Minute)
-		for range 5 {
+		for range 100 {
 			if code := call(path, "ann"); code == http.StatusTooManyRequests {
 				t.Fatalf("%s: too early", path)
 			}
 		}
 		if code := call(path, "ann"); code != http.StatusTooManyRequests {
-			t.Errorf("%s: call 6: %d", path, code)
+			t.Errorf("%s: call 101: %d", path, code)
 		}
 		if code := call(path, "bob"); code == http.StatusTooManyRequests {
 			t.Errorf("%s: another key of the same address is refused", path)
 		}
-		for range 20 {
+		for range 200 {
 			if code := call(path, "host"); code == http.StatusTooManyRequests {
 				t.Fatalf("%s: a host is limited", path)
 			}
 		}
-		for range 5 {
+		for range 100 {
 			call(path, "guess")
 		}
 		if code := call(path, "guess"); code != http.StatusTooManyRequests {
@@ -300,7 +320,7 @@ func TestLimit_OfAHostWithoutKeys(t *testing.T) {
 			break
 		}
 	}
-	if calls != 100 {
+	if calls != 500 {
 		t.Errorf("refused after %d calls", calls)
 	}
 }

@@ -19,6 +19,9 @@ const combinedName = "molar"
 // combine makes one MCP server of both: the tools of the tool server, the
 // conversations as resources, the prompts, and the memory server's own methods.
 func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error) {
+	if cfg.Memory == nil {
+		return combineTools(cfg, watchers)
+	}
 	s := server.NewMCPServer(combinedName, cfg.Version,
 		server.WithToolCapabilities(false),
 		server.WithResourceCapabilities(true, false),
@@ -29,11 +32,10 @@ func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error
 	for _, tool := range cfg.Tools.MCP().ListTools() {
 		s.AddTool(tool.Tool, tool.Handler)
 	}
-	p := prompter{cfg.Memory}
-	for _, prompt := range prompts() {
-		s.AddPrompt(prompt, p.get)
+	for _, prompt := range cfg.Memory.MCP().ListPrompts() {
+		s.AddPrompt(prompt.Prompt, prompt.Handler)
 	}
-	methods := map[string]mcpservers.Method{"prompts/get": p.method}
+	methods := map[string]mcpservers.Method{}
 	for _, name := range cfg.Memory.Methods() {
 		methods[name] = func(ctx context.Context, params json.RawMessage) (any, error) {
 			return cfg.Memory.Call(ctx, name, params)
@@ -46,6 +48,15 @@ func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error
 	return mcpservers.New(mcpservers.Config{
 		Name: combinedName, Version: cfg.Version, MCP: s, Methods: methods, Logger: cfg.Logger,
 	})
+}
+
+// combineTools makes a server of tools alone.
+func combineTools(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error) {
+	s := server.NewMCPServer(combinedName, cfg.Version, server.WithToolCapabilities(false), server.WithHooks(watchers.hooks()))
+	for _, tool := range cfg.Tools.MCP().ListTools() {
+		s.AddTool(tool.Tool, tool.Handler)
+	}
+	return mcpservers.New(mcpservers.Config{Name: combinedName, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
 }
 
 // protocolCode gives a missing resource the code of the protocol.

@@ -146,7 +146,7 @@ func TestRoutes(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	rpc(t, url, `{"jsonrpc":"2.0","method":"memory-server/memory/get_or_create","params":{"conversation_id":"chat_xxx"},"id":1}`)
 	resource := `{"uri":"memory://conversation/chat_xxx","name":"Conversation chat_xxx","description":"Conversation history for chat_xxx","mimeType":"application/json"}`
-	memory := `{"tools":[],"resources":[` + resource + `],"prompts":[]}`
+	memory := `{"tools":[],"resources":[` + resource + `],"prompts":["ANY","ANY"]}`
 	for _, c := range []struct {
 		method, path string
 		status       int

@@ -70,9 +70,6 @@ func open(t testing.TB, cfg httpserver.Config) *httpserver.Server {
 	t.Helper()
 	cfg.Memory, cfg.Tools = dispatchers(t)
 	cfg.Version = "1.0.0"
-	if cfg.Rate == 0 {
-		cfg.Rate = -1
-	}
 	s, err := httpserver.New(cfg)
 	if err != nil {
 		t.Fatal(err)

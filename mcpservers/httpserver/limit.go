@@ -15,20 +15,27 @@ import (
 // hostFactor is how many times the rate a host may call that no key tells from others.
 const hostFactor = 50
 
-// newLimiter holds each client to rate calls a second, all of which may come at once;
-// nil means no bound.
+// burst is for how many seconds' calls may come at once: a client makes several in a turn.
+const burst = 5
+
+// newLimiter holds each client to rate calls a second; nil means no bound.
 func newLimiter(rate int, now func() time.Time) (*httpguard.Limiter, error) {
 	if rate < 0 {
 		return nil, nil //nolint:nilnil // a nil limiter lets everything pass
 	}
-	return httpguard.NewLimiter(float64(rate), rate, now)
+	return httpguard.NewLimiter(float64(rate), burst*rate, now)
 }
 
 // limitOf is the limit of a request, in calls a second. The paths of one server are for
 // hosts; with keys a host shows one of scope host and has no limit, but without keys a
 // host makes many calls from one address.
 func (s *Server) limitOf(r *http.Request) (*httpguard.Limiter, int) {
-	if strings.HasPrefix(r.URL.Path, "/mcp/") && !s.keys.On() {
+	switch {
+	case s.keys.On():
+		return s.limit, s.rate
+	case s.onlyKeys:
+		return nil, 0
+	case strings.HasPrefix(r.URL.Path, "/mcp/"):
 		return s.hostLimit, s.rate * hostFactor
 	}
 	return s.limit, s.rate

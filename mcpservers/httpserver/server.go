@@ -20,7 +20,7 @@ import (
 const (
 	// MaxBody is the largest message or batch, in bytes.
 	MaxBody = 4 << 20
-	// DefaultRate is how many calls a second one address may make unless configured.
+	// DefaultRate is how many calls a second one key may make unless configured.
 	DefaultRate = 20
 	// sessionTTL is how long a session of /mcp lives that nobody uses.
 	sessionTTL = 30 * time.Minute
@@ -31,8 +31,9 @@ const (
 
 // Config says what is served and to whom.
 type Config struct {
-	// Memory and Tools answer; both are needed.
+	// Memory and Tools answer; both are needed, unless ToolsAlone leaves memory out.
 	Memory, Tools *mcpservers.Dispatcher
+	ToolsAlone    bool
 	// Guard stands in front of every route; nil lets everything pass but requests
 	// for a foreign Host on /mcp.
 	Guard func(http.Handler) http.Handler
@@ -40,9 +41,10 @@ type Config struct {
 	Keys *httpguard.Keyring
 	// Clients tells the address of a client; nil believes the connection alone.
 	Clients *httpguard.Addresses
-	// Rate is how many calls a second one key, or one address, may make; 0 means
-	// [DefaultRate], a negative number no limit. A key with scope host has none; without
-	// keys the paths of one server, which are for hosts, have 50 times as many.
+	// Rate is how many calls a second one key, or without keys one address, may make, and
+	// those of five seconds at once. 0 means [DefaultRate] for keys, and no limit without
+	// them; a negative number no limit at all. A key with scope host has none; without keys
+	// the paths of one server, which are for hosts, have 50 times as many.
 	Rate int
 	// Logger may be nil.
 	Logger  *slog.Logger
@@ -66,6 +68,7 @@ type Server struct {
 	// hostLimit is for hosts that no key tells from others.
 	hostLimit *httpguard.Limiter
 	rate      int
+	onlyKeys  bool // without keys nothing is counted
 	log       *slog.Logger
 	lastCall  atomic.Int64
 
@@ -76,11 +79,15 @@ type Server struct {
 
 // New returns the server. It listens on nothing; the caller does.
 func New(cfg Config) (*Server, error) {
-	if cfg.Memory == nil || cfg.Tools == nil {
-		return nil, errors.New("new MCP port: both a memory server and a tool server are needed")
+	if cfg.Tools == nil || (cfg.Memory == nil) != cfg.ToolsAlone {
+		return nil, errors.New("new MCP port: both a memory server and a tool server are needed, or tools alone")
 	}
-	if cfg.Memory.Name() == cfg.Tools.Name() {
-		return nil, fmt.Errorf("new MCP port: two servers are named %q", cfg.Memory.Name())
+	servers, names := map[string]*mcpservers.Dispatcher{cfg.Tools.Name(): cfg.Tools}, []string{cfg.Tools.Name()}
+	if cfg.Memory != nil {
+		if cfg.Memory.Name() == cfg.Tools.Name() {
+			return nil, fmt.Errorf("new MCP port: two servers are named %q", cfg.Memory.Name())
+		}
+		servers[cfg.Memory.Name()], names = cfg.Memory, []string{cfg.Memory.Name(), cfg.Tools.Name()}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -89,13 +96,14 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		servers:  map[string]*mcpservers.Dispatcher{cfg.Memory.Name(): cfg.Memory, cfg.Tools.Name(): cfg.Tools},
-		names:    []string{cfg.Memory.Name(), cfg.Tools.Name()},
+		servers:  servers,
+		names:    names,
 		version:  cfg.Version,
 		watchers: newSubscriptions(),
 		keys:     cfg.Keys,
 		clients:  cfg.Clients,
 		rate:     cmp.Or(cfg.Rate, DefaultRate),
+		onlyKeys: cfg.Rate == 0,
 		log:      cfg.Logger,
 	}
 	var err error

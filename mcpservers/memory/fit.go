@@ -34,21 +34,6 @@ func fitting(messages []schemas.StoredMessage, most int) int {
 	return len(messages)
 }
 
-// newest are the last messages that are at most so many bytes long together, from a
-// question on; of a last exchange that alone is longer, nothing is left out.
-func newest(messages []schemas.StoredMessage, most int) []schemas.StoredMessage {
-	from := len(messages)
-	for i, m := range slices.Backward(messages) {
-		if most -= weight(m); most < 0 && from < len(messages) {
-			return messages[from:]
-		}
-		if m.Role == schemas.RoleUser {
-			from = i
-		}
-	}
-	return messages
-}
-
 // oldest are the first exchanges that are at most so many bytes long together, at least
 // one.
 func oldest(messages []schemas.StoredMessage, most int) []schemas.StoredMessage {

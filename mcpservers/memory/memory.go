@@ -20,7 +20,7 @@ import (
 )
 
 // ServerName is the name under which the server is known to hosts and clients.
-const ServerName = "memory-server"
+const ServerName = schemas.MemoryServer
 
 // Version is the version of the server's methods.
 const Version = "1.0.0"
@@ -28,9 +28,8 @@ const Version = "1.0.0"
 const (
 	// DefaultKeepRecent is how many messages get_context gives at most.
 	DefaultKeepRecent = 6
-	// leaseTTL is how long a lease is announced to hold; a turn that takes longer
-	// renews it.
-	leaseTTL = time.Minute
+	// defaultLeaseTTL is how long a lease holds; a turn that takes longer renews it.
+	defaultLeaseTTL = 15 * time.Second
 	// claimTTL is how long a claimed summary is kept from other workers.
 	claimTTL = time.Minute
 	// maxID is the longest conversation id, in bytes.
@@ -52,25 +51,30 @@ type Messages interface {
 	AddMessage(ctx context.Context, owner, id string, m store.Message) error
 	Recent(ctx context.Context, owner, id string, last int) ([]store.Message, error)
 	Messages(ctx context.Context, owner, id string, r store.MessageRange) (messages []schemas.StoredMessage, total int, err error)
-	MessagesAfter(ctx context.Context, owner, id string, after int64, limit int) (page []schemas.StoredMessage, next int64, err error)
+	MessagesAfter(ctx context.Context, owner, id string, b store.Branch, after int64, limit int) (page []schemas.StoredMessage, next int64, err error)
 }
 
 // Summaries keeps the summary of each conversation.
 type Summaries interface {
 	Summary(ctx context.Context, owner, id string) (store.Summary, error)
 	SetSummary(ctx context.Context, owner, id, text string, covers *int64) error
-	ClaimSummaries(ctx context.Context, limit int, ttl time.Duration) ([]store.SummaryWork, error)
+	AddPiece(ctx context.Context, owner, id string, p schemas.Piece) error
+	ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error)
 }
 
-// Turns keeps whole turns, each written once by the holder of the newest lease.
+// Turns keeps turns, one at a time for each conversation.
 type Turns interface {
-	BeginTurn(ctx context.Context, req store.TurnRequest) (store.TurnStart, error)
-	RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration) (schemas.Lease, error)
+	BeginTurn(ctx context.Context, req store.TurnRequest) (schemas.Opening, error)
+	RecordTurn(ctx context.Context, b schemas.Begun) error
+	RecordCall(ctx context.Context, l schemas.Lease, turnID string, round json.RawMessage, text string) error
+	RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration, text string) (schemas.Lease, error)
 	SaveTurn(ctx context.Context, t store.Turn) (store.SavedTurn, error)
+	EndTurn(ctx context.Context, l schemas.Lease) error
+	DiscardTurn(ctx context.Context, l schemas.Lease) error
 }
 
-// Store is what the server needs of a store. Its errors wrap store.ErrNotFound,
-// ErrStaleLease, ErrConflict and ErrInvalid; any other one is a fault of the store.
+// Store is what the server needs of a store. Its errors wrap store.ErrNotFound, ErrNoTurn,
+// ErrBusy, ErrStaleLease, ErrConflict and ErrInvalid; any other one is a fault of the store.
 type Store interface {
 	Conversations
 	Messages
@@ -87,6 +91,8 @@ type Config struct {
 	// CompressAfterSummary leaves what the summary covers out of get_old_messages.
 	// Nothing is deleted either way.
 	CompressAfterSummary bool
+	// LeaseTTL is how long a turn may be silent before others go on; 0 means 15 s.
+	LeaseTTL time.Duration
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -96,6 +102,7 @@ type memory struct {
 	store    Store
 	keep     int
 	compress bool
+	leaseTTL time.Duration
 }
 
 // New returns the dispatcher of the memory server.
@@ -106,15 +113,18 @@ func New(cfg Config) (*mcpservers.Dispatcher, error) {
 	if cfg.KeepRecent < 0 {
 		return nil, fmt.Errorf("new memory server: keep_recent_messages is %d, at least 1 is needed", cfg.KeepRecent)
 	}
-	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary}
+	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary, leaseTTL: cfg.LeaseTTL}
+	if m.leaseTTL <= 0 {
+		m.leaseTTL = defaultLeaseTTL
+	}
 	if m.keep == 0 {
 		m.keep = DefaultKeepRecent
 	}
 	return mcpservers.New(mcpservers.Config{
 		Name:    ServerName,
 		Version: Version,
-		MCP: server.NewMCPServer(ServerName, Version,
-			server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false)),
+		MCP: offerPrompts(server.NewMCPServer(ServerName, Version,
+			server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))),
 		Methods: m.methods(),
 		Logger:  cfg.Logger,
 	})
@@ -133,14 +143,19 @@ func (m *memory) methods() map[string]mcpservers.Method {
 		"memory/clear":                 method(m.clear),
 		"memory/delete":                method(m.delete),
 		"memory/begin_turn":            method(m.beginTurn),
+		"memory/record_turn":           method(m.recordTurn),
+		"memory/record_call":           method(m.recordCall),
 		"memory/renew_turn":            method(m.renewTurn),
 		"memory/save_turn":             method(m.saveTurn),
+		"memory/end_turn":              method(m.endTurn),
+		"memory/add_piece":             method(m.addPiece),
 		"memory/claim_summaries":       method(m.claimSummaries),
 		"memory/list":                  method(m.list),
 		"memory/rename":                method(m.rename),
 		"resources/list":               method(m.listResources),
 		"resources/templates/list":     method(m.listTemplates),
 		"resources/read":               method(m.readResource),
+		"prompts/get":                  method(m.getPrompt),
 	}
 }
 
@@ -159,10 +174,13 @@ func method[P any](f func(ctx context.Context, p P) (any, error)) mcpservers.Met
 
 func refusal(err error) error {
 	code := 0
+	busy, isBusy := errors.AsType[*store.BusyError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, store.ErrNotFound):
+	case isBusy:
+		return &mcpservers.RPCError{Code: mcpservers.CodeBusy, Message: err.Error(), Data: map[string]int64{"retry_after_ms": busy.Left.Milliseconds()}}
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNoTurn):
 		code = mcpservers.CodeResourceNotFound
 	case errors.Is(err, store.ErrStaleLease), errors.Is(err, store.ErrConflict):
 		code = mcpservers.CodeConflict

@@ -9,11 +9,14 @@ import (
 	"molar/schemas"
 )
 
-// plain gives messages as the documented methods show them.
+// plain gives messages as the documented methods show them, without an answer that is
+// being written.
 func plain(messages []schemas.StoredMessage) []store.Message {
-	lines := make([]store.Message, len(messages))
-	for i, m := range messages {
-		lines[i] = store.Message{Role: m.Role, Content: m.Content}
+	lines := make([]store.Message, 0, len(messages))
+	for _, m := range messages {
+		if m.Status != schemas.StatusRunning {
+			lines = append(lines, store.Message{Role: m.Role, Content: m.Content})
+		}
 	}
 	return lines
 }
@@ -68,6 +71,10 @@ type allParams struct {
 	// position that an earlier page named.
 	Limit int   `json:"limit"`
 	After int64 `json:"after"`
+	// Tip asks for the branch that ends with that turn, Tree for the messages of all
+	// branches; else they are those of the newest one.
+	Tip  string `json:"tip"`
+	Tree bool   `json:"tree"`
 }
 
 func (m *memory) getAllMessages(ctx context.Context, p allParams) (any, error) {
@@ -94,11 +101,13 @@ func (m *memory) page(ctx context.Context, p allParams) ([]schemas.StoredMessage
 		return nil, 0, mcpservers.InvalidParams("limit must be from 1 to %d", maxPage)
 	case p.After < 0 || (p.After > 0 && p.Limit == 0):
 		return nil, 0, mcpservers.InvalidParams("after must be the next of an earlier page, and needs a limit")
-	case p.Limit == 0:
-		messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{})
+	}
+	branch := store.Branch{Tip: p.Tip, Tree: p.Tree}
+	if p.Limit == 0 {
+		messages, _, err := m.store.Messages(ctx, p.Owner, p.ConversationID, store.MessageRange{Branch: branch})
 		return messages, 0, err
 	}
-	messages, next, err := m.store.MessagesAfter(ctx, p.Owner, p.ConversationID, p.After, p.Limit)
+	messages, next, err := m.store.MessagesAfter(ctx, p.Owner, p.ConversationID, branch, p.After, p.Limit)
 	if n := fitting(messages, pageBytes); n < len(messages) {
 		messages = messages[:n]
 		next = messages[n-1].Seq
@@ -174,6 +183,23 @@ func (m *memory) setSummary(ctx context.Context, p summaryParams) (any, error) {
 		return nil, mcpservers.InvalidParams("covers must not be below 0")
 	}
 	err := m.store.SetSummary(ctx, p.Owner, p.ConversationID, *p.Summary, p.Covers)
+	return status("success", p.ConversationID), err
+}
+
+type pieceParams struct {
+	ref
+	schemas.Piece
+}
+
+// addPiece takes the summary of one exchange.
+func (m *memory) addPiece(ctx context.Context, p pieceParams) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if n := max(len(p.Text), len(p.Condensed)); n > maxSummary {
+		return nil, mcpservers.InvalidParams("summary has %d bytes, at most %d are allowed", n, maxSummary)
+	}
+	err := m.store.AddPiece(ctx, p.Owner, p.ConversationID, p.Piece)
 	return status("success", p.ConversationID), err
 }
 

@@ -94,8 +94,10 @@ func TestLongUncoveredMessages(t *testing.T) {
 	var begun struct {
 		Partial  bool
 		Messages []struct{ Seq int64 }
+		Lease    json.RawMessage
 	}
 	must(t, d, "memory/begin_turn", `{"conversation_id":"c"}`, &begun)
+	must(t, d, "memory/end_turn", fmt.Sprintf(`{"lease":%s}`, begun.Lease), nil)
 	if !begun.Partial || len(begun.Messages) != 4 || begun.Messages[0].Seq != 7 {
 		t.Errorf("begun with %+v", begun)
 	}

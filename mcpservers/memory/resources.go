@@ -110,9 +110,9 @@ func (m *memory) readResource(ctx context.Context, p readParams) (any, error) {
 	}{[]contents{{URI: p.URI, MIMEType: mimeJSON, Text: text}}}, err
 }
 
-// history is the text of a conversation resource: JSON in JSON.
+// history is the text of a conversation resource, with all its branches: JSON in JSON.
 func (m *memory) history(ctx context.Context, owner, id string) (string, error) {
-	messages, _, err := m.store.Messages(ctx, owner, id, store.MessageRange{})
+	messages, _, err := m.store.Messages(ctx, owner, id, store.MessageRange{Branch: store.Branch{Tree: true}})
 	if err != nil {
 		return "", err
 	}
@@ -133,9 +133,11 @@ func (m *memory) history(ctx context.Context, owner, id string) (string, error) 
 			UpdatedAt *time.Time `json:"updated_at"`
 		} `json:"summary"`
 	}
-	doc.Messages = make([]line, len(messages))
-	for i, s := range messages {
-		doc.Messages[i] = line{Role: s.Role, Content: s.Content, Timestamp: s.Timestamp}
+	doc.Messages = make([]line, 0, len(messages))
+	for _, s := range messages {
+		if s.Status != schemas.StatusRunning {
+			doc.Messages = append(doc.Messages, line{Role: s.Role, Content: s.Content, Timestamp: s.Timestamp})
+		}
 	}
 	doc.Summary.Text = summary.Text
 	if !summary.UpdatedAt.IsZero() {

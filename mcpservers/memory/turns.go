@@ -28,6 +28,8 @@ const (
 type beginParams struct {
 	ref
 	Key string `json:"key"`
+	// Parent is the turn to go on after, "" for a new root; absent, the newest branch goes on.
+	Parent *string `json:"parent"`
 }
 
 func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
@@ -35,36 +37,77 @@ func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
 	if err := p.checkOrMake(); err != nil {
 		return nil, err
 	}
-	start, err := m.store.BeginTurn(ctx, store.TurnRequest{
-		Owner: p.Owner, ConversationID: p.ConversationID, AnyConversation: unnamed, Key: p.Key, TTL: leaseTTL,
+	begun, err := m.store.BeginTurn(ctx, store.TurnRequest{
+		Owner: p.Owner, ConversationID: p.ConversationID, AnyConversation: unnamed, Key: p.Key, Parent: p.Parent,
+		TTL: m.leaseTTL, Most: pageBytes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	// Partial says that older uncovered messages were left out, or texts cut: no model
-	// reads so much, and a client takes no answer without bounds.
-	begun := struct {
-		store.TurnStart
-		Partial bool `json:"partial,omitempty"`
-	}{TurnStart: start}
-	begun.Messages, begun.Partial = shortened(newest(start.Messages, pageBytes))
-	begun.Partial = begun.Partial || len(begun.Messages) < len(start.Messages)
-	begun.Recent, _ = shortened(start.Recent)
+	// No model reads so much, and a client takes no answer without bounds.
+	var cut bool
+	begun.Messages, cut = shortened(begun.Messages)
+	begun.Partial = begun.Partial || cut
 	return begun, nil
+}
+
+func (m *memory) recordTurn(ctx context.Context, p schemas.Begun) (any, error) {
+	if err := checkLease(p.Lease); err != nil {
+		return nil, err
+	}
+	if p.TurnID == "" {
+		return nil, mcpservers.InvalidParams("turn_id is missing")
+	}
+	return status("recorded", p.Lease.ConversationID), m.store.RecordTurn(ctx, p)
+}
+
+type callParams struct {
+	Lease  schemas.Lease    `json:"lease"`
+	TurnID string           `json:"turn_id"`
+	Call   schemas.ToolCall `json:"call"`
+	// Text is the answer so far; empty keeps the one that is there.
+	Text string `json:"text"`
+}
+
+// recordCall keeps a call as a round of its own that has no result yet.
+func (m *memory) recordCall(ctx context.Context, p callParams) (any, error) {
+	if err := checkLease(p.Lease); err != nil {
+		return nil, err
+	}
+	round, err := json.Marshal(schemas.Round{Said: schemas.Message{
+		Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &p.Call}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return status("recorded", p.Lease.ConversationID), m.store.RecordCall(ctx, p.Lease, p.TurnID, round, p.Text)
 }
 
 type renewParams struct {
 	Lease schemas.Lease `json:"lease"`
+	Text  string        `json:"text"`
+	// Discard is for end_turn alone.
+	Discard bool `json:"discard"`
 }
 
 func (m *memory) renewTurn(ctx context.Context, p renewParams) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
 	}
-	lease, err := m.store.RenewLease(ctx, p.Lease, leaseTTL)
+	lease, err := m.store.RenewLease(ctx, p.Lease, m.leaseTTL, p.Text)
 	return struct {
 		Lease schemas.Lease `json:"lease"`
 	}{lease}, err
+}
+
+func (m *memory) endTurn(ctx context.Context, p renewParams) (any, error) {
+	if err := checkLease(p.Lease); err != nil {
+		return nil, err
+	}
+	if p.Discard {
+		return status("discarded", p.Lease.ConversationID), m.store.DiscardTurn(ctx, p.Lease)
+	}
+	return status("ended", p.Lease.ConversationID), m.store.EndTurn(ctx, p.Lease)
 }
 
 func checkLease(l schemas.Lease) error {
@@ -74,20 +117,7 @@ func checkLease(l schemas.Lease) error {
 	return nil
 }
 
-type saveParams struct {
-	Lease       schemas.Lease    `json:"lease"`
-	Key         string           `json:"key"`
-	TurnID      string           `json:"turn_id"`
-	User        string           `json:"user"`
-	Answer      string           `json:"answer"`
-	Calls       json.RawMessage  `json:"calls"`
-	Sources     []schemas.Source `json:"sources"`
-	Status      string           `json:"status"`
-	ServersRead []string         `json:"servers_read"`
-	Language    string           `json:"language"`
-}
-
-func (m *memory) saveTurn(ctx context.Context, p saveParams) (any, error) {
+func (m *memory) saveTurn(ctx context.Context, p store.Turn) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
 	}
@@ -101,14 +131,13 @@ func (m *memory) saveTurn(ctx context.Context, p saveParams) (any, error) {
 	if empty := []string{"", "null", "[]"}; slices.Contains(empty, string(p.Calls)) {
 		p.Calls = nil
 	}
-	return m.store.SaveTurn(ctx, store.Turn{
-		Lease: p.Lease, Key: p.Key, TurnID: p.TurnID, User: p.User, Answer: p.Answer, Calls: p.Calls,
-		Sources: p.Sources, Status: p.Status, ServersRead: p.ServersRead, Language: p.Language,
-	})
+	return m.store.SaveTurn(ctx, p)
 }
 
 type claimParams struct {
 	Limit int `json:"limit"`
+	// Least leaves out conversations with fewer messages that have no summary.
+	Least int `json:"least"`
 }
 
 func (m *memory) claimSummaries(ctx context.Context, p claimParams) (any, error) {
@@ -118,12 +147,12 @@ func (m *memory) claimSummaries(ctx context.Context, p claimParams) (any, error)
 	if p.Limit == 0 {
 		p.Limit = 1
 	}
-	items, err := m.store.ClaimSummaries(ctx, p.Limit, claimTTL)
+	items, err := m.store.ClaimSummaries(ctx, p.Limit, p.Least, claimTTL)
 	for i := range items { // what is left out here is claimed next
 		items[i].Messages, _ = shortened(oldest(items[i].Messages, pageBytes))
 	}
 	return struct {
-		Items []store.SummaryWork `json:"items"`
+		Items []schemas.SummaryWork `json:"items"`
 	}{items}, err
 }
 

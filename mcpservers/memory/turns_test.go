@@ -3,6 +3,7 @@ package memory_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func params(t testing.TB, v any) string {
 
 type object = map[string]any
 
-func begin(t testing.TB, d *mcpservers.Dispatcher, p string) (start store.TurnStart) {
+func begin(t testing.TB, d *mcpservers.Dispatcher, p string) (start schemas.Opening) {
 	t.Helper()
 	must(t, d, "memory/begin_turn", p, &start)
 	return start
@@ -35,14 +36,14 @@ func TestTurn_IsReadBackAfterARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	d := serve(t, path)
 	raw := must(t, d, "memory/begin_turn", `{"conversation_id":"c","owner":"ann"}`, nil)
-	var start store.TurnStart
+	var start schemas.Opening
 	if err := json.Unmarshal(raw, &start); err != nil {
 		t.Fatal(err)
 	}
 	wantJSON(t, raw, `{"conversation_id":"c","known":false,"summary":"","covers":0,"messages":[],"servers_read":[],
-		"lease":{"conversation_id":"c","token":"`+start.Lease.Token+`","fence":1,"expires":"2026-03-01T12:01:00Z"}}`)
+		"lease":{"conversation_id":"c","token":"`+start.Lease.Token+`","fence":1,"expires":"2026-03-01T12:00:15Z"}}`)
 	wantJSON(t, must(t, d, "memory/renew_turn", params(t, object{"lease": start.Lease}), nil),
-		`{"lease":{"conversation_id":"c","token":"`+start.Lease.Token+`","fence":1,"expires":"2026-03-01T12:01:00Z"}}`)
+		`{"lease":{"conversation_id":"c","token":"`+start.Lease.Token+`","fence":1,"expires":"2026-03-01T12:00:15Z"}}`)
 	wantJSON(t, must(t, d, "memory/list", `{"owner":"ann"}`, nil), `{"conversations":[],"next":""}`)
 	saved := must(t, d, "memory/save_turn", params(t, object{
 		"lease": start.Lease, "key": "k", "turn_id": "turn_1", "user": "q", "answer": "a", "language": "vi",
@@ -55,11 +56,11 @@ func TestTurn_IsReadBackAfterARestart(t *testing.T) {
 	if err := json.Unmarshal(raw, &start); err != nil {
 		t.Fatal(err)
 	}
-	wantJSON(t, raw, `{"conversation_id":"c","known":true,"summary":"","covers":0,"servers_read":["s"],"messages":[
+	wantJSON(t, raw, `{"conversation_id":"c","known":true,"tip":"turn_1","summary":"","covers":0,"servers_read":["s"],"messages":[
 		{"seq":1,"role":"user","content":"q","timestamp":"2026-03-01T12:00:00Z","turn_id":"turn_1"},
 		{"seq":2,"role":"assistant","content":"a","timestamp":"2026-03-01T12:00:00Z","turn_id":"turn_1",
 			"sources":[{"title":"T","url":"https://t.example"}],"calls":[{"server":"s"}]}],
-		"lease":{"conversation_id":"c","token":"`+start.Lease.Token+`","fence":2,"expires":"2026-03-01T12:01:00Z"}}`)
+		"lease":{"conversation_id":"c","token":"`+start.Lease.Token+`","fence":2,"expires":"2026-03-01T12:00:15Z"}}`)
 	var full struct{ Messages []schemas.StoredMessage }
 	must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, &full)
 	if diff := cmp.Diff(start.Messages, full.Messages); diff != "" {
@@ -88,17 +89,115 @@ func TestTurn_RepeatsAreFound(t *testing.T) {
 	}
 }
 
-func TestTurn_OldFenceIsRefused(t *testing.T) {
+// A conversation has one turn at a time: others are told to wait, and for how long at most.
+// A lease that ended is worth nothing.
+func TestTurn_OneAtATime(t *testing.T) {
 	d := fresh(t)
 	old := begin(t, d, `{"conversation_id":"c"}`).Lease
+	answer := d.Handle(t.Context(), "test", json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"memory/begin_turn","params":{"conversation_id":"c"}}`))
+	wantJSON(t, answer, `{"jsonrpc":"2.0","id":1,"error":{"code":-32004,
+		"message":"begin turn: another turn of the conversation is running","data":{"retry_after_ms":15000}}}`)
+	for range 2 { // the second time it is another one's, or nobody's
+		must(t, d, "memory/end_turn", params(t, object{"lease": old}), nil)
+	}
 	newer := begin(t, d, `{"conversation_id":"c"}`).Lease
-	for _, method := range []string{"memory/save_turn", "memory/renew_turn"} {
-		_, failed := call(t, d, method, params(t, object{"lease": old, "user": "q", "answer": "old"}))
+	for _, method := range []string{"memory/save_turn", "memory/renew_turn", "memory/record_turn", "memory/record_call"} {
+		_, failed := call(t, d, method, params(t, object{"lease": old, "turn_id": "old", "user": "q", "answer": "old"}))
 		if failed == nil || failed.Code != mcpservers.CodeConflict {
 			t.Errorf("%s: %v", method, failed)
 		}
 	}
 	must(t, d, "memory/save_turn", params(t, object{"lease": newer, "user": "q", "answer": "new"}), nil)
+}
+
+// A turn that is recorded can be read while it runs, with what it calls and has said so far.
+// The documented methods show the question alone.
+func TestTurn_IsSeenWhileItRuns(t *testing.T) {
+	d := fresh(t)
+	lease := begin(t, d, `{"conversation_id":"c"}`).Lease
+	must(t, d, "memory/record_turn", params(t, object{"lease": lease, "turn_id": "t1", "user": "q", "assistant": "general", "language": "en"}), nil)
+	must(t, d, "memory/record_call", params(t, object{"lease": lease, "turn_id": "t1", "text": "One", "call": schemas.ToolCall{
+		ID: "c1", Function: schemas.FunctionCall{Name: "s__add", Arguments: `{"a":1}`},
+	}}), nil)
+	must(t, d, "memory/renew_turn", params(t, object{"lease": lease, "text": "One moment"}), nil)
+	const running = `{"messages":[{"seq":1,"role":"user","content":"q","timestamp":"2026-03-01T12:00:00Z","turn_id":"t1"},
+		{"seq":2,"role":"assistant","content":"One moment","timestamp":"2026-03-01T12:00:00Z","turn_id":"t1","assistant":"general","status":"running",
+		"calls":[{"said":{"role":"assistant","parts":[{"kind":"call","call":{"id":"c1","function":{"name":"s__add","arguments":"{\"a\":1}"}}}]}}]}]}`
+	wantJSON(t, must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, nil), running)
+	for method, want := range map[string]string{
+		"memory/get_all_messages": `{"messages":[{"role":"user","content":"q"}]}`,
+		"memory/get_context":      `{"messages":[{"role":"user","content":"q"}]}`,
+	} {
+		wantJSON(t, must(t, d, method, `{"conversation_id":"c"}`, nil), want)
+	}
+	list := string(must(t, d, "memory/list", `{}`, nil))
+	if !strings.Contains(list, `"assistant":"general","running":true`) {
+		t.Errorf("list %s", list)
+	}
+	must(t, d, "memory/end_turn", params(t, object{"lease": lease}), nil)
+	wantJSON(t, must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, nil), strings.ReplaceAll(running, "running", "interrupted"))
+	wantJSON(t, must(t, d, "memory/get_context", `{"conversation_id":"c"}`, nil),
+		`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"One moment"}]}`)
+	if list := string(must(t, d, "memory/list", `{}`, nil)); strings.Contains(list, "running") {
+		t.Errorf("list %s", list)
+	}
+}
+
+// An earlier turn is asked again: the newest branch is what the documented methods show, the
+// others can be chosen.
+func TestTurn_Branches(t *testing.T) {
+	d := fresh(t)
+	save := func(id, parent string) {
+		t.Helper()
+		p := object{"conversation_id": "c"}
+		if parent != "-" {
+			p["parent"] = parent
+		}
+		must(t, d, "memory/save_turn", params(t, object{"lease": begin(t, d, params(t, p)).Lease, "turn_id": id, "user": "q" + id, "answer": "a" + id}), nil)
+	}
+	save("1", "-")
+	save("2", "-")
+	save("3", "1")
+	save("4", "")
+	said := func(p string) (all string) {
+		t.Helper()
+		var got struct {
+			Messages []struct {
+				Content    string
+				ParentTurn string `json:"parent_turn"`
+			}
+		}
+		must(t, d, "memory/get_all_messages", p, &got)
+		for _, m := range got.Messages {
+			if all += m.Content + " "; m.ParentTurn != "" {
+				all += "(" + m.ParentTurn + ") "
+			}
+		}
+		return strings.TrimSpace(all)
+	}
+	for p, want := range map[string]string{
+		`{"conversation_id":"c"}`:                                 "q4 a4",
+		`{"conversation_id":"c","tip":"3"}`:                       "q1 a1 q3 a3",
+		`{"conversation_id":"c","tip":"2","full":true,"limit":3}`: "q1 a1 q2 (1)",
+		`{"conversation_id":"c","tip":"2","limit":3,"after":3}`:   "a2",
+		`{"conversation_id":"c","tree":true,"full":true}`:         "q1 a1 q2 (1) a2 q3 (1) a3 q4 a4",
+		`{"conversation_id":"c","tree":true,"limit":2,"after":2}`: "q2 a2",
+	} {
+		if got := said(p); got != want {
+			t.Errorf("%s: %s, want %s", p, got, want)
+		}
+	}
+	var resource struct{ Contents []struct{ Text string } }
+	must(t, d, "resources/read", `{"uri":"memory://conversation/c"}`, &resource)
+	if n := strings.Count(resource.Contents[0].Text, `"role"`); n != 8 {
+		t.Errorf("the resource has %d messages", n)
+	}
+	for _, method := range []string{"memory/begin_turn", "memory/get_all_messages"} {
+		_, failed := call(t, d, method, `{"conversation_id":"c","parent":"none","tip":"none"}`)
+		if failed == nil || failed.Code != mcpservers.CodeResourceNotFound || !strings.Contains(failed.Message, `no such turn in this conversation: "none"`) {
+			t.Errorf("%s: %v", method, failed)
+		}
+	}
 }
 
 func TestClaimSummaries(t *testing.T) {
@@ -112,7 +211,7 @@ func TestClaimSummaries(t *testing.T) {
 	wantJSON(t, must(t, d, "memory/claim_summaries", `{}`, nil), `{"items":[]}`)
 	must(t, d, "memory/set_summary", `{"conversation_id":"c","owner":"ann","summary":"S","covers":2}`, nil)
 	start := begin(t, d, `{"conversation_id":"c","owner":"ann"}`)
-	if start.Summary != "S" || start.Covers != 2 || len(start.Messages) != 0 {
+	if start.Summary != "S" || start.Covers != 2 || len(start.Messages) != 2 || start.Pieces[0] != (schemas.Piece{Seq: 2, Condensed: "S"}) {
 		t.Errorf("after the summary: %v", start)
 	}
 	_, failed := call(t, d, "memory/set_summary", `{"conversation_id":"c","owner":"ann","summary":"late","covers":1}`)

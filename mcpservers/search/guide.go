@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -24,6 +25,7 @@ type entry struct {
 	source     string   // who published the facts
 	sourceLink string
 	checked    string // the month in which the source's address was looked up, or "no"
+	urgent     bool   // it says what to do in an emergency
 }
 
 // A guide answers queries from the embedded entries. The index of a language is
@@ -78,9 +80,13 @@ func openGuide(lang string) (*index, error) {
 
 // search returns the entries that answer a query, best first; none when the query
 // is not about anything in the guide. An empty lang takes the language in which the
-// query hits.
-func (g *guide) search(ctx context.Context, query, lang string) ([]Result, error) {
-	ix, hits, err := g.find(ctx, query, lang, maxResults)
+// query hits. In an emergency those that are for it come first, and one always does.
+func (g *guide) search(ctx context.Context, query, lang string, urgent bool) ([]Result, error) {
+	find := g.find
+	if urgent {
+		find = g.findUrgent
+	}
+	ix, hits, err := find(ctx, query, lang, maxResults)
 	var results []Result
 	for _, h := range hits {
 		e := ix.entries[h.entry]
@@ -118,6 +124,47 @@ func (g *guide) find(ctx context.Context, query, lang string, limit int) (best *
 	return best, hits, nil
 }
 
+// urgentFrom is how many hits are looked through for those that are for an emergency.
+const urgentFrom = 30
+
+// findUrgent is find with the entries for emergencies in front: those that hold words of the
+// query, however few, else the one that says what an emergency is.
+func (g *guide) findUrgent(ctx context.Context, query, lang string, limit int) (*index, []hit, error) {
+	ix, hits, err := g.find(ctx, query, lang, urgentFrom)
+	if ix == nil && err == nil {
+		if ix, err = g.vi(); lang == "en" {
+			ix, err = g.en()
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	_, known := ix.wanted(ix.expand(ix.terms(query)))
+	near, err := ix.fts.Find(ctx, known, urgentFrom)
+	if err != nil {
+		return nil, nil, err
+	}
+	var first []hit
+	for _, h := range near {
+		if ix.entries[h.Doc].urgent {
+			first = append(first, hit{entry: h.Doc, score: 1})
+		}
+	}
+	if len(first) == 0 {
+		first = []hit{{entry: slices.IndexFunc(ix.entries, func(e entry) bool { return e.urgent }), score: 1}}
+	}
+	first = first[:min(len(first), urgentShown)]
+	for _, h := range hits {
+		if !slices.ContainsFunc(first, func(f hit) bool { return f.entry == h.entry }) {
+			first = append(first, h)
+		}
+	}
+	return ix, first[:min(len(first), limit)], nil
+}
+
+// urgentShown is how many entries for emergencies come first.
+const urgentShown = 2
+
 // topics are what the guide says in one language.
 type topics struct {
 	entries []entry
@@ -127,9 +174,13 @@ type topics struct {
 	subject, elsewhere []string
 	// synonyms are lists of words that patients use for one thing.
 	synonyms [][]string
+	// forms are irregular forms of words, trade words of the subject that look idle
+	// without their marks (đau, sâu, nhổ, ...).
+	forms map[string]string
+	trade []string
 }
 
-// readGuide reads the files of a language: three lists of words, and Markdown with one
+// readGuide reads the files of a language: lists of words, and Markdown with one
 // section an entry.
 func readGuide(lang string) (t topics, err error) {
 	names, err := fs.Glob(guideFiles, "guide/"+lang+"/*")
@@ -146,6 +197,16 @@ func readGuide(lang string) (t topics, err error) {
 			t.subject = split(string(data))
 		case "elsewhere.txt":
 			t.elsewhere = split(string(data))
+		case "trade.txt":
+			t.trade = split(string(data))
+		case "forms.txt":
+			t.forms = make(map[string]string)
+			for line := range strings.Lines(string(data)) {
+				base, forms, _ := strings.Cut(line, ":")
+				for _, form := range split(forms) {
+					t.forms[form] = base
+				}
+			}
 		case "synonyms.txt":
 			for line := range strings.Lines(string(data)) {
 				t.synonyms = append(t.synonyms, split(line))
@@ -154,6 +215,9 @@ func readGuide(lang string) (t topics, err error) {
 			entries, err := parseGuide(string(data))
 			if err != nil {
 				return topics{}, fmt.Errorf("%s: %w", name, err)
+			}
+			for i := range entries {
+				entries[i].urgent = path.Base(name) == "urgent.md"
 			}
 			t.entries = append(t.entries, entries...)
 		}

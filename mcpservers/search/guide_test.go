@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"molar/internal/text"
 )
 
 func testLines(t testing.TB, name string) []string {
@@ -23,7 +25,7 @@ func testLines(t testing.TB, name string) []string {
 // guideSearch searches the guide and fails the test when that does.
 func guideSearch(t testing.TB, g *guide, query, lang string) []Result {
 	t.Helper()
-	results, err := g.search(t.Context(), query, lang)
+	results, err := g.search(t.Context(), query, lang, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func guideSearch(t testing.TB, g *guide, query, lang string) []Result {
 }
 
 // bare writes a question without its marks.
-func bare(text string) string { return fold(strings.ToLower(text)) }
+func bare(line string) string { return text.Fold(line) }
 
 // found says whether one of the entries of a line of questions, "id,id", is among the
 // first three.
@@ -262,5 +264,33 @@ func BenchmarkGuideIndex(b *testing.B) {
 		if _, err := openGuide("vi"); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// In an emergency the entries for it come first, whatever else the question speaks of; without
+// one they stand where their words put them.
+func TestGuide_UrgentEntriesLead(t *testing.T) {
+	g := newGuide()
+	for _, tt := range []struct{ query, lang, want string }{
+		{"nuốt nước bọt cũng khó, sưng, sốt 39", "vi", "swelling"},
+		{"sung ham kho nuot nuoc bot", "vi", "swelling"},
+		{"my face is swollen and I have a fever, do I need braces later", "en", "swelling"},
+		{"help", "en", "emergencies"},
+		{"", "vi", "emergencies"},
+	} {
+		ix, hits, err := g.findUrgent(t.Context(), tt.query, tt.lang, maxResults)
+		if err != nil || len(hits) == 0 {
+			t.Fatalf("%q: %v, %v", tt.query, hits, err)
+		}
+		var ids []string
+		for _, h := range hits {
+			ids = append(ids, ix.entries[h.entry].id)
+		}
+		if !ix.entries[hits[0].entry].urgent || !slices.Contains(ids[:min(len(ids), urgentShown)], tt.want) {
+			t.Errorf("%q: %v, want %q in front", tt.query, ids, tt.want)
+		}
+	}
+	if results := guideSearch(t, g, "braces and a swollen gum", "en"); strings.Contains(results[0].Title, "emergency") {
+		t.Errorf("an ordinary question brings %q first", results[0].Title)
 	}
 }

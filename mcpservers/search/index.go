@@ -12,12 +12,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"molar/internal/store"
+	"molar/internal/store/fulltext"
 )
 
 // fields are the parts of an entry, with what a word in each counts for.
-func fields() []store.IndexField {
-	return []store.IndexField{{Name: "title", Weight: 6}, {Name: "keys", Weight: 6}, {Name: "asked", Weight: 3}, {Name: "body", Weight: 0.6}}
+func fields() []fulltext.Field {
+	return []fulltext.Field{{Name: "title", Weight: 6}, {Name: "keys", Weight: 6}, {Name: "asked", Weight: 3}, {Name: "body", Weight: 0.6}}
 }
 
 const (
@@ -48,7 +48,7 @@ type hit struct {
 // index is the full-text index of one language's entries.
 type index struct {
 	*vocabulary
-	fts     *store.Index
+	fts     *fulltext.Index
 	entries []entry
 	holders map[string]entrySet // which entries hold a term
 	words   map[byte][]string   // the words among the terms that may be meant by a slip, by first letter
@@ -77,7 +77,7 @@ func newIndex(ctx context.Context, lang string, t topics) (*index, error) {
 	if len(t.entries) > maxEntries {
 		return nil, fmt.Errorf("index the dental guide: %d entries, at most %d are held", len(t.entries), maxEntries)
 	}
-	ix := &index{vocabulary: newVocabulary(lang), entries: t.entries, holders: make(map[string]entrySet)}
+	ix := &index{vocabulary: newVocabulary(lang, t), entries: t.entries, holders: make(map[string]entrySet)}
 	ix.subject, ix.elsewhere = ix.signs(t.subject), ix.signs(t.elsewhere)
 	ix.senses = ix.sensesOf(t.synonyms)
 	docs := make([][][]string, len(t.entries))
@@ -96,7 +96,7 @@ func newIndex(ctx context.Context, lang string, t topics) (*index, error) {
 		}
 	}
 	var err error
-	ix.fts, err = store.NewIndex(ctx, fields(), docs)
+	ix.fts, err = fulltext.New(ctx, fields(), docs)
 	return ix, err
 }
 

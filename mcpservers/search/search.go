@@ -10,10 +10,12 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/mcpservers"
+	"molar/mcpservers/knowledge"
+	"molar/schemas"
 )
 
 // Name is the server's name under which its methods and tools are reached.
-const Name = "tool-server"
+const Name = schemas.ToolServer
 
 const (
 	version    = "1.0.0"
@@ -27,6 +29,8 @@ type Config struct {
 	// Google answers a query from Google Search, best page first. Without it the tool
 	// google_search is not there. Its errors are worded for the tool's caller.
 	Google func(ctx context.Context, query string) ([]Result, error)
+	// Folders are searched by a tool each, under their names. The server closes them.
+	Folders []*knowledge.Folder
 	// Logger may be nil. It gets counts and lengths, never the query.
 	Logger *slog.Logger
 }
@@ -36,6 +40,8 @@ type Result struct {
 	Title   string `json:"title"`
 	Content string `json:"content"`
 	Link    string `json:"link"`
+	// Place is the file and line of a passage of a folder.
+	Place string `json:"place,omitempty"`
 	// Score is between 0 and 1, 1 the best. On the web it only tells the rank.
 	Score float64 `json:"score"`
 }
@@ -45,7 +51,9 @@ type tools struct {
 	duck   *duckDuckGo
 	google func(ctx context.Context, query string) ([]Result, error)
 	guide  *guide
-	log    *slog.Logger
+	// folders are those of whoever runs the server.
+	folders []*knowledge.Folder
+	log     *slog.Logger
 }
 
 // New returns the server. Nothing is indexed or fetched before the first call.
@@ -54,7 +62,7 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tools{duck: duck, google: c.Google, guide: newGuide(), log: c.Logger}
+	t := &tools{duck: duck, google: c.Google, guide: newGuide(), folders: c.Folders, log: c.Logger}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
@@ -64,7 +72,10 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if c.Google != nil {
 		s.AddTool(googleTool(), t.searchGoogle)
 	}
-	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Close: t.guide.close, Logger: c.Logger})
+	for _, f := range c.Folders {
+		s.AddTool(folderTool(f), t.searchFolder(f))
+	}
+	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Close: t.close, Logger: c.Logger})
 }
 
 func duckDuckGoTool() mcp.Tool {
@@ -94,6 +105,8 @@ func guideTool() mcp.Tool {
 			mcp.Description("The question, in Vietnamese (with or without diacritics) or English")),
 		mcp.WithString("language", mcp.Enum("vi", "en"),
 			mcp.Description("Language of the entries; taken from the query when left out")),
+		mcp.WithBoolean("urgent",
+			mcp.Description("True when somebody needs help at once: what to do in emergencies comes first")),
 		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
 		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(false),
 	)
@@ -132,7 +145,7 @@ func (t *tools) searchGuide(ctx context.Context, req mcp.CallToolRequest) (*mcp.
 	if lang != "" && lang != "vi" && lang != "en" {
 		return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
 	}
-	results, err := t.guide.search(ctx, query, lang)
+	results, err := t.guide.search(ctx, query, lang, req.GetBool("urgent", false))
 	if err != nil {
 		return nil, err
 	}

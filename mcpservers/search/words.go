@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+
+	"molar/internal/text"
 )
 
 // A term is what the index holds: a word or a pair of neighbours, folded, and once
@@ -26,19 +28,25 @@ type vocabulary struct {
 	never map[string]bool
 }
 
-func newVocabulary(lang string) *vocabulary {
-	v := &vocabulary{stem: stem, stop: make(map[string]bool), stopFolded: make(map[string]bool), never: make(map[string]bool)}
+func newVocabulary(lang string, t topics) *vocabulary {
+	v := &vocabulary{stop: make(map[string]bool), stopFolded: make(map[string]bool), never: make(map[string]bool)}
 	for w := range strings.FieldsSeq(neverPaired) {
 		v.never[w] = true
 	}
 	words := stopEnglish
+	v.stem = func(w string) string {
+		if base := t.forms[w]; base != "" {
+			return base
+		}
+		return text.Stem(w)
+	}
 	if lang == "vi" {
 		v.stem, v.marked, words = func(w string) string { return w }, true, stopVietnamese
 	}
 	for _, t := range tokenize(words) {
 		v.stop[t.raw], v.stopFolded[t.folded] = true, true
 	}
-	for w := range strings.FieldsSeq(trade) {
+	for _, w := range t.trade {
 		delete(v.stopFolded, w)
 	}
 	return v
@@ -51,7 +59,7 @@ func newVocabulary(lang string) *vocabulary {
 // A Vietnamese text without any marks is read as one whose writer left them out: a
 // word in it may be any of those that fold to it, so that it says nothing alone when
 // an idle one does, but may still be half of any pair ("nha chu").
-func (v *vocabulary) terms(text string) []term {
+func (v *vocabulary) terms(line string) []term {
 	var terms []term
 	add := func(folded, raw string, pair bool) {
 		if raw == folded {
@@ -60,7 +68,7 @@ func (v *vocabulary) terms(text string) []term {
 			terms = append(terms, term{text: folded, pair: pair, written: raw}, term{text: raw, pair: pair, marked: true})
 		}
 	}
-	tokens := tokenize(text)
+	tokens := tokenize(line)
 	stop := v.stop
 	unmarked := v.marked && !slices.ContainsFunc(tokens, func(t token) bool { return !t.bare() })
 	if unmarked {
@@ -119,9 +127,6 @@ const stopEnglish = `
 const neverPaired = `a an the my your his her hers our their its i im ive id ill you he hes she shes it we they this that these those me him them us
 	is are am was were be been being do does did doesnt dont has have had having can could will would should may might must shall
 	and or but so if then than as to of at for from with by about there here what how why when where which who very really just also some any`
-
-// trade are words of the subject (đau, sâu, nhổ, …) that look idle without marks.
-const trade = `dau sau nho rang lo su thoi`
 
 const stopVietnamese = `
 	bác thưa ko dc đc bs mn hok hông hong hổng ntn nhìu cx vs ms bt ạ à á ai anh ấy bạn bằng bao bây bên bị bởi bữa các cái càng cần chẳng cháu chắc chiếc cho chị chồng chú chứ chưa chuyện có con còn cô cơ của cùng cũng cứ

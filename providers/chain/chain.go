@@ -4,8 +4,8 @@
 // goes on to the next one of the list.
 //
 // It owns the probing of providers, what is remembered of it and of their failures,
-// and the rules of the fall-over. It must not know any provider's wire, and does not
-// ask the same provider twice for one call; candidates are given to it ready made.
+// all asking again, and the rules of the fall-over. It must not know any provider's
+// wire; candidates are given to it ready made.
 package chain
 
 import (
@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -47,10 +46,17 @@ type Candidate struct {
 	// Model.
 	Model, SmallModel string
 	// Ready says which models can be used now, and why. Nil means that the provider
-	// is taken to be ready.
+	// is taken to be ready. An error of [providers.KindModelNotFound] means that a model
+	// that a person named is not there; auto does not turn to offline then.
 	Ready func(ctx context.Context) (model, small, why string, err error)
 	// List names the models of the service, when that is cheap to ask; may be nil.
 	List func(ctx context.Context) ([]string, error)
+	// Has returns an error of [providers.KindModelNotFound] for a model that the service
+	// does not have, when that is cheap to ask; may be nil.
+	Has func(ctx context.Context, model string) error
+	// First bounds the wait for the first output of a call, over all tries; zero means
+	// 180 s.
+	First time.Duration
 	// Queues is set for a provider that runs one request after the other.
 	Queues bool
 }
@@ -95,7 +101,7 @@ type Chain struct {
 func New(cfg Config) (*Chain, error) {
 	c := &Chain{
 		order:      slices.Clone(cfg.Order),
-		candidates: maps.Clone(cfg.Candidates),
+		candidates: make(map[string]Candidate, len(cfg.Candidates)),
 		offline:    cfg.Offline,
 		probes:     map[string]*probe{},
 		breakers:   map[string]*breaker{},
@@ -105,14 +111,17 @@ func New(cfg Config) (*Chain, error) {
 		now:        cfg.Now,
 	}
 	var errs []error
+	for name, candidate := range cfg.Candidates {
+		if candidate.Provider == nil {
+			errs = append(errs, fmt.Errorf("provider %q: none given", name))
+			continue
+		}
+		candidate.Provider = Again(candidate.Provider, candidate.First)
+		c.candidates[name] = candidate
+	}
 	for _, name := range c.order {
 		if !c.known(name) {
 			errs = append(errs, c.unknown(name))
-		}
-	}
-	for name, candidate := range c.candidates {
-		if candidate.Provider == nil {
-			errs = append(errs, fmt.Errorf("provider %q: none given", name))
 		}
 	}
 	if cfg.ProbeTimeout < 0 || cfg.Reprobe < 0 {

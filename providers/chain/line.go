@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // A line is the provider of one route. Each call goes to the route's candidate and,
@@ -83,6 +84,28 @@ func (l *line) route(paused []error) providers.Route {
 // Name returns the name of the route's candidate.
 func (l *line) Name() string { return l.steps[0].name }
 
+// LeftOut returns which of the tools the route's candidate leaves out, and why.
+func (l *line) LeftOut(tools []schemas.ToolInfo) map[string]string {
+	return providers.LeftOut(l.first.Provider, tools)
+}
+
+// Window returns the window of the model at the first candidate that has not failed; one
+// that is asked in its place uses its own model.
+func (l *line) Window(ctx context.Context, model string) int {
+	for _, s := range l.steps {
+		if s.name == Offline || l.failure(s.name) != nil {
+			continue
+		}
+		if s.name == l.Name() {
+			return providers.Window(ctx, l.first.Provider, model)
+		}
+		if route, err := l.chain.at(ctx, s, true); err == nil {
+			return providers.Window(ctx, route.Provider, route.Model)
+		}
+	}
+	return 0
+}
+
 // Stream makes one call, with the first candidate that can take it.
 func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
@@ -128,7 +151,7 @@ func (l *line) attempt(ctx context.Context, s step, req providers.Request, misse
 // prepare is attempt without asking what failed before.
 func (l *line) prepare(ctx context.Context, s step, req providers.Request, missed []error) (*attempt, error) {
 	route := l.first
-	if s.name == Offline && (len(req.Schema) > 0 || usesSmall(req.Pass)) {
+	if s.name == Offline && (len(req.Schema) > 0 || req.Pass.IsSmall()) {
 		return nil, errors.New("offline: has no model that could judge or summarise")
 	}
 	if s.name != l.Name() {
@@ -137,16 +160,11 @@ func (l *line) prepare(ctx context.Context, s step, req providers.Request, misse
 			return nil, err
 		}
 		req.Model = route.Model
-		if usesSmall(req.Pass) {
+		if req.Pass.IsSmall() {
 			req.Model = route.SmallModel
 		}
 	}
 	return &attempt{line: l, name: s.name, provider: route.Provider, req: req, breaker: l.chain.breakers[s.name], why: reasons(missed)}, nil
-}
-
-// usesSmall says whether a pass is the small model's.
-func usesSmall(pass providers.Pass) bool {
-	return pass == providers.PassGuardrail || pass == providers.PassLanguage || pass == providers.PassSummary
 }
 
 // leastBad makes the call when every candidate was passed over, with the one that

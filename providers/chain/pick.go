@@ -54,6 +54,11 @@ func (c *Chain) first(ctx context.Context, steps []step) (providers.Route, error
 		if s.name == Offline && s.auto && spare != nil {
 			continue
 		}
+		if s.name == Offline && s.auto {
+			if err := missingModel(missed); err != nil {
+				return providers.Route{}, err
+			}
+		}
 		route, err := c.at(ctx, s, len(steps) > 1)
 		if err == nil && s.name == Offline {
 			route.Why = offlineWhy(s, missed)
@@ -78,6 +83,17 @@ func (c *Chain) first(ctx context.Context, steps []step) (providers.Route, error
 		return spare.route(paused), nil
 	}
 	return providers.Route{}, errors.Join(missed...)
+}
+
+// missingModel returns the first error that says that a model is not there: the person
+// named it, and would take quotations for its answers.
+func missingModel(missed []error) error {
+	for _, err := range missed {
+		if providers.KindOf(err) == providers.KindModelNotFound {
+			return err
+		}
+	}
+	return nil
 }
 
 // at is the route over the provider of a step, if it is ready. A probe is short

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"molar/providers"
+	"molar/providers/chain"
 	"molar/providers/gemini"
 	"molar/schemas"
 )
@@ -189,6 +190,11 @@ type answer struct {
 }
 
 func ask(ctx context.Context, p *gemini.Provider, req providers.Request) answer {
+	return once(ctx, chain.Again(p, 0), req)
+}
+
+// once makes a call in one request.
+func once(ctx context.Context, p providers.Provider, req providers.Request) answer {
 	a := answer{message: schemas.Message{Role: schemas.RoleAssistant}}
 	for chunk, err := range p.Stream(ctx, req) {
 		a.afterEnd = a.afterEnd || a.err != nil || a.finish != ""

@@ -1,175 +1,114 @@
 package gemini
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"net"
+	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"google.golang.org/genai"
-
 	"molar/providers"
+	"molar/providers/wire"
 )
 
-// maxMessage is how much of a foreign text is shown.
-const maxMessage = 500
-
-// The causes of a cancelled call that are ours.
-var (
-	errNoOutput = errors.New("no output in time")
-	errStalled  = errors.New("the stream stalled")
-)
-
-func (p *Provider) fail(kind providers.Kind, model string, err error) *providers.Error {
-	return &providers.Error{Kind: kind, Provider: name, Model: model, Err: err}
+// A fault is what the service says of an error.
+type fault struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Status  string `json:"status"`
+	Details []struct {
+		Type   string `json:"@type"`
+		Reason string `json:"reason"`
+		Delay  string `json:"retryDelay"`
+	} `json:"details"`
 }
 
-// callError explains an error of the SDK. Only the service's own message is passed
-// on: the SDK's texts quote addresses, bodies and whole events.
-func (p *Provider) callError(ctx context.Context, model string, x *exchange, err error) *providers.Error {
-	if cause := context.Cause(ctx); cause != nil {
-		return p.cancelled(model, cause)
+// readFault reads an error in the forms that the service and gateways give it: an object,
+// a list with one, a string, or a text that is no JSON.
+func readFault(data []byte) fault {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
+		data = list[0]
 	}
-	if api, ok := errors.AsType[genai.APIError](err); ok {
-		e := p.statusError(model, api.Code, api.Status, api.Message)
-		if reason(api) == "API_KEY_INVALID" {
-			e.Kind = providers.KindAuth
-		}
-		e.RetryAfter = max(retryInfo(api), retryAfter(x.header))
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(data, &outer) == nil && len(outer.Error) > 0 {
+		data = outer.Error
+	}
+	var f fault
+	if json.Unmarshal(data, &f) == nil {
+		return f
+	}
+	if json.Unmarshal(data, &f.Message) == nil {
+		return f
+	}
+	return fault{Message: string(data)}
+}
+
+// refusal explains an answer with a status of failure.
+func (p *Provider) refusal(q *query, resp *http.Response) *providers.Error {
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
+	f := readFault(data)
+	f.Code = resp.StatusCode
+	e := p.statusError(q.model, f)
+	e.RetryAfter = max(e.RetryAfter, wire.RetryAfter(resp.Header))
+	if parameter := p.learn(q, e, f.Message); parameter != "" {
+		e.Again, e.Changed = "the model does not take "+parameter+" so, asked again otherwise", true
 		return e
 	}
-	if x.events != nil {
-		return p.unreadable(model)
+	if p.learnMedia(q, e, f.Message) {
+		e.Again, e.Changed = "the model does not take files of results so, asked again otherwise", true
+		return e
 	}
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		err = urlErr.Err // the outer one quotes the whole URL
-	} else {
-		return p.fail(providers.KindUnavailable, model, errors.New("no readable answer from "+p.shown))
+	if e.Kind != providers.KindInvalid {
+		return e
 	}
-	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("no answer from %s: %w", p.shown, p.plain(err)))
+	if tool := p.tools.Refuse(q.set, p.faults.Clean(f.Message)); tool != "" {
+		e.Again, e.Changed = "the service refuses the tool "+tool+", asked again without it: "+p.faults.Clean(f.Message), true
 	}
-	return p.fail(providers.KindUnavailable, model, fmt.Errorf("no answer from %s: %w", p.shown, p.plain(err)))
-}
-
-func (p *Provider) unreadable(model string) *providers.Error {
-	return p.fail(providers.KindProtocol, model, errors.New("an event of the stream cannot be read; check that "+p.shown+" is the Gemini API"))
-}
-
-// plain gives an error a text without secrets and keeps its chain.
-func (p *Provider) plain(err error) error { return plainError{p.clean(err.Error()), err} }
-
-type plainError struct {
-	text string
-	err  error
-}
-
-func (e plainError) Error() string { return e.text }
-func (e plainError) Unwrap() error { return e.err }
-
-// cancelled explains a call whose context ended.
-func (p *Provider) cancelled(model string, cause error) *providers.Error {
-	switch {
-	case errors.Is(cause, errNoOutput):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing for %v", cause, p.firstByte))
-	case errors.Is(cause, errStalled):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing more for %v", cause, p.idle))
-	case errors.Is(cause, context.DeadlineExceeded):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("no answer in time from %s: %w", p.shown, cause))
-	}
-	return p.fail(providers.KindIncomplete, model, cause)
-}
-
-// statusError maps an error that the service reported, before or within a stream.
-func (p *Provider) statusError(model string, status int, grpc, message string) *providers.Error {
-	kind, text := p.classify(status, grpc, p.clean(message))
-	e := p.fail(kind, model, errors.New(text))
-	e.Status = status
 	return e
 }
 
-func (p *Provider) classify(status int, grpc, message string) (providers.Kind, string) {
-	said := message
-	if said == "" {
-		said = "status " + strconv.Itoa(status) + " without an explanation"
+// streamError explains an error that came with status 200.
+func (p *Provider) streamError(model string, data []byte) *providers.Error {
+	return p.statusError(model, readFault(data))
+}
+
+// statusError maps an error that the service reported.
+func (p *Provider) statusError(model string, f fault) *providers.Error {
+	kind, text := p.classify(f)
+	e := p.faults.Fail(kind, model, errors.New(text))
+	e.Status = f.Code
+	for _, d := range f.Details {
+		if d.Reason == "API_KEY_INVALID" {
+			e.Kind = providers.KindAuth
+		}
+		wait, err := time.ParseDuration(d.Delay)
+		if err == nil && wait > 0 && strings.HasSuffix(d.Type, "google.rpc.RetryInfo") {
+			e.RetryAfter = wait
+		}
 	}
+	return e
+}
+
+func (p *Provider) classify(f fault) (providers.Kind, string) {
+	said, kind := p.faults.Said(f.Code, f.Message), wire.KindOf(f.Code, f.Message)
 	switch {
-	case tooLong(message):
-		return providers.KindContextLength, said + ": the conversation is too long for this model; start a new one or shorten it"
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(message, "API key not valid"):
+	case kind == providers.KindContextLength:
+		return kind, said + wire.TooLong
+	case kind == providers.KindAuth, strings.Contains(f.Message, "API key not valid"):
 		return providers.KindAuth, "the API key was refused, check GEMINI_API_KEY: " + said
-	case status == http.StatusNotFound && grpc != "NOT_FOUND":
-		return providers.KindUnavailable, "no Gemini API at " + p.shown + " (status 404): check the base URL"
-	case status == http.StatusNotFound:
-		return providers.KindModelNotFound, said
-	case status == http.StatusTooManyRequests:
-		return providers.KindQuota, said
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
-		return providers.KindTimeout, said
-	case status >= 500, status == 0:
+	case f.Code == http.StatusNotFound && f.Status != "NOT_FOUND":
+		return providers.KindUnavailable, "no Gemini API at this address (status 404): check the base URL"
+	case f.Code == 0:
 		return providers.KindUnavailable, said
-	case status >= 400:
-		return providers.KindInvalid, said
-	case status >= 300:
-		return providers.KindProtocol, p.shown + " redirects (status " + strconv.Itoa(status) + "), which is not followed: set the base URL to where it leads"
+	case kind == providers.KindProtocol:
+		return kind, "the service redirects (status " + strconv.Itoa(f.Code) + "), which is not followed: set llm.gemini.base_url to where it leads"
+	case kind == "":
+		return providers.KindProtocol, "unexpected " + said
 	}
-	return providers.KindProtocol, "unexpected " + said
-}
-
-// tooLong says whether a message means that the prompt does not fit.
-func tooLong(message string) bool {
-	m := strings.ToLower(message)
-	return strings.Contains(m, "token count") && strings.Contains(m, "exceed") ||
-		strings.Contains(m, "exceeds the maximum number of tokens") ||
-		strings.Contains(m, "prompt is too long") || strings.Contains(m, "context length")
-}
-
-// reason is the machine-readable reason of an error, if it has one.
-func reason(e genai.APIError) string {
-	for _, d := range e.Details {
-		if r, ok := d["reason"].(string); ok {
-			return r
-		}
-	}
-	return ""
-}
-
-// retryInfo is the wait that an error's details ask for.
-func retryInfo(e genai.APIError) time.Duration {
-	for _, d := range e.Details {
-		kind, _ := d["@type"].(string)
-		delay, _ := d["retryDelay"].(string)
-		if wait, err := time.ParseDuration(delay); err == nil && wait > 0 && strings.HasSuffix(kind, "google.rpc.RetryInfo") {
-			return wait
-		}
-	}
-	return 0
-}
-
-// retryAfter reads the header: seconds, or a date.
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
-}
-
-// clean bounds a foreign text and takes the key and the queries of addresses out.
-func (p *Provider) clean(s string) string {
-	s = strings.ToValidUTF8(strings.TrimSpace(s), "�")
-	s = p.queries.ReplaceAllString(s, "$1")
-	s = strings.ReplaceAll(s, p.key, "[API key]")
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	return kind, said
 }

@@ -20,6 +20,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/gemini"
+	chassis "molar/providers/wire"
 	"molar/schemas"
 )
 
@@ -68,7 +69,7 @@ func TestStream_status(t *testing.T) {
 		says string
 		wait time.Duration
 	}{
-		{"400", status(400, fault(400, "INVALID_ARGUMENT", leaky, "")), providers.KindInvalid, "bad thing at https://host/v1 with key [API key]", 0},
+		{"400", status(400, fault(400, "INVALID_ARGUMENT", leaky, "")), providers.KindInvalid, "bad thing at https://host/v1 with key [key]", 0},
 		{"400 without JSON", status(400, "<html>no</html>"), providers.KindInvalid, "no", 0},
 		{"400 too long", status(400, fault(400, "INVALID_ARGUMENT", "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).", "")), providers.KindContextLength, "shorten", 0},
 		{
@@ -86,8 +87,8 @@ func TestStream_status(t *testing.T) {
 		{"504", status(504, fault(504, "DEADLINE_EXCEEDED", "too slow", "")), providers.KindTimeout, "too slow", 0},
 		{"307", status(307, "", "Location", "http://elsewhere.invalid/"), providers.KindProtocol, "redirects", 0},
 		{"an endless error", status(418, strings.Repeat("x", 1<<20)), providers.KindInvalid, "…", 0},
-		{"error in the first event", events(fault(400, "INVALID_ARGUMENT", leaky, "")), providers.KindInvalid, "[API key]", 0},
-		{"a page instead of a stream", raw("<html><body>Welcome " + testKey + "</body></html>"), providers.KindIncomplete, "broke off", 0},
+		{"error in the first event", events(fault(400, "INVALID_ARGUMENT", leaky, "")), providers.KindInvalid, "[key]", 0},
+		{"a page instead of a stream", raw("<html><body>Welcome " + testKey + "</body></html>"), providers.KindProtocol, "cannot be read", 0},
 		{"a page with blank lines", raw("<html>\n\n<body>Welcome " + testKey + "</body>\n\n</html>\n\n"), providers.KindProtocol, "cannot be read", 0},
 		{"malformed event", raw("data: {\"candidates\":[{]}\n\n"), providers.KindProtocol, "cannot be read", 0},
 	}
@@ -96,7 +97,7 @@ func TestStream_status(t *testing.T) {
 			var logged bytes.Buffer
 			f := newFake(t, tt.step)
 			p := newProvider(t, gemini.Config{BaseURL: f.url, Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-			a := ask(t.Context(), p, question("q"))
+			a := once(t.Context(), p, question("q"))
 			if providers.KindOf(a.err) != tt.kind || !strings.Contains(a.err.Error(), tt.says) || a.finish != "" {
 				t.Fatalf("error %v, want kind %q and %q", a.err, tt.kind, tt.says)
 			}
@@ -112,7 +113,7 @@ func TestStream_status(t *testing.T) {
 		})
 	}
 	t.Run("nobody listens", func(t *testing.T) {
-		a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: "http://127.0.0.1:1"}), question("q"))
+		a := once(t.Context(), newProvider(t, gemini.Config{BaseURL: "http://127.0.0.1:1"}), question("q"))
 		if providers.KindOf(a.err) != providers.KindUnavailable || strings.Contains(a.err.Error(), "alt=sse") {
 			t.Error(a.err)
 		}
@@ -204,9 +205,9 @@ func TestStream_stall(t *testing.T) {
 		kind  providers.Kind
 		took  time.Duration
 	}{
-		{"no answer", func(ctx context.Context, _ io.Writer) { <-ctx.Done() }, 0, "", providers.KindTimeout, gemini.DefaultFirstByte},
-		{"stalled", func(ctx context.Context, w io.Writer) { _, _ = io.WriteString(w, first); <-ctx.Done() }, 0, "a", providers.KindTimeout, gemini.DefaultIdle},
-		{"stalled within an event", func(ctx context.Context, w io.Writer) { _, _ = io.WriteString(w, first+end[:20]); <-ctx.Done() }, 0, "a", providers.KindTimeout, gemini.DefaultIdle},
+		{"no answer", func(ctx context.Context, _ io.Writer) { <-ctx.Done() }, 0, "", providers.KindTimeout, chassis.DefaultFirst},
+		{"stalled", func(ctx context.Context, w io.Writer) { _, _ = io.WriteString(w, first); <-ctx.Done() }, 0, "a", providers.KindTimeout, chassis.DefaultIdle},
+		{"stalled within an event", func(ctx context.Context, w io.Writer) { _, _ = io.WriteString(w, first+end[:20]); <-ctx.Done() }, 0, "a", providers.KindTimeout, chassis.DefaultIdle},
 		{
 			"comments are no output", func(_ context.Context, w io.Writer) {
 				_, _ = io.WriteString(w, first)
@@ -216,7 +217,7 @@ func TestStream_stall(t *testing.T) {
 						return
 					}
 				}
-			}, 0, "a", providers.KindTimeout, gemini.DefaultIdle,
+			}, 0, "a", providers.KindTimeout, chassis.DefaultIdle,
 		},
 		{
 			"slow but steady", func(_ context.Context, w io.Writer) {

@@ -3,38 +3,32 @@
 //
 // It owns the lowering of the canonical history and of tools to Gemini's wire, the
 // keeping of thought signatures beside the parts that they belong to, the reading
-// of the stream, the retries before the first output, and the mapping of faults to
-// [providers.Error]. It must not execute tools, judge arguments, or choose models.
+// of the stream, and the mapping of faults to [providers.Error]. It must not execute tools, judge arguments, or choose models.
 //
-// The SDK carries requests and decodes answers. What it would lose on the way is
-// written and read here: the history and the tools (it drops empty texts, sorts
-// keys and rounds numbers), the arguments of calls, and the reason why a stream
-// ended.
+// The SDK makes requests: the address, the headers, the login. What it would lose of
+// their content is written here (it drops empty texts, sorts keys and rounds numbers),
+// and answers are read here alone, once.
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"google.golang.org/genai"
 
 	"molar/providers"
+	"molar/providers/wire"
+	"molar/schemas"
 )
 
-// Defaults of [Config].
-const (
-	DefaultBaseURL   = "https://generativelanguage.googleapis.com"
-	DefaultFirstByte = 180 * time.Second
-	DefaultIdle      = 20 * time.Second
-)
+// DefaultBaseURL is where the service is.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // name is the provider's name.
 const name = "gemini"
@@ -42,19 +36,33 @@ const name = "gemini"
 // A Config says how to reach Gemini and how patient the provider is. No
 // environment variable changes any of it.
 type Config struct {
-	// APIKey is sent in a header to BaseURL and nowhere else. It must not be empty.
+	// APIKey is sent in a header to BaseURL and nowhere else. It must not be empty without
+	// a Project.
 	APIKey string
+	// Project and Location are of Vertex AI, which answers in the place of the Gemini API
+	// when Project is set, with Google's application default credentials. An empty
+	// Location means "global".
+	Project, Location string
+	// Safety is from which likelihood of harm on an answer is blocked, such as
+	// BLOCK_ONLY_HIGH; empty leaves it to the service.
+	Safety string
 	// BaseURL is the service's address, with a path prefix where a gateway has one.
 	// Empty means [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient is copied; its overall timeout and its handling of redirects are
-	// not used: streams are long, and a redirect would carry the key elsewhere. Nil
+	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
 	// means one with a transport of its own.
 	HTTPClient *http.Client
 	// FirstByte bounds the wait for the first output, Idle every later one. Zero
-	// means the defaults.
+	// means the defaults of [wire.Limits].
 	FirstByte time.Duration
 	Idle      time.Duration
+	// Window is how many tokens prompt and answer may have together; zero means that it
+	// is not known.
+	Window int
+	// Settings hold where a request says nothing.
+	Settings providers.Settings
+	// Refusals keep what the service refuses; nil means in this process only.
+	Refusals providers.Refusals
 	// Logger gets what was left out of requests; nil means none.
 	Logger *slog.Logger
 }
@@ -62,14 +70,18 @@ type Config struct {
 // A Provider is a [providers.Provider] over the Gemini API. It may be used by many
 // goroutines.
 type Provider struct {
-	client    *genai.Client
-	key       string
-	shown     string // the address, for messages
-	queries   *regexp.Regexp
-	firstByte time.Duration
-	idle      time.Duration
-	log       *slog.Logger
-	tools     toolCache
+	client   *genai.Client
+	limits   wire.Limits
+	window   int
+	settings providers.Settings
+	safety   []*genai.SafetySetting
+	log      *slog.Logger
+	faults   *wire.Faults
+
+	tools    *wire.Tools
+	quirks   wire.Quirks
+	aloud    wire.Aloud
+	thinkers wire.Thinkers
 }
 
 var _ providers.Provider = (*Provider)(nil)
@@ -77,106 +89,89 @@ var _ providers.Provider = (*Provider)(nil)
 // New checks cfg and returns a provider. It does not contact the service.
 func New(cfg Config) (*Provider, error) {
 	key := strings.TrimSpace(cfg.APIKey)
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if key == "" && cfg.Project == "" || wire.CheckKey(key) != nil {
 		return nil, errors.New("gemini API key: empty or not an API key; set GEMINI_API_KEY")
 	}
-	base, err := parseBase(cfg.BaseURL)
+	if cfg.Project != "" && (cfg.BaseURL == "" || cfg.BaseURL == DefaultBaseURL) {
+		cfg.BaseURL = vertexURL(cfg.Location)
+	}
+	// The version is added to every path; people paste it with the address.
+	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/"+apiVersion, "/"+vertexVersion)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.FirstByte < 0 || cfg.Idle < 0 {
-		return nil, errors.New("gemini timeout: must not be negative")
+	if base.User != nil || base.RawQuery != "" {
+		return nil, errors.New("gemini base URL: must have no user and no query; the key has a setting of its own")
+	}
+	limits, err := wire.Limits{First: cfg.FirstByte, Idle: cfg.Idle}.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("gemini %w", err)
 	}
 	p := &Provider{
-		key:       key,
-		shown:     base.String(),
-		queries:   regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*://[^\s?"'<>]*)\?[^\s"'<>]*`),
-		firstByte: cfg.FirstByte,
-		idle:      cfg.Idle,
-		log:       cfg.Logger,
-	}
-	if p.firstByte == 0 {
-		p.firstByte = DefaultFirstByte
-	}
-	if p.idle == 0 {
-		p.idle = DefaultIdle
+		limits:   limits,
+		window:   cfg.Window,
+		settings: cfg.Settings,
+		safety:   safety(cfg.Safety),
+		log:      cfg.Logger,
+		faults: wire.NewFaults(wire.FaultConfig{
+			Provider: name, Setting: "llm.gemini.base_url", Start: "start the gateway", Limits: limits,
+			Base: base, Public: "generativelanguage.googleapis.com", Secrets: []string{key},
+		}),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	// Backend and address are always given: the SDK would ask the environment.
-	p.client, err = genai.NewClient(context.Background(), &genai.ClientConfig{
+	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
+	p.client, err = newClient(cfg, key, base.String())
+	return p, err
+}
+
+// newClient returns the SDK's client. Backend and address are always given: the SDK would
+// ask the environment.
+func newClient(cfg Config, key, base string) (*genai.Client, error) {
+	sdk := &genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI,
-		HTTPClient:  httpClient(cfg.HTTPClient),
-		HTTPOptions: genai.HTTPOptions{BaseURL: base.String(), APIVersion: apiVersion},
-	})
+		HTTPClient:  diverted(cfg.HTTPClient),
+		HTTPOptions: genai.HTTPOptions{BaseURL: base, APIVersion: apiVersion},
+	}
+	if cfg.Project != "" {
+		sdk.Backend, sdk.APIKey, sdk.HTTPOptions.APIVersion = genai.BackendVertexAI, "", vertexVersion
+		sdk.Project, sdk.Location = cfg.Project, cmp.Or(cfg.Location, defaultLocation)
+		if err := sdk.UseDefaultCredentials(); err != nil {
+			return nil, errors.New("vertex AI: no application default credentials: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS")
+		}
+	}
+	client, err := genai.NewClient(context.Background(), sdk)
 	if err != nil {
 		// The SDK's error prints its whole configuration, the key included.
 		return nil, errors.New("gemini client: the SDK refused the configuration; check the API key and the base URL")
 	}
-	return p, nil
+	return client, nil
 }
+
+// vertexURL is where Vertex AI is for a location.
+func vertexURL(location string) string {
+	if location = cmp.Or(location, defaultLocation); location != defaultLocation {
+		return "https://" + location + "-aiplatform.googleapis.com"
+	}
+	return "https://aiplatform.googleapis.com"
+}
+
+// defaultLocation is the location of Vertex AI that is everywhere.
+const defaultLocation = "global"
 
 // Name returns "gemini".
 func (p *Provider) Name() string { return name }
 
-// apiVersion is a part of the path of every request.
-const apiVersion = "v1beta"
+// Window returns the configured window, or 0.
+func (p *Provider) Window(context.Context, string) int { return p.window }
 
-func parseBase(s string) (*url.URL, error) {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		s = DefaultBaseURL
-	}
-	u, err := url.Parse(s)
-	if err != nil {
-		// The error of url.Parse quotes the address, which may hold a secret.
-		return nil, errors.New("gemini base URL: not an address; write it like " + DefaultBaseURL)
-	}
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("gemini base URL: scheme %q is neither http nor https", u.Scheme)
-	case u.Host == "":
-		return nil, errors.New("gemini base URL: names no host; write it like " + DefaultBaseURL)
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("gemini base URL: must have no user, no query and no fragment; the key has a setting of its own")
-	}
-	// The version is added to every path; people paste it with the address.
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/"+apiVersion)
-	return u, nil
-}
+// The versions of the APIs are a part of the path of every request.
+const (
+	apiVersion    = "v1beta"
+	vertexVersion = "v1beta1"
+)
 
-// httpClient copies the client given and puts our transport around its own.
-func httpClient(given *http.Client) *http.Client {
-	client := http.Client{}
-	if given != nil {
-		client = *given
-	} else {
-		client.Transport = newTransport()
-	}
-	if client.Transport == nil {
-		client.Transport = http.DefaultTransport
-	}
-	client.Transport = transport{client.Transport}
-	client.Timeout = 0
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client
-}
-
-// newTransport keeps many idle connections: the default of two for each host
-// halves the throughput of parallel streams. Buffers are small, since every open
-// stream holds a connection and its pieces are short; what is larger passes them by.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		MaxIdleConns:        1024,
-		MaxIdleConnsPerHost: 1024,
-		IdleConnTimeout:     90 * time.Second,
-		ReadBufferSize:      2 << 10,
-		WriteBufferSize:     1 << 10,
-		TLSHandshakeTimeout: 10 * time.Second,
-		ForceAttemptHTTP2:   true,
-	}
-}
+// LeftOut returns why tools are left out of requests, by their names.
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
+	"molar/providers/wire"
 	"molar/schemas"
-	"molar/schemas/lower"
 )
 
 // anySignature is the documented stand-in for the signature of a call that
@@ -17,11 +16,14 @@ const anySignature = "skip_thought_signature_validator"
 
 // history gathers wire contents.
 type history struct {
-	set     toolSet
+	set     wire.ToolSet
 	system  []string
 	out     []content
 	pending []pending // calls of the last model content and what became of them
 	turn    int       // where the current turn begins: the last user content with text
+	form    mediaForm // of the files of results
+	// shown tells that there are such, own that the person's messages hold some.
+	shown, own bool
 }
 
 // pending is a call that waits for its result.
@@ -34,8 +36,8 @@ type pending struct {
 // contents lowers the canonical history. Each assistant message becomes one model
 // content, and the results of its calls one user content right after it, in call
 // order and complete.
-func contents(messages []schemas.Message, set toolSet, signed bool) (*history, error) {
-	h := &history{set: set}
+func contents(messages []schemas.Message, set wire.ToolSet, signed bool, form mediaForm) (*history, error) {
+	h := &history{set: set, form: form}
 	for i, m := range messages {
 		if err := h.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
@@ -80,12 +82,13 @@ func (h *history) user(m schemas.Message) error {
 			if p.Text != "" {
 				parts = append(parts, part{Text: &p.Text})
 			}
-		case schemas.PartImage:
-			data, err := image(p.Text)
+		case schemas.PartImage, schemas.PartFile:
+			data, err := media(p)
 			if err != nil {
 				return err
 			}
 			parts = append(parts, part{InlineData: data})
+			h.own = true
 		}
 	}
 	if len(parts) > 0 {
@@ -103,7 +106,7 @@ func (h *history) assistant(m schemas.Message) {
 		s := stateOf(p)
 		switch {
 		case p.Kind == schemas.PartCall && p.Call != nil:
-			call := &functionCall{ID: s.ID, Name: wireName(p.Call.Function.Name), Args: h.arguments(p.Call.Function)}
+			call := &functionCall{ID: s.ID, Name: wire.FunctionName(p.Call.Function.Name), Args: h.arguments(p.Call.Function)}
 			h.pending = append(h.pending, pending{id: p.Call.ID, call: call})
 			parts = append(parts, part{FunctionCall: call, ThoughtSignature: s.Signature})
 		case p.Kind == schemas.PartText, p.Kind == schemas.PartContext:
@@ -155,14 +158,19 @@ func (h *history) flush() {
 		return
 	}
 	parts := make([]part, len(h.pending))
+	var behind []part
 	for i, p := range h.pending {
 		answer := map[string]any{"error": "this call has no result"}
 		if p.result != nil {
 			answer = response(*p.result)
 		}
-		parts[i] = part{FunctionResponse: &functionResponse{ID: p.call.ID, Name: p.call.Name, Response: answer}}
+		r := &functionResponse{ID: p.call.ID, Name: p.call.Name, Response: answer}
+		parts[i] = part{FunctionResponse: r}
+		if p.result != nil {
+			behind = append(behind, h.show(r, p.result.Result.Media)...)
+		}
 	}
-	h.out = append(h.out, content{"user", parts})
+	h.out = append(h.out, content{"user", append(parts, behind...)})
 	h.pending = nil
 }
 
@@ -204,23 +212,13 @@ func (h *history) signForeign() {
 // wantsSignatures says whether a model checks signatures: those before Gemini 3 do
 // not, and may not know the stand-in.
 func wantsSignatures(model string) bool {
-	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	for _, older := range []string{"gemini-1", "gemini-2", "gemini-pro", "gemma"} {
-		if strings.HasPrefix(model, older) {
-			return false
-		}
-	}
-	return true
+	return !before(model, "gemini-1", "gemini-2", "gemini-pro", "gemma")
 }
 
 // arguments makes the object that the wire wants, digits untouched. What is no
 // object becomes an empty one.
 func (h *history) arguments(f schemas.FunctionCall) json.RawMessage {
-	text := f.Arguments
-	if h.set.offered[f.Name] {
-		text = lower.Wrap(text)
-	}
-	args := bytes.TrimSpace([]byte(text))
+	args := bytes.TrimSpace([]byte(h.set.Wrap(f)))
 	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
 		return json.RawMessage(`{}`)
 	}

@@ -1,10 +1,7 @@
 package gemini_test
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -52,56 +49,4 @@ func TestLive(t *testing.T) {
 	if a := ask(t.Context(), p, req); a.err != nil || !json.Valid([]byte(a.text)) {
 		t.Errorf("schema: %+v", a)
 	}
-}
-
-// Recorded streams of the real service: MOLAR_TRANSCRIPTS names a file of JSON
-// lines {url, status, response}.
-func TestRecorded(t *testing.T) {
-	path := os.Getenv("MOLAR_TRANSCRIPTS")
-	if path == "" {
-		t.Skip("MOLAR_TRANSCRIPTS is not set: no recorded streams to read")
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 64<<20)
-	read := 0
-	for lines.Scan() {
-		var pair struct {
-			URL      string
-			Response json.RawMessage
-		}
-		if err := json.Unmarshal(lines.Bytes(), &pair); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(pair.URL, "enerateContent") {
-			continue
-		}
-		var body string
-		if json.Unmarshal(pair.Response, &body) != nil {
-			var compact bytes.Buffer
-			if err := json.Compact(&compact, pair.Response); err != nil {
-				t.Fatal(err)
-			}
-			body = sse(compact.String()) // a whole answer, as one event
-		}
-		w := wire(func(req *http.Request) (*http.Response, error) {
-			return reply(req, http.StatusOK, strings.NewReader(body)), nil
-		})
-		a := ask(t.Context(), newProvider(t, gemini.Config{HTTPClient: w.client()}), question("q"))
-		calls := strings.Count(body, `"functionCall"`)
-		signed := strings.Count(body, `"thoughtSignature"`)
-		for _, p := range a.message.Parts {
-			if p.State != nil && strings.Contains(string(p.State.Data), "signature") {
-				signed--
-			}
-		}
-		if a.err != nil || len(a.calls) != calls || signed != 0 || a.usage.TotalTokens == 0 {
-			t.Errorf("%s: error %v, %d of %d calls, %d signatures lost, usage %+v", pair.URL, a.err, len(a.calls), calls, signed, a.usage)
-		}
-		read++
-	}
-	t.Logf("%d recorded answers", read)
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas/lower"
 )
 
@@ -18,32 +20,45 @@ type query struct {
 	model    string
 	system   string
 	contents []content
-	set      toolSet
+	set      wire.ToolSet
 	search   bool // ground the answer with Google Search
 	// said collects, for a search, what the answer takes from each page.
 	said   map[string][]string
 	choice providers.ToolChoice
+	forbid bool // no call is allowed
 	schema json.RawMessage
 
-	temperature *float32
-	maxTokens   int32
-	stop        []string
+	temperature, topP *float32
+	seed              *int32
+	maxTokens         int32
+	stop              []string
+	wish              providers.Thinking
+	thinking          *genai.ThinkingConfig
+	safety            []*genai.SafetySetting
+	headers           http.Header
+	extra             map[string]any
+	// shown is set when the contents hold files of tools' results, and none of a person's.
+	shown bool
 }
 
 // prepare checks a request and lowers it. The SDK swallows errors of marshalling
 // and then sends an empty body, so everything is checked here.
 func (p *Provider) prepare(req providers.Request) (*query, error) {
-	invalid := func(err error) error { return p.fail(providers.KindInvalid, req.Model, err) }
+	invalid := func(err error) error { return p.faults.Fail(providers.KindInvalid, req.Model, err) }
 	if err := checkModel(req.Model); err != nil {
 		return nil, invalid(err)
 	}
-	q := &query{model: req.Model, choice: req.ToolChoice, stop: req.Stop}
-	q.set = p.tools.lower(req.Tools, p.log)
-	h, err := contents(req.Messages, q.set, wantsSignatures(req.Model))
+	req = p.thinkers.Shape(req).With(p.settings)
+	q := &query{model: req.Model, choice: req.ToolChoice, forbid: req.ForbidCalls, stop: req.Stop, wish: req.Thinking}
+	if err := p.tune(q, req); err != nil {
+		return nil, invalid(err)
+	}
+	q.set = p.tools.Set(req.Tools)
+	h, err := contents(req.Messages, q.set, wantsSignatures(req.Model), p.mediaForm(req.Model))
 	if err != nil {
 		return nil, invalid(err)
 	}
-	q.contents = h.out
+	q.contents, q.shown = h.out, h.shown && !h.own
 	if req.System != "" {
 		h.system = append([]string{req.System}, h.system...)
 	}
@@ -57,7 +72,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	if req.MaxTokens > 0 {
 		q.maxTokens = int32(min(req.MaxTokens, math.MaxInt32))
 	}
-	if len(req.Schema) > 0 && len(q.set.wire) == 0 {
+	if len(req.Schema) > 0 && len(q.set) == 0 {
 		if q.schema, err = lower.ForGeminiAnswer(req.Schema); err != nil {
 			return nil, invalid(fmt.Errorf("answer schema: %w", err))
 		}
@@ -80,8 +95,12 @@ func checkModel(model string) error {
 // SDK writes into it.
 func (q *query) config() *genai.GenerateContentConfig {
 	cfg := &genai.GenerateContentConfig{
-		HTTPOptions:     &genai.HTTPOptions{ExtrasRequestProvider: q.fill},
+		HTTPOptions:     &genai.HTTPOptions{ExtrasRequestProvider: q.fill, Headers: q.headers, ExtraBody: q.extra},
 		Temperature:     q.temperature,
+		TopP:            q.topP,
+		Seed:            q.seed,
+		ThinkingConfig:  q.thinking,
+		SafetySettings:  q.safety,
 		MaxOutputTokens: q.maxTokens,
 		StopSequences:   q.stop,
 		// It would send further requests that nobody counts.
@@ -105,14 +124,14 @@ func (q *query) config() *genai.GenerateContentConfig {
 // calling maps the tool choice. A required choice of one tool names it.
 func (q *query) calling() (mode genai.FunctionCallingConfigMode, names []string) {
 	switch {
-	case len(q.set.wire) == 0:
+	case len(q.set) == 0:
 		return "", nil
-	case q.choice == providers.ToolNone:
+	case q.forbid:
 		return genai.FunctionCallingConfigModeNone, nil
 	case q.choice != providers.ToolRequired:
 		return "", nil
-	case len(q.set.names) == 1:
-		return genai.FunctionCallingConfigModeAny, q.set.names
+	case len(q.set) == 1:
+		return genai.FunctionCallingConfigModeAny, []string{q.set[0].Info.Name}
 	}
 	return genai.FunctionCallingConfigModeAny, nil
 }
@@ -120,8 +139,8 @@ func (q *query) calling() (mode genai.FunctionCallingConfigMode, names []string)
 // fill adds what the SDK would not carry unharmed.
 func (q *query) fill(body map[string]any) map[string]any {
 	body["contents"] = q.contents
-	if len(q.set.wire) > 0 {
-		body["tools"] = []any{map[string]any{"functionDeclarations": q.set.wire}}
+	if len(q.set) > 0 {
+		body["tools"] = []any{map[string]any{"functionDeclarations": q.set.Wire()}}
 	}
 	if q.schema != nil {
 		generation, _ := body["generationConfig"].(map[string]any)

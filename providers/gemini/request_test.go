@@ -148,8 +148,8 @@ func TestStream_history(t *testing.T) {
 				Call: &schemas.ToolCall{ID: "1", Function: schemas.FunctionCall{Name: "thời tiết", Arguments: `{"a":`}},
 			})},
 			[]string{
-				`user {"text":"q"}`, `model {"functionCall":{"name":"_th_i_ti_t","args":{}}}`,
-				`user {"functionResponse":{"name":"_th_i_ti_t","response":{"error":"this call has no result"}}}`,
+				`user {"text":"q"}`, `model {"functionCall":{"name":"th_i_ti_t","args":{}}}`,
+				`user {"functionResponse":{"name":"th_i_ti_t","response":{"error":"this call has no result"}}}`,
 			},
 		},
 		{
@@ -251,14 +251,14 @@ func TestStream_toolChoice(t *testing.T) {
 		{"auto", providers.ToolAuto, []schemas.ToolInfo{weather(), other}, "", nil},
 		{"required", providers.ToolRequired, []schemas.ToolInfo{weather(), other}, "ANY", nil},
 		{"required of one names it", providers.ToolRequired, []schemas.ToolInfo{other}, "ANY", []string{"w__other"}},
-		{"none", providers.ToolNone, []schemas.ToolInfo{weather()}, "NONE", nil},
+		{"none", "none", []schemas.ToolInfo{weather()}, "NONE", nil},
 		{"required without tools", providers.ToolRequired, nil, "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake(t, events(ending("STOP", say("ok"))))
 			req := question("q")
-			req.Tools, req.ToolChoice = tt.tools, tt.choice
+			req.Tools, req.ToolChoice, req.ForbidCalls = tt.tools, tt.choice, tt.choice == "none"
 			if a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req); a.err != nil {
 				t.Fatal(a.err)
 			}

@@ -28,7 +28,7 @@ func TestStream_text(t *testing.T) {
 	if a.thinking != "let me think" {
 		t.Errorf("thinking = %q", a.thinking)
 	}
-	if diff := cmp.Diff(schemas.Usage{PromptTokens: 6, CompletionTokens: 9, TotalTokens: 15}, a.usage); diff != "" {
+	if diff := cmp.Diff(schemas.Usage{PromptTokens: 6, CompletionTokens: 9, TotalTokens: 15, ReasoningTokens: 7}, a.usage); diff != "" {
 		t.Error(diff)
 	}
 	// 1: a path prefix is kept, and the key is in the header only.
@@ -94,7 +94,7 @@ func TestStream_finish(t *testing.T) {
 			f := newFake(t, events(tt.events...))
 			req := question("hi")
 			req.Tools = []schemas.ToolInfo{weather()}
-			a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
+			a := once(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
 			if a.text != tt.text || a.finish != tt.finish || providers.KindOf(a.err) != tt.kind || a.afterEnd {
 				t.Errorf("text %q, finish %q, error %v; want %q, %q, kind %q", a.text, a.finish, a.err, tt.text, tt.finish, tt.kind)
 			}
@@ -108,8 +108,8 @@ func TestStream_finish(t *testing.T) {
 	}
 }
 
-// 15: a call that the service could not read is asked for once more, and then is
-// an error that gives the service's words, which the SDK drops.
+// 15: a call that the service could not read is asked for twice more, and then is
+// an error that gives the service's words.
 func TestStream_unreadableCall(t *testing.T) {
 	bad := `{"candidates":[{"content":{"parts":[]},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(x)"}],` +
 		`"usageMetadata":{"promptTokenCount":5,"totalTokenCount":5}}`
@@ -123,10 +123,10 @@ func TestStream_unreadableCall(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		f := newFake(t, events(bad))
 		a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), question("hi"))
-		if providers.KindOf(a.err) != providers.KindProtocol || !strings.Contains(a.err.Error(), "print(x)") || len(f.requests()) != 2 {
+		if providers.KindOf(a.err) != providers.KindProtocol || !strings.Contains(a.err.Error(), "print(x)") || len(f.requests()) != 3 {
 			t.Errorf("%d requests, error %v", len(f.requests()), a.err)
 		}
-		if a.usage.TotalTokens != 10 {
+		if a.usage.TotalTokens != 15 {
 			t.Errorf("usage of a failed call = %+v", a.usage)
 		}
 	})
@@ -139,16 +139,30 @@ func TestStream_unreadableCall(t *testing.T) {
 	})
 }
 
-// An empty end after tool results may be meant.
-func TestStream_silenceAfterResults(t *testing.T) {
-	f := newFake(t, events(ending("STOP", `{"functionCall":{"name":"w__get_weather"}}`)), events(ending("STOP")))
-	p := newProvider(t, gemini.Config{BaseURL: f.url})
-	req := question("hi")
-	req.Tools = []schemas.ToolInfo{weather()}
-	first := ask(t.Context(), p, req)
-	req.Messages = append(req.Messages, first.message, results(first.calls, "done"))
-	if a := ask(t.Context(), p, req); a.err != nil || a.finish != providers.FinishStop || len(a.notes) != 1 {
-		t.Errorf("got %+v", a)
+// An empty end is asked about again, also after tool results, where the service gave
+// it and answered properly the next time.
+func TestStream_emptyStop(t *testing.T) {
+	for name, odd := range map[string]string{
+		"empty":             ending("STOP"),
+		"thoughts alone":    ending("STOP", `{"text":"hm","thought":true}`),
+		"blanks":            ending("STOP", say(" \n")),
+		"other":             ending("OTHER"),
+		"bad response":      ending("MALFORMED_RESPONSE"),
+		"missing signature": ending("MISSING_THOUGHT_SIGNATURE"),
+	} {
+		f := newFake(t, events(ending("STOP", `{"functionCall":{"name":"w__get_weather"}}`)), events(odd), events(odd), events(ending("STOP", say("Sunny."))))
+		p := newProvider(t, gemini.Config{BaseURL: f.url})
+		req := question("hi")
+		req.Tools = []schemas.ToolInfo{weather()}
+		first := ask(t.Context(), p, req)
+		req.Messages = append(req.Messages, first.message, results(first.calls, "done"))
+		if a := ask(t.Context(), p, req); a.err != nil || a.text != "Sunny." || len(a.notes) != 2 {
+			t.Errorf("%s: got %+v", name, a)
+		}
+		f.steps = []http.HandlerFunc{events(odd)}
+		if a := ask(t.Context(), p, req); providers.KindOf(a.err) != providers.KindProtocol {
+			t.Errorf("%s for ever: got %+v", name, a)
+		}
 	}
 }
 

@@ -3,10 +3,8 @@ package gemini
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"strings"
-
-	"google.golang.org/genai"
 
 	"molar/schemas"
 )
@@ -41,6 +39,7 @@ type functionResponse struct {
 	ID       string         `json:"id,omitempty"`
 	Name     string         `json:"name"`
 	Response map[string]any `json:"response"`
+	Parts    []part         `json:"parts,omitempty"` // since Gemini 3
 }
 
 // state is what the provider keeps beside a part: its thought signature in
@@ -56,21 +55,13 @@ func stateOf(p schemas.Part) state {
 	if p.State == nil || p.State.Provider != name || json.Unmarshal(p.State.Data, &s) != nil {
 		return state{}
 	}
-	if _, err := base64.StdEncoding.DecodeString(s.Signature); err != nil {
-		s.Signature = "" // damaged on the way; sent back, it would sink the request
-	}
+	s.Signature = standard(s.Signature) // damaged on the way and sent back, it would sink the request
 	return s
 }
 
 // newState keeps a part's signature and id, if it has any.
-func newState(part *genai.Part) *schemas.ProviderState {
-	s := state{}
-	if len(part.ThoughtSignature) > 0 {
-		s.Signature = base64.StdEncoding.EncodeToString(part.ThoughtSignature)
-	}
-	if part.FunctionCall != nil {
-		s.ID = part.FunctionCall.ID
-	}
+func newState(signature, id string) *schemas.ProviderState {
+	s := state{Signature: standard(signature), ID: id}
 	if s == (state{}) {
 		return nil
 	}
@@ -81,34 +72,30 @@ func newState(part *genai.Part) *schemas.ProviderState {
 	return &schemas.ProviderState{Provider: name, Data: data}
 }
 
-// wireName makes any name a model invented, and was told does not exist, fit to be
-// sent back.
-func wireName(s string) string {
-	if validName(s) {
-		return s
+// standard brings a signature to standard base64: gateways encode them anew, for
+// addresses or without padding. It is empty for what is no base64.
+func standard(signature string) string {
+	text := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(signature, "="))
+	data, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return ""
 	}
-	s = strings.Map(func(r rune) rune {
-		if isNameRune(r) {
-			return r
-		}
-		return '_'
-	}, s)
-	s = "_" + s
-	return s[:min(len(s), maxToolName)]
+	return base64.StdEncoding.EncodeToString(data)
 }
 
-// image reads a data URL.
-func image(address string) (*inlineData, error) {
-	head, data, found := strings.Cut(address, ",")
-	mime, isData := strings.CutPrefix(head, "data:")
-	mime, isBase64 := strings.CutSuffix(mime, ";base64")
-	if !found || !isData || !isBase64 || !strings.HasPrefix(mime, "image/") {
-		return nil, errors.New("an image must be a base64 data URL: Gemini does not fetch addresses")
+// media reads the data URL of an image or a file.
+func media(p schemas.Part) (*inlineData, error) {
+	mime, raw, err := schemas.DataOf(p.Text)
+	switch {
+	case p.Kind == schemas.PartImage && err != nil:
+		return nil, fmt.Errorf("an image %w: Gemini does not fetch addresses", err)
+	case err != nil:
+		return nil, fmt.Errorf("the file %q %w", p.Name, err)
 	}
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil {
-		return nil, errors.New("the data of an image is not base64")
+	for _, kind := range []string{"image/", "audio/", "video/", "application/pdf"} {
+		if strings.HasPrefix(mime, kind) {
+			return &inlineData{mime, raw}, nil
+		}
 	}
-	mime, _, _ = strings.Cut(mime, ";")
-	return &inlineData{mime, raw}, nil
+	return nil, fmt.Errorf("the file %q is %s: Gemini takes text, images, audio, video and PDF", p.Name, mime)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,12 +13,9 @@ import (
 	"molar/schemas"
 )
 
-// monday is the day on which the tests ask.
-var monday = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
-
 func newProvider(t testing.TB) *offline.Provider {
 	t.Helper()
-	p, err := offline.New(offline.Config{Now: func() time.Time { return monday }})
+	p, err := offline.New(offline.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,9 @@
 package offline
 
 import (
+	"regexp"
 	"strings"
-	"unicode"
+	"sync"
 
 	"molar/schemas"
 )
@@ -13,9 +14,13 @@ const (
 	closingVietnamese = "(Chưa cấu hình mô hình nào: nội dung trên được trích từ công cụ. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.)"
 )
 
-func closing(vietnamese bool) string {
-	return pick(vietnamese, closingVietnamese, closingEnglish)
-}
+// What a person reads who asks about a subject: nothing of how the host is set up.
+const (
+	quotedEnglish    = "(This is quoted as it was found. It was not written for your question.)"
+	quotedVietnamese = "(Nội dung trên được trích nguyên văn, không phải viết riêng cho câu hỏi của bạn.)"
+	lostEnglish      = "I found nothing that I could quote for this. Please ask it as a whole question, and I will look again."
+	lostVietnamese   = "Mình chưa tìm được gì để trích cho câu này. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
+)
 
 func pick(vietnamese bool, vi, en string) string {
 	if vietnamese {
@@ -27,18 +32,41 @@ func pick(vietnamese bool, vi, en string) string {
 // answer quotes the results of a turn; without any it says what can be done.
 func answer(t turn, tools []schemas.ToolInfo) string {
 	if len(t.results) == 0 {
+		if text, ok := smallTalk(t.question, t.about, t.vietnamese); ok {
+			return text
+		}
+		if t.about != "" && len(tools) == 0 {
+			return pick(t.vietnamese, lostVietnamese, lostEnglish)
+		}
 		return nothing(t.vietnamese, tools)
+	}
+	if t.about != "" && !t.called {
+		return found(t)
 	}
 	var parts []string
 	for _, r := range t.results {
 		parts = append(parts, tell(r, t))
 	}
-	return strings.Join(append(parts, closing(t.vietnamese)), "\n\n")
+	return strings.Join(append(parts, pick(t.vietnamese, closingVietnamese, closingEnglish)), "\n\n")
+}
+
+// found quotes what code looked up for a question about a subject.
+func found(t turn) string {
+	var parts []string
+	for _, r := range t.results {
+		if text := quote(r, t.vietnamese); text != "" && !r.IsError {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		return pick(t.vietnamese, lostVietnamese, lostEnglish)
+	}
+	return strings.Join(append(parts, pick(t.vietnamese, quotedVietnamese, quotedEnglish)), "\n\n")
 }
 
 // tell introduces a result and quotes it.
 func tell(r schemas.ToolResult, t turn) string {
-	text := quote(r)
+	text := quote(r, t.vietnamese)
 	switch {
 	case r.IsError && text == "":
 		return pick(t.vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")
@@ -76,15 +104,12 @@ func askFor(vietnamese bool, tool schemas.ToolInfo, missing []field) string {
 	var names []string
 	for _, f := range missing {
 		name := `"` + f.name + `"`
-		if f.description != "" {
-			name += " (" + clip(strings.Join(strings.Fields(f.description), " "), 120) + ")"
+		if f.Description != "" {
+			name += " (" + clip(strings.Join(strings.Fields(f.Description), " "), 120) + ")"
 		}
-		if len(f.enum) > 0 {
-			var members []string
-			for _, e := range f.enum[:min(len(f.enum), maxItems)] {
-				members = append(members, strings.Trim(string(e), `"`))
-			}
-			name += " [" + strings.Join(members, " | ") + "]"
+		if len(f.Enum) > 0 {
+			members := f.members()
+			name += " [" + strings.Join(members[:min(len(members), maxItems)], " | ") + "]"
 		}
 		names = append(names, name)
 	}
@@ -117,17 +142,12 @@ func summarize(t turn, messages []schemas.Message) string {
 // firstSentences returns at most n sentences; a line end ends a sentence too.
 func firstSentences(text string, n int) []string {
 	var out []string
-	runes := []rune(strings.TrimSpace(text))
-	start := 0
-	for i := 0; i < len(runes) && len(out) < n; i++ {
-		last := i+1 == len(runes)
-		if !last && runes[i] != '\n' && (!strings.ContainsRune(".!?", runes[i]) || !unicode.IsSpace(runes[i+1])) {
-			continue
-		}
-		if s := strings.TrimSpace(string(runes[start : i+1])); s != "" {
+	for _, s := range sentenceForm().FindAllString(text, -1) {
+		if s = strings.TrimSpace(s); s != "" && len(out) < n {
 			out = append(out, s)
 		}
-		start = i + 1
 	}
 	return out
 }
+
+var sentenceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\n]*?(?:[.!?](?:\s|$)|\n|$)`) })

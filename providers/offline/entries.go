@@ -8,11 +8,8 @@ import (
 	"unicode"
 )
 
-// Limits of what is quoted of search results.
-const (
-	maxEntries = 3
-	maxEntry   = 400 // runes
-)
+// maxTitles is how many search results are named below the one that is quoted.
+const maxTitles = 5
 
 // An entry is one search result.
 type entry struct{ title, content string }
@@ -22,34 +19,29 @@ var entryLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(Title|Content|Link|URL|Source):[ \t]*`)
 })
 
-// quoteText quotes plain text; search results become the content of the best entries.
-func quoteText(s string) string {
+// quoteText quotes plain text; of search results the best entry.
+func quoteText(s string, vietnamese bool) string {
 	s = strings.TrimSpace(s)
 	if !entryLine().MatchString(s) {
-		return clip(s, maxQuoted)
+		return sentences(s, maxQuoted)
 	}
 	var entries []entry
 	for block := range strings.SplitSeq(s, "\n---") {
-		entries = append(entries, entry{title: labelled(block, "Title"), content: labelled(block, "Content")})
+		said := labelled(block)
+		entries = append(entries, entry{title: said["Title"], content: said["Content"]})
 	}
-	return paragraphs(entries)
+	return bestEntry(entries, vietnamese)
 }
 
 // entriesOf reads structured search results: a list of objects that all have a title
 // and a text, alone or as the only list of an object. Anything else gives none.
 func entriesOf(v any) []entry {
 	if o, ok := v.(object); ok {
-		var list any
-		for _, value := range o.values {
-			if _, isList := value.([]any); !isList {
-				continue
-			}
-			if list != nil {
-				return nil
-			}
-			list = value
+		lists := slices.DeleteFunc(slices.Clone(o.values), func(e any) bool { _, isList := e.([]any); return !isList })
+		if len(lists) != 1 {
+			return nil
 		}
-		v = list
+		v = lists[0]
 	}
 	items, _ := v.([]any)
 	entries := make([]entry, 0, len(items))
@@ -76,49 +68,53 @@ func (o object) text(keys ...string) string {
 	return ""
 }
 
-// paragraphs tells the first entries: whoever searched has ranked them.
-func paragraphs(entries []entry) string {
-	var texts []string
-	for _, e := range entries[:min(len(entries), maxEntries)] {
-		text := sentences(e.content, maxEntry)
-		switch {
-		case text == "" && e.title == "":
-			continue
-		case text == "":
-			text = e.title
-		case e.title != "":
-			text = strings.TrimRight(e.title, ".:") + ": " + text
-		}
-		texts = append(texts, text)
+// bestEntry tells the first entry whole, since its last sentence may be the one that warns,
+// and the titles of the others: whoever searched has ranked them.
+func bestEntry(entries []entry, vietnamese bool) string {
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return e == entry{} })
+	if len(entries) == 0 {
+		return ""
 	}
-	return strings.Join(texts, "\n\n")
+	best := entries[0]
+	text := sentences(best.content, maxQuoted)
+	switch {
+	case text == "":
+		text = best.title
+	case best.title != "":
+		text = strings.TrimRight(best.title, ".:") + ": " + text
+	}
+	var titles []string
+	for _, e := range entries[1:] {
+		if e.title != "" && len(titles) < maxTitles {
+			titles = append(titles, clip(e.title, maxLine))
+		}
+	}
+	if len(titles) == 0 {
+		return text
+	}
+	return text + "\n\n" + pick(vietnamese, "Cũng tìm thấy: ", "Also found: ") + strings.Join(titles, "; ")
 }
 
-// labelled returns what stands after a label, up to the next one.
-func labelled(block, label string) string {
-	marks := entryLine().FindAllStringSubmatchIndex(block, -1)
-	for i, m := range marks {
-		if block[m[2]:m[3]] != label {
-			continue
-		}
-		end := len(block)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
-		return strings.Join(strings.Fields(block[m[1]:end]), " ")
+// labelled returns what stands behind each label, up to the next one.
+func labelled(block string) map[string]string {
+	said, end := map[string]string{}, len(block)
+	for _, m := range slices.Backward(entryLine().FindAllStringSubmatchIndex(block, -1)) {
+		said[block[m[2]:m[3]]] = strings.Join(strings.Fields(block[m[1]:end]), " ")
+		end = m[0]
 	}
-	return ""
+	return said
 }
 
-// sentences cuts text at the last sentence end within limit runes.
+// sentences cuts text at the last end of a sentence or line within limit runes, and marks
+// the cut.
 func sentences(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text
 	}
 	for i := limit - 1; i > limit/2; i-- {
-		if strings.ContainsRune(".!?", runes[i]) && unicode.IsSpace(runes[i+1]) {
-			return string(runes[:i+1])
+		if runes[i] == '\n' || strings.ContainsRune(".!?", runes[i]) && unicode.IsSpace(runes[i+1]) {
+			return strings.TrimSpace(string(runes[:i+1])) + " …"
 		}
 	}
 	return clip(text, limit)

@@ -2,255 +2,198 @@ package offline
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/google/uuid"
 )
 
 // A filling is the arguments for one tool, as far as the question gives them.
 type filling struct {
-	values   map[string]any
-	from     []string // where each value came from, for people
-	missing  []field  // required and not found
-	evidence float64  // how well typed values fit required fields
-	// particular counts required fields filled by a value of just their kind.
-	particular float64
-	used       []bool // of each mention
-	claimed    []bool // of each byte of the question
-	byValue    map[string]int
-	loose      bool                // a query was made of words that only name the tool
-	lists      map[string][]string // values beyond the first for a field, from a list of words
+	values  map[string]any
+	more    map[string][]any // further values for a field, which ask for calls of their own
+	from    []string         // where each value came from, for people
+	missing []field          // required and not found
+	typed   int              // required fields that a value in the question fills
+	exact   int              // of these, fields that take values of one form only
+	unused  int              // values of a particular form that the tool has no place for
 }
 
-// filler fills the fields of one tool from one question.
+// A filler fills the fields of one tool from one question.
 type filler struct {
-	q      *question
-	fields []field
-	known  map[string]bool // keys of the tool itself: words that name it
 	*filling
+	q    question
+	tool indexed
+	used []bool // of each value
 }
 
-// fill finds arguments for a tool. known holds the keys of the tool's own name.
-func fill(q *question, fields []field, known map[string]bool) *filling {
-	f := filler{q: q, fields: fields, known: known, filling: &filling{
-		values: map[string]any{}, used: make([]bool, len(q.mentions)), claimed: make([]bool, len(q.text)),
-		byValue: map[string]int{}, lists: map[string][]string{},
-	}}
-	f.ownerAndName()
-	f.marked()
-	f.typed()
-	f.words()
-	f.nested()
+// fill finds what is plain: values by the name before them or, where one field alone can
+// hold them, by their form; members of enums; and words for the one required string.
+func fill(q question, t indexed) *filling {
+	f := filler{&filling{values: map[string]any{}, more: map[string][]any{}}, q, t, make([]bool, len(q.values))}
+	f.named()
+	f.alone()
+	f.members()
 	f.defaults()
-	for _, fd := range fields {
-		if _, ok := f.values[fd.name]; fd.required && !ok {
-			f.missing = append(f.missing, fd)
+	f.words()
+	f.missing = f.open()
+	for i, v := range q.values {
+		if !f.used[i] && v.kind != isQuote && v.kind != isNumber {
+			f.unused++
 		}
 	}
 	return f.filling
 }
 
-// arguments returns the values as a JSON object with its keys in order.
-func (f *filling) arguments() string {
-	data, err := json.Marshal(f.values)
+// fit rewards values that fill required fields, and punishes required fields that
+// nothing fits and particular values that the tool has no place for.
+func (f *filling) fit() float64 {
+	return min(0.35*float64(f.typed), 0.7) - min(0.1*float64(len(f.missing)), 0.4) - 0.3*float64(min(f.unused, 1))
+}
+
+// calls returns the arguments as JSON: of one call, or of one for each further value.
+func (f *filling) calls() []string {
+	out := []string{encode(f.values)}
+	for name, values := range f.more {
+		first := f.values[name]
+		for _, v := range values[:min(len(values), maxCalls-1)] {
+			f.values[name] = v
+			out = append(out, encode(f.values))
+		}
+		f.values[name] = first
+		break // one field varies; two would be guesses about pairs
+	}
+	return out
+}
+
+func encode(v any) string {
+	data, err := json.Marshal(v)
 	if err != nil { // numbers are finite and strings are strings
 		return "{}"
 	}
 	return string(data)
 }
 
-func (f *filler) set(fd field, value any, from string) {
-	f.values[fd.name] = value
-	shown, _ := json.Marshal(value)
-	f.from = append(f.from, fmt.Sprintf("%s=%s from %s", fd.name, clip(string(shown), 60), from))
+// open returns the required fields that have no value.
+func (f filler) open() []field {
+	return slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return !fd.required || f.values[fd.name] != nil })
 }
 
-func (f *filler) has(fd field) bool {
-	_, ok := f.values[fd.name]
-	return ok
+func (f filler) set(fd field, v any, from string) {
+	f.values[fd.name] = v
+	f.from = append(f.from, fd.name+"="+clip(encode(v), 60)+" from "+from)
 }
 
-func (f *filler) claim(start, end int) {
-	for i := start; i < end && i < len(f.claimed); i++ {
-		f.claimed[i] = true
-	}
-	for i, m := range f.q.mentions {
-		if m.start < end && start < m.end {
-			f.used[i] = true
-		}
-	}
-}
-
-// least is how well a value must fit a required field, sure how well an optional
-// one: nobody misses an optional value that was left out.
-const (
-	least = 0.4
-	sure  = 0.75
-)
-
-// ownerAndName splits "acme/web" between two fields, where a tool wants both.
-func (f *filler) ownerAndName() {
-	find := func(names ...string) int {
-		return slices.IndexFunc(f.fields, func(fd field) bool { return slices.Contains(names, fold(fd.name)) })
-	}
-	owner, repo := find("owner", "org", "organization", "namespace", "workspace"), find("repo", "repository", "project", "reponame", "repo_name")
-	if owner < 0 || repo < 0 {
-		return
-	}
-	for i, m := range f.q.mentions {
-		if left, right, ok := strings.Cut(m.text, "/"); ok && m.kind == isRepo && !f.used[i] && !strings.Contains(right, "/") {
-			f.set(f.fields[owner], left, "owner/name")
-			f.set(f.fields[repo], right, "owner/name")
-			f.claim(m.start, m.end)
-			f.evidence += 1
-			return
-		}
-	}
-}
-
-// typed gives typed values to the fields that they fit best.
-func (f *filler) typed() {
-	type pair struct {
-		field, mention int
-		fit            float64
-	}
-	var pairs []pair
-	for i, fd := range f.fields {
-		if f.has(fd) {
-			continue
-		}
-		limit, bonus := sure, 0.0
-		if fd.required {
-			limit, bonus = least, 0.3
-		}
-		for j, m := range f.q.mentions {
-			if f.used[j] {
-				continue
-			}
-			if fit := f.fit(fd, m); fit >= limit {
-				pairs = append(pairs, pair{i, j, fit + bonus})
-			}
-		}
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int {
-		switch {
-		case math.Abs(a.fit-b.fit) > 1e-9:
-			return int(math.Copysign(1, b.fit-a.fit))
-		case a.mention != b.mention:
-			return a.mention - b.mention
-		}
-		return a.field - b.field
-	})
-	for _, p := range pairs {
-		fd, m := f.fields[p.field], f.q.mentions[p.mention]
-		if f.used[p.mention] || f.has(fd) && fd.role != wantsArray {
-			continue
-		}
-		f.take(fd, p.mention, m)
-		if fd.required && slices.Contains([]mentionKind{isPath, isUUID, isCurrency, isEmail, isURL}, m.kind) && fd.role != wantsText {
-			f.particular += 0.5
-		}
-		if fd.required && m.kind != isProper {
-			f.evidence += min(p.fit, 1)
-		} else if fd.required {
-			f.evidence += 0.5 * min(p.fit, 1)
-		}
-	}
-}
-
-func (f *filler) take(fd field, index int, m mention) {
-	if fd.role == wantsArray {
-		v, ok := f.value(*fd.item, m)
-		if !ok {
-			return
-		}
-		list, _ := f.values[fd.name].([]any)
-		f.set(fd, append(list, v), string(m.kind))
-	} else {
-		v, ok := f.value(fd, m)
-		if !ok {
-			return
-		}
-		f.set(fd, v, string(m.kind))
-		f.byValue[fd.name] = index
-	}
-	f.used[index] = true
-	f.claim(m.start, m.end)
-}
-
-// value gives a mention in the type of the field, and false when it cannot be.
-func (f *filler) value(fd field, m mention) (any, bool) {
-	text := m.text
-	switch fd.role {
-	case wantsNumber:
-		return numberFor(fd, m.text)
-	case wantsMoment:
-		text = f.moment(m)
-	case wantsEnum, wantsBool, wantsArray, wantsObject:
-		return nil, false
-	}
-	return text, fd.allows(text)
-}
-
-// allows reports whether a text is valid for a field, by its pattern and format.
-func (fd field) allows(text string) bool {
-	if fd.uuid && uuid.Validate(text) != nil {
+// take gives value i to a field that can hold it; where the field has a value of this
+// kind, it is one more.
+func (f filler) take(fd field, i int, named bool) bool {
+	kind := f.q.values[i].kind
+	v, ok := fd.read(f.q.values[i], named)
+	switch {
+	case !ok || f.used[i]:
+		return false
+	case f.values[fd.name] == nil:
+		f.set(fd, v, string(kind))
+	case fd.required:
+		f.more[fd.name] = append(f.more[fd.name], v)
+	default:
 		return false
 	}
-	return text != "" && (fd.pattern == nil || fd.pattern.MatchString(text))
+	f.used[i] = true
+	if fd.required {
+		f.typed++
+		if fd.Format != "" {
+			f.exact++
+		}
+	}
+	return true
 }
 
-func numberFor(fd field, text string) (any, bool) {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || math.Abs(n) > 1<<53 {
-		return nil, false
-	}
-	if fd.minimum != nil && n < *fd.minimum || fd.maximum != nil && n > *fd.maximum {
-		return nil, false
-	}
-	if fd.integer {
-		return int64(n), n == math.Trunc(n)
-	}
-	return n, true
-}
-
-// moment joins a day with the time that the question gives beside it.
-func (f *filler) moment(m mention) string {
-	if strings.Contains(m.text, "T") {
-		return m.text
-	}
-	if m.kind == isTime {
-		for _, d := range f.q.mentions {
-			if d.kind == isDate {
-				return d.text + "T" + m.text + ":00Z"
+// named takes values that stand right behind the name of a field.
+func (f filler) named() {
+	for i, v := range f.q.values {
+		var before token
+		for _, t := range f.q.tokens {
+			if t.end <= v.start {
+				before = t
 			}
 		}
-		return ""
-	}
-	clock := "00:00"
-	for _, t := range f.q.mentions {
-		if t.kind == isTime {
-			clock = t.text
-			break
+		if before.key == "" || strings.ContainsAny(f.q.text[before.end:v.start], ".,;!?\n") {
+			continue
+		}
+		for _, fd := range f.tool.fields {
+			if slices.Contains(fd.keys, before.key) && f.take(fd, i, true) {
+				break
+			}
 		}
 	}
-	return m.text + "T" + clock + ":00Z"
+}
+
+// alone takes values that only one open required field can hold, and the others of their
+// kind with them.
+func (f filler) alone() {
+	for i, v := range f.q.values {
+		open := slices.DeleteFunc(f.open(), func(fd field) bool { _, ok := fd.read(v, false); return !ok })
+		if f.used[i] || len(open) != 1 {
+			continue
+		}
+		for j := i; j < len(f.q.values); j++ {
+			if f.q.values[j].kind == v.kind {
+				f.take(open[0], j, false)
+			}
+		}
+	}
+}
+
+// members takes the first member of an enum that the question says. For a field that is
+// not required, the words of the tool's own name prove nothing.
+func (f filler) members() {
+	for _, fd := range f.tool.fields {
+		for i, member := range fd.members() {
+			unsaid := func(key string) bool {
+				return !f.q.words[key] || !fd.required && slices.Contains(f.tool.name, key)
+			}
+			if words := keysOf(member); f.values[fd.name] == nil && len(words) > 0 && !slices.ContainsFunc(words, unsaid) {
+				f.set(fd, fd.Enum[i], "a word of the question")
+			}
+		}
+	}
 }
 
 // defaults fills what is required and has a default or only one value.
-func (f *filler) defaults() {
-	for _, fd := range f.fields {
-		if !fd.required || f.has(fd) {
-			continue
+func (f filler) defaults() {
+	for _, fd := range f.open() {
+		if len(fd.Enum) == 1 {
+			f.set(fd, fd.Enum[0], "the schema's only value")
+		} else if len(fd.Default) > 0 && string(fd.Default) != "null" {
+			f.set(fd, fd.Default, "the schema's default")
 		}
-		if len(fd.enum) == 1 {
-			f.set(fd, fd.enum[0], "the schema's only value")
-		} else if len(fd.fallback) > 0 && string(fd.fallback) != "null" {
-			f.set(fd, fd.fallback, "the schema's default")
-		}
+	}
+}
+
+// words fills the one required string of a tool with the question, without the words at
+// both ends that are verbs, say nothing, or are the tool's own.
+func (f filler) words() {
+	texts := slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool {
+		return !fd.required || fd.kind != "string" || len(fd.Enum) > 0
+	})
+	if len(texts) != 1 || texts[0].precise() || f.values[texts[0].name] != nil {
+		return
+	}
+	fd := texts[0]
+	own := func(t token) bool {
+		return t.key == "" || isVerb(t.key) || f.tool.weight[t.key] >= inTitle || slices.Contains(fd.keys, t.key)
+	}
+	tokens := f.q.tokens
+	for len(tokens) > 0 && own(tokens[0]) {
+		tokens = tokens[1:]
+	}
+	for len(tokens) > 0 && own(tokens[len(tokens)-1]) {
+		tokens = tokens[:len(tokens)-1]
+	}
+	if len(tokens) > 0 {
+		f.set(fd, f.q.text[tokens[0].start:tokens[len(tokens)-1].end], "the words beside the tool's own")
+		return
+	}
+	for i := range f.q.values {
+		f.take(fd, i, true)
 	}
 }

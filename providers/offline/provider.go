@@ -9,14 +9,15 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"regexp"
 	"strings"
-	"time"
-	"unicode"
+	"sync"
 
 	"molar/providers"
 	"molar/schemas"
@@ -29,15 +30,12 @@ const Name = "offline"
 type Config struct {
 	// Logger gets the decisions at debug level; nil discards them.
 	Logger *slog.Logger
-	// Now is the clock for "today" and "tomorrow"; nil means time.Now.
-	Now func() time.Time
 }
 
 // A Provider picks tools and quotes results without a model. It holds no state
 // between calls and is safe for concurrent use.
 type Provider struct {
 	logger *slog.Logger
-	now    func() time.Time
 }
 
 var _ providers.Provider = (*Provider)(nil)
@@ -45,21 +43,11 @@ var _ providers.Provider = (*Provider)(nil)
 // New returns a provider. There is no bad Config; the error is there for the shape
 // that all providers share.
 func New(cfg Config) (*Provider, error) {
-	p := &Provider{logger: cfg.Logger, now: cfg.Now}
-	if p.logger == nil {
-		p.logger = slog.New(slog.DiscardHandler)
-	}
-	if p.now == nil {
-		p.now = time.Now
-	}
-	return p, nil
+	return &Provider{cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))}, nil
 }
 
 // Name returns "offline".
 func (p *Provider) Name() string { return Name }
-
-// errCannotJudge says what this provider is not for.
-var errCannotJudge = errors.New("cannot judge without a model: set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama")
 
 // Stream decides by words alone. It fails with KindInvalid for the passes that judge
 // and for a request with a Schema, and with KindTimeout or KindUnavailable when ctx
@@ -77,92 +65,57 @@ func (p *Provider) stream(ctx context.Context, req providers.Request, yield func
 		return err
 	}
 	if req.Pass == providers.PassGuardrail || req.Pass == providers.PassLanguage || len(req.Schema) > 0 {
-		return &providers.Error{Kind: providers.KindInvalid, Provider: Name, Err: fmt.Errorf("pass %q: %w", req.Pass, errCannotJudge)}
+		err := fmt.Errorf("pass %q: cannot judge without a model: set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama", req.Pass)
+		return &providers.Error{Kind: providers.KindInvalid, Provider: Name, Err: err}
 	}
-	if req.Pass == providers.PassSummary {
-		return say(ctx, req, decision{text: summarize(readTurn(req), req.Messages)}, yield)
-	}
-	d := p.decide(req)
+	d := decide(req)
 	p.logger.DebugContext(ctx, "offline decision", "calls", len(d.calls), "note", d.note)
-	if len(d.calls) == 0 {
-		return say(ctx, req, d, yield)
-	}
-	return call(ctx, req, d, yield)
-}
-
-// call yields the calls of a decision.
-func call(ctx context.Context, req providers.Request, d decision, yield func(providers.Chunk, error) bool) error {
+	chunks, finish := d.chunks(req.MaxTokens)
 	usage := count(req)
-	for i, c := range d.calls {
+	for _, c := range chunks {
 		if err := ended(ctx); err != nil {
 			return err
 		}
-		chunk := providers.Chunk{Call: &c}
-		if i == 0 {
-			chunk.Note = d.note
-		}
-		usage.CompletionTokens += len(strings.Fields(c.Function.Arguments))
-		if !yield(chunk, nil) {
+		if !yield(c, nil) {
 			return nil
 		}
-	}
-	usage.TotalTokens = usage.PromptTokens + usage.CompletionTokens
-	yield(providers.Chunk{Usage: &usage, Finish: providers.FinishToolCalls}, nil)
-	return nil
-}
-
-// say yields text word by word.
-func say(ctx context.Context, req providers.Request, d decision, yield func(providers.Chunk, error) bool) error {
-	usage := count(req)
-	finish := providers.FinishStop
-	chunk := providers.Chunk{Note: d.note}
-	for word := range pieces(d.text) {
-		if err := ended(ctx); err != nil {
-			return err
-		}
-		if req.MaxTokens > 0 && usage.CompletionTokens == req.MaxTokens {
-			finish = providers.FinishLength
-			break
-		}
-		chunk.Text = word
 		usage.CompletionTokens++
-		if !yield(chunk, nil) {
-			return nil
-		}
-		chunk = providers.Chunk{}
 	}
 	usage.TotalTokens = usage.PromptTokens + usage.CompletionTokens
-	chunk.Usage, chunk.Finish = &usage, finish
-	yield(chunk, nil)
+	yield(providers.Chunk{Usage: &usage, Finish: finish}, nil)
 	return nil
 }
 
-// pieces cuts text after each run of white space, so that each piece has one word.
-func pieces(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		start, space := 0, false
-		for i, r := range text {
-			if !unicode.IsSpace(r) && space && i > start {
-				if !yield(text[start:i]) {
-					return
-				}
-				start = i
-			}
-			space = unicode.IsSpace(r)
+// chunks gives a call or a word at a time, and at most limit words where that is not 0.
+func (d decision) chunks(limit int) ([]providers.Chunk, providers.FinishReason) {
+	var out []providers.Chunk
+	finish := providers.FinishToolCalls
+	for _, c := range d.calls {
+		out = append(out, providers.Chunk{Call: &c})
+	}
+	if len(d.calls) == 0 {
+		finish = providers.FinishStop
+		for _, word := range wordForm().FindAllString(d.text, -1) {
+			out = append(out, providers.Chunk{Text: word})
 		}
-		if start < len(text) {
-			yield(text[start:])
+		if limit > 0 && len(out) > limit {
+			out, finish = out[:limit], providers.FinishLength
 		}
 	}
+	if len(out) > 0 {
+		out[0].Note = d.note
+	}
+	return out, finish
 }
+
+// wordForm finds a word with the white space behind it.
+var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\S+\s*`) })
 
 // count gives the words of the prompt as its tokens.
 func count(req providers.Request) schemas.Usage {
 	n := len(strings.Fields(req.System))
 	for _, m := range req.Messages {
-		for _, part := range m.Parts {
-			n += len(strings.Fields(part.Text))
-		}
+		n += len(strings.Fields(m.FullText()))
 	}
 	return schemas.Usage{PromptTokens: n}
 }

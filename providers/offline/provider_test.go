@@ -63,11 +63,8 @@ func TestStream_parallelCalls(t *testing.T) {
 		want        []any
 	}{
 		{"Show the details of family " + idA + " and of family " + idB, "familyId", []any{idA, idB}},
+		{"Complete tasks 12 and 13", "id", []any{12.0, 13.0}},
 		{"Chi tiết gia đình " + idA + " và gia đình " + idB, "familyId", []any{idA, idB}},
-		{"What's the weather in Paris and in Rome?", "city", []any{"Paris", "Rome"}},
-		{"current weather in paris and rome", "city", []any{"paris", "rome"}},
-		{"Thời tiết ở Huế và Đà Nẵng hôm nay", "city", []any{"Huế", "Đà Nẵng"}},
-		{"Show issues #12 and #13 of acme/web", "issue_number", []any{12.0, 13.0}},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			o := run(t, ask(tt.text, tuningTools()))
@@ -93,6 +90,7 @@ func TestStream_asksForWhatIsMissing(t *testing.T) {
 			t.Errorf("%q lacks %q", en.text, want)
 		}
 	}
+	tools[0].Description = "Đặt lịch hẹn khám."
 	req := ask("Tôi muốn đặt lịch hẹn", tools)
 	req.Language = "vi"
 	if vi := run(t, req); !strings.Contains(vi.text, "Bạn cho tôi biết nhé?") {
@@ -107,7 +105,7 @@ func TestStream_requiredNeverForcesACall(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	req = ask("Read the file /etc/hosts", tuningTools())
-	req.ToolChoice = providers.ToolNone
+	req.ForbidCalls = true
 	if o := run(t, req); len(o.calls) != 0 {
 		t.Errorf("called %v although no tool was allowed", o.calls)
 	}
@@ -133,7 +131,7 @@ func TestStream_neverCallsBelowThreshold(t *testing.T) {
 		}
 		text := strings.Join(parts, " ")
 		scores := map[string]float64{}
-		for _, s := range offline.Rank(text, tools) {
+		for _, s := range offline.Ranker(tools)(text) {
 			scores[s.Tool] = s.Score
 		}
 		for _, c := range run(t, ask(text, tools)).calls {
@@ -278,12 +276,12 @@ func TestStream_summary(t *testing.T) {
 
 func TestRank_isStable(t *testing.T) {
 	tools := tuningTools()
-	first := offline.Rank("Show the details of family "+idA, tools)
+	first := offline.Ranker(tools)("Show the details of family " + idA)
 	if len(first) != len(tools) || first[0].Tool != "clan__get_family_details" || first[0].Score < offline.Threshold || first[0].Why == "" {
 		t.Fatalf("got %+v", first[:2])
 	}
 	for range 5 {
-		if diff := cmp.Diff(first, offline.Rank("Show the details of family "+idA, tools)); diff != "" {
+		if diff := cmp.Diff(first, offline.Ranker(tools)("Show the details of family "+idA)); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -293,10 +291,10 @@ func TestRank_isStable(t *testing.T) {
 		info.Name = name
 		same = append(same, info)
 	}
-	if s := offline.Rank("Read a file", same); s[0].Tool+s[1].Tool+s[2].Tool != "cab" {
+	if s := offline.Ranker(same)("Read a file"); s[0].Tool+s[1].Tool+s[2].Tool != "cab" {
 		t.Errorf("equal scores change the order: %+v", s)
 	}
-	if got := offline.Rank("anything", nil); len(got) != 0 {
+	if got := offline.Ranker(nil)("anything"); len(got) != 0 {
 		t.Errorf("got %v for no tools", got)
 	}
 }
@@ -304,6 +302,6 @@ func TestRank_isStable(t *testing.T) {
 func BenchmarkRank(b *testing.B) {
 	tools := slices.Concat(tuningTools(), heldOutTools(), tuningTools())[:128]
 	for b.Loop() {
-		offline.Rank("Dự báo thời tiết 5 ngày tới ở Huế", tools)
+		offline.Ranker(tools)("Show the forecast of the next 5 days for Paris")
 	}
 }

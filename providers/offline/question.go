@@ -1,198 +1,100 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 )
 
-// A question is a user's words, read once for all tools.
+// A question is a person's words, read once for all tools.
 type question struct {
-	text       string
-	vietnamese bool
-	book       phraseBook
-	tokens     []token
-	mentions   []mention
-	owner      []int      // of each token: the mention it belongs to, or -1
-	terms      []term     // what the question is about; values left out
-	phrase     []int      // of each token: the term it belongs to, or -1
-	keys       [][]string // of each token, for finding the names of arguments
-	hints      []string   // keys that the kinds of its values suggest
-	// prepositions of each token; empty for other words.
-	prepositions []preposition
-	plural       bool
-	asks         bool // it opens with a question word rather than a command
+	text    string
+	tokens  []token // without those inside values
+	words   map[string]bool
+	values  []value
+	changes bool // it says a verb that alters something
 }
 
-// maxQuestion is how many bytes of a question are read; the rest is rarely about
-// which tool to use.
-const maxQuestion = 2000
+// A kind says what a value in a question looks like.
+type kind string
 
-// maxMentions is how many values of a question are read.
-const maxMentions = 48
+const (
+	isQuote  kind = "quoted text"
+	isUUID   kind = "uuid"
+	isURL    kind = "url"
+	isEmail  kind = "e-mail"
+	isNumber kind = "number"
+	isCode   kind = "identifier" // an id, a path: a word with a digit, slash or dot in it
+)
 
-func readQuestion(text string, now time.Time) *question {
-	if len(text) > maxQuestion {
-		text = strings.ToValidUTF8(text[:maxQuestion], "")
+// A value is what can be told from the words of a question by its form alone.
+type value struct {
+	kind       kind
+	text       string
+	start, end int // bytes in the question
+}
+
+type form struct {
+	kind kind
+	re   *regexp.Regexp
+}
+
+// forms find values, the more particular kinds first.
+var forms = sync.OnceValue(func() []form {
+	return []form{
+		{isQuote, regexp.MustCompile(`"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»|` + "`([^`\n]+)`" + `|\B'([^'\n]+)'\B`)},
+		{isUUID, regexp.MustCompile(`(?i)\b([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)},
+		{isURL, regexp.MustCompile(`\b(https?://[^\s"'<>]*[^\s"'<>.,;:!?)])`)},
+		{isEmail, regexp.MustCompile(`([\w.%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`)},
+		{isNumber, regexp.MustCompile(`(?:^|[\s(:=#$€£])(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?:$|[\s).,;:!?%])`)},
+		{isCode, regexp.MustCompile(`(?:^|[\s(:=])([\w.~/*-]*(?:\d|/|\.\w)[\w./*-]*[\w/*])`)},
 	}
-	q := &question{text: text, vietnamese: isVietnamese(text), tokens: tokenize(text)}
-	q.book = newPhraseBook(q.vietnamese, q.tokens)
-	q.mentions = findMentions(text, now)
-	q.mentions = q.mentions[:min(len(q.mentions), maxMentions)]
-	q.owner = make([]int, len(q.tokens))
-	for i, t := range q.tokens {
-		q.owner[i] = slices.IndexFunc(q.mentions, func(m mention) bool { return m.start <= t.start && t.end <= m.end })
+})
+
+// Bounds of what is read of a question: the rest is rarely about which tool to use.
+const (
+	maxQuestion = 2000 // bytes
+	maxValues   = 48
+)
+
+func readQuestion(s string) question {
+	if len(s) > maxQuestion {
+		s = strings.ToValidUTF8(s[:maxQuestion], "")
 	}
-	q.terms = q.book.read(q.tokens, q.isValue)
-	q.phrase = make([]int, len(q.tokens))
-	for i := range q.phrase {
-		q.phrase[i] = -1
-	}
-	for i := range q.terms {
-		q.terms[i].keys = q.inPlace(q.terms[i])
-		for j := q.terms[i].from; j < q.terms[i].to; j++ {
-			q.phrase[j] = i
+	q := question{text: s, values: valuesOf(s), words: map[string]bool{}}
+	for _, t := range tokenize(s) {
+		if slices.ContainsFunc(q.values, func(v value) bool { return v.start < t.end && t.start < v.end }) {
+			continue
 		}
+		q.tokens = append(q.tokens, t)
+		q.words[t.key] = t.key != ""
+		q.changes = q.changes || changes(t.key)
 	}
-	q.hints = q.suggested()
-	q.keys = make([][]string, len(q.tokens))
-	q.prepositions = make([]preposition, len(q.tokens))
-	for i, t := range q.tokens {
-		q.prepositions[i] = q.readPreposition(t)
-		q.keys[i] = []string{t.stem}
-	}
-	for _, t := range q.terms {
-		for i := t.from; i < t.to; i++ {
-			q.keys[i] = append(q.keys[i], t.keys...)
-			if t.to-t.from > 1 && !q.isValue(i) { // the words of a phrase mean something alone too
-				for _, c := range q.book.lookUp(q.tokens[i].stem, q.tokens[i].marked, q.tokens[i].bare) {
-					q.keys[i] = append(q.keys[i], c.key)
-				}
-			}
-		}
-		q.plural = q.plural || t.plural
-	}
-	q.asks = q.opensWithQuestion()
 	return q
 }
 
-// inPlace drops the verbs of a word that can only be a noun where it stands: after an
-// article, or in the plural.
-func (q *question) inPlace(t term) []string {
-	if len(nouns(t.keys)) == 0 {
-		return t.keys
-	}
-	things := slices.DeleteFunc(slices.Clone(t.keys), func(k string) bool { return k[0] == '!' })
-	articles := []string{"the", "a", "an", "this", "that", "these", "my", "your", "our", "any", "which", "what", "some", "of", "no", "cuốn", "quyển"}
-	if t.plural || t.from > 0 && slices.Contains(articles, strings.ToLower(q.tokens[t.from-1].raw)) {
-		return things
-	}
-	return t.keys
-}
-
-// samePhrase reports whether two tokens are of one phrase ("tiêu đề").
-func (q *question) samePhrase(i, j int) bool {
-	return q.phrase[i] >= 0 && j < len(q.phrase) && q.phrase[i] == q.phrase[j]
-}
-
-// isValue reports whether a token is part of a value rather than of the request.
-// Names and days count as words too: both can be the subject.
-func (q *question) isValue(i int) bool {
-	if q.owner[i] < 0 {
-		return false
-	}
-	m := q.mentions[q.owner[i]]
-	switch m.kind {
-	case isProper:
-		// A run of capitals is a name; one capital may be a heading-like spelling.
-		return strings.Contains(m.text, " ")
-	case isDate, isTime:
-		return !isWord(q.tokens[i])
-	case isCurrency, isNumber:
-		return !m.weak && !isWord(q.tokens[i])
-	}
-	return true
-}
-
-func isWord(t token) bool { return t.bare[0] < '0' || t.bare[0] > '9' }
-
-func (q *question) suggested() []string {
-	var keys []string
-	for _, m := range q.mentions {
-		switch m.kind {
-		case isEmail:
-			keys = append(keys, "~email")
-		case isPath:
-			keys = append(keys, "~file")
-			if !strings.Contains(m.text[strings.LastIndexAny(m.text, `/\\`)+1:], ".") {
-				keys = append(keys, "~directory")
+// valuesOf returns the values in s in their order; none lies in another.
+func valuesOf(s string) []value {
+	var values []value
+	rest := []byte(s)
+	for _, f := range forms() {
+		for len(values) < maxValues {
+			loc := f.re.FindSubmatchIndex(rest)
+			if loc == nil {
+				break
 			}
-		case isCurrency:
-			keys = append(keys, "~currency")
-		case isURL:
-			keys = append(keys, "~page", "~web")
-		case isRepo:
-			keys = append(keys, "~repository")
+			i := 2 + slices.IndexFunc(loc[2:], func(at int) bool { return at >= 0 })
+			v := value{f.kind, string(rest[loc[i]:loc[i+1]]), loc[i], loc[i+1]}
+			if f.kind == isQuote {
+				v.start, v.end = loc[0], loc[1]
+			}
+			values = append(values, v)
+			for at := v.start; at < v.end; at++ {
+				rest[at] = '\n'
+			}
 		}
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
-
-func (q *question) opensWithQuestion() bool {
-	if len(q.tokens) == 0 {
-		return false
-	}
-	if strings.HasSuffix(strings.TrimSpace(q.text), "?") {
-		return true
-	}
-	return slices.Contains([]string{
-		"what", "who", "when", "where", "which", "how", "is", "are", "does", "do", "did", "will", "has", "have", "any",
-	}, q.tokens[0].bare)
-}
-
-// verbs returns the verb keys of the request.
-func (q *question) verbs() []string {
-	var out []string
-	for _, t := range q.terms {
-		out = append(out, t.verbs()...)
-	}
-	return out
-}
-
-// tokenAt returns the index of the first token at or after a byte.
-func (q *question) tokenAt(pos int) int {
-	i, _ := slices.BinarySearchFunc(q.tokens, pos, func(t token, pos int) int { return t.start - pos })
-	return i
-}
-
-// named reports how near a name of the field stands to the tokens from..to: 0.5
-// right before them, less farther off, 0 when it does not.
-func (q *question) named(f field, from, to int) float64 {
-	for d := 1; d <= 3 && from-d >= 0; d++ {
-		i := from - d
-		if q.tokens[i+1].breaks && !strings.ContainsAny(q.text[q.tokens[i].end:q.tokens[i+1].start], ":") {
-			break
-		}
-		if q.owner[i] >= 0 && !isWord(q.tokens[i]) {
-			break
-		}
-		if shares(q.keys[i], f.keys) {
-			return 0.6 - 0.1*float64(d)
-		}
-	}
-	for d := range 2 {
-		i := to + d
-		if i >= len(q.tokens) || q.tokens[i].breaks {
-			break
-		}
-		if shares(q.keys[i], f.keys) {
-			return 0.5 - 0.2*float64(d)
-		}
-	}
-	return 0
-}
-
-func shares(a, b []string) bool {
-	return slices.ContainsFunc(a, func(k string) bool { return slices.Contains(b, k) })
+	slices.SortFunc(values, func(a, b value) int { return a.start - b.start })
+	return values
 }

@@ -20,13 +20,13 @@ const (
 
 // quote tells a result in lines that a person can read; links are left to whoever
 // lists the sources.
-func quote(r schemas.ToolResult) string {
+func quote(r schemas.ToolResult, vietnamese bool) string {
 	v := decode(r.Output)
 	if s, isText := v.(string); isText {
-		return quoteText(s)
+		return quoteText(s, vietnamese)
 	}
 	if entries := entriesOf(v); len(entries) > 0 {
-		return paragraphs(entries)
+		return bestEntry(entries, vietnamese)
 	}
 	var b strings.Builder
 	quoteValue(&b, v, "", 0)
@@ -45,50 +45,36 @@ func decode(data json.RawMessage) any {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
+	if schemas.CheckJSON(data) != nil {
+		return string(data)
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	if v, err := decodeValue(dec, 0); err == nil {
-		return v
-	}
-	return string(data)
+	return decodeValue(dec)
 }
 
-func decodeValue(dec *json.Decoder, depth int) (any, error) {
-	tok, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	delim, ok := tok.(json.Delim)
-	if !ok {
-		return tok, nil
-	}
-	if depth > schemas.MaxDepth {
-		return nil, schemas.ErrNotJSON
+// decodeValue reads JSON that is known to be whole.
+func decodeValue(dec *json.Decoder) any {
+	tok, _ := dec.Token()
+	delim, nested := tok.(json.Delim)
+	if !nested {
+		return tok
 	}
 	var o object
 	var list []any
 	for dec.More() {
 		if delim == '{' {
-			key, err := dec.Token()
-			if err != nil {
-				return nil, err
-			}
+			key, _ := dec.Token()
 			o.keys = append(o.keys, fmt.Sprint(key))
 		}
-		v, err := decodeValue(dec, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
+		list = append(list, decodeValue(dec))
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
+	_, _ = dec.Token() // the closing one
 	if delim == '{' {
 		o.values = list
-		return o, nil
+		return o
 	}
-	return list, nil
+	return list
 }
 
 // quoteValue writes v as lines, nested ones indented.
@@ -96,54 +82,50 @@ func quoteValue(b *strings.Builder, v any, indent string, depth int) {
 	switch v := v.(type) {
 	case object:
 		for i, key := range v.keys {
-			quoteField(b, key, v.values[i], indent, depth)
+			switch e := v.values[i]; {
+			case empty(e) || isLink(e):
+			case simple(e):
+				fmt.Fprintf(b, "%s%s: %s\n", indent, key, scalar(e))
+			case depth < maxDepth:
+				fmt.Fprintf(b, "%s%s:\n", indent, key)
+				quoteValue(b, e, indent+"  ", depth+1)
+			}
 		}
 	case []any:
-		for i, e := range v {
-			if i == maxItems {
-				fmt.Fprintf(b, "%s- … (+%d)\n", indent, len(v)-maxItems)
-				return
-			}
+		for _, e := range v[:min(len(v), maxItems)] {
 			quoteItem(b, e, indent, depth)
+		}
+		if len(v) > maxItems {
+			fmt.Fprintf(b, "%s- … (+%d)\n", indent, len(v)-maxItems)
 		}
 	default:
 		fmt.Fprintf(b, "%s%s\n", indent, scalar(v))
 	}
 }
 
-func quoteField(b *strings.Builder, key string, v any, indent string, depth int) {
-	switch {
-	case empty(v) || isLink(v):
-	case simple(v):
-		fmt.Fprintf(b, "%s%s: %s\n", indent, key, scalar(v))
-	case depth < maxDepth:
-		fmt.Fprintf(b, "%s%s:\n", indent, key)
-		quoteValue(b, v, indent+"  ", depth+1)
-	}
-}
-
 // quoteItem writes an entry of a list: its simple fields on one line, the rest below.
 func quoteItem(b *strings.Builder, v any, indent string, depth int) {
-	o, ok := v.(object)
-	if !ok {
-		if simple(v) {
-			fmt.Fprintf(b, "%s- %s\n", indent, scalar(v))
-		} else if depth < maxDepth {
-			quoteValue(b, v, indent+"  ", depth+1)
-		}
+	o, isObject := v.(object)
+	if simple(v) {
+		fmt.Fprintf(b, "%s- %s\n", indent, scalar(v))
 		return
 	}
 	var line []string
+	var rest object
 	for i, key := range o.keys {
-		if simple(o.values[i]) && !empty(o.values[i]) && !isLink(o.values[i]) {
-			line = append(line, key+": "+scalar(o.values[i]))
+		switch e := o.values[i]; {
+		case !simple(e):
+			rest.keys, rest.values = append(rest.keys, key), append(rest.values, e)
+		case !empty(e) && !isLink(e):
+			line = append(line, key+": "+scalar(e))
 		}
 	}
-	fmt.Fprintf(b, "%s- %s\n", indent, strings.Join(line, ", "))
-	for i, key := range o.keys {
-		if !simple(o.values[i]) {
-			quoteField(b, key, o.values[i], indent+"  ", depth+1)
-		}
+	if isObject {
+		fmt.Fprintf(b, "%s- %s\n", indent, strings.Join(line, ", "))
+		v = rest
+	}
+	if depth < maxDepth {
+		quoteValue(b, v, indent+"  ", depth+1)
 	}
 }
 
@@ -154,9 +136,8 @@ func simple(v any) bool {
 		return false
 	case []any:
 		return len(v) <= maxItems && !slices.ContainsFunc(v, func(e any) bool {
-			_, isObject := e.(object)
 			_, isList := e.([]any)
-			return isObject || isList
+			return isList || !simple(e)
 		})
 	}
 	return true
@@ -167,7 +148,7 @@ func scalar(v any) string {
 	case nil:
 		return "–"
 	case string:
-		return clip(strings.Join(strings.Fields(v), " "), maxLine)
+		return sentences(strings.Join(strings.Fields(v), " "), maxLine)
 	case []any:
 		var parts []string
 		for _, e := range v {
@@ -204,13 +185,4 @@ func clip(text string, limit int) string {
 		return text
 	}
 	return strings.TrimSpace(string(runes[:limit])) + "…"
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -118,37 +118,3 @@ func TestAnswer_codeDrivenResult(t *testing.T) {
 		t.Errorf("calls %v, text %q", o.calls, o.text)
 	}
 }
-
-func TestChain(t *testing.T) {
-	tools := tuningTools()
-	found := json.RawMessage(`{"families":[{"id":"` + idB + `","name":"Lê Huy"},{"id":"` + idA + `","name":"Nguyễn Phúc"}]}`)
-	question := "Tìm gia đình Nguyễn Phúc và cho tôi chi tiết"
-
-	first := run(t, ask(question, tools))
-	if len(first.calls) != 1 || first.calls[0].Function.Name != "clan__search_family" {
-		t.Fatalf("first calls %v\n%s\n%s", first.calls, first.text, first.note)
-	}
-	result := schemas.ToolResult{ToolName: "search_family", Server: "clan", Output: found}
-	second := run(t, after(question, tools, first.calls, result))
-	if len(second.calls) != 1 || second.calls[0].Function.Name != "clan__get_family_details" {
-		t.Fatalf("second calls %v\n%s\n%s", second.calls, second.text, second.note)
-	}
-	if got := callArgs(t, second.calls[0])["familyId"]; got != idA {
-		t.Errorf("familyId is %v, want the one of the family asked for", got)
-	}
-	third := run(t, after(question, tools, append(first.calls, second.calls...), result, schemas.ToolResult{ToolName: "get_family_details", Output: found}))
-	if len(third.calls) != 0 || !strings.Contains(third.text, "Nguyễn Phúc") {
-		t.Errorf("third calls %v, text %q", third.calls, third.text)
-	}
-
-	for name, req := range map[string]providers.Request{
-		"no details are asked for": after("Tìm gia đình Nguyễn Phúc", tools, first.calls, result),
-		"the search failed":        after(question, tools, first.calls, schemas.ToolResult{ToolName: "search_family", IsError: true, Output: json.RawMessage(`"down"`)}),
-		"nothing was found":        after(question, tools, first.calls, schemas.ToolResult{ToolName: "search_family", Output: json.RawMessage(`[]`)}),
-		"the id is no uuid":        after(question, tools, first.calls, schemas.ToolResult{ToolName: "search_family", Output: json.RawMessage(`[{"id":"17"}]`)}),
-	} {
-		if o := run(t, req); len(o.calls) != 0 {
-			t.Errorf("%s: calls %v", name, o.calls)
-		}
-	}
-}

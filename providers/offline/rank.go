@@ -1,12 +1,12 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"molar/schemas"
 )
@@ -22,68 +22,97 @@ type Score struct {
 	Why   string // matched words and corrections, for people
 }
 
-// Rank scores tools for a question by their words alone, best first; equal scores
-// keep the order of tools. It calls no model and never fails.
-func Rank(question string, tools []schemas.ToolInfo) []Score {
-	ranked := rank(readQuestion(question, time.Unix(0, 0).UTC()), indexTools(tools))
-	scores := make([]Score, len(ranked))
-	for i, c := range ranked {
-		scores[i] = c.Score
-	}
-	return scores
-}
-
 // A candidate is a tool with its score and the arguments found for it.
 type candidate struct {
 	Score
-	tool    *indexed
+	info    schemas.ToolInfo
 	filling *filling
 }
 
-func rank(q *question, tools []indexed) []candidate {
-	idf := rarity(tools)
-	out := make([]candidate, len(tools))
-	for i := range tools {
-		out[i] = scoreTool(q, &tools[i], idf)
+// An index is a set of tools, and how much each word says among them.
+type index struct {
+	tools []indexed
+	weigh func(word string) float64
+}
+
+func newIndex(tools []schemas.ToolInfo) index {
+	var x index
+	for _, t := range tools {
+		x.tools = append(x.tools, indexTool(t))
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int {
-		switch {
-		case a.Score.Score > b.Score.Score:
-			return -1
-		case a.Score.Score < b.Score.Score:
-			return 1
-		}
-		return 0
-	})
+	x.weigh = rarity(x.tools)
+	return x
+}
+
+// candidates returns all tools, best first.
+func (x index) candidates(q question) []candidate {
+	var out []candidate
+	for _, t := range x.tools {
+		out = append(out, t.score(q, x.weigh))
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(b.Score.Score, a.Score.Score) })
 	return out
 }
 
-func scoreTool(q *question, t *indexed, idf func(string) float64) candidate {
-	c := candidate{tool: t, filling: fill(q, t.fields, t.called)}
-	c.Tool = t.info.Name
-	subject, verbs, matched := overlap(q, t, idf)
-	var why []string
-	note := func(v float64, format string, args ...any) float64 {
-		if math.Abs(v) > 0.005 {
-			why = append(why, fmt.Sprintf("%+.2f ", v)+fmt.Sprintf(format, args...))
+// An indexed tool is what the scorer knows of it.
+type indexed struct {
+	info   schemas.ToolInfo
+	fields []field
+	name   []string           // the words of its own name
+	weight map[string]float64 // of each word: the best place where it stands
+}
+
+// The places where a word may stand, and what a match there is worth.
+const (
+	inName        = 1.0
+	inTitle       = 0.8
+	inParameter   = 0.6
+	inEnum        = 0.5
+	inDescription = 0.4
+	inServer      = 0.3
+)
+
+func indexTool(info schemas.ToolInfo) indexed {
+	t := indexed{info: info, fields: fieldsOf(info), weight: map[string]float64{}}
+	t.name = t.add(cmp.Or(info.ToolName, info.Name), inName)
+	t.add(info.Title, inTitle)
+	t.add(clip(info.Description, 500), inDescription)
+	t.add(info.Server, inServer)
+	for _, f := range t.fields {
+		t.add(f.name, inParameter)
+		t.add(clip(f.Description, 200), inServer)
+		for _, member := range f.members() {
+			t.add(member, inEnum)
 		}
-		return v
 	}
-	total := note(subject+verbs, "words %s", strings.Join(matched, ", "))
-	total += note(0.9*coverage(q, t, idf), "share of the name")
-	total += note(verbFit(q, t), "verb")
-	total += note(argumentFit(q, c.filling), "arguments")
-	if q.plural == t.plural && t.plural {
-		total += note(0.1, "plural")
+	return t
+}
+
+func (t indexed) add(text string, worth float64) []string {
+	words := keysOf(text)
+	for _, w := range words {
+		t.weight[w] = max(t.weight[w], worth)
 	}
-	// Values of a particular kind that the tool demands speak for its subject too.
-	if subject+0.3*min(c.filling.particular, 1) < minSubject {
-		total = min(total, Threshold/2)
-		why = append(why, "no word of its subject is said")
+	return words
+}
+
+// rarity weighs a word from 1 (one tool has it) down (all have it); a verb counts less
+// than a thing.
+func rarity(tools []indexed) func(word string) float64 {
+	count := map[string]float64{}
+	for _, t := range tools {
+		for word := range t.weight {
+			count[word]++
+		}
 	}
-	c.Score.Score = math.Round(total*1000) / 1000
-	c.Why = strings.Join(why, "; ")
-	return c
+	n := float64(len(tools))
+	return func(word string) float64 {
+		w := 0.35 + 0.65*min(1, math.Log1p(n/max(count[word], 1))/math.Log1p(n))
+		if isVerb(word) {
+			return 0.6 * w
+		}
+		return w
+	}
 }
 
 // minSubject is how much of a tool's subject a question must name: about one word
@@ -91,177 +120,63 @@ func scoreTool(q *question, t *indexed, idf func(string) float64) candidate {
 // to call anything.
 const minSubject = 0.42
 
+func (t indexed) score(q question, weigh func(string) float64) candidate {
+	c := candidate{info: t.info, filling: fill(q, t)}
+	subject, actions, matched := t.overlap(q, weigh)
+	said, verb, fit := 0.9*t.coverage(q, weigh), t.verbFit(q), c.filling.fit()
+	total := min(subject, 3) + min(actions, 0.9) + said + verb + fit
+	c.Why = fmt.Sprintf("words %s; share of the name %.2f; verb %+.2f; arguments %+.2f", strings.Join(matched, ", "), said, verb, fit)
+	// A value that only this kind of field can hold speaks for the tool's subject too.
+	if subject < minSubject && c.filling.exact == 0 {
+		total = min(total, Threshold/2)
+		c.Why += "; no word of its subject is said"
+	}
+	c.Tool, c.Score.Score = t.info.Name, math.Round(total*1000)/1000
+	return c
+}
+
 // overlap adds up the words that the question and the tool share: those that name
-// things, and those that name actions or qualify. A key counts once.
-func overlap(q *question, t *indexed, idf func(string) float64) (subject, others float64, matched []string) {
-	best := map[string]float64{}
-	for _, term := range q.terms {
-		key, worth := "", 0.0
-		for _, k := range term.keys {
-			if w := t.weight[k] * keyWeight(k, idf); w > worth {
-				key, worth = k, w
-			}
-		}
-		if worth > best[key] {
-			best[key] = worth
-			words := q.text[q.tokens[term.from].start:q.tokens[term.to-1].end]
-			matched = append(matched, fmt.Sprintf("%q %.2f", words, worth))
-		}
-	}
-	for _, k := range q.hints {
-		if w := 0.7 * t.weight[k] * keyWeight(k, idf); w > best[k] {
-			best[k] = w
-			matched = append(matched, fmt.Sprintf("%s %.2f", k[1:], w))
-		}
-	}
-	qualifiers := 0.0
-	for _, k := range slices.Sorted(maps.Keys(best)) { // sums of floats depend on their order
-		w := best[k]
+// things, and those that name actions.
+func (t indexed) overlap(q question, weigh func(string) float64) (subject, actions float64, matched []string) {
+	for _, word := range slices.Sorted(maps.Keys(q.words)) { // sums of floats depend on their order
+		worth := t.weight[word] * weigh(word)
 		switch {
-		case k != "" && k[0] == '=' && t.known[k]:
-			qualifiers += w
-		case k == "":
-		case k[0] == '!' && words().groups[k] == "do" && t.known[k]:
-			subject += w // to translate or to calculate is a subject of its own
-		case k[0] == '!' || k[0] == '=':
-			others += w
+		case worth == 0:
+			continue
+		case isVerb(word):
+			actions += worth
 		default:
-			subject += w
+			subject += worth
 		}
+		matched = append(matched, fmt.Sprintf("%q %.2f", word, worth))
 	}
-	if subject > 0 {
-		subject += qualifiers // "unread" says nothing, "unread messages" does
-	} else {
-		others += qualifiers
-	}
-	return min(subject, 3), min(others, 0.9), matched
+	return subject, actions, matched
 }
 
-// keyWeight is what a key tells: a rare one more than one that all tools share, a thing
-// more than an action or a qualifier.
-func keyWeight(key string, idf func(string) float64) float64 {
-	w := 0.35 + 0.65*idf(key)
-	switch key[0] {
-	case '!':
-		return 0.6 * w
-	case '=':
-		return 0.7 * w
-	}
-	return w
-}
-
-// coverage is how much of the tool's name the question says. A word of the question
-// covers one word of the name only.
-func coverage(q *question, t *indexed, idf func(string) float64) float64 {
+// coverage is how much of the tool's name the question says.
+func (t indexed) coverage(q question, weigh func(string) float64) float64 {
 	said, all := 0.0, 0.0
-	used := map[int]bool{}
-	for _, name := range t.name {
-		weight, hit, by := 0.0, 0.0, -1
-		for _, k := range name.keys {
-			w := keyWeight(k, idf)
-			weight = max(weight, w)
-			if name.own != "" && name.own != k && k[0] != '!' {
-				w *= kindred
-			}
-			if i := q.saidAt(k, used); i >= 0 && w > hit {
-				hit, by = w, i
-			}
+	for _, word := range t.name {
+		w := weigh(word)
+		if all += w; q.words[word] {
+			said += w
 		}
-		used[by] = by >= 0
-		all += weight
-		said += hit
 	}
-	if all == 0 {
-		return 0
-	}
-	return said / all
+	return said / max(all, 1e-9)
 }
 
-// saidAt returns which term of the question has the key, after the terms the hints; -1
-// if none that is free.
-func (q *question) saidAt(key string, used map[int]bool) int {
-	for i, t := range q.terms {
-		if !used[i] && t.has(key) {
-			return i
-		}
-	}
-	if i := slices.Index(q.hints, key); i >= 0 && !used[len(q.terms)+i] {
-		return len(q.terms) + i
-	}
-	return -1
-}
-
-func (q *question) says(key string) bool {
-	return slices.ContainsFunc(q.terms, func(t term) bool { return t.has(key) }) || slices.Contains(q.hints, key)
-}
-
-// verbFit compares what the question wants done with what the tool does.
-func verbFit(q *question, t *indexed) float64 {
-	if len(t.verbs) == 0 {
-		return 0
-	}
-	wanted := q.verbs()
-	if len(wanted) == 0 {
-		if changes(t.verbs) {
-			if q.asks {
-				return -0.6
-			}
-			return -0.3
-		}
-		return 0.05
-	}
-	if shares(wanted, t.verbs) {
-		return 0.25
-	}
-	if shares(wanted, t.alsoVerbs) && changes(wanted) == changes(t.verbs) {
-		return 0.15
-	}
-	groups := words().groups
-	for _, w := range wanted {
-		for _, v := range t.verbs {
-			if groups[w] == groups[v] && groups[w] != "do" {
-				return 0
-			}
-		}
-	}
+// verbFit compares what the question wants done with what the tool does: one that
+// changes something is not called for a question that asks for no change, nor one that
+// only looks where a change is wanted.
+func (t indexed) verbFit(q question) float64 {
+	i := slices.IndexFunc(t.name, isVerb)
 	switch {
-	case changes(t.verbs):
-		return -0.7
-	case changes(wanted):
-		return -0.5
+	case i < 0:
+		return 0
+	case q.words[t.name[i]]:
+		return 0.25
+	case changes(t.name[i]), q.changes:
+		return -0.6
 	}
-	return -0.15
-}
-
-// changes reports whether every verb alters something.
-func changes(verbs []string) bool {
-	groups := words().groups
-	return !slices.ContainsFunc(verbs, func(v string) bool { return groups[v] == "read" || groups[v] == "do" })
-}
-
-// argumentFit rewards typed values that fill required fields, and punishes required
-// fields that nothing fits and particular values that the tool has no place for.
-func argumentFit(q *question, f *filling) float64 {
-	fit := min(0.35*f.evidence, 0.7)
-	lost := 0.0
-	for _, fd := range f.missing {
-		switch fd.role {
-		case wantsID, wantsNumber, wantsEmail, wantsURL, wantsPath, wantsDate, wantsMoment, wantsCurrency:
-			lost += 0.3
-		default:
-			lost += 0.1
-		}
-	}
-	fit -= min(lost, 0.6)
-	for i, m := range q.mentions {
-		if m.strong() && !f.used[i] {
-			return fit - 0.3
-		}
-	}
-	for i, m := range q.mentions {
-		if m.kind == isDate && !m.weak && !f.used[i] {
-			return fit - 0.15
-		}
-	}
-	return fit
+	return 0
 }

@@ -12,21 +12,31 @@ import (
 type turn struct {
 	question   string
 	vietnamese bool
+	about      string               // what the assistant is for
 	results    []schemas.ToolResult // of this question, in order
 	called     bool                 // some of them are of calls, not of code-driven tools
-	calls      []schemas.ToolCall   // made for this question
+	found      bool                 // more tools were looked for
 }
 
 // readTurn finds the last question and what tools have given for it since.
 func readTurn(req providers.Request) turn {
-	var t turn
+	t := turn{about: req.About}
 	for i, v := range slices.Backward(req.Messages) {
 		if v.Role != schemas.RoleUser || !opensTurn(v) {
 			continue
 		}
 		t.question = strings.TrimSpace(v.Said())
 		for _, m := range req.Messages[i:] {
-			t.gather(m)
+			for _, part := range m.Parts {
+				switch {
+				case part.Result == nil:
+				case part.Result.Server == "" && part.Result.ToolName == schemas.FindTools:
+					t.found = true // its tools are among the others now
+				case part.Kind == schemas.PartResult, part.Kind == schemas.PartContext:
+					t.results = append(t.results, *part.Result)
+					t.called = t.called || part.Kind == schemas.PartResult
+				}
+			}
 		}
 		break
 	}
@@ -34,20 +44,8 @@ func readTurn(req providers.Request) turn {
 	return t
 }
 
-// opensTurn tells a person's message, or text that code put together, from one that
-// only carries results.
+// opensTurn reports whether a message of role user asks something: it holds a person's
+// words, or a text to work on. Others are rules that code put behind results.
 func opensTurn(m schemas.Message) bool {
-	return m.FullText() != ""
-}
-
-func (t *turn) gather(m schemas.Message) {
-	for _, part := range m.Parts {
-		switch {
-		case part.Result != nil && (part.Kind == schemas.PartResult || part.Kind == schemas.PartContext):
-			t.results = append(t.results, *part.Result)
-			t.called = t.called || part.Kind == schemas.PartResult
-		case part.Kind == schemas.PartCall && part.Call != nil:
-			t.calls = append(t.calls, *part.Call)
-		}
-	}
+	return m.Said() != "" || slices.ContainsFunc(m.Parts, func(p schemas.Part) bool { return p.Result != nil })
 }

@@ -91,7 +91,7 @@ func TestCost_MemoryOfOpenStreams(t *testing.T) {
 	const streams, most = 1000, 110 << 10
 	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/api/show") {
+		if !strings.HasSuffix(r.URL.Path, "/api/chat") {
 			_, _ = io.WriteString(w, toolModel)
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"molar/providers"
+	"molar/providers/chain"
 	"molar/providers/ollama"
 	"molar/schemas"
 )
@@ -115,6 +116,13 @@ func (f *fake) chat(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
+// forget forgets the requests so far.
+func (f *fake) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = nil
+}
+
 // sent returns the requests so far.
 func (f *fake) sent() []chatBody {
 	f.mu.Lock()
@@ -180,7 +188,13 @@ type answer struct {
 	afterError     bool
 }
 
+// ask makes a call as a turn does, which goes on asking while that may help.
 func ask(ctx context.Context, p *ollama.Provider, req providers.Request) answer {
+	return once(ctx, chain.Again(p, 0), req)
+}
+
+// once makes a call in one request.
+func once(ctx context.Context, p providers.Provider, req providers.Request) answer {
 	var a answer
 	var text strings.Builder
 	for chunk, err := range p.Stream(ctx, req) {
@@ -249,8 +263,8 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
-	if strings.HasSuffix(r.URL.Path, "/api/show") {
-		return ok(io.NopCloser(strings.NewReader(toolModel))), nil
+	if !strings.HasSuffix(r.URL.Path, "/api/chat") {
+		return ok(io.NopCloser(strings.NewReader(toolModel))), nil // no models in it for /api/ps
 	}
 	resp := w(r)
 	if resp == nil {

@@ -4,70 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ollama/ollama/api"
 
 	"molar/providers"
+	"molar/providers/wire"
 )
 
-const (
-	// maxErrorBody is how much of an error's body is read, maxMessage how much of
-	// its text is shown.
-	maxErrorBody = 64 << 10
-	maxMessage   = 500
-	// busyWait is what a busy server without Retry-After is given.
-	busyWait = time.Second
-)
-
-// The causes of a cancelled call that are ours.
-var (
-	errNoOutput = errors.New("no output in time")
-	errStalled  = errors.New("the stream stalled")
-)
-
-// fail makes a [*providers.Error].
-func (p *Provider) fail(kind providers.Kind, model string, err error) *providers.Error {
-	return &providers.Error{Kind: kind, Provider: name, Model: model, Err: err}
-}
-
-// transportError explains a request that got no answer, or a stream that broke.
-func (p *Provider) transportError(ctx context.Context, model string, err error) *providers.Error {
-	if cause := context.Cause(ctx); cause != nil {
-		return p.cancelled(model, cause)
-	}
-	// *url.Error quotes the whole URL.
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		err = urlErr.Err
-	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return p.fail(providers.KindUnavailable, model,
-			fmt.Errorf("nobody listens at %s: start Ollama or set OLLAMA_BASE_URL: %w", p.shown, syscall.ECONNREFUSED))
-	}
-	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("no answer from %s: %w", p.shown, err))
-	}
-	return p.fail(providers.KindUnavailable, model, fmt.Errorf("no answer from %s: %w", p.shown, err))
-}
-
-// cancelled explains a call whose context ended.
-func (p *Provider) cancelled(model string, cause error) *providers.Error {
-	switch {
-	case errors.Is(cause, errNoOutput):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing for %v; is the model too large for this machine?", cause, p.firstByte))
-	case errors.Is(cause, context.DeadlineExceeded):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("no answer in time from %s: %w", p.shown, cause))
-	}
-	return p.fail(providers.KindIncomplete, model, cause)
-}
+// busyWait is what a busy server without Retry-After is given.
+const busyWait = time.Second
 
 // apiError explains an error of the api client.
 func (p *Provider) apiError(ctx context.Context, model string, err error) *providers.Error {
@@ -78,14 +28,14 @@ func (p *Provider) apiError(ctx context.Context, model string, err error) *provi
 		return p.statusError(model, auth.StatusCode, "", nil)
 	}
 	if _, ok := errors.AsType[*url.Error](err); ok || ctx.Err() != nil {
-		return p.transportError(ctx, model, err)
+		return p.faults.Transport(ctx, model, err)
 	}
-	return p.fail(providers.KindProtocol, model, fmt.Errorf("%s does not answer like Ollama: %w", p.shown, err))
+	return p.faults.Fail(providers.KindProtocol, model, errors.New("the server does not answer like Ollama: "+p.faults.Clean(err.Error())))
 }
 
 // answerError reads an answer whose status is not 200.
 func (p *Provider) answerError(model string, resp *http.Response) *providers.Error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
 	return p.statusError(model, resp.StatusCode, errorText(body), resp.Header)
 }
 
@@ -114,44 +64,32 @@ func errorText(body []byte) string {
 // statusError maps a status and the server's message to a kind.
 func (p *Provider) statusError(model string, status int, message string, header http.Header) *providers.Error {
 	kind, text := p.classify(model, status, strings.TrimSpace(message))
-	e := p.fail(kind, model, errors.New(text))
+	e := p.faults.Fail(kind, model, errors.New(text))
 	e.Status = status
-	if kind == providers.KindQuota || status == http.StatusServiceUnavailable {
-		e.RetryAfter = retryAfter(header)
-		if e.RetryAfter == 0 && status == http.StatusServiceUnavailable {
-			e.RetryAfter = busyWait
-		}
+	e.RetryAfter = wire.RetryAfter(header)
+	if e.RetryAfter == 0 && status == http.StatusServiceUnavailable {
+		e.RetryAfter = busyWait
 	}
 	return e
 }
 
 func (p *Provider) classify(model string, status int, message string) (providers.Kind, string) {
-	said := clip(message)
-	if said == "" {
-		said = "status " + strconv.Itoa(status) + " without an explanation"
-	}
+	said, kind := p.faults.Said(status, message), wire.KindOf(status, message)
 	switch {
-	case isOverflow(message):
-		return providers.KindContextLength, said + ": the conversation is too long for this model; start a new one or shorten it"
+	case kind == providers.KindContextLength:
+		return kind, said + wire.TooLong
 	case strings.Contains(message, refusesTools):
 		return providers.KindInvalid, said + ": " + noTools
-	case status == http.StatusNotFound && !strings.Contains(message, "not found"),
-		status == http.StatusNotFound && strings.Contains(message, "page not found"):
-		return providers.KindUnavailable, "no Ollama at " + p.shown + " (status 404): check OLLAMA_BASE_URL"
-	case status == http.StatusNotFound:
-		return providers.KindModelNotFound, said + ": run: ollama pull " + model
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return providers.KindAuth, "the server refused the host's credentials: " + said
-	case status == http.StatusTooManyRequests:
-		return providers.KindQuota, said
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
-		return providers.KindTimeout, said
-	case status >= 500:
-		return providers.KindUnavailable, said
-	case status >= 400:
-		return providers.KindInvalid, said
+	case status == http.StatusNotFound && (!strings.Contains(message, "not found") || strings.Contains(message, "page not found")):
+		return providers.KindUnavailable, "no Ollama at this address (status 404): check OLLAMA_BASE_URL"
+	case kind == providers.KindModelNotFound:
+		return kind, said + ": run: ollama pull " + model
+	case kind == providers.KindAuth:
+		return kind, "the server refused the host's credentials: " + said
+	case kind == "", kind == providers.KindProtocol:
+		return providers.KindProtocol, "unexpected " + said
 	}
-	return providers.KindProtocol, "unexpected " + said
+	return kind, said
 }
 
 // refusesTools is what the server says of a model without tool support.
@@ -169,44 +107,11 @@ const noTools = "this model does not take tools: choose one that does, such as "
 // streamError maps an error line, which comes after a status of 200.
 func (p *Provider) streamError(model, message string) *providers.Error {
 	kind := providers.KindUnavailable
-	if isOverflow(message) {
+	if wire.IsOverflow(message) {
 		kind = providers.KindContextLength
 	}
-	if message = clip(message); message == "" {
+	if message = p.faults.Clean(message); message == "" {
 		message = "the server reported an error without a text"
 	}
-	return p.fail(kind, model, errors.New(message))
-}
-
-// isOverflow says whether a message means that the prompt is too long.
-func isOverflow(message string) bool {
-	return strings.Contains(message, "exceeds the context length") ||
-		strings.Contains(message, "exceeds the available context size") ||
-		strings.Contains(message, "exceeds maximum context length") ||
-		strings.Contains(message, "input length exceeds")
-}
-
-// isParserFault says whether a message means that the server could not read the
-// call that the model wrote.
-func isParserFault(message string) bool {
-	return strings.Contains(message, "tool call") || strings.Contains(message, "invalid character") ||
-		strings.Contains(message, "unexpected end of JSON")
-}
-
-// retryAfter reads the header, which holds seconds; 0 when there is none.
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		return min(time.Duration(seconds), 24*3600) * time.Second
-	}
-	return 0
-}
-
-// clip bounds a foreign message.
-func clip(s string) string {
-	s = strings.ToValidUTF8(strings.TrimSpace(s), "�")
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	return p.faults.Fail(kind, model, errors.New(message))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"molar/providers/wire"
 	"molar/schemas/lower"
 )
 
@@ -40,13 +41,13 @@ const maxArguments = 16 << 10
 
 // A form offers tools through the format of the answer.
 type form struct {
-	set      toolSet
+	set      wire.ToolSet
 	required bool // an answer without calls is none
 	schema   json.RawMessage
 	prompt   string
 }
 
-func newForm(set toolSet, required bool) (*form, error) {
+func newForm(set wire.ToolSet, required bool) (*form, error) {
 	f := &form{set: set, required: required, prompt: formPrompt(set, required)}
 	calls := reflectForm(callsForm{})
 	list := calls.Properties.Value("tool_calls")
@@ -67,9 +68,9 @@ func newForm(set toolSet, required bool) (*form, error) {
 }
 
 // callSchema is the schema of a call to one tool.
-func callSchema(t *wireTool, required []string) *jsonschema.Schema {
+func callSchema(t *wire.Tool, required []string) *jsonschema.Schema {
 	function := reflectForm(functionForm{})
-	function.Properties.Set("name", &jsonschema.Schema{Const: t.name})
+	function.Properties.Set("name", &jsonschema.Schema{Const: t.Info.Name})
 	function.Properties.Set("arguments", argumentsSchema(t))
 	call := reflectForm(callForm{})
 	call.Required = required
@@ -78,8 +79,8 @@ func callSchema(t *wireTool, required []string) *jsonschema.Schema {
 }
 
 // argumentsSchema brings a tool's schema to what a format may hold.
-func argumentsSchema(t *wireTool) *jsonschema.Schema {
-	raw, _, err := lower.ForFormatObject(t.schema)
+func argumentsSchema(t *wire.Tool) *jsonschema.Schema {
+	raw, _, err := lower.ForFormatObject(t.Info.InputSchema)
 	var keys map[string]json.RawMessage
 	if err != nil || len(raw) > maxArguments || json.Unmarshal(raw, &keys) != nil {
 		return &jsonschema.Schema{Type: "object"}
@@ -100,11 +101,11 @@ func reflectForm(v any) *jsonschema.Schema {
 }
 
 // formPrompt tells the model of the tools and of the forms of its answer.
-func formPrompt(set toolSet, required bool) string {
+func formPrompt(set wire.ToolSet, required bool) string {
 	var b strings.Builder
 	b.WriteString("You can call these tools:\n")
 	for _, t := range set {
-		fmt.Fprintf(&b, "- %s: %s\n  arguments: %s\n", t.name, harmless(strings.Join(strings.Fields(t.says), " ")), harmless(string(t.params)))
+		fmt.Fprintf(&b, "- %s: %s\n  arguments: %s\n", t.Info.Name, wire.Harmless(strings.Join(strings.Fields(t.Says), " ")), wire.Harmless(string(t.Params)))
 	}
 	b.WriteString("Write one JSON object and nothing else. To call tools, write\n" +
 		`{"tool_calls":[{"function":{"name":"the tool","arguments":{}}}]}` + "\n" +

@@ -127,10 +127,10 @@ func TestForm_Answers(t *testing.T) {
 		"prose":                    {said: "  It knows no {form}.", text: "  It knows no {form}."},
 		"an answer cut off":        {said: `{"answer":"It is lo\u00`, last: endLength, text: "It is lo", finish: providers.FinishLength},
 		"calls cut off":            {said: `{"tool_calls":[{"function":{"na`, last: endLength, finish: providers.FinishLength},
-		"an empty answer":          {said: `{"answer":""}`, kind: providers.KindProtocol, requests: 2},
-		"no calls":                 {said: `{"tool_calls":[]}`, kind: providers.KindProtocol, requests: 2},
-		"an unknown tool":          {said: `{"tool_calls":[{"function":{"name":"x","arguments":{}}}]}`, kind: providers.KindProtocol, requests: 2},
-		"another object":           {said: `{"city":"Huế"}`, kind: providers.KindProtocol, requests: 2},
+		"an empty answer":          {said: `{"answer":""}`, kind: providers.KindProtocol, requests: 3},
+		"no calls":                 {said: `{"tool_calls":[]}`, kind: providers.KindProtocol, requests: 3},
+		"an unknown tool":          {said: `{"tool_calls":[{"function":{"name":"x","arguments":{}}}]}`, kind: providers.KindProtocol, requests: 3},
+		"another object":           {said: `{"city":"Huế"}`, kind: providers.KindProtocol, requests: 3},
 		"a bad escape in the text": {said: `{"answer":"a\x"}`, text: "a", kind: providers.KindProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,12 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"molar/providers/wire"
 	"molar/schemas"
 )
+
+// blanks may stand between the parts of the form.
+const blanks = " \t\r\n"
 
 // maxForm bounds the calls of an answer, in bytes.
 const maxForm = 1 << 20
@@ -35,7 +39,8 @@ type formReader struct {
 	raw  strings.Builder // what is not decoded yet
 }
 
-func (r *formReader) take(piece string) (string, error) {
+// Take decodes the text of an answer.
+func (r *formReader) Take(piece string) (string, error) {
 	switch r.mode {
 	case formProse:
 		return piece, nil
@@ -48,7 +53,7 @@ func (r *formReader) take(piece string) (string, error) {
 	}
 	switch {
 	case r.mode == formProse:
-		return r.take(r.drain())
+		return r.Take(r.drain())
 	case r.mode == formAnswer:
 		return r.decode()
 	case r.raw.Len() > maxForm:
@@ -159,15 +164,15 @@ func unit(escape string) rune {
 	return rune(n)
 }
 
-// end reads the calls, which the grammar has held to the offered tools. A model
+// End reads the calls, which the grammar has held to the offered tools. A model
 // that is not held by one may have written anything.
-func (r *formReader) end(cut bool) ([]schemas.FunctionCall, error) {
+func (r *formReader) End(cut bool) ([]schemas.FunctionCall, error) {
 	if r.mode != formCalls {
 		return nil, nil
 	}
-	calls := readPrinted(r.raw.String())
+	calls := wire.ReadPrinted(r.raw.String())
 	for _, call := range calls {
-		if r.form.set.find(call.Name) == nil {
+		if r.form.set.Meant(call.Name) == nil {
 			return nil, fmt.Errorf("%w: it calls %q, which is not offered", errUnreadable, call.Name)
 		}
 	}
@@ -177,4 +182,5 @@ func (r *formReader) end(cut bool) ([]schemas.FunctionCall, error) {
 	return calls, nil
 }
 
-func (r *formReader) rest() string { return "" }
+// Rest returns nothing: an answer in the form is decoded as it comes.
+func (r *formReader) Rest() string { return "" }

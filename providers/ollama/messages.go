@@ -1,8 +1,7 @@
 package ollama
 
 import (
-	"bytes"
-	"encoding/base64"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,33 +11,35 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas"
-	"molar/schemas/lower"
 )
 
 // messages brings the canonical history to Ollama's wire. The set says which
-// tools are offered wrapped; plain is for models whose template knows no tools.
-func (p *Provider) messages(req providers.Request, set toolSet, plain bool) ([]api.Message, error) {
-	h := history{set: set, plain: plain}
+// tools are offered wrapped, info what the model takes.
+func (p *Provider) messages(req providers.Request, set wire.ToolSet, info modelInfo) ([]api.Message, error) {
+	h := history{set: set, plain: !info.tools, vision: info.vision}
 	h.add(api.Message{Role: "system", Content: req.System})
 	for i, m := range req.Messages {
 		if err := h.message(m); err != nil {
-			return nil, p.fail(providers.KindInvalid, req.Model, fmt.Errorf("message %d: %w", i+1, err))
+			return nil, p.faults.Fail(providers.KindInvalid, req.Model, fmt.Errorf("message %d: %w", i+1, err))
 		}
 	}
 	if len(h.out) == 0 {
 		// The server would load the model and answer nothing.
-		return nil, p.fail(providers.KindInvalid, req.Model, errors.New("the request holds no text"))
+		return nil, p.faults.Fail(providers.KindInvalid, req.Model, errors.New("the request holds no text"))
 	}
 	return h.out, nil
 }
 
 // history gathers wire messages.
 type history struct {
-	set   toolSet
+	set   wire.ToolSet
 	plain bool // calls and results are told as text
-	out   []api.Message
-	calls []schemas.ToolCall // of the last assistant message
+	// vision is set for models that see the images of results.
+	vision bool
+	out    []api.Message
+	calls  []schemas.ToolCall // of the last assistant message
 }
 
 func (h *history) message(m schemas.Message) error {
@@ -69,41 +70,41 @@ func (h *history) add(m api.Message) {
 
 // assistant puts text and calls into one message. Two in a row become one too:
 // templates join them by their text and would lose the calls.
-func (h *history) assistant(m schemas.Message) {
-	h.calls = m.Calls()
-	wire := api.Message{Role: "assistant", Content: content(m), Thinking: thinking(m)}
+func (h *history) assistant(said schemas.Message) {
+	h.calls = said.Calls()
+	m := api.Message{Role: "assistant", Content: content(said), Thinking: thinking(said)}
 	if h.plain && len(h.calls) > 0 {
-		wire.Content = strings.TrimSpace(wire.Content + "\n" + h.printed())
+		m.Content = strings.TrimSpace(m.Content + "\n" + h.printed())
 	}
 	for i, call := range h.calls {
 		if h.plain {
 			break
 		}
-		wire.ToolCalls = append(wire.ToolCalls, api.ToolCall{ID: call.ID, Function: api.ToolCallFunction{
+		m.ToolCalls = append(m.ToolCalls, api.ToolCall{ID: call.ID, Function: api.ToolCallFunction{
 			Index: i, Name: call.Function.Name, Arguments: arguments(call.Function, h.set),
 		}})
 	}
-	if wire.Content == "" && len(wire.ToolCalls) == 0 {
+	if m.Content == "" && len(m.ToolCalls) == 0 {
 		return
 	}
 	if n := len(h.out); n > 0 && h.out[n-1].Role == "assistant" && len(h.out[n-1].ToolCalls) == 0 {
 		last := &h.out[n-1]
-		if last.Content != "" && wire.Content != "" {
+		if last.Content != "" && m.Content != "" {
 			last.Content += "\n\n"
 		}
-		last.Content += wire.Content
-		last.Thinking += wire.Thinking
-		last.ToolCalls = wire.ToolCalls
+		last.Content += m.Content
+		last.Thinking += m.Thinking
+		last.ToolCalls = m.ToolCalls
 		return
 	}
-	h.out = append(h.out, wire)
+	h.out = append(h.out, m)
 }
 
 // results writes one message for each result, in the order of the calls: some
 // templates match them by position, others by name or id.
-func (h *history) results(m schemas.Message) {
+func (h *history) results(given schemas.Message) {
 	var parts []schemas.Part
-	for _, part := range m.Parts {
+	for _, part := range given.Parts {
 		if part.Kind == schemas.PartResult && part.Result != nil {
 			parts = append(parts, part)
 		}
@@ -117,18 +118,35 @@ func (h *history) results(m schemas.Message) {
 	}
 	slices.SortStableFunc(parts, func(a, b schemas.Part) int { return order(a) - order(b) })
 	for _, part := range parts {
-		wire := api.Message{Role: "tool", Content: part.Text, ToolName: part.Result.ToolName, ToolCallID: part.Result.ID}
+		m := api.Message{Role: "tool", Content: part.Text, ToolName: part.Result.ToolName, ToolCallID: part.Result.ID}
 		if i := order(part); i < len(h.calls) {
-			wire.ToolName = h.calls[i].Function.Name
+			m.ToolName = h.calls[i].Function.Name
 		}
-		if wire.Content == "" {
-			wire.Content = part.Result.OutputText()
+		if m.Content == "" {
+			m.Content = part.Result.OutputText()
 		}
-		wire.Content = harmless(wire.Content)
+		m.Content = wire.Harmless(m.Content)
+		h.show(&m, part.Result.Media)
 		if h.plain {
-			wire = api.Message{Role: "user", Content: "Result of " + wire.ToolName + ":\n" + wire.Content}
+			m = api.Message{Role: "user", Content: "Result of " + m.ToolName + ":\n" + m.Content, Images: m.Images}
 		}
-		h.out = append(h.out, wire)
+		h.out = append(h.out, m)
+	}
+}
+
+// show adds the images of a result. Nothing else has a place on this wire.
+func (h *history) show(m *api.Message, files []schemas.Part) {
+	unseen := false
+	for _, file := range files {
+		mime, image, err := schemas.DataOf(file.Text)
+		if err != nil || !h.vision || !slices.Contains([]string{"image/png", "image/jpeg", "image/webp"}, mime) {
+			unseen = true
+			continue
+		}
+		m.Images = append(m.Images, image)
+	}
+	if unseen {
+		m.Content += "\n" + wire.Unseen
 	}
 }
 
@@ -156,7 +174,7 @@ func content(m schemas.Message) string {
 		case part.Kind == schemas.PartText:
 			texts = append(texts, part.Text)
 		case part.Kind == schemas.PartContext && part.Result != nil:
-			texts = append(texts, harmless(part.Text))
+			texts = append(texts, wire.Harmless(part.Text))
 		case part.Kind == schemas.PartContext:
 			texts = append(texts, part.Text)
 		}
@@ -164,24 +182,10 @@ func content(m schemas.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// harmless breaks the marks by which models tell turns apart. The server reads
-// them as such wherever they stand, so a tool's result could forge a turn.
-func harmless(s string) string {
-	if !strings.ContainsAny(s, "<[") {
-		return s
-	}
-	return strings.NewReplacer("<|", "< |", "<｜", "< ｜", "<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
-		"[INST]", "[ INST]", "[/INST]", "[ /INST]", "<s>", "< s>", "</s>", "< /s>",
-		"<bos>", "< bos>", "<eos>", "< eos>").Replace(s)
-}
-
 // arguments makes the object that the server wants of a call's arguments, with
 // the digits of numbers as they are. What is no object becomes an empty one.
-func arguments(f schemas.FunctionCall, set toolSet) api.ToolCallFunctionArguments {
-	text := f.Arguments
-	if set.wrapped(f.Name) {
-		text = lower.Wrap(text)
-	}
+func arguments(f schemas.FunctionCall, set wire.ToolSet) api.ToolCallFunctionArguments {
+	text := set.Wrap(f)
 	args := api.NewToolCallFunctionArguments()
 	dec := json.NewDecoder(strings.NewReader(text))
 	if !json.Valid([]byte(text)) {
@@ -201,25 +205,6 @@ func arguments(f schemas.FunctionCall, set toolSet) api.ToolCallFunctionArgument
 	return args
 }
 
-// argumentsText makes the canonical string of a call's arguments: the compact
-// object. Gateways that send a string are understood; anything else is passed on
-// for the argument check to answer.
-func argumentsText(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
-		return "{}"
-	}
-	var text string
-	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		raw = []byte(text)
-	}
-	var buf bytes.Buffer
-	if json.Compact(&buf, raw) != nil {
-		return string(raw)
-	}
-	return buf.String()
-}
-
 // state is what the provider keeps beside a call: the thinking that led to it,
 // which models want back while the turn goes on.
 type state struct {
@@ -236,22 +221,21 @@ func thinking(m schemas.Message) string {
 	return ""
 }
 
-// images decodes the images of a message.
+// images decodes the images of a message. Of files only text has a place on this wire.
 func images(m schemas.Message) ([]api.ImageData, error) {
 	var out []api.ImageData
 	for _, part := range m.Parts {
-		if part.Kind != schemas.PartImage {
-			continue
+		switch part.Kind {
+		case schemas.PartFile:
+			mime, _, _ := schemas.DataOf(part.Text)
+			return nil, fmt.Errorf("the file %q is %s: Ollama takes text and images", part.Name, cmp.Or(mime, "no data URL"))
+		case schemas.PartImage:
+			_, image, err := schemas.DataOf(part.Text)
+			if err != nil {
+				return nil, fmt.Errorf("an image %w: Ollama does not fetch addresses", err)
+			}
+			out = append(out, image)
 		}
-		head, data, found := strings.Cut(part.Text, ",")
-		if !found || !strings.HasPrefix(head, "data:") || !strings.HasSuffix(head, ";base64") {
-			return nil, errors.New("an image must be a base64 data URL: Ollama does not fetch addresses")
-		}
-		image, err := base64.StdEncoding.DecodeString(data)
-		if err != nil {
-			return nil, errors.New("the data of an image is not base64")
-		}
-		out = append(out, image)
 	}
 	return out, nil
 }

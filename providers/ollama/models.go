@@ -3,14 +3,14 @@ package ollama
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ollama/ollama/api"
-
+	"molar/internal/nearest"
 	"molar/providers"
 )
 
@@ -67,31 +67,60 @@ func (p *Provider) SupportsTools(ctx context.Context, model string) (bool, error
 	return info.tools, err
 }
 
-// Usable chooses the models for a route: the configured one if it is pulled, else
-// the newest local one that takes tools; the small one if it is pulled, else the
-// same. It fails when the server does not answer or has no such model, and the
-// error names what to pull. Empty names mean the defaults.
-func Usable(ctx context.Context, p *Provider, model, small string) (chosen, chosenSmall, why string, err error) {
-	model, small = cmp.Or(model, DefaultModel), cmp.Or(small, DefaultSmallModel)
+// Usable chooses the models for a route. A model that is named must be pulled; in place
+// of a default that is not, the newest local one that takes tools answers, and the model
+// that answers judges. Empty names mean the defaults. The error is a [*providers.Error]
+// and names what to pull; its kind is [providers.KindModelNotFound] only for a model that
+// is named.
+func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, chosenSmall, why string, err error) {
 	models, err := p.Models(ctx)
 	if err != nil {
-		return "", "", "", fmt.Errorf("%w; then run: ollama pull %s", err, model)
+		return "", "", "", fmt.Errorf("%w; then run: ollama pull %s", err, cmp.Or(model, DefaultModel))
 	}
-	chosen, why = model, "it answers and has the configured model"
-	if !has(models, model) {
-		chosen = p.newestWithTools(ctx, models)
-		why = fmt.Sprintf("it answers; %s is not pulled, %s is the newest local model that takes tools", model, chosen)
-	}
-	if chosen == "" {
-		return "", "", "", &providers.Error{
-			Kind: providers.KindModelNotFound, Provider: name, Model: model,
-			Err: fmt.Errorf("not pulled, and no other local model takes tools: run: ollama pull %s", model),
+	for _, named := range []string{model, small} {
+		if named != "" && !has(models, named) {
+			return "", "", "", p.notPulled(named, models)
 		}
 	}
-	if !has(models, small) {
+	chosen, why = cmp.Or(model, DefaultModel), "it answers and has the configured model"
+	if !has(models, chosen) {
+		chosen = p.newestWithTools(ctx, models)
+		why = fmt.Sprintf("it answers; %s is not pulled, %s is the newest local model that takes tools", DefaultModel, chosen)
+	}
+	if chosen == "" {
+		return "", "", "", p.faults.Fail(providers.KindUnavailable, DefaultModel,
+			errors.New("not pulled, and no other local model takes tools: run: ollama pull "+DefaultModel))
+	}
+	if model == "" && chosen != DefaultModel {
+		p.log.Warn("another model stands in for the default; to have the default, run: ollama pull "+DefaultModel, "model", chosen)
+	}
+	if small = cmp.Or(small, DefaultSmallModel); !has(models, small) {
 		small = chosen
 	}
 	return chosen, small, why, nil
+}
+
+// Has returns nil when the model is pulled, and else an error that names the nearest
+// one that is. The error is a [*providers.Error].
+func (p *Provider) Has(ctx context.Context, model string) error {
+	models, err := p.Models(ctx)
+	if err != nil || has(models, model) {
+		return err
+	}
+	return p.notPulled(model, models)
+}
+
+// notPulled is the error for a model that the server does not have.
+func (p *Provider) notPulled(model string, models []Model) *providers.Error {
+	text := "not pulled: run: ollama pull " + model
+	names := make([]string, 0, len(models))
+	for _, m := range models {
+		names = append(names, m.Name)
+	}
+	if near := nearest.To(model, names); near != "" {
+		text += " (did you mean " + near + "?)"
+	}
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(text))
 }
 
 // newestWithTools returns the name of the newest local model that takes tools,
@@ -122,8 +151,14 @@ func fullName(model string) string {
 // modelInfo is what matters of a model.
 type modelInfo struct {
 	tools, thinking, vision bool
-	// context is the model's longest context, in tokens; 0 when it is not told.
-	context int
+	// thoughts are the values of think that the model takes, least first; empty when the
+	// server does not tell.
+	thoughts []any
+	// leveled models take levels of thinking and cannot be told not to.
+	leveled bool
+	// context is the model's longest context, numCtx what its Modelfile sets, in tokens;
+	// 0 when it is not told.
+	context, numCtx int
 }
 
 // modelCache remembers what the server told of its models. Of several who ask
@@ -172,35 +207,21 @@ func (p *Provider) info(ctx context.Context, model string) (modelInfo, error) {
 	if e.known {
 		return e.info, nil
 	}
-	show, err := p.client.Show(ctx, &api.ShowRequest{Model: model})
+	show, err := p.show(ctx, model)
 	if err != nil {
 		p.models.forget(fullName(model))
-		return modelInfo{}, p.apiError(ctx, model, err)
+		fault, ok := errors.AsType[*providers.Error](err)
+		if !ok {
+			fault = p.faults.Transport(ctx, model, err)
+		}
+		if fault.Kind != providers.KindModelNotFound {
+			return modelInfo{}, fault
+		}
+		if missing := p.Has(ctx, model); providers.KindOf(missing) == providers.KindModelNotFound {
+			return modelInfo{}, missing // it knows the nearest name
+		}
+		return modelInfo{}, fault
 	}
 	e.info, e.known = readInfo(show), true
 	return e.info, nil
-}
-
-func readInfo(show *api.ShowResponse) modelInfo {
-	var info modelInfo
-	for _, c := range show.Capabilities {
-		switch c {
-		case "tools":
-			info.tools = true
-		case "thinking":
-			info.thinking = true
-		case "vision":
-			info.vision = true
-		}
-	}
-	if len(show.Capabilities) == 0 {
-		// Servers before 0.6.4 tell no capabilities; tools show in the template.
-		info.tools = strings.Contains(show.Template, ".Tools")
-		info.vision = len(show.ProjectorInfo) > 0
-	}
-	arch, _ := show.ModelInfo["general.architecture"].(string)
-	if length, ok := show.ModelInfo[arch+".context_length"].(float64); ok && length >= 1 && length < 1<<30 {
-		info.context = int(length)
-	}
-	return info
 }

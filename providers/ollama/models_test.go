@@ -94,9 +94,11 @@ func TestUsable(t *testing.T) {
 	}{
 		"the configured one":         {tags, "", "old:7b", "new", "old:7b", "new", "configured"},
 		"without its tag":            {tags, "", "new", "", "new", "new", "configured"},
+		"a named one is not there":   {tags, "", "olt:7b", "", "", "", "run: ollama pull olt:7b (did you mean old:7b?)"},
+		"nor is a named small one":   {tags, "", "old:7b", "small:1", "", "", "ollama pull small:1"},
 		"the newest local one":       {tags, "", "", "", "new:latest", "new:latest", "not pulled"},
 		"no model":                   {`{"models":[]}`, "", "", "", "", "", "ollama pull qwen2.5:7b-instruct"},
-		"none takes tools":           {tags, `{"capabilities":["embedding"]}`, "big:1", "", "", "", "ollama pull big:1"},
+		"none takes tools":           {tags, `{"capabilities":["embedding"]}`, "", "", "", "", "ollama pull qwen2.5:7b-instruct"},
 		"an old server, by template": {tags, `{"template":"{{ .Tools }}"}`, "", "", "new:latest", "new:latest", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +106,7 @@ func TestUsable(t *testing.T) {
 			f := newFake(t)
 			f.tags, f.show = c.tags, c.show
 			p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
-			model, small, why, err := ollama.Usable(t.Context(), p, c.model, c.small)
+			model, small, why, err := p.Usable(t.Context(), c.model, c.small)
 			if err != nil {
 				why = err.Error()
 			}
@@ -118,7 +120,7 @@ func TestUsable(t *testing.T) {
 func TestUsable_NamesThePullWhenNobodyListens(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t, ollama.Config{BaseURL: "http://127.0.0.1:1", HTTPClient: client(t)})
-	_, _, _, err := ollama.Usable(t.Context(), p, "", "")
+	_, _, _, err := p.Usable(t.Context(), "", "")
 	if providers.KindOf(err) != providers.KindUnavailable || !strings.Contains(err.Error(), "nobody listens") ||
 		!strings.Contains(err.Error(), "ollama pull "+ollama.DefaultModel) {
 		t.Errorf("got %v", err)

@@ -24,6 +24,8 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"molar/providers"
+	"molar/providers/wire"
+	"molar/schemas"
 )
 
 // Defaults of [Config] and of the configuration file.
@@ -31,8 +33,6 @@ const (
 	DefaultBaseURL    = "http://127.0.0.1:11434"
 	DefaultModel      = "qwen2.5:7b-instruct"
 	DefaultSmallModel = "qwen2.5:3b-instruct"
-	DefaultFirstByte  = 180 * time.Second
-	DefaultIdle       = 20 * time.Second
 )
 
 // name is the provider's name.
@@ -43,39 +43,49 @@ type Config struct {
 	// BaseURL is the server's address; "host", "host:port" and a path prefix are
 	// taken too. Empty means [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient must have no overall timeout: streams are long. Nil means one with
-	// a transport of its own.
+	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
+	// means one with a transport of its own.
 	HTTPClient *http.Client
 	// FirstByte bounds the wait for the first output (which includes loading the
 	// model), Idle every later wait; while tools are offered and no text has come,
-	// 120 s at least. Zero means the defaults.
+	// 120 s at least. Zero means the defaults of [wire.Limits].
 	FirstByte time.Duration
 	Idle      time.Duration
 	// KeepAlive is how long the server keeps a model loaded: a duration ("5m"), a
 	// number of seconds ("300"), "0" for not at all, "-1" for ever. Empty leaves it
 	// to the server.
 	KeepAlive string
-	// Think lets models that can think do so; else they are told not to.
-	Think  bool
-	Logger *slog.Logger
+	// NumCtx is the context window of every call, MaxNumCtx the largest one that a call
+	// may make the server load, in tokens. Zero leaves them to the model and the server.
+	NumCtx, MaxNumCtx int
+	// Settings hold where a request says nothing. Models that can think are told not to
+	// where neither says how much.
+	Settings providers.Settings
+	// Refusals keep what the service refuses; nil means in this process only.
+	Refusals providers.Refusals
+	Logger   *slog.Logger
 }
 
 // A Provider is a [providers.Provider] over one Ollama server. It may be used by
 // many goroutines.
 type Provider struct {
 	base      *url.URL
-	shown     string // the address without user and password, for messages
 	http      *http.Client
 	client    *api.Client
-	firstByte time.Duration
-	idle      time.Duration
+	limits    wire.Limits
 	keepAlive *api.Duration
-	think     bool
+	settings  providers.Settings
+	numCtx    int
+	maxNumCtx int
 	log       *slog.Logger
+	faults    *wire.Faults
 
 	models   modelCache
 	windows  windows
-	tools    toolCache
+	tools    *wire.Tools
+	quirks   wire.Quirks
+	aloud    wire.Aloud
+	thinkers wire.Thinkers
 	salvaged atomic.Int64
 	left     sync.Map // models whose last stream was cut short
 }
@@ -92,31 +102,28 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.FirstByte < 0 || cfg.Idle < 0 {
-		return nil, errors.New("ollama timeout: must not be negative")
+	limits, err := wire.Limits{First: cfg.FirstByte, Idle: cfg.Idle}.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("ollama %w", err)
 	}
 	p := &Provider{
 		base:      base,
-		shown:     (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String(),
-		http:      cfg.HTTPClient,
-		firstByte: cfg.FirstByte,
-		idle:      cfg.Idle,
+		http:      wire.NewClient(cfg.HTTPClient),
+		limits:    limits,
 		keepAlive: keepAlive,
-		think:     cfg.Think,
+		settings:  cfg.Settings,
+		numCtx:    cfg.NumCtx,
+		maxNumCtx: cfg.MaxNumCtx,
 		log:       cfg.Logger,
-	}
-	if p.http == nil {
-		p.http = &http.Client{Transport: newTransport()}
-	}
-	if p.firstByte == 0 {
-		p.firstByte = DefaultFirstByte
-	}
-	if p.idle == 0 {
-		p.idle = DefaultIdle
+		faults: wire.NewFaults(wire.FaultConfig{
+			Provider: name, Setting: "OLLAMA_BASE_URL", Start: "nobody listens at " + shown(base) + ": start Ollama",
+			Limits: limits, Base: base,
+		}),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
+	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
 	bounded := *p.http
 	bounded.Transport = boundedTransport{p.http.Transport}
 	p.client = api.NewClient(base, &bounded)
@@ -130,55 +137,38 @@ func (p *Provider) Name() string { return name }
 // the start.
 func (p *Provider) Salvaged() int64 { return p.salvaged.Load() }
 
-// newTransport keeps many idle connections: the default of two for each host
-// halves the throughput of parallel streams. Buffers are small, since every open
-// stream holds a connection and its pieces are short; what is larger passes them by.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		MaxIdleConns:        1024,
-		MaxIdleConnsPerHost: 1024,
-		IdleConnTimeout:     90 * time.Second,
-		ReadBufferSize:      2 << 10,
-		WriteBufferSize:     1 << 10,
-		TLSHandshakeTimeout: 10 * time.Second,
-		ForceAttemptHTTP2:   true,
-	}
-}
-
-// parseBase reads an address in the forms that OLLAMA_HOST allows.
+// parseBase reads an address in the forms that OLLAMA_HOST allows, and with what belongs
+// to the paths of the API behind it.
 func parseBase(s string) (*url.URL, error) {
 	s = strings.TrimSpace(s)
-	if s == "" {
-		s = DefaultBaseURL
-	}
-	if !strings.Contains(s, "://") {
+	if s != "" && !strings.Contains(s, "://") {
 		host, path, _ := strings.Cut(s, "/")
 		if _, _, err := net.SplitHostPort(host); err != nil {
 			host = net.JoinHostPort(strings.Trim(host, "[]"), "11434")
 		}
 		s = "http://" + host + "/" + path
 	}
-	u, err := url.Parse(s)
+	u, err := wire.ParseBase(name, s, DefaultBaseURL, "/chat", "/api", "/v1")
 	if err != nil {
-		// The error of url.Parse quotes the address, which may hold a password.
-		return nil, errors.New("ollama base URL: not an address; write it like " + DefaultBaseURL)
+		return nil, err
 	}
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("ollama base URL: scheme %q is neither http nor https", u.Scheme)
-	case u.Host == "":
-		return nil, errors.New("ollama base URL: names no host; write it like " + DefaultBaseURL)
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("ollama base URL: must have no query and no fragment")
+	if u.RawQuery != "" {
+		return nil, errors.New("ollama base URL: must have no query")
 	}
 	// A server told to listen everywhere is reached on the loopback.
 	if u.Hostname() == "0.0.0.0" {
 		u.Host = strings.Replace(u.Host, "0.0.0.0", "127.0.0.1", 1)
 	}
-	u.Path = strings.TrimRight(u.Path, "/")
 	return u, nil
+}
+
+// shown is the address as errors name it. Who runs Ollama on the same machine must see where
+// it was sought; of other machines clients must not learn.
+func shown(base *url.URL) string {
+	if ip := net.ParseIP(base.Hostname()); base.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String()
+	}
+	return "[server]"
 }
 
 // parseKeepAlive brings the forms of keep_alive to the one that the server takes
@@ -219,3 +209,6 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// LeftOut returns why tools are left out of requests, by their names.
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

@@ -39,11 +39,37 @@ func TestReal_Context(t *testing.T) {
 		}
 		loaded, err := p.Loaded(ctx)
 		for _, m := range loaded {
-			if m.Name == "m:latest" && m.ContextLength == 8192 {
+			if m.Name == "m:latest" && m.ContextLength == 4096 {
 				return
 			}
 		}
 		t.Errorf("loaded %+v, %v", loaded, err)
+	})
+	t.Run("a window grown for one question is given back", func(t *testing.T) {
+		window := func() int {
+			loaded, err := p.Loaded(ctx)
+			for _, m := range loaded {
+				if m.Name == "m:latest" {
+					return m.ContextLength
+				}
+			}
+			t.Fatalf("loaded %+v, %v", loaded, err)
+			return 0
+		}
+		before := providers.Window(ctx, p, "m")
+		long, short := question("longer"), question("short")
+		long.Model, long.MaxTokens, short.Model = "m", 12_000, "m"
+		ask(ctx, p, long).wants(t, "fine")
+		grown := window()
+		if grown < 16384 || providers.Window(ctx, p, "m") != before {
+			t.Errorf("a window of %d; prompts are made for %d, before for %d", grown, providers.Window(ctx, p, "m"), before)
+		}
+		for range 8 {
+			ask(ctx, p, short).wants(t, "fine")
+		}
+		if got := window(); got != 4096 {
+			t.Errorf("a window of %d is kept", got)
+		}
 	})
 	t.Run("an answer that fills its room", func(t *testing.T) {
 		req := question("on")
@@ -164,7 +190,7 @@ func TestReal_Busy(t *testing.T) {
 		// The other model waits for this answer to end, and the queue holds one.
 		errs := make(chan error, 4)
 		for range cap(errs) {
-			go func() { errs <- ask(ctx, p, providers.Request{Model: "other", Messages: question("?").Messages}).err }()
+			go func() { errs <- once(ctx, p, providers.Request{Model: "other", Messages: question("?").Messages}).err }()
 		}
 		err = <-errs
 		e, _ := errors.AsType[*providers.Error](err)

@@ -11,6 +11,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas/lower"
 )
 
@@ -20,8 +21,11 @@ type chatRequest struct {
 	api.ChatRequest
 	Tools []json.RawMessage `json:"tools,omitempty"`
 
-	window int // num_ctx
-	limit  int // the longest that the model takes, 0 when unknown
+	window     int // num_ctx; 0 leaves it to the server
+	most       int // the largest window that may be asked for
+	thinkForms []any
+	headers    map[string]string
+	extra      json.RawMessage
 }
 
 // imageBytes is what an image counts for in the estimate of a prompt.
@@ -29,54 +33,64 @@ const imageBytes = 4500
 
 // prepare checks the request against the model and builds the body.
 func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
-	p, req := c.p, c.req
-	if req.Model == "" {
-		return nil, p.fail(providers.KindInvalid, "", errors.New("no model is named"))
+	p := c.p
+	if c.req.Model == "" {
+		return nil, p.faults.Fail(providers.KindInvalid, "", errors.New("no model is named"))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.firstByte, errNoOutput)
-	defer cancel()
-	info, err := p.info(ctx, req.Model)
+	info, err := p.info(ctx, c.req.Model)
 	if err != nil {
 		return nil, err
 	}
-	if req.ToolChoice != providers.ToolNone {
-		c.set = p.tools.lower(req.Tools, p.log)
+	req := p.thinkers.Shape(c.req).With(p.settings)
+	if !req.ForbidCalls {
+		c.set = p.tools.Set(req.Tools)
 	}
-	c.form = nil
 	if len(c.set) > 0 && (!info.tools || req.ToolChoice == providers.ToolRequired) {
 		if c.form, err = newForm(c.set, req.ToolChoice == providers.ToolRequired); err != nil {
-			return nil, p.fail(providers.KindInvalid, req.Model, err)
+			return nil, c.fail(providers.KindInvalid, err)
 		}
 		req.System = strings.TrimSpace(req.System + "\n\n" + c.form.prompt)
 	}
-	messages, err := p.messages(req, c.set, !info.tools)
+	messages, err := p.messages(req, c.set, info)
 	if err != nil {
 		return nil, err
 	}
 	if !info.vision && hasImages(messages) {
-		return nil, p.fail(providers.KindInvalid, req.Model, errors.New("this model cannot see images"))
+		return nil, c.fail(providers.KindInvalid, errors.New("this model cannot see images"))
 	}
-	chat := &chatRequest{limit: info.context}
+	chat := &chatRequest{most: p.most(info), headers: req.Headers, extra: req.ExtraBody}
 	chat.ChatRequest = api.ChatRequest{
 		Model: req.Model, Messages: messages, KeepAlive: p.keepAlive,
 		Stream: new(true), Truncate: new(false), Shift: new(false),
 	}
-	if info.thinking {
-		chat.Think = &api.ThinkValue{Value: p.think}
+	if err := c.answerForm(chat, req); err != nil {
+		return nil, err
 	}
+	chat.thinkForms = info.think(req.Thinking)
+	if refused := p.quirks.Refused(req.Model, paramThink); refused < len(chat.thinkForms) {
+		chat.Think = &api.ThinkValue{Value: chat.thinkForms[refused]}
+	}
+	chat.window = p.window(ctx, req.Model, info, needOf(chat, req))
+	chat.Options = options(req)
+	if isUnreadable(req.After) {
+		chat.repair()
+	}
+	return chat, nil
+}
+
+// answerForm puts the tools into the body, or the form that the answer must have.
+func (c *call) answerForm(chat *chatRequest, req providers.Request) (err error) {
 	switch {
 	case c.form != nil:
 		chat.Format = c.form.schema
 	case len(c.set) > 0:
-		chat.Tools = c.set.wire()
+		chat.Tools = c.set.Wire()
 	case len(req.Schema) > 0:
 		if chat.Format, err = lower.ForFormat(req.Schema); err != nil {
-			return nil, p.fail(providers.KindInvalid, req.Model, err)
+			return c.fail(providers.KindInvalid, err)
 		}
 	}
-	chat.window = p.windows.fit(fullName(req.Model), estimate(chat.promptBytes(), req.MaxTokens), chat.limit)
-	chat.Options = options(req)
-	return chat, nil
+	return nil
 }
 
 // options are the model's parameters but for the window.
@@ -84,6 +98,12 @@ func options(req providers.Request) map[string]any {
 	opts := map[string]any{}
 	if req.Temperature != nil {
 		opts["temperature"] = *req.Temperature
+	}
+	if req.TopP != nil {
+		opts["top_p"] = *req.TopP
+	}
+	if req.Seed != nil {
+		opts["seed"] = *req.Seed
 	}
 	if req.MaxTokens > 0 {
 		opts["num_predict"] = req.MaxTokens
@@ -109,14 +129,6 @@ func (r *chatRequest) promptBytes() int {
 	return n
 }
 
-// enlarge doubles the window, if the model has a larger one.
-func (c *call) enlarge(r *chatRequest) bool {
-	size := c.p.windows.fit(fullName(c.req.Model), 2*r.window, r.limit)
-	grown := size > r.window
-	r.window = size
-	return grown
-}
-
 // repair tells the model what was wrong with its last try.
 func (r *chatRequest) repair() {
 	r.Messages = append(r.Messages, api.Message{Role: "user", Content: "(Your last tool call could not be read. " +
@@ -134,16 +146,29 @@ func hasImages(messages []api.Message) bool {
 
 // post sends the request.
 func (p *Provider) post(ctx context.Context, r *chatRequest) (*http.Response, error) {
-	r.Options["num_ctx"] = r.window
+	if r.window > 0 {
+		r.Options["num_ctx"] = r.window
+	}
 	body, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
+	}
+	if body, err = wire.Merge(body, r.extra); err != nil {
+		return nil, p.faults.Fail(providers.KindInvalid, r.Model, err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base.JoinPath("/api/chat").String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/x-ndjson")
+	return p.do(req, r.headers)
+}
+
+// do sends a request with further headers, which win.
+func (p *Provider) do(req *http.Request, headers map[string]string) (*http.Response, error) {
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
 	return p.http.Do(req)
 }

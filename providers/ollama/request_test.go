@@ -139,8 +139,8 @@ func TestRequest_Options(t *testing.T) {
 	req := question("hi")
 	req.Temperature, req.MaxTokens, req.Stop = new(0.0), 50, []string{"\n"}
 	req.Schema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","pattern":"\\d+","minLength":9,"maxLength":3}},"required":["a"]}`)
-	got := request(t, ollama.Config{Think: true}, `{"capabilities":["completion","thinking"]}`, req)
-	want := map[string]any{"num_ctx": 8192.0, "temperature": 0.0, "num_predict": 50.0, "stop": []any{"\n"}}
+	got := request(t, ollama.Config{Settings: providers.Settings{Thinking: providers.ThinkingLow}}, `{"capabilities":["completion","thinking"]}`, req)
+	want := map[string]any{"temperature": 0.0, "num_predict": 50.0, "stop": []any{"\n"}}
 	if diff := cmp.Diff(want, got.Options); diff != "" {
 		t.Error(diff)
 	}
@@ -194,30 +194,9 @@ func TestRequest_ToolsAreLoweredOnce(t *testing.T) {
 	if back := string(f.sent()[1].Messages[1].ToolCalls[0].Function.Arguments); back != `{"input":{"a":1}}` {
 		t.Errorf("the call went back as %s, want it wrapped", back)
 	}
-	req.ToolChoice = providers.ToolNone
+	req.ForbidCalls = true
 	ask(t.Context(), p, req)
 	if sent := f.sent()[2]; len(sent.Tools) != 0 {
 		t.Error("tools were sent though none may be called")
-	}
-}
-
-func TestRequest_WindowOnlyGrows(t *testing.T) {
-	t.Parallel()
-	overflow := status(400, `{"error":"the input length exceeds the context length"}`)
-	f := newFake(t, lines(say("a"), end), lines(say("a"), end), lines(say("a"), end), overflow, lines(say("a"), end))
-	f.show = `{"capabilities":["completion"],"model_info":{"general.architecture":"q","q.context_length":40960}}`
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
-	for _, n := range []int{100, 30_000, 100, 70_000, 1_000_000} {
-		if a := ask(t.Context(), p, question(strings.Repeat("a", n))); a.err != nil {
-			t.Fatal(a.err)
-		}
-	}
-	var got []float64
-	for _, sent := range f.sent() {
-		got = append(got, sent.Options["num_ctx"].(float64))
-	}
-	// The fourth prompt does not fit and is sent again with all that the model has.
-	if diff := cmp.Diff([]float64{8192, 16384, 16384, 32768, 40960, 40960}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -4,83 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"molar/providers"
+	"molar/providers/wire"
 )
 
-// run asks until there is an answer, or a reason to give up.
-func (c *call) run(ctx context.Context) error {
-	chat, err := c.prepare(ctx)
-	if err != nil {
+// again says whether a request that failed is worth another, after what can be done for
+// it: a model that hangs is loaded anew, a window that is too small grows.
+func (c *call) again(ctx context.Context, chat *chatRequest, err error) error {
+	e, ok := errors.AsType[*providers.Error](err)
+	if !ok {
 		return err
 	}
-	if c.form != nil {
-		if err := c.emit(providers.Chunk{Note: "tools were offered through the answer's format"}); err != nil {
-			return err
-		}
+	if c.parserFault(err) || c.stuck(err) {
+		c.p.unload(context.WithoutCancel(ctx), c.req.Model)
 	}
-	for {
-		err := c.attempt(ctx, chat)
-		if err == nil || errors.Is(err, errStopped) {
-			return err
-		}
-		if c.parserFault(err) || c.stuck(err) {
-			c.p.unload(ctx, c.req.Model)
-		}
-		note := ""
-		if !c.texts && c.calls == 0 {
-			note = c.again(ctx, &chat, err)
-		}
-		if note == "" {
-			return c.giveUp(err)
-		}
-		if err := c.emit(providers.Chunk{Note: note}); err != nil {
-			return err
-		}
+	if c.answer.Answered() {
+		return err
 	}
-}
-
-// again decides whether a request that gave nothing is worth another, changes it
-// for that, and says why; "" means that it is not.
-func (c *call) again(ctx context.Context, chat **chatRequest, err error) string {
 	switch {
-	case providers.KindOf(err) == providers.KindContextLength && c.enlarge(*chat):
-		return fmt.Sprintf("prompt too long, asked again with a window of %d tokens", (*chat).window)
-	case errors.Is(err, errEmpty) && !c.repeated:
-		c.repeated = true
-		return "empty answer, asked again"
-	case c.unreadable(err) && !c.repaired:
-		c.repaired = true
-		(*chat).repair()
-		return "unreadable tool call, asked again"
-	case isToolRefusal(err) && len(c.set) > 0 && !c.reformed:
+	case c.learn(chat, e), c.refused(e):
+	case e.Kind == providers.KindContextLength && c.p.numCtx == 0 && chat.window < chat.most:
+		window := max(chat.window, serverWindow)
+		e.Again = fmt.Sprintf("prompt too long, asked again with a window of %d tokens", windowFor(window+1, chat.most))
+		e.Err, e.Changed = overflow{e.Err, window}, true
+	case errors.Is(err, errEmpty):
+		e.Again = "empty answer, asked again"
+	case isUnreadable(err), c.parserFault(err):
+		e.Again = "unreadable tool call, asked again"
+		e.Err = unreadableError{e.Err}
+	case isToolRefusal(err) && len(c.set) > 0 && c.form == nil:
 		// The model was pulled anew, in a version without tools.
-		c.reformed = true
 		c.p.models.forget(fullName(c.req.Model))
-		if other, err := c.prepare(ctx); err == nil {
-			*chat = other
-			return "the model no longer takes tools, asked again"
-		}
-	}
-	return ""
-}
-
-// giveUp hands on the text that was still held, for the error comes last.
-func (c *call) giveUp(err error) error {
-	if c.reader == nil {
-		return err
-	}
-	if rest := c.reader.rest(); rest != "" {
-		if stop := c.emit(providers.Chunk{Text: rest}); stop != nil {
-			return stop
-		}
+		e.Again, e.Changed = "the model no longer takes tools, asked again", true
 	}
 	return err
 }
 
-// unreadable says whether the model's tool call could not be read, here or there.
-func (c *call) unreadable(err error) bool {
-	return errors.Is(err, errUnreadable) || c.parserFault(err)
+// refused reads a refusal that names a tool, which is taken out of the offer.
+func (c *call) refused(e *providers.Error) bool {
+	if e.Kind != providers.KindInvalid || isToolRefusal(e) {
+		return false
+	}
+	tool := c.p.tools.Refuse(c.set, e.Err.Error())
+	if tool == "" {
+		return false
+	}
+	e.Again, e.Changed = "the server refuses the tool "+tool+", asked again without it: "+e.Err.Error(), true
+	return true
+}
+
+// An unreadableError is the fault of a call that could not be read, here or there.
+type unreadableError struct{ error }
+
+// Unwrap returns the fault itself.
+func (e unreadableError) Unwrap() error { return e.error }
+
+// isUnreadable says whether a try failed because its call could not be read.
+func isUnreadable(err error) bool {
+	_, there := errors.AsType[unreadableError](err)
+	return there || errors.Is(err, errUnreadable)
 }
 
 // parserFault says whether the server could not read the model's tool call.
@@ -88,9 +72,16 @@ func (c *call) parserFault(err error) bool {
 	return len(c.set) > 0 && providers.KindOf(err) == providers.KindUnavailable && isParserFault(err.Error())
 }
 
+// isParserFault says whether a message means that the server could not read the
+// call that the model wrote.
+func isParserFault(message string) bool {
+	return strings.Contains(message, "tool call") || strings.Contains(message, "invalid character") ||
+		strings.Contains(message, "unexpected end of JSON")
+}
+
 // stuck says whether the model is likely to hang for ever, because it gave nothing
 // in all the time allowed and the stream before was cut short.
 func (c *call) stuck(err error) bool {
 	_, left := c.p.left.Load(fullName(c.req.Model))
-	return left && errors.Is(err, errNoOutput)
+	return left && errors.Is(err, wire.ErrNoOutput)
 }

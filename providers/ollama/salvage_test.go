@@ -77,7 +77,7 @@ func TestSalvage(t *testing.T) {
 		"an empty tag":             {"<tool_call></tool_call>", nil},
 		"cut off":                  {seven[:len(seven)-1], nil},
 		"an unknown tool":          {`{"name":"f__other","arguments":{"id":7}}`, nil},
-		"the tool's own name":      {`{"name":"lookup","arguments":{"id":7}}`, nil},
+		"the tool's own name":      {`{"name":"lookup","arguments":{"id":7}}`, one},
 		"one good, one unknown":    {seven + `{"name":"x","arguments":{}}`, nil},
 		"no arguments":             {`{"name":"f__lookup"}`, nil},
 		"arguments null":           {`{"name":"f__any","arguments":null}`, nil},
@@ -135,7 +135,7 @@ func TestSalvage_IsCountedAndLogged(t *testing.T) {
 	if p.Salvaged() != 2 || !strings.Contains(log.String(), "calls=2") {
 		t.Errorf("%d counted, log %q", p.Salvaged(), log.String())
 	}
-	req.ToolChoice = providers.ToolNone
+	req.ForbidCalls = true
 	if a := ask(t.Context(), p, req); len(a.calls) != 0 || !strings.HasPrefix(a.text, "[{") || p.Salvaged() != 2 {
 		t.Errorf("without tools offered: got %+v", a)
 	}

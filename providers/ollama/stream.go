@@ -12,95 +12,90 @@ import (
 	"time"
 
 	"molar/providers"
-	"molar/schemas"
+	"molar/providers/wire"
 )
 
-// drainTime is how long an ended stream may take to close, so that its
-// connection can be used again.
-const drainTime = 250 * time.Millisecond
-
-// callIdle is how long the stream may be silent while a call may be on its way.
+// callIdle is how long the stream may be silent while a call may be on its way: the
+// server is while it gathers one.
 const callIdle = 120 * time.Second
 
-// errStopped unwinds a call whose consumer broke off.
-var errStopped = errors.New("the consumer broke off")
-
-// errEmpty: the model was busy, and nothing came of it. The server drops calls
+// errEmpty: the model ended, and nothing came of it. The server drops calls
 // that it cannot read without a word.
 var errEmpty = errors.New("the model gave neither text nor a readable call")
 
-// Stream runs one model call. It asks again, once each and only before any
-// output, when the model's call could not be read and when nothing came at all;
-// and with a larger window when the prompt did not fit and the model has one.
+// Stream runs one model call, in one request.
 func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	return func(yield func(providers.Chunk, error) bool) {
-		c := &call{p: p, req: req, yield: yield}
-		err := c.run(ctx)
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(providers.Chunk{}, err)
+	return wire.Stream(func(emit wire.Emit) error {
+		ctx, x := wire.Begin(ctx, p.limits, req.Until)
+		defer x.End()
+		c := &call{p: p, req: req, x: x}
+		chat, err := c.prepare(ctx)
+		if err != nil {
+			return err
 		}
-	}
+		c.answer = wire.Answer{
+			Emit: emit, X: x, Set: c.set, Speech: wire.NewSpeech(&p.aloud, req, c.reader()),
+			Forbid: req.ForbidCalls, Written: c.form != nil,
+		}
+		if c.form != nil && req.After == nil {
+			if err := emit(providers.Chunk{Note: "tools were offered through the answer's format"}); err != nil {
+				return err
+			}
+		}
+		return c.answer.Failed(c.again(ctx, chat, c.exchange(ctx, chat)))
+	})
 }
 
 // A call is one run of Stream.
 type call struct {
-	p     *Provider
-	req   providers.Request
-	yield func(providers.Chunk, error) bool
-	set   toolSet
-	form  *form // set when the answer's format offers the tools
+	p    *Provider
+	req  providers.Request
+	x    *wire.Exchange
+	set  wire.ToolSet
+	form *form // set when the answer's format offers the tools
 
-	reader   reader
+	answer   wire.Answer
 	thinking strings.Builder
-	texts    bool // text went out
-	calls    int  // calls that went out
-	usage    schemas.Usage
 	ended    bool // the stream came to its end
-
-	// What is done once at most.
-	repaired, repeated, reformed bool
 }
 
-// attempt sends the request and reads its answer to the end.
-func (c *call) attempt(ctx context.Context, chat *chatRequest) error {
-	c.reader = c.newReader()
-	c.thinking.Reset()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	first := time.AfterFunc(c.p.firstByte, func() { cancel(errNoOutput) })
-	defer first.Stop()
+// reader returns what reads the text of the answer for calls.
+func (c *call) reader() func() wire.Reader {
+	if c.form == nil {
+		return wire.Printed(c.set)
+	}
+	return func() wire.Reader { return &formReader{form: c.form} }
+}
 
+// exchange sends the request and reads its answer to the end.
+func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 	resp, err := c.p.post(ctx, chat)
 	if err != nil {
-		return c.p.transportError(ctx, c.req.Model, err)
+		return c.p.faults.Transport(ctx, c.req.Model, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return c.p.answerError(c.req.Model, resp)
 	}
-	lines := newLineReader(resp.Body)
-	line, err := lines.next()
-	first.Stop()
+	body := c.x.Watch(resp.Body)
+	lines := wire.NewLines(body)
+	line, err := lines.NextFull()
 	if err == nil {
+		c.x.Output() // the model is loaded
 		c.p.left.Delete(fullName(c.req.Model))
 		defer c.leave()
 	}
-	idle := time.AfterFunc(c.patience(), func() { cancel(errStalled) })
-	defer idle.Stop()
-	for ; err == nil; line, err = lines.next() {
-		// While the consumer works, the server is not to blame for silence.
-		idle.Stop()
-		done, err := c.line(line, lines.cut)
+	for ; err == nil; line, err = lines.NextFull() {
+		done, err := c.line(line, lines.Cut)
 		if c.ended = done; done {
-			idle.Reset(drainTime)
-			lines.drain()
+			c.x.Drain(body)
 		}
 		if done || err != nil {
 			return err
 		}
-		idle.Reset(c.patience())
+		c.x.Patience(c.patience())
 	}
-	return c.broken(ctx, err)
+	return c.p.faults.Broken(ctx, c.req.Model, err)
 }
 
 // leave remembers a stream that was cut short, see [call.stuck].
@@ -110,28 +105,12 @@ func (c *call) leave() {
 	}
 }
 
-// patience is how long the stream may be silent. The server is while it gathers a
-// tool call.
+// patience is how long the stream may be silent.
 func (c *call) patience() time.Duration {
-	if len(c.set) > 0 && !c.texts {
-		return max(c.p.idle, callIdle)
+	if len(c.set) > 0 && !c.answer.Texts {
+		return max(c.p.limits.Idle, callIdle)
 	}
-	return c.p.idle
-}
-
-// broken explains a stream that ended before it was done.
-func (c *call) broken(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(context.Cause(ctx), errStalled):
-		return c.p.fail(providers.KindTimeout, c.req.Model, fmt.Errorf("%w: nothing more for %v", errStalled, c.patience()))
-	case context.Cause(ctx) != nil:
-		return c.p.cancelled(c.req.Model, context.Cause(ctx))
-	case errors.Is(err, errLongLine):
-		return c.p.fail(providers.KindProtocol, c.req.Model, err)
-	case errors.Is(err, io.EOF):
-		err = io.ErrUnexpectedEOF
-	}
-	return c.p.fail(providers.KindIncomplete, c.req.Model, fmt.Errorf("the stream broke off before its end: %w", err))
+	return c.p.limits.Idle
 }
 
 // chatLine is a line of the stream. It is read into a type of ours because the
@@ -159,9 +138,10 @@ func (c *call) line(data []byte, cut bool) (done bool, err error) {
 	var line chatLine
 	if err := json.Unmarshal(data, &line); err != nil {
 		if cut {
-			return false, c.broken(context.Background(), io.ErrUnexpectedEOF)
+			err = io.ErrUnexpectedEOF
+			return false, c.p.faults.Broken(context.Background(), c.req.Model, err)
 		}
-		return false, c.p.fail(providers.KindProtocol, c.req.Model, fmt.Errorf("a line of the stream cannot be read: %w", err))
+		return false, c.fail(providers.KindProtocol, fmt.Errorf("a line of the stream cannot be read: %w", err))
 	}
 	if len(line.Error) > 0 && string(line.Error) != "null" {
 		return false, c.p.streamError(c.req.Model, errorText(data))
@@ -173,4 +153,8 @@ func (c *call) line(data []byte, cut bool) (done bool, err error) {
 		return false, nil
 	}
 	return true, c.finish(&line)
+}
+
+func (c *call) fail(kind providers.Kind, err error) *providers.Error {
+	return c.p.faults.Fail(kind, c.req.Model, err)
 }

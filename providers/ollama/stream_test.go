@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -153,7 +155,12 @@ func TestStream_Faults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, c.step)
-			a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), question("hi"))
+			p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+			a := once(t.Context(), p, question("hi"))
+			if c.kind == providers.KindContextLength {
+				f.forget()
+				a = ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), question("hi"))
+			}
 			if providers.KindOf(a.err) != c.kind || !strings.Contains(a.err.Error(), c.text) || a.text != c.said || a.finish != "" {
 				t.Fatalf("got %+v, kind %q; want %q of kind %q after %q", a, providers.KindOf(a.err), c.text, c.kind, c.said)
 			}
@@ -173,7 +180,7 @@ func TestStream_Faults(t *testing.T) {
 			}
 			want := 1
 			if c.kind == providers.KindContextLength {
-				want = 3 // with windows of 8k, 16k and the model's 32k
+				want = 4 // with the server's window, and with 8k, 16k and the model's 32k
 			}
 			if len(f.sent()) != want {
 				t.Errorf("%d requests, want %d", len(f.sent()), want)
@@ -194,9 +201,9 @@ func TestStream_AsksAgainOnce(t *testing.T) {
 	}{
 		"empty, then well":              {[]http.HandlerFunc{lines(end), good}, 2, "", 20},
 		"blanks are empty":              {[]http.HandlerFunc{lines(say("\n "), end), good}, 2, "", 20},
-		"empty twice":                   {[]http.HandlerFunc{lines(end)}, 2, providers.KindProtocol, 0},
+		"empty for ever":                {[]http.HandlerFunc{lines(end)}, 3, providers.KindProtocol, 30},
 		"unreadable call, then well":    {[]http.HandlerFunc{parser, good}, 2, "", 10},
-		"unreadable call twice":         {[]http.HandlerFunc{parser}, 2, providers.KindUnavailable, 0},
+		"unreadable call for ever":      {[]http.HandlerFunc{parser}, 3, providers.KindUnavailable, 0},
 		"unreadable call in the stream": {[]http.HandlerFunc{lines(`{"error":"invalid character 'x' looking for beginning of value"}`), good}, 2, "", 10},
 		"both":                          {[]http.HandlerFunc{parser, lines(end), good}, 3, "", 20},
 		"never after text":              {[]http.HandlerFunc{lines(say("a"), `{"error":"invalid character 'x'"}`), good}, 1, providers.KindUnavailable, 0},
@@ -212,8 +219,8 @@ func TestStream_AsksAgainOnce(t *testing.T) {
 			if strings.Contains(name, "unreadable") || name == "both" || name == "never after text" {
 				unloads = 1
 			}
-			if name == "unreadable call twice" {
-				unloads = 2
+			if name == "unreadable call for ever" {
+				unloads = 3
 			}
 			if f.unloads != unloads {
 				t.Errorf("the model was unloaded %d times, want %d", f.unloads, unloads)
@@ -271,6 +278,17 @@ func TestStream_NobodyListens(t *testing.T) {
 	if strings.Contains(a.err.Error(), "hunter2") {
 		t.Errorf("the password shows: %v", a.err)
 	}
+	elsewhere := newProvider(t, ollama.Config{BaseURL: "http://gpu.internal.example:11434", HTTPClient: &http.Client{Transport: refused{}}})
+	if a := ask(t.Context(), elsewhere, question("hi")); providers.KindOf(a.err) != providers.KindUnavailable || !strings.Contains(a.err.Error(), "nobody listens at [server]") || strings.Contains(a.err.Error(), "gpu") {
+		t.Errorf("got %v", a.err)
+	}
+}
+
+// refused is a network in which nobody listens.
+type refused struct{}
+
+func (refused) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 }
 
 func TestStream_ConnectionsAreUsedAgain(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -144,7 +145,9 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(r.URL.Path, "/show"):
 		return ok(body(toolModel)), nil
 	case strings.HasSuffix(r.URL.Path, "/ps"):
-		h.seen = append(h.seen, "ps")
+		if slices.Contains(h.seen, "unload") { // before that it only asks for the window
+			h.seen = append(h.seen, "ps")
+		}
 		return ok(body(`{"models":[]}`)), nil
 	}
 	sent, err := io.ReadAll(r.Body)

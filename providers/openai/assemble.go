@@ -1,16 +1,13 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
+	"molar/providers/wire"
 	"molar/schemas"
-	"molar/schemas/lower"
 )
 
 // Limits of what one answer may call.
@@ -40,7 +37,7 @@ type openCall struct {
 	id    string
 	name  string
 	args  strings.Builder
-	scan  scan
+	scan  wire.Scan
 	extra json.RawMessage
 }
 
@@ -69,18 +66,18 @@ func (a *assembler) add(p piece) error {
 // arguments adds to the arguments of a call. What follows a whole object can only
 // be a repetition, unless the object was an empty one put there to begin with.
 func (a *assembler) arguments(c *openCall, more string) error {
-	if c.scan.whole() && c.args.String() == "{}" && strings.HasPrefix(more, "{") {
+	if c.scan.Whole() && c.args.String() == "{}" && strings.HasPrefix(more, "{") {
 		c.args.Reset()
-		c.scan = scan{}
+		c.scan = wire.Scan{}
 	}
-	if more == "" || c.scan.whole() {
+	if more == "" || c.scan.Whole() {
 		return nil
 	}
 	if a.size += len(more); a.size > maxArguments {
 		return errLongCalls
 	}
 	c.args.WriteString(more)
-	c.scan.add(more)
+	c.scan.Add(more)
 	return nil
 }
 
@@ -125,18 +122,17 @@ func (c *openCall) endsBefore(p piece) bool {
 	case name != c.name:
 		return true
 	}
-	return c.scan.whole() && strings.TrimSpace(string(p.Function.Arguments)) != ""
+	return c.scan.Whole() && strings.TrimSpace(string(p.Function.Arguments)) != ""
 }
 
 // A made call is a whole one with what must go back to the server beside it.
 type made struct {
-	call  schemas.ToolCall
-	state *schemas.ProviderState
+	call  schemas.FunctionCall
+	state state
 }
 
-// finish returns the calls in the order in which they began, each with an id of
-// ours. Wrapped says which tools were offered wrapped.
-func (a *assembler) finish(wrapped map[string]bool) ([]made, error) {
+// finish returns the calls in the order in which they began.
+func (a *assembler) finish() ([]made, error) {
 	out := make([]made, 0, len(a.calls))
 	for _, c := range a.calls {
 		if c.name == "" && c.args.Len() == 0 {
@@ -145,62 +141,8 @@ func (a *assembler) finish(wrapped map[string]bool) ([]made, error) {
 		if c.name == "" {
 			return nil, errNameless
 		}
-		args := canonical(c.args.String())
-		if wrapped[c.name] {
-			args = lower.Unwrap(args)
-		}
-		out = append(out, made{
-			call:  schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: c.name, Arguments: args}},
-			state: keep(c.id, c.extra),
-		})
+		call := schemas.FunctionCall{Name: c.name, Arguments: wire.Arguments([]byte(c.args.String()))}
+		out = append(out, made{call, state{ID: c.id, Extra: c.extra}})
 	}
 	return out, nil
-}
-
-// canonical makes the compact object of a call's arguments. An object that was
-// quoted twice is unquoted; what is no JSON stays, for the check of the arguments
-// to answer.
-func canonical(args string) string {
-	args = strings.TrimSpace(args)
-	var inner string
-	if strings.HasPrefix(args, `"`) && json.Unmarshal([]byte(args), &inner) == nil {
-		args = strings.TrimSpace(inner)
-	}
-	if args == "" || args == "null" {
-		return "{}"
-	}
-	var buf bytes.Buffer
-	if json.Compact(&buf, []byte(args)) != nil {
-		return args
-	}
-	return buf.String()
-}
-
-// A scan follows the braces of JSON text as it arrives, so that the end of an
-// object is known without reading it again.
-type scan struct {
-	depth            int
-	begun            bool
-	inString, escape bool
-}
-
-func (s *scan) whole() bool { return s.begun && s.depth == 0 }
-
-func (s *scan) add(text string) {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case s.escape:
-			s.escape = false
-		case s.inString && c == '\\':
-			s.escape = true
-		case c == '"':
-			s.inString = !s.inString
-		case s.inString:
-		case c == '{' || c == '[':
-			s.begun = true
-			s.depth++
-		case c == '}' || c == ']':
-			s.depth = max(0, s.depth-1)
-		}
-	}
 }

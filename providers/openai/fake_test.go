@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"molar/providers"
+	"molar/providers/chain"
 	"molar/providers/openai"
 	"molar/schemas"
 )
@@ -187,6 +188,11 @@ func ask(ctx context.Context, p providers.Provider, req providers.Request) answe
 	}
 	a.text = text.String()
 	return a
+}
+
+// askOn is ask as a turn does it, which goes on asking.
+func askOn(ctx context.Context, p providers.Provider, req providers.Request) answer {
+	return ask(ctx, chain.Again(p, 0), req)
 }
 
 // functions are the calls of an answer without their ids.

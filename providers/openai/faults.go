@@ -2,90 +2,61 @@ package openai
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"molar/providers"
+	"molar/providers/wire"
 )
 
-// maxErrorBody is how much of an error's body is read.
-const maxErrorBody = 64 << 10
-
-// The causes of a cancelled call that are ours.
-var (
-	errNoOutput = errors.New("no output in time")
-	errStalled  = errors.New("the stream stalled")
-)
-
-// fail makes a [*providers.Error].
-func (p *Provider) fail(kind providers.Kind, model string, err error) *providers.Error {
-	return &providers.Error{Kind: kind, Provider: name, Model: model, Err: err}
+// refusal explains an answer with a status of failure. When the model does not take a
+// parameter of the body, that is learnt.
+func (p *Provider) refusal(b *body, set wire.ToolSet, resp *http.Response) *providers.Error {
+	err, f := p.readRefusal(b.Model, resp)
+	if parameter := p.learn(b, resp.StatusCode, f); parameter != "" {
+		err.Again, err.Changed = fmt.Sprintf("the model does not take %s, asked again without it", parameter), true
+		return err
+	}
+	if err.Kind != providers.KindInvalid {
+		return err
+	}
+	if tool := p.tools.Refuse(set, p.faults.Clean(f.message+" "+f.param)); tool != "" {
+		err.Again, err.Changed = fmt.Sprintf("the service refuses the tool %s, asked again without it: %s", tool, p.faults.Clean(f.message)), true
+	}
+	return err
 }
 
-// transportError explains a request that got no answer.
-func (p *Provider) transportError(ctx context.Context, model string, err error) *providers.Error {
-	if own, ok := errors.AsType[*providers.Error](err); ok {
-		return own
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return p.cancelled(model, cause)
-	}
-	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		return p.fail(providers.KindTimeout, model, errors.New("no answer from the service: the connection timed out"))
-	}
-	return p.fail(providers.KindUnavailable, model, fmt.Errorf("no answer from the service: %w", p.plain(err)))
-}
-
-// plain replaces an error of the network by one without addresses.
-func (p *Provider) plain(err error) error {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		if errno == syscall.ECONNREFUSED {
-			return fmt.Errorf("%w: start the server or check llm.openai.base_url", errno)
-		}
-		return errno
-	}
-	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return errors.New("its host name is not known: check llm.openai.base_url")
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return errors.New("its certificate is not trusted: check llm.openai.base_url and ca_file")
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return errors.New("it does not speak TLS: check whether llm.openai.base_url starts with http:// or https://")
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.ErrUnexpectedEOF
-	}
-	if errors.Is(err, io.EOF) {
-		return errors.New("it closed the connection")
-	}
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		err = urlErr.Err
-	}
-	return errors.New(p.scrub.clean(err.Error()))
-}
-
-// cancelled explains a call whose context ended.
-func (p *Provider) cancelled(model string, cause error) *providers.Error {
+// readRefusal reads an answer with a status of failure.
+func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Error, fault) {
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
+	f := readFault(data)
+	kind := f.kind(resp.StatusCode)
+	said := p.faults.Said(resp.StatusCode, f.message)
 	switch {
-	case errors.Is(cause, errNoOutput):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing for %v", cause, p.firstByte))
-	case errors.Is(cause, errStalled):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing more for %v", cause, p.idle))
-	case errors.Is(cause, context.DeadlineExceeded):
-		return p.fail(providers.KindTimeout, model, fmt.Errorf("no answer in time: %w", cause))
+	case kind == providers.KindModelNotFound && noSuchPage(f, data):
+		kind = providers.KindUnavailable
+		said = "no OpenAI API at this address (status 404): check llm.openai.base_url, which usually ends in /v1"
+	case kind == "", kind == providers.KindProtocol:
+		kind = providers.KindProtocol
+		said = fmt.Sprintf("the service redirects (status %d): set llm.openai.base_url to its final address", resp.StatusCode)
+	case resp.StatusCode >= 500 && f.message != "":
+		said = fmt.Sprintf("status %d: %s", resp.StatusCode, said)
 	}
-	return p.fail(providers.KindIncomplete, model, cause)
+	err := p.faults.Fail(kind, model, errors.New(said+advice(kind)))
+	err.Status = resp.StatusCode
+	err.RetryAfter = wire.RetryAfter(resp.Header)
+	err.Final = resp.Header.Get("X-Should-Retry") == "false" || strings.Contains(f.code, "insufficient_quota")
+	return err, f
+}
+
+// noSuchPage tells a wrong address from a model that does not exist.
+func noSuchPage(f fault, body []byte) bool {
+	return len(body) > 0 && !json.Valid(body) || f.message == "Not Found" || f.message == "File Not Found"
 }
 
 // A fault is what a server says of an error.
@@ -154,7 +125,7 @@ func (p *Provider) streamError(model string, data []byte) *providers.Error {
 	if code, _, _ := strings.Cut(f.code, " "); len(code) == 3 {
 		status, _ = strconv.Atoi(code)
 	}
-	said := p.scrub.clean(f.message)
+	said := p.faults.Clean(f.message)
 	if said == "" {
 		said = "the server reported an error without a text"
 	}
@@ -162,11 +133,11 @@ func (p *Provider) streamError(model string, data []byte) *providers.Error {
 	if kind == "" {
 		kind = providers.KindUnavailable
 	}
-	return p.fail(kind, model, errors.New(said+advice(kind)))
+	return p.faults.Fail(kind, model, errors.New(said+advice(kind)))
 }
 
-// kind maps an error to a kind: by its code, then its text, then the status,
-// which may be 0. It is empty when nothing tells.
+// kind maps an error to a kind: by its code, then its text and the status, which may be
+// 0. It is empty when nothing tells.
 func (f fault) kind(status int) providers.Kind {
 	has := func(codes ...string) bool {
 		for _, code := range codes {
@@ -176,47 +147,28 @@ func (f fault) kind(status int) providers.Kind {
 		}
 		return false
 	}
-	switch {
-	case has("context_length_exceeded", "exceed_context_size"), status != http.StatusTooManyRequests && isOverflow(f.message):
+	switch kind := wire.KindOf(status, f.message); {
+	case kind == providers.KindContextLength, has("context_length_exceeded", "exceed_context_size"):
 		return providers.KindContextLength
 	case has("model_not_found"):
 		return providers.KindModelNotFound
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, has("invalid_api_key", "authentication_error", "permission_error"):
+	case has("invalid_api_key", "authentication_error", "permission_error"):
 		return providers.KindAuth
-	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status == http.StatusPaymentRequired,
-		has("rate_limit", "insufficient_quota"):
+	case has("rate_limit", "insufficient_quota"), status == http.StatusRequestTimeout:
 		return providers.KindQuota
-	case status == http.StatusNotFound:
-		return providers.KindModelNotFound
-	case status >= 500:
-		return providers.KindUnavailable
-	case status >= 400, has("invalid_request"):
+	case kind != "":
+		return kind
+	case has("invalid_request"):
 		return providers.KindInvalid
-	case status >= 300:
-		return providers.KindProtocol
 	}
 	return ""
-}
-
-// isOverflow says whether a message means that the prompt is too long.
-func isOverflow(message string) bool {
-	message = strings.ToLower(message)
-	for _, sign := range []string{
-		"maximum context length", "maximum model length", "available context size", "context length of only",
-		"exceeds the context", "exceeds the model's context", "context window", "prompt is too long",
-	} {
-		if strings.Contains(message, sign) {
-			return true
-		}
-	}
-	return false
 }
 
 // advice says what a person can do about a kind of fault.
 func advice(kind providers.Kind) string {
 	switch kind {
 	case providers.KindContextLength:
-		return ": the conversation is too long for this model; start a new one or shorten it"
+		return wire.TooLong
 	case providers.KindModelNotFound:
 		return ": check llm.openai.model and llm.openai.base_url"
 	case providers.KindAuth:

@@ -6,50 +6,90 @@ import (
 	"strings"
 
 	"molar/providers"
+	"molar/providers/wire"
 )
 
 // finish hands out the calls and ends the answer, or finds that there is none.
 func (c *call) finish() error {
-	calls, err := c.calls.finish(c.wrapped)
+	calls, err := c.calls.finish()
 	if err != nil {
-		return c.p.fail(providers.KindProtocol, c.req.Model, err)
+		return c.fail(providers.KindProtocol, err)
 	}
-	reason, err := c.ending(len(calls) > 0)
-	if err != nil {
-		return err
-	}
-	if reason != providers.FinishToolCalls && len(calls) > 0 {
+	if c.outOfTokens() && len(calls) > 0 || c.filtered() && len(calls) > 0 {
 		// The answer ended in the middle of its calls; nobody may run half of them.
-		err := c.emit(providers.Chunk{Note: fmt.Sprintf("%d tool calls dropped: the answer ended with %s", len(calls), reason)})
-		if err != nil {
+		note := fmt.Sprintf("%d tool calls dropped: the answer ended with %s", len(calls), strings.ToLower(c.reason))
+		if err := c.answer.Emit(providers.Chunk{Note: note}); err != nil {
 			return err
 		}
 		calls = nil
 	}
-	for _, m := range calls {
-		if err := c.emit(providers.Chunk{Call: &m.call, State: m.state}); err != nil {
+	for i, m := range calls {
+		if i == 0 {
+			m.state.reasoning = c.trail.reasoning()
+		}
+		if err := c.answer.Call(m.call, keep(m.state)); err != nil {
 			return err
 		}
 	}
-	return c.emit(providers.Chunk{Usage: c.usage, Finish: reason})
+	if err := c.answer.End(c.outOfTokens()); err != nil {
+		return err
+	}
+	if c.usage != nil && c.usage.ReasoningTokens > 0 || c.answer.Thought {
+		c.p.thinkers.Note(c.req.Model)
+	}
+	reason, err := c.ending()
+	if err != nil {
+		return err
+	}
+	if reason == providers.FinishLength && !c.answer.Answered() && c.p.thinkers.Starved(c.req) {
+		return c.starved()
+	}
+	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: reason})
+}
+
+// starved is the error of a small answer that thoughts left no tokens for.
+func (c *call) starved() error {
+	if c.usage != nil {
+		if err := c.answer.Emit(providers.Chunk{Usage: c.usage}); err != nil {
+			return err
+		}
+	}
+	return wire.Starving(c.fail(providers.KindProtocol, wire.ErrStarved))
+}
+
+// outOfTokens reports whether the answer was cut at its limit.
+func (c *call) outOfTokens() bool {
+	switch strings.ToLower(c.reason) {
+	case "length", "max_tokens", "model_length":
+		return true
+	}
+	return false
+}
+
+// filtered reports whether the service withheld the answer.
+func (c *call) filtered() bool {
+	reason := strings.ToLower(c.reason)
+	return reason == "content_filter" || reason == "safety"
 }
 
 // ending maps the finish reason of the wire. Servers say "stop" after calls too.
-func (c *call) ending(calls bool) (providers.FinishReason, error) {
+func (c *call) ending() (providers.FinishReason, error) {
 	reason := strings.ToLower(c.reason)
 	switch {
-	case reason == "length", reason == "max_tokens", reason == "model_length":
+	case c.outOfTokens():
 		return providers.FinishLength, nil
-	case reason == "content_filter", reason == "safety", c.refused && !calls:
+	case c.filtered(), c.refused && c.answer.Calls == 0:
 		return providers.FinishContentFilter, nil
 	case reason == "error", reason == "abort":
-		return "", c.p.fail(providers.KindUnavailable, c.req.Model, fmt.Errorf("the server gave up (finish reason %s)", reason))
-	case calls:
+		return "", c.fail(providers.KindUnavailable, fmt.Errorf("the server gave up (finish reason %s)", reason))
+	case c.answer.Calls > 0:
 		return providers.FinishToolCalls, nil
-	case reason == "stop", c.texts:
+	case c.answer.Texts:
 		return providers.FinishStop, nil
 	case reason == "":
-		return "", c.p.fail(providers.KindIncomplete, c.req.Model, errors.New("the answer is empty: neither text, nor a tool call, nor a finish reason"))
+		return "", c.fail(providers.KindIncomplete, errors.New("the answer is empty: neither text, nor a tool call, nor a finish reason"))
 	}
-	return "", c.p.fail(providers.KindProtocol, c.req.Model, fmt.Errorf("the answer is empty and ends with the reason %q", c.p.scrub.clean(reason)))
+	err := c.fail(providers.KindProtocol, fmt.Errorf("the answer is empty and ends with the reason %q", c.p.faults.Clean(reason)))
+	err.Again = "empty answer, asked again"
+	return "", err
 }

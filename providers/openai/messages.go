@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"strings"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas"
-	"molar/schemas/lower"
 )
 
 // message is a message of the wire. Content is a string, a list of
@@ -19,12 +20,25 @@ type message struct {
 	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	reasoning
 }
 
 type contentPart struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitempty"`
 	ImageURL *imageURL `json:"image_url,omitempty"`
+	File     *file     `json:"file,omitempty"`
+	Audio    *audio    `json:"input_audio,omitempty"`
+}
+
+type file struct {
+	Filename string `json:"filename"`
+	FileData string `json:"file_data"`
+}
+
+type audio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
 }
 
 type imageURL struct {
@@ -49,31 +63,52 @@ const notRun = "This call was not carried out."
 
 // history gathers the messages of the wire.
 type history struct {
-	wrapped map[string]bool
+	set wire.ToolSet
 	// local says that the server may read the marks of its model in any text.
 	local bool
 	out   []message
-	ids   map[string]bool // the wire ids in use
-	open  []answerable    // calls that wait for their results
+	// role and text are the last message while it is text alone and may still grow.
+	role string
+	text strings.Builder
+	ids  map[string]bool // the wire ids in use
+	// inTurn is set behind the last question: reasoning goes back within its turn only.
+	inTurn bool
+	open   []answerable // calls that wait for their results
+	// blind is set for models that take no files of results, shown when there are some, and
+	// own when the person's messages hold files.
+	blind, shown, own bool
 }
 
 // An answerable is a call and its id on the wire.
 type answerable struct{ ours, wire string }
 
 // messages brings the canonical history to the wire.
-func (p *Provider) messages(req providers.Request, wrapped map[string]bool) ([]message, error) {
-	h := history{wrapped: wrapped, local: !p.original, ids: map[string]bool{}}
+func (p *Provider) messages(req providers.Request, set wire.ToolSet) (*history, error) {
+	h := &history{set: set, local: !p.original, ids: map[string]bool{}, blind: p.quirks.Refused(req.Model, paramMedia) > 0}
 	h.say("system", req.System)
+	asked := lastQuestion(req.Messages)
 	for i, m := range req.Messages {
+		h.inTurn = i > asked
 		if err := h.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
 	}
 	h.answerRest()
+	h.settle()
 	if len(h.out) == 0 {
 		return nil, errors.New("the request holds no text")
 	}
-	return h.out, nil
+	return h, nil
+}
+
+// lastQuestion is the place of the last message of the user.
+func lastQuestion(messages []schemas.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == schemas.RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 func (h *history) message(m schemas.Message) error {
@@ -101,36 +136,80 @@ func (h *history) say(role, text string) {
 	if text == "" {
 		return
 	}
-	if n := len(h.out); n > 0 {
-		last := &h.out[n-1]
-		if before, plain := last.Content.(string); plain && last.Role == role && len(last.ToolCalls) == 0 {
-			last.Content = before + "\n\n" + text
-			return
-		}
+	if h.role != role {
+		h.settle()
+		h.role = role
+	} else {
+		h.text.WriteString("\n\n")
 	}
-	h.out = append(h.out, message{Role: role, Content: text})
+	h.text.WriteString(text)
 }
 
-// user adds a message of the user, in parts when it holds images.
+// settle ends the message that is text alone.
+func (h *history) settle() {
+	if h.role != "" {
+		h.out = append(h.out, message{Role: h.role, Content: h.text.String()})
+		h.role = ""
+		h.text.Reset()
+	}
+}
+
+// add adds a message that is more than text.
+func (h *history) add(m message) {
+	h.settle()
+	h.out = append(h.out, m)
+}
+
+// user adds a message of the user, in parts when it holds more than text.
 func (h *history) user(m schemas.Message) error {
-	isImage := func(p schemas.Part) bool { return p.Kind == schemas.PartImage }
-	if !slices.ContainsFunc(m.Parts, isImage) {
+	isMedia := func(p schemas.Part) bool { return p.Kind == schemas.PartImage || p.Kind == schemas.PartFile }
+	if !slices.ContainsFunc(m.Parts, isMedia) {
 		h.say("user", h.content(m))
 		return nil
 	}
+	h.own = true
 	var parts []contentPart
 	for _, p := range m.Parts {
 		switch {
-		case p.Kind == schemas.PartImage && !isAddress(p.Text):
-			return errors.New("an image must be a data URL or an http(s) address")
-		case p.Kind == schemas.PartImage:
-			parts = append(parts, contentPart{Type: "image_url", ImageURL: &imageURL{p.Text}})
-		case h.text(p) != "":
-			parts = append(parts, contentPart{Type: "text", Text: h.text(p)})
+		case isMedia(p):
+			part, err := mediaPart(p)
+			if err != nil {
+				return err
+			}
+			parts = append(parts, part)
+		case h.said(p) != "":
+			parts = append(parts, contentPart{Type: "text", Text: h.said(p)})
 		}
 	}
-	h.out = append(h.out, message{Role: "user", Content: parts})
+	h.add(message{Role: "user", Content: parts})
 	return nil
+}
+
+// mediaPart is a file as the API takes it: an image, a PDF, or a sound of one of two formats.
+func mediaPart(p schemas.Part) (contentPart, error) {
+	if p.Kind == schemas.PartImage {
+		if !isAddress(p.Text) {
+			return contentPart{}, errors.New("an image must be a data URL or an http(s) address")
+		}
+		return contentPart{Type: "image_url", ImageURL: &imageURL{p.Text}}, nil
+	}
+	mime, _, err := schemas.DataOf(p.Text)
+	if err != nil {
+		return contentPart{}, fmt.Errorf("the file %q %w", p.Name, err)
+	}
+	sound := func(format string) contentPart {
+		_, data, _ := strings.Cut(p.Text, ",")
+		return contentPart{Type: "input_audio", Audio: &audio{data, format}}
+	}
+	switch mime {
+	case "application/pdf":
+		return contentPart{Type: "file", File: &file{cmp.Or(p.Name, "file.pdf"), p.Text}}, nil
+	case "audio/wav", "audio/x-wav", "audio/wave":
+		return sound("wav"), nil
+	case "audio/mpeg", "audio/mp3":
+		return sound("mp3"), nil
+	}
+	return contentPart{}, fmt.Errorf("the file %q is %s: this API takes text, images, PDF, WAV and MP3", p.Name, mime)
 }
 
 func isAddress(s string) bool {
@@ -141,46 +220,33 @@ func isAddress(s string) bool {
 func (h *history) assistant(m schemas.Message) {
 	text := h.content(m)
 	var calls []toolCall
+	var thought reasoning
 	for _, p := range m.Parts {
 		if p.Kind != schemas.PartCall || p.Call == nil {
 			continue
 		}
 		kept := recall(p)
-		args := p.Call.Function.Arguments
-		if h.wrapped[p.Call.Function.Name] {
-			args = lower.Wrap(args)
+		if h.inTurn && thought.isEmpty() {
+			thought = kept.reasoning
 		}
+		args := h.set.Wrap(p.Call.Function)
 		// Local servers parse them to render the prompt.
 		if !json.Valid([]byte(args)) {
 			args = "{}"
 		}
 		id := h.id(kept.ID, p.Call.ID)
 		h.open = append(h.open, answerable{p.Call.ID, id})
-		calls = append(calls, toolCall{ID: id, Type: "function", Function: wireFunction{functionName(p.Call.Function.Name), args}, Extra: kept.Extra})
+		calls = append(calls, toolCall{ID: id, Type: "function", Function: wireFunction{wire.FunctionName(p.Call.Function.Name), args}, Extra: kept.Extra})
 	}
 	if len(calls) == 0 {
 		h.say("assistant", text)
 		return
 	}
-	wire := message{Role: "assistant", ToolCalls: calls}
+	w := message{Role: "assistant", ToolCalls: calls, reasoning: thought}
 	if text != "" {
-		wire.Content = text
+		w.Content = text
 	}
-	h.out = append(h.out, wire)
-}
-
-// functionName makes a name that the service takes of one that a model made up.
-func functionName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
-	if s == "" {
-		return "_"
-	}
-	return s[:min(len(s), 64)]
+	h.add(w)
 }
 
 // id chooses the id of a call on the wire: the server's own, unless it gave that
@@ -202,6 +268,7 @@ func (h *history) id(theirs, ours string) string {
 func (h *history) results(m schemas.Message) {
 	texts := map[string]string{}
 	var strays []string
+	var files []contentPart
 	for _, p := range m.Parts {
 		if p.Kind != schemas.PartResult || p.Result == nil {
 			continue
@@ -211,6 +278,11 @@ func (h *history) results(m schemas.Message) {
 			text = p.Result.OutputText()
 		}
 		text = h.harmless(text)
+		shown, unseen := h.files(p.Result)
+		if unseen {
+			text += "\n" + wire.Unseen
+		}
+		files = append(files, shown...)
 		waits := func(c answerable) bool { return c.ours == p.Result.ID }
 		if _, twice := texts[p.Result.ID]; twice || !slices.ContainsFunc(h.open, waits) {
 			strays = append(strays, text)
@@ -221,7 +293,7 @@ func (h *history) results(m schemas.Message) {
 	h.open = slices.DeleteFunc(h.open, func(c answerable) bool {
 		text, here := texts[c.ours]
 		if here {
-			h.out = append(h.out, message{Role: "tool", Content: text, ToolCallID: c.wire})
+			h.add(message{Role: "tool", Content: text, ToolCallID: c.wire})
 		}
 		return here
 	})
@@ -229,12 +301,40 @@ func (h *history) results(m schemas.Message) {
 		h.answerRest()
 		h.say("user", strings.Join(strays, "\n\n"))
 	}
+	if len(files) > 0 {
+		h.answerRest()
+		h.add(message{Role: "user", Content: files})
+	}
+}
+
+// files are the files of a result for a message of the user, as those of role tool are text
+// alone, and whether some cannot be shown.
+func (h *history) files(r *schemas.ToolResult) (parts []contentPart, unseen bool) {
+	for _, file := range r.Media {
+		part, err := mediaPart(file)
+		if err != nil || h.blind || file.Kind == schemas.PartImage && !isPicture(file) {
+			unseen = true
+			continue
+		}
+		if parts == nil {
+			parts = append(parts, contentPart{Type: "text", Text: "Files of the result of " + r.ToolName + ":"})
+		}
+		parts = append(parts, part)
+		h.shown = true
+	}
+	return parts, unseen
+}
+
+// isPicture reports whether an image is of a type that vision models take.
+func isPicture(p schemas.Part) bool {
+	media, _, _ := schemas.DataOf(p.Text)
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media)
 }
 
 // answerRest answers the calls that got no result.
 func (h *history) answerRest() {
 	for _, c := range h.open {
-		h.out = append(h.out, message{Role: "tool", Content: notRun, ToolCallID: c.wire})
+		h.add(message{Role: "tool", Content: notRun, ToolCallID: c.wire})
 	}
 	h.open = nil
 }
@@ -243,14 +343,14 @@ func (h *history) answerRest() {
 func (h *history) content(m schemas.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
-		if t := h.text(p); t != "" {
+		if t := h.said(p); t != "" {
 			texts = append(texts, t)
 		}
 	}
 	return strings.Join(texts, "\n\n")
 }
 
-func (h *history) text(p schemas.Part) string {
+func (h *history) said(p schemas.Part) string {
 	switch {
 	case p.Kind == schemas.PartContext && p.Result != nil:
 		return h.harmless(p.Text)
@@ -260,16 +360,10 @@ func (h *history) text(p schemas.Part) string {
 	return ""
 }
 
-// harmless breaks the marks by which models tell turns apart, in what tools gave:
-// servers with templates of their own read them wherever they stand, so that a
-// result could forge a turn. OpenAI's own service does not.
+// harmless breaks the marks of templates, which OpenAI's own service does not read.
 func (h *history) harmless(s string) string {
-	if !h.local || !strings.ContainsAny(s, "<[") {
+	if !h.local {
 		return s
 	}
-	return strings.NewReplacer(
-		"<|", "< |", "<｜", "< ｜", "[INST]", "[ INST]", "[/INST]", "[ /INST]",
-		"<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
-		"<s>", "< s>", "</s>", "< /s>", "<bos>", "< bos>", "<eos>", "< eos>",
-	).Replace(s)
+	return wire.Harmless(s)
 }

@@ -1,15 +1,19 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"molar/internal/nearest"
 	"molar/providers"
+	"molar/providers/wire"
 )
 
 // modelsTime bounds the listing of models.
@@ -22,22 +26,20 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.models, nil)
 	if err != nil {
-		return nil, p.fail(providers.KindInvalid, "", p.plain(err))
+		return nil, p.faults.Fail(providers.KindInvalid, "", err)
 	}
-	resp, err := p.do(req)
+	resp, err := p.do(req, p.settings.Headers)
 	if err != nil {
-		return nil, p.transportError(ctx, "", err)
+		return nil, p.faults.Transport(ctx, "", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return nil, p.readRefusal("", resp).err
+		err, _ := p.readRefusal("", resp)
+		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxLine+1))
+	data, err := wire.NewLines(resp.Body).All()
 	if err != nil {
-		return nil, p.transportError(ctx, "", err)
-	}
-	if len(data) > maxLine {
-		return nil, p.fail(providers.KindProtocol, "", errors.New("the list of models is longer than 8 MB"))
+		return nil, p.faults.Broken(ctx, "", err)
 	}
 	var list struct {
 		Data []struct {
@@ -45,7 +47,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, p.fail(providers.KindProtocol, "", fmt.Errorf("the list of models cannot be read: %w", err))
+		return nil, p.faults.Fail(providers.KindProtocol, "", fmt.Errorf("the list of models cannot be read: %w", err))
 	}
 	ids := make([]string, 0, len(list.Data))
 	for _, m := range list.Data {
@@ -54,4 +56,74 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 		}
 	}
 	return ids, nil
+}
+
+// Usable chooses the models for a route on a server of one's own. A model that is named
+// must be there; in place of a default the first of the server's list answers, or the one
+// that answers judges. Empty names mean the defaults; a server that lists nothing is
+// asked for the named ones. The error is a [*providers.Error].
+func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, chosenSmall, why string, err error) {
+	ids, err := p.Models(ctx)
+	if err != nil {
+		return "", "", "", err
+	}
+	if len(ids) == 0 {
+		return cmp.Or(model, DefaultModel), cmp.Or(small, model, DefaultSmallModel), "it answers", nil
+	}
+	for _, named := range []string{model, small} {
+		if named != "" && !slices.Contains(ids, named) {
+			return "", "", "", p.notThere(named, ids)
+		}
+	}
+	chosen, why = cmp.Or(model, DefaultModel), "it answers"
+	if !slices.Contains(ids, chosen) {
+		chosen, why = ids[0], "it answers, and has no "+DefaultModel
+		p.log.Warn("another model stands in for the default: name one in llm.openai.model", "model", chosen)
+	}
+	if small = cmp.Or(small, DefaultSmallModel); !slices.Contains(ids, small) {
+		small = chosen
+	}
+	return chosen, small, why, nil
+}
+
+// Has returns nil when the service lists the model or lists none, and else an error that
+// names the nearest one. The error is a [*providers.Error].
+func (p *Provider) Has(ctx context.Context, model string) error {
+	ids, err := p.Models(ctx)
+	if err != nil || len(ids) == 0 || slices.Contains(ids, model) {
+		return err
+	}
+	return p.notThere(model, ids)
+}
+
+// notThere is the error for a model that the service does not list.
+func (p *Provider) notThere(model string, ids []string) *providers.Error {
+	text := "the server has no such model" + didYouMean(model, ids)
+	if !p.original {
+		text += " (it has: " + p.faults.Clean(strings.Join(ids, ", ")) + ")"
+	}
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(text))
+}
+
+// suggestTime bounds the listing of models for an error.
+const suggestTime = 3 * time.Second
+
+// suggest adds the nearest name to the error for a model that is not there.
+func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
+	if e.Kind != providers.KindModelNotFound {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(ctx, suggestTime)
+	defer cancel()
+	if ids, err := p.Models(ctx); err == nil {
+		e.Err = errors.New(e.Err.Error() + didYouMean(e.Model, ids))
+	}
+	return e
+}
+
+func didYouMean(model string, ids []string) string {
+	if near := nearest.To(model, ids); near != "" && near != model {
+		return ", did you mean " + near + "?"
+	}
+	return ""
 }

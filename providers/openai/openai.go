@@ -8,23 +8,23 @@
 package openai
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"molar/providers"
+	"molar/providers/wire"
+	"molar/schemas"
 )
 
 // Defaults of [Config].
 const (
-	DefaultBaseURL   = "https://api.openai.com/v1"
-	DefaultFirstByte = 180 * time.Second
-	DefaultIdle      = 20 * time.Second
+	DefaultBaseURL    = "https://api.openai.com/v1"
+	DefaultModel      = "gpt-4.1-mini"
+	DefaultSmallModel = "gpt-4.1-nano"
 )
 
 // name is the provider's name.
@@ -37,116 +37,86 @@ type Config struct {
 	// BaseURL is the address below which chat/completions lies, a path and a query
 	// included. Empty means [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient must have no overall timeout: streams are long. Nil means one with
-	// a transport of its own that follows no redirects.
+	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
+	// means one with a transport of its own.
 	HTTPClient *http.Client
-	// FirstByte bounds the wait for the first output, with all retries in it; Idle
-	// bounds every later wait. Zero means the defaults.
+	// FirstByte bounds the wait for the first output, Idle every later wait. Zero means
+	// the defaults of [wire.Limits].
 	FirstByte time.Duration
 	Idle      time.Duration
-	Logger    *slog.Logger
+	// Window is how many tokens prompt and answer may have together; zero means that it
+	// is not known.
+	Window int
+	// Settings hold where a request says nothing.
+	Settings providers.Settings
+	// Refusals keep what the service refuses; nil means in this process only.
+	Refusals providers.Refusals
+	Logger   *slog.Logger
 }
 
 // A Provider is a [providers.Provider] over one service. It may be used by many
 // goroutines.
 type Provider struct {
-	key       string
-	chat      string // the address of chat/completions
-	models    string // the address of models
-	original  bool   // the service is OpenAI's own
-	http      *http.Client
-	firstByte time.Duration
-	idle      time.Duration
-	log       *slog.Logger
-	scrub     scrubber
+	key      string
+	chat     string // the address of chat/completions
+	models   string // the address of models
+	original bool   // the service is OpenAI's own
+	http     *http.Client
+	limits   wire.Limits
+	window   int
+	settings providers.Settings
+	log      *slog.Logger
+	faults   *wire.Faults
 
-	tools  toolCache
-	quirks quirks
+	tools    *wire.Tools
+	quirks   wire.Quirks
+	aloud    wire.Aloud
+	thinkers wire.Thinkers
 }
 
 var _ providers.Provider = (*Provider)(nil)
 
 // New checks cfg and returns a provider. It does not contact the service.
 func New(cfg Config) (*Provider, error) {
-	base, err := parseBase(cfg.BaseURL)
+	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/chat/completions")
 	if err != nil {
 		return nil, err
 	}
 	key := strings.TrimSpace(cfg.APIKey)
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("openai API key: holds blanks or characters that no key has; copy it again")
+	if err := wire.CheckKey(key); err != nil {
+		return nil, fmt.Errorf("openai API key: %w", err)
 	}
-	if cfg.FirstByte < 0 || cfg.Idle < 0 {
-		return nil, errors.New("openai timeout: must not be negative")
+	limits, err := wire.Limits{First: cfg.FirstByte, Idle: cfg.Idle}.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("openai %w", err)
 	}
 	p := &Provider{
-		key:       key,
-		chat:      base.JoinPath("chat/completions").String(),
-		models:    base.JoinPath("models").String(),
-		original:  strings.EqualFold(base.Hostname(), "api.openai.com"),
-		http:      cfg.HTTPClient,
-		firstByte: cfg.FirstByte,
-		idle:      cfg.Idle,
-		log:       cfg.Logger,
-		scrub:     newScrubber(key, base),
-	}
-	if p.http == nil {
-		p.http = &http.Client{Transport: newTransport(), CheckRedirect: stay}
-	}
-	if p.firstByte == 0 {
-		p.firstByte = DefaultFirstByte
-	}
-	if p.idle == 0 {
-		p.idle = DefaultIdle
+		key:      key,
+		chat:     base.JoinPath("chat/completions").String(),
+		models:   base.JoinPath("models").String(),
+		original: strings.EqualFold(base.Hostname(), "api.openai.com"),
+		http:     wire.NewClient(cfg.HTTPClient),
+		limits:   limits,
+		window:   cfg.Window,
+		settings: cfg.Settings,
+		log:      cfg.Logger,
+		faults: wire.NewFaults(wire.FaultConfig{
+			Provider: name, Setting: "llm.openai.base_url", Start: "start the server",
+			Limits: limits, Base: base, Public: "api.openai.com", Secrets: []string{key},
+		}),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
+	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
 	return p, nil
 }
 
 // Name returns "openai".
 func (p *Provider) Name() string { return name }
 
-// newTransport keeps many idle connections: the default of two for each host
-// halves the throughput of parallel streams. Buffers are small, since every open
-// stream holds a connection and its pieces are short; what is larger passes them by.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		MaxIdleConns:        1024,
-		MaxIdleConnsPerHost: 1024,
-		IdleConnTimeout:     90 * time.Second,
-		ReadBufferSize:      2 << 10,
-		WriteBufferSize:     1 << 10,
-		TLSHandshakeTimeout: 10 * time.Second,
-		ForceAttemptHTTP2:   true,
-	}
-}
+// Window returns the configured window, or 0.
+func (p *Provider) Window(context.Context, string) int { return p.window }
 
-// stay keeps prompts and the key at the address that the operator named.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// parseBase reads the base address. Its errors do not quote it, because it may
-// hold a password.
-func parseBase(s string) (*url.URL, error) {
-	if s = strings.TrimSpace(s); s == "" {
-		s = DefaultBaseURL
-	}
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return nil, errors.New("openai base URL: not an address; write it like " + DefaultBaseURL)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("openai base URL: must start with http:// or https://, like %s", DefaultBaseURL)
-	case u.Hostname() == "":
-		return nil, errors.New("openai base URL: names no host; write it like " + DefaultBaseURL)
-	case u.Fragment != "":
-		return nil, errors.New("openai base URL: must have no fragment")
-	}
-	// People copy the whole address out of examples.
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
-	u.RawPath = ""
-	return u, nil
-}
+// LeftOut returns why tools are left out of requests, by their names.
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

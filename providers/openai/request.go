@@ -2,30 +2,41 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas/lower"
 )
 
 // body is the body of chat/completions.
 type body struct {
-	Model               string            `json:"model"`
-	Messages            []message         `json:"messages"`
-	Stream              bool              `json:"stream"`
-	StreamOptions       *streamOptions    `json:"stream_options,omitempty"`
-	Tools               []json.RawMessage `json:"tools,omitempty"`
-	ToolChoice          string            `json:"tool_choice,omitempty"`
-	Temperature         *float64          `json:"temperature,omitempty"`
-	MaxTokens           int               `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
-	Stop                []string          `json:"stop,omitempty"`
-	ResponseFormat      *responseFormat   `json:"response_format,omitempty"`
+	Model           string            `json:"model"`
+	Messages        []message         `json:"messages"`
+	Stream          bool              `json:"stream"`
+	StreamOptions   *streamOptions    `json:"stream_options,omitempty"`
+	Tools           []json.RawMessage `json:"tools,omitempty"`
+	ToolChoice      string            `json:"tool_choice,omitempty"`
+	Temperature     *float64          `json:"temperature,omitempty"`
+	TopP            *float64          `json:"top_p,omitempty"`
+	Seed            *int64            `json:"seed,omitempty"`
+	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
+	// TemplateArgs go to the template of the prompt, on servers that render it.
+	TemplateArgs        map[string]any  `json:"chat_template_kwargs,omitempty"`
+	MaxTokens           int             `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+	Stop                []string        `json:"stop,omitempty"`
+	ResponseFormat      *responseFormat `json:"response_format,omitempty"`
+
+	headers map[string]string
+	extra   json.RawMessage
+	// shown is set when the messages hold files of tools' results, and none of a person's.
+	shown bool
 }
 
 type streamOptions struct {
@@ -43,25 +54,32 @@ type jsonSchema struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// prepare builds the body of a request. Tools are left out where none may be
-// called: servers that do not know tool_choice would let the model call one.
-func (p *Provider) prepare(req providers.Request) (*body, map[string]bool, error) {
+// toolNone forbids calls.
+const toolNone = "none"
+
+// prepare builds the body of a request.
+func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	if req.Model == "" {
-		return nil, nil, p.fail(providers.KindInvalid, "", errors.New("no model is named: set llm.openai.model"))
+		return nil, nil, p.faults.Fail(providers.KindInvalid, "", errors.New("no model is named: set llm.openai.model"))
 	}
-	var set toolSet
-	if req.ToolChoice != providers.ToolNone {
-		set = p.tools.lower(req.Tools, p.log)
-	}
+	asked := cmp.Or(req.Thinking, p.settings.Thinking) != ""
+	req = p.thinkers.Shape(req).With(p.settings)
+	set := p.tools.Set(req.Tools)
 	b := &body{
 		Model: req.Model, Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
-		Tools: set.wire, Temperature: req.Temperature, Stop: req.Stop,
+		Tools: set.Wire(), Temperature: req.Temperature, TopP: req.TopP, Seed: req.Seed, Stop: req.Stop,
+		headers: req.Headers, extra: req.ExtraBody,
 	}
-	var err error
-	if b.Messages, err = p.messages(req, set.wrapped); err != nil {
-		return nil, nil, p.fail(providers.KindInvalid, req.Model, err)
+	h, err := p.messages(req, set)
+	if err != nil {
+		return nil, nil, p.faults.Fail(providers.KindInvalid, req.Model, err)
 	}
-	if len(b.Tools) > 0 && req.ToolChoice == providers.ToolRequired {
+	b.Messages, b.shown = h.out, h.shown && !h.own
+	switch {
+	case len(b.Tools) == 0:
+	case req.ForbidCalls:
+		b.ToolChoice = toolNone
+	case req.ToolChoice == providers.ToolRequired:
 		b.ToolChoice = string(providers.ToolRequired)
 	}
 	if p.original {
@@ -72,12 +90,13 @@ func (p *Provider) prepare(req providers.Request) (*body, map[string]bool, error
 	if len(b.Tools) == 0 && len(req.Schema) > 0 {
 		schema, strict, err := lower.ForOpenAIAnswer(req.Schema)
 		if err != nil {
-			return nil, nil, p.fail(providers.KindInvalid, req.Model, err)
+			return nil, nil, p.faults.Fail(providers.KindInvalid, req.Model, err)
 		}
 		b.ResponseFormat = &responseFormat{"json_schema", jsonSchema{"answer", strict, schema}}
 	}
-	p.quirks.apply(b)
-	return b, set.wrapped, nil
+	p.think(b, req, asked)
+	p.dropRefused(b)
+	return b, set, nil
 }
 
 // post sends a body to chat/completions.
@@ -86,28 +105,70 @@ func (p *Provider) post(ctx context.Context, b *body) (*http.Response, error) {
 	enc := json.NewEncoder(&data)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(b); err != nil {
-		return nil, p.fail(providers.KindInvalid, b.Model, err)
+		return nil, p.faults.Fail(providers.KindInvalid, b.Model, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.chat, &data)
+	whole, err := wire.Merge(data.Bytes(), b.extra)
+	if err != nil {
+		return nil, p.faults.Fail(providers.KindInvalid, b.Model, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.chat, bytes.NewReader(whole))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
-	return p.do(req)
-}
-
-func (p *Provider) do(req *http.Request) (*http.Response, error) {
-	if p.key != "" {
-		req.Header.Set("Authorization", "Bearer "+p.key)
-	}
-	return p.http.Do(req)
+	return p.do(req, b.headers)
 }
 
 // parameters are the fields of the body without which a request still means the
-// same, in the order in which they are given up.
-func parameters() []string {
-	return []string{"max_tokens", "max_completion_tokens", "temperature", "stop", "stream_options", "response_format"}
+// same, in the order in which they are given up, and how many other forms each has.
+func parameters() []parameter {
+	return []parameter{
+		{"max_tokens", 1},
+		{"max_completion_tokens", 1},
+		{"temperature", 1},
+		{"top_p", 1},
+		{"seed", 1},
+		{"stop", 1},
+		{"stream_options", 1},
+		{"response_format", 1},
+		{"tool_choice", 1},
+		{"reasoning_effort", len(effortOff())},
+		{"chat_template_kwargs", 1},
+	}
+}
+
+// paramMedia stands for the files of tools' results.
+const paramMedia = "files of results"
+
+type parameter struct {
+	name  string
+	forms int
+}
+
+// effortOff are the values of reasoning_effort for as little thinking as there is: models
+// differ in what they take. An empty one leaves it out.
+func effortOff() []string { return []string{"none", "minimal", "low", ""} }
+
+// think tells the model how much to think. Without a wish only a model that is known to
+// think is told not to, in the passes of the small model.
+func (p *Provider) think(b *body, req providers.Request, asked bool) {
+	if req.Thinking == "" || !asked && !p.thinkers.Known(req.Model) {
+		return
+	}
+	refused := p.quirks.Refused(req.Model, "reasoning_effort")
+	if req.Thinking != providers.ThinkingOff {
+		if refused == 0 {
+			b.ReasoningEffort = string(req.Thinking)
+		}
+		return
+	}
+	if forms := effortOff(); refused < len(forms) {
+		b.ReasoningEffort = forms[refused]
+	}
+	if !p.original {
+		b.TemplateArgs = map[string]any{"enable_thinking": false}
+	}
 }
 
 // drop takes a parameter out of the body, or puts it under its other name. It
@@ -128,6 +189,12 @@ func (b *body) drop(parameter string) bool {
 	case "temperature":
 		b.Temperature = nil
 		return before.Temperature != nil
+	case "top_p":
+		b.TopP = nil
+		return before.TopP != nil
+	case "seed":
+		b.Seed = nil
+		return before.Seed != nil
 	case "stop":
 		b.Stop = nil
 		return len(before.Stop) > 0
@@ -137,59 +204,45 @@ func (b *body) drop(parameter string) bool {
 	case "response_format":
 		b.ResponseFormat = nil
 		return before.ResponseFormat != nil
+	case "reasoning_effort":
+		return before.ReasoningEffort != "" // think finds the next form
+	case "chat_template_kwargs":
+		b.TemplateArgs = nil
+		return before.TemplateArgs != nil
+	case "tool_choice":
+		if b.ToolChoice == toolNone {
+			b.Tools = nil
+		}
+		b.ToolChoice = ""
+		return before.ToolChoice != ""
 	}
 	return false
 }
 
-// maxQuirks bounds the number of models that are remembered.
-const maxQuirks = 256
-
-// quirks remembers which parameters a model does not take: reasoning models
-// refuse a temperature, for one.
-type quirks struct {
-	mu     sync.Mutex
-	models map[string][]string
-}
-
-// apply drops what the body's model is known to refuse.
-func (q *quirks) apply(b *body) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, parameter := range q.models[b.Model] {
-		b.drop(parameter)
+// dropRefused takes out of the body what its model is known to refuse.
+func (p *Provider) dropRefused(b *body) {
+	for _, parameter := range parameters() {
+		if p.quirks.Refused(b.Model, parameter.name) > 0 {
+			b.drop(parameter.name)
+		}
 	}
 }
 
-// learn reads a refusal. When it names a parameter of the body, that one is
-// dropped from now on, and its name returned.
-func (q *quirks) learn(b *body, status int, f fault) string {
-	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity || !f.refusesParameter() {
+// learn reads a refusal. When it names a parameter of the body, that one is dropped from
+// now on, and its name returned.
+func (p *Provider) learn(b *body, status int, f fault) string {
+	if b.shown && status >= 400 && wire.RefusesMedia(f.message) && p.quirks.Learn(b.Model, paramMedia, 1) {
+		return paramMedia
+	}
+	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity || !wire.RefusesParameter(f.code+" "+f.message) {
 		return ""
 	}
 	for _, parameter := range parameters() {
-		if f.names(parameter) && b.drop(parameter) {
-			q.mu.Lock()
-			defer q.mu.Unlock()
-			if q.models == nil || len(q.models) >= maxQuirks {
-				q.models = map[string][]string{}
-			}
-			q.models[b.Model] = append(q.models[b.Model], parameter)
-			return parameter
+		if f.names(parameter.name) && b.drop(parameter.name) && p.quirks.Learn(b.Model, parameter.name, parameter.forms) {
+			return parameter.name
 		}
 	}
 	return ""
-}
-
-// refusesParameter says whether the fault is about a parameter that the model
-// does not take.
-func (f fault) refusesParameter() bool {
-	text := strings.ToLower(f.code + " " + f.message)
-	for _, sign := range []string{"unsupported", "not support", "unrecognized", "unknown", "unavailable", "extra inputs", "not permitted", "not allowed"} {
-		if strings.Contains(text, sign) {
-			return true
-		}
-	}
-	return false
 }
 
 // names says whether the fault names a parameter. The text must quote it, unless

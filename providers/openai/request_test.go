@@ -63,11 +63,11 @@ func TestRequest_Parameters(t *testing.T) {
 		t.Error(diff)
 	}
 	req = question("?")
-	req.Tools, req.ToolChoice = weather(), providers.ToolNone
-	if body := sent(t, req); body["tools"] != nil || body["tool_choice"] != nil {
-		t.Errorf("tools were sent where none may be called: %v", body)
+	req.Tools, req.ForbidCalls = weather(), true
+	if body := sent(t, req); body["tools"] == nil || body["tool_choice"] != "none" {
+		t.Errorf("calls are not forbidden beside the tools: %v", body)
 	}
-	req.ToolChoice = providers.ToolAuto
+	req.ForbidCalls = false
 	if body := sent(t, req); body["tools"] == nil || body["tool_choice"] != nil {
 		t.Errorf("got tool_choice %v", body["tool_choice"])
 	}
@@ -283,7 +283,7 @@ func TestRequest_GivesUpWhatTheModelDoesNotTake(t *testing.T) {
 	req := question("?")
 	req.Temperature, req.MaxTokens, req.Stop = new(0.0), 5, []string{"x"}
 	for range 2 {
-		if a := ask(t.Context(), p, req); a.err != nil || a.text != "a" {
+		if a := askOn(t.Context(), p, req); a.err != nil || a.text != "a" {
 			t.Fatalf("got %+v", a)
 		}
 	}
@@ -294,7 +294,7 @@ func TestRequest_GivesUpWhatTheModelDoesNotTake(t *testing.T) {
 	}
 	// A server that refuses in circles gets its answer passed on.
 	always := newFake(t, refuse(`"max_tokens"`, "no"), refuse(`"max_completion_tokens"`, "no"), refuse(`"max_tokens"`, "no"), refuse(`"max_completion_tokens"`, "no"), refuse(`"max_tokens"`, "no"))
-	if a := ask(t.Context(), at(t, always), req); providers.KindOf(a.err) != providers.KindInvalid || len(always.requests()) > 6 {
+	if a := askOn(t.Context(), at(t, always), req); providers.KindOf(a.err) != providers.KindInvalid || len(always.requests()) > 6 {
 		t.Errorf("got %v after %d requests", a.err, len(always.requests()))
 	}
 }

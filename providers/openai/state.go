@@ -2,23 +2,36 @@ package openai
 
 import (
 	"encoding/json"
+	"strings"
 
 	"molar/schemas"
 )
 
-// state is what is kept beside a call: the server's own id for it, and what a
-// gateway attached to it.
+// state is what is kept beside a call: the server's own id for it, what a gateway
+// attached to it, and beside the first call of an answer the reasoning that led to it,
+// under the names that the server gave it. Several services refuse the next request of a
+// turn without that.
 type state struct {
 	ID    string          `json:"id,omitempty"`
 	Extra json.RawMessage `json:"extra_content,omitempty"`
+	reasoning
 }
 
+// reasoning is what a server sent of it.
+type reasoning struct {
+	Content string            `json:"reasoning_content,omitempty"`
+	Text    string            `json:"reasoning,omitempty"`
+	Details []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+func (r reasoning) isEmpty() bool { return r.Content == "" && r.Text == "" && len(r.Details) == 0 }
+
 // keep makes the state of a call, or nil when there is nothing to keep.
-func keep(id string, extra json.RawMessage) *schemas.ProviderState {
-	if id == "" && len(extra) == 0 {
+func keep(s state) *schemas.ProviderState {
+	if s.ID == "" && len(s.Extra) == 0 && s.isEmpty() {
 		return nil
 	}
-	data, err := json.Marshal(state{id, extra})
+	data, err := json.Marshal(s)
 	if err != nil {
 		return nil
 	}
@@ -32,4 +45,57 @@ func recall(p schemas.Part) state {
 		return state{}
 	}
 	return s
+}
+
+// A trail gathers the reasoning of an answer as its pieces arrive.
+type trail struct {
+	content, text strings.Builder
+	details       []map[string]json.RawMessage
+}
+
+func (t *trail) add(d *delta) {
+	t.content.WriteString(string(d.ReasoningContent))
+	t.text.WriteString(string(d.Reasoning))
+	for _, raw := range d.ReasoningDetails {
+		var piece map[string]json.RawMessage
+		if json.Unmarshal(raw, &piece) != nil || piece == nil {
+			continue
+		}
+		if n := len(t.details); n > 0 && continues(t.details[n-1], piece) {
+			join(t.details[n-1], piece)
+			continue
+		}
+		t.details = append(t.details, piece)
+	}
+}
+
+// continues reports whether a piece belongs to the detail before it.
+func continues(detail, piece map[string]json.RawMessage) bool {
+	return string(detail["type"]) == string(piece["type"]) && string(detail["index"]) == string(piece["index"]) && detail["index"] != nil
+}
+
+// join adds a piece to a detail: its texts are continued, all else is as the piece says.
+func join(detail, piece map[string]json.RawMessage) {
+	for _, key := range []string{"text", "summary", "data"} {
+		var before, more string
+		if json.Unmarshal(detail[key], &before) == nil && json.Unmarshal(piece[key], &more) == nil && detail[key] != nil && piece[key] != nil {
+			piece[key], _ = json.Marshal(before + more)
+		}
+	}
+	for key, value := range piece {
+		if string(value) != "null" || detail[key] == nil {
+			detail[key] = value
+		}
+	}
+}
+
+// reasoning returns what came, or nothing.
+func (t *trail) reasoning() reasoning {
+	r := reasoning{Content: t.content.String(), Text: t.text.String()}
+	for _, d := range t.details {
+		if raw, err := json.Marshal(d); err == nil {
+			r.Details = append(r.Details, raw)
+		}
+	}
+	return r
 }

@@ -1,140 +1,117 @@
 package openai
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"iter"
-	"time"
+	"net/http"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas"
 )
 
-const (
-	// drainTime is how long an ended stream may take to close, so that its
-	// connection can be used again; lateTime, how long the usage and the mark of the
-	// end may come after the finish reason.
-	drainTime = 250 * time.Millisecond
-	lateTime  = 2 * time.Second
-)
-
-// errStopped unwinds a call whose consumer broke off.
-var errStopped = errors.New("the consumer broke off")
-
-// errCut says that the stream ended inside an event.
-var errCut = errors.New("the stream ended inside a message")
-
-// Stream runs one model call. Before any output it asks again, at most twice,
-// when the service is overloaded or tells to wait no longer than 30 s; and without
-// a parameter that the model does not take.
+// Stream runs one model call, in one request.
 func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	return func(yield func(providers.Chunk, error) bool) {
-		c := &call{p: p, req: req, yield: yield}
-		if err := c.run(ctx); err != nil && !errors.Is(err, errStopped) {
-			yield(providers.Chunk{}, err)
+	return wire.Stream(func(emit wire.Emit) error {
+		b, set, err := p.prepare(req)
+		if err != nil {
+			return err
 		}
-	}
+		ctx, x := wire.Begin(ctx, p.limits, req.Until)
+		defer x.End()
+		c := &call{p: p, req: req, x: x}
+		c.answer = wire.Answer{Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.aloud, req, wire.Printed(set)), Forbid: req.ForbidCalls}
+		return c.answer.Failed(c.exchange(ctx, b))
+	})
 }
 
 // A call is one run of Stream.
 type call struct {
-	p       *Provider
-	req     providers.Request
-	yield   func(providers.Chunk, error) bool
-	wrapped map[string]bool
+	p      *Provider
+	req    providers.Request
+	x      *wire.Exchange
+	answer wire.Answer
 
-	cancel context.CancelCauseFunc
-	first  *time.Timer // bounds the wait for the first output
-	idle   *time.Timer // bounds every later wait; nil before the first output
-
-	refusal *refusal // of the last attempt, if the service refused it
-	seen    bool     // an event came
-	begun   bool     // output came
-	texts   bool     // text went out
-	refused bool     // the model refused
-	index   *int     // the choice that is read
-	reason  string   // why the model ended
+	refused bool   // the model refused
+	index   *int   // the choice that is read
+	reason  string // why the model ended
 	calls   assembler
+	trail   trail
 	usage   *schemas.Usage
 }
 
-func (c *call) run(ctx context.Context) error {
-	b, wrapped, err := c.p.prepare(c.req)
-	if err != nil {
-		return err
-	}
-	c.wrapped = wrapped
-	ctx, c.cancel = context.WithCancelCause(ctx)
-	defer c.cancel(nil)
-	c.first = time.AfterFunc(c.p.firstByte, func() { c.cancel(errNoOutput) })
-	defer c.stopTimers()
-	for tries := 0; ; {
-		c.refusal = nil
-		err := c.attempt(ctx, b)
-		if err == nil || c.refusal == nil {
-			return err
-		}
-		if parameter := c.p.quirks.learn(b, c.refusal.status, c.refusal.fault); parameter != "" {
-			err = c.emit(providers.Chunk{Note: fmt.Sprintf("the model does not take %s, asked again without it", parameter)})
-		} else if pause, again := c.refusal.pause(tries); again {
-			tries++
-			if err = c.emit(providers.Chunk{Note: fmt.Sprintf("status %d, asked again", c.refusal.status)}); err == nil {
-				err = c.wait(ctx, pause)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (c *call) stopTimers() {
-	c.first.Stop()
-	if c.idle != nil {
-		c.idle.Stop()
-	}
-}
-
-// wait sleeps, unless the context ends.
-func (c *call) wait(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return c.p.cancelled(c.req.Model, context.Cause(ctx))
-	}
-}
-
-// emit hands a chunk to the consumer.
-func (c *call) emit(chunk providers.Chunk) error {
-	if !c.yield(chunk, nil) {
-		return errStopped
-	}
-	return nil
-}
-
-// attempt sends the request and reads its answer to the end.
-func (c *call) attempt(ctx context.Context, b *body) error {
+// exchange sends the request and reads its answer to the end.
+func (c *call) exchange(ctx context.Context, b *body) error {
 	resp, err := c.p.post(ctx, b)
 	if err != nil {
-		return c.p.transportError(ctx, c.req.Model, err)
+		return c.p.faults.Transport(ctx, c.req.Model, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		c.refusal = c.p.readRefusal(c.req.Model, resp)
-		return c.refusal.err
+		return c.p.suggest(ctx, c.p.refusal(b, c.answer.Set, resp))
 	}
-	// The smallest buffer there is: it only looks at the first byte.
-	src := bufio.NewReaderSize(resp.Body, 16)
-	switch start, err := firstByte(src); {
+	body := c.x.Watch(resp.Body)
+	lines := wire.NewLines(body)
+	switch start, err := lines.First(); {
 	case err != nil:
-		return c.ended(ctx, err, resp.Header)
+		return c.ended(ctx, err)
 	case start == '{':
-		return c.whole(ctx, src)
+		return c.whole(ctx, lines)
+	case start == '<':
+		return c.fail(providers.KindProtocol, errors.New("the answer is a web page: check llm.openai.base_url, which usually ends in /v1"))
 	}
-	return c.stream(ctx, src, resp.Header)
+	return c.stream(ctx, lines, body)
+}
+
+// stream reads an event stream.
+func (c *call) stream(ctx context.Context, lines *wire.Lines, body io.Reader) error {
+	events := wire.NewEvents(lines)
+	for {
+		e, err := events.Next()
+		if err != nil {
+			return c.ended(ctx, err)
+		}
+		c.x.Progress()
+		done, err := c.event(e)
+		if errors.Is(err, errCut) {
+			_, err = events.Next()
+			return c.ended(ctx, err)
+		}
+		if done {
+			c.x.Drain(body)
+		}
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// errCut says that the stream ended inside an event.
+var errCut = errors.New("the stream ended inside a message")
+
+// ended explains the end of a stream that did not mark it. The mark may be missing when
+// the model's own end was seen.
+func (c *call) ended(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if c.reason != "" && (cause == nil || errors.Is(cause, wire.ErrStalled)) {
+		return c.finish()
+	}
+	return c.p.faults.Broken(ctx, c.req.Model, err)
+}
+
+func (c *call) fail(kind providers.Kind, err error) *providers.Error {
+	return c.p.faults.Fail(kind, c.req.Model, err)
+}
+
+// do sends a request with the key and further headers, which win.
+func (p *Provider) do(req *http.Request, headers map[string]string) (*http.Response, error) {
+	if p.key != "" {
+		req.Header.Set("Authorization", "Bearer "+p.key)
+	}
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
+	return p.http.Do(req)
 }

@@ -80,7 +80,6 @@ func TestStream_ReadsWhatServersSend(t *testing.T) {
 		"length":                      {body: stream(say("ab"), strings.ReplaceAll(stop, `"stop"`, `"length"`), done), finish: providers.FinishLength},
 		"filtered":                    {body: stream(say("ab"), strings.ReplaceAll(stop, `"stop"`, `"content_filter"`), done), finish: providers.FinishContentFilter},
 		"refusal":                     {body: stream(head+`"delta":{"refusal":"a"}`+tail, head+`"delta":{"refusal":"b"}`+tail, stop, done), finish: providers.FinishContentFilter},
-		"empty stop":                  {body: stream(role, stop, done), text: "none"},
 		"reasoning_content":           {body: stream(head+`"delta":{"reasoning_content":"hm"}`+tail, say("ab"), stop, done), thinking: "hm"},
 		"reasoning":                   {body: stream(head+`"delta":{"reasoning":"hm"}`+tail, say("ab"), stop, done), thinking: "hm"},
 		"reasoning under both names":  {body: stream(head+`"delta":{"reasoning":"hm","reasoning_content":"hm"}`+tail, say("ab"), stop, done), thinking: "hm"},
@@ -92,11 +91,7 @@ func TestStream_ReadsWhatServersSend(t *testing.T) {
 			t.Parallel()
 			a := ask(t.Context(), at(t, newFake(t, c.body)), question("hi"))
 			text, finish := "ab", providers.FinishStop
-			switch c.text {
-			case "none":
-				text = ""
-			case "":
-			default:
+			if c.text != "" {
 				text = c.text
 			}
 			if c.finish != "" {
@@ -140,6 +135,7 @@ func TestStream_Faults(t *testing.T) {
 		"line over 8 MB":           {stream(say("a"), long), providers.KindProtocol, "8 MB", "a"},
 		"event over 8 MB":          {raw("text/event-stream", events(say("a"))+"data: [\n"+strings.Repeat("data: "+long[:1<<20]+"\n", 9)), providers.KindProtocol, "8 MB", "a"},
 		"whole answer over 8 MB":   {raw("application/json", `{"a":"`+long+`"}`), providers.KindProtocol, "8 MB", ""},
+		"empty stop":               {stream(role, stop, done), providers.KindProtocol, `"stop"`, ""},
 		"unknown reason, no text":  {stream(strings.ReplaceAll(stop, `"stop"`, `"weird"`), done), providers.KindProtocol, `"weird"`, ""},
 		"tool_calls without any":   {stream(call, done), providers.KindProtocol, "empty", ""},
 		"reason error":             {stream(say("a"), strings.ReplaceAll(stop, `"stop"`, `"error"`), done), providers.KindUnavailable, "gave up", "a"},

@@ -24,11 +24,13 @@ type choice struct {
 }
 
 type delta struct {
-	Content          text   `json:"content"`
-	Refusal          text   `json:"refusal"`
-	ReasoningContent text   `json:"reasoning_content"`
-	Reasoning        text   `json:"reasoning"`
-	ToolCalls        pieces `json:"tool_calls"`
+	Content          text `json:"content"`
+	Refusal          text `json:"refusal"`
+	ReasoningContent text `json:"reasoning_content"`
+	Reasoning        text `json:"reasoning"`
+	// ReasoningDetails are what gateways want back word for word.
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+	ToolCalls        pieces            `json:"tool_calls"`
 	// FunctionCall is what ToolCalls was in the first version of the API.
 	FunctionCall *function `json:"function_call"`
 }
@@ -70,13 +72,22 @@ type usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
+	PromptDetails    struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 func (u usage) schema() *schemas.Usage {
 	if u.TotalTokens == 0 {
 		u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	}
-	return (*schemas.Usage)(&u)
+	return &schemas.Usage{
+		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens,
+		CachedTokens: u.PromptDetails.Cached, ReasoningTokens: u.CompletionDetails.Reasoning,
+	}
 }
 
 // text is a string. Of null it makes none, of a list of content parts or of

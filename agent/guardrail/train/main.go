@@ -1,5 +1,6 @@
 // Command train makes the dental classifier's weights, and the test part of the
-// labelled questions, from data. "go generate ./agent/guardrail" runs it.
+// labelled questions, from data; "train talk" makes those of what messages need of the
+// conversation. "go generate ./agent/guardrail" runs it.
 //
 // It owns the rule by which the questions are split, and nothing of the classifier.
 package main
@@ -11,12 +12,19 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"molar/agent/guardrail"
+	"molar/agent/topic"
 )
 
 func main() {
+	// The dental classifier stands on the other, so it is made by a second run.
+	run := run
+	if len(os.Args) > 1 && os.Args[1] == "talk" {
+		run = runTalk
+	}
 	if err := run("."); err != nil {
 		fmt.Fprintln(os.Stderr, "train:", err)
 		os.Exit(1)
@@ -29,37 +37,51 @@ func run(folder string) error {
 	if err != nil {
 		return err
 	}
-	weights, err := guardrail.Learn(guardrail.Dental(), p.train, p.dev)
+	dental := topic.Dental()
+	weights, err := guardrail.Train(dental, lessons(dental, p.train), p.held)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "dental.weights"), []byte(weights), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, weightsFile), []byte(weights), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "data", "test.jsonl"), lines(p.test), 0o644)
 }
 
-// parts are the labelled questions, split.
-type parts struct{ train, dev, test []guardrail.Example }
+// weightsFile is beside the topic, seen from the folder of the guardrail.
+const weightsFile = "../topic/dental/weights"
+
+// parts are the labelled questions, split. The held ones, the test part and the lines of
+// strangers, set the scores from which on code is sure.
+type parts struct{ train, test, held []topic.Example }
 
 // A question is a line of questions.jsonl. Those of one group ask the same in other
 // words and stay in one part, so that none is tested by its own paraphrase.
 type question struct {
 	Group int `json:"group"`
-	guardrail.Example
+	topic.Example
 }
 
-// load reads the questions. The lines of known.jsonl were looked at while the phrases
-// of the topic were written: they are only learned.
+// load reads the questions, those to learn and those to hold back.
 func load(folder string) (parts, error) {
 	var p parts
-	for _, name := range []string{"known.jsonl", "broad.jsonl"} {
-		learned, err := read(filepath.Join(folder, "data", name))
+	for _, file := range []struct {
+		name string
+		to   *[]topic.Example
+	}{
+		{"known.jsonl", &p.train},
+		{"broad.jsonl", &p.train},
+		{"probe.jsonl", &p.held},
+		{"probe2.jsonl", &p.held},
+		{"probe3.jsonl", &p.held},
+		{"probe4.jsonl", &p.held},
+	} {
+		questions, err := read(filepath.Join(folder, "data", file.name))
 		if err != nil {
 			return p, err
 		}
-		for _, q := range learned {
-			p.train = append(p.train, q.Example)
+		for _, q := range questions {
+			*file.to = append(*file.to, q.Example)
 		}
 	}
 	questions, err := read(filepath.Join(folder, "data", "questions.jsonl"))
@@ -67,23 +89,25 @@ func load(folder string) (parts, error) {
 		return p, err
 	}
 	for _, q := range questions {
-		to := p.of(q.Group)
-		*to = append(*to, q.Example)
+		if isTest(q.Group) {
+			p.test = append(p.test, q.Example)
+		} else {
+			p.train = append(p.train, q.Example)
+		}
 	}
+	learned := make(map[string]bool)
+	for _, e := range p.train {
+		learned[e.Text] = true
+	}
+	p.held = slices.DeleteFunc(append(p.held, p.test...), func(e topic.Example) bool { return learned[e.Text] })
 	return p, nil
 }
 
-// of is the part of a group: of 20 groups about 5 are for the test and 3 for dev.
-func (p *parts) of(group int) *[]guardrail.Example {
+// isTest puts about 5 of 20 groups into the test part.
+func isTest(group int) bool {
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, "part", group)
-	switch n := (h.Sum32() >> 5) % 20; {
-	case n < 5:
-		return &p.test
-	case n < 8:
-		return &p.dev
-	}
-	return &p.train
+	return (h.Sum32()>>5)%20 < 5
 }
 
 func read(path string) ([]question, error) {
@@ -107,7 +131,7 @@ func read(path string) ([]question, error) {
 }
 
 // lines writes examples as JSON, one on a line.
-func lines(examples []guardrail.Example) []byte {
+func lines(examples []topic.Example) []byte {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

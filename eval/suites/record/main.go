@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,6 +170,9 @@ func (s *stage) play(ctx context.Context, c *eval.Case, script script) error {
 	if script.Summary == "" {
 		args = append(args, "--no-summary")
 	}
+	if slices.ContainsFunc(script.Steps, func(s step) bool { return s.Status != 0 }) {
+		args = append(args, "--allow-failure")
+	}
 	args = append(args, "--")
 	for _, t := range c.Turns {
 		args = append(args, t.User)
@@ -211,7 +215,7 @@ func (s *stage) config(c *eval.Case) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := strings.NewReplacer("command: go\n", "command: "+s.family+"\n", "    args: [run, ./server]\n", "").Replace(string(data))
+	text := strings.NewReplacer("command: go\n", "command: "+s.family+"\n", "    args: [run, ./server]\n", "", "    cwd: ../../../examples/family\n", "").Replace(string(data))
 	file := filepath.Join(s.dir, eval.SafeName(c.ID)+".molar.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o600) //nolint:gosec // in our own folder
 }

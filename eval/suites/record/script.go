@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	yaml "github.com/goccy/go-yaml"
 
+	"molar/eval/wire"
 	"molar/internal/testkit/fakemodel"
 )
 
@@ -43,18 +43,15 @@ type call struct {
 	Raw  string         `yaml:"raw"`
 }
 
-func (c call) arguments() json.RawMessage {
+func (c call) arguments() string {
 	if c.Raw != "" {
-		return json.RawMessage(c.Raw)
-	}
-	if c.Args == nil {
-		return json.RawMessage("{}")
+		return c.Raw
 	}
 	data, err := json.Marshal(c.Args)
-	if err != nil { // a mapping from a file always marshals
-		return json.RawMessage("{}")
+	if err != nil || c.Args == nil { // a mapping from a file always marshals
+		return "{}"
 	}
-	return data
+	return string(data)
 }
 
 // readScripts reads the scripts of all cases, by id.
@@ -81,7 +78,7 @@ func readScripts(dir string) (map[string]script, error) {
 // A model answers as a script says, in the wires of Ollama, Gemini and OpenAI.
 type model struct {
 	url    string
-	ollama *fakemodel.Server
+	ollama *fakemodel.Server // tells of its models
 
 	mu     sync.Mutex
 	script script
@@ -91,9 +88,7 @@ type model struct {
 }
 
 func newModel() *model {
-	m := &model{}
-	m.ollama = fakemodel.New(fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply { return m.reply(r.Body).fake() }})
-	return m
+	return &model{ollama: fakemodel.New(fakemodel.Config{})}
 }
 
 // start serves all wires at one address.
@@ -146,29 +141,11 @@ func (m *model) reply(body string) step {
 // smallModel is the model of guardrail and summaries in every config here.
 const smallModel = "qwen2.5:3b-instruct"
 
-// fake is the answer as the fake Ollama takes it.
-func (s step) fake() *fakemodel.Reply {
-	r := &fakemodel.Reply{Status: s.Status, Error: "the model service failed"}
-	if s.Text != "" {
-		r.Tokens = strings.SplitAfter(s.Text, " ")
+// answer is the step as a model says it.
+func (s step) answer() wire.Answer {
+	a := wire.Answer{Text: s.Text, Words: true, Prompt: 100, Completion: 20, Signature: "c2NyaXB0ZWQ="}
+	for i, c := range s.Calls {
+		a.Calls = append(a.Calls, wire.Call{ID: fmt.Sprintf("call_%d", i), Name: c.Name, Arguments: c.arguments()})
 	}
-	for _, c := range s.Calls {
-		r.Calls = append(r.Calls, fakemodel.Call{Name: c.Name, Args: c.arguments()})
-	}
-	return r
-}
-
-// ServeHTTP finds the wire of a request.
-func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case strings.HasSuffix(r.URL.Path, ":streamGenerateContent"):
-		m.gemini(w, r)
-	case r.URL.Path == "/v1/chat/completions":
-		m.openai(w, r)
-	case r.URL.Path == "/v1/models":
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"gpt-4.1-mini","object":"model"}]}`)
-	default:
-		m.ollama.ServeHTTP(w, r)
-	}
+	return a
 }

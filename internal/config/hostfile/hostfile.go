@@ -39,6 +39,8 @@ type File struct {
 	Servers, LeftOut []string
 	// Variables are to be set in the environment, in the order of their use.
 	Variables []Variable
+	// parts are the servers' texts, in the order of Servers.
+	parts []string
 }
 
 // A Variable is an environment variable that the YAML refers to.

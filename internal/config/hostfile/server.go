@@ -93,7 +93,7 @@ func (r *reader) key(e *entry, there object, m member) {
 func withoutCounterpart(key string) string {
 	switch key {
 	case "trust", "autoApprove", "alwaysAllow":
-		return key + ": not carried over; to free the tools of questions write trust: true"
+		return key + ": not carried over; to free the tools of questions write tools: {\"*\": {policy: allow}}"
 	case "oauth", "auth", "authProviderType":
 		return key + ": not carried over; log in with molar servers login, or send a token in headers"
 	default:

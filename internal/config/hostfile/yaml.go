@@ -44,6 +44,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 			r.leaveOut(&body, e, err)
 			continue
 		}
+		r.out.parts = append(r.out.parts, text)
 		body.WriteString(text)
 	}
 	var b strings.Builder

@@ -85,8 +85,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 }
 
 // agree sends a form back as it came: the manager fills in the defaults.
-func agree(context.Context, mcpclients.Question) (mcpclients.Answer, error) {
-	return mcpclients.Answer{Action: mcpclients.ActionAccept}, nil
+func agree(context.Context, schemas.Question) (schemas.Answer, error) {
+	return schemas.Answer{Action: schemas.ActionAccept}, nil
 }
 
 // attach starts the manager and waits until its server is ready. A person logs in when

@@ -22,6 +22,12 @@ type scenario struct {
 	// ClientID and ClientSecret are of a client that was registered by hand, if any.
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
+	// PrivateKey is the client's, where it signs who it is.
+	PrivateKey string `json:"private_key_pem"`
+	// Those of the identity provider that vouches for a person.
+	Issuer        string `json:"idp_issuer"`
+	IdentityToken string `json:"idp_id_token"`
+	IdentityID    string `json:"idp_client_id"`
 	// person logs in where that is wanted.
 	person person
 }
@@ -36,7 +42,14 @@ func (s *scenario) settings() oauth.Settings {
 	if s.name == "auth/basic-cimd" { // a client whose id is where its description is
 		return oauth.Settings{ClientID: "https://conformance-test.local/client-metadata.json"}
 	}
-	return oauth.Settings{ClientID: s.ClientID, ClientSecret: s.ClientSecret}
+	settings := oauth.Settings{
+		ClientID: s.ClientID, ClientSecret: s.ClientSecret, PrivateKey: s.PrivateKey,
+		Identity: oauth.Identity{Issuer: s.Issuer, ClientID: s.IdentityID, Token: s.IdentityToken},
+	}
+	if strings.HasPrefix(s.name, "auth/client-credentials") {
+		settings.Grant = oauth.GrantClient
+	}
+	return settings
 }
 
 // play makes the prescribed calls, or one call to each tool that the manager

@@ -26,6 +26,9 @@ type program struct {
 
 func buildMolar(t *testing.T) program {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("no program is built in short tests")
+	}
 	dir := t.TempDir()
 	p := program{path: filepath.Join(dir, "molar"), config: filepath.Join(dir, "molar.yaml"), env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}}
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.path, "molar/cmd/molar").CombinedOutput(); err != nil {

@@ -33,7 +33,7 @@ func testPages(t *testing.T, f *fixture) {
 	pages := func(limit int) (got []string) {
 		t.Helper()
 		for after := int64(0); ; {
-			page, next, err := f.MessagesAfter(ctx, "ann", "c", after, limit)
+			page, next, err := f.MessagesAfter(ctx, "ann", "c", store.Branch{}, after, limit)
 			if err != nil || page == nil {
 				t.Fatal(page, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
@@ -25,6 +26,8 @@ const postgresVariable = "MOLAR_TEST_POSTGRES"
 // Postgres is a PostgreSQL server for one test.
 type Postgres struct {
 	base *url.URL
+	// admin makes and empties schemas.
+	admin *sql.DB
 
 	// The following are set for a server of our own.
 	bin, data string
@@ -40,12 +43,15 @@ type Postgres struct {
 // test is skipped, in CI it fails.
 func StartPostgres(tb testing.TB) *Postgres {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("PostgreSQL is left out of short tests")
+	}
 	if given := os.Getenv(postgresVariable); given != "" {
 		base, err := url.Parse(given)
 		if err != nil {
 			tb.Fatalf("%s is no URL", postgresVariable)
 		}
-		return &Postgres{base: base}
+		return (&Postgres{base: base}).connect(tb)
 	}
 	bin := postgresPrograms()
 	if bin == "" {
@@ -69,6 +75,16 @@ func StartPostgres(tb testing.TB) *Postgres {
 			p.Stop(tb)
 		}
 	})
+	return p.connect(tb)
+}
+
+func (p *Postgres) connect(tb testing.TB) *Postgres {
+	tb.Helper()
+	var err error
+	if p.admin, err = sql.Open("pgx", p.base.String()); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = p.admin.Close() })
 	return p
 }
 
@@ -114,8 +130,10 @@ func (p *Postgres) Start(tb testing.TB) {
 	//nolint:gosec // our own program and folder
 	p.server = exec.CommandContext(context.WithoutCancel(tb.Context()), filepath.Join(p.bin, "postgres"), "-D", p.data, "-p", p.base.Port(),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
-		// What does not wait for the disk should be lost when the server is stopped.
-		"-c", "wal_writer_delay=10s")
+		// What a commit does not wait for should be lost when the server is stopped.
+		"-c", "wal_writer_delay=10s",
+		// The tests stop the server, never the machine: what it wrote need not reach the disk.
+		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "autovacuum=off")
 	unprivileged(p.server)
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -162,6 +180,16 @@ func (p *Postgres) Stop(tb testing.TB) {
 	p.server = nil
 }
 
+// Freeze stops a private server for a while, as a machine that hangs would: its connections
+// stay.
+func (p *Postgres) Freeze(long time.Duration) error {
+	if err := freeze(p.server.Process.Pid, true); err != nil {
+		return err
+	}
+	time.Sleep(long)
+	return freeze(p.server.Process.Pid, false)
+}
+
 // Database returns the URL of an empty schema, which is dropped when the test ends.
 func (p *Postgres) Database(tb testing.TB) string {
 	tb.Helper()
@@ -179,15 +207,25 @@ func (p *Postgres) Database(tb testing.TB) string {
 	return u.String()
 }
 
-//nolint:revive // tb first, as in every function of a test
-func (p *Postgres) exec(tb testing.TB, ctx context.Context, statement string) {
+// Empty takes all rows out of the store's tables in a schema that [Postgres.Database] made:
+// much cheaper than another one.
+func (p *Postgres) Empty(tb testing.TB, dsn string) {
 	tb.Helper()
-	db, err := sql.Open("pgx", p.base.String())
+	at, err := url.Parse(dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, statement); err != nil {
+	p.exec(tb, tb.Context(), fmt.Sprintf(`DO $$ DECLARE tables text; BEGIN
+		SELECT string_agg(format('%%I.%%I', schemaname, tablename), ', ') INTO tables FROM pg_tables
+			WHERE schemaname = '%s' AND tablename <> 'molar_schema';
+		IF tables IS NOT NULL THEN EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY'; END IF;
+	END $$`, at.Query().Get("search_path")))
+}
+
+//nolint:revive // tb first, as in every function of a test
+func (p *Postgres) exec(tb testing.TB, ctx context.Context, statement string) {
+	tb.Helper()
+	if _, err := p.admin.ExecContext(ctx, statement); err != nil {
 		tb.Fatal(fmt.Errorf("%s: %w", statement, err))
 	}
 }

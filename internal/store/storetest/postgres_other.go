@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 )
@@ -12,3 +13,5 @@ func immediateStop() os.Signal { return os.Kill }
 func giveAway(string) error { return nil }
 
 func unprivileged(*exec.Cmd) {}
+
+func freeze(int, bool) error { return errors.ErrUnsupported }

@@ -3,10 +3,12 @@
 package storetest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -43,4 +45,26 @@ func unprivileged(cmd *exec.Cmd) {
 	}
 	//nolint:gosec // both come from the system's list of users
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+}
+
+// freeze stops a process and its children, or lets them go on. A child that is begun in
+// between is stopped with what it waits for.
+func freeze(pid int, stop bool) error {
+	signal := syscall.SIGCONT
+	if stop {
+		signal = syscall.SIGSTOP
+	}
+	if err := syscall.Kill(pid, signal); err != nil {
+		return err
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
+	if err != nil {
+		return err
+	}
+	for child := range strings.FieldsSeq(string(children)) {
+		if id, err := strconv.Atoi(child); err == nil {
+			_ = syscall.Kill(id, signal) // it may have ended
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"a key finds its turn again":            testKey,
 		"an old lease cannot write":             testOldLease,
 		"an expired lease still can":            testExpiredLease,
-		"one of many writers wins each lease":   testConcurrentTurns,
+		"turns of many writers wait in line":    testConcurrentTurns,
 		"owners do not see one another":         testOwners,
 		"ranges of messages":                    testRanges,
 		"pages of messages":                     testPages,
@@ -44,11 +45,26 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"lists have pages":                      testList,
 		"a title is cut by characters":          testTitle,
 		"much at once leaves things whole":      testAtOnce,
+		"a turn is recorded, then saved":        testRecorded,
+		"a turn that came to nothing":           testDiscarded,
+		"a turn that came to nothing, between":  testDiscardedBetween,
+		"an overtaken turn is kept":             testOvertaken,
+		"what is left behind is interrupted":    testLeftBehind,
+		"a question asked again under its key":  testAskedAgain,
+		"calls of an interrupted turn":          testInterruptedCalls,
+		"a long conversation is read in part":   testPartial,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fixture{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 			f.Store = open(t, f.clock)
 			test(t, f)
+		})
+	}
+	for seed := range trees(t) {
+		t.Run(fmt.Sprint("branches are as they should be ", seed), func(t *testing.T) {
+			f := &fixture{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+			f.Store = open(t, f.clock)
+			testTree(t, f, seed+1)
 		})
 	}
 }
@@ -72,10 +88,21 @@ func (f *fixture) pass(d time.Duration) {
 	f.now = f.now.Add(d)
 }
 
-func (f *fixture) begin(t *testing.T, owner, id, key string) store.TurnStart {
+// begin opens a turn, which holds the conversation for a minute.
+func (f *fixture) begin(t *testing.T, owner, id, key string) schemas.Opening {
 	t.Helper()
 	start, err := f.BeginTurn(t.Context(), store.TurnRequest{Owner: owner, ConversationID: id, Key: key, TTL: time.Minute})
 	if err != nil {
+		t.Fatal(err)
+	}
+	return start
+}
+
+// look opens a turn of the conversation c and gives it free again.
+func (f *fixture) look(t *testing.T, owner, key string) schemas.Opening {
+	t.Helper()
+	start := f.begin(t, owner, "c", key)
+	if err := f.EndTurn(t.Context(), start.Lease); err != nil {
 		t.Fatal(err)
 	}
 	return start
@@ -127,7 +154,7 @@ func refused(t *testing.T, err, want error) {
 
 func testBeginWritesNothing(t *testing.T, f *fixture) {
 	start := f.begin(t, "", "c1", "")
-	same(t, start, store.TurnStart{
+	same(t, start, schemas.Opening{
 		ConversationID: "c1", Messages: []schemas.StoredMessage{}, ServersRead: []string{},
 		Lease: schemas.Lease{ConversationID: "c1", Fence: 1, Expires: f.clock().Add(time.Minute)},
 	}, cmpopts.IgnoreFields(schemas.Lease{}, "Token"))
@@ -156,8 +183,8 @@ func testSavedTurn(t *testing.T, f *fixture) {
 	same(t, saved, store.SavedTurn{TurnID: "t1", SavedAt: at})
 	f.pass(time.Second)
 	start = f.begin(t, "", "c1", "")
-	same(t, start, store.TurnStart{
-		ConversationID: "c1", Known: true,
+	same(t, start, schemas.Opening{
+		ConversationID: "c1", Known: true, Tip: "t1",
 		Messages: []schemas.StoredMessage{
 			{Seq: 1, Role: schemas.RoleUser, Content: "câu hỏi", Timestamp: at, TurnID: "t1"},
 			{
@@ -231,7 +258,7 @@ func testKey(t *testing.T, f *fixture) {
 	same(t, second, first)
 	same(t, f.texts(t, "ann", "c1", store.MessageRange{}), []string{"q", "one"})
 
-	want := &store.FinishedTurn{TurnID: "t1", Answer: "one", Sources: []schemas.Source{}, SavedAt: first.SavedAt}
+	want := &schemas.Finished{TurnID: "t1", Answer: "one", Sources: []schemas.Source{}, SavedAt: first.SavedAt}
 	start := f.begin(t, "ann", "c1", "k")
 	same(t, start.Finished, want)
 	same(t, start.Lease, schemas.Lease{})
@@ -255,13 +282,14 @@ func testKey(t *testing.T, f *fixture) {
 func testOldLease(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	old := f.begin(t, "", "c1", "").Lease
+	f.pass(time.Minute)
 	newer := f.begin(t, "", "c1", "").Lease
 	if newer.Fence <= old.Fence {
 		t.Errorf("fence %d after %d", newer.Fence, old.Fence)
 	}
 	_, err := f.SaveTurn(ctx, store.Turn{Lease: old, TurnID: "old", User: "q", Answer: "a"})
 	refused(t, err, store.ErrStaleLease)
-	_, err = f.RenewLease(ctx, old, time.Minute)
+	_, err = f.RenewLease(ctx, old, time.Minute, "")
 	refused(t, err, store.ErrStaleLease)
 	forged := newer
 	forged.Fence++
@@ -276,7 +304,7 @@ func testOldLease(t *testing.T, f *fixture) {
 func testExpiredLease(t *testing.T, f *fixture) {
 	lease := f.begin(t, "", "c1", "").Lease
 	f.pass(time.Hour)
-	renewed, err := f.RenewLease(t.Context(), lease, time.Minute)
+	renewed, err := f.RenewLease(t.Context(), lease, time.Minute, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,19 +316,19 @@ func testExpiredLease(t *testing.T, f *fixture) {
 }
 
 func testConcurrentTurns(t *testing.T, f *fixture) {
-	const writers, each = 8, 10
+	const writers, each = 8, 5
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				start, err := f.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "c", TTL: time.Minute})
+				start, err := f.await(t, store.TurnRequest{ConversationID: "c", TTL: time.Minute})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				id := fmt.Sprintf("%d-%d", w, i)
 				_, err = f.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: id, User: "q" + id, Answer: "a" + id})
-				if err != nil && !errors.Is(err, store.ErrStaleLease) {
+				if err != nil {
 					t.Error(err)
 				}
 			}
@@ -308,12 +336,24 @@ func testConcurrentTurns(t *testing.T, f *fixture) {
 	}
 	wg.Wait()
 	messages, total, err := f.Messages(t.Context(), "", "c", store.MessageRange{})
-	if err != nil || total != len(messages) || total == 0 {
+	if err != nil || total != len(messages) || total != 2*writers*each {
 		t.Fatalf("%d messages counted, %d read, %v", total, len(messages), err)
 	}
 	for i, m := range messages {
 		if m.Seq != int64(i+1) || m.TurnID != messages[i/2*2].TurnID {
 			t.Fatalf("message %d has seq %d of turn %s", i, m.Seq, m.TurnID)
 		}
+	}
+}
+
+// await begins a turn as soon as no other one runs.
+func (f *fixture) await(t *testing.T, req store.TurnRequest) (schemas.Opening, error) {
+	t.Helper()
+	for {
+		start, err := f.BeginTurn(t.Context(), req)
+		if !errors.Is(err, store.ErrBusy) {
+			return start, err
+		}
+		runtime.Gosched()
 	}
 }

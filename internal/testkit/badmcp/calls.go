@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// names lists the tools: what each does is in call.
+// names lists the tools: what each does is in call, which knows two more.
 func names() []string {
-	return []string{"echo", "slow", "die", "hang", "huge", "huge_last", "deaf", "grow", "env", "ask", "other_id", "flood", "odd", "fail", "refuse", "torrent", "line", "progress", "poison", "rename", "late"}
+	return []string{"echo", "slow", "die", "hang", "huge", "huge_last", "deaf", "grow", "env", "ask", "wonder", "other_id", "flood", "odd", "fail", "refuse", "torrent", "line", "progress", "poison", "rename", "late"}
 }
 
 // call executes a tool; stop ends the process with code.
@@ -50,15 +50,19 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 		first, _ := in.ReadString('\n')
 		second, _ := in.ReadString('\n')
 		s.text(r.ID, first+second)
+	case "wonder": // asks the person of the host, and returns what they say
+		s.print(`{"jsonrpc":"2.0","id":"q3","method":"elicitation/create","params":{"message":"When?","requestedSchema":{"type":"object","required":["day"],"properties":{"day":{"type":"string","enum":["Monday","Friday"]}}}}}` + "\n")
+		said, _ := in.ReadString('\n')
+		s.text(r.ID, said)
 	case "other_id": // answers a request that nobody made, then with the id as a string
 		s.result(json.RawMessage(`4711`), `{"content":[]}`)
 		s.result(json.RawMessage(`"`+id+`"`), `{"content":[{"type":"text","text":"late"}]}`)
 	case "flood": // 20,000 notifications before the answer
 		s.print(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`+"\n", 20000))
 		s.text(r.ID, "flooded")
-	case "torrent": // 1 GiB of text that is no message, in lines, before the answer
+	case "torrent": // 256 MiB of text that is no message, in lines, before the answer
 		line := strings.Repeat("x", 1<<20-1) + "\n"
-		for range 1 << 10 {
+		for range 256 {
 			s.print(line)
 		}
 		s.text(r.ID, "survived")
@@ -91,6 +95,15 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 			time.Sleep(300 * time.Millisecond)
 			s.text(r.ID, "too late")
 		})
+	case "mumble": // 200 MB on one line that is no message, and no answer
+		part := strings.Repeat("x", 1<<20)
+		for range 200 {
+			s.print(part)
+		}
+		s.print("\n")
+	case "log": // a log line that looks like an answer with an error, then the answer
+		s.print(`{"level":"warn","error":"the disk is slow"}` + "\n")
+		s.text(r.ID, "done")
 	case "odd": // content of unknown and unusual kinds
 		s.result(r.ID, `{"content":[null,{"type":"hologram"},{"type":"text","text":"plain"}]}`)
 	case "fail":

@@ -64,14 +64,30 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// codeConflict is the server's answer to a lease that does not count any more.
-const codeConflict = -32003
+// Codes of the server's answers.
+const (
+	// codeConflict: the lease does not count any more.
+	codeConflict = -32003
+	// codeBusy: another turn has the conversation.
+	codeBusy = -32004
+	// codeInternal: a fault of the server's own, such as a database that does not answer.
+	codeInternal = -32603
+)
 
-// errConflict means that a turn is not to be done any more.
-var errConflict = errors.New("conflict")
+var (
+	// errConflict means that a turn is not to be done any more under its lease.
+	errConflict = errors.New("conflict")
+	// errBusy means that a conversation is to be asked for again.
+	errBusy = errors.New("busy")
+	// errTrouble means that the child cannot, right now.
+	errTrouble = errors.New("trouble")
+)
 
-// Is makes the server's conflict ours.
-func (e *rpcError) Is(target error) bool { return target == errConflict && e.Code == codeConflict }
+// Is makes the server's codes ours.
+func (e *rpcError) Is(target error) bool {
+	return target == errConflict && e.Code == codeConflict || target == errBusy && e.Code == codeBusy ||
+		target == errTrouble && e.Code == codeInternal
+}
 
 // startPiped starts a child that speaks JSON-RPC over its standard streams.
 func startPiped(ctx context.Context, cmd *exec.Cmd) (session, error) {
@@ -132,6 +148,13 @@ func (c *client) begin(ctx context.Context, conversation string, t *turn) error 
 	return nil
 }
 
+func (c *client) record(ctx context.Context, _ string, t *turn) error {
+	var s struct{}
+	err := c.call(ctx, "memory/record_turn", map[string]any{"lease": t.lease, "turn_id": t.id, "key": t.key, "user": "ask " + t.id}, &s)
+	t.recorded = t.recorded || err == nil
+	return err
+}
+
 func (c *client) finish(ctx context.Context, _ string, t *turn) error {
 	var s struct {
 		TurnID string `json:"turn_id"`
@@ -145,7 +168,7 @@ func (c *client) messages(ctx context.Context, conversation string) ([]message, 
 	var got struct {
 		Messages []message `json:"messages"`
 	}
-	err := c.call(ctx, "memory/get_all_messages", map[string]any{"conversation_id": conversation}, &got)
+	err := c.call(ctx, "memory/get_all_messages", map[string]any{"conversation_id": conversation, "full": true}, &got)
 	return got.Messages, err
 }
 

@@ -35,6 +35,12 @@ type Config struct {
 	Kill func(child *exec.Cmd) error
 	// Between runs while no child lives; may be nil.
 	Between func() error
+	// Trouble breaks something in the middle of each cycle, for a while, and mends it before
+	// it returns; may be nil. Meanwhile the child may fail, and is asked again.
+	Trouble func() error
+	// ForgetsRecords says that a trouble or a kill takes more than the child: what does not
+	// wait for the disk, such as a recorded question, may be lost then.
+	ForgetsRecords bool
 }
 
 const (
@@ -71,7 +77,7 @@ func run(ctx context.Context, cfg Config, start func(context.Context, *exec.Cmd)
 	}
 	r := &runner{cfg: cfg, start: start, chance: rand.New(rand.NewPCG(cfg.Seed, 0))}
 	for i := range cfg.Writers {
-		r.writers = append(r.writers, &writer{conversation: fmt.Sprintf("%swriter-%d", cfg.Name, i), seed: cfg.Seed + uint64(i) + 1})
+		r.writers = append(r.writers, &writer{conversation: fmt.Sprintf("%swriter-%d", cfg.Name, i), seed: cfg.Seed + uint64(i) + 1, troubled: cfg.Trouble != nil})
 	}
 	var report Report
 	for range cfg.Cycles {
@@ -120,8 +126,17 @@ func (r *runner) cycle(ctx context.Context) error {
 	}
 	<-saved
 	<-time.After(time.Duration(r.chance.Int64N(int64(r.cfg.Uptime))))
-	err = c.end(r.cfg.Kill)
+	if r.cfg.Trouble != nil {
+		err = r.cfg.Trouble()
+		<-time.After(time.Duration(r.chance.Int64N(int64(r.cfg.Uptime))))
+	}
+	err = errors.Join(err, c.end(r.cfg.Kill))
 	wg.Wait()
+	if r.cfg.ForgetsRecords {
+		for _, w := range r.writers {
+			w.forgetRecords()
+		}
+	}
 	if other := failed.Load(); other != nil {
 		err = errors.Join(*other, err)
 	}

@@ -13,10 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"molar/internal/store"
+	"molar/internal/store/database"
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/crash"
 	"molar/mcpservers/memory"
@@ -27,6 +29,8 @@ import (
 const (
 	childVariable = "MOLAR_CRASH_CHILD"
 	liarVariable  = "MOLAR_CRASH_LIAR"
+	// forgetfulVariable makes it promise to record what it does not.
+	forgetfulVariable = "MOLAR_CRASH_FORGETFUL"
 	// cyclesVariable is set by "make long".
 	cyclesVariable = "MOLAR_CRASH_CYCLES"
 )
@@ -45,20 +49,22 @@ func TestMain(m *testing.M) {
 
 // child is a memory server on its standard streams. It ends when its file is damaged.
 func child(ctx context.Context, path string, liar bool) error {
-	db, err := store.Open(ctx, store.Config{Path: path, Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: path, Logger: slog.New(slog.DiscardHandler), BusyTimeout: 50 * time.Millisecond})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.Check(ctx); err != nil && !errors.Is(err, store.ErrOwnTools) {
+	if err := db.Check(ctx); err != nil && !errors.Is(err, database.ErrOwnTools) {
 		return err
 	}
-	server, err := memory.New(memory.Config{Store: db})
+	forgetful := os.Getenv(forgetfulVariable) != ""
+	// Leases that end soon, so that a killed child's do not keep the next one waiting.
+	server, err := memory.New(memory.Config{Store: db, LeaseTTL: 300 * time.Millisecond})
 	if err != nil {
 		return err
 	}
 	return crash.Serve(ctx, os.Stdin, os.Stdout, func(ctx context.Context, msg json.RawMessage) json.RawMessage {
-		if liar && strings.Contains(string(msg), "memory/save_turn") {
+		if liar && strings.Contains(string(msg), "memory/save_turn") || forgetful && strings.Contains(string(msg), "memory/record_turn") {
 			return promise(msg)
 		}
 		return server.Handle(ctx, "crash", msg)
@@ -101,6 +107,9 @@ func cycles(tb testing.TB, usual int) int {
 
 func run(t *testing.T, cfg crash.Config) crash.Report {
 	t.Helper()
+	if testing.Short() && cfg.Cycles > 1 {
+		t.Skip("kill loops are left out of short tests")
+	}
 	report, err := crash.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("after %d cycles: %v", report.Cycles, err)
@@ -118,7 +127,6 @@ func TestKill_sqlite(t *testing.T) {
 	mustKeep(t, report)
 }
 
-//nolint:tparallel // the parts share one server, and one of them kills it
 func TestKill_postgres(t *testing.T) {
 	t.Parallel()
 	pg := storetest.StartPostgres(t)
@@ -147,12 +155,21 @@ func TestKill_postgres(t *testing.T) {
 	})
 }
 
+// The checker must see a server that loses what it recorded.
+func TestKill_seesALostQuestion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	report := run(t, crash.Config{Command: command(t, path, forgetfulVariable+"=1"), Cycles: 20, Writers: 4, Seed: 1})
+	if len(report.Faults) == 0 {
+		t.Errorf("no fault was found: %+v", report)
+	}
+}
+
 // killServer makes PostgreSQL crash together with its client.
 func killServer(t *testing.T, pg *storetest.Postgres, synchronousCommit string, cycles int) crash.Report {
 	t.Helper()
 	return run(t, crash.Config{
 		Command: command(t, pg.Database(t)+"&synchronous_commit="+synchronousCommit),
-		Cycles:  cycles, Writers: 4, Seed: 1,
+		Cycles:  cycles, Writers: 4, Seed: 1, ForgetsRecords: true,
 		Kill: func(child *exec.Cmd) error {
 			err := child.Process.Kill()
 			pg.Stop(t)

@@ -2,12 +2,15 @@ package crash
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,4 +82,61 @@ func (d *Disk) ComeBack() error {
 		return err
 	}
 	return d.mount()
+}
+
+// A SmallDisk is a file system in memory that is soon full.
+type SmallDisk struct{ Folder string }
+
+// NewSmallDisk makes one that lives as long as the test, which is skipped where none can be
+// made: that needs root.
+func NewSmallDisk(tb testing.TB, size int) *SmallDisk {
+	tb.Helper()
+	d := &SmallDisk{Folder: tb.TempDir()}
+	if err := unix.Mount("tmpfs", d.Folder, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		tb.Skipf("a small file system cannot be mounted here: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := unix.Unmount(d.Folder, unix.MNT_DETACH); err != nil {
+			tb.Error(err)
+		}
+	})
+	return d
+}
+
+// Fill leaves no room on the disk for so long.
+func (d *SmallDisk) Fill(long time.Duration) error {
+	path := filepath.Join(d.Folder, "filling")
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	for page := make([]byte, 4096); err == nil; {
+		_, err = f.Write(page)
+	}
+	if errors.Is(err, unix.ENOSPC) {
+		err = nil
+	}
+	time.Sleep(long)
+	return errors.Join(err, f.Close(), os.Remove(path))
+}
+
+// LockFile keeps every other process from writing to a SQLite database for so long.
+func LockFile(path string, long time.Duration) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 20000; BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	time.Sleep(long)
+	_, err = conn.ExecContext(ctx, "ROLLBACK")
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"time"
 )
 
 // A writer is a client with a conversation of its own, in which it saves one turn
@@ -15,6 +16,8 @@ type writer struct {
 	conversation string
 	seed         uint64
 	chance       *rand.Rand
+	// troubled means that the child may fail for a while.
+	troubled bool
 	// turns are the promises, in order.
 	turns []*turn
 
@@ -26,6 +29,9 @@ type turn struct {
 	key, id string
 	lease   json.RawMessage
 	state   state
+	// recorded: reported recorded. Its question must be there, with its answer or as
+	// interrupted.
+	recorded bool
 }
 
 // state is what the client knows of a turn.
@@ -46,6 +52,9 @@ const (
 type session interface {
 	// begin opens a turn; one that turns out to be done already becomes promised.
 	begin(ctx context.Context, conversation string, t *turn) error
+	// record has the question recorded, and says so in the turn when that was reported. Its
+	// errors are those of finish.
+	record(ctx context.Context, conversation string, t *turn) error
 	// finish returns when the turn was reported done, and with errConflict when it is
 	// not to be done any more.
 	finish(ctx context.Context, conversation string, t *turn) error
@@ -59,9 +68,6 @@ type session interface {
 func (w *writer) save(ctx context.Context, s session, saved func()) error {
 	for {
 		t := &turn{key: fmt.Sprintf("%s-key-%d", w.conversation, len(w.turns)), id: fmt.Sprintf("%s-turn-%d", w.conversation, len(w.turns))}
-		if err := s.begin(ctx, w.conversation, t); err != nil {
-			return err
-		}
 		w.turns = append(w.turns, t)
 		if err := w.finish(ctx, s, t); err != nil {
 			return err
@@ -70,13 +76,49 @@ func (w *writer) save(ctx context.Context, s session, saved func()) error {
 	}
 }
 
+// finish does a turn as a client does that does not give up: each step is asked for again
+// while there is trouble, and all of them when the lease is lost.
 func (w *writer) finish(ctx context.Context, s session, t *turn) error {
-	if err := s.finish(ctx, w.conversation, t); err != nil {
+	for {
+		err := w.persist(ctx, func() error { return s.begin(ctx, w.conversation, t) })
+		if err == nil && t.state != promised {
+			err = w.persist(ctx, func() error { return s.record(ctx, w.conversation, t) })
+		}
+		if err == nil && t.state != promised {
+			err = w.complete(ctx, s, t)
+		}
+		if !errors.Is(err, errConflict) {
+			return err
+		}
+	}
+}
+
+// complete saves the turn under the lease that it has.
+func (w *writer) complete(ctx context.Context, s session, t *turn) error {
+	if err := w.persist(ctx, func() error { return s.finish(ctx, w.conversation, t) }); err != nil {
 		return err
 	}
 	t.state = promised
 	w.saved++
 	return nil
+}
+
+// persist asks again for as long as the child says that it cannot right now.
+func (w *writer) persist(ctx context.Context, step func() error) error {
+	const pause, tries = 10 * time.Millisecond, 3000
+	for range tries {
+		err := step()
+		busy, trouble := errors.Is(err, errBusy), errors.Is(err, errTrouble)
+		if !busy && (!trouble || !w.troubled) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return step()
 }
 
 // settle does what a client does about the turn whose answer it never got: it saves
@@ -93,15 +135,14 @@ func (w *writer) settle(ctx context.Context, s session) error {
 	again, byKey := 0, 1
 	switch w.chance.IntN(3) {
 	case again:
-		if err := w.finish(ctx, s, t); !errors.Is(err, errConflict) {
-			return err
+		if t.lease != nil {
+			if err := w.complete(ctx, s, t); !errors.Is(err, errConflict) {
+				return err
+			}
 		}
 		// A lease may be lost with the power; the key remains.
 		fallthrough
 	case byKey:
-		if err := s.begin(ctx, w.conversation, t); err != nil || t.state == promised {
-			return err
-		}
 		return w.finish(ctx, s, t)
 	}
 	t.state = abandoned
@@ -111,6 +152,7 @@ func (w *writer) settle(ctx context.Context, s session) error {
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
+	Status  string `json:"status,omitempty"`
 }
 
 // check reads the conversation back and compares.
@@ -126,20 +168,34 @@ func (w *writer) check(ctx context.Context, s session) error {
 // judge walks through promises and messages side by side.
 func (w *writer) judge(messages []message) {
 	for _, t := range w.turns {
-		want := []message{{"user", "ask " + t.id}, {"assistant", "say " + t.id}}
-		there := len(messages) >= len(want) && messages[0] == want[0] && messages[1] == want[1]
+		ask, say := message{Role: "user", Content: "ask " + t.id}, message{Role: "assistant", Content: "say " + t.id}
+		whole, begun := false, false
+		if len(messages) >= 2 && messages[0] == ask {
+			whole, begun = messages[1] == say, messages[1].Role == say.Role && messages[1].Status != ""
+		}
+		if whole || begun {
+			messages = messages[2:]
+		}
 		switch {
-		case there:
-			messages = messages[len(want):]
-			if t.state == abandoned {
-				t.state = promised // read once, it must stay
-			}
-		case t.state == promised:
+		case whole && t.state == abandoned:
+			t.state = promised // read once, it must stay
+		case begun && t.state == abandoned:
+			t.recorded = true
+		case t.state == promised && !whole:
 			w.fault("%s was reported saved and is missing", t.id)
+		case t.recorded && !whole && !begun:
+			w.fault("the question of %s was reported recorded and is missing", t.id)
 		}
 	}
 	for _, m := range messages {
 		w.fault("%s: %s %q is there twice, half, or out of place", w.conversation, m.Role, m.Content)
+	}
+}
+
+// forgetRecords lets the questions be missing that were recorded and not saved.
+func (w *writer) forgetRecords() {
+	for _, t := range w.turns {
+		t.recorded = false
 	}
 }
 

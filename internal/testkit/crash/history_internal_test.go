@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -8,9 +9,27 @@ import (
 // said makes the messages of whole turns.
 func said(ids ...string) (messages []message) {
 	for _, id := range ids {
-		messages = append(messages, message{"user", "ask " + id}, message{"assistant", "say " + id})
+		messages = append(messages, message{Role: "user", Content: "ask " + id}, message{Role: "assistant", Content: "say " + id})
 	}
 	return messages
+}
+
+// cut is an interrupted turn.
+func cut(id string) []message {
+	return []message{{Role: "user", Content: "ask " + id}, {Role: "assistant", Status: "interrupted"}}
+}
+
+// A question that was reported recorded must stay, whatever became of its turn.
+func TestWriter_judge_recorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		messages []message
+		faults   int
+	}{"whole": {said("a"), 0}, "interrupted": {cut("a"), 0}, "lost": {nil, 1}} {
+		w := &writer{conversation: "w", turns: []*turn{{id: "a", state: abandoned, recorded: true}}}
+		if w.judge(c.messages); len(w.faults) != c.faults {
+			t.Errorf("%s: faults %q", name, w.faults)
+		}
+	}
 }
 
 func TestWriter_judge(t *testing.T) {
@@ -26,8 +45,11 @@ func TestWriter_judge(t *testing.T) {
 		"the last one twice":       {said("a", "c", "c"), `"ask c" is there twice`},
 		"half a turn":              {append(said("a"), append(said("b")[:1], said("c")...)...), "out of place"},
 		"out of order":             {said("c", "a"), "out of place"},
-		"a stranger's":             {append(said("a", "c"), message{"user", "ask x"}), `"ask x"`},
+		"a stranger's":             {append(said("a", "c"), message{Role: "user", Content: "ask x"}), `"ask x"`},
 		"nothing at all":           {nil, "a was reported saved and is missing"},
+		"an abandoned one begun":   {slices.Concat(said("a"), cut("b"), said("c")), ""},
+		"a promised one begun":     {slices.Concat(said("a", "b"), cut("c")), "c was reported saved and is missing"},
+		"begun and whole":          {slices.Concat(said("a"), cut("b"), said("b", "c")), "out of place"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &writer{conversation: "w"}

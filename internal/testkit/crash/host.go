@@ -86,12 +86,16 @@ func startHost(ctx context.Context, cmd *exec.Cmd) (session, error) {
 // begin has nothing to do: the host opens a turn itself.
 func (h *host) begin(context.Context, string, *turn) error { return nil }
 
+// record has nothing to do either: the host records a question while the model is asked, and
+// tells nobody when.
+func (h *host) record(context.Context, string, *turn) error { return nil }
+
 // finish asks the question and reads the answer, every other time as a stream.
 func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	stream := t.id[len(t.id)-1]%2 == 0
 	body, err := json.Marshal(map[string]any{
 		"chat_id": conversation, "stream": stream, "molar": map[string]bool{"events": stream},
-		"messages": []message{{"user", "ask " + t.id}},
+		"messages": []message{{Role: "user", Content: "ask " + t.id}},
 	})
 	if err != nil {
 		return err
@@ -109,6 +113,9 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(res.Body)
+		if res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != "" {
+			return fmt.Errorf("%w: %s", errBusy, text) // as when the process before it fell silent under the same key
+		}
 		return fmt.Errorf("status %d: %s", res.StatusCode, text)
 	}
 	a := &told{}
@@ -117,6 +124,9 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	} else {
 		err = json.NewDecoder(res.Body).Decode(&a.last)
 		a.add()
+	}
+	if errors.Is(err, errBusy) {
+		return err
 	}
 	// What was read counts, also when the child is dead by then.
 	if a.done() {
@@ -142,6 +152,9 @@ type chunk struct {
 		Type  string `json:"type"`
 		Saved bool   `json:"saved"`
 	} `json:"molar"`
+	Error *struct {
+		Code string `json:"code"`
+	} `json:"error"`
 }
 
 // readStream takes each chunk as soon as it is there.
@@ -155,6 +168,9 @@ func (a *told) readStream(body io.Reader) error {
 		a.last = chunk{}
 		if err := json.Unmarshal([]byte(data), &a.last); err != nil {
 			return err
+		}
+		if a.last.Error != nil && a.last.Error.Code == "turn_interrupted" {
+			return errBusy // the process that ran the turn fell silent: the key may be asked again
 		}
 		a.add()
 	}

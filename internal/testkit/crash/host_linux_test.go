@@ -1,6 +1,8 @@
 package crash_test
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -12,16 +14,16 @@ import (
 // for the disk the checker must find something missing.
 func TestKillHost_powerCut(t *testing.T) {
 	for name, c := range map[string]struct {
-		tags  string
+		flags []string
 		lossy bool
 	}{
-		"commits wait for the disk":      {"", false},
-		"commits do not (synchronous=0)": {"crashlossy", true},
+		"commits wait for the disk":      {nil, false},
+		"commits do not (synchronous=0)": {careless(t), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := crash.NewDisk(t)
 			report := runHost(t, crash.Config{
-				Command: serve(t, buildMolar(t, c.tags), filepath.Join(disk.Folder, "memory.db")),
+				Command: serve(t, buildMolar(t, c.flags...), stored(filepath.Join(disk.Folder, "memory.db"))),
 				Cycles:  4,
 				Kill: func(child *exec.Cmd) error {
 					// First the child, so that it sees no error of the disk.
@@ -37,4 +39,27 @@ func TestKillHost_powerCut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// careless is the flag of go build that lays a file of these tests over the host, with which
+// no commit waits for the disk.
+func careless(t *testing.T) []string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("testdata", "careless.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := filepath.Join("..", "..", "..", "cmd", "molar", "careless.go")
+	if into, err = filepath.Abs(into); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {into: file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(path, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"-overlay", path}
 }

@@ -15,19 +15,23 @@ import (
 	"molar/internal/testkit/fakemodel"
 )
 
-// buildMolar builds the program that is shipped, or one with a tag that takes a
-// protection away.
-func buildMolar(t *testing.T, tags string) string {
+// buildMolar builds the program that is shipped, with the flags of go build, if any.
+func buildMolar(t *testing.T, flags ...string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("kill loops are left out of short tests")
+	}
 	path := filepath.Join(t.TempDir(), "molar")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", path, "molar/cmd/molar").CombinedOutput()
+	args := append([]string{"build", "-o", path}, append(flags, "molar/cmd/molar")...)
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("build molar: %v\n%s", err, out)
 	}
 	return path
 }
 
-// serve makes "molar serve" over a store, with a model that answers "say X" to "ask X".
+// serve makes "molar serve" with this memory, a line of the config, and a model that
+// answers "say X" to "ask X".
 func serve(t *testing.T, molar, memory string) func() *exec.Cmd {
 	t.Helper()
 	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: func(r fakemodel.Request) *fakemodel.Reply {
@@ -46,7 +50,7 @@ func serve(t *testing.T, molar, memory string) func() *exec.Cmd {
 	config := filepath.Join(home, "molar.yaml")
 	text := fmt.Sprintf(`
 llm: {provider: ollama, ollama: {base_url: %q}}
-memory: {store: %q}
+memory: %s
 assistants: {plain: {system_prompt: Answer.}}
 telemetry: {log_level: error}
 `, url, memory)
@@ -59,6 +63,9 @@ telemetry: {log_level: error}
 		return cmd
 	}
 }
+
+// stored is the memory in a store of the host's own.
+func stored(name string) string { return fmt.Sprintf("{store: %q}", name) }
 
 func runHost(t *testing.T, cfg crash.Config) crash.Report {
 	t.Helper()
@@ -74,26 +81,33 @@ func runHost(t *testing.T, cfg crash.Config) crash.Report {
 // The whole host is killed in the middle of turns. What a client read as done is there
 // afterwards, once; what is asked again with the same key is never there twice.
 func TestKillHost(t *testing.T) {
-	molar := buildMolar(t, "")
+	t.Parallel()
+	molar := buildMolar(t)
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "memory.db")
-		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, path), Cycles: cycles(t, usualCycles)}))
+		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, stored(path)), Cycles: cycles(t, usualCycles)}))
 	})
 	t.Run("postgres", func(t *testing.T) {
+		// Each cycle waits until the leases of the one before have ended, up to 15 s.
 		dsn := storetest.StartPostgres(t).Database(t)
-		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, dsn), Cycles: cycles(t, usualCycles)}))
+		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, stored(dsn)), Cycles: cycles(t, usualCycles/4)}))
 	})
 }
 
-// The checker must see a host that reports a turn done before it saves it. A kill may
-// fall between two turns, or before the first on a busy machine, so several are tried,
-// each after a longer life.
+// The checker must see a host whose turns are saved only after they were reported done. A
+// kill may fall between two turns, or before the first on a busy machine, so several are
+// tried, each after a longer life.
 func TestKillHost_seesALateSave(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "memory.db")
-	command := serve(t, buildMolar(t, "crashlate"), path)
+	late := newLateMemory(t)
+	command := serve(t, buildMolar(t), fmt.Sprintf("{url: %q}", late.url))
+	kill := func(child *exec.Cmd) error {
+		err := child.Process.Kill()
+		late.forget()
+		return err
+	}
 	for i := range 10 {
 		life := time.Duration(i+1) * 200 * time.Millisecond
-		if report := runHost(t, crash.Config{Command: command, Cycles: 2, Uptime: life, Name: fmt.Sprint("try-", i, "-")}); len(report.Faults) > 0 {
+		if report := runHost(t, crash.Config{Command: command, Kill: kill, Cycles: 2, Uptime: life, Name: fmt.Sprint("try-", i, "-")}); len(report.Faults) > 0 {
 			return
 		}
 	}

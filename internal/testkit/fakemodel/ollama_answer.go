@@ -47,6 +47,9 @@ func (a *ollamaAnswer) refuse(r *Reply) error {
 	if r.RetryAfter > 0 {
 		a.w.Header().Set("Retry-After", strconv.Itoa(r.RetryAfter))
 	}
+	if r.RetryAfterMS > 0 {
+		a.w.Header().Set("Retry-After-Ms", strconv.Itoa(r.RetryAfterMS))
+	}
 	ollamaError(a.w, r.Status, r.Error)
 	return nil
 }

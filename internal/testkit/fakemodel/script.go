@@ -19,6 +19,8 @@ type Reply struct {
 	Error  string
 	// RetryAfter is sent with Status, in whole seconds; 0 means no such header.
 	RetryAfter int
+	// RetryAfterMS is sent with Status, in milliseconds, for tests that need not wait.
+	RetryAfterMS int
 	// CutAfter ends the stream without its last message once so many tokens were
 	// sent; 0 means never, a negative number before the first one. With Abort the
 	// connection is dropped too; otherwise the response ends as if it were whole.

@@ -111,7 +111,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, is Behaviour) {
 	} else {
 		id, secret = r.PostFormValue("client_id"), r.PostFormValue("client_secret")
 	}
-	if c, known := s.clients[id]; !known || c.secret != secret {
+	if !s.isClient(id, secret, r) {
 		write(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 		return
 	}
@@ -124,6 +124,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, is Behaviour) {
 		s.exchange(w, r, is, id)
 	case "refresh_token":
 		s.renew(w, r, is)
+	case "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer":
+		s.giveAlone(w, r, is)
 	default:
 		s.fault(w, "grant type %q", r.PostFormValue("grant_type"))
 	}

@@ -5,6 +5,7 @@
 package oauthserver
 
 import (
+	"crypto/ecdsa"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -58,6 +59,8 @@ type Counts struct {
 	// Registered clients, Codes that were exchanged, Renewals that were asked for.
 	Registered, Codes, Renewals int
 	Revoked                     int
+	// Alone are tokens that were given without a person.
+	Alone int
 	// Tokens that came to another place than the MCP server.
 	Strays int
 }
@@ -73,13 +76,16 @@ type Server struct {
 	access  map[string][]string // token to scopes
 	refresh map[string]bool     // token to "is spent"
 	faults  []string
-	serial  int
-	now     func() time.Time
-	ends    map[string]time.Time
+
+	assertions map[string]bool // of the identity provider
+	serial     int
+	now        func() time.Time
+	ends       map[string]time.Time
 }
 
 type client struct {
 	secret    string
+	key       *ecdsa.PublicKey // instead of a secret
 	redirects []string
 }
 
@@ -92,7 +98,7 @@ type code struct {
 func New() *Server {
 	s := &Server{
 		clients: map[string]client{}, codes: map[string]code{}, access: map[string][]string{}, refresh: map[string]bool{},
-		ends: map[string]time.Time{}, now: time.Now,
+		ends: map[string]time.Time{}, now: time.Now, assertions: map[string]bool{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -186,6 +192,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusOK, map[string]any{"resource": resource, "authorization_servers": []string{s.IssuerURL()}, "scopes_supported": []string{"read"}})
 	case "/.well-known/oauth-authorization-server" + IssuerPath:
 		s.serveMetadata(w, r, is)
+	case "/.well-known/openid-configuration" + ProviderPath:
+		write(w, http.StatusOK, map[string]any{"issuer": s.ProviderURL(), "token_endpoint": s.ProviderURL() + "/token"})
+	case ProviderPath + "/token":
+		s.vouch(w, r)
 	case IssuerPath + "/register":
 		s.register(w, r, is)
 	case IssuerPath + "/authorize":

@@ -1,0 +1,167 @@
+// Command train makes the weights of the dental emergencies from messages of people in need,
+// and harmless ones. "go generate ./agent/emergency" runs it.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"molar/agent/emergency"
+	"molar/agent/linear"
+	"molar/agent/topic"
+	"molar/internal/text"
+)
+
+func main() {
+	if err := run("."); err != nil {
+		fmt.Fprintln(os.Stderr, "train:", err)
+		os.Exit(1)
+	}
+}
+
+// weightsFile is beside the topic, seen from the folder of the emergencies.
+const weightsFile = "../topic/dental/alarms"
+
+// run reads the messages below folder, and the questions of the guardrail beside it, and
+// writes what is learned from them.
+func run(folder string) error {
+	lines, err := load(folder)
+	if err != nil {
+		return err
+	}
+	ordinary, err := questions(filepath.Join(folder, "../guardrail/data"))
+	if err != nil {
+		return err
+	}
+	weights := emergency.Train(topic.Dental(), lessons(lines, ordinary))
+	return os.WriteFile(filepath.Join(folder, weightsFile), []byte(weights), 0o644)
+}
+
+// A line is a message and the kind of emergency that it describes, empty for a harmless one.
+type line struct {
+	text, lang string
+	kind       emergency.Kind
+}
+
+// load reads the messages by their language and kind.
+func load(folder string) ([]line, error) {
+	var lines []line
+	for _, lang := range []string{"en", "vi"} {
+		data, err := os.ReadFile(filepath.Join(folder, "train/data", lang+".txt"))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range topic.Sections(string(data)) {
+			kind := emergency.Kind(strings.TrimPrefix(s.Name, "harmless"))
+			for _, text := range s.Lines {
+				lines = append(lines, line{text, lang, kind})
+			}
+		}
+	}
+	return lines, nil
+}
+
+// questions returns what the guardrail learns from and no sign of an emergency stands in.
+func questions(folder string) ([]line, error) {
+	t := topic.Dental()
+	t.Emergencies.Weights = ""
+	detector := emergency.New(t)
+	var lines []line
+	for _, name := range []string{"questions.jsonl", "broad.jsonl"} {
+		all, err := read(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range all {
+			if len(detector.Find(l.text, "")) == 0 {
+				lines = append(lines, l)
+			}
+		}
+	}
+	return lines, nil
+}
+
+// read reads messages of no kind from lines of JSON.
+func read(path string) ([]line, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var lines []line
+	for raw := range strings.Lines(string(data)) {
+		var e topic.Example
+		if err := json.Unmarshal([]byte(raw), &e); err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", path, raw, err)
+		}
+		lines = append(lines, line{text: e.Text, lang: e.Lang})
+	}
+	return lines, nil
+}
+
+// What lessons count.
+const (
+	asWritten = 1
+	mistyped  = 0.5
+	composed  = 0.3
+	ordinary  = 0.1
+	framed    = 0.3
+)
+
+// notNow says of an emergency, at the star, that it is none: long past, supposed, or a story.
+func notNow(lang string) []string {
+	if lang == "en" {
+		return []string{
+			"ten years ago: *", "when I was a child: *. Is that why my teeth are sensitive?", "what should someone do if *", "in a film: *. Is that realistic?",
+			"for a first aid course, an exercise: *", "is it true that *", "I read a story: *. How would a dentist treat that?", "* - that was in 2012, all healed now",
+			"I am afraid that one day *", "how likely is it that *",
+		}
+	}
+	return []string{
+		"mười năm trước: *", "hồi nhỏ: *. Có phải vì vậy mà giờ răng ê không?", "nếu * thì phải làm gì", "trong phim: *. Có thật không?",
+		"bài tập lớp sơ cứu: *", "có đúng là * không", "em đọc truyện: *. Nha sĩ sẽ chữa sao?", "* - chuyện năm 2012, giờ lành rồi",
+		"em sợ sau này *", "khả năng * có cao không",
+	}
+}
+
+// lessons makes of every message one as it stands, one without marks and one mistyped, and puts
+// some together with another message: an emergency stays one whatever else is said.
+func lessons(lines, others []line) []emergency.Lesson {
+	chance := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // the same lessons every time
+	harmless := make(map[string][]string)
+	for _, l := range slices.Concat(lines, others) {
+		if l.kind == "" {
+			harmless[l.lang] = append(harmless[l.lang], l.text)
+		}
+	}
+	var out []emergency.Lesson
+	for group, l := range lines {
+		folded := text.Fold(l.text)
+		forms := map[string]float64{l.text: asWritten, linear.Mistype(chance, l.text): mistyped, linear.Mistype(chance, folded): mistyped}
+		if folded != strings.ToLower(l.text) {
+			forms[folded] = asWritten
+		}
+		other := harmless[l.lang][chance.IntN(len(harmless[l.lang]))]
+		forms[l.text+". "+other] = composed
+		forms[other+". "+folded] = composed
+		for _, form := range slices.Sorted(maps.Keys(forms)) {
+			out = append(out, emergency.Lesson{Text: form, Kind: l.kind, Weight: forms[form], Group: group, Near: l.kind == "" && form == l.text})
+		}
+		if frames := notNow(l.lang); l.kind != "" {
+			frame := frames[chance.IntN(len(frames))]
+			out = append(out, emergency.Lesson{Text: strings.ReplaceAll(frame, "*", l.text), Weight: framed, Group: group})
+		}
+	}
+	for i, l := range others {
+		if i%2 == 0 {
+			l.text = text.Fold(l.text)
+		}
+		out = append(out, emergency.Lesson{Text: l.text, Weight: ordinary, Group: i})
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package event
+
+import (
+	"bytes"
+	"strings"
+
+	"molar/schemas"
+)
+
+// A Collector gathers the events of one turn into what a reader of the whole turn wants.
+// The zero value is ready.
+type Collector struct {
+	Start *Start
+	// Done is set once the turn ended well.
+	Done *Done
+	// Commentary holds the texts that were followed by a call, in their order.
+	Commentary []string
+	Sources    []schemas.Source
+	Warnings   []string
+	// ClientCalls are the calls that the client has to run.
+	ClientCalls []schemas.ToolCall
+
+	answer, thinking []byte
+}
+
+// Add takes an event in.
+func (c *Collector) Add(e Event) {
+	switch e.Kind {
+	case KindStart:
+		c.Start = e.Start
+	case KindText:
+		text := e.Text
+		if len(c.answer) == 0 { // a blank line only parts it from commentary
+			text = strings.TrimLeft(text, "\n")
+		}
+		c.answer = append(c.answer, text...)
+	case KindCommentary:
+		c.answer = bytes.TrimRight(bytes.TrimSuffix(c.answer, []byte(e.Text)), "\n")
+		c.Commentary = append(c.Commentary, e.Text)
+	case KindThinking:
+		c.thinking = append(c.thinking, e.Text...)
+	case KindSources:
+		c.Sources = e.Sources
+	case KindWarning:
+		c.Warnings = append(c.Warnings, e.Text)
+	case KindClientCalls:
+		c.ClientCalls = e.Calls
+	case KindDone:
+		c.Done = e.Done
+	}
+}
+
+// Answer is the text of the answer so far, without commentary.
+func (c *Collector) Answer() string { return string(c.answer) }
+
+// Thinking is the model's reasoning so far.
+func (c *Collector) Thinking() string { return string(c.thinking) }

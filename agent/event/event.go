@@ -1,0 +1,146 @@
+// Package event holds what happens in a turn, as its readers see it: the events that it yields,
+// and what a reader of the whole turn gathers from them.
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A Kind says what an [Event] reports, and which of its fields are set.
+type Kind string
+
+// The kinds of event, in the order in which a turn may yield them.
+const (
+	// KindStart comes first: Start is set.
+	KindStart Kind = "start"
+	// KindStep reports a step: Step and Text are set.
+	KindStep Kind = "step"
+	// KindText is a piece of the answer: Text is set.
+	KindText Kind = "text"
+	// KindCommentary says that the text since the last call was said on the way to a
+	// call, which follows: Text repeats it. It stays where it was shown, and is no part
+	// of the answer.
+	KindCommentary Kind = "commentary"
+	// KindThinking is a piece of the model's reasoning, which is no part of the
+	// answer: Text is set.
+	KindThinking Kind = "thinking"
+	// KindTools lists the servers' tools that are offered, where the turn asks for that:
+	// Tools is set.
+	KindTools Kind = "tools"
+	// KindToolCall says that a call starts: Call is set, and Server and ToolName, and Asks
+	// where a person is asked first.
+	KindToolCall Kind = "tool_call"
+	// KindToolResult is what it gave: Result is set, and Call.
+	KindToolResult Kind = "tool_result"
+	// KindApproval says that a call waits for a person: Approval is set. It is
+	// yielded by who asks, while the tools of a round run.
+	KindApproval Kind = "approval"
+	// KindQuestion says that a server waits for a person's answer: Asked is set.
+	// KindProgress tells how far a call is, and KindLog is a line of its server's log: News
+	// is set. They are yielded by who asks and listens, while the tools of a round run.
+	KindQuestion Kind = "question"
+	KindProgress Kind = "progress"
+	KindLog      Kind = "log"
+	// KindClientCalls lists the calls that the client has to run: Calls is set. Only
+	// KindDone follows.
+	KindClientCalls Kind = "client_calls"
+	// KindSources lists the sources of the answer: Sources is set. Their text form
+	// has been yielded as KindText, if the client did not ask for JSON.
+	KindSources Kind = "sources"
+	// KindWarning is something that the person should know: Text is set, and Unsaved
+	// where it is that the store failed.
+	KindWarning Kind = "warning"
+	// KindDone is the last event of a turn that ended well: Done is set.
+	KindDone Kind = "done"
+)
+
+// An Event is something that happened in a turn.
+type Event struct {
+	Kind Kind
+	// Step is a log mark such as "6.3".
+	Step     string
+	Text     string
+	Unsaved  bool
+	Call     *schemas.ToolCall
+	Server   string
+	ToolName string
+	// Effect is set on a call that may change something once it is sent, and on the
+	// result of one that was sent: the tool is neither a reader nor idempotent.
+	Effect bool
+	// Asks is set on a call that waits for a person before it is sent.
+	Asks     bool
+	Tools    []schemas.ToolInfo
+	Result   *schemas.ToolResult
+	Calls    []schemas.ToolCall
+	Approval *Approval
+	Asked    *Asked
+	News     *schemas.News
+	Sources  []schemas.Source
+	Start    *Start
+	Done     *Done
+}
+
+// Start is known as soon as the turn is accepted.
+type Start struct {
+	TurnID         string    `json:"turn_id"`
+	ConversationID string    `json:"conversation_id"`
+	Assistant      string    `json:"assistant"`
+	Created        time.Time `json:"created"`
+}
+
+// An Approval is a call that waits for a person's decision.
+type Approval struct {
+	ID string `json:"id"`
+	// Token proves that the decision is about exactly this call.
+	Token string `json:"token"`
+	// Tool is the offered name, Server the server that would run it.
+	Tool   string `json:"tool"`
+	Server string `json:"server"`
+	TurnID string `json:"turn_id"`
+	CallID string `json:"call_id"`
+	// Arguments is the JSON object that the tool would be called with.
+	Arguments json.RawMessage `json:"arguments"`
+	// Why says which rule asks.
+	Why string `json:"why"`
+	// Expires is when the call counts as refused.
+	Expires time.Time `json:"expires"`
+}
+
+// Asked is a question of a server that waits for a person's answer.
+type Asked struct {
+	ID     string `json:"id"`
+	TurnID string `json:"turn_id"`
+	schemas.Question
+	// Expires is when the question counts as cancelled.
+	Expires time.Time `json:"expires"`
+}
+
+// Done sums a turn up.
+type Done struct {
+	Finish providers.FinishReason `json:"finish_reason"`
+	// Refused is set when the guardrail turned the question away.
+	Refused  bool   `json:"refused,omitempty"`
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"`
+	Language string `json:"language"`
+	// Saved says whether the turn is in the store.
+	Saved bool `json:"saved"`
+	// Unsaved says that it should be, and that the store failed.
+	Unsaved    bool          `json:"unsaved,omitempty"`
+	Usage      schemas.Usage `json:"usage"`
+	ModelCalls int           `json:"model_calls"`
+	ToolCalls  int           `json:"tool_calls"`
+	// Calls are what the client has to run before the turn goes on.
+	Calls []schemas.ToolCall `json:"client_calls,omitempty"`
+	// Emergency names the kinds of emergency that the question describes, the most pressing
+	// first.
+	Emergency []string `json:"emergency,omitempty"`
+	// Unapproved names the tools that needed a person's approval and had none.
+	Unapproved []string         `json:"unapproved,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"`
+	Sources    []schemas.Source `json:"sources,omitempty"`
+}

@@ -1,0 +1,163 @@
+package filter
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"molar/schemas"
+)
+
+// A Leak keeps quotations of a secret out of a stream of text. Text passes at once until
+// it has agreed with the secret for 16 bytes; from there on it is held until it goes
+// another way, or is a leak and replaced. Only word-for-word quotations are seen: a
+// translation or a code is not.
+type Leak struct {
+	secret *Secret
+	// instead gives what stands for the text that was left out, once.
+	instead func() string
+	leaked  bool
+
+	recent window
+	at     int // the next byte of the secret, while one is being quoted
+	run    int // letters quoted so far, 0 when none
+	limit  int
+	held   strings.Builder
+	tail   string // what stands behind its last letter
+	quoted int    // letters quoted so far in runs that were let go
+	out    clean
+}
+
+// NewLeak returns a filter; without a secret everything passes.
+func NewLeak(secret *Secret, instead func() string) *Leak {
+	return &Leak{secret: secret, instead: instead}
+}
+
+// Leaked reports whether something was left out.
+func (f *Leak) Leaked() bool { return f != nil && f.leaked }
+
+// Pass returns what may be shown of the next piece of text.
+func (f *Leak) Pass(text string) string {
+	if f == nil || f.secret == nil || f.secret.text == "" {
+		return text
+	}
+	kept, whole := 0, f.run == 0 // text[kept:i] is written nowhere yet
+	for i, r := range text {
+		if !unicode.IsLetter(r) { // a number hides nothing: it may count the sentences
+			continue
+		}
+		quoting := f.run > 0
+		over, leak := f.step(unicode.ToLower(r))
+		switch {
+		case over:
+			f.tail += text[kept:i]
+			f.letGo(leak)
+			kept = i
+		case quoting:
+			f.hold(text[kept : i+utf8.RuneLen(r)])
+			kept = i + utf8.RuneLen(r)
+		}
+		if f.run > 0 && (over || !quoting) { // held from this letter on
+			f.out.show(text[kept:i])
+			f.hold(text[i : i+utf8.RuneLen(r)])
+			kept, whole = i+utf8.RuneLen(r), false
+		}
+		whole = whole && !over
+	}
+	switch {
+	case f.run == 0 && whole && f.out.idle():
+		f.out.last = text
+		return text
+	case f.run == 0:
+		f.out.show(text[kept:])
+	default:
+		f.tail += text[kept:]
+	}
+	return f.out.take()
+}
+
+// hold keeps text up to and with a letter of the quotation. Of a leak nothing need be
+// kept.
+func (f *Leak) hold(text string) {
+	if f.run < f.limit {
+		f.held.WriteString(f.tail + text)
+	}
+	f.tail = ""
+}
+
+// Redact takes quotations out of the arguments of a call: tools and those who watch
+// their calls have no business with the prompt either.
+func (f *Leak) Redact(call *schemas.ToolCall) *schemas.ToolCall {
+	if call == nil || f == nil {
+		return call
+	}
+	args := Leak{secret: f.secret, instead: f.instead, out: clean{raw: true}}
+	clean := args.Pass(call.Function.Arguments)
+	if clean += args.Rest(); clean == call.Function.Arguments {
+		return call
+	}
+	redacted := *call
+	redacted.Function.Arguments = clean
+	return &redacted
+}
+
+// Rest ends the stream and returns what may be shown of what is held.
+func (f *Leak) Rest() string {
+	if f == nil {
+		return ""
+	}
+	if f.run > 0 {
+		leak := f.run >= f.limit
+		f.run = 0
+		f.letGo(leak)
+	}
+	return f.out.take() + f.out.rest()
+}
+
+// step compares one letter with the secret. It says whether a quotation is over, and
+// whether it was a leak.
+func (f *Leak) step(r rune) (over, leak bool) {
+	var buf [utf8.UTFMax]byte
+	letter := utf8.AppendRune(buf[:0], r)
+	for _, b := range letter {
+		f.recent = f.recent.push(b)
+	}
+	if f.run > 0 {
+		if strings.HasPrefix(f.secret.text[f.at:], string(letter)) {
+			f.at += len(letter)
+			f.run++
+			return false, false
+		}
+		over, leak = true, f.run >= f.limit
+		if f.run >= shortest { // a prompt in pieces is a prompt
+			f.quoted += f.run
+		}
+		f.run = 0
+	}
+	if at := f.secret.find(f.recent); at >= 0 {
+		f.at, f.run = at+gramBytes, max(1, utf8.RuneCountInString(f.recent.String()))
+		f.limit = max(shortest, f.secret.limitAt(at)-f.quoted)
+		if f.leaked || leak {
+			f.limit = shortest
+		}
+	}
+	return over, leak
+}
+
+// letGo decides about a quotation that is over. What stands behind its last letter is
+// no part of it.
+func (f *Leak) letGo(leak bool) {
+	text, tail := f.held.String(), f.tail
+	f.held.Reset()
+	f.tail = ""
+	switch {
+	case !leak:
+		f.out.show(text)
+	case f.leaked:
+		f.out.cut("")
+	default:
+		f.leaked = true
+		f.out.cut(f.instead())
+	}
+	f.out.show(tail)
+}

@@ -1,0 +1,311 @@
+package filter
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"molar/toolhandler"
+)
+
+// Bounds of what is held of a text, in bytes.
+const (
+	maxAddress = 4096
+	maxAlt     = 300
+	maxTag     = 2048
+)
+
+// Links takes out of a stream of Markdown what would carry text away by itself or by one
+// click: the tail of an address in which text stands that was read, and images that a client
+// would load from elsewhere. Text passes at once, but for an address, which is held to its end.
+type Links struct {
+	flow func() toolhandler.Flow
+	held string
+	// referred is set once there may be an image whose address stands elsewhere, defined once
+	// there is such an address.
+	referred, defined bool
+}
+
+// NewLinks returns a filter. flow gives what the model has read by now.
+func NewLinks(flow func() toolhandler.Flow) *Links {
+	return &Links{flow: flow}
+}
+
+// Pass returns what may be shown of the next piece of text. A nil filter lets all pass.
+func (l *Links) Pass(text string) string {
+	if l == nil {
+		return text
+	}
+	l.held += text
+	return l.release(false)
+}
+
+// Rest ends the stream and returns what is held of it.
+func (l *Links) Rest() string {
+	if l == nil {
+		return ""
+	}
+	return l.release(true)
+}
+
+// A find is something in a text that has to be looked at whole.
+type find struct {
+	begin string
+	// end returns the length of the thing behind its begin, -1 while that is not known.
+	end func(rest string) int
+	// clean returns what is shown of it.
+	clean func(l *Links, whole string) string
+}
+
+func finds() []find {
+	return []find{
+		{"![", endOfImage, (*Links).image},
+		{"](", endOfLink, (*Links).link},
+		{"]:", endOfDefinition, (*Links).definition},
+		{"://", endOfAddress, (*Links).bare},
+		{`:\/\/`, endOfAddress, (*Links).bare},
+		{"www.", endOfAddress, (*Links).bare},
+		{"<", endOfTag, (*Links).tag},
+	}
+}
+
+func (l *Links) release(last bool) string {
+	var out strings.Builder
+	all := finds()
+	for l.held != "" {
+		at, found := earliest(all, l.held)
+		if at < 0 {
+			keep := 0
+			if !last {
+				keep = partial(all, l.held)
+			}
+			out.WriteString(l.held[:len(l.held)-keep])
+			l.held = l.held[len(l.held)-keep:]
+			break
+		}
+		out.WriteString(l.held[:at])
+		l.held = l.held[at:]
+		n := found.end(l.held[len(found.begin):])
+		if n < 0 && !last {
+			break
+		}
+		if n < 0 {
+			n = len(l.held) - len(found.begin)
+		}
+		whole := l.held[:len(found.begin)+n]
+		l.held = l.held[len(whole):]
+		out.WriteString(found.clean(l, whole))
+	}
+	return out.String()
+}
+
+func earliest(all []find, text string) (at int, first find) {
+	at = -1
+	for _, f := range all {
+		if i := strings.Index(text, f.begin); i >= 0 && (at < 0 || i < at) {
+			at, first = i, f
+		}
+	}
+	return at, first
+}
+
+// partial is the length of the end of a text that may be the begin of something.
+func partial(all []find, text string) int {
+	longest := 0
+	for _, f := range all {
+		for n := min(len(f.begin)-1, len(text)); n > longest; n-- {
+			if strings.HasSuffix(text, f.begin[:n]) {
+				longest = n
+			}
+		}
+	}
+	return longest
+}
+
+// endAt returns where one of some characters stands, or the bound where none does.
+func endAt(rest, chars string, bound int) int {
+	if i := strings.IndexAny(rest, chars); i >= 0 && i <= bound {
+		return i
+	}
+	if len(rest) > bound {
+		return bound
+	}
+	return -1
+}
+
+// endOfImage ends before the bracket that closes an image's text, or its label.
+func endOfImage(rest string) int {
+	n := endAt(rest, "]\n", maxAlt)
+	switch {
+	case n < 0 || n == maxAlt || rest[n] == '\n':
+		return n
+	case n+1 == len(rest):
+		return -1
+	case rest[n+1] != '(' && rest[n+1] != '[':
+		return n
+	case rest[n+1] == '[':
+		end := endAt(rest[n+2:], "]\n", maxAlt)
+		if end < 0 {
+			return -1
+		}
+		return n + 2 + end
+	}
+	end := endOfLink(rest[n+2:])
+	if end < 0 {
+		return -1
+	}
+	return n + 2 + end
+}
+
+// endOfLink ends before the bracket that closes an address; one in angle brackets may hold
+// spaces.
+func endOfLink(rest string) int {
+	if strings.HasPrefix(strings.TrimLeft(rest, " "), "<") {
+		return endAt(rest, ">\n", maxAddress)
+	}
+	return endAt(rest, ")\n", maxAddress)
+}
+
+// endOfDefinition ends behind the address that a label is given; what is none ends at once.
+func endOfDefinition(rest string) int {
+	address := strings.TrimLeft(rest, " \t\n")
+	for _, begin := range []string{"http", "<", "//", "www."} {
+		if strings.HasPrefix(begin, address) { // it may become one
+			return -1
+		}
+		if strings.HasPrefix(address, begin) {
+			n := endAt(address, " \t\n", maxAddress)
+			if n < 0 {
+				return -1
+			}
+			return len(rest) - len(address) + n
+		}
+	}
+	return 0
+}
+
+func endOfAddress(rest string) int {
+	n := strings.IndexFunc(rest, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("()<>[]{}\"'`|，。、；", r)
+	})
+	if n < 0 && len(rest) > maxAddress {
+		return maxAddress
+	}
+	return n
+}
+
+// endOfTag ends behind the bracket of an HTML tag; what is none ends at once.
+func endOfTag(rest string) int {
+	if rest == "" {
+		return -1
+	}
+	if c := rest[0] | 0x20; c < 'a' || c > 'z' {
+		return 0
+	}
+	n := endAt(rest, ">", maxTag)
+	if n < 0 || n == maxTag {
+		return n
+	}
+	return n + 1
+}
+
+// image shows one that comes from elsewhere as a link.
+func (l *Links) image(whole string) string {
+	alt, address, inline := strings.Cut(whole[2:], "](")
+	switch {
+	case inline && isRemote(address):
+		return "[" + alt + l.link("]("+address)
+	case inline:
+		return whole
+	}
+	if l.defined { // perhaps this one
+		return whole[1:]
+	}
+	l.referred = true
+	return whole
+}
+
+// isRemote reports whether a client has to ask somebody for an address.
+func isRemote(address string) bool {
+	address = strings.TrimLeft(address, " <")
+	return strings.Contains(address, "://") || strings.HasPrefix(address, "//") || strings.Contains(address, `:\/\/`) || strings.Contains(address, "&")
+}
+
+// link shows an address that would carry something away as text.
+func (l *Links) link(whole string) string {
+	address := strings.TrimLeft(whole[2:], " <")
+	if clean, changed := l.cleaned(address); changed {
+		return "] (`" + clean + "`"
+	}
+	return whole
+}
+
+// definition takes a label out of the reach of images, and looks at its address.
+func (l *Links) definition(whole string) string {
+	if clean, changed := l.cleaned(strings.TrimSpace(whole[2:])); changed {
+		return "] : `" + clean + "`"
+	}
+	if isRemote(whole[2:]) && l.referred {
+		return "] :" + whole[2:] // no definition any more
+	}
+	l.defined = l.defined || isRemote(whole[2:])
+	return whole
+}
+
+func (l *Links) bare(whole string) string {
+	if clean, changed := l.cleaned(whole); changed {
+		return clean
+	}
+	return whole
+}
+
+// loading matches the tags for which clients fetch something by themselves.
+var loading = regexp.MustCompile(`(?i)^</?(img|image|picture|source|video|audio|track|iframe|frame|embed|object|applet|link|style|script|svg|use|base|meta|body|table|td|input|form)\b`)
+
+// autolink matches an address in angle brackets.
+var autolink = regexp.MustCompile(`^<[a-zA-Z][a-zA-Z0-9+.\-]*:`)
+
+// tag shows what would fetch something, or carry something away, as text.
+func (l *Links) tag(whole string) string {
+	remote := isRemote(whole) && (loading.MatchString(whole) || strings.Contains(strings.ToLower(whole), "style"))
+	clean, changed := l.cleaned(whole)
+	switch {
+	case changed && autolink.MatchString(whole):
+		return "`" + clean[1:] + "`"
+	case changed:
+		return "&lt;" + clean[1:]
+	case remote:
+		return "&lt;" + whole[1:]
+	}
+	return whole
+}
+
+// addressLeftOut stands for an address, or a part of it, that would carry something away.
+const addressLeftOut = "[…]"
+
+// cleaned returns an address without what it carries of texts that were read, and whether it
+// is another one than before. The address of a page as it stands in such a text carries
+// nothing; its query is another matter, as it may hold anything.
+func (l *Links) cleaned(address string) (string, bool) {
+	flow := l.flow()
+	if !flow.Carries(address) {
+		return address, false
+	}
+	head, tail := address, ""
+	if i := strings.IndexAny(address, "?#"); i >= 0 {
+		head, tail = address[:i], address[i:]
+	}
+	switch {
+	case !flow.Carries(head) || flow.Quotes(head):
+		return head, tail != ""
+	default:
+		host := hostPart.FindString(head)
+		if host != "" && (!flow.Carries(host) || flow.Quotes(host)) {
+			return host + "/" + addressLeftOut, true
+		}
+		return addressLeftOut, true
+	}
+}
+
+// hostPart is an address up to its path.
+var hostPart = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+.\-]*)?(?::(?:\\?/){2})?[^/\\?#:\s]+`)

@@ -1,0 +1,176 @@
+package filter
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"molar/internal/text"
+)
+
+// leftOut stands for a sentence that was taken out of a result.
+const leftOut = "[…]"
+
+// Orders finds sentences that speak to a model instead of informing a reader. The fence
+// around every result is the first wall, and this a second one, for models that obey
+// what they read.
+type Orders struct{ signs, drops map[string][][]string }
+
+// Disarm returns a JSON value without such sentences in its strings, and how many it
+// took out.
+func (o *Orders) Disarm(raw json.RawMessage) (json.RawMessage, int) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return raw, 0
+	}
+	n := 0
+	value = o.disarmValue(value, &n)
+	if n == 0 {
+		return raw, 0
+	}
+	clean, err := json.Marshal(value)
+	if err != nil {
+		return raw, 0
+	}
+	return clean, n
+}
+
+func (o *Orders) disarmValue(value any, n *int) any {
+	switch v := value.(type) {
+	case string:
+		text, found := o.disarm(v)
+		*n += found
+		return text
+	case []any:
+		for i := range v {
+			v[i] = o.disarmValue(v[i], n)
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = o.disarmValue(v[key], n)
+		}
+	}
+	return value
+}
+
+// disarm takes the sentences that give orders out of a text. Addresses stay, so that
+// sources do.
+func (o *Orders) disarm(text string) (string, int) {
+	if !o.isOrder(text) { // the usual case: one look at the whole
+		return text, 0
+	}
+	var b strings.Builder
+	found := 0
+	for _, sentence := range sentences(text) {
+		label, _, _ := strings.Cut(strings.TrimSpace(sentence), " ")
+		switch {
+		case !o.isOrder(sentence):
+			b.WriteString(sentence)
+			continue
+		case label == "Title:" || label == "Content:" || label == "Link:":
+			b.WriteString(label + " ")
+		}
+		found++
+		b.WriteString(leftOut)
+		if strings.HasSuffix(sentence, "\n") {
+			b.WriteString("\n")
+		} else if strings.HasSuffix(sentence, " ") {
+			b.WriteString(" ")
+		}
+	}
+	return b.String(), found
+}
+
+// sentences cuts a text behind each line end, and behind each full stop, question mark
+// or exclamation mark that a space follows.
+func sentences(text string) []string {
+	var all []string
+	start := 0
+	for i := range len(text) {
+		if text[i] == '\n' || text[i] == ' ' && i > 0 && strings.IndexByte(".!?", text[i-1]) >= 0 {
+			all = append(all, text[start:i+1])
+			start = i + 1
+		}
+	}
+	return append(all, text[start:])
+}
+
+// isOrder says whether a sentence tells a model what to do.
+func (o *Orders) isOrder(sentence string) bool {
+	words := strings.FieldsFunc(text.Fold(sentence), func(r rune) bool {
+		return r == ' ' || strings.ContainsRune(`.,!?"'()*_`, r)
+	})
+	for i, word := range words {
+		for _, sign := range o.signs[word] {
+			if i+len(sign) <= len(words) && slices.Equal(sign, words[i:i+len(sign)]) {
+				return true
+			}
+		}
+		if i+1 < len(words) && slices.ContainsFunc(o.drops[word], func(verb []string) bool {
+			return i+len(verb) <= len(words) && slices.Equal(verb, words[i:i+len(verb)])
+		}) && dropsRules(strings.Join(words[i+1:min(len(words), i+12)], " ")) {
+			return true
+		}
+		if strings.HasPrefix(word, "<|") || strings.HasPrefix(word, "[inst]") || strings.HasPrefix(word, "<system") {
+			return true
+		}
+	}
+	return false
+}
+
+// dropsRules reports whether rules stand among the next words behind a verb of
+// dropping: the model's own, not those of somebody whose advice a page may well tell its
+// readers to keep ("your surgeon's instructions", "huong dan cua bac si").
+func dropsRules(rest string) bool {
+	const reach = 60 // bytes
+	rest = " " + rest[:min(len(rest), reach)]
+	for _, rule := range []string{
+		"instruction", "rules", "prompt", "guideline", "all previous", "everything", "the above",
+		"huong dan", "chi dan", "quy tac", "menh lenh", "loi nhac", "noi dung o tren",
+	} {
+		before, after, found := strings.Cut(rest, " "+rule)
+		if !found {
+			continue
+		}
+		owned := strings.HasSuffix(before, " s") || strings.HasPrefix(after, " cua ") && !strings.HasPrefix(after, " cua ban")
+		if !owned && !strings.Contains(before, " care") {
+			return true
+		}
+	}
+	return false
+}
+
+// NewOrders returns the phrases of orders by their first word.
+func NewOrders() *Orders {
+	byFirst := func(phrases []string) map[string][][]string {
+		index := make(map[string][][]string, len(phrases))
+		for _, p := range phrases {
+			words := strings.Fields(p)
+			index[words[0]] = append(index[words[0]], words)
+		}
+		return index
+	}
+	return &Orders{signs: byFirst(orderSigns()), drops: byFirst(dropSigns())}
+}
+
+func dropSigns() []string {
+	return []string{"ignore", "disregard", "forget", "override", "bypass", "bo qua", "quen het", "quen moi", "phot lo", "ghi de"}
+}
+
+// orderSigns are phrases, folded, with which pages speak to models.
+func orderSigns() []string {
+	return []string{
+		"system prompt", "system prompts", "your prompt", "your instructions", "your system", "new instruction", "new instructions", "you are now", "you must now", "from now on you",
+		"call tool", "call the tool", "call the function", "use the tool", "run the tool", "run tool",
+		"as an ai", "ai assistant", "ai assistants", "ai model", "ai models", "language model", "language models", "dear ai", "attention ai", "llm", "chatbot must", "assistant must", "note to the assistant",
+		"do not tell the user", "don t tell the user", "without telling the user", "reply only", "respond only", "answer only with",
+		"answer about", "write about", "write a", "write me", "instead answer", "instead write", "tell the user",
+		"repeat the words", "print your", "reveal your", "output your", "show your prompt", "say yes", "developer mode", "jailbreak",
+		"system:", "assistant:", "user:", "### instruction", "### system",
+		"loi nhac he thong", "cau lenh he thong", "goi cong cu", "dung cong cu", "chay cong cu", "bay gio ban la", "tu gio ban", "tro ly ai", "mo hinh ngon ngu",
+		"hay viet ve", "hay viet mot", "hay viet bai", "hay tra loi ve", "hay noi ve", "hay in ra", "hay tiet lo", "tro ly phai", "khong noi voi nguoi dung",
+	}
+}

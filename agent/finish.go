@@ -1,0 +1,200 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molar/agent/memory"
+	"molar/agent/offer"
+	"molar/agent/pause"
+	"molar/agent/prompts"
+	"molar/agent/round"
+	"molar/agent/sources"
+	"molar/agent/speaker"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// An ending is all that the end of a turn needs of its phases.
+type ending struct {
+	question question
+	past     recalled
+	prompt   prompt
+	found    findings
+	offer    offer.Offer
+	answer   answer
+	// before is the text that was shown before the turn waited for its client's tools.
+	before string
+	// subject is the last question of the conversation that stands alone, after this one.
+	subject string
+}
+
+// finish adds the sources, saves question and answer in one transaction, and only then
+// reports the turn done.
+func (a *Agent) finish(ctx context.Context, w task, e ending) error {
+	if err := a.await(ctx, w, e); err != nil {
+		return err
+	}
+	list, err := a.addSources(ctx, w, e)
+	if err != nil {
+		return err
+	}
+	done := e.answer.done(w)
+	done.Sources = list
+	if !e.answer.withheld && w.journal.Keeps() {
+		record := e.record(w, "")
+		record.Sources = list
+		if err := a.save(ctx, w, record); err != nil {
+			return err
+		}
+		done.Saved = w.journal.Saved()
+	}
+	return a.done(w, e.question.lang, done)
+}
+
+// save stores the turn. One that was never begun, as the store did not answer, is given
+// up with a warning; what was begun and cannot be saved is an error.
+func (a *Agent) save(ctx context.Context, w task, record memory.Record) error {
+	began := a.cfg.Now()
+	defer func() { w.out.Trace.Step("save", a.cfg.Now().Sub(began)) }()
+	err := w.journal.Save(ctx, record)
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrNotSaved):
+		return err
+	default:
+		return w.out.Lose("the conversation could not be opened, so this turn is not saved: " + err.Error())
+	}
+	w.out.Mark("9.1", "Turn saved to memory")
+	if a.cfg.Summaries != nil {
+		a.cfg.Summaries.Nudge(record.Compaction != nil)
+	}
+	return nil
+}
+
+// record is the turn as it is stored.
+func (e ending) record(w task, status string) memory.Record {
+	key := w.turn.Key
+	if key == "" || status == schemas.StatusInterrupted { // a key stands for a finished answer
+		key = w.turn.ID
+	}
+	var rounds []schemas.Round
+	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds hold what the model said, word for word
+		rounds = round.WithoutMedia(e.answer.rounds)
+	}
+	return memory.Record{
+		Key: key, User: e.question.typed, Answer: together(e.before, w.out.Answer()), Rounds: rounds,
+		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,
+		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
+	}
+}
+
+// serversRead are the servers whose text the conversation has seen, with this turn.
+func (e ending) serversRead(w task) []string {
+	read := slices.Clone(e.past.read)
+	for _, r := range e.question.read {
+		read = append(read, r.Server)
+	}
+	read = append(read, e.found.read...)
+	if len(w.turn.Results) > 0 {
+		read = append(read, pause.Client)
+	}
+	if e.offer.Handler != nil {
+		read = append(read, e.offer.Handler.Read()...)
+	}
+	slices.Sort(read)
+	return slices.Compact(read)
+}
+
+// hasState reports whether an answer without calls holds what its provider wants back in
+// later turns.
+func (s answer) hasState() bool {
+	return len(s.rounds) == 1 && len(s.rounds[0].Said.Calls()) == 0 &&
+		slices.ContainsFunc(s.rounds[0].Said.Parts, func(p schemas.Part) bool { return p.State != nil })
+}
+
+// together is an answer with what was shown before it went on.
+func together(before, said string) string {
+	if before == "" || said == "" {
+		return before + said
+	}
+	return before + "\n\n" + strings.TrimLeft(said, "\n")
+}
+
+// addSources lists the pages that the results of tools name, never the model's own. A
+// client that asked for JSON gets them as data only, as does an answer without text.
+func (a *Agent) addSources(ctx context.Context, w task, e ending) ([]schemas.Source, error) {
+	var list sources.List
+	list.Add(e.answer.grounded...)
+	for _, result := range e.found.results {
+		list.AddResult(sources.Used(result, w.out.Answer()))
+	}
+	for _, round := range e.answer.rounds {
+		for _, result := range round.Results {
+			if !result.IsError {
+				list.AddResult(result)
+			}
+		}
+	}
+	w.out.Mark("8.2", fmt.Sprintf("Formatted response. Sources: %d", len(list.All())))
+	if len(list.All()) == 0 {
+		return nil, nil
+	}
+	if !w.turn.JSON && w.out.Spoke() {
+		w.out.Part()
+		if err := w.out.Say(sources.Markdown(prompts.SourcesHeading(e.question.lang), list.All())); err != nil {
+			return nil, err
+		}
+	}
+	w.out.Between(ctx, "FORMATTED RESPONSE", w.out.Answer())
+	return list.All(), w.out.Emit(Event{Kind: EventSources, Sources: list.All()})
+}
+
+// done is what the rounds tell of the end of a turn.
+func (s answer) done(w task) *Done {
+	d := &Done{
+		Finish: s.finish, Provider: w.route.Provider.Name(), Model: w.route.Model,
+		ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved,
+	}
+	if s.served != nil {
+		d.Provider, d.Model = s.served.Provider, s.served.Model
+	}
+	return d
+}
+
+// done reports the end of a turn that went well.
+func (a *Agent) done(w task, lang string, d *Done) error {
+	if d.Provider == "" {
+		d.Provider, d.Model = w.route.Provider.Name(), w.route.Model
+	}
+	d.Language = lang
+	w.out.Complete(d)
+	err := w.out.Emit(Event{Kind: EventDone, Done: d})
+	if errors.Is(err, speaker.ErrStopped) { // nothing would have followed
+		return nil
+	}
+	return err
+}
+
+// repeat gives the stored answer of a turn whose key was saved before, instead of running
+// it again.
+func (a *Agent) repeat(w task, f *memory.Finished) error {
+	if err := w.out.Say(f.Answer); err != nil {
+		return err
+	}
+	return a.done(w, "", &Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
+}
+
+// interrupt keeps what came of a turn that broke off: its question, once it was recorded,
+// and the text so far. Of a turn that had not begun nothing is kept.
+func (a *Agent) interrupt(ctx context.Context, w task, e ending) {
+	if w.journal == nil || !w.journal.Keeps() || w.journal.Saved() || w.out.Answer() == "" && !w.journal.Recorded() {
+		return
+	}
+	if err := w.journal.Save(ctx, e.record(w, schemas.StatusInterrupted)); err != nil { // the consumer may have gone, and is not told
+		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
+	}
+}

@@ -1,0 +1,202 @@
+package guardrail
+
+import (
+	"cmp"
+	"embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"molar/agent/language"
+	"molar/internal/text"
+)
+
+// Needs says what of the conversation a message needs to be understood.
+type Needs string
+
+const (
+	// StandsAlone is a message that says by itself what it is about.
+	StandsAlone Needs = "nothing"
+	// FollowUp is a message that leans on the subject of the conversation.
+	FollowUp Needs = "subject"
+	// Shift is a follow-up that brings a thing of its own ("what about ...?"): what comes
+	// after it may lean on both.
+	Shift Needs = "subject, shifted"
+	// AboutTalk is a message about the conversation, its language or the form of an
+	// answer, or a greeting: there is nothing to search for.
+	AboutTalk Needs = "conversation"
+)
+
+// maxSubject bounds a subject in characters: a search takes no more than some hundred.
+const maxSubject = 240
+
+// FollowsUp reports whether the message leans on the subject of the conversation.
+func (n Needs) FollowsUp() bool { return n == FollowUp || n == Shift }
+
+// Query returns what to search for: a follow-up behind the subject of the conversation,
+// any other question as it is.
+func (n Needs) Query(question, subject string) string {
+	if !n.FollowsUp() || subject == "" {
+		return question
+	}
+	return subject + " " + question
+}
+
+// Subject returns the subject of the conversation after a question: the question when it
+// stands alone, else the subject before it, behind which a shift is put.
+func (n Needs) Subject(question, previous string) string {
+	question = strings.TrimSpace(question)
+	if n == Shift && utf8.RuneCountInString(previous+" "+question) <= maxSubject {
+		question = strings.TrimSpace(previous + " " + question)
+	}
+	if n == AboutTalk || n == FollowUp && previous != "" {
+		return previous
+	}
+	runes := []rune(question)
+	return string(runes[:min(len(runes), maxSubject)])
+}
+
+// longQuestion is the length from which on a question is taken to say what it is about.
+const longQuestion = 14
+
+// A fragment is an opening ("what about") with a thing and at most so many other words.
+const fragmentWords = 2
+
+//go:embed words
+var wordFiles embed.FS
+
+// A Conversation tells what messages need, by general signs of Vietnamese and English: by
+// phrases where a message is made of nothing else, else by a classifier that was trained on
+// conversations about many subjects. Its zero value is ready, and safe for concurrent use.
+type Conversation struct{}
+
+// signs are what every conversation is read by.
+type signs struct {
+	vi, en speech
+	model  talkModel
+}
+
+// readSigns reads them once for all: a program may open many hosts, one after the other.
+var readSigns = sync.OnceValue(func() *signs {
+	return &signs{newSpeech(language.Vietnamese), newSpeech(language.English), readTalk(talkWeights)}
+})
+
+// speech holds the signs of one language.
+type speech struct {
+	opening, closing *text.Phrases // around a fragment: "what about ...", "còn ... thì sao"
+	form, glue       *text.Phrases // what talk about answers is made of
+	common           *text.Phrases // words that name nothing by themselves
+}
+
+// Needs reads a message of which no topic is known.
+func (c *Conversation) Needs(message string) Needs {
+	clean, _, _ := normalise(message)
+	words := wordsOf(clean)
+	needs, _ := c.needs(clean, words, make([]bool, len(words)))
+	return needs
+}
+
+// needs reads the words of a message. names marks those that name a thing of the topic;
+// without a topic any word that is not a common one does. It is certain where phrases
+// decide, and else a guess.
+func (c *Conversation) needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
+	all := readSigns()
+	s := all.en
+	if lang, _ := language.Detect(message, ""); lang == language.Vietnamese {
+		s, words = all.vi, asWritten(words)
+	}
+	if len(words) == 0 || text.Cover(words, s.form, s.form, s.glue) {
+		return AboutTalk, true
+	}
+	things := s.things(words, names)
+	switch {
+	case len(words) > 2*longQuestion:
+		return StandsAlone, true
+	case s.isFragment(words, things) && slices.Contains(things, true):
+		return Shift, true
+	case s.isFragment(words, things):
+		return FollowUp, true
+	}
+	return all.model.needs(words, slices.Contains(names, true)), false
+}
+
+// asWritten returns the words of a message that has marks as words that lack none: there
+// "do" is no "đó" in a hurry.
+func asWritten(words []text.Word) []text.Word {
+	if !slices.ContainsFunc(words, func(w text.Word) bool { return !w.Bare }) {
+		return words
+	}
+	words = slices.Clone(words)
+	for i := range words {
+		words[i].Bare = false
+	}
+	return words
+}
+
+func newSpeech(lang string) speech {
+	lists := make(map[string]*text.Phrases)
+	for _, s := range sections("conversation." + lang + ".txt") {
+		lists[s.Name] = text.NewPhrases(s.List())
+	}
+	list := func(name string) *text.Phrases { return cmp.Or(lists[name], text.NewPhrases(nil)) }
+	return speech{
+		opening: list("opening"), closing: list("closing"), form: list("form"), glue: list("glue"), common: list("common"),
+	}
+}
+
+// isFragment reports an opening with hardly more than a thing: "what about implants?"
+func (s speech) isFragment(words []text.Word, things []bool) bool {
+	opening := s.opening.At(words, 0)
+	if opening == 0 {
+		return false
+	}
+	others := 0
+	for i := opening; i < len(words); {
+		n := s.closing.At(words, i)
+		if n == 0 && !things[i] {
+			others++
+		}
+		i += max(n, 1)
+	}
+	return others <= fragmentWords
+}
+
+// things marks the words that name something: those of the topic, and all that are not
+// common.
+func (s speech) things(words []text.Word, names []bool) []bool {
+	things := make([]bool, len(words))
+	for i := 0; i < len(words); {
+		n := s.common.At(words, i)
+		if n == 0 {
+			things[i] = !s.isForm(words[i])
+		}
+		n = max(n, 1)
+		for k := i; k < i+n; k++ {
+			things[k] = things[k] || n == 1 && names[k]
+		}
+		i += n
+	}
+	return things
+}
+
+// isForm reports a number, or an English form of a common word.
+func (s speech) isForm(w text.Word) bool {
+	if plain := strings.ReplaceAll(w.Raw, "'", ""); strings.ContainsAny(w.Raw[:1], "0123456789") || plain != w.Raw && s.isCommon(plain) {
+		return true
+	}
+	for _, ending := range []string{"ing", "ed", "er", "ly", "es", "d"} {
+		base, ok := strings.CutSuffix(w.Raw, ending)
+		if !ok || len(base) < 2 {
+			continue
+		}
+		if n := len(base); s.isCommon(base) || s.isCommon(base+"e") || n > 2 && base[n-1] == base[n-2] && s.isCommon(base[:n-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s speech) isCommon(word string) bool {
+	return s.common.At([]text.Word{{Raw: word, Folded: word, Bare: true}}, 0) > 0
+}

@@ -1,0 +1,205 @@
+// Package scoring judges labelled messages with a guardrail and reports how it did.
+package scoring
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"molar/agent/guardrail"
+	"molar/agent/language"
+	"molar/agent/topic"
+)
+
+// A Report says how a guard did on labelled messages.
+type Report struct {
+	N        int     `json:"n"`
+	Accuracy float64 `json:"accuracy"`
+	MacroF1  float64 `json:"macro_f1"`
+	// The recalls are the shares of each label that were judged rightly.
+	InDomainRecall  float64 `json:"in_domain_recall"`
+	OffDomainRecall float64 `json:"off_domain_recall"`
+	// Sure is about what code decided alone.
+	Sure             Sureness         `json:"sure"`
+	LanguageAccuracy float64          `json:"language_accuracy"`
+	Confusion        Confusion        `json:"confusion"`
+	Slices           map[string]Slice `json:"slices"`
+	Wrong            []Wrong          `json:"wrong"`
+}
+
+// Sureness is how much code decided without a judge, and how well. Low and High are
+// the ends of the 95 % Wilson interval of the precision.
+type Sureness struct {
+	Share     float64 `json:"share"`
+	Precision float64 `json:"precision"`
+	N         int     `json:"n"`
+	Wrong     int     `json:"wrong"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+}
+
+// Confusion counts messages by label and verdict.
+type Confusion struct {
+	InPassed   int `json:"in_passed"`
+	InRefused  int `json:"in_refused"`
+	OutPassed  int `json:"out_passed"`
+	OutRefused int `json:"out_refused"`
+}
+
+// A Slice is one kind or language of the messages.
+type Slice struct {
+	N        int     `json:"n"`
+	Accuracy float64 `json:"accuracy"`
+}
+
+// Wrong is a message that was judged wrongly. Line counts the messages from one.
+type Wrong struct {
+	Line int `json:"line"`
+	topic.Example
+	Pass   bool    `json:"pass"`
+	Sure   bool    `json:"sure"`
+	By     string  `json:"by"`
+	Score  float64 `json:"score"`
+	Reason string  `json:"reason"`
+}
+
+// Evaluate judges every example and reports. A follow-up is judged behind an exchange
+// on the topic, in its own language. A nil judge leaves all to code; it stops early
+// when ctx ends.
+func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example, judge guardrail.Judge) (Report, error) {
+	r := Report{Slices: map[string]Slice{}, Wrong: []Wrong{}}
+	right := map[string]int{}
+	languages, told := 0, 0
+	for i, e := range examples {
+		if err := ctx.Err(); err != nil {
+			return Report{}, err
+		}
+		v := evaluate(ctx, g, e, judge)
+		ok := v.Pass == e.InDomain
+		r.Confusion.add(e.InDomain, v.Pass)
+		r.Sure.add(v, ok)
+		for _, name := range slices.Compact([]string{e.Kind, e.Lang}) {
+			if name == "" {
+				continue
+			}
+			s := r.Slices[name]
+			s.N++
+			r.Slices[name] = s
+			if ok {
+				right[name]++
+			}
+		}
+		if e.Lang != "" {
+			told++
+			if languageOf(e) == e.Lang {
+				languages++
+			}
+		}
+		if !ok {
+			r.Wrong = append(r.Wrong, Wrong{Line: i + 1, Example: e, Pass: v.Pass, Sure: v.Sure, By: v.By, Score: round(v.Score), Reason: v.Reason})
+		}
+	}
+	for name, s := range r.Slices {
+		s.Accuracy = share(right[name], s.N)
+		r.Slices[name] = s
+	}
+	r.N, r.LanguageAccuracy = len(examples), share(languages, told)
+	r.sum()
+	return r, nil
+}
+
+// SliceNames returns the names of the slices, the largest first.
+func (r Report) SliceNames() []string {
+	return slices.SortedFunc(maps.Keys(r.Slices), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Slices[b].N, r.Slices[a].N), cmp.Compare(a, b))
+	})
+}
+
+func evaluate(ctx context.Context, g *guardrail.Guard, e topic.Example, judge guardrail.Judge) guardrail.Verdict {
+	q := guardrail.Question{Text: e.Text, Lang: languageOf(e), Cold: true}
+	if e.Follows() {
+		q.Last = sampleExchange(g, q.Lang)
+	}
+	return g.Decide(ctx, q, judge)
+}
+
+// languageOf is what code makes of the message's language. A follow-up stands in a
+// conversation in its own language, which breaks ties.
+func languageOf(e topic.Example) string {
+	previous := ""
+	if e.Follows() {
+		previous = e.Lang
+	}
+	lang, _ := language.Detect(e.Text, previous)
+	return lang
+}
+
+// sampleExchange is an exchange on the topic, for messages that lean on one: the
+// topic's description, asked for and given.
+func sampleExchange(g *guardrail.Guard, lang string) *guardrail.Exchange {
+	question := "What is this about?"
+	if lang == language.Vietnamese {
+		question = "Chủ đề này gồm những gì?"
+	}
+	return &guardrail.Exchange{Question: question, Answer: g.Topic().Voice(lang).Description}
+}
+
+func (c *Confusion) add(in, pass bool) {
+	switch {
+	case in && pass:
+		c.InPassed++
+	case in:
+		c.InRefused++
+	case pass:
+		c.OutPassed++
+	default:
+		c.OutRefused++
+	}
+}
+
+func (s *Sureness) add(v guardrail.Verdict, right bool) {
+	if v.By != "code" || !v.Sure {
+		return
+	}
+	s.N++
+	if !right {
+		s.Wrong++
+	}
+}
+
+func (r *Report) sum() {
+	c := r.Confusion
+	r.Accuracy = share(c.InPassed+c.OutRefused, r.N)
+	r.InDomainRecall = share(c.InPassed, c.InPassed+c.InRefused)
+	r.OffDomainRecall = share(c.OutRefused, c.OutRefused+c.OutPassed)
+	r.MacroF1 = (f1(c.InPassed, c.OutPassed, c.InRefused) + f1(c.OutRefused, c.InRefused, c.OutPassed)) / 2
+	s := &r.Sure
+	s.Share, s.Precision = share(s.N, r.N), share(s.N-s.Wrong, s.N)
+	s.Low, s.High = wilson(s.N-s.Wrong, s.N)
+}
+
+// f1 of a label from its true positives, false positives and false negatives.
+func f1(hit, extra, missed int) float64 { return share(2*hit, 2*hit+extra+missed) }
+
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// wilson returns the ends of the 95 % interval of a share.
+func wilson(part, whole int) (low, high float64) {
+	if whole == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	n, p := float64(whole), share(part, whole)
+	middle, reach := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	scale := 1 + z*z/n
+	return max(0, (middle-reach)/scale), min(1, (middle+reach)/scale)
+}
+
+func round(score float64) float64 { return math.Round(score*100) / 100 }

@@ -1,0 +1,128 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/agent"
+	"molar/agent/memory"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// The question is recorded once the verdict is a pass, and a call that may have an effect
+// before it is sent; readers need no record.
+func TestJournal_recordsWhatBegins(t *testing.T) {
+	b := familyBench(calls("Let me.", "family__get", "{}", "family__put", `{"a":1}`), says("done"))
+	yes := true
+	b.tools.tools[0].Annotations.ReadOnlyHint = &yes
+	b.tools.add("family", "put", `"ok"`)
+	b.with(t, family())
+	if p := b.play(t, ask("who?")); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if len(b.memory.recorded) != 1 || b.memory.recorded[0].User != "who?" || b.memory.recorded[0].Assistant != "test" {
+		t.Errorf("recorded %+v", b.memory.recorded)
+	}
+	var names []string
+	for _, call := range b.memory.calls {
+		names = append(names, call.Function.Name)
+	}
+	if diff := cmp.Diff([]string{"family__put"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if rec := b.memory.saved[0]; rec.Assistant != "test" || rec.Subject != "who?" {
+		t.Errorf("saved %+v", rec)
+	}
+}
+
+// A refused question leaves nothing: not recorded, its lease given back. One whose answer
+// strays had been recorded, and is taken out again.
+func TestJournal_refusedLeavesNothing(t *testing.T) {
+	b := newBench(says("x"))
+	b.model.judge = says("NO")
+	b.with(t, agent.Assistant{Topic: "dental"})
+	if p := b.play(t, ask(unsure)); !p.done.Refused || len(b.memory.recorded) != 0 || b.memory.discarded != 1 {
+		t.Errorf("recorded %v, discarded %d", b.memory.recorded, b.memory.discarded)
+	}
+	b = newBench(says(strayed))
+	b.prompts = sdiPrompts() // a server's prompt sets the watch
+	b.with(t, agent.Assistant{Topic: "dental"})
+	if p := b.play(t, ask("/tag")); !p.done.Refused || len(b.memory.saved) != 0 || b.memory.discarded != 1 {
+		t.Errorf("%q: saved %v, discarded %d", p.text, b.memory.saved, b.memory.discarded)
+	}
+}
+
+// A running turn renews its lease every five seconds, with the text so far.
+func TestJournal_renews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(func(_ providers.Request, yield func(providers.Chunk, error) bool) {
+			for _, piece := range []string{"one ", "two ", "three"} {
+				if !yield(providers.Chunk{Text: piece}, nil) {
+					return
+				}
+				time.Sleep(4 * time.Second)
+			}
+			yield(providers.Chunk{Finish: providers.FinishStop}, nil)
+		}).with(t, agent.Assistant{})
+		if p := b.play(t, ask("count")); p.err != nil || p.text != "one two three" {
+			t.Fatal(p.err)
+		}
+		if diff := cmp.Diff([]string{"one two ", "one two three"}, b.memory.renewed); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(time.Minute) // nothing is renewed after the end
+		if len(b.memory.renewed) != 2 {
+			t.Errorf("renewed %d times", len(b.memory.renewed))
+		}
+	})
+}
+
+// A conversation whose turn does not end is busy, and no model is called.
+func TestJournal_busy(t *testing.T) {
+	b := newBench(says("x")).with(t, agent.Assistant{})
+	b.memory.beginErr = memory.ErrBusy
+	if p := b.play(t, ask("hello")); !errors.Is(p.err, agent.ErrBusy) || len(b.model.requests) != 0 {
+		t.Errorf("error %v after %d model calls", p.err, len(b.model.requests))
+	}
+	if got := b.memory.begun[0].Wait; got != 30*time.Second {
+		t.Errorf("waits %v", got)
+	}
+}
+
+// A turn may follow another one than the newest.
+func TestJournal_parent(t *testing.T) {
+	b := newBench(says("x")).with(t, agent.Assistant{})
+	parent := "turn-1"
+	turn := ask("hello")
+	turn.Parent = &parent
+	b.play(t, turn)
+	if got := b.memory.begun[0].Parent; got == nil || *got != parent {
+		t.Errorf("begun %+v", b.memory.begun[0])
+	}
+	b.memory.beginErr = memory.ErrNoParent
+	if p := b.play(t, turn); !errors.Is(p.err, agent.ErrInvalid) {
+		t.Errorf("error %v", p.err)
+	}
+}
+
+// What was said before the client's tools ran, and after, is one answer under one key.
+func TestJournal_pausedIsKept(t *testing.T) {
+	b := newBench(calls("", "clock", "{}"), says("noon"))
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{})
+	turn := ask("How late is it?")
+	turn.ClientTools = []schemas.ToolInfo{clientTool("clock")}
+	if p := b.play(t, turn); p.err != nil || b.memory.released != 1 || b.memory.discarded != 0 {
+		t.Fatalf("%v: released %d, discarded %d", p.err, b.memory.released, b.memory.discarded)
+	}
+	turn.Results = []schemas.ToolResult{{ID: "call-clock", ToolName: "clock", Output: json.RawMessage(`"noon"`)}}
+	if p := b.play(t, turn); p.err != nil || len(b.memory.saved) != 1 || b.memory.saved[0].Key != b.memory.recorded[1].Key {
+		t.Errorf("%v: saved %+v, recorded %+v", p.err, b.memory.saved, b.memory.recorded)
+	}
+}

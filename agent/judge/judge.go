@@ -1,0 +1,135 @@
+// Package judge decides whether the question of a turn may be answered: code first, an
+// emergency always, and where code is not sure a small model, asked beside the turn. What a
+// topic is and how a text is scored is guardrail's and emergency's.
+package judge
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/agent/emergency"
+	"molar/agent/future"
+	"molar/agent/guardrail"
+	"molar/agent/speaker"
+	"molar/providers"
+)
+
+// A Judge decides for all topics of a host. It is safe for concurrent use.
+type Judge struct {
+	guards map[string]*guardrail.Guard
+	// emergencies by topic, each built at its first use.
+	emergencies map[string]func() *emergency.Detector
+	warm        warmth
+	now         func() time.Time
+}
+
+// New returns the judge of the topics that the guards keep, by their names.
+func New(guards map[string]*guardrail.Guard, now func() time.Time) *Judge {
+	detectors := make(map[string]func() *emergency.Detector)
+	for name, guard := range guards {
+		detectors[name] = sync.OnceValue(func() *emergency.Detector { return emergency.New(guard.Topic()) })
+	}
+	return &Judge{guards: guards, emergencies: detectors, now: now}
+}
+
+// A First is what code sees of a question alone.
+type First struct {
+	Verdict guardrail.Verdict
+	// Kinds are the emergencies that the question describes.
+	Kinds []emergency.Kind
+}
+
+// Refuses reports whether the question surely does not belong to the topic.
+func (f First) Refuses() bool { return f.Verdict.Sure && !f.Verdict.Pass && len(f.Kinds) == 0 }
+
+// Look reads a question alone. Without a topic everything passes.
+func (j *Judge) Look(topic, text string) First {
+	guard := j.guards[topic]
+	if guard == nil {
+		return First{Verdict: guardrail.Verdict{Pass: true, Sure: true}}
+	}
+	verdict := guard.Quick(text)
+	return First{Verdict: verdict, Kinds: j.find(topic, text, "", verdict)}
+}
+
+// find returns the emergencies that a question describes, whose verdict by code is known.
+func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []emergency.Kind {
+	detector := j.emergencies[topic]()
+	if !first.Pass {
+		return detector.FindClear(text, before)
+	}
+	return detector.Find(text, before)
+}
+
+// Notice says in a language what to do in emergencies of the topic.
+func (j *Judge) Notice(topic string, kinds []emergency.Kind, lang string) string {
+	return j.emergencies[topic]().Notice(kinds, lang)
+}
+
+// A Case is a question under a topic.
+type Case struct {
+	Topic    string
+	First    First
+	Question guardrail.Question
+	// Route has the model that is asked, Stream asks it.
+	Route  providers.Route
+	Stream func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error]
+	Out    *speaker.Speaker
+	// Group is waited for at the end of the turn.
+	Group *sync.WaitGroup
+}
+
+// Decide returns the gate of a case, and the emergencies that the question describes, alone
+// or as a follow-up: those always pass. Where code is not sure, a model is asked beside the
+// turn.
+func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
+	kinds := c.First.Kinds
+	if last := c.Question.Last; len(kinds) == 0 && last != nil {
+		kinds = j.find(c.Topic, c.Question.Text, last.Question, c.First.Verdict)
+	}
+	first := c.First.Verdict
+	switch {
+	case len(kinds) > 0:
+		return Decided(guardrail.Verdict{
+			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs,
+			Reason: "it describes an emergency: " + strings.Join(Names(kinds), ", "),
+		}, c.Out), kinds
+	case first.Sure:
+		return Decided(first, c.Out), nil
+	case c.Question.Last != nil && len(j.emergencies[c.Topic]().Find(c.Question.Last.Question, "")) > 0:
+		// Nobody who has just told of an emergency is turned away on a guess.
+		return Decided(guardrail.Verdict{
+			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
+		}, c.Out), nil
+	}
+	c.Question.Cold = j.warm.cold(c.Route, j.now())
+	return &Gate{out: c.Out, verdict: future.Begin(c.Group, func() (guardrail.Verdict, error) {
+		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
+	})}, nil
+}
+
+// model is the small model of a case, nil where there is none.
+func (j *Judge) model(c Case) guardrail.Judge {
+	if c.Route.Offline {
+		return nil
+	}
+	return judgeFunc(func(ctx context.Context, ask guardrail.Ask) (string, error) {
+		text, err := heard(c.Stream(ctx, request(c.Route.SmallModel, ask)))
+		if err == nil {
+			j.warm.mark(c.Route.SmallModel, j.now())
+		}
+		return text, err
+	})
+}
+
+// Names returns the names of kinds of emergency.
+func Names(kinds []emergency.Kind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return names
+}

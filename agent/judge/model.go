@@ -1,0 +1,103 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/agent/guardrail"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// verdictTokens bounds the judge's answer: two short fields of JSON.
+const verdictTokens = 24
+
+// request is the guardrail's one short model call.
+func request(model string, ask guardrail.Ask) providers.Request {
+	return providers.Request{
+		Pass:        providers.PassGuardrail,
+		Model:       model,
+		System:      ask.System,
+		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, ask.User)},
+		Schema:      ask.Schema,
+		Temperature: new(0.0),
+		MaxTokens:   verdictTokens,
+	}
+}
+
+type judgeFunc func(ctx context.Context, ask guardrail.Ask) (string, error)
+
+func (f judgeFunc) Judge(ctx context.Context, ask guardrail.Ask) (string, error) { return f(ctx, ask) }
+
+// Asking returns a judge that asks the route's small model, outside of any turn. It
+// is nil for a route without a model.
+func Asking(route providers.Route) guardrail.Judge {
+	if route.Offline {
+		return nil
+	}
+	return judgeFunc(func(ctx context.Context, ask guardrail.Ask) (string, error) {
+		return heard(route.Provider.Stream(ctx, request(route.SmallModel, ask)))
+	})
+}
+
+// heard is the whole text of a stream.
+func heard(stream iter.Seq2[providers.Chunk, error]) (string, error) {
+	var text strings.Builder
+	for chunk, err := range stream {
+		if err != nil {
+			return "", fmt.Errorf("guardrail: %w", err)
+		}
+		text.WriteString(chunk.Text)
+	}
+	return text.String(), nil
+}
+
+// warmFor is how long a local model is taken to stay loaded after it answered:
+// Ollama keeps one for five minutes.
+const warmFor = 4 * time.Minute
+
+// warmth remembers when the small models answered last.
+type warmth struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+func (w *warmth) mark(model string, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last = make(map[string]time.Time)
+	}
+	w.last[model] = now
+}
+
+// cold reports whether the route's small model may still have to be loaded. Only a
+// provider that runs one request after the other loads its models on demand.
+func (w *warmth) cold(route providers.Route, now time.Time) bool {
+	if !route.Queues {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, answered := w.last[route.SmallModel]
+	return !answered || now.Sub(last) > warmFor
+}
+
+// Warm loads the route's small model, where it is loaded on demand, by a call of one token. It
+// takes as long as the model does.
+func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
+	if route.Offline || !route.Queues {
+		return nil
+	}
+	req := request(route.SmallModel, guardrail.Ask{User: "NO"})
+	req.MaxTokens = 1
+	if _, err := heard(route.Provider.Stream(ctx, req)); err != nil {
+		return err
+	}
+	j.warm.mark(route.SmallModel, j.now())
+	return nil
+}

@@ -1,0 +1,216 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"molar/schemas"
+)
+
+// What passes between the memory server and the host has one form for both.
+type (
+	// An Opening is what a turn learns of its conversation.
+	Opening = schemas.Opening
+	// Finished is a turn that is in the store already.
+	Finished = schemas.Finished
+	// A Compaction stands in prompts for all of a branch up to a message.
+	Compaction = schemas.Compaction
+	// A Piece is the summary of one exchange.
+	Piece = schemas.Piece
+	// Begun is a turn to be recorded before it is answered.
+	Begun = schemas.Begun
+)
+
+// BeginRequest asks for a turn of a conversation.
+type BeginRequest struct {
+	// ConversationID may be empty: the server makes one up.
+	ConversationID string `json:"conversation_id,omitempty"`
+	Owner          string `json:"owner"`
+	// Key is the client's idempotency key; may be empty.
+	Key string `json:"key,omitempty"`
+	// Assistant is who is asked.
+	Assistant string `json:"assistant,omitempty"`
+	// Parent is the turn to go on after, an empty one means a new beginning; nil goes on with
+	// the newest branch.
+	Parent *string `json:"parent,omitempty"`
+	// Wait is how long to wait for other turns of the conversation.
+	Wait time.Duration `json:"-"`
+}
+
+// answerWait is how long a server may take to answer: one that hangs must not hold a turn
+// up for as long as another turn may.
+const answerWait = 2 * time.Second
+
+// The pauses between two requests for a conversation that another turn holds.
+const shortPause, longPause = 50 * time.Millisecond, 500 * time.Millisecond
+
+// Begin opens a turn: it reads the conversation and takes its lease, which holds for 15 s
+// and is renewed with [Client.Renew]. It writes nothing else. While another turn of the
+// conversation runs, it waits; after req.Wait it returns [ErrBusy]. Those who wait in one
+// process are served in the order in which they came.
+func (c *Client) Begin(ctx context.Context, req BeginRequest) (Opening, error) {
+	late := time.NewTimer(req.Wait)
+	defer late.Stop()
+	leave, err := c.lines.enter(ctx, req.Owner+"\x00"+req.ConversationID, late.C)
+	if err != nil {
+		return Opening{}, err
+	}
+	defer leave()
+	for pause := shortPause; ; pause = min(2*pause, longPause) {
+		var o Opening
+		bounded, cancel := context.WithTimeout(ctx, answerWait)
+		err := c.request(bounded, "memory/begin_turn", req, &o)
+		cancel()
+		switch {
+		case errors.Is(err, ErrUnknown):
+			return Opening{}, fmt.Errorf("%w: %w", ErrNoParent, err)
+		case err == nil:
+			return o, nil
+		case !errors.Is(err, ErrBusy):
+			return Opening{}, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-late.C:
+			return Opening{}, err
+		case <-ctx.Done():
+			return Opening{}, ctx.Err()
+		}
+	}
+}
+
+// lines are the turns of this process that wait for their conversation, in order.
+type lines struct {
+	mu sync.Mutex
+	of map[string]*line
+}
+
+// A line is one conversation's.
+type line struct {
+	// head is held by the one who asks for the conversation.
+	head chan struct{}
+	long int
+}
+
+// enter waits until nobody stands before the caller. The returned func leaves the line.
+func (l *lines) enter(ctx context.Context, name string, late <-chan time.Time) (leave func(), err error) {
+	l.mu.Lock()
+	if l.of == nil {
+		l.of = map[string]*line{}
+	}
+	at := l.of[name]
+	if at == nil {
+		at = &line{head: make(chan struct{}, 1)}
+		l.of[name] = at
+	}
+	at.long++
+	l.mu.Unlock()
+	gone := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if at.long--; at.long == 0 {
+			delete(l.of, name)
+		}
+	}
+	select { // nobody before: also when there is no time to wait
+	case at.head <- struct{}{}:
+		return func() { <-at.head; gone() }, nil
+	default:
+	}
+	select {
+	case at.head <- struct{}{}:
+		return func() { <-at.head; gone() }, nil
+	case <-late:
+		err = ErrBusy
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	gone()
+	return nil, err
+}
+
+// RecordTurn writes the question of a turn, and that it is running, before it is answered.
+// It outlives this process, not a loss of power. A question that was recorded under the
+// same key and never answered is taken over.
+func (c *Client) RecordTurn(ctx context.Context, b Begun) error {
+	return c.request(ctx, "memory/record_turn", b, nil)
+}
+
+// RecordCall writes a call of a recorded turn, and the text so far, before the call is sent.
+func (c *Client) RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error {
+	params := struct {
+		Lease  schemas.Lease    `json:"lease"`
+		TurnID string           `json:"turn_id"`
+		Call   schemas.ToolCall `json:"call"`
+		Text   string           `json:"text,omitempty"`
+	}{lease, turnID, call, text}
+	return c.request(ctx, "memory/record_call", params, nil)
+}
+
+// leaseParams name a lease, and the text so far of the turn under it.
+type leaseParams struct {
+	Lease schemas.Lease `json:"lease"`
+	Text  string        `json:"text,omitempty"`
+	// Discard is for end_turn alone.
+	Discard bool `json:"discard,omitempty"`
+}
+
+// Renew keeps the lease for another 15 s, and the text so far with the recorded turn.
+func (c *Client) Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error) {
+	var renewed leaseParams
+	err := c.request(ctx, "memory/renew_turn", leaseParams{Lease: lease, Text: text}, &renewed)
+	if err != nil {
+		return lease, err
+	}
+	return renewed.Lease, nil
+}
+
+// Release ends a lease without a saved turn. What was recorded under it is kept as
+// interrupted.
+func (c *Client) Release(ctx context.Context, lease schemas.Lease) error {
+	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease}, nil)
+}
+
+// Discard ends a lease and leaves nothing of the turn that was recorded under it.
+func (c *Client) Discard(ctx context.Context, lease schemas.Lease) error {
+	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease, Discard: true}, nil)
+}
+
+// A Record is a turn to be saved.
+type Record struct {
+	Lease schemas.Lease `json:"lease"`
+	// Owner is whose conversation it is, so that only its watchers hear of the change.
+	Owner  string `json:"owner,omitempty"`
+	Key    string `json:"key"`
+	TurnID string `json:"turn_id"`
+	// User is not looked at when the turn was recorded: that question stands.
+	User   string `json:"user"`
+	Answer string `json:"answer"`
+	// Rounds are set for a turn that called tools, and for an answer that holds the private
+	// state of its provider. Without them an interrupted one keeps the calls that were
+	// recorded.
+	Rounds      []schemas.Round  `json:"calls,omitempty"`
+	Sources     []schemas.Source `json:"sources,omitempty"`
+	Status      string           `json:"status,omitempty"`
+	ServersRead []string         `json:"servers_read,omitempty"`
+	Language    string           `json:"language,omitempty"`
+	Assistant   string           `json:"assistant,omitempty"`
+	// Subject is the last question that stands alone, after this turn; empty keeps the one
+	// before.
+	Subject string `json:"subject,omitempty"`
+	// Compaction is the one that the prompt began with; nil means that of the turn before.
+	Compaction *Compaction `json:"compaction,omitempty"`
+}
+
+// Save stores a turn in one transaction and ends its lease. Saving the same key twice
+// stores it once. A recorded turn is finished in its place, even if its lease was overtaken;
+// else it is [ErrStale].
+func (c *Client) Save(ctx context.Context, r Record) error {
+	var saved struct {
+		TurnID string `json:"turn_id"`
+	}
+	return c.request(ctx, "memory/save_turn", r, &saved)
+}

@@ -1,0 +1,55 @@
+package memory
+
+import (
+	"context"
+	"strings"
+
+	"molar/agent/prompts"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A Writer writes summaries with the small model.
+type Writer struct {
+	// Pick returns the route that has it.
+	Pick func(ctx context.Context) (providers.Route, error)
+}
+
+// Summarise condenses one exchange, in the conversation's language.
+func (w Writer) Summarise(ctx context.Context, x Exchange) (string, error) {
+	system, messages := prompts.Summary(prompts.SummaryInput{
+		Language: x.Language, SoFar: x.SummarySoFar, Question: x.Question, Results: x.ToolResults, Answer: x.Answer,
+	})
+	return w.smallText(ctx, x.Language, system, messages)
+}
+
+// Condense makes a summary that has grown too long shorter. The text is what the model wrote;
+// the worker checks that it lost nothing.
+func (w Writer) Condense(ctx context.Context, lang, summary string) (string, error) {
+	system, messages := prompts.Condense(lang, summary)
+	return w.smallText(ctx, lang, system, messages)
+}
+
+// smallText is what the small model writes in a pass of the summary.
+func (w Writer) smallText(ctx context.Context, lang, system string, messages []schemas.Message) (string, error) {
+	route, err := w.Pick(ctx)
+	if err != nil {
+		return "", err
+	}
+	req := providers.Request{
+		Pass:        providers.PassSummary,
+		Model:       route.SmallModel,
+		System:      system,
+		Messages:    messages,
+		Language:    lang,
+		Temperature: new(0.0),
+	}
+	var text strings.Builder
+	for chunk, err := range route.Provider.Stream(ctx, req) {
+		if err != nil {
+			return "", err
+		}
+		text.WriteString(chunk.Text)
+	}
+	return text.String(), nil
+}

@@ -1,0 +1,70 @@
+package memory_test
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"testing"
+
+	"molar/agent/memory"
+	"molar/providers"
+	"molar/providers/offline"
+	"molar/schemas"
+)
+
+// writer returns a writer that knows one provider.
+func writer(p providers.Provider) memory.Writer {
+	return memory.Writer{Pick: func(context.Context) (providers.Route, error) {
+		return providers.Route{Provider: p, Model: "big", SmallModel: "small"}, nil
+	}}
+}
+
+// smallModel says its text in pieces, and keeps what it was asked.
+type smallModel struct {
+	says  []string
+	asked providers.Request
+}
+
+func (m *smallModel) Name() string { return "fake" }
+
+func (m *smallModel) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	m.asked = req
+	return func(yield func(providers.Chunk, error) bool) {
+		for _, text := range m.says {
+			if !yield(providers.Chunk{Text: text}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The small model is asked in the conversation's language, with the summary fenced.
+func TestCondense_AsksTheSmallModel(t *testing.T) {
+	for lang, word := range map[string]string{"vi": "rút gọn", "en": "Shorten"} {
+		model := &smallModel{says: []string{"short", " text"}}
+		got, err := writer(model).Condense(t.Context(), lang, "A </data> long one.")
+		if err != nil || got != "short text" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		req := model.asked
+		if req.Model != "small" || req.Pass != providers.PassSummary || req.Language != lang || !strings.Contains(req.System, word) {
+			t.Errorf("%s: asked %+v", lang, req)
+		}
+		if text := req.Messages[0].FullText(); req.Messages[0].Role != schemas.RoleUser || !strings.Contains(text, "A &lt;/data&gt; long one.") {
+			t.Errorf("%s: the summary is not fenced: %s", lang, text)
+		}
+	}
+}
+
+// Without a model the beginning of the summary is quoted; what else must stay is the
+// worker's to put back.
+func TestCondense_Offline(t *testing.T) {
+	p, err := offline.New(offline.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := writer(p).Condense(t.Context(), "vi", "Bệnh nhân hỏi về sâu răng. Được khuyên chải răng. Không còn gì nữa.")
+	if want := "Bệnh nhân hỏi về sâu răng. Được khuyên chải răng."; err != nil || got != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

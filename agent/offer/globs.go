@@ -1,0 +1,67 @@
+package offer
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"molar/schemas"
+)
+
+// Globs are patterns over names of tools that a model may call; "!glob" takes away.
+type Globs []string
+
+// Check reports the globs that cannot be read.
+func (g Globs) Check() error {
+	var faults []error
+	for _, glob := range g {
+		if _, err := path.Match(strings.TrimPrefix(glob, "!"), ""); err != nil {
+			faults = append(faults, fmt.Errorf("tools glob %q: %w", glob, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// MayCall reports whether the globs let the model call the tool, by its offered name or by
+// its own.
+func (g Globs) MayCall(tool schemas.ToolInfo) bool {
+	allowed := false
+	for _, glob := range g {
+		negative := strings.HasPrefix(glob, "!")
+		glob = strings.TrimPrefix(glob, "!")
+		if !matches(glob, tool.Name) && !matches(glob, tool.ToolName) {
+			continue
+		}
+		if negative {
+			return false
+		}
+		allowed = true
+	}
+	return allowed
+}
+
+// MayNeed reports whether a tool of the server could be one that the assistant calls.
+// A glob that does not begin with another server's name may match any. The memory
+// server lists no tools; that it is away is told where the memory is read.
+func (g Globs) MayNeed(server string) bool {
+	if server == schemas.MemoryServer {
+		return false
+	}
+	needed := false
+	for _, glob := range g {
+		negative := strings.HasPrefix(glob, "!")
+		prefix, _, cut := strings.Cut(strings.TrimPrefix(glob, "!"), "__")
+		hit := !cut || matches(prefix, server)
+		if negative && cut && hit {
+			return false
+		}
+		needed = needed || hit && !negative
+	}
+	return needed
+}
+
+func matches(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return err == nil && ok
+}

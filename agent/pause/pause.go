@@ -1,0 +1,176 @@
+// Package pause keeps a turn that waits until its client has run its own tools, and completes it
+// with what they gave. What the model saw and said is kept with the provider's private state on
+// each part, so that the turn goes on as if the tools had run here.
+package pause
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"molar/agent/memory"
+	"molar/agent/prompts"
+	"molar/agent/round"
+	"molar/schemas"
+)
+
+// Bounds of what is kept.
+const (
+	keepFor = time.Hour
+	maxSize = 8 << 20 // bytes
+)
+
+// Client stands for the client where results name their server. It has a space, so that no
+// server is called so.
+const Client = "the client"
+
+// Store keeps turns that wait for the results of the client's own tools.
+type Store interface {
+	Keep(ctx context.Context, p Kept) error
+	// Kept returns what was stored under a call id of the owner, and whether there is
+	// anything.
+	Kept(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
+}
+
+// Kept is a turn to be kept, under each of its call ids, until it expires.
+type Kept struct {
+	Owner          string
+	ConversationID string
+	CallIDs        []string
+	State          json.RawMessage
+	Expires        time.Time
+}
+
+// A Turn is one that waits.
+type Turn struct {
+	Identity
+	Asked
+	Seen
+	Done
+}
+
+// Identity says which turn it is.
+type Identity struct {
+	TurnID         string  `json:"turn_id"`
+	ConversationID string  `json:"conversation_id"`
+	Parent         *string `json:"parent,omitempty"`
+	Assistant      string  `json:"assistant"`
+	Stateless      bool    `json:"stateless,omitempty"`
+	ReadOnly       bool    `json:"read_only,omitempty"`
+	Key            string  `json:"key"`
+}
+
+// Asked is its question.
+type Asked struct {
+	Question schemas.Message `json:"question"`
+	Typed    string          `json:"typed"`
+	Language string          `json:"language"`
+	Notice   string          `json:"notice,omitempty"`
+	Subject  string          `json:"subject,omitempty"`
+}
+
+// Seen is what the model saw, up to the calls that wait.
+type Seen struct {
+	System    string             `json:"system"`
+	Messages  []schemas.Message  `json:"messages"`
+	Compacted *memory.Compaction `json:"compacted,omitempty"`
+}
+
+// Done is what has come of it so far.
+type Done struct {
+	// Rounds end with the one whose calls wait; it holds the results of the servers'
+	// tools that were called beside the client's.
+	Rounds      []schemas.Round      `json:"rounds"`
+	Found       []schemas.ToolResult `json:"found,omitempty"`
+	Looked      prompts.Looked       `json:"looked,omitempty"`
+	Grounded    []schemas.Source     `json:"grounded,omitempty"`
+	ServersRead []string             `json:"servers_read,omitempty"`
+	ToolCalls   int                  `json:"tool_calls"`
+	// Answer is the text that was shown so far.
+	Answer string `json:"answer,omitempty"`
+}
+
+// Keep stores a turn of the owner under the ids of its calls, for an hour.
+func Keep(ctx context.Context, store Store, owner string, calls []schemas.ToolCall, t Turn, now time.Time) error {
+	if last := len(t.Rounds) - 1; last > 0 { // what the model saw of the others stands in the messages
+		t.Rounds = append(round.WithoutMedia(t.Rounds[:last]), t.Rounds[last])
+	}
+	state, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if len(state) > maxSize {
+		return fmt.Errorf("it has %d bytes, %d are kept", len(state), maxSize)
+	}
+	ids := make([]string, len(calls))
+	for i, call := range calls {
+		ids[i] = call.ID
+	}
+	return store.Keep(ctx, Kept{
+		Owner: owner, ConversationID: t.ConversationID, CallIDs: ids, State: state, Expires: now.Add(keepFor),
+	})
+}
+
+// Find returns the owner's turn that waits for the call, nil if none is kept.
+func Find(ctx context.Context, store Store, owner, callID string) (*Turn, error) {
+	state, ok, err := store.Kept(ctx, owner, callID)
+	if err != nil {
+		return nil, err
+	}
+	var t Turn
+	if !ok || json.Unmarshal(state, &t) != nil || len(t.Rounds) == 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return &t, nil
+}
+
+// Complete gives the last round the results of the client's tools, in call order. It names a
+// call that has none. A model is shown so many bytes of each.
+func (t *Turn) Complete(given []schemas.ToolResult, maxBytes int) error {
+	last := &t.Rounds[len(t.Rounds)-1]
+	known := append(slices.Clone(last.Results), given...)
+	var results []schemas.ToolResult
+	for _, call := range last.Said.Calls() {
+		i := slices.IndexFunc(known, func(r schemas.ToolResult) bool { return r.ID == call.ID })
+		if i < 0 {
+			return fmt.Errorf("the call %q of %q has no result; send a message of role tool for it", call.ID, call.Function.Name)
+		}
+		result := known[i]
+		if result.Server == "" {
+			result.Server = Client
+		}
+		results = append(results, result)
+	}
+	last.Results = results
+	t.Messages = append(t.Messages, prompts.Results(results, maxBytes))
+	t.ToolCalls += len(given)
+	return nil
+}
+
+// AfterQuestion is what a client sent behind its last question, for a turn that is not kept any
+// more: calls of its own tools, and their results.
+func AfterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
+	last := len(sent) - 1
+	for last >= 0 && sent[last].Role != schemas.RoleUser {
+		last--
+	}
+	var messages []schemas.Message
+	for _, m := range sent[last+1:] {
+		if m.Role != schemas.RoleTool {
+			messages = append(messages, m)
+			continue
+		}
+		var results []schemas.ToolResult
+		for _, part := range m.Parts {
+			if part.Result != nil {
+				result := *part.Result
+				result.Server = Client
+				results = append(results, result)
+			}
+		}
+		messages = append(messages, prompts.Results(results, maxBytes))
+	}
+	return messages
+}

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"molar/agent/consent"
+	"molar/agent/history"
+	"molar/agent/language"
+	"molar/agent/memory"
+	"molar/agent/offer"
+	"molar/agent/pause"
+	"molar/agent/prompts"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A prompt is what the model sees at the begin of its first round.
+type prompt struct {
+	system   string
+	messages []schemas.Message
+	// compacted is set when this turn moved exchanges behind the summary.
+	compacted *memory.Compaction
+	// agreed are calls that the person has just said yes to.
+	agreed consent.Waiting
+}
+
+// prompt builds the context: the system prompt, the summary of what is no longer shown,
+// the newest exchanges verbatim, and the question last, with what belongs to it. All but
+// the last message is the same as in the turn before, byte by byte, until a compaction.
+func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, found findings, o offer.Offer) (prompt, error) {
+	lang := conversationLanguage(past, q)
+	system, err := a.prompts.System(prompts.SystemInput{
+		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: together(w.turn.System, w.turn.Form), Topic: w.guard != nil,
+		Language: lang, Tools: len(o.Tools) > 0, Servers: a.instructions(o.Tools),
+	})
+	if err != nil {
+		return prompt{}, err
+	}
+	view := history.Fit(history.Input{
+		Summary: past.summary, Exchanges: past.exchanges, ResultBytes: a.resultBytes(),
+		Budget:       a.historyBytes(ctx, w, len(system)+offer.Size(o.Tools)),
+		MaxExchanges: a.cfg.Limits.KeptMessages / 2,
+	})
+	if w.turn.WholeHistory && view.Summary != "" {
+		return prompt{}, &providers.Error{
+			Kind: providers.KindContextLength, Provider: w.route.Provider.Name(), Model: w.route.Model,
+			Err: errors.New("the conversation does not fit into the model's context, and the request does not let it be summarised"),
+		}
+	}
+	p := prompt{system: system, messages: view.Messages, agreed: q.agreed}
+	if view.Compacted && view.Covers > 0 {
+		p.compacted = &memory.Compaction{Covers: view.Covers, Text: view.Summary}
+	}
+	in := prompts.QuestionInput{
+		Language: q.lang, Labels: w.voice(q.lang).Labels, Notice: q.notice, Question: q.message,
+		Looked: found.looked, Found: found.results, MaxBytes: a.resultBytes(), JSON: w.turn.JSON,
+		Switched: q.lang != lang,
+	}
+	if len(p.messages) == 0 {
+		in.Summary = view.Summary
+	} else if view.Summary != "" {
+		p.messages = headed(p.messages, prompts.Summarised(lang, view.Summary))
+	}
+	p.messages = append(p.messages, prompts.Question(in))
+	if len(w.turn.Results) > 0 {
+		p.messages = append(p.messages, pause.AfterQuestion(w.turn.Messages, a.resultBytes())...)
+	}
+	w.out.Mark("5.1", "Context built", "summary_length", len(view.Summary), "exchanges", len(view.Exchanges), "compacted", view.Compacted, "results", len(found.results))
+	if view.Summary != "" {
+		w.out.Mark("7.2", "Using existing summary as context", "length", len(view.Summary))
+	}
+	return p, nil
+}
+
+// instructions are those of the servers whose tools are offered, by their names.
+func (a *Agent) instructions(tools []schemas.ToolInfo) []prompts.Instructions {
+	texts := a.cfg.Tools.Instructions()
+	var all []prompts.Instructions
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if slices.ContainsFunc(tools, func(t schemas.ToolInfo) bool { return t.Server == name }) {
+			all = append(all, prompts.Instructions{Server: name, Text: texts[name]})
+		}
+	}
+	return all
+}
+
+// headed puts a part before the first message, without changing it.
+func headed(messages []schemas.Message, part schemas.Part) []schemas.Message {
+	first := messages[0]
+	first.Parts = append([]schemas.Part{part}, first.Parts...)
+	return append([]schemas.Message{first}, messages[1:]...)
+}
+
+// conversationLanguage is the language of the oldest question that is shown: unlike that
+// of the new one it does not change from turn to turn.
+func conversationLanguage(past recalled, q question) string {
+	for _, x := range past.exchanges {
+		if lang, sure := language.Detect(x.Question, ""); sure {
+			return lang
+		}
+	}
+	return q.lang
+}
+
+// resultBytes is how much of one result a model sees. The whole one stays in the
+// events, the trace and the store.
+func (a *Agent) resultBytes() int { return a.cfg.Limits.ResultTokens * history.BytesPerToken }
+
+// answerTokens is the room that is left for an answer that nobody bounded.
+const answerTokens = 1024
+
+// historyBytes is the room for verbatim exchanges: [Limits.ContextTokens], but at most
+// half of what the model's window leaves beside the rest of the prompt and the answer.
+func (a *Agent) historyBytes(ctx context.Context, w task, rest int) int {
+	perToken := a.tokens.BytesOf(w.route.Model)
+	tokens := a.cfg.Limits.ContextTokens
+	if window := providers.Window(ctx, w.route.Provider, w.route.Model); window > 0 {
+		answer := answerTokens
+		if w.turn.MaxTokens > 0 {
+			answer = w.turn.MaxTokens
+		}
+		free := window - int(float64(rest)/perToken) - answer
+		tokens = max(min(tokens, free/2), 0)
+	}
+	return int(float64(tokens) * perToken)
+}

@@ -1,0 +1,95 @@
+package prompts
+
+import "strings"
+
+// words are the fixed phrases of one language around the parts of a prompt, and those
+// that a person reads. The summary's heading is part of the surface.
+type words struct {
+	// To the model: the summary's heading, what to say when a search gave nothing or
+	// could not be made, the rules of passages, of the answer's form, and of limits.
+	summary, nothing, unsearched, passageRule, form, json, limit string
+	// To the person.
+	sources, withheld, unlooked  string
+	strayed                      string
+	missing, unusable, ambiguous string
+	// What stands around calls that wait for a yes.
+	waiting, agree string
+	unreadable     string
+}
+
+func wordsOf(lang string) words {
+	if lang == "vi" {
+		return words{ //nolint:gosec // words for people, no credentials
+			summary:     "Tóm tắt cuộc trò chuyện trước:",
+			nothing:     "Không tìm thấy thông tin nào cho câu hỏi này; hãy nói rõ điều đó.",
+			unsearched:  "Hiện không tra cứu được thông tin nào; hãy nói rõ điều đó và chỉ trả lời những gì chắc chắn.",
+			passageRule: "Chỉ dùng những đoạn thông tin trả lời đúng câu hỏi và bỏ qua các đoạn khác; nếu chưa đủ, hãy nói rõ điều chưa biết.",
+			form:        "Hãy trả lời bằng tiếng Việt, thành các đoạn ngắn.",
+			json:        "Chỉ trả lời bằng một giá trị JSON hợp lệ, không kèm chữ nào khác.",
+			limit:       "Không thể gọi thêm công cụ: %s. Hãy trả lời bằng những gì đã biết và nói rõ điều này.",
+			sources:     "Nguồn tham khảo:",
+			withheld:    "[phần này là hướng dẫn nội bộ nên không được hiển thị]",
+			strayed:     "[Phần tiếp theo nằm ngoài chủ đề của trợ lý nên không được hiển thị.]",
+			unlooked:    "Không tra cứu được thông tin cho câu hỏi này, nên câu trả lời dưới đây không có nguồn tham khảo.",
+			missing:     "Lệnh `%s` còn thiếu: %s. Cách dùng: `%s`",
+			unusable:    "Không dùng được lệnh `%s`: máy chủ %s không trả về nội dung. Hãy kiểm tra các tham số rồi thử lại. Cách dùng: `%s`",
+			unreadable:  "Không đọc được `%s`, nên câu hỏi chưa được trả lời. Hãy kiểm tra địa chỉ rồi hỏi lại.",
+			ambiguous:   "Có nhiều máy chủ có lệnh `%s`. Hãy chọn một: %s",
+			waiting:     "Chưa thực hiện, vì cần bạn đồng ý:",
+			agree:       "Hãy trả lời \"đồng ý\" để chạy đúng lệnh này; câu trả lời khác sẽ bỏ qua nó.",
+		}
+	}
+	return words{ //nolint:gosec // words for people, no credentials
+		summary:     "Summary of the previous conversation:",
+		nothing:     "Nothing was found for this question; say so.",
+		unsearched:  "Nothing could be looked up for this question; say so, and answer only what is certain.",
+		passageRule: "Use only the passages that answer the question and ignore the others; where they are not enough, say what is not known.",
+		form:        "Answer in English, in short paragraphs.",
+		json:        "Answer with one valid JSON value only and no other text.",
+		limit:       "No further tool can be called: %s. Answer with what is known, and say so.",
+		sources:     "Sources:",
+		withheld:    "[internal instructions are not shown]",
+		strayed:     "[What followed is outside this assistant's subject and is not shown.]",
+		unlooked:    "Nothing could be looked up for this question, so the answer below has no sources.",
+		missing:     "`%s` still needs: %s. Usage: `%s`",
+		unusable:    "`%s` cannot be used: the server %s gave no text for it. Check the arguments and try again. Usage: `%s`",
+		unreadable:  "`%s` could not be read, so the question was not asked. Check the address and ask again.",
+		ambiguous:   "Several servers have `%s`. Choose one: %s",
+		waiting:     "Not done, since it needs your yes:",
+		agree:       "Answer \"yes\" to run exactly this; any other message drops it.",
+	}
+}
+
+// SourcesHeading is the line above the list of sources.
+func SourcesHeading(lang string) string { return wordsOf(lang).sources }
+
+// Withheld stands in an answer where a part of the system prompt was left out.
+func Withheld(lang string) string { return wordsOf(lang).withheld }
+
+// Strayed tells a person that the rest of an answer left the subject.
+func Strayed(lang string) string { return wordsOf(lang).strayed }
+
+// Unlooked tells a person that no search could be made.
+func Unlooked(lang string) string { return wordsOf(lang).unlooked }
+
+// Waiting tells a person which calls wait for their yes.
+func Waiting(lang string, calls []string) string {
+	w := wordsOf(lang)
+	return w.waiting + "\n" + strings.Join(calls, "\n") + "\n" + w.agree
+}
+
+// FindWaiting returns what [Waiting] gave, from an answer that ends in it, or "".
+func FindWaiting(answer string) string {
+	for _, lang := range languages {
+		w := wordsOf(lang)
+		begin, end := strings.LastIndex(answer, w.waiting), strings.LastIndex(answer, w.agree)
+		if begin < 0 || end < begin {
+			continue
+		}
+		behind := strings.TrimSpace(answer[end+len(w.agree):])
+		if behind == "" || strings.HasPrefix(behind, w.sources) {
+			return answer[begin : end+len(w.agree)]
+		}
+	}
+	return ""
+}

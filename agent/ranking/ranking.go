@@ -1,0 +1,98 @@
+// Package ranking orders tools by how well their words fit what a person asks, in English or
+// Vietnamese, with marks or without. It calls no model and knows no tool: what it has beside the
+// words themselves is a list of words that stand for each other.
+package ranking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"molar/agent/offer"
+	"molar/schemas"
+)
+
+// Of reads tools once and orders them for any number of questions, best first. A score of 0
+// means that no word fits; equal scores keep the order of the tools.
+func Of(tools []schemas.ToolInfo) func(question string) []offer.Ranked {
+	x := newIndex(tools)
+	return func(question string) []offer.Ranked {
+		wanted := x.thesaurus.read(question)
+		ranked := make([]offer.Ranked, len(tools))
+		for i, t := range tools {
+			ranked[i] = offer.Ranked{Name: t.Name, Score: x.score(i, wanted)}
+		}
+		slices.SortStableFunc(ranked, func(a, b offer.Ranked) int { return cmp.Compare(b.Score, a.Score) })
+		return ranked
+	}
+}
+
+// The fields of a tool, and what a word in one of them counts: a name tells what a tool is for,
+// a description also what it is not for.
+const (
+	inName = iota
+	inTitle
+	inServer
+	inDescription
+	inParameters
+	inExplanations
+	fields
+)
+
+func weights() [fields]float64 { return [fields]float64{4, 2, 2, 2, 1, 0.5} }
+
+// saturation bounds what the same word said again adds.
+const saturation = 1.2
+
+// shortness is how much a word counts less in a longer field than in one of the usual length.
+const shortness = 0.6
+
+// An index is what is known of some tools.
+type index struct {
+	thesaurus *thesaurus
+	tools     []map[string]float64 // of each tool, how much it is about a word
+	rarity    map[string]float64   // of each word
+}
+
+func newIndex(tools []schemas.ToolInfo) index {
+	x := index{thesaurus: words(), rarity: map[string]float64{}}
+	texts := make([][fields][]string, len(tools))
+	var usual [fields]float64
+	for i, t := range tools {
+		texts[i] = wordsOf(t)
+		for f, words := range texts[i] {
+			usual[f] += float64(len(words)) / float64(len(tools))
+		}
+	}
+	for _, text := range texts {
+		about := map[string]float64{}
+		for f, words := range text {
+			length := 1 - shortness + shortness*float64(len(words))/max(usual[f], 1)
+			for _, w := range words {
+				about[w] += weights()[f] / length
+			}
+		}
+		for w := range about {
+			x.rarity[w]++
+		}
+		x.tools = append(x.tools, about)
+	}
+	for w, n := range x.rarity {
+		x.rarity[w] = math.Log1p((float64(len(tools)) - n + 0.5) / (n + 0.5))
+	}
+	return x
+}
+
+// score adds up what each wanted thing finds in a tool, by the best of its words.
+func (x index) score(tool int, wanted []want) float64 {
+	sum := 0.0
+	for _, w := range wanted {
+		best := 0.0
+		for _, word := range w {
+			about := x.tools[tool][word.stem]
+			best = max(best, word.weight*x.rarity[word.stem]*about/(about+saturation))
+		}
+		sum += best
+	}
+	return math.Round(sum*1000) / 1000
+}

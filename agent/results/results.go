@@ -1,0 +1,164 @@
+// Package results keeps the results of a conversation at hand for its model: read_result reads on
+// in one that was too long to be shown whole, read_resource reads what a result points to.
+package results
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// The names of the tools.
+const (
+	ReadResult   = "read_result"
+	ReadResource = "read_resource"
+)
+
+// Config has what results are kept with.
+type Config struct {
+	// Bytes is how much of a result a model is shown; a longer one is cut.
+	Bytes int
+	// Resource reads a resource of a server: its text, and the images and the like in it.
+	Resource func(ctx context.Context, server, uri string) (string, []schemas.Part, error)
+}
+
+// Kept are the results of one conversation. It is safe for concurrent use.
+type Kept struct {
+	cfg Config
+
+	mu        sync.Mutex
+	cut       map[string]string // the text of long results by the id of their call
+	resources map[string]string // the server by the address that a result of it named
+}
+
+// New returns an empty set.
+func New(cfg Config) *Kept {
+	return &Kept{cfg: cfg, cut: make(map[string]string), resources: make(map[string]string)}
+}
+
+// Add keeps what can be read on in some results. The server that named an address first is
+// the one that it is read from.
+func (k *Kept) Add(results ...schemas.ToolResult) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range results {
+		if text := r.OutputText(); r.ID != "" && len(text) > k.cfg.Bytes {
+			k.cut[r.ID] = text
+		}
+		for _, link := range r.Resources {
+			if _, known := k.resources[link.URI]; !known && r.Server != "" {
+				k.resources[link.URI] = r.Server
+			}
+		}
+	}
+}
+
+// Wanted are the tools for which there is something to read.
+func (k *Kept) Wanted() []schemas.ToolInfo {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var wanted []schemas.ToolInfo
+	if len(k.cut) > 0 {
+		wanted = append(wanted, readResult())
+	}
+	if len(k.resources) > 0 {
+		wanted = append(wanted, readResource())
+	}
+	return wanted
+}
+
+// Tools are both, to be executed.
+func (k *Kept) Tools() []toolhandler.HostTool {
+	return []toolhandler.HostTool{{Info: readResult(), Call: k.readResult}, {Info: readResource(), Call: k.readResource}}
+}
+
+func readResult() schemas.ToolInfo {
+	return schemas.ToolInfo{
+		Name: ReadResult, ToolName: ReadResult,
+		Description: "Reads on in a tool result that was too long to be shown whole. The place where it was cut names the result and where to go on.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"result":{"type":"string","description":"The result, as the cut names it"},"from":{"type":"integer","minimum":0,"description":"The byte to read from"}},"required":["result","from"],"additionalProperties":false}`),
+	}
+}
+
+func readResource() schemas.ToolInfo {
+	return schemas.ToolInfo{
+		Name: ReadResource, ToolName: ReadResource,
+		Description: "Reads a resource whose address stands in a tool result, from the server that gave the result.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string","description":"The address, exactly as it stands in the result"}},"required":["uri"],"additionalProperties":false}`),
+	}
+}
+
+// readResult gives the next piece of a result, and says which it is.
+func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+	var in struct {
+		Result string `json:"result"`
+		From   int    `json:"from"`
+	}
+	if err := json.Unmarshal(args, &in); err != nil {
+		return schemas.ToolResult{}, fmt.Errorf("read which result is meant: %w", err)
+	}
+	k.mu.Lock()
+	text, known := k.cut[in.Result]
+	k.mu.Unlock()
+	switch {
+	case !known:
+		return fault("there is no cut result %q in this conversation; name it as the cut does", in.Result)
+	case in.From < 0 || in.From >= len(text):
+		return fault("the result has %d bytes; read from 0 to %d", len(text), len(text)-1)
+	}
+	const heading = 100 // what is said beside the piece
+	to := min(in.From+max(k.cfg.Bytes-heading, 1), len(text))
+	for to < len(text) && to > in.From+1 && !utf8.RuneStart(text[to]) {
+		to--
+	}
+	piece := strings.ToValidUTF8(text[in.From:to], "")
+	return said(fmt.Sprintf("[bytes %d to %d of %d]\n%s", in.From, to, len(text), piece))
+}
+
+// readResource reads an address that a result named.
+func (k *Kept) readResource(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+	var in struct {
+		URI string `json:"uri"`
+	}
+	if err := json.Unmarshal(args, &in); err != nil {
+		return schemas.ToolResult{}, fmt.Errorf("read which resource is meant: %w", err)
+	}
+	k.mu.Lock()
+	server, known := k.resources[in.URI]
+	k.mu.Unlock()
+	if !known {
+		return fault("no tool result names the resource %q; use an address exactly as it stands there", in.URI)
+	}
+	text, media, err := k.cfg.Resource(ctx, server, in.URI)
+	if ctx.Err() != nil {
+		return schemas.ToolResult{}, context.Cause(ctx)
+	}
+	result, failed := said(text)
+	if err != nil {
+		result, failed = fault("%v", err)
+	}
+	result.Server, result.Media = server, media
+	return result, failed
+}
+
+// fault is a result that tells the model what to do otherwise.
+func fault(format string, args ...any) (schemas.ToolResult, error) {
+	result, err := said(fmt.Sprintf(format, args...))
+	result.IsError = true
+	return result, err
+}
+
+func said(text string) (schemas.ToolResult, error) {
+	out, err := json.Marshal(text)
+	if err != nil {
+		return schemas.ToolResult{}, errors.New("the text cannot be encoded")
+	}
+	return schemas.ToolResult{Output: out}, nil
+}

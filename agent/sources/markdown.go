@@ -1,0 +1,53 @@
+package sources
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"molar/schemas"
+)
+
+const (
+	// maxSources bounds the list under an answer.
+	maxSources = 20
+	// maxTitle bounds a title, in characters.
+	maxTitle = 200
+	// maxAddress bounds an address, in bytes.
+	maxAddress = 2048
+)
+
+// Markdown writes sources as a numbered list of links under a heading.
+func Markdown(heading string, sources []schemas.Source) string {
+	var b strings.Builder
+	b.WriteString(heading + "\n\n")
+	for i, s := range sources {
+		fmt.Fprintf(&b, "%d. [%s](%s)\n", i+1, escapeLabel(s.Title), s.URL)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// escapeLabel keeps a title from ending, or reaching out of, the Markdown link it
+// stands in.
+func escapeLabel(title string) string {
+	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`).Replace(title)
+}
+
+// plainTitle makes one line of visible characters of a title.
+func plainTitle(title string) string {
+	visible := func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}
+	title = strings.Join(strings.Fields(strings.Map(visible, title)), " ")
+	if runes := []rune(title); len(runes) > maxTitle {
+		title = string(runes[:maxTitle-1]) + "…"
+	}
+	return title
+}

@@ -1,0 +1,88 @@
+package sources
+
+import (
+	"encoding/json"
+	"strings"
+
+	"molar/internal/text"
+	"molar/schemas"
+)
+
+const (
+	// told is from how many pairs of words on an answer tells which results it used; the
+	// results of another language share none with it.
+	told = 3
+	// shareOfMost is how much of what the most used result lends another must lend to count.
+	shareOfMost = 0.25
+)
+
+// Used returns a search's result without the entries of which an answer says nothing: those
+// that share few pairs of words with it that the other entries lack. Where the answer does
+// not tell, all stay.
+func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
+	var found map[string]json.RawMessage
+	var entries []json.RawMessage
+	if json.Unmarshal(result.Output, &found) != nil || json.Unmarshal(found["results"], &entries) != nil || len(entries) < 2 {
+		return result
+	}
+	kept := make([]json.RawMessage, 0, len(entries))
+	lent := lend(entries, pairsOf(answer))
+	most := 0.0
+	for _, n := range lent {
+		most = max(most, n)
+	}
+	if most < told {
+		return result
+	}
+	for i, entry := range entries {
+		if lent[i] >= shareOfMost*most {
+			kept = append(kept, entry)
+		}
+	}
+	list, err := json.Marshal(kept)
+	if err != nil { // what was read can be written
+		return result
+	}
+	found["results"] = list
+	if output, err := json.Marshal(found); err == nil {
+		result.Output = output
+	}
+	return result
+}
+
+// lend counts for each entry the pairs of words that the answer has of it, each the less the
+// more entries hold it.
+func lend(entries []json.RawMessage, answer map[[2]string]bool) []float64 {
+	pairs := make([]map[[2]string]bool, len(entries))
+	holders := make(map[[2]string]int)
+	for i, raw := range entries {
+		var e struct{ Title, Content string }
+		_ = json.Unmarshal(raw, &e) // an entry of another form lends nothing
+		pairs[i] = pairsOf(e.Title + ". " + e.Content)
+		for p := range pairs[i] {
+			holders[p]++
+		}
+	}
+	lent := make([]float64, len(entries))
+	for i := range entries {
+		for p := range pairs[i] {
+			if answer[p] {
+				lent[i] += 1 / float64(holders[p])
+			}
+		}
+	}
+	return lent
+}
+
+func pairsOf(s string) map[[2]string]bool {
+	pairs := make(map[[2]string]bool)
+	last := ""
+	for _, w := range text.Words(s) {
+		word := strings.ToLower(w.Raw)
+		if last != "" && w.Pause == text.NoPause {
+			pairs[[2]string{last, word}] = true
+		}
+		last = word
+	}
+	return pairs
+}

@@ -1,0 +1,40 @@
+package sources_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"molar/agent/sources"
+	"molar/schemas"
+)
+
+func TestUsed(t *testing.T) {
+	const found = `{"results":[
+		{"title":"Brushing your teeth","content":"Brush for two minutes, last thing at night and on one other occasion. Use a soft brush with a small head.","link":"https://a.example/brushing"},
+		{"title":"Choosing a toothpaste","content":"Take a toothpaste with fluoride. Spit after brushing and do not rinse with water.","link":"https://a.example/toothpaste"},
+		{"title":"What dental treatment costs","content":"Ask for a written plan with each step and its price. Prices on the web are a frame.","link":"https://a.example/costs"}]}`
+	for _, tt := range []struct{ name, output, answer, want string }{
+		{"one", found, "Brush for two minutes, last thing at night and on one other occasion in the day.", "brushing"},
+		{"two", found, "Brush for two minutes, last thing at night. Use a soft brush. Take a toothpaste with fluoride, and do not rinse with water.", "brushing toothpaste"},
+		{"another language", found, "Hãy chải răng hai phút, mỗi ngày hai lần.", "brushing toothpaste costs"},
+		{"too little to tell", found, "Twice.", "brushing toothpaste costs"},
+		{"no answer", found, "", "brushing toothpaste costs"},
+	} {
+		got := sources.Used(schemas.ToolResult{Output: json.RawMessage(tt.output)}, tt.answer)
+		var list sources.List
+		list.AddResult(got)
+		var names []string
+		for _, s := range list.All() {
+			names = append(names, s.URL[strings.LastIndex(s.URL, "/")+1:])
+		}
+		if names := strings.Join(names, " "); names != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, names, tt.want)
+		}
+	}
+	for _, output := range []string{`"text"`, `{"results":7}`, `[]`, `null`, ``, `{"results":[1,2]}`} {
+		if got := sources.Used(schemas.ToolResult{Output: json.RawMessage(output)}, "x"); string(got.Output) != output {
+			t.Errorf("%q became %q", output, got.Output)
+		}
+	}
+}

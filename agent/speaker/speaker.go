@@ -1,0 +1,289 @@
+// Package speaker is the only way out of a turn: it yields the events, gathers what was said,
+// and keeps back what the checks of an answer need. The trace and the log listen to it.
+package speaker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"molar/agent/event"
+	"molar/agent/filter"
+	"molar/agent/prompts"
+	"molar/agent/trace"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// ErrStopped says that the consumer broke off.
+var ErrStopped = errors.New("stopped by the consumer")
+
+// A Speaker speaks for one turn.
+type Speaker struct {
+	Trace *trace.Tracer
+
+	yield  func(event.Event, error) bool
+	log    *slog.Logger
+	turnID string
+	leak   *filter.Leak // nil lets all pass
+	watch  *filter.Watch
+	links  *filter.Links
+
+	mu sync.Mutex // guards tally: the judge and the journal look in from beside
+	tally
+
+	// lang is the language of the turn, once it is settled.
+	lang string
+	// apart is set while what comes next is to be parted from what was shown.
+	apart bool
+	// round is what the model said since the last call.
+	round strings.Builder
+	// good is how much of the answer belongs to the subject.
+	good int
+	// spoke is set once the model itself said something.
+	spoke bool
+}
+
+// tally is what has come of the turn so far.
+type tally struct {
+	seen  event.Collector
+	usage schemas.Usage
+	// modelCalls counts those of the judge too.
+	modelCalls int
+	// lost is set once the store failed.
+	lost bool
+	// emergency names the kinds that the question describes.
+	emergency []string
+}
+
+// New returns the speaker of a turn, which logs under its id.
+func New(turnID string, tracer *trace.Tracer, log *slog.Logger, yield func(event.Event, error) bool) *Speaker {
+	return &Speaker{Trace: tracer, yield: yield, log: log, turnID: turnID}
+}
+
+// Emit yields an event; it fails once the consumer has gone.
+func (s *Speaker) Emit(e event.Event) error {
+	s.mu.Lock()
+	s.seen.Add(e)
+	s.mu.Unlock()
+	if !s.yield(e, nil) {
+		return ErrStopped
+	}
+	return nil
+}
+
+// Say yields a piece of the answer as it is.
+func (s *Speaker) Say(text string) error {
+	if text == "" {
+		return nil
+	}
+	if s.apart {
+		s.apart = false
+		if s.begun() {
+			text = "\n\n" + strings.TrimLeft(text, "\n")
+		}
+	}
+	s.round.WriteString(text)
+	return s.Emit(event.Event{Kind: event.KindText, Text: text})
+}
+
+// begun reports whether the person has been shown any text.
+func (s *Speaker) begun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen.Answer() != "" || len(s.seen.Commentary) > 0
+}
+
+// Model says a piece of the model's text: past the watch over the subject, if one is
+// set, and the filter of the prompt. A strayed answer fails with the
+// error of the watch.
+func (s *Speaker) Model(text string) error {
+	s.spoke = s.spoke || strings.TrimSpace(text) != ""
+	text, settled, err := s.watch.Pass(text)
+	if err != nil {
+		return err
+	}
+	if err := s.Say(s.links.Pass(s.leak.Pass(text))); err != nil || !settled || s.watch == nil {
+		return err
+	}
+	s.good = len(s.Answer())
+	return nil
+}
+
+// Settle says what the checks still hold of the text so far.
+func (s *Speaker) Settle() error {
+	text, err := s.watch.Rest()
+	if err != nil {
+		return err
+	}
+	return s.Say(s.links.Pass(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest())
+}
+
+// Commentary marks what was shown since the last call as said on the way: a call follows
+// it. It stays on the screen, and is no part of the answer.
+func (s *Speaker) Commentary() error {
+	if err := s.Settle(); err != nil {
+		return err
+	}
+	text := strings.TrimLeft(s.round.String(), "\n") // without the blank line that parts it
+	s.round.Reset()
+	s.apart, s.spoke = true, false
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return s.Emit(event.Event{Kind: event.KindCommentary, Text: text})
+}
+
+// Notice says a text of code's own that the answer begins with.
+func (s *Speaker) Notice(text string) error {
+	err := s.Say(text)
+	s.round.Reset()
+	s.apart = true
+	return err
+}
+
+// Step reports a step under its number.
+func (s *Speaker) Step(number, text string) error {
+	return s.Emit(event.Event{Kind: event.KindStep, Step: number, Text: text})
+}
+
+// Call reports a call that starts, under the number of its step; asks says that a person is
+// asked first.
+func (s *Speaker) Call(step string, call *schemas.ToolCall, tool schemas.Tool, asks bool) error {
+	return s.Emit(event.Event{
+		Kind: event.KindToolCall, Step: step, Call: call, Server: tool.Server, ToolName: tool.ToolName, Effect: mayAct(tool), Asks: asks,
+	})
+}
+
+// Outcome reports what became of a call, and to the trace why it was made.
+func (s *Speaker) Outcome(step string, o *toolhandler.Outcome, why string) error {
+	s.Trace.Outcome(*o, why)
+	return s.Emit(event.Event{
+		Kind: event.KindToolResult, Step: step, Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName,
+		Effect: o.Sent && mayAct(o.Tool),
+	})
+}
+
+// mayAct reports whether a call may change something. The built-in searches never do.
+func mayAct(tool schemas.Tool) bool {
+	return tool.Server != "" && tool.Server != schemas.ToolServer && toolhandler.MayAct(tool)
+}
+
+// Warn tells the person and the log about something that did not stop the turn.
+func (s *Speaker) Warn(text string) error {
+	s.log.Warn(text, "turn", s.turnID)
+	return s.Emit(event.Event{Kind: event.KindWarning, Text: text})
+}
+
+// Lose warns that the store failed, so that the turn will not be in it.
+func (s *Speaker) Lose(text string) error {
+	s.lost = true
+	s.log.Warn(text, "turn", s.turnID)
+	return s.Emit(event.Event{Kind: event.KindWarning, Text: text, Unsaved: true})
+}
+
+// Answer is the text of the answer so far. It may be called beside the turn.
+func (s *Speaker) Answer() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen.Answer()
+}
+
+// Count adds a model call. It may be called beside the turn.
+func (s *Speaker) Count(usage schemas.Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.modelCalls++
+	s.usage = s.usage.Add(usage)
+}
+
+// Mark logs a step under its number.
+func (s *Speaker) Mark(step, message string, attrs ...any) {
+	s.log.Info("[STEP "+step+"] "+message, append([]any{"turn", s.turnID}, attrs...)...)
+}
+
+// Between logs a text at debug, between separators that are easy to find.
+func (s *Speaker) Between(ctx context.Context, name, text string) {
+	if !s.Verbose(ctx) {
+		return
+	}
+	s.log.Debug("--- "+name+" START ---\n"+text+"\n--- "+name+" END ---", "turn", s.turnID)
+}
+
+// Verbose reports whether texts are logged.
+func (s *Speaker) Verbose(ctx context.Context) bool { return s.log.Enabled(ctx, slog.LevelDebug) }
+
+// Language notes the language of the turn.
+func (s *Speaker) Language(lang string, sure bool) {
+	s.lang = lang
+	s.Mark("1.5", "Detected language: "+lang, "sure", sure)
+	s.Trace.Language(lang)
+}
+
+// Lang is the language of the turn, once it is settled.
+func (s *Speaker) Lang() string { return s.lang }
+
+// Spoke reports whether the model has said something since its last call.
+func (s *Speaker) Spoke() bool { return s.spoke }
+
+// Part parts what comes next from what was shown.
+func (s *Speaker) Part() { s.apart = true }
+
+// Watched reports whether a watch over the subject is set.
+func (s *Speaker) Watched() bool { return s.watch != nil }
+
+// Doubt makes the watch over the subject stricter, if one is set.
+func (s *Speaker) Doubt() {
+	if s.watch != nil {
+		s.watch.Doubt()
+	}
+}
+
+// Good is the answer so far without what has not been looked at.
+func (s *Speaker) Good() string {
+	answer := s.Answer()
+	return answer[:min(s.good, len(answer))]
+}
+
+// Watch sets the watch over the subject of the answer.
+func (s *Speaker) Watch(w *filter.Watch) { s.watch = w }
+
+// Address sets the filter of the addresses in the answer.
+func (s *Speaker) Address(l *filter.Links) { s.links = l }
+
+// Redact takes quotations of the prompt out of a call. It takes nil too.
+func (s *Speaker) Redact(call *schemas.ToolCall) *schemas.ToolCall { return s.leak.Redact(call) }
+
+// Leaked reports whether anything was taken out.
+func (s *Speaker) Leaked() bool { return s.leak.Leaked() }
+
+// Withhold sets the filter that keeps an assistant's system prompt out of the answer.
+func (s *Speaker) Withhold(secret *filter.Secret) {
+	s.leak = filter.NewLeak(secret, func() string { return prompts.Withheld(s.lang) })
+}
+
+// Emergency notes the kinds of emergency that the question describes.
+func (s *Speaker) Emergency(kinds []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emergency = kinds
+}
+
+// Complete fills in what the speaker knows of the end of a turn.
+func (s *Speaker) Complete(d *event.Done) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.Usage, d.ModelCalls, d.Warnings, d.Unsaved, d.Emergency = s.usage, s.modelCalls, s.seen.Warnings, s.lost, s.emergency
+}
+
+// End is how the turn ended, for its trace.
+func (s *Speaker) End(err error) trace.End {
+	e := trace.End{Answer: s.seen.Answer(), Commentary: s.seen.Commentary, Done: s.seen.Done, Stopped: errors.Is(err, ErrStopped), Err: err}
+	if e.Done == nil {
+		e.Done = &event.Done{}
+		s.Complete(e.Done)
+	}
+	return e
+}

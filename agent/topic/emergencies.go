@@ -1,0 +1,100 @@
+package topic
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Emergencies are the situations of a subject in which a person needs help at once.
+type Emergencies struct {
+	// Kinds, the most pressing first.
+	Kinds []Kind
+	Signs []Sign
+	// Cues add phrases to the general ones that tell whether a sign is meant as being there
+	// now, by their name.
+	Cues map[string][]string
+	// Number is what to call in an emergency; empty means 115 in Vietnam and the local
+	// number elsewhere.
+	Number string
+	// Weights is what was learned of the kinds from messages of people in need; without it
+	// the signs alone decide.
+	Weights string
+}
+
+// A Kind of emergency is there when all signs of one of its sets are.
+type Kind struct {
+	// Name is for logs, traces and clients; [Voice.Notices] has a text for each.
+	Name string
+	Sets [][]string
+	// Alone is set when the notice says itself whom to call, or that nobody need be.
+	Alone bool
+}
+
+// A Sign is something that a person may describe, in the phrases of package emergency.
+type Sign struct {
+	Name    string
+	Phrases []string
+	// Unless are phrases that give the sign another sense in the same sentence.
+	Unless []string
+	// Lasts is set for what cannot be over: a fall has happened.
+	Lasts bool
+}
+
+// Simple returns the emergencies of which each kind has one sign.
+func Simple(signs []Sign) Emergencies {
+	e := Emergencies{Signs: signs}
+	for _, s := range signs {
+		e.Kinds = append(e.Kinds, Kind{Name: s.Name, Sets: [][]string{{s.Name}}})
+	}
+	return e
+}
+
+func (e Emergencies) check() error {
+	var errs []error
+	for _, k := range e.Kinds {
+		for _, name := range slices.Concat(k.Sets...) {
+			if !slices.ContainsFunc(e.Signs, func(s Sign) bool { return s.Name == name }) {
+				errs = append(errs, fmt.Errorf("emergency %q: there is no sign %q: describe it, or take it out", k.Name, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readEmergencies reads the sections "kind NAME", "kind NAME, alone", "sign NAME", "sign NAME, that lasts",
+// "unless NAME" and "cue NAME".
+func readEmergencies(text string) Emergencies {
+	e := Emergencies{Cues: make(map[string][]string)}
+	for _, s := range Sections(text) {
+		what, name, _ := strings.Cut(s.Name, " ")
+		switch what {
+		case "kind":
+			name, alone := strings.CutSuffix(name, ", alone")
+			k := Kind{Name: name, Alone: alone}
+			for _, line := range s.Lines {
+				k.Sets = append(k.Sets, split(line, "+"))
+			}
+			e.Kinds = append(e.Kinds, k)
+		case "sign":
+			name, lasts := strings.CutSuffix(name, ", that lasts")
+			e.Signs = append(e.Signs, Sign{Name: name, Phrases: s.Lines, Lasts: lasts})
+		case "unless":
+			e.Signs[len(e.Signs)-1].Unless = s.Lines
+		case "cue":
+			e.Cues[name] = s.Lines
+		}
+	}
+	return e
+}
+
+func split(line, separator string) []string {
+	var parts []string
+	for part := range strings.SplitSeq(line, separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}

@@ -1,0 +1,70 @@
+package topic_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"molar/agent/topic"
+)
+
+// Every text of the built-in topic is there in both languages.
+func TestDental(t *testing.T) {
+	dental := topic.Dental()
+	if err := dental.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range []string{"vi", "en"} {
+		v := dental.Voices[lang]
+		for value, name := range map[string]string{v.Description: "description", v.System: "system", v.Refusal: "refusal", v.Unavailable: "unavailable"} {
+			if value == "" {
+				t.Errorf("%s: no %s", lang, name)
+			}
+		}
+		for i, labels := 0, reflect.ValueOf(v.Labels); i < labels.NumField(); i++ {
+			if labels.Field(i).String() == "" {
+				t.Errorf("%s: no label %s", lang, labels.Type().Field(i).Name)
+			}
+		}
+		if len(v.FirstQuestions) < 3 {
+			t.Errorf("%s: first questions %q", lang, v.FirstQuestions)
+		}
+		for _, k := range dental.Emergencies.Kinds {
+			if v.Notices[k.Name] == "" {
+				t.Errorf("%s: no notice of %q", lang, k.Name)
+			}
+		}
+	}
+	if !strings.Contains(dental.Voices["en"].System, "\n\nRules:\n- ") {
+		t.Errorf("the paragraphs are lost: %q", dental.Voices["en"].System)
+	}
+	if p := dental.Phrases; min(len(p.Names), len(p.Abroad)) == 0 {
+		t.Error("phrases are missing")
+	}
+}
+
+// A topic of one's own speaks in general words, of nobody's patients.
+func TestVoice_Defaults(t *testing.T) {
+	own := topic.Topic{Name: "gardening", Voices: map[string]topic.Voice{
+		"vi": {Description: "làm vườn.", Labels: topic.Labels{Person: "Người làm vườn"}}, "en": {Description: "gardens."},
+	}}
+	vi, en := own.Voice("vi"), own.Voice("fr")
+	if !strings.Contains(en.Refusal, "gardens.") || en.Unavailable == "" || en.Labels != topic.Plain("en") {
+		t.Errorf("%+v", en)
+	}
+	if vi.Labels.Person != "Người làm vườn" || vi.Labels.Assistant != "Trợ lý" || !strings.Contains(vi.Refusal, "làm vườn.") {
+		t.Errorf("%+v", vi)
+	}
+}
+
+func TestCheck_UnknownSign(t *testing.T) {
+	own := topic.Topic{Name: "x", Voices: map[string]topic.Voice{"en": {Description: "x"}}, Phrases: topic.Phrases{Names: []string{"x"}}}
+	own.Emergencies = topic.Simple([]topic.Sign{{Name: "fall", Phrases: []string{"fell"}}})
+	if err := own.Check(); err != nil {
+		t.Error(err)
+	}
+	own.Emergencies.Kinds[0].Sets[0][0] = "fell"
+	if err := own.Check(); err == nil || !strings.Contains(err.Error(), `no sign "fell"`) {
+		t.Errorf("got %v", err)
+	}
+}

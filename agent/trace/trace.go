@@ -1,0 +1,176 @@
+// Package trace collects what a turn did and why, for those who ask later. It listens: nothing
+// that a turn decides is read from it.
+package trace
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"molar/agent/event"
+	"molar/agent/guardrail"
+	"molar/providers"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// A Trace answers, for one turn, why each tool was called or not: the tools offered
+// and withheld with reasons, prompts, raw model output, verdict, calls and timings.
+// The trace of a refused turn holds the verdict and a hash, no text.
+type Trace struct {
+	TurnID         string        `json:"turn_id"`
+	ConversationID string        `json:"conversation_id"`
+	Owner          string        `json:"-"`
+	Assistant      string        `json:"assistant"`
+	Provider       string        `json:"provider"`
+	Model          string        `json:"model,omitempty"`
+	Route          string        `json:"route,omitempty"`
+	Started        time.Time     `json:"started"`
+	TookMS         float64       `json:"took_ms"`
+	Status         string        `json:"status"` // done | refused | interrupted | failed
+	Error          string        `json:"error,omitempty"`
+	Language       string        `json:"language,omitempty"`
+	Question       string        `json:"question,omitempty"`
+	QuestionHash   string        `json:"question_sha256"`
+	Answer         string        `json:"answer,omitempty"`
+	Commentary     []string      `json:"commentary,omitempty"`
+	Verdict        *VerdictTrace `json:"verdict,omitempty"`
+	Memory         string        `json:"memory,omitempty"`
+	Steps          []StepTrace   `json:"steps,omitempty"`
+	Tools          []ToolTrace   `json:"tools"`
+	Passes         []PassTrace   `json:"passes"`
+	Done           *event.Done   `json:"done,omitempty"`
+}
+
+// A VerdictTrace is the guardrail's decision.
+type VerdictTrace struct {
+	guardrail.Verdict
+	TookMS float64 `json:"took_ms"`
+}
+
+// A ToolTrace says what became of one tool in a turn.
+type ToolTrace struct {
+	Name string `json:"name"`
+	// Offered says that the model could call it; Reason, why not, or why it was
+	// called.
+	Offered bool        `json:"offered"`
+	Reason  string      `json:"reason"`
+	Calls   []CallTrace `json:"calls,omitempty"`
+}
+
+// A StepTrace says how long a step kept the turn waiting, or, for memory and
+// guardrail, which run beside others, how long it took.
+type StepTrace struct {
+	Step string `json:"step"`
+	// StartMS is when it began, from the turn's start.
+	StartMS float64 `json:"start_ms"`
+	TookMS  float64 `json:"took_ms"`
+}
+
+// A CallTrace is one execution.
+type CallTrace struct {
+	ID string `json:"id"`
+	// At is when it ended. Server and Tool are empty for a tool that does not exist.
+	At        time.Time          `json:"at"`
+	Server    string             `json:"server,omitempty"`
+	Tool      string             `json:"tool,omitempty"`
+	Arguments string             `json:"arguments"`
+	Status    toolhandler.Status `json:"status"`
+	Output    string             `json:"output"`
+	// TookMS is without WaitedMS, which a person took to decide.
+	TookMS   float64 `json:"took_ms"`
+	WaitedMS float64 `json:"waited_ms,omitempty"`
+}
+
+// A PassTrace is one model call.
+type PassTrace struct {
+	Pass     providers.Pass         `json:"pass"`
+	Model    string                 `json:"model,omitempty"`
+	Prompt   string                 `json:"prompt,omitempty"`
+	Offered  int                    `json:"tools_offered"`
+	Output   string                 `json:"output,omitempty"`
+	Thinking string                 `json:"thinking,omitempty"`
+	Calls    []schemas.ToolCall     `json:"calls,omitempty"`
+	Note     string                 `json:"note,omitempty"`
+	Finish   providers.FinishReason `json:"finish_reason,omitempty"`
+	Error    string                 `json:"error,omitempty"`
+	Usage    schemas.Usage          `json:"usage"`
+	// StartMS is when it began, from the turn's start.
+	StartMS float64 `json:"start_ms"`
+	FirstMS float64 `json:"first_output_ms"`
+	TookMS  float64 `json:"took_ms"`
+}
+
+// withoutText keeps which call was made and what it cost: all else may quote the
+// question, also what a tool pass said while the verdict was still out.
+func (p PassTrace) withoutText() PassTrace {
+	return PassTrace{
+		Pass: p.Pass, Model: p.Model, Offered: p.Offered, Finish: p.Finish,
+		Usage: p.Usage, StartMS: p.StartMS, FirstMS: p.FirstMS, TookMS: p.TookMS,
+	}
+}
+
+// MaxTraceSize is how large an encoded trace may be, in bytes.
+const MaxTraceSize = 64 << 10
+
+// Encode returns the trace as JSON of at most MaxTraceSize bytes: its longest texts
+// are cut, with a mark, until it fits.
+func (t Trace) Encode() (json.RawMessage, error) {
+	for limit := 32 << 10; ; limit /= 2 {
+		data, err := json.Marshal(t)
+		if err != nil || len(data) <= MaxTraceSize {
+			return data, err
+		}
+		if limit < 64 {
+			t.Tools, t.Passes = nil, nil
+			continue
+		}
+		t = t.cut(limit)
+	}
+}
+
+// cut returns a copy whose texts are at most limit bytes each.
+func (t Trace) cut(limit int) Trace {
+	t.Question, t.Answer = cutText(t.Question, limit), cutText(t.Answer, limit)
+	t.Tools = append([]ToolTrace(nil), t.Tools...)
+	for i := range t.Tools {
+		calls := append([]CallTrace(nil), t.Tools[i].Calls...)
+		for j := range calls {
+			calls[j].Output = cutText(calls[j].Output, limit)
+			calls[j].Arguments = cutText(calls[j].Arguments, limit)
+		}
+		t.Tools[i].Calls = calls
+	}
+	t.Passes = append([]PassTrace(nil), t.Passes...)
+	for i := range t.Passes {
+		p := &t.Passes[i]
+		p.Prompt, p.Output = cutText(p.Prompt, limit), cutText(p.Output, limit)
+		p.Thinking, p.Note = cutText(p.Thinking, limit), cutText(p.Note, limit)
+	}
+	return t
+}
+
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "… (cut)"
+}
+
+// PromptText is a prompt as a person reads it.
+func PromptText(req providers.Request) string {
+	var b strings.Builder
+	b.WriteString(req.System)
+	for _, m := range req.Messages {
+		b.WriteString("\n\n" + string(m.Role) + ": " + m.FullText())
+		for _, p := range m.Parts {
+			switch {
+			case p.Call != nil:
+				b.WriteString("\n" + p.Call.Function.Name + " " + p.Call.Function.Arguments)
+			case p.Kind == schemas.PartResult:
+				b.WriteString("\n" + p.Text)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,203 @@
+package trace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/agent/event"
+	"molar/agent/guardrail"
+	"molar/providers"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// A Tracer collects a trace. The guardrail's model call runs beside the turn, hence
+// the lock.
+type Tracer struct {
+	mu   sync.Mutex
+	now  func() time.Time
+	on   bool // texts are only collected when somebody takes the trace
+	t    Trace
+	seen map[string]int
+}
+
+// New begins a trace. Prompts and the words of models are collected only when it is on.
+func New(on bool, now func() time.Time) *Tracer {
+	return &Tracer{now: now, on: on, t: Trace{Started: now(), Tools: []ToolTrace{}, Passes: []PassTrace{}}, seen: make(map[string]int)}
+}
+
+// Turn notes whose turn it is.
+func (tr *Tracer) Turn(id, conversation, owner string) {
+	tr.t.TurnID, tr.t.ConversationID, tr.t.Owner = id, conversation, owner
+}
+
+// Route notes who answers.
+func (tr *Tracer) Route(assistant string, route providers.Route) {
+	tr.t.Assistant, tr.t.Provider, tr.t.Model, tr.t.Route = assistant, route.Provider.Name(), route.Model, route.Why
+}
+
+// Verdict notes what the guardrail decided.
+func (tr *Tracer) Verdict(v guardrail.Verdict) {
+	tr.t.Verdict = &VerdictTrace{Verdict: v, TookMS: ms(v.Took)}
+	tr.Step("guardrail", v.Took)
+}
+
+func (tr *Tracer) tool(name string) *ToolTrace {
+	i, ok := tr.seen[name]
+	if !ok {
+		i = len(tr.t.Tools)
+		tr.seen[name] = i
+		tr.t.Tools = append(tr.t.Tools, ToolTrace{Name: name})
+	}
+	return &tr.t.Tools[i]
+}
+
+// Offered notes a tool that the model may call.
+func (tr *Tracer) Offered(name string) {
+	t := tr.tool(name)
+	t.Offered, t.Reason = true, "offered, and the model did not call it"
+}
+
+// Withheld notes why the model may not call a tool.
+func (tr *Tracer) Withheld(name, reason string) { tr.tool(name).Reason = reason }
+
+// Outcome notes what became of a call, and why it was made.
+func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
+	name := o.Tool.Name
+	if name == "" {
+		name = o.Call.Function.Name
+	}
+	t := tr.tool(name)
+	t.Reason = reason
+	t.Calls = append(t.Calls, CallTrace{
+		ID:        o.Call.ID,
+		At:        tr.now(),
+		Server:    o.Tool.Server,
+		Tool:      o.Tool.ToolName,
+		Arguments: o.Call.Function.Arguments,
+		Status:    o.Status,
+		Output:    o.Result.OutputText(),
+		TookMS:    ms(o.Took),
+		WaitedMS:  ms(o.Waited),
+	})
+}
+
+// Step notes how long a step took that ends now. It may be called beside the turn.
+func (tr *Tracer) Step(name string, took time.Duration) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	began := max(0, tr.now().Sub(tr.t.Started)-took)
+	tr.t.Steps = append(tr.t.Steps, StepTrace{Step: name, StartMS: ms(began), TookMS: ms(took)})
+}
+
+// A Pass fills one [PassTrace].
+type Pass struct {
+	tr       *Tracer
+	index    int
+	started  time.Time
+	text     strings.Builder
+	thinking strings.Builder
+	p        PassTrace
+}
+
+// Pass begins to note a model call. It may be called beside the turn.
+func (tr *Tracer) Pass(req providers.Request) *Pass {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	p := &Pass{tr: tr, index: len(tr.t.Passes), started: tr.now()}
+	p.p = PassTrace{Pass: req.Pass, Model: req.Model, Offered: len(req.Tools), StartMS: ms(p.started.Sub(tr.t.Started))}
+	if tr.on {
+		p.p.Prompt = PromptText(req)
+	}
+	tr.t.Passes = append(tr.t.Passes, p.p)
+	return p
+}
+
+// Chunk notes a piece of what the model said.
+func (p *Pass) Chunk(c providers.Chunk) {
+	if !p.tr.on {
+		return
+	}
+	if p.p.FirstMS == 0 {
+		p.p.FirstMS = ms(p.tr.now().Sub(p.started))
+	}
+	p.text.WriteString(c.Text)
+	p.thinking.WriteString(c.Thinking)
+	if c.Call != nil {
+		p.p.Calls = append(p.p.Calls, *c.Call)
+	}
+	if c.Note != "" {
+		p.p.Note = strings.TrimPrefix(p.p.Note+"\n"+c.Note, "\n")
+	}
+	if c.Finish != "" {
+		p.p.Finish = c.Finish
+	}
+}
+
+// Fail notes why the call broke off.
+func (p *Pass) Fail(err error) { p.p.Error = err.Error() }
+
+// End closes the call with what it used.
+func (p *Pass) End(usage schemas.Usage) {
+	p.p.Output, p.p.Thinking, p.p.Usage = p.text.String(), p.thinking.String(), usage
+	p.p.TookMS = ms(p.tr.now().Sub(p.started))
+	p.tr.mu.Lock()
+	defer p.tr.mu.Unlock()
+	p.tr.t.Passes[p.index] = p.p
+}
+
+// Asked notes the question.
+func (tr *Tracer) Asked(question string) {
+	sum := sha256.Sum256([]byte(question))
+	tr.t.Question, tr.t.QuestionHash = question, hex.EncodeToString(sum[:])
+}
+
+// Memory notes what became of the conversation's read.
+func (tr *Tracer) Memory(what string) { tr.t.Memory = what }
+
+// Language notes the language of the turn.
+func (tr *Tracer) Language(lang string) { tr.t.Language = lang }
+
+// An End is how a turn ended, as its readers saw it.
+type End struct {
+	Answer     string
+	Commentary []string
+	// Done sums the turn up, also where it did not end well; its provider and language are
+	// then filled in.
+	Done *event.Done
+	// Stopped is set when the consumer broke off.
+	Stopped bool
+	Err     error
+}
+
+// Finish closes the trace with what was said. Of a refused turn no text is kept.
+func (tr *Tracer) Finish(e End) Trace {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	t := tr.t
+	t.TookMS = ms(tr.now().Sub(t.Started))
+	done := *e.Done // who reads the events has the other one
+	t.Answer, t.Commentary, t.Done = e.Answer, e.Commentary, &done
+	if t.Done.Provider == "" {
+		t.Done.Provider, t.Done.Model, t.Done.Language = t.Provider, t.Model, t.Language
+	}
+	t.Status = "done"
+	switch {
+	case t.Verdict != nil && !t.Verdict.Pass || t.Done.Refused:
+		t.Status, t.Question, t.Answer, t.Commentary = "refused", "", "", nil
+		t.Done.Refused = true
+		for i, p := range t.Passes {
+			t.Passes[i] = p.withoutText()
+		}
+	case e.Stopped:
+		t.Status = "interrupted"
+	case e.Err != nil:
+		t.Status, t.Error = "failed", e.Err.Error()
+	}
+	return t
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/cli"
+	"molar/internal/testkit/fakemodel"
+	"molar/schemas"
+)
+
+// told is a model that says which questions it is shown.
+func told(t *testing.T) *fakemodel.Server {
+	t.Helper()
+	return startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+		if isSummary(r) {
+			return nil
+		}
+		return fakemodel.Text("Said.")
+	}})
+}
+
+const twoAssistants = `
+default: one
+llm: {provider: ollama}
+assistants:
+  one: {description: x}
+  other: {description: y}
+memory: {store: ./molar.db}
+`
+
+// The first of three questions is edited: the model sees nothing of the old branch, which
+// can be read and continued. A turn that is not there is named.
+func TestBranches_OverHTTP(t *testing.T) {
+	t.Parallel()
+	s := serveHost(t, writeFile(t, "molar.yaml", twoAssistants), told(t))
+	ask := func(question, molar string) (int, string) {
+		t.Helper()
+		body := `{"model":"other","chat_id":"c1",` + molar + `"messages":[{"role":"user","content":"` + question + `"}]}`
+		res, text := s.do(t, http.MethodPost, "/v1/chat/completions", body)
+		var got struct {
+			Molar struct {
+				TurnID string `json:"turn_id"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatal(text)
+		}
+		if res != http.StatusOK {
+			return res, text
+		}
+		return res, got.Molar.TurnID
+	}
+	var turns []string
+	for _, q := range []string{"one", "two", "three"} {
+		_, id := ask(q, "")
+		turns = append(turns, id)
+	}
+	_, edited := ask("one anew", `"molar":{"parent":""},`)
+	_, four := ask("four", `"molar":{"parent":"`+turns[2]+`"},`)
+	read := func(query string) (said []string, assistant string) {
+		t.Helper()
+		var got struct {
+			Assistant string
+			Messages  []schemas.StoredMessage
+		}
+		s.get(t, "/v1/conversations/c1"+query, &got)
+		for _, m := range got.Messages {
+			if m.Role == schemas.RoleUser {
+				said = append(said, m.Content)
+			}
+		}
+		return said, got.Assistant
+	}
+	for query, want := range map[string][]string{
+		"":                 {"one", "two", "three", "four"},
+		"?tip=" + edited:   {"one anew"},
+		"?tip=" + turns[1]: {"one", "two"},
+		"?tip=" + four:     {"one", "two", "three", "four"},
+		"?tree=true":       {"one", "two", "three", "one anew", "four"},
+	} {
+		got, assistant := read(query)
+		if diff := cmp.Diff(want, got); diff != "" || assistant != "other" {
+			t.Errorf("%s: assistant %q %s", query, assistant, diff)
+		}
+	}
+	if status, body := ask("five", `"molar":{"parent":"t-unknown"},`); status != 400 || !strings.Contains(body, "t-unknown") || !strings.Contains(body, `"molar.parent"`) {
+		t.Errorf("an unknown parent: %d %s", status, body)
+	}
+}
+
+// Commentary stands back in a session; --resume goes on with the assistant of the
+// conversation, the list names it, and what to continue with repeats the config.
+func TestSession_AssistantAndRetry(t *testing.T) {
+	t.Parallel()
+	model := told(t)
+	env, config := homeEnv(t, model), writeFile(t, "molar.yaml", twoAssistants)
+	p := sitDown(t, env, "chat", "--config", config, "--assistant", "other", "--conversation", "chat_x")
+	p.keys("What is it?\r")
+	p.see("[ollama")
+	before := p.screen.String()
+	p.keys("/retry\r")
+	p.seeAfter(before, "[ollama")
+	before = p.screen.String()
+	p.keys("/history\r")
+	p.seeAfter(before, "Said.")
+	if n := strings.Count(p.screen.String()[len(before):], "> What is it?"); n != 1 {
+		t.Errorf("the branch has the question %d times", n)
+	}
+	p.keys("\x04")
+	p.see("continue with: molar chat --config " + config + " --resume chat_x")
+	p.exit(cli.OK)
+	p = sitDown(t, env, "chat", "--config", config, "--continue")
+	p.see("assistant other;")
+	p.keys("And now?\r")
+	p.see("[ollama")
+	p.keys("/clear\r/resume\r")
+	p.see("  other  What is it?")
+	p.keys("1\r")
+	p.see("assistant other\x1b")
+	p.keys("\x04")
+	p.exit(cli.OK)
+}

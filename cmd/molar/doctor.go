@@ -1,0 +1,56 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"molar/internal/cli"
+	"molar/internal/doctor"
+	"molar/internal/host"
+	"molar/internal/terminal"
+)
+
+func newDoctorCmd(a *app) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at settings, model, servers, store, ports and permissions, with the way out of each fault",
+		Long: `Look at settings, model, servers, store, ports and permissions, with the way out of each fault.
+
+Servers are started and stopped again, unless a running host can be asked for them. No
+model is called. It ends with 1 when something failed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckFormat(format); err != nil {
+				return err
+			}
+			findings := doctor.Examine(cmd.Context(), doctor.Config{CLI: a.CLI, Attach: host.AttachWait})
+			failed := false
+			for _, f := range findings {
+				failed = failed || f.Level == doctor.Fail
+			}
+			if err := a.tellFindings(findings, format); err != nil {
+				return err
+			}
+			if failed {
+				return cli.Exit(cli.Failure)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
+	return cmd
+}
+
+func (a *app) tellFindings(findings []doctor.Finding, format string) error {
+	if format == cli.JSON {
+		return a.PrintJSON(findings)
+	}
+	for _, f := range findings {
+		a.Say("%-4s  %-11s  %s", f.Level, f.Part, terminal.Clean(f.Text))
+		if f.Do != "" {
+			a.Say("%-4s  %-11s  -> %s", "", "", terminal.Clean(f.Do))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"molar/internal/store"
+)
+
+func newMigrateCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database to the schema of this version, and end",
+		Long: "Creates the database's tables, or brings them to this version, as serve and mcp do when they start.\n" +
+			"Run it before a new version is rolled out over several replicas, so that none of them waits for it.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.Load(nil)
+			if err != nil {
+				return err
+			}
+			db, err := store.Open(cmd.Context(), store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				return err
+			}
+			if err := db.Close(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s has the schema of this version\n", db.Path())
+			return err
+		},
+	}
+}

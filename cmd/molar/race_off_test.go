@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// raced reports that these tests run with the race detector, which slows a start.
+const raced = false

@@ -1,0 +1,70 @@
+package deploy_test
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The image holds a program that needs nothing beside it, and runs it as nobody: each build
+// step of the Dockerfile is run here as it stands, for both architectures.
+func TestImage(t *testing.T) {
+	text := read(t, "Dockerfile")
+	_, final, ok := strings.Cut(text, "FROM scratch\n")
+	if !ok {
+		t.Fatal("the last stage is not made from scratch")
+	}
+	for _, want := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/molar"]`, "COPY --from=build /out/molar /molar\n", "/etc/ssl/certs/ca-certificates.crt"} {
+		if !strings.Contains(final, want) {
+			t.Errorf("the last stage lacks %q", want)
+		}
+	}
+	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 .*go build .*)$`).FindStringSubmatch(text)
+	if build == nil {
+		t.Fatal("there is no build step")
+	}
+	if os.Getenv("MOLAR_IMAGE") == "" {
+		t.Skip("MOLAR_IMAGE is not set: with it the image is built for both architectures (make long)")
+	}
+	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+		program := filepath.Join(t.TempDir(), "molar")
+		step := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(build[1], "/out/molar", program))
+		step.Dir = ".."
+		step.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH="+arch)
+		if out, err := step.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", step, err, out)
+		}
+		checkProgram(t, program, machine)
+		if arch != runtime.GOARCH || runtime.GOOS != "linux" {
+			continue
+		}
+		version := exec.CommandContext(t.Context(), program, "version")
+		version.Env = []string{}
+		if out, err := version.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "molar ") {
+			t.Errorf("the program does not run by itself: %v\n%s", err, out)
+		}
+	}
+}
+
+func checkProgram(t *testing.T, file string, machine elf.Machine) {
+	t.Helper()
+	program, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	libraries, _ := program.ImportedLibraries() // none where there is no such section
+	if program.Machine != machine || len(libraries) > 0 || program.Section(".interp") != nil {
+		t.Errorf("built for %v, needs %v", program.Machine, libraries)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v: %.1f MB", machine, float64(info.Size())/1e6)
+}

@@ -1,0 +1,256 @@
+// Package delta finds what differs between two texts.
+package delta
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A Kind says on which side a piece stands.
+type Kind byte
+
+// The kinds of piece.
+const (
+	Same Kind = ' '
+	Was  Kind = '-'
+	Now  Kind = '+'
+)
+
+// A Piece is a run of text that both sides share, or that only one of them has.
+type Piece struct {
+	Kind Kind
+	Text string
+}
+
+// Words compares by words; what stands between words counts as well.
+func Words(was, now string) []Piece {
+	if len(was)+len(now) > longest {
+		return ends(was, now)
+	}
+	return diff(words(was), words(now))
+}
+
+// longest bounds what is compared word by word, in bytes.
+const longest = 256 << 10
+
+// ends tells only the beginning and the end apart that two long texts share.
+func ends(was, now string) []Piece {
+	head := 0
+	for head < len(was) && head < len(now) && was[head] == now[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(was)-head && tail < len(now)-head && was[len(was)-1-tail] == now[len(now)-1-tail] {
+		tail++
+	}
+	var all []Piece
+	for _, p := range []Piece{{Same, was[:head]}, {Was, was[head : len(was)-tail]}, {Now, now[head : len(now)-tail]}, {Same, was[len(was)-tail:]}} {
+		if p.Text != "" {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Lines compares by lines, each of which is a piece.
+func Lines(was, now []string) []Piece {
+	var all []Piece
+	walk(was, now, func(k Kind, token string) { all = append(all, Piece{k, token}) })
+	return all
+}
+
+// words cuts a text into words and single other characters.
+func words(s string) []string {
+	var all []string
+	for s != "" {
+		end := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+		switch {
+		case end < 0:
+			end = len(s)
+		case end == 0:
+			end = 1
+			for end < len(s) && s[end]&0xc0 == 0x80 {
+				end++
+			}
+		}
+		all, s = append(all, s[:end]), s[end:]
+	}
+	return all
+}
+
+func diff(was, now []string) []Piece {
+	var all []Piece
+	var run [3]strings.Builder // same, was, now
+	flush := func() {
+		for i, kind := range []Kind{Was, Now} {
+			if b := &run[i+1]; b.Len() > 0 {
+				all = append(all, Piece{kind, b.String()})
+				b.Reset()
+			}
+		}
+	}
+	// settle ends a shared run: one that shares hardly a word, between two changes, is
+	// chance, and part of them.
+	settle := func(last bool) {
+		same := run[0].String()
+		run[0].Reset()
+		switch changed := run[1].Len()+run[2].Len() > 0; {
+		case same == "":
+		case changed && !last && letters(same) < 3:
+			run[1].WriteString(same)
+			run[2].WriteString(same)
+		default:
+			flush()
+			all = append(all, Piece{Same, same})
+		}
+	}
+	walk(was, now, func(k Kind, token string) {
+		switch k {
+		case Same:
+			run[0].WriteString(token)
+		case Was:
+			settle(false)
+			run[1].WriteString(token)
+		default:
+			settle(false)
+			run[2].WriteString(token)
+		}
+	})
+	settle(true)
+	flush()
+	return all
+}
+
+func letters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// most bounds the table of a comparison; longer middles are told as a whole.
+const most = 4 << 20
+
+// walk calls f with every token in order, removed ones before those in their place.
+func walk(was, now []string, f func(Kind, string)) {
+	head := 0
+	for head < len(was) && head < len(now) && was[head] == now[head] {
+		f(Same, was[head])
+		head++
+	}
+	tail := 0
+	for tail < len(was)-head && tail < len(now)-head && was[len(was)-1-tail] == now[len(now)-1-tail] {
+		tail++
+	}
+	middle(was[head:len(was)-tail], now[head:len(now)-tail], f)
+	for _, token := range was[len(was)-tail:] {
+		f(Same, token)
+	}
+}
+
+// middle tells the longest common run of tokens apart from the rest.
+func middle(was, now []string, f func(Kind, string)) {
+	rest := func(k Kind, tokens []string) {
+		for _, token := range tokens {
+			f(k, token)
+		}
+	}
+	if len(was)*len(now) > most || len(was) == 0 || len(now) == 0 {
+		rest(Was, was)
+		rest(Now, now)
+		return
+	}
+	width := len(now) + 1
+	common := make([]int32, (len(was)+1)*width)
+	for i, before := range slices.Backward(was) {
+		for j, after := range slices.Backward(now) {
+			if before == after {
+				common[i*width+j] = common[(i+1)*width+j+1] + 1
+			} else {
+				common[i*width+j] = max(common[(i+1)*width+j], common[i*width+j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(was) && j < len(now) {
+		switch {
+		case was[i] == now[j]:
+			f(Same, was[i])
+			i, j = i+1, j+1
+		case common[(i+1)*width+j] >= common[i*width+j+1]:
+			f(Was, was[i])
+			i++
+		default:
+			f(Now, now[j])
+			j++
+		}
+	}
+	rest(Was, was[i:])
+	rest(Now, now[j:])
+}
+
+// Changes are the pieces that differ, written down: equal for equal changes, wherever
+// they stand.
+func Changes(pieces []Piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.Kind != Same {
+			b.WriteByte(byte(p.Kind))
+			b.WriteString(p.Text)
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
+// Excerpt cuts both sides to the surroundings of what differs. What they share is cut
+// alike, so that a comparison of the two shows the same changes.
+func Excerpt(pieces []Piece) (was, now string) {
+	const around, longest, total = 60, 240, 600
+	var a, b strings.Builder
+	for i, p := range pieces {
+		if a.Len()+b.Len() > 2*total {
+			a.WriteString("…")
+			b.WriteString("…")
+			break
+		}
+		text := p.Text
+		switch {
+		case p.Kind != Same:
+			text = shorten(text, longest, 0)
+		case i == 0:
+			text = shorten(text, 0, around)
+		case i == len(pieces)-1:
+			text = shorten(text, around, 0)
+		default:
+			text = shorten(text, around, around)
+		}
+		if p.Kind != Now {
+			a.WriteString(text)
+		}
+		if p.Kind != Was {
+			b.WriteString(text)
+		}
+	}
+	return a.String(), b.String()
+}
+
+// shorten keeps so many bytes of the head and of the tail of a text.
+func shorten(s string, head, tail int) string {
+	if len(s) <= head+tail+len("…") {
+		return s
+	}
+	return strings.ToValidUTF8(s[:head], "") + "…" + strings.ToValidUTF8(s[len(s)-tail:], "")
+}
+
+// Cut keeps the first n bytes of a text, and says that there was more.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,230 @@
+// Package drift compares what a tape holds with what is now: requests to models in one form
+// for all wires, tools as servers list them, and texts. It names each difference by its class.
+package drift
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molar/eval/delta"
+)
+
+// The classes of drift.
+const (
+	System      = "system"
+	Messages    = "messages"
+	Schema      = "tools.schema"
+	Description = "tools.description"
+	Config      = "config"
+	// Signature is a signature of a model's thoughts that is not sent back as it came.
+	Signature = "signature"
+	// Transport is another address or method: streamed, say, where it was whole.
+	Transport = "transport"
+	// Failed is a turn that fails before it asks for anything.
+	Failed      = "turn.failed"
+	CallName    = "call.name"
+	CallArgs    = "call.args"
+	CallMissing = "call.missing"
+	CallExtra   = "call.extra"
+	CallOrder   = "call.order"
+	Guardrail   = "guardrail"
+	Result      = "result"
+	Answer      = "answer"
+	// ModelExtra is a model call that the tape does not have.
+	ModelExtra = "model.extra"
+	// Unconsumed is a part of the tape that nobody asked for.
+	Unconsumed = "unconsumed"
+)
+
+// A Drift is one difference between a tape and its replay.
+type Drift struct {
+	Class string `json:"class"`
+	Turn  int    `json:"turn"`
+	// Line is where the tape has its part.
+	Line int `json:"line"`
+	// Where names the place, Want what the tape has and Got what the replay had.
+	Where string `json:"where"`
+	Want  string `json:"want,omitempty"`
+	Got   string `json:"got,omitempty"`
+	// Rule and Tier tell how a changed tool breaks its callers, where that is known.
+	Rule string `json:"rule,omitempty"`
+	Tier string `json:"tier,omitempty"`
+
+	was, now string // in full
+}
+
+// Full are both sides without a cut.
+func (d *Drift) Full() (was, now string) {
+	if d.was == "" && d.now == "" {
+		return d.Want, d.Got
+	}
+	return d.was, d.now
+}
+
+// Differing is a drift between two texts, which it shows where they differ.
+func Differing(class, where, was, now string) Drift {
+	want, got := delta.Excerpt(delta.Words(was, now))
+	return Drift{Class: class, Where: where, Want: want, Got: got, was: was, now: now}
+}
+
+// Rank orders drifts; those at the first place are the cause of the others. What nobody
+// asked for causes nothing while anything else of its turn differs.
+func Rank(drifts []Drift) (causes, follows []Drift) {
+	late := func(d Drift) int {
+		if d.Class == Unconsumed {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(drifts, func(a, b Drift) int {
+		return cmp.Or(cmp.Compare(max(a.Turn, 1), max(b.Turn, 1)), cmp.Compare(late(a), late(b)), cmp.Compare(a.Line, b.Line))
+	})
+	n := 0
+	for n < len(drifts) && max(drifts[n].Turn, 1) == max(drifts[0].Turn, 1) && drifts[n].Line == drifts[0].Line {
+		n++
+	}
+	return drifts[:n], drifts[n:]
+}
+
+// Diff names what differs between a taped request and one that was made.
+func (taped *Request) Diff(made *Request, was, is []Offered) []Drift {
+	drifts := diffParts(taped.parts, made.parts)
+	drifts = append(drifts, diffTools(taped.tools, made.tools, was, is)...)
+	if taped.config != made.config {
+		drifts = append(drifts, Differing(Config, "config", taped.config, made.config))
+	}
+	return drifts
+}
+
+// class is the drift class of a kind of part.
+func (p part) class() string {
+	switch p.kind {
+	case kindSystem:
+		return System
+	case kindResult:
+		return Result
+	case kindCallName:
+		return CallName
+	case kindCallArgs:
+		return CallArgs
+	case kindSignature:
+		return Signature
+	}
+	return Messages
+}
+
+// diffParts finds the first difference of each class: what comes after it would only
+// repeat it.
+func diffParts(want, got []part) []Drift {
+	var drifts []Drift
+	seen := make(map[string]bool)
+	add := func(d Drift) {
+		if !seen[d.Class] {
+			seen[d.Class] = true
+			drifts = append(drifts, d)
+		}
+	}
+	for i := range min(len(want), len(got)) {
+		w, g := want[i], got[i]
+		if w.kind != g.kind {
+			class := Messages
+			if w.kind == kindSignature || g.kind == kindSignature {
+				class = Signature // one that is lost, or new, moves all that follows
+			}
+			add(Drift{Class: class, Where: w.at, Want: w.kind + " " + Clip(w.text), Got: g.kind + " " + Clip(g.text)})
+			return drifts
+		}
+		if w.text != g.text {
+			add(Differing(w.class(), w.at, w.text, g.text))
+		}
+	}
+	if n := min(len(want), len(got)); len(want) != len(got) {
+		w, g := "(nothing)", "(nothing)"
+		var where, class string
+		if n < len(want) {
+			w, where, class = Clip(want[n].text), want[n].at, want[n].class()
+		} else {
+			g, where, class = Clip(got[n].text), got[n].at, got[n].class()
+		}
+		add(Drift{Class: class, Where: where, Want: w, Got: g})
+	}
+	return drifts
+}
+
+// diffTools compares the offered functions. The hashes from before any dialect say
+// whether the description or the schema of a tool changed; a dialect may put part of
+// the one into the other.
+func diffTools(want, got []tool, was, is []Offered) []Drift {
+	var drifts []Drift
+	old, now := make(map[string]tool), make(map[string]tool)
+	for _, t := range want {
+		old[t.name] = t
+	}
+	for _, t := range got {
+		now[t.name] = t
+	}
+	raw, current := offered(was), offered(is)
+	var removed, added []string
+	for _, t := range want {
+		n, there := now[t.name]
+		if !there {
+			removed = append(removed, t.name)
+			continue
+		}
+		description, schema := t.description != n.description, t.schema != n.schema
+		before, known := raw[t.name]
+		after, knownNow := current[t.name]
+		if known && knownNow && (before.Description != after.Description || before.Schema != after.Schema) {
+			description, schema = before.Description != after.Description, before.Schema != after.Schema
+		}
+		if description {
+			d := Differing(Description, "tool "+t.name, t.description, n.description)
+			d.Rule, d.Tier = "description-changed", TierMinor
+			drifts = append(drifts, d)
+		}
+		if schema {
+			d := Differing(Schema, "tool "+t.name, t.schema, n.schema)
+			d.Rule, d.Tier = schemaRule(t.schema, n.schema)
+			drifts = append(drifts, d)
+		}
+	}
+	for _, t := range got {
+		if _, there := old[t.name]; !there {
+			added = append(added, t.name)
+		}
+	}
+	if len(removed) > 0 {
+		drifts = append(drifts, Drift{Class: Schema, Where: toolNames(removed), Want: "offered", Got: "(absent)", Rule: "tool-removed", Tier: TierBreaking})
+	}
+	if len(added) > 0 {
+		drifts = append(drifts, Drift{Class: Schema, Where: toolNames(added), Want: "(absent)", Got: "offered", Rule: "tool-added", Tier: TierDangerous})
+	}
+	return drifts
+}
+
+// toolNames tells of one tool or of many in one line.
+func toolNames(names []string) string {
+	if len(names) == 1 {
+		return "tool " + names[0]
+	}
+	return fmt.Sprintf("%d tools: %s", len(names), strings.Join(names, ", "))
+}
+
+func offered(list []Offered) map[string]Offered {
+	m := make(map[string]Offered, len(list))
+	for _, o := range list {
+		m[o.Name] = o
+	}
+	return m
+}
+
+// Clip cuts a text to what a line can hold.
+func Clip(s string) string {
+	const longest = 300
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + fmt.Sprintf("… (%d bytes)", len(s))
+}

@@ -1,0 +1,148 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"molar/eval/drift"
+	"molar/eval/match"
+	"molar/eval/tape"
+)
+
+// compare names what differs between a turn as it was seen now and as the tape tells it. A
+// live model makes its own turn.
+func (p *Player) compare(turn int, now *tape.Seen) {
+	if p.cfg.LiveModel || p.hasLeft() || turn > len(p.x.story.Turns) {
+		return
+	}
+	was := &p.x.story.Turns[turn-1]
+	p.compareGuard(turn, was, now)
+	p.compareCalls(turn, was, now)
+	p.compareResults(turn, was, now)
+	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it fails before it asks for anything
+		p.drift(turn, was.At.User, drift.Drift{Class: drift.Failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
+	}
+	if p.x.story.Header.Imported != "" { // another program may have put its answers together in its own way
+		return
+	}
+	if !was.Answered || p.cfg.LiveTools && hasResults(was) {
+		return
+	}
+	if got := p.redact.Text(now.Answer); got != was.Answer {
+		p.drift(turn, was.At.Answer, drift.Differing(drift.Answer, "answer", was.Answer, got))
+	}
+}
+
+func hasResults(s *tape.Seen) bool {
+	for _, c := range s.Calls {
+		if c.Done {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Player) compareGuard(turn int, was, now *tape.Seen) {
+	if was.Guardrail != "" && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
+		p.drift(turn, was.At.Guardrail, drift.Drift{Class: drift.Guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
+	}
+}
+
+// compareCalls pairs the calls by position; a call of a later position that fits
+// exactly was moved.
+func (p *Player) compareCalls(turn int, was, now *tape.Seen) {
+	if moved(was.Calls, now.Calls) {
+		p.drift(turn, was.Calls[0].Line, drift.Drift{Class: drift.CallOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
+		return
+	}
+	for i := range max(len(was.Calls), len(now.Calls)) {
+		where := fmt.Sprintf("call %d", i+1)
+		switch {
+		case i >= len(now.Calls):
+			if now.Sum.Error == "" { // a turn that broke off made no further call
+				p.drift(turn, was.Calls[i].Line, drift.Drift{Class: drift.CallMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
+			}
+		case i >= len(was.Calls):
+			p.drift(turn, afterCalls(was), drift.Drift{Class: drift.CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})
+		case p.nameOf(was.Calls[i]) != p.nameOf(now.Calls[i]):
+			p.drift(turn, was.Calls[i].Line, drift.Drift{Class: drift.CallName, Where: where, Want: callText(was.Calls[i]), Got: callText(now.Calls[i])})
+		case args(was.Calls[i].Call.Function.Arguments) != args(p.redact.Text(now.Calls[i].Call.Function.Arguments)):
+			p.drift(turn, was.Calls[i].Line, drift.Differing(drift.CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
+		}
+	}
+}
+
+// nameOf is the name under which a call is compared: another program's recording knows
+// tools by their own names alone.
+func (p *Player) nameOf(c tape.SeenCall) string {
+	if p.x.story.Header.Imported != "" && c.Server != "" && c.Tool != "" {
+		return c.Tool
+	}
+	return c.Call.Function.Name
+}
+
+// afterCalls is the line behind the last call of the turn.
+func afterCalls(s *tape.Seen) int {
+	if n := len(s.Calls); n > 0 {
+		return s.Calls[n-1].Line + 1
+	}
+	return s.At.User + 1
+}
+
+// moved reports whether the same calls were made in another order.
+func moved(was, now []tape.SeenCall) bool {
+	if len(was) != len(now) || len(was) < 2 {
+		return false
+	}
+	same := true
+	count := make(map[string]int)
+	for i := range was {
+		a, b := callText(was[i]), callText(now[i])
+		same = same && a == b
+		count[a]++
+		count[b]--
+	}
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return !same
+}
+
+// compareResults pairs the results by the position of their calls.
+func (p *Player) compareResults(turn int, was, now *tape.Seen) {
+	for i := range min(len(was.Calls), len(now.Calls)) {
+		w, n := was.Calls[i], now.Calls[i]
+		if !w.Done || !n.Done {
+			continue
+		}
+		want, got := resultText(w.Output, w.IsError), p.redact.Text(resultText(n.Output, n.IsError))
+		if want != got {
+			p.drift(turn, w.DoneLine, drift.Differing(drift.Result, fmt.Sprintf("result %d", i+1), want, got))
+		}
+	}
+}
+
+func resultText(output json.RawMessage, isError bool) string {
+	text := match.CanonicalJSON(output)
+	if isError {
+		return "error: " + text
+	}
+	return text
+}
+
+func args(text string) string { return match.CanonicalJSON([]byte(text)) }
+
+func callText(c tape.SeenCall) string {
+	return c.Call.Function.Name + " " + args(c.Call.Function.Arguments)
+}
+
+func callList(list []tape.SeenCall) string {
+	var text strings.Builder
+	for _, c := range list {
+		text.WriteString(callText(c) + "; ")
+	}
+	return drift.Clip(text.String())
+}

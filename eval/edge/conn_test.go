@@ -1,0 +1,211 @@
+package edge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/eval/drift"
+	"molar/eval/edge"
+	"molar/mcpclients"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// answering is a server that numbers its answers.
+type answering struct {
+	mcpclients.Conn
+	calls chan int
+}
+
+func (a *answering) Request(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
+	if method == "boom" {
+		return nil, &mcpclients.RPCError{Code: -32000, Message: "no"}
+	}
+	return json.RawMessage(fmt.Sprintf(`{"n":%d}`, <-a.calls)), nil
+}
+
+func (a *answering) Close() error { return nil }
+
+func dialTo(c mcpclients.Conn) mcpclients.Dialer {
+	return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+		return c, nil
+	}
+}
+
+func noDial(t *testing.T) mcpclients.Dialer {
+	t.Helper()
+	return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+		t.Error("a replay reached a server")
+		return nil, errors.New("no server")
+	}
+}
+
+func connect(t *testing.T, d mcpclients.Dialer) mcpclients.Conn {
+	t.Helper()
+	conn, err := d(t.Context(), mcpclients.ServerConfig{Name: "s"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// taped records a server that is called with the given params, in order.
+func taped(t *testing.T, params ...string) []byte {
+	t.Helper()
+	rec, b := record(t)
+	calls := make(chan int, len(params))
+	for i := range params {
+		calls <- i + 1
+	}
+	conn := connect(t, rec.Dial(dialTo(&answering{calls: calls})))
+	for _, p := range params {
+		if _, err := conn.Request(edge.InTurn(t.Context(), 1), "tools/call", json.RawMessage(p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = conn.Request(t.Context(), "boom", nil)
+	return b.Bytes()
+}
+
+func TestConn(t *testing.T) {
+	data := taped(t, `{"name":"f","arguments":{"a":1,"b":2}}`, `{"name":"f","arguments":{"a":1,"b":2}}`, `{"name":"f","arguments":{"a":3}}`)
+	p := play(t, data, nil)
+	conn := connect(t, p.Dial(noDial(t)))
+	for _, test := range []struct{ params, want string }{
+		{`{"name":"f","arguments":{"a":3}}`, `{"n":3}`},
+		{`{"name":"f","arguments":{"b":2,"a":1.0},"_meta":{"progressToken":9}}`, `replay`}, // 1.0 is another text than 1
+		{`{"name":"f","arguments":{"b":2,"a":1},"_meta":{"progressToken":9}}`, `{"n":1}`},
+		{`{"name":"f","arguments":{"a":1,"b":2}}`, `{"n":2}`},
+		{`{"name":"f","arguments":{"a":1,"b":2}}`, `replay`},
+	} {
+		got, err := conn.Request(edge.InTurn(t.Context(), 1), "tools/call", json.RawMessage(test.params))
+		if err != nil || !strings.Contains(string(got), test.want) {
+			t.Errorf("%s gave %s (%v), want %s", test.params, got, err, test.want)
+		}
+	}
+	if got, err := conn.Request(t.Context(), "ping", nil); err != nil || string(got) != "{}" {
+		t.Errorf("ping gave %s (%v)", got, err)
+	}
+	if _, err := conn.Request(t.Context(), "boom", nil); err == nil {
+		t.Error("a recorded error became a result")
+	}
+	causes, follows := p.Finish()
+	var classes []string
+	for _, d := range append(causes, follows...) {
+		classes = append(classes, d.Class)
+	}
+	if diff := cmp.Diff([]string{drift.CallArgs, drift.CallExtra}, classes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// callerOf calls a connection for the tool handler.
+type callerOf struct{ conn mcpclients.Conn }
+
+func (c callerOf) CallFor(ctx context.Context, _ *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
+	params, err := json.Marshal(map[string]any{"name": tool, "arguments": args})
+	if err != nil {
+		return schemas.ToolResult{}, err
+	}
+	out, err := c.conn.Request(edge.InTurn(ctx, 1), "tools/call", params)
+	return schemas.ToolResult{Output: out, Server: server, ToolName: tool}, err
+}
+
+// TestEqualCalls makes calls that are alike side by side: in every replay each gets
+// the result that it got in the recording.
+func TestEqualCalls(t *testing.T) {
+	const n = 4
+	execute := func(conn mcpclients.Conn) []string {
+		handler, err := toolhandler.New(toolhandler.Config{Caller: callerOf{conn}, Parallel: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "s__f", Server: "s", ToolName: "f"}, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow}}
+		var calls []schemas.ToolCall
+		for i := range n {
+			calls = append(calls, schemas.ToolCall{ID: fmt.Sprint(i), Function: schemas.FunctionCall{Name: "s__f", Arguments: "{}"}})
+		}
+		var results []string
+		for out := range handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}}).Execute(t.Context(), calls) {
+			results = append(results, string(out.Result.Output))
+		}
+		return results
+	}
+	rec, b := record(t)
+	numbers := make(chan int, n)
+	for i := range n {
+		numbers <- i + 1
+	}
+	want := execute(connect(t, rec.Dial(dialTo(&answering{calls: numbers}))))
+	for range 20 {
+		p := play(t, b.Bytes(), nil)
+		if diff := cmp.Diff(want, execute(connect(t, p.Dial(noDial(t))))); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestLiveTools_compares(t *testing.T) {
+	data := taped(t, `{"name":"f","arguments":{}}`)
+	p := play(t, data, func(c *edge.PlayerConfig) { c.LiveTools = true })
+	calls := make(chan int, 1)
+	calls <- 7
+	conn := connect(t, p.Dial(dialTo(&answering{calls: calls})))
+	got, err := conn.Request(edge.InTurn(t.Context(), 1), "tools/call", json.RawMessage(`{"name":"f","arguments":{}}`))
+	if err != nil || string(got) != `{"n":7}` {
+		t.Errorf("gave %s (%v), want the live result", got, err)
+	}
+	if causes, _ := p.Finish(); len(causes) != 1 || causes[0].Class != drift.Result {
+		t.Errorf("drift %+v", causes)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	data := taped(t, `{"name":"f","arguments":{}}`, `{"name":"f","arguments":{}}`)
+	for _, test := range []struct {
+		fault  string
+		nth    int // request that is hit
+		result string
+		err    error
+	}{
+		{"tool:s__f=error", 1, "isError", nil},
+		{"tool:s__f=garble", 1, "garbled", nil},
+		{"tool:s__*=disconnect", 1, "", mcpclients.ErrLost},
+		{"tool:s__f=drop", 1, "", context.DeadlineExceeded},
+		{"tool:s__f=delay:1ms", 1, `{"n":1}`, nil},
+		{"tool:s__f=error#2", 2, "isError", nil},
+	} {
+		t.Run(test.fault, func(t *testing.T) {
+			f, err := edge.ParseFault(test.fault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := play(t, data, func(c *edge.PlayerConfig) { c.Faults = []edge.Fault{f} })
+			conn := connect(t, p.Dial(noDial(t)))
+			ctx, cancel := context.WithTimeout(edge.InTurn(t.Context(), 1), 100*time.Millisecond)
+			defer cancel()
+			var got json.RawMessage
+			for range test.nth {
+				got, err = conn.Request(ctx, "tools/call", json.RawMessage(`{"name":"f","arguments":{}}`))
+			}
+			if !errors.Is(err, test.err) || !strings.Contains(string(got), test.result) {
+				t.Errorf("gave %s (%v), want %q (%v)", got, err, test.result, test.err)
+			}
+			if left := p.Unfired(); len(left) > 0 {
+				t.Errorf("it hit nothing: %+v", left)
+			}
+		})
+	}
+	for _, text := range []string{"", "tool", "tool:=error", "disk:x=error", "tool:x=explode", "tool:x=error#0", "tool:x=delay:1h", "tool:x=disconnect:half", "model:x=error:half", "tool:[=error"} {
+		if _, err := edge.ParseFault(text); err == nil {
+			t.Errorf("fault %q is taken", text)
+		}
+	}
+}

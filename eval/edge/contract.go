@@ -1,0 +1,50 @@
+package edge
+
+import (
+	"encoding/json"
+	"maps"
+
+	"molar/eval/drift"
+	"molar/eval/tape"
+	"molar/eval/wire"
+)
+
+// lists notes a page of tools that a real server lists now.
+func (p *Player) lists(server string, result json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live[server] == nil {
+		p.live[server] = make(map[string]wire.Tool)
+	}
+	for _, t := range tape.Listed(result) {
+		p.live[server][t.Name] = t.Tool
+	}
+}
+
+// Contract compares what a real server lists with what the tape holds of it.
+func (p *Player) Contract(server string) []drift.Drift {
+	was := p.x.story.Servers[server]
+	p.mu.Lock()
+	now, attached := p.live[server]
+	now = maps.Clone(now)
+	p.mu.Unlock()
+	if was == nil || !attached {
+		return nil
+	}
+	drifts := drift.Tools(server, was.Tools, now)
+	for i := range drifts {
+		drifts[i].Line = was.Line
+	}
+	return drifts
+}
+
+// contracts notes what changed at the servers that the tape's turns use.
+func (p *Player) contracts() {
+	for _, server := range p.Servers() {
+		if p.Uses(server) {
+			for _, d := range p.Contract(server) {
+				p.drift(0, d.Line, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/eval/drift"
+	"molar/eval/edge"
+	"molar/eval/tape"
+	"molar/providers"
+	"molar/providers/openai"
+	"molar/schemas"
+)
+
+// record begins a tape in memory.
+func record(t *testing.T, secrets ...string) (*edge.Recorder, *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	r, err := edge.NewRecorder(edge.RecorderConfig{To: &b, Header: tape.Header{TapeID: "t", Provider: "openai", Model: "m"}, Redactor: tape.NewRedactor(secrets...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, &b
+}
+
+// play opens a tape from memory.
+func play(t *testing.T, data []byte, change func(*edge.PlayerConfig)) *edge.Player {
+	t.Helper()
+	cfg := edge.PlayerConfig{Name: "t.jsonl", File: bytes.NewReader(data), Size: int64(len(data))}
+	if change != nil {
+		change(&cfg)
+	}
+	p, err := edge.NewPlayer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// said collects the text of one model call.
+func said(ctx context.Context, p providers.Provider, req providers.Request) (text string, calls []schemas.ToolCall, err error) {
+	for chunk, failure := range p.Stream(ctx, req) {
+		if failure != nil {
+			return text, calls, failure
+		}
+		text += chunk.Text
+		if chunk.Call != nil {
+			calls = append(calls, *chunk.Call)
+		}
+	}
+	return text, calls, nil
+}
+
+func request() providers.Request {
+	return providers.Request{
+		Pass: providers.PassAnswer, Model: "m", System: "Be brief.",
+		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "Hello")},
+		Tools: []schemas.ToolInfo{{
+			Name: "s__f", Server: "s", ToolName: "f", Description: "Does it.", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`),
+		}},
+	}
+}
+
+// TestHTTP records a real provider over a real wire, and plays the tape with no
+// server behind it.
+func TestHTTP(t *testing.T) {
+	const key = "sk-secret-of-this-test-0123456789"
+	got := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i, text := range []string{"Hel", "lo \u00e9", "!"} {
+			event := `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` + "\n\n"
+			cut := len(event) - 8 // inside a character, for one of them
+			_, _ = io.WriteString(w, event[:cut])
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, event[cut:])
+			_ = http.NewResponseController(w).Flush()
+			if i == 0 {
+				<-got // the recorder must have passed the first piece on
+			}
+		}
+		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	rec, b := record(t, key)
+	asked := request()
+	asked.Messages = append(asked.Messages, schemas.Text(schemas.RoleUser, "My key is "+key))
+	live := open(t, server.URL+"/v1?key="+key, key, rec.Transport(http.DefaultTransport))
+	text := ""
+	for chunk, err := range rec.Provider(live, false).Stream(edge.InTurn(t.Context(), 1), asked) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text == "" && chunk.Text != "" {
+			close(got)
+		}
+		text += chunk.Text
+	}
+	if err := rec.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), key) {
+		t.Errorf("the key is on the tape:\n%s", b)
+	}
+	if strings.Contains(b.String(), "uthorization") {
+		t.Error("a header of the request is on the tape")
+	}
+	server.Close()
+	p := play(t, b.Bytes(), nil)
+	played := open(t, server.URL+"/v1", "another-key", p.Transport(http.DefaultTransport))
+	again, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(played, false), asked)
+	if err != nil || again != text {
+		t.Errorf("replay said %q (%v), the recording %q", again, err, text)
+	}
+	if causes, _ := p.Finish(); len(causes) > 0 {
+		t.Errorf("drift in an unchanged replay: %+v", causes)
+	}
+}
+
+func open(t *testing.T, base, key string, transport http.RoundTripper) providers.Provider {
+	t.Helper()
+	p, err := openai.New(openai.Config{APIKey: key, BaseURL: base, HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// scripted is a provider without a transport.
+type scripted struct{ chunks []providers.Chunk }
+
+func (s scripted) Name() string { return "offline" }
+
+func (s scripted) Stream(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for _, c := range s.chunks {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// never fails the test when the inside of an edge is reached.
+type never struct{ t *testing.T }
+
+func (n never) Name() string { return "offline" }
+
+func (n never) Stream(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	n.t.Error("a replay reached the provider")
+	return func(func(providers.Chunk, error) bool) {}
+}
+
+func recorded(t *testing.T, req providers.Request) []byte {
+	t.Helper()
+	rec, b := record(t)
+	p := rec.Provider(scripted{[]providers.Chunk{{Text: "Hi"}, {Finish: providers.FinishStop}}}, true)
+	if _, _, err := said(edge.InTurn(t.Context(), 1), p, req); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestDrift changes one byte at a time: each has its own class and no other.
+func TestDrift(t *testing.T) {
+	fenced := "<data-%s source=\"s\">\n{\"x\":1}\n</data-%s>"
+	base := request()
+	call := schemas.ToolCall{ID: "11111111-1111-4111-8111-111111111111", Function: schemas.FunctionCall{Name: "s__f", Arguments: `{"a":"b"}`}}
+	result := schemas.Part{Kind: schemas.PartResult, Text: strings.ReplaceAll(fenced, "%s", "0123456789abcdef")}
+	base.Messages = append(base.Messages,
+		schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}},
+		schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{result}})
+	data := recorded(t, base)
+	for _, test := range []struct {
+		name   string
+		change func(*providers.Request)
+		want   []string
+	}{
+		{"nothing", func(*providers.Request) {}, nil},
+		{"system", func(r *providers.Request) { r.System = "Be Brief." }, []string{drift.System}},
+		{"question", func(r *providers.Request) { r.Messages[0] = schemas.Text(schemas.RoleUser, "Hallo") }, []string{drift.Messages}},
+		{"description", func(r *providers.Request) { r.Tools[0].Description = "Does it!" }, []string{drift.Description}},
+		{"schema", func(r *providers.Request) {
+			r.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"b":{"type":"string"}}}`)
+		}, []string{drift.Schema}},
+		{"schema in another order", func(r *providers.Request) {
+			r.Tools[0].InputSchema = json.RawMessage(`{"properties": {"a": {"type": "string"}}, "type": "object"}`)
+		}, nil},
+		{"tool gone", func(r *providers.Request) { r.Tools = nil }, []string{drift.Schema}},
+		{"model", func(r *providers.Request) { r.Model = "n" }, []string{drift.Config}},
+		{"temperature", func(r *providers.Request) { r.Temperature = new(0.5) }, []string{drift.Config}},
+		{"call's name", func(r *providers.Request) { r.Messages[1] = calling("s__g", `{"a":"b"}`) }, []string{drift.CallName}},
+		{"call's arguments", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{"a":"c"}`) }, []string{drift.CallArgs}},
+		{"call's id and blanks", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{ "a": "b" }`) }, nil},
+		{"result", func(r *providers.Request) {
+			r.Messages[2].Parts[0].Text = strings.Replace(strings.ReplaceAll(fenced, "%s", "0123456789abcdef"), `"x":1`, `"x":2`, 1)
+		}, []string{drift.Result}},
+		{"fence mark", func(r *providers.Request) {
+			r.Messages[2].Parts[0].Text = strings.ReplaceAll(fenced, "%s", "fedcba9876543210")
+		}, nil},
+		{"system and model", func(r *providers.Request) { r.System, r.Model = "x", "n" }, []string{drift.System, drift.Config}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			req := base
+			req.Messages = append([]schemas.Message(nil), base.Messages...)
+			req.Messages[2].Parts = append([]schemas.Part(nil), base.Messages[2].Parts...)
+			req.Tools = append([]schemas.ToolInfo(nil), base.Tools...)
+			test.change(&req)
+			p := play(t, data, nil)
+			text, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
+			if failed := err != nil; failed != (test.want != nil) {
+				t.Errorf("said %q, error %v", text, err)
+			}
+			var classes []string
+			causes, _ := p.Finish()
+			for _, d := range causes {
+				classes = append(classes, d.Class)
+			}
+			if diff := cmp.Diff(test.want, classes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func calling(name, args string) schemas.Message {
+	call := schemas.ToolCall{ID: "22222222-2222-4222-8222-222222222222", Function: schemas.FunctionCall{Name: name, Arguments: args}}
+	return schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
+}
+
+func TestReport_servesWhatDrifted(t *testing.T) {
+	p := play(t, recorded(t, request()), func(c *edge.PlayerConfig) { c.Report = true })
+	req := request()
+	req.System = "Other."
+	text, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
+	if err != nil || text != "Hi" {
+		t.Errorf("said %q, error %v", text, err)
+	}
+	if causes, _ := p.Finish(); len(causes) != 1 {
+		t.Errorf("drift %+v", causes)
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	data := recorded(t, request())
+	p := play(t, data, nil)
+	causes, _ := p.Finish()
+	if len(causes) != 1 || causes[0].Class != drift.Unconsumed {
+		t.Errorf("a tape that nobody asked: %+v", causes)
+	}
+	p = play(t, data, nil)
+	for range 2 { // one more than the tape has
+		_, _, _ = said(edge.InTurn(t.Context(), 1), p.Provider(never{t}, true), request())
+	}
+	if causes, _ = p.Finish(); len(causes) != 1 || causes[0].Class != drift.ModelExtra {
+		t.Errorf("a call too many: %+v", causes)
+	}
+}
+
+// TestMiss_neverGoesLive asks for what the tape has not, over a transport that must
+// not be used.
+func TestMiss_neverGoesLive(t *testing.T) {
+	rec, b := record(t)
+	_ = rec
+	p := play(t, b.Bytes(), nil)
+	base := roundTrip(func(*http.Request) (*http.Response, error) {
+		t.Error("a replay reached the network")
+		return nil, errors.New("no network")
+	})
+	start := time.Now()
+	_, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(open(t, "http://127.0.0.1:9/v1", "k", p.Transport(base)), false), request())
+	if providers.KindOf(err) != providers.KindInvalid {
+		t.Errorf("error %v, want one that nobody tries again", err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("the refusal took %s", took)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

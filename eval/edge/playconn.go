@@ -1,0 +1,258 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"molar/eval/drift"
+	"molar/eval/match"
+	"molar/eval/tape"
+	"molar/mcpclients"
+	"molar/toolhandler"
+)
+
+// playedConn is a connection whose server is the tape.
+type playedConn struct {
+	p      *Player
+	server string
+	once   sync.Once
+	done   chan struct{}
+}
+
+func (c *playedConn) Done() <-chan struct{} { return c.done }
+func (c *playedConn) Err() error            { return mcpclients.ErrClosed }
+
+func (c *playedConn) Close() error {
+	c.once.Do(func() { close(c.done) })
+	return nil
+}
+
+// Notify drops what has no answer.
+func (c *playedConn) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+// Request answers with what the tape has.
+func (c *playedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if method == "ping" {
+		return json.RawMessage(`{}`), nil
+	}
+	if method == tape.MethodCall {
+		if result, fired, err := c.p.toolFault(ctx, c.server, params); fired {
+			return result, err
+		}
+	}
+	f := c.p.findFrame(ctx, c.server, method, params)
+	if f == nil {
+		return c.missing(ctx, method, params)
+	}
+	rec, err := c.p.x.load(f.answer)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Sha != "" && rec.Sha != tape.FrameSha(rec.Frame) {
+		c.p.drift(turnOf(ctx), f.answer.line, drift.Drift{
+			Class: drift.Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + tape.FrameSha(rec.Frame),
+		})
+	}
+	return answerOf(rec, c.server, method)
+}
+
+// answerOf is the answer that a frame holds.
+func answerOf(rec tape.Record, server, method string) (json.RawMessage, error) {
+	if rec.Error != "" {
+		return nil, fmt.Errorf("%w: %s", mcpclients.ErrLost, rec.Error)
+	}
+	var f tape.Frame
+	if err := json.Unmarshal(rec.Frame, &f); err != nil {
+		return nil, fmt.Errorf("frame: %w", err)
+	}
+	if f.Error != nil {
+		return nil, &mcpclients.RPCError{Server: server, Method: method, Code: f.Error.Code, Message: f.Error.Message, Data: f.Error.Data}
+	}
+	return f.Result, nil
+}
+
+// missing answers what the tape has not: a call with a fixed tool error, all else with
+// a refusal.
+func (c *playedConn) missing(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == "initialize" { // the server is new, or the tape was made by hand: it has no tools
+		return json.RawMessage(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"replay","version":"1"}}`), nil
+	}
+	if method == tape.MethodList {
+		return json.RawMessage(`{"tools":[]}`), nil
+	}
+	if method != tape.MethodCall {
+		return nil, &mcpclients.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
+	}
+	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, drift.Clip(drift.Params(params)))
+	c.p.mu.Lock()
+	line := c.p.line + 1
+	c.p.mu.Unlock()
+	d := drift.Drift{Class: drift.CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: drift.Clip(drift.Params(params))}
+	if near := c.p.nearest(ctx, c.server, params); near != "" {
+		d.Class, d.Want = drift.CallArgs, drift.Clip(near)
+	}
+	if !c.p.cfg.LiveModel && !c.p.hasLeft() {
+		c.p.drift(turnOf(ctx), line, d)
+	}
+	return json.RawMessage(`{"content":[{"type":"text","text":"replay: the tape has no such call"}],"isError":true}`), nil
+}
+
+// findFrame takes the next unused request with the same method and params. Calls that
+// are alike and run side by side are told apart by their place in the round; other
+// methods than calls may repeat.
+func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *tapedFrame {
+	key := drift.Sha(drift.Params(json.RawMessage(p.redact.Text(string(params)))))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var first, last, exact *tapedFrame
+	for _, f := range p.x.frames[server] {
+		switch {
+		case f.method != method || f.key != key || method == tape.MethodCall && !f.within(turnOf(ctx)):
+			continue
+		case !f.used && first == nil:
+			first = f
+		}
+		if !f.used && exact == nil && f.slot == toolhandler.Slot(ctx) {
+			exact = f
+		}
+		last = f
+	}
+	if exact != nil {
+		first = exact
+	}
+	if first != nil {
+		first.used = true
+		p.line = max(p.line, first.answer.line)
+		return first
+	}
+	if method == tape.MethodCall {
+		return nil
+	}
+	return last
+}
+
+// within reports whether the call may be of the turn; 0 is any.
+func (f *tapedFrame) within(turn int) bool { return f.turn == turn || f.turn == 0 || turn == 0 }
+
+// nearest shows the params of the unused call of the same tool that comes closest: in its
+// arguments, then in its place in the round.
+func (p *Player) nearest(ctx context.Context, server string, params json.RawMessage) string {
+	made := paramsOf(params)
+	best, found := -1, ""
+	p.mu.Lock()
+	unused := slices.DeleteFunc(slices.Clone(p.x.frames[server]), func(f *tapedFrame) bool {
+		return f.used || f.method != tape.MethodCall || !f.within(turnOf(ctx))
+	})
+	p.mu.Unlock()
+	for _, f := range unused {
+		rec, err := p.x.load(f.request)
+		if err != nil {
+			continue
+		}
+		var message tape.Frame
+		if json.Unmarshal(rec.Frame, &message) != nil {
+			continue
+		}
+		taped := paramsOf(message.Params)
+		if taped.Name != made.Name {
+			continue
+		}
+		same := 2 * taped.shared(made)
+		if f.slot == toolhandler.Slot(ctx) {
+			same++
+		}
+		if same > best {
+			best, found = same, drift.Params(message.Params)
+		}
+	}
+	return found
+}
+
+type callParams struct {
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+func paramsOf(raw json.RawMessage) callParams {
+	var c callParams
+	v, err := match.Decode(raw)
+	if object, ok := v.(map[string]any); err == nil && ok {
+		c.Name, _ = object["name"].(string)
+		c.Arguments, _ = object["arguments"].(map[string]any)
+	}
+	return c
+}
+
+// shared counts the arguments that both have.
+func (c callParams) shared(other callParams) int {
+	n := 0
+	for key, value := range c.Arguments {
+		if match.Equal(value, other.Arguments[key]) {
+			n++
+		}
+	}
+	return n
+}
+
+// liveConn is a real connection whose results are compared with the tape.
+type liveConn struct {
+	mcpclients.Conn
+	played *playedConn
+}
+
+// Inner is the connection below.
+func (c *liveConn) Inner() mcpclients.Conn { return c.Conn }
+
+func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == tape.MethodCall && c.played.p.plays() {
+		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
+			rec, err := c.played.p.x.load(f.answer)
+			if err != nil {
+				return nil, err
+			}
+			return answerOf(rec, c.played.server, method)
+		}
+	}
+	result, err := c.Conn.Request(ctx, method, params)
+	p := c.played.p
+	if method == tape.MethodList && err == nil {
+		p.lists(c.played.server, result)
+	}
+	if method != tape.MethodCall {
+		return result, err
+	}
+	f := p.findFrame(ctx, c.played.server, method, params)
+	if f == nil {
+		return result, err
+	}
+	rec, loadErr := p.x.load(f.answer)
+	if loadErr != nil {
+		return result, errors.Join(err, loadErr)
+	}
+	taped, tapedErr := answerOf(rec, c.played.server, method)
+	want, got := shown(taped, tapedErr), shown(result, err)
+	if want != got {
+		p.drift(turnOf(ctx), f.answer.line, drift.Differing(drift.Result, "call on server "+c.played.server, want, got))
+	}
+	return result, err
+}
+
+// shown is a result in the form in which two are compared.
+func shown(result json.RawMessage, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	v, decodeErr := match.Decode(result)
+	if object, ok := v.(map[string]any); decodeErr == nil && ok {
+		delete(object, "_meta")
+		return match.Canonical(object)
+	}
+	return string(result)
+}

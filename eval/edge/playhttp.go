@@ -1,0 +1,159 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"molar/eval/tape"
+	"molar/eval/wire"
+)
+
+// Transport answers model requests from the tape. base is used only when the model is
+// live.
+func (p *Player) Transport(base http.RoundTripper) http.RoundTripper {
+	if p.cfg.LiveModel {
+		return base
+	}
+	return playedTransport{p}
+}
+
+type playedTransport struct{ p *Player }
+
+// RoundTrip finds the exchange by turn and pass. A request that the tape cannot answer
+// gets a refusal that no provider tries again.
+func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := takeBody(req)
+	if err != nil {
+		return nil, err
+	}
+	s := slotOf(req.Context(), req.URL.Path)
+	if s.pass == tape.PassProbe {
+		return t.probe(req, s, body)
+	}
+	answer := func() (*http.Response, error) {
+		x, err := t.p.take(s, req.Method, t.p.redact.Path(req.URL), body)
+		if err != nil {
+			return refusal(req, err), nil
+		}
+		return t.serve(req, x)
+	}
+	if resp, fired, err := t.p.modelFault(req, s, answer); fired {
+		return resp, err
+	}
+	return answer()
+}
+
+// refusal answers with an error that every wire understands.
+func refusal(req *http.Request, err error) *http.Response {
+	body := wire.Refusal(http.StatusBadRequest, err.Error())
+	return response(req, http.StatusBadRequest, "application/json", io.NopCloser(bytes.NewReader(body)))
+}
+
+func response(req *http.Request, status int, contentType string, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {contentType}}, ContentLength: -1, Body: body, Request: req,
+	}
+}
+
+// serve plays an exchange chunk by chunk.
+func (t playedTransport) serve(req *http.Request, x *taped) (*http.Response, error) {
+	end, err := t.p.x.load(x.end)
+	if err != nil {
+		return nil, err
+	}
+	if end.Status == 0 && end.Error != "" {
+		return nil, errors.New(end.Error)
+	}
+	body := &chunkReader{p: t.p, chunks: x.chunks}
+	if end.Error != "" {
+		body.failure = errors.New(end.Error)
+	}
+	return response(req, end.Status, end.ContentType, body), nil
+}
+
+// chunkReader reads the chunks of an exchange, one a read at most.
+type chunkReader struct {
+	p       *Player
+	chunks  []span
+	rest    []byte
+	failure error // what the body ends with; nil for a whole one
+}
+
+func (c *chunkReader) Read(b []byte) (int, error) {
+	for len(c.rest) == 0 {
+		if len(c.chunks) == 0 {
+			if c.failure != nil {
+				return 0, c.failure
+			}
+			return 0, io.EOF
+		}
+		rec, err := c.p.x.load(c.chunks[0])
+		if err != nil {
+			return 0, err
+		}
+		c.rest, c.chunks = rec.Bytes(), c.chunks[1:]
+	}
+	n := copy(b, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func (c *chunkReader) Close() error { return nil }
+
+// probe answers what is no model call. What the tape has not is made up from its
+// header, so that a tape that was imported needs no probes.
+func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Response, error) {
+	t.p.mu.Lock()
+	x := t.p.find(s, req.Method, t.p.redact.Path(req.URL), body)
+	if x != nil {
+		x.used = true
+	}
+	t.p.mu.Unlock()
+	if x != nil && x.ended {
+		return t.serve(req, x)
+	}
+	answer := t.p.madeUp(req.URL.Path)
+	if answer == nil {
+		return refusal(req, errNoTape("the tape has no "+req.Method+" "+req.URL.Path)), nil
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return response(req, http.StatusOK, "application/json", io.NopCloser(bytes.NewReader(data))), nil
+}
+
+// madeUp is what a model service would say of its models.
+func (p *Player) madeUp(path string) any {
+	h := p.x.story.Header
+	names := []string{h.Model}
+	if h.Small != "" && h.Small != h.Model {
+		names = append(names, h.Small)
+	}
+	switch {
+	case strings.HasSuffix(path, "/api/tags"), strings.HasSuffix(path, "/api/ps"):
+		var models []map[string]any
+		for _, name := range names {
+			models = append(models, map[string]any{"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z"})
+		}
+		return map[string]any{"models": models}
+	case strings.HasSuffix(path, "/api/show"):
+		return map[string]any{"capabilities": []string{"completion", "tools"}, "model_info": map[string]any{}}
+	case strings.HasSuffix(path, "/api/version"):
+		return map[string]any{"version": "0.17.4"}
+	case strings.HasSuffix(path, "/models"):
+		var models []map[string]any
+		for _, name := range names {
+			models = append(models, map[string]any{"id": name, "object": "model"})
+		}
+		return map[string]any{"object": "list", "data": models}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"strings"
+
+	"molar/eval/delta"
+	"molar/eval/drift"
+)
+
+// A Group is one cause of drift, with all the cases that drifted for it.
+type Group struct {
+	Cases []string `json:"cases"`
+	// Causes are those of the first case, with their texts in full.
+	Causes []FullDrift `json:"causes"`
+}
+
+// A FullDrift is a drift with both sides without a cut.
+type FullDrift struct {
+	drift.Drift
+	Was string `json:"was,omitempty"`
+	Now string `json:"now,omitempty"`
+}
+
+// group puts cases together that drifted for the same change, wherever it stood.
+func group(results []CaseResult) []Group {
+	var all []Group
+	at := make(map[string]int)
+	for _, c := range results {
+		if c.Status != StatusDrift {
+			continue
+		}
+		key := changeOf(c.Drift)
+		i, known := at[key]
+		if !known {
+			i = len(all)
+			at[key] = i
+			all = append(all, Group{Causes: full(c.Drift)})
+		}
+		all[i].Cases = append(all[i].Cases, c.ID)
+	}
+	return all
+}
+
+func full(drifts []drift.Drift) []FullDrift {
+	var all []FullDrift
+	for _, d := range drifts {
+		was, now := d.Full()
+		all = append(all, FullDrift{Drift: d, Was: was, Now: now})
+	}
+	return all
+}
+
+// changeOf writes the causes of a case down: equal for cases with the same cause.
+func changeOf(drifts []drift.Drift) string {
+	var key strings.Builder
+	for _, d := range drifts {
+		was, now := d.Full()
+		key.WriteString(d.Class + "\x00" + d.Rule + "\x00" + delta.Changes(delta.Words(was, now)) + "\x00")
+		switch d.Class {
+		case drift.Schema, drift.Description, drift.Config:
+			key.WriteString(d.Where) // the tool, the server
+		}
+	}
+	return key.String()
+}

@@ -1,0 +1,122 @@
+package importers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	yaml "github.com/goccy/go-yaml"
+
+	"molar/eval/match"
+)
+
+// Cassette reads a cassette of go-vcr, of VCR for Ruby or of vcrpy, in YAML or JSON: lists
+// of requests and responses under names that differ little.
+func Cassette(name string, data []byte) (Imported, error) {
+	var doc map[string]any
+	// Ruby tags bytes with one mark of exclamation, YAML with two.
+	data = regexp.MustCompile(`(?m)([:-] )!binary\b`).ReplaceAll(data, []byte("$1!!binary"))
+	if err := safely(func() error { return yaml.Unmarshal(data, &doc) }); err != nil {
+		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
+			return Imported{}, fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
+		}
+		return Imported{}, fmt.Errorf("%s:1: %w", name, err)
+	}
+	source, list := "go-vcr", doc["interactions"]
+	if ruby, there := doc["http_interactions"]; there {
+		source, list = "vcr", ruby
+	}
+	all, _ := list.([]any)
+	var pairs []pair
+	for i, item := range all {
+		interaction, _ := item.(map[string]any)
+		request, _ := interaction["request"].(map[string]any)
+		response, _ := interaction["response"].(map[string]any)
+		p := pair{method: text(request["method"]), url: text(request["url"]), status: status(response)}
+		if p.url == "" {
+			p.url = text(request["uri"])
+		}
+		var err error
+		if p.request, err = body(request); err == nil {
+			p.response, err = body(response)
+		}
+		if err != nil {
+			return Imported{}, fmt.Errorf("%s: interaction %d: %w", name, i+1, err)
+		}
+		pairs = append(pairs, p)
+	}
+	return named(name, source, pairs)
+}
+
+// safely turns a panic of a parser that is not ours into an error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("the parser cannot make sense of it")
+		}
+	}()
+	return f()
+}
+
+// status is the code of a response, which stands as a number beside the status, or in it.
+func status(response map[string]any) int {
+	v := response["code"]
+	if inner, ok := response["status"].(map[string]any); ok {
+		v = inner["code"]
+	}
+	n, _ := strconv.Atoi(text(v)) // without one it is none that is taken
+	return n
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []byte:
+		return string(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// body is the body of a message: a text, bytes, a text inside with or without base64, or
+// JSON that was parsed; packed or not.
+func body(message map[string]any) (string, error) {
+	if parsed, there := message["parsed_body"]; there {
+		return match.Canonical(match.Normal(parsed)), nil
+	}
+	v := message["body"]
+	if inner, ok := v.(map[string]any); ok {
+		v = inner["string"]
+		if coded, there := inner["base64_string"]; there {
+			plain, err := base64.StdEncoding.DecodeString(text(coded))
+			if err != nil {
+				return "", fmt.Errorf("base64_string: %w", err)
+			}
+			v = plain
+		}
+	}
+	return unpacked(text(v))
+}
+
+// maxBody bounds a body when it is unpacked, in bytes.
+const maxBody = 64 << 20
+
+func unpacked(s string) (string, error) {
+	if len(s) < 2 || s[0] != 0x1f || s[1] != 0x8b {
+		return s, nil
+	}
+	in, err := gzip.NewReader(bytes.NewReader([]byte(s)))
+	if err != nil {
+		return "", fmt.Errorf("gzip: %w", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(in, maxBody))
+	if err != nil {
+		return "", fmt.Errorf("gzip: %w", err)
+	}
+	return string(plain), nil
+}

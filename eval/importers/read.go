@@ -1,0 +1,110 @@
+package importers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// formats are the readers, by the name of the format.
+func formats() map[string]func(name string, data []byte) ([]Imported, error) {
+	return map[string]func(string, []byte) ([]Imported, error){
+		"cassette": func(name string, data []byte) ([]Imported, error) { return one(Cassette(name, data)) },
+		"httprr":   func(name string, data []byte) ([]Imported, error) { return one(HTTPRR(name, data)) },
+		"openai":   OpenAI,
+		"pairs":    Pairs,
+		"tape":     func(name string, data []byte) ([]Imported, error) { return Tape(name, bytes.NewReader(data)) },
+	}
+}
+
+func one(i Imported, err error) ([]Imported, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []Imported{i}, nil
+}
+
+// Formats are the names of what [Read] reads.
+func Formats() []string {
+	var names []string
+	for name := range formats() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Read makes cases of a file. Without a format, the file's beginning tells it.
+func Read(format, name string, data []byte) ([]Imported, error) {
+	if format == "" {
+		if format = guess(data); format == "" {
+			return nil, fmt.Errorf("%s: it is none of %s, as far as it can be told: its beginning is %q; name it with --from if it is", name, strings.Join(Formats(), ", "), string(data[:min(len(data), 60)]))
+		}
+	}
+	read, known := formats()[format]
+	if !known {
+		return nil, fmt.Errorf("format %q: choose %s", format, strings.Join(Formats(), ", "))
+	}
+	return read(name, data)
+}
+
+// guess tells the format of a file by what it begins with.
+func guess(data []byte) string {
+	if bytes.HasPrefix(data, []byte("httprr trace")) {
+		return "httprr"
+	}
+	var first map[string]json.RawMessage
+	for v, err := range values(data) {
+		if err == nil {
+			err = json.Unmarshal(v.raw, &first)
+		}
+		if err != nil {
+			first = nil
+		}
+		break
+	}
+	has := func(keys ...string) bool {
+		return !slices.ContainsFunc(keys, func(key string) bool { _, there := first[key]; return !there })
+	}
+	switch {
+	case has("header", "type"):
+		return "tape"
+	case has("url", "response"):
+		return "pairs"
+	case has("messages"), has("request", "response"):
+		return "openai"
+	case bytes.Contains(data, []byte("interactions:")), has("interactions"), has("http_interactions"):
+		return "cassette"
+	}
+	return ""
+}
+
+// A value is one JSON value of a file, with the line where it begins.
+type value struct {
+	raw  json.RawMessage
+	line int
+}
+
+// values yields the JSON values of a file: one after the other, or those of one list.
+func values(data []byte) func(yield func(value, error) bool) {
+	return func(yield func(value, error) bool) {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
+			_, _ = dec.Token() // the list's beginning
+		}
+		for dec.More() {
+			at := dec.InputOffset()
+			at += int64(len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n,")))
+			v := value{line: 1 + bytes.Count(data[:at], []byte("\n"))}
+			err := dec.Decode(&v.raw)
+			if err != nil {
+				err = fmt.Errorf("no JSON: %w", err)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+// Package mask takes personal data out of what becomes a test: by rules that are few enough
+// to be read, and by words that a person names.
+package mask
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// A rule finds one kind of personal data: the pattern's first group.
+type rule struct {
+	name, puts string
+	pattern    *regexp.Regexp
+	// as is the n-th stand-in, from 1, in the shape of the value.
+	as func(n int, value string) string
+}
+
+func rules() []rule {
+	const day = `(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}-\d{2}-\d{2})`
+	return []rule{
+		{"e-mail addresses", "person1@example.org", regexp.MustCompile(`([\w.+-]+@[\w-]+(?:\.[\w-]+)+)`), func(n int, _ string) string {
+			return fmt.Sprintf("person%d@example.org", n)
+		}},
+		{"birth dates, behind such words as born, date of birth, sinh ngày", "1 January 1970, written as it was", regexp.MustCompile(`(?i:\bborn(?: on)?|date of birth|birthday|\bdob|ngày sinh|sinh ngày|\bsinh)\W{1,3}(` + day + `)`), birthday},
+		{"numbers of 9 digits and more, also in groups: phones, cards, identities", "their first two digits, and a count at the end", regexp.MustCompile(`(\+?\d(?:[ .()-]{0,2}\d){8,})`), number},
+		{"names, behind such words as my name is, tôi tên là, patient, bệnh nhân", "Person A", regexp.MustCompile(`(?i:my name is|i am called|tôi tên là|tên tôi là|tên em là|em tên là|\bpatient|bệnh nhân)[ :]{1,2}(\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+){0,4})`), person},
+	}
+}
+
+func birthday(_ int, value string) string {
+	if value[4] == '-' {
+		return "1970-01-01"
+	}
+	sep := strings.Trim(value, "0123456789")[:1]
+	return "01" + sep + "01" + sep + "1970"
+}
+
+// number keeps length, groups and the first two digits, so that what wants a number of that
+// form still takes it.
+func number(n int, value string) string {
+	count := fmt.Sprint(n)
+	digits := 0
+	for _, r := range value {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	at := 0
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsDigit(r) {
+			return r
+		}
+		at++
+		switch left := digits - at; {
+		case at <= 2:
+			return r
+		case left < len(count):
+			return rune(count[len(count)-1-left])
+		}
+		return '0'
+	}, value)
+}
+
+func person(n int, _ string) string {
+	name := ""
+	for n > 0 {
+		n--
+		name, n = string(rune('A'+n%26))+name, n/26
+	}
+	return "Person " + name
+}
+
+// Rules tell what is looked for and what is put in its place, a line each.
+func Rules() []string {
+	var lines []string
+	for _, r := range rules() {
+		lines = append(lines, r.name+" → "+r.puts)
+	}
+	return lines
+}
+
+// A Found is a value that is masked. Equal values have equal masks.
+type Found struct{ Rule, Value, Mask string }
+
+// A Masker learns values from texts and replaces them.
+type Masker struct {
+	rules []rule
+	found []Found
+}
+
+// New returns a masker that also replaces words.
+func New(words []string) *Masker {
+	m := &Masker{rules: rules()}
+	for _, word := range words {
+		if word = strings.TrimSpace(word); word != "" {
+			m.add("--mask", word, func(n int, _ string) string { return fmt.Sprintf("masked%d", n) })
+		}
+	}
+	return m
+}
+
+// add notes a value of a rule, once.
+func (m *Masker) add(rule, value string, as func(int, string) string) {
+	n := 1
+	for _, f := range m.found {
+		if f.Value == value || f.Mask == value {
+			return
+		}
+		if f.Rule == rule {
+			n++
+		}
+	}
+	m.found = append(m.found, Found{Rule: rule, Value: value, Mask: as(n, value)})
+}
+
+// Look learns what is personal in a text.
+func (m *Masker) Look(text string) {
+	for _, r := range m.rules {
+		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
+			if !within(text, at[2], at[3]) {
+				m.add(r.name, text[at[2]:at[3]], r.as)
+			}
+		}
+	}
+}
+
+// within reports whether a match is an id, or a piece of one or of a longer word.
+func within(text string, from, to int) bool {
+	if uuid.Validate(text[from:to]) == nil {
+		return true
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:from])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	part := func(r rune) bool { return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return from > 0 && part(before) || to < len(text) && part(after)
+}
+
+// Found lists what was learnt.
+func (m *Masker) Found() []Found { return slices.Clone(m.found) }
+
+// Text replaces what was learnt in a text, which may be JSON.
+func (m *Masker) Text(text string) string {
+	byLength := m.Found()
+	slices.SortStableFunc(byLength, func(a, b Found) int { return len(b.Value) - len(a.Value) })
+	var pairs []string
+	for _, f := range byLength {
+		pairs = append(pairs, f.Value, f.Mask)
+		if inner := quoted(f.Value); inner != f.Value {
+			pairs = append(pairs, inner, quoted(f.Mask))
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// quoted is how a text stands within JSON.
+func quoted(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return text
+	}
+	return string(data[1 : len(data)-1])
+}

@@ -1,0 +1,220 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	yaml "github.com/goccy/go-yaml"
+
+	"molar/eval"
+	"molar/eval/report"
+	"molar/eval/tape"
+	"molar/internal/cli"
+)
+
+// AcceptFlags are the flags of eval accept.
+type AcceptFlags struct {
+	SelectFlags
+	Yes                        string
+	Expect, AllowFailure       bool
+	LiveModel, LiveTools, Live bool
+}
+
+// Accept records cases anew, shows what differs and takes over what the person wants.
+func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) error {
+	cases, err := a.loadCases(paths, &f.SelectFlags)
+	if err != nil {
+		return err
+	}
+	mode := eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live}
+	if f.Yes != "" || mode != (eval.Mode{}) {
+		if err := a.mayRecord(); err != nil {
+			return err
+		}
+	}
+	if err := a.sayLive(cases, mode); err != nil {
+		return err
+	}
+	runner, err := a.runner(mode, Flags{Quiet: true})
+	if err != nil {
+		return err
+	}
+	var list []replacement
+	defer func() {
+		for _, r := range list {
+			_ = os.Remove(r.next) // gone already when it was taken over
+		}
+	}()
+	unfit := 0
+	for i := range cases {
+		r, err := a.again(ctx, runner, &cases[i], f)
+		list = append(list, r)
+		if err != nil {
+			return evalError(err)
+		}
+		if !r.fit {
+			unfit++
+		}
+	}
+	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.fit || r.shown == "" }), f)
+	if unfit > 0 {
+		return errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", unfit)))
+	}
+	return err
+}
+
+// A replacement is a new tape beside that of a case.
+type replacement struct {
+	c     *eval.Case
+	next  string // the new tape's file
+	seen  []tape.Seen
+	fit   bool
+	shown string // how it differs; empty when it does not
+}
+
+// again records a case anew beside its tape, and says how it differs.
+func (a *Commands) again(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
+	r := replacement{c: c}
+	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
+	if err != nil {
+		return r, err
+	}
+	r.next = file.Name()
+	before, err := c.Story()
+	if err != nil {
+		return r, errors.Join(err, file.Close())
+	}
+	fresh, err := runner.Again(ctx, c, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return r, err
+	}
+	r.seen = fresh.Seen
+	if why := f.unfit(fresh); len(why) > 0 {
+		return r, a.sayUnfit(c.ID, why)
+	}
+	r.fit = true
+	changes := eval.Changed(eval.Told(before.Turns), eval.Told(fresh.Seen))
+	if len(fresh.Causes)+len(changes) == 0 && !f.Expect {
+		a.Say("%s: no difference", report.Clean(c.ID))
+		return r, nil
+	}
+	r.shown = report.Clean(c.ID + ":\n" + report.Causes(fresh.Causes) + strings.Join(append(changes, ""), "\n"))
+	_, err = fmt.Fprint(a.Stdout, r.shown)
+	return r, err
+}
+
+// unfit says why a recording must not be kept. Checks that are to be rewritten need not
+// hold.
+func (f *AcceptFlags) unfit(fresh *eval.Fresh) []string {
+	if f.AllowFailure {
+		return nil
+	}
+	why := fresh.Unfit
+	if !f.Expect {
+		for _, c := range fresh.Failed {
+			why = append(why, fmt.Sprintf("turn %d, %s: %s", c.Turn, c.Name, c.Text))
+		}
+	}
+	return why
+}
+
+// sayUnfit says why a recording is not kept.
+func (a *Commands) sayUnfit(id string, why []string) error {
+	var faults []error
+	for _, line := range why {
+		_, err := fmt.Fprintln(a.Stderr, report.Clean(fmt.Sprintf("%s: not recorded: %s", id, line)))
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// sayLive says what a live run will call.
+func (a *Commands) sayLive(cases []eval.Case, mode eval.Mode) error {
+	if !mode.Goes() {
+		return nil
+	}
+	lines, err := eval.LiveCalls(cases, mode)
+	if err != nil {
+		return evalError(err)
+	}
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(a.Stderr, report.Clean(line))
+	}
+	return nil
+}
+
+// replace puts new tapes in the place of the old ones, if the person who saw how they
+// differ wants it.
+func (a *Commands) replace(list []replacement, f AcceptFlags) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var shown strings.Builder
+	for _, r := range list {
+		shown.WriteString(r.shown)
+	}
+	sum := sha256.Sum256([]byte(shown.String()))
+	name := hex.EncodeToString(sum[:4])
+	switch {
+	case f.Yes == name:
+	case f.Yes != "":
+		return cli.With(eval.ExitDrift, fmt.Errorf("--yes %s: the list above is another one, and nothing was replaced; take exactly this over with --yes %s", f.Yes, name))
+	case !a.agrees(fmt.Sprintf("replace %d tapes", len(list))):
+		return cli.With(eval.ExitDrift, fmt.Errorf("%d cases differ; take exactly this over with --yes %s", len(list), name))
+	}
+	texts := make([][]byte, len(list)) // all that can fail comes first
+	for i, r := range list {
+		if !f.Expect {
+			continue
+		}
+		var err error
+		if texts[i], err = rewritten(r.c, r.seen); err != nil {
+			return evalError(err)
+		}
+	}
+	for i, r := range list {
+		if err := os.Rename(r.next, r.c.TapeFile()); err != nil {
+			return err
+		}
+		a.Say("%s: the tape was replaced", report.Clean(r.c.ID))
+		if !f.Expect {
+			continue
+		}
+		if err := os.WriteFile(r.c.File, texts[i], 0o600); err != nil {
+			return err
+		}
+		a.Say("%s: the expectations were replaced", report.Clean(r.c.ID))
+	}
+	return nil
+}
+
+// agrees asks the person at the terminal, if there is one.
+func (a *Commands) agrees(question string) bool {
+	if !cli.IsTerminal(a.Stdin) || !cli.IsTerminal(a.Stderr) || a.mayRecord() != nil {
+		return false
+	}
+	_, _ = fmt.Fprintf(a.Stderr, "%s? [y/N] ", question)
+	answer, _ := bufio.NewReader(a.Stdin).ReadString('\n') // what cannot be read is no yes
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+}
+
+// rewritten is the case's file with what was seen as expectations.
+func rewritten(c *eval.Case, seen []tape.Seen) ([]byte, error) {
+	alone, err := eval.Load(c.File)
+	if err != nil {
+		return nil, err
+	}
+	if len(alone) != 1 || filepath.Ext(c.File) == ".jsonl" {
+		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: --expect: the case is not alone in its file; change its expectations by hand", c.File, c.Line)}
+	}
+	alone[0].Expected(seen)
+	return yaml.MarshalWithOptions(alone[0], yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+}

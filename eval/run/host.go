@@ -1,0 +1,364 @@
+// Package run is what the eval commands do: it opens the host of a case over a tape,
+// records, replays and compares.
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"molar/agent"
+	"molar/eval"
+	"molar/eval/edge"
+	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/host/models"
+	"molar/internal/store"
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+)
+
+// noKey stands for a key in replays, where nothing asks for one.
+const noKey = "no-key-in-a-replay"
+
+// importedAssistant answers in cases that were imported and name no config.
+const importedAssistant = "imported"
+
+// Commands are what the eval commands do, with the streams and settings of the program.
+type Commands struct{ *cli.CLI }
+
+// evalHost is a host for one case, with a store of its own.
+type evalHost struct {
+	*host.Host
+	dir string
+}
+
+func (h *evalHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+	return h.Agent.Run(ctx, t)
+}
+
+// Settle makes the summaries that are due.
+func (h *evalHost) Settle(ctx context.Context) error { return h.Worker.Drain(ctx) }
+
+// Ready waits for the servers, and names the first that is not there.
+func (h *evalHost) Ready(ctx context.Context) error { return h.Attached(ctx) }
+
+func (h *evalHost) Close() {
+	h.Host.Close()
+	_ = os.RemoveAll(h.dir)
+}
+
+// openEval opens the host of a case over the given edges.
+func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
+	blank := blankStore(sync.OnceValues(makeBlank))
+	return func(ctx context.Context, c *eval.Case, of *edge.Player, edges eval.Edges) (eval.Host, error) {
+		h := of.Header()
+		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Provider) || !slices.Contains(playable(), rest.Provider)) {
+			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:1: the tape is of provider %q, and a replay knows %s; without a model on its tape, run the case with --live-model", c.TapeFile(), h.Provider, strings.Join(playable(), ", "))}
+		}
+		cfg, err := a.evalConfig(c, of, mode)
+		if err != nil {
+			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+		}
+		if !mode.LiveTools {
+			onlyOnTape(cfg, of, c.Config != "" || a.ConfigFile != "")
+		}
+		dir, err := blank.folder()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Memory.Store, cfg.Memory.URL, cfg.Telemetry.Trace = filepath.Join(dir, "molar.db"), "", "off"
+		if mode.FromDrift != "" {
+			g, err := a.goOn(c, of, mode.FromDrift, log)
+			if err != nil {
+				return nil, errors.Join(err, os.RemoveAll(dir))
+			}
+			of.GoOn(g)
+		}
+		opened, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: emptyEnv, Edges: edges})
+		if err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		return &evalHost{opened, dir}, nil
+	}
+}
+
+// goOn is who answers behind the tape: the model that the config names now, or none.
+func (a *Commands) goOn(c *eval.Case, of *edge.Player, how string, log *slog.Logger) (edge.GoOn, error) {
+	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how})
+	if err != nil {
+		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+	}
+	models, err := models.Open(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	assistant, _ := cfg.Assistants.Get(cmp.Or(c.Assistant, cfg.Default))
+	want := chain.Want{Provider: assistant.Provider, Model: assistant.Model}
+	if how == eval.FromDriftOffline {
+		want = chain.Want{Provider: chain.Offline}
+	}
+	return func(ctx context.Context) (providers.Route, error) { return models.Pick(ctx, want) }, nil
+}
+
+// playable are the providers whose wire a tape can be replayed through.
+func playable() []string { return []string{"gemini", "offline", "ollama", "openai"} }
+
+// A blankStore gives the bytes of a database with nothing in it: to copy one is much
+// faster than to create one for each case.
+type blankStore func() ([]byte, error)
+
+func makeBlank() ([]byte, error) {
+	dir, err := os.MkdirTemp(quickDir(), "molar-eval-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "molar.db")
+	db, err := store.Open(context.Background(), store.Config{Path: file})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+}
+
+// folder makes a folder with a blank molar.db in it.
+func (b blankStore) folder() (string, error) {
+	data, err := b()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(quickDir(), "molar-eval-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, "molar.db"), data, 0o600)
+}
+
+// quickDir is where files that live for a case go: in memory, where that is possible.
+func quickDir() string {
+	const memory = "/dev/shm"
+	if info, err := os.Stat(memory); err == nil && info.IsDir() {
+		return memory
+	}
+	return ""
+}
+
+func emptyEnv(string) (string, bool) { return "", false }
+
+// evalConfig reads the settings of a case. A model that is played is the one of the
+// tape, whatever the settings say.
+func (a *Commands) evalConfig(c *eval.Case, of *edge.Player, mode eval.Mode) (*config.Config, error) {
+	h, env := of.Header(), a.Env
+	if !mode.LiveModel {
+		env = a.replayEnv
+	}
+	file := c.ConfigFile()
+	if file == "" {
+		file = a.ConfigFile
+	}
+	cfg, err := a.loadFor(file, env)
+	if err != nil {
+		return nil, err
+	}
+	if lacking := host.MissingVariables(cfg); len(lacking) > 0 { // a case is not judged without a server of its
+		return nil, errors.New(strings.Join(lacking, "; "))
+	}
+	if h.Imported != "" && c.Config == "" {
+		cfg.Default = importedAssistant
+		cfg.Assistants = config.Map[config.Assistant]{{Name: importedAssistant, Value: config.Assistant{Tools: []string{"*", "!*search"}}}}
+	}
+	if mode.LiveModel {
+		if was, kept := h.Settings[cmp.Or(c.Assistant, cfg.Default)]; mode.FromDrift == "" || !kept || was == modelSettings(cfg, cmp.Or(c.Assistant, cfg.Default), h.Provider) {
+			liveModel(cfg, c, h)
+		}
+		return cfg, nil
+	}
+	otherModel(cfg, c, of)
+	cfg.CAFile = ""
+	turns, rest := h.Routes()
+	playedModel(&cfg.LLM, rest)
+	playedModel(&cfg.LLM, turns)
+	cfg.LLM.Provider = config.Providers{rest.Provider}
+	if mode.LiveTools && turns.Provider != "gemini" && rest.Provider != "gemini" {
+		cfg.LLM.GeminiKey = a.geminiKey() // a live search needs a real one, or is not there
+	}
+	for i := range cfg.Assistants {
+		cfg.Assistants[i].Value.Provider, cfg.Assistants[i].Value.Model = "", ""
+		if h.Rest != nil {
+			cfg.Assistants[i].Value.Provider = turns.Provider
+		}
+	}
+	return cfg, nil
+}
+
+// loadFor reads a config as a case sees it: without a file the built-in settings, since
+// the person's own must not change a verdict.
+func (a *Commands) loadFor(file string, env func(string) (string, bool)) (*config.Config, error) {
+	opts := a.Options(nil)
+	opts.Path, opts.Explicit, opts.Env = file, file != "", env
+	if file == "" {
+		opts.Path = os.DevNull
+	}
+	return config.Load(opts)
+}
+
+func (a *Commands) geminiKey() config.Secret {
+	for _, name := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		if key, ok := a.Env(name); ok {
+			return config.Secret(key)
+		}
+	}
+	return ""
+}
+
+// otherModel notes where the config, or the case, names another model than it did when
+// the tape was made. A replay serves the tape's in any case.
+func otherModel(cfg *config.Config, c *eval.Case, of *edge.Player) {
+	h := of.Header()
+	name := cmp.Or(c.Assistant, cfg.Default)
+	if was, kept := h.Settings[name]; kept {
+		if _, there := cfg.Assistants.Get(name); there && was != modelSettings(cfg, name, h.Provider) {
+			of.Differs("model of assistant "+name, was, modelSettings(cfg, name, h.Provider))
+		}
+	}
+	if h.Imported != "" {
+		return
+	}
+	if c.Provider != "" && c.Provider != h.Provider {
+		of.Differs("provider of the case", h.Provider, c.Provider)
+	}
+	if c.Model != "" && c.Model != h.Model {
+		of.Differs("model of the case", h.Model, c.Model)
+	}
+}
+
+// modelSettings tells which provider a config names for an assistant, and the models that
+// the played provider would use.
+func modelSettings(cfg *config.Config, assistant, played string) string {
+	a, _ := cfg.Assistants.Get(assistant)
+	model, small := "", ""
+	switch played {
+	case "gemini":
+		model, small = cfg.LLM.Gemini.Model, cfg.LLM.Gemini.SmallModel
+	case "openai":
+		model, small = cfg.LLM.OpenAI.Model, cfg.LLM.OpenAI.SmallModel
+	case "ollama":
+		model, small = cfg.LLM.Ollama.Model, cfg.LLM.Ollama.SmallModel
+	}
+	window := ""
+	if n := cfg.LLM.Ollama.NumCtx; n > 0 && played == "ollama" {
+		window = fmt.Sprintf(", num_ctx %d", n)
+	}
+	rest := ""
+	if a.Provider != "" {
+		rest = ", for the rest " + strings.Join(cfg.LLM.Provider, ", ")
+	}
+	return fmt.Sprintf("provider %s, model %s, small model %s%s%s",
+		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, model, "(none)"), cmp.Or(small, "(none)"), window, rest)
+}
+
+// liveModel applies what a case says of provider and model; else the provider of the
+// tape is asked, so that another one never answers in its place.
+func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
+	if c.Provider == "" && c.Model == "" {
+		if h.Provider != "" && h.Provider != chain.Auto {
+			cfg.LLM.Provider = config.Providers{h.Provider}
+		}
+		return
+	}
+	for i := range cfg.Assistants {
+		cfg.Assistants[i].Value.Provider, cfg.Assistants[i].Value.Model = c.Provider, c.Model
+	}
+}
+
+// playedModel sets the models of a tape, with a key that opens nothing.
+func playedModel(llm *config.LLM, h tape.Route) {
+	llm.GeminiKey, llm.OpenAIKey = noKey, noKey
+	set := func(v *string, s string) {
+		if s != "" {
+			*v = s
+		}
+	}
+	switch h.Provider {
+	case "gemini":
+		set(&llm.Gemini.Model, h.Model)
+		set(&llm.Gemini.SmallModel, h.Small)
+		set(&llm.Gemini.BaseURL, h.BaseURL)
+	case "openai":
+		set(&llm.OpenAI.Model, h.Model)
+		set(&llm.OpenAI.SmallModel, h.Small)
+		set(&llm.OpenAI.BaseURL, h.BaseURL)
+	case "ollama":
+		set(&llm.Ollama.Model, h.Model)
+		set(&llm.Ollama.SmallModel, h.Small)
+		set(&llm.Ollama.BaseURL, h.BaseURL)
+	}
+}
+
+// replayEnv is the environment of a replay: no settings of the person who runs it, a key
+// that opens nothing, and a stand-in for what else a config refers to.
+func (a *Commands) replayEnv(name string) (string, bool) {
+	if name == "GEMINI_API_KEY" || name == "OPENAI_API_KEY" {
+		return noKey, true // a config may name a service that wants one
+	}
+	for _, prefix := range []string{"MOLAR_", "GEMINI_", "GOOGLE_", "OPENAI_", "OLLAMA_", "MCP_", "OTEL_"} {
+		if strings.HasPrefix(name, prefix) {
+			return "", false
+		}
+	}
+	if v, ok := a.Env(name); ok {
+		return v, true
+	}
+	return "replay", true
+}
+
+// onlyOnTape attaches the servers of a tape in name, for the player to answer, and none
+// besides. One that the config of the case had and has no more is left out, and said.
+func onlyOnTape(cfg *config.Config, of *edge.Player, configured bool) {
+	servers, h := of.Servers(), of.Header()
+	for _, name := range servers {
+		_, known := cfg.MCPServers.Get(name)
+		switch {
+		case known, name == host.MemoryServer, name == host.ToolServer:
+		case configured && h.Imported == "" && !slices.Contains(h.Attached, name):
+			if of.Uses(name) {
+				of.Differs("server "+name, "in the config", "not in the config: removed or renamed; it has "+serverNames(cfg))
+			}
+		default:
+			cfg.MCPServers = append(cfg.MCPServers, config.Entry[config.Server]{Name: name, Value: onTape()})
+		}
+	}
+	cfg.MCPServers = slices.DeleteFunc(cfg.MCPServers, func(e config.Entry[config.Server]) bool {
+		return !slices.Contains(servers, e.Name)
+	})
+}
+
+// onTape is a server of a tape of which no config is known: what was called then may be
+// called again.
+func onTape() config.Server {
+	allow := config.Entry[config.ToolRule]{Name: "*", Value: config.ToolRule{Policy: schemas.PolicyAllow}}
+	return config.Server{Command: "replay", Trust: true, Tools: config.Map[config.ToolRule]{allow}}
+}
+
+func serverNames(cfg *config.Config) string {
+	var names []string
+	for _, e := range cfg.MCPServers {
+		names = append(names, e.Name)
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	yaml "github.com/goccy/go-yaml"
+
+	"molar/eval"
+	"molar/eval/importers"
+	"molar/eval/report"
+	"molar/internal/cli"
+)
+
+// ImportFlags are the flags of eval import.
+type ImportFlags struct {
+	From, Out string
+	Force     bool
+	MarkedFlags
+}
+
+// Import makes cases of recordings and data sets of other programs.
+func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) error {
+	if err := a.mayRecord(); err != nil {
+		return err
+	}
+	if (len(files) == 0) == (f.Marked == "") {
+		return cli.Usage(errors.New("give files, or --marked down for answers that were marked"))
+	}
+	if f.Marked != "" {
+		return a.importMarked(ctx, f)
+	}
+	all, faults := readImports(f, files)
+	if err := os.MkdirAll(f.Out, 0o750); err != nil {
+		return cli.Usage(err)
+	}
+	written := 0
+	for _, fault := range faults {
+		_, _ = fmt.Fprintln(a.Stderr, report.Clean("not imported: "+fault.Error()))
+	}
+	var err error
+	for _, one := range all {
+		for _, note := range one.Notes {
+			_, _ = fmt.Fprintln(a.Stderr, report.Clean("note: "+strings.TrimSpace(one.Case.ID+" "+note)))
+		}
+		if one.Case.ID == "" {
+			continue
+		}
+		if one.Case.Source == "" { // a tape of ours
+			if one.Case.Config, err = a.configFrom(f.Out); err != nil {
+				return cli.Usage(err)
+			}
+		}
+		if err := writeImport(f, one); err != nil {
+			return cli.Usage(err)
+		}
+		written++
+	}
+	switch {
+	case written == 0 && len(faults) > 0:
+		return cli.Usage(errors.New("nothing was imported"))
+	case written == 0:
+		return cli.With(eval.ExitNothing, errors.New("there was nothing to import"))
+	}
+	a.Say("%d cases in %s; run them: molar eval run %s", written, f.Out, f.Out)
+	return nil
+}
+
+// configFrom is the --config file as seen from a folder, or "".
+func (a *Commands) configFrom(dir string) (string, error) {
+	if a.ConfigFile == "" {
+		return "", nil
+	}
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	file, err := filepath.Abs(a.ConfigFile)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(from, file)
+}
+
+// readImports reads what it can, and tells why not for the rest.
+func readImports(f ImportFlags, paths []string) (all []importers.Imported, faults []error) {
+	for _, path := range paths {
+		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(name) //nolint:gosec // the person named the folder
+			if err != nil {
+				return err
+			}
+			more, err := importers.Read(f.From, name, data)
+			if err != nil {
+				faults = append(faults, err)
+			}
+			all = append(all, more...)
+			return nil
+		})
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return all, faults
+}
+
+// writeImport writes a case and its tape.
+func writeImport(f ImportFlags, i importers.Imported) error {
+	i.Case.File = filepath.Join(f.Out, eval.SafeName(i.Case.ID)+".yaml")
+	if _, err := os.Stat(i.Case.File); err == nil && !f.Force {
+		return fmt.Errorf("%s exists; use --force to replace it", i.Case.File)
+	}
+	data, err := yaml.MarshalWithOptions(i.Case, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(i.Case.File, data, 0o600), os.WriteFile(i.Case.TapeFile(), i.Tape, 0o600))
+}

@@ -1,0 +1,172 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	yaml "github.com/goccy/go-yaml"
+
+	"molar/agent"
+	"molar/eval"
+	"molar/eval/edge"
+	"molar/eval/report"
+	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/host/observe"
+	"molar/schemas"
+)
+
+// RecordFlags are the flags of eval record.
+type RecordFlags struct {
+	Out, ID, Assistant, Provider, Model, Turn string
+	Tags                                      []string
+	MCP                                       []string
+	NoSummary, AllowFailure                   bool
+}
+
+// draft begins a case from the flags.
+func (f *RecordFlags) draft(a *Commands) (eval.Case, error) {
+	c := eval.Case{V: eval.CaseVersion, ID: f.ID, Tags: f.Tags, Assistant: f.Assistant, File: f.Out}
+	if c.ID == "" {
+		c.ID = strings.TrimSuffix(filepath.Base(f.Out), filepath.Ext(f.Out))
+	}
+	var err error
+	if c.Config, err = a.configFrom(filepath.Dir(f.Out)); err != nil {
+		return c, err
+	}
+	if _, err := os.Stat(f.Out); err == nil {
+		return c, cli.Usage(fmt.Errorf("%s exists; choose another name, or see: molar eval accept", f.Out))
+	}
+	if err := os.MkdirAll(filepath.Dir(f.Out), 0o750); err != nil {
+		return c, cli.Usage(err)
+	}
+	return c, nil
+}
+
+// Record makes a case of the prompts, or of a saved turn.
+func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) error {
+	if f.Out == "" || (len(prompts) == 0) == (f.Turn == "") {
+		return cli.Usage(errors.New("give --out CASE.yaml, and either prompts or --turn ID"))
+	}
+	if err := a.mayRecord(); err != nil {
+		return err
+	}
+	if f.Turn != "" {
+		return a.recordTurn(ctx, f)
+	}
+	return a.recordPrompts(ctx, f, prompts)
+}
+
+// recordPrompts runs the conversation on a fresh store.
+func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []string) (err error) {
+	c, err := f.draft(a)
+	if err != nil {
+		return err
+	}
+	cfg, err := a.LoadWithServers(map[string]string{"llm.provider": f.Provider}, f.MCP)
+	if err != nil {
+		return err
+	}
+	if c.Assistant == "" {
+		c.Assistant = cfg.Default
+	}
+	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	rec, done, err := a.openRecorder(c.TapeFile(), c.ID, cfg, Choice{Assistant: c.Assistant, Provider: f.Provider, Model: f.Model})
+	if err != nil {
+		return err
+	}
+	seen, err := a.recordTurns(ctx, cfg, log, rec, c, f, prompts)
+	if err == nil && !f.AllowFailure {
+		err = a.whole(c.ID, append(c.Unfit(seen), rec.Failures()...))
+	}
+	if err = errors.Join(err, done()); err != nil {
+		return errors.Join(err, os.Remove(c.TapeFile()))
+	}
+	a.sayTold(seen)
+	for i, s := range seen {
+		c.Turns = append(c.Turns, eval.Turn{User: prompts[i], Expect: eval.Observed(s)})
+	}
+	return a.saveCase(c, observe.Redactor(cfg))
+}
+
+// whole refuses a recording in which something failed, and says what.
+func (a *Commands) whole(id string, why []string) error {
+	if len(why) == 0 {
+		return nil
+	}
+	err := errors.New("nothing was kept: repair what failed, or keep it with --allow-failure")
+	return errors.Join(a.sayUnfit(id, why), cli.With(eval.ExitInfra, err))
+}
+
+// recordTurns answers the prompts on a store that is thrown away.
+func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *edge.Recorder, c eval.Case, f RecordFlags, prompts []string) ([]tape.Seen, error) {
+	dir, err := os.MkdirTemp("", "molar-eval-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	fresh := *cfg
+	fresh.Memory.Store, fresh.Memory.URL, fresh.Telemetry.Trace = filepath.Join(dir, "molar.db"), "", "off"
+	h, err := host.Open(ctx, &fresh, log, host.Options{AttachWait: host.AttachWait, Env: a.Env, Edges: rec})
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
+		return nil, a.whole(c.ID, []string{err.Error()})
+	}
+	var all []tape.Seen
+	for i, prompt := range prompts {
+		seen := tape.Seen{User: prompt}
+		turn := agent.Turn{
+			Assistant: c.Assistant, Place: agent.Place{ConversationID: "chat_eval"}, Wanted: agent.Wanted{Provider: f.Provider, Model: f.Model},
+			Messages: []schemas.Message{schemas.Text(schemas.RoleUser, prompt)},
+		}
+		for event, err := range rec.Turn(ctx, turn, h.Agent.Run) {
+			seen.Event(event, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !f.NoSummary && seen.Sum.Error == "" && !seen.Sum.Refused {
+			if err := h.Worker.Drain(edge.InTurn(ctx, i+1)); err != nil {
+				return nil, fmt.Errorf("summary: %w", err)
+			}
+		}
+		all = append(all, seen)
+	}
+	return all, nil
+}
+
+// sayTold says what a recording holds.
+func (a *Commands) sayTold(seen []tape.Seen) {
+	for _, line := range eval.Told(seen) {
+		a.Say("%s", report.Clean(line))
+	}
+}
+
+// saveCase writes the case's file, without the secrets that are not on its tape either,
+// and says what to do with it.
+func (a *Commands) saveCase(c eval.Case, redactor *tape.Redactor) error {
+	data, err := yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.File, []byte(redactor.Text(string(data))), 0o600); err != nil {
+		return cli.Usage(err)
+	}
+	a.Say("case %s: %s", c.ID, c.File)
+	a.Say("tape: %s", c.TapeFile())
+	a.Say("look at its expectations, then: molar eval run %s", c.File)
+	return nil
+}

@@ -1,0 +1,227 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"molar/eval"
+	"molar/eval/edge"
+	"molar/eval/report"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+)
+
+// Flags are the flags of eval run.
+type Flags struct {
+	OutFlags
+	SelectFlags
+	LiveModel, LiveTools, Live bool
+	Trials, Parallel           int
+	Faults                     []string
+	OnMiss, Provider, Model    string
+	Quiet, Full, Score         bool
+	FromDrift                  string
+	Sweep                      bool
+}
+
+// SelectFlags choose among the cases of files.
+type SelectFlags struct {
+	IDs, Tags []string
+}
+
+// pick keeps the chosen cases.
+func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
+	for _, glob := range f.IDs {
+		if _, err := path.Match(glob, ""); err != nil {
+			return nil, cli.Usage(fmt.Errorf("--id %q: %w", glob, err))
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(cases), func(c eval.Case) bool {
+		id := len(f.IDs) == 0 || slices.ContainsFunc(f.IDs, func(glob string) bool {
+			ok, _ := path.Match(glob, c.ID)
+			return ok
+		})
+		tag := len(f.Tags) == 0 || slices.ContainsFunc(f.Tags, func(t string) bool { return slices.Contains(c.Tags, t) })
+		return !id || !tag
+	})
+	if len(kept) == 0 {
+		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected: %d cases were read", len(cases)))
+	}
+	return kept, nil
+}
+
+// OutFlags are where reports go.
+type OutFlags struct {
+	JSON, JUnit, HTML string
+}
+
+// write writes every report that was asked for.
+func (f *OutFlags) write(a *Commands, r *eval.Report) error {
+	for _, out := range []struct {
+		file string
+		form func(io.Writer, *eval.Report) error
+	}{{f.JSON, report.JSON}, {f.JUnit, report.JUnit}, {f.HTML, report.HTML}} {
+		if out.file == "" {
+			continue
+		}
+		if err := a.writeFile(out.file, func(w io.Writer) error { return out.form(w, r) }); err != nil {
+			return cli.Usage(fmt.Errorf("write the report: %w", err))
+		}
+	}
+	return nil
+}
+
+// writeFile writes a file as a whole, or standard output for "-".
+func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
+	if name == "-" {
+		return f(a.Stdout)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := errors.Join(f(file), file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}
+
+// Run runs cases, or scores their tapes, and reports. The error has the exit code of
+// [eval.Report], or of a fault.
+func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
+	mode := eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live, FromDrift: f.FromDrift}
+	if f.FromDrift != "" && (mode.LiveModel || f.FromDrift != eval.FromDriftLive && f.FromDrift != eval.FromDriftOffline) {
+		return cli.Usage(fmt.Errorf("--from-drift %q: choose live or offline, with --live-tools or without", f.FromDrift))
+	}
+	if mode.Goes() {
+		if err := a.mayRecord(); err != nil {
+			return err
+		}
+	}
+	cases, err := a.loadCases(paths, &f.SelectFlags)
+	if err != nil {
+		return err
+	}
+	if f.Score {
+		rep, err := eval.Score(cases)
+		if err != nil {
+			return evalError(err)
+		}
+		return a.concludeReport(rep, &f.OutFlags, f.Quiet, f.Full)
+	}
+	if f.OnMiss != "" && f.OnMiss != "fail" && f.OnMiss != "report" {
+		return cli.Usage(fmt.Errorf("--on-miss %q: choose fail or report", f.OnMiss))
+	}
+	if f.Sweep && mode != (eval.Mode{}) {
+		return cli.Usage(errors.New("--fault-sweep runs over tapes alone: leave out what goes live"))
+	}
+	if (f.Provider != "" || f.Model != "") && !mode.LiveModel && mode.FromDrift != eval.FromDriftLive {
+		return cli.Usage(errors.New("--provider and --model choose who is asked: give --live-model or --from-drift live with them"))
+	}
+	if !f.Quiet {
+		if err := a.sayLive(cases, mode); err != nil {
+			return err
+		}
+	}
+	for i := range cases {
+		if f.OnMiss != "" {
+			cases[i].Policy.OnMiss = f.OnMiss
+		}
+		if f.Provider != "" || f.Model != "" {
+			cases[i].Provider, cases[i].Model = f.Provider, f.Model
+		}
+	}
+	runner, err := a.runner(mode, f)
+	if err != nil {
+		return err
+	}
+	cli.CollectLess()
+	if f.Sweep {
+		return a.evalSweep(ctx, runner, cases, f.JSON)
+	}
+	rep, err := runner.Run(ctx, cases)
+	if err != nil {
+		return evalError(err)
+	}
+	return a.concludeReport(rep, &f.OutFlags, f.Quiet, f.Full)
+}
+
+// loadCases reads cases and keeps the chosen ones.
+func (a *Commands) loadCases(paths []string, chosen *SelectFlags) ([]eval.Case, error) {
+	cases, err := eval.Load(paths...)
+	if err != nil {
+		return nil, evalError(err)
+	}
+	return chosen.pick(cases)
+}
+
+// runner builds a runner over the hosts of this program.
+func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
+	log, err := a.Logger(config.Telemetry{LogLevel: a.LogLevel, LogFormat: a.LogFormat}, slog.LevelError+4)
+	if err != nil {
+		return nil, err
+	}
+	var faults []edge.Fault
+	for _, text := range f.Faults {
+		fault, err := edge.ParseFault(text)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("--fault: %w", err))
+		}
+		faults = append(faults, fault)
+	}
+	parallel := f.Parallel
+	if parallel <= 0 && !mode.Goes() {
+		parallel = runtime.NumCPU()
+		if f.Sweep { // most of the time is spent in waits before another attempt
+			parallel *= 8
+		}
+	}
+	cfg := eval.Config{
+		Open: a.openEval(mode, log), Mode: mode, Skip: []string{host.MemoryServer}, Parallel: parallel,
+		Trials: f.Trials, Faults: faults, Version: cli.Version(),
+	}
+	if !f.Quiet && cli.IsTerminal(a.Stderr) {
+		cfg.Progress = func(done, total int, r eval.CaseResult) {
+			end := "\r"
+			if done == total {
+				end = "\r\033[K"
+			}
+			_, _ = fmt.Fprintf(a.Stderr, "\r\033[K%d of %d: %s%s", done, total, report.Clean(r.ID), end)
+		}
+	}
+	return eval.New(cfg)
+}
+
+// mayRecord refuses where recordings are forbidden: nothing goes live then, and no tape
+// and no case is written.
+func (a *Commands) mayRecord() error {
+	if never, _ := a.Env("MOLAR_EVAL_RECORD"); never == "never" {
+		return cli.Usage(errors.New("MOLAR_EVAL_RECORD=never: nothing may go live here, and no case or tape be written; unset it"))
+	}
+	return nil
+}
+
+// evalError finds the exit code of a fault.
+func evalError(err error) error {
+	if _, ok := errors.AsType[*eval.InvalidError](err); ok {
+		return cli.Usage(err)
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return cli.With(eval.ExitInfra, err)
+}

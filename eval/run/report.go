@@ -1,0 +1,119 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"molar/eval"
+	"molar/eval/report"
+	"molar/internal/cli"
+)
+
+// concludeReport prints and writes a report, and finds the exit code.
+func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full bool) error {
+	show := report.Text
+	if full {
+		show = report.FullText
+	}
+	if !quiet && out.JSON != "-" {
+		if err := show(a.Stdout, rep); err != nil {
+			return err
+		}
+	}
+	if err := out.write(a, rep); err != nil {
+		return err
+	}
+	if code := rep.ExitCode(); code != 0 {
+		return cli.Exit(code)
+	}
+	return nil
+}
+
+// readReport reads a report's JSON.
+func readReport(name string) (*eval.Report, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	var rep eval.Report
+	if err := json.Unmarshal(data, &rep); err != nil {
+		return nil, cli.Usage(fmt.Errorf("%s: no report: %w", name, err))
+	}
+	switch {
+	case rep.V == 0:
+		return nil, cli.Usage(fmt.Errorf("%s: no report: it has no version", name))
+	case rep.V > eval.ReportVersion:
+		return nil, cli.Usage(fmt.Errorf("%s: the report has version %d, this program reads up to %d", name, rep.V, eval.ReportVersion))
+	}
+	return &rep, nil
+}
+
+// evalDiff prints what changed, or writes it as JSON to a file.
+func (a *Commands) evalDiff(c eval.Comparison, file string) error {
+	var err error
+	if file != "" {
+		err = a.writeFile(file, func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(c)
+		})
+	} else {
+		err = printDiff(a.Stdout, c)
+	}
+	if err == nil && c.Worse > 0 {
+		return cli.Exit(eval.ExitFailed)
+	}
+	return err
+}
+
+func printDiff(w io.Writer, c eval.Comparison) error {
+	var errs []error
+	line := func(format string, args ...any) {
+		_, err := io.WriteString(w, report.Clean(fmt.Sprintf(format, args...))+"\n")
+		errs = append(errs, err)
+	}
+	name := func(s eval.Status) string {
+		if s == "" {
+			return "(not there)"
+		}
+		return string(s)
+	}
+	for _, change := range c.Changes {
+		line("%s: %s -> %s", change.ID, name(change.Before), name(change.After))
+	}
+	for _, m := range c.Metrics {
+		line("%s: %s -> %s", m.Name, report.Number(m.Before), report.Number(m.After))
+	}
+	if len(c.Changes)+len(c.Metrics) == 0 {
+		line("nothing changed")
+	}
+	if c.Better+c.Worse > 0 {
+		line("%d better, %d worse", c.Better, c.Worse)
+	}
+	return errors.Join(errs...)
+}
+
+// Report writes a report that was kept, or what changed between two.
+func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
+	rep, err := readReport(files[0])
+	if err != nil {
+		return err
+	}
+	if len(files) == 2 {
+		later, err := readReport(files[1])
+		if err != nil {
+			return err
+		}
+		return a.evalDiff(eval.Compare(rep, later), out.JSON)
+	}
+	if *out != (OutFlags{}) {
+		return out.write(a, rep)
+	}
+	if full {
+		return report.FullText(a.Stdout, rep)
+	}
+	return report.Text(a.Stdout, rep)
+}

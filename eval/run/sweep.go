@@ -1,0 +1,64 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"molar/eval"
+	"molar/eval/report"
+	"molar/eval/sweep"
+	"molar/internal/cli"
+)
+
+// evalSweep runs cases under all faults and prints what became of them.
+func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []eval.Case, file string) error {
+	swept, err := sweep.Run(ctx, runner, cases)
+	if err != nil {
+		return evalError(err)
+	}
+	if file != "" {
+		err = a.writeFile(file, func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(swept)
+		})
+		if err != nil {
+			return cli.Usage(fmt.Errorf("write the report: %w", err))
+		}
+	}
+	if file != "-" {
+		if err := printSweep(a.Stdout, swept); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(swept.Rows) == 0:
+		return cli.Exit(eval.ExitNothing)
+	case len(swept.Faults) > 0:
+		return cli.Exit(eval.ExitFailed)
+	}
+	return nil
+}
+
+func printSweep(w io.Writer, s *sweep.Result) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(table, "edge\tfault\truns\theld\ttold\totherwise\twrong\t")
+	var sum sweep.Row
+	for _, r := range s.Rows {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t\n", r.Edge, r.Kind, r.Runs, r.Held, r.Told, r.Otherwise, r.Wrong)
+		sum.Runs, sum.Held, sum.Told, sum.Otherwise, sum.Wrong = sum.Runs+r.Runs, sum.Held+r.Held, sum.Told+r.Told, sum.Otherwise+r.Otherwise, sum.Wrong+r.Wrong
+	}
+	_, _ = fmt.Fprintf(table, "all\t\t%d\t%d\t%d\t%d\t%d\t\n", sum.Runs, sum.Held, sum.Told, sum.Otherwise, sum.Wrong)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, f := range s.Faults {
+		if _, err := fmt.Fprintln(w, report.Clean(fmt.Sprintf("%s, %s: %s", f.Case, f.Fault, f.Why))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"molar/eval"
+	"molar/eval/edge"
+	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/host/models"
+	"molar/internal/host/observe"
+	"molar/providers"
+	"molar/providers/chain"
+)
+
+// openRecorder creates a tape and returns its recorder. done closes the file and says
+// what went wrong with it.
+func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Choice) (rec *edge.Recorder, done func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		return nil, nil, cli.Usage(fmt.Errorf("--record: %w", err))
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		if errors.Is(err, os.ErrExist) {
+			err = fmt.Errorf("%s exists; a tape is never overwritten: remove it or choose another name", file)
+		}
+		return nil, nil, cli.Usage(fmt.Errorf("record: %w", err))
+	}
+	header, err := a.recordHeader(cfg, who)
+	if err == nil {
+		header.Case = caseID
+		rec, err = edge.NewRecorder(edge.RecorderConfig{To: f, Header: header, Redactor: observe.Redactor(cfg), Skip: []string{host.MemoryServer}})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))
+	}
+	return rec, func() error { return errors.Join(rec.Err(), f.Close()) }, nil
+}
+
+// A Choice says whose turns a tape is of: the assistant, and what flags chose for it.
+type Choice struct{ Assistant, Provider, Model string }
+
+// recordHeader asks the chain which provider a turn would take, and which the rest.
+func (a *Commands) recordHeader(cfg *config.Config, who Choice) (tape.Header, error) {
+	none := tape.Header{}
+	models, err := models.Open(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return none, err
+	}
+	assistant, _ := cfg.Assistants.Get(cmp.Or(who.Assistant, cfg.Default))
+	want := chain.Want{Provider: who.Provider, Model: who.Model}
+	if want == (chain.Want{}) {
+		want = chain.Want{Provider: assistant.Provider, Model: assistant.Model}
+	}
+	turns, err := routeOf(models, cfg, want)
+	if err != nil {
+		return none, err
+	}
+	h := tape.Header{
+		TapeID: uuid.NewString(), Host: cli.Version(), Recorded: time.Now().UTC().Format(time.RFC3339),
+		Provider: turns.Provider, Model: turns.Model, Small: turns.Small, BaseURL: turns.BaseURL, Settings: make(map[string]string),
+	}
+	if rest, err := routeOf(models, cfg, chain.Want{}); err == nil && rest.Provider != turns.Provider {
+		h.Rest = &rest
+	}
+	seen, err := a.loadFor(a.ConfigFile, a.replayEnv) // what a replay will see
+	if err != nil {
+		return none, err
+	}
+	for _, e := range cfg.MCPServers {
+		if _, known := seen.MCPServers.Get(e.Name); !known {
+			h.Attached = append(h.Attached, e.Name)
+		}
+	}
+	for _, e := range seen.Assistants {
+		h.Settings[e.Name] = modelSettings(seen, e.Name, h.Provider)
+	}
+	return h, nil
+}
+
+// routeOf is the route that a wish takes.
+func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Route, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	route, err := models.Pick(ctx, want)
+	if fault, ok := errors.AsType[*providers.Error](err); ok && fault.Kind != providers.KindInvalid {
+		return tape.Route{}, cli.With(eval.ExitInfra, err)
+	} else if err != nil {
+		return tape.Route{}, err
+	}
+	r := tape.Route{Provider: route.Provider.Name(), Model: route.Model, Small: route.SmallModel}
+	switch r.Provider {
+	case "gemini":
+		r.BaseURL = cfg.LLM.Gemini.BaseURL
+	case "openai":
+		r.BaseURL = cfg.LLM.OpenAI.BaseURL
+	case "ollama":
+		r.BaseURL = cfg.LLM.Ollama.BaseURL
+	}
+	r.BaseURL = withoutUser(r.BaseURL)
+	return r, nil
+}
+
+// OpenTape starts the recording of --record; without the flag there are no edges.
+func OpenTape(c *cli.CLI, file string, cfg *config.Config, who Choice) (eval.Edges, func() error, error) {
+	if file == "" {
+		return nil, func() error { return nil }, nil
+	}
+	a := &Commands{CLI: c}
+	if err := a.mayRecord(); err != nil {
+		return nil, nil, err
+	}
+	rec, done, err := a.openRecorder(file, "", cfg, who)
+	if err != nil {
+		return nil, nil, err
+	}
+	return rec, done, nil
+}
+
+// withoutUser takes user, password and query out of an address.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+var _ eval.Edges = (*edge.Recorder)(nil)

@@ -1,0 +1,138 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"molar/eval/drift"
+	"molar/eval/wire"
+)
+
+// ErrSplit says that an answer streamed what is to be replaced in several pieces.
+var ErrSplit = errors.New("what is masked came in pieces")
+
+// Records reads the records of a tape that is whole.
+func Records(lines []byte) (all []Record, err error) {
+	for line := range bytes.Lines(lines) {
+		var r Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("read a tape: %w", err)
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 || all[0].Header == nil {
+		return nil, errors.New("a tape without a header")
+	}
+	return all, nil
+}
+
+// Join makes the tape of a conversation from those of its turns, with text replaced wherever
+// it stands. Header and lists of tools are those of the last one.
+func Join(caseID string, turns [][]Record, replace func(string) string) ([]byte, error) {
+	var b bytes.Buffer
+	last := turns[len(turns)-1]
+	header := *last[0].Header
+	header.Case = caseID
+	w := NewWriter(&b, NewRedactor(), header)
+	for i := range last {
+		if r := last[i]; r.Type == TypeMCP && r.Turn == 0 {
+			w.Write(&r)
+		}
+	}
+	j := joiner{w: w, canon: drift.NewCanon(), replace: replace, provider: header.Provider, said: make(map[int][]byte)}
+	for i, records := range turns {
+		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
+		for _, r := range records[1:] {
+			if r.Type == TypeMCP && r.Turn == 0 {
+				continue
+			}
+			if err := j.add(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Bytes(), w.Err()
+}
+
+// A joiner writes records of one turn after the other.
+type joiner struct {
+	w               *Writer
+	canon           *drift.Canon
+	replace         func(string) string
+	provider        string
+	turn, seq, id   int // of this turn, and what its numbers begin after
+	lastSeq, lastID int
+	said            map[int][]byte // the bytes of exchanges that are open
+}
+
+func (j *joiner) add(r Record) error {
+	if r.Turn > 0 {
+		r.Turn = j.turn
+	}
+	if r.Seq > 0 {
+		r.Seq += j.seq
+		j.lastSeq = max(j.lastSeq, r.Seq)
+	}
+	r.Text, r.Raw, r.Error = j.replace(r.Text), j.replace(r.Raw), j.replace(r.Error)
+	r.Body, r.Content = j.json(r.Body), j.json(r.Content)
+	if r.Call != nil {
+		call := *r.Call
+		call.Function.Arguments = j.replace(call.Function.Arguments)
+		r.Call = &call
+	}
+	if r.Keys != nil {
+		keys := j.canon.Read(r.Body).Keys()
+		r.Keys = &keys
+	}
+	if len(r.Frame) > 0 {
+		var f Frame
+		if err := json.Unmarshal(j.json(r.Frame), &f); err != nil {
+			return fmt.Errorf("read a frame: %w", err)
+		}
+		f.ID += j.id
+		j.lastID = max(j.lastID, f.ID)
+		r.Frame = f.Encode()
+		if r.Sha != "" {
+			j.w.Seal(&r)
+		}
+	}
+	switch r.Type {
+	case TypeModelChunk:
+		j.said[r.Seq] = append(j.said[r.Seq], r.Bytes()...)
+	case TypeModelEnd:
+		if text := j.text(j.said[r.Seq]); j.replace(text) != text {
+			return ErrSplit
+		}
+		delete(j.said, r.Seq)
+	}
+	j.w.Write(&r)
+	return nil
+}
+
+func (j *joiner) json(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	return json.RawMessage(j.replace(string(raw)))
+}
+
+// text is what a model said and called in an exchange, each part on a line.
+func (j *joiner) text(said []byte) string {
+	text := ""
+	if (wire.Answer{}).Stream(j.provider, "").Chunks == nil { // a provider without a wire
+		for line := range bytes.Lines(said) {
+			if c, err := DecodeChunk(line); err == nil {
+				text += c.Text
+			}
+		}
+		return text
+	}
+	a, _, _ := wire.ReadAnswer(j.provider, string(said)) // what is no answer says nothing
+	text = a.Text
+	for _, c := range a.Calls {
+		text += "\n" + c.Arguments
+	}
+	return text
+}

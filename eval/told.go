@@ -1,0 +1,126 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"molar/eval/delta"
+	"molar/eval/match"
+	"molar/eval/tape"
+)
+
+// Told tells what happened in turns, the same lines for the same events.
+func Told(turns []tape.Seen) []string { return tell(turns, true) }
+
+// tell leaves out, unless all is wanted, how it was said: answers, results and errors.
+func tell(turns []tape.Seen, all bool) []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for i, s := range turns {
+		add("turn %d: %s", i+1, flat(s.User))
+		if s.Guardrail != "" {
+			add("  guardrail: %s", s.Guardrail)
+		}
+		for _, c := range s.Calls {
+			add("  call %s %s", c.Call.Function.Name, match.CanonicalJSON([]byte(c.Call.Function.Arguments)))
+			switch {
+			case !all:
+			case !c.Done:
+				add("    gave nothing")
+			case c.IsError:
+				add("    failed: %s", flat(match.CanonicalJSON(c.Output)))
+			default:
+				add("    gave %s", flat(match.CanonicalJSON(c.Output)))
+			}
+		}
+		if s.Answer != "" && all {
+			add("  answer: %s", flat(s.Answer))
+		}
+		switch {
+		case s.Sum.Error == "":
+		case all:
+			add("  failed: %s", s.Sum.Error)
+		default:
+			add("  failed")
+		}
+	}
+	return lines
+}
+
+func flat(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "⏎") }
+
+// Changed tells what happens now and did not before: lines of both, marked by - and +,
+// each cut to what differs, below the line of its turn.
+func Changed(was, now []string) []string {
+	var lines []string
+	turn := ""
+	pieces := delta.Lines(was, now)
+	for i := 0; i < len(pieces); i++ {
+		p := pieces[i]
+		if p.Kind == delta.Same {
+			if strings.HasPrefix(p.Text, "turn ") {
+				turn = p.Text
+			}
+			continue
+		}
+		if turn != "" {
+			lines, turn = append(lines, "  "+delta.Cut(turn, longestLine)), ""
+		}
+		if p.Kind == delta.Was && i+1 < len(pieces) && pieces[i+1].Kind == delta.Now && sameStart(p.Text, pieces[i+1].Text) {
+			a, b := delta.Excerpt(delta.Words(p.Text, pieces[i+1].Text))
+			lines = append(lines, "- "+a, "+ "+b)
+			i++
+			continue
+		}
+		lines = append(lines, string(p.Kind)+" "+delta.Cut(p.Text, longestLine))
+	}
+	return lines
+}
+
+// sameStart reports whether two lines tell of the same kind of thing.
+func sameStart(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	return len(x) > 0 && len(y) > 0 && x[0] == y[0]
+}
+
+// longestLine bounds a line that tells of a turn, in bytes.
+const longestLine = 300
+
+// LiveCalls tells what a live run of the cases will call, as far as their tapes know.
+func LiveCalls(cases []Case, mode Mode) ([]string, error) {
+	models, tools := make(map[string]int), make(map[string]int)
+	for i := range cases {
+		story, err := cases[i].Story()
+		if err != nil {
+			return nil, err
+		}
+		if mode.LiveModel || mode.FromDrift == FromDriftLive {
+			models[strings.TrimSpace(story.Header.Provider+" "+story.Header.Model)] += len(story.Steps)
+		}
+		if !mode.LiveTools {
+			continue
+		}
+		for _, t := range story.Turns {
+			for _, c := range t.Calls {
+				name := c.Server + "__" + c.Tool
+				if server := story.Servers[c.Server]; server == nil || !server.Readers[c.Tool] {
+					name += " (may change something)"
+				}
+				if c.Server != "" {
+					tools[name]++
+				}
+			}
+		}
+	}
+	return append(counted("asks the model of", models), counted("calls", tools)...), nil
+}
+
+func counted(what string, counts map[string]int) []string {
+	var lines []string
+	for name, n := range counts {
+		lines = append(lines, fmt.Sprintf("live: %s %s, %d times on the tapes", what, name, n))
+	}
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+)
+
+// The wires, by the provider that speaks them.
+const (
+	Gemini = "gemini"
+	OpenAI = "openai"
+	Ollama = "ollama"
+)
+
+// A Call is a tool call. Arguments is JSON text.
+type Call struct{ ID, Name, Arguments string }
+
+// An Answer is what a model said.
+type Answer struct {
+	Text, Thinking string
+	Calls          []Call
+	// Finish is stop, length, content_filter or tool_calls; stop when empty.
+	Finish string
+	// Prompt and Completion are tokens.
+	Prompt, Completion int
+	// Signature is put on the first call, by a service that signs its thoughts.
+	Signature string
+	// Words sends the text word by word.
+	Words bool
+}
+
+// A Stream is an answer as it comes over a wire.
+type Stream struct {
+	Path, ContentType string
+	Chunks            [][]byte
+}
+
+const sse = "text/event-stream"
+
+type object = map[string]any
+
+// Stream writes the answer in the wire of a provider. It has no chunks for one without.
+func (a Answer) Stream(provider, model string) Stream {
+	switch provider {
+	case Gemini:
+		return Stream{"/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent", sse, a.gemini()}
+	case OpenAI:
+		return Stream{"/chat/completions", sse, a.openAI(model)}
+	case Ollama:
+		return Stream{"/api/chat", "application/x-ndjson", a.ollama(model)}
+	}
+	return Stream{}
+}
+
+// Refusal writes an error that every wire understands.
+func Refusal(status int, message string) []byte {
+	return encode(object{"error": object{"code": status, "status": "INVALID_ARGUMENT", "type": "invalid_request_error", "message": message}})
+}
+
+// encode writes what holds nothing but texts, numbers and checked JSON.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return []byte("{}")
+	}
+	return data
+}
+
+func event(v any) []byte { return append(append([]byte("data: "), encode(v)...), "\n\n"...) }
+
+// texts are the pieces in which the text is sent.
+func (a Answer) texts() []string {
+	switch {
+	case a.Text == "":
+		return nil
+	case a.Words:
+		return strings.SplitAfter(a.Text, " ")
+	}
+	return []string{a.Text}
+}
+
+// arguments are a call's arguments for a wire that wants an object.
+func (c Call) arguments() json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(c.Arguments), &members) != nil || members == nil {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(c.Arguments)
+}
+
+func (a Answer) gemini() [][]byte {
+	var chunks [][]byte
+	parts := func(finish string, parts ...any) {
+		candidate := object{"content": object{"role": "model", "parts": parts}, "index": 0}
+		e := object{"candidates": []any{candidate}}
+		if finish != "" {
+			candidate["finishReason"] = finish
+			e["usageMetadata"] = object{"promptTokenCount": a.Prompt, "candidatesTokenCount": a.Completion, "totalTokenCount": a.Prompt + a.Completion}
+		}
+		chunks = append(chunks, event(e))
+	}
+	if a.Thinking != "" {
+		parts("", object{"text": a.Thinking, "thought": true})
+	}
+	for _, text := range a.texts() {
+		parts("", object{"text": text})
+	}
+	for i, c := range a.Calls {
+		part := object{"functionCall": object{"name": c.Name, "args": c.arguments()}}
+		if i == 0 && a.Signature != "" {
+			part["thoughtSignature"] = a.Signature
+		}
+		parts("", part)
+	}
+	finish := map[string]string{"length": "MAX_TOKENS", "content_filter": "SAFETY"}[a.Finish]
+	parts(cmp.Or(finish, "STOP"), object{"text": ""})
+	return chunks
+}
+
+func (a Answer) openAI(model string) [][]byte {
+	var chunks [][]byte
+	delta := func(d object, finish, usage any) {
+		e := object{
+			"id": "taped", "object": "chat.completion.chunk", "created": 0, "model": model,
+			"choices": []any{object{"index": 0, "delta": d, "finish_reason": finish}},
+		}
+		if usage != nil {
+			e["usage"] = usage
+		}
+		chunks = append(chunks, event(e))
+	}
+	if a.Thinking != "" {
+		delta(object{"role": "assistant", "reasoning_content": a.Thinking}, nil, nil)
+	}
+	for _, text := range a.texts() {
+		delta(object{"role": "assistant", "content": text}, nil, nil)
+	}
+	finish := cmp.Or(a.Finish, "stop")
+	for i, c := range a.Calls {
+		if a.Finish == "" {
+			finish = "tool_calls"
+		}
+		for n, piece := range halves(c.Arguments) {
+			call := object{"index": i, "function": object{"arguments": piece}}
+			if n == 0 {
+				call = object{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": piece}}
+			}
+			delta(object{"tool_calls": []any{call}}, nil, nil)
+		}
+	}
+	delta(object{}, finish, object{"prompt_tokens": a.Prompt, "completion_tokens": a.Completion, "total_tokens": a.Prompt + a.Completion})
+	last := len(chunks) - 1
+	chunks[last] = append(chunks[last], "data: [DONE]\n\n"...)
+	return chunks
+}
+
+// halves cuts arguments in two, as a service that streams them does.
+func halves(s string) []string {
+	if len(s) < 8 {
+		return []string{s}
+	}
+	return []string{s[:len(s)/2], s[len(s)/2:]}
+}
+
+func (a Answer) ollama(model string) [][]byte {
+	var chunks [][]byte
+	line := func(message, whole object) {
+		message["role"] = "assistant"
+		if message["content"] == nil {
+			message["content"] = ""
+		}
+		whole["message"], whole["model"] = message, model
+		chunks = append(chunks, append(encode(whole), '\n'))
+	}
+	if a.Thinking != "" {
+		line(object{"thinking": a.Thinking}, object{"done": false})
+	}
+	for _, text := range a.texts() {
+		line(object{"content": text}, object{"done": false})
+	}
+	for _, c := range a.Calls {
+		line(object{"tool_calls": []any{object{"function": object{"name": c.Name, "arguments": c.arguments()}}}}, object{"done": false})
+	}
+	reason := "stop"
+	if a.Finish == "length" {
+		reason = "length"
+	}
+	line(object{}, object{"done": true, "done_reason": reason, "prompt_eval_count": a.Prompt, "eval_count": a.Completion})
+	return chunks
+}

@@ -1,0 +1,241 @@
+// Package access decides who may use a port: API keys of the config file and of the
+// store, sessions of browsers, and the one-time links that begin them.
+package access
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/httpguard"
+	"molar/internal/store"
+	"molar/internal/store/state"
+)
+
+// Times of keys and sessions.
+const (
+	// keyRefresh is how often the stored keys are read anew: how long a revoked key still
+	// works at most.
+	keyRefresh = time.Second
+	// keyUseEvery is how many refreshes pass between two notes of when keys were used.
+	keyUseEvery = 10
+	// sessionIdle is how long a browser stays signed in without being used.
+	sessionIdle = 12 * time.Hour
+	// signInLife is how long the printed link works.
+	signInLife = 10 * time.Minute
+)
+
+// operatorOwner owns the conversations of all browsers that signed in by a printed link.
+const operatorOwner = "operator"
+
+// A Store keeps keys and sessions.
+type Store interface {
+	AddKey(ctx context.Context, k state.APIKey) error
+	Keys(ctx context.Context) ([]state.APIKey, error)
+	TouchKeys(ctx context.Context, used map[string]time.Time) error
+	DropSessions(ctx context.Context, unusedSince time.Time) error
+}
+
+// Access keeps the keyring of a port at what file and store say.
+type Access struct {
+	db Store
+	// sessions are taken, as on the port that has pages.
+	sessions bool
+	ring     *httpguard.Keyring
+	log      *slog.Logger
+	now      func() time.Time
+
+	mu       sync.Mutex
+	fromFile []httpguard.Key
+	// link is the hash of the one-time token that was printed last, until when it works.
+	link      httpguard.Hash
+	linkUntil time.Time
+}
+
+// A Config says where the keys of a port come from.
+type Config struct {
+	Store Store
+	// Keys are those of the config file.
+	Keys []config.APIKey
+	// Sessions of browsers are taken, as on the port that has pages.
+	Sessions bool
+	Logger   *slog.Logger
+}
+
+// Open reads the keys. Without any the ring lets everybody in.
+func Open(ctx context.Context, cfg Config) (*Access, error) {
+	a := &Access{db: cfg.Store, sessions: cfg.Sessions, log: cfg.Logger, now: time.Now}
+	a.ring = httpguard.NewKeyring(a.now)
+	if err := a.UseFile(cfg.Keys); err != nil {
+		return nil, err
+	}
+	if err := cfg.Store.DropSessions(ctx, a.now().Add(-sessionIdle)); err != nil {
+		return nil, err
+	}
+	return a, a.refresh(ctx)
+}
+
+// UseFile takes over the keys of a config file; they act from the next refresh on.
+func (a *Access) UseFile(keys []config.APIKey) error {
+	var ring []httpguard.Key
+	for _, k := range keys {
+		hash := httpguard.HashOf(k.Key.Reveal())
+		if k.Hash != "" {
+			var err error
+			if hash, err = httpguard.ParseHash(k.Hash); err != nil {
+				return fmt.Errorf("api_keys: key %q: %w", k.Name, err)
+			}
+		}
+		id := FileKeyID(k.Name)
+		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fromFile = ring
+	return nil
+}
+
+// FileKeyID is the id of a key of the config file: the same after its text was changed,
+// and so are its conversations.
+func FileKeyID(name string) string { return "cfg_" + name }
+
+// refresh reads the stored keys.
+func (a *Access) refresh(ctx context.Context) error {
+	stored, err := a.db.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	keys := slices.Clone(a.fromFile)
+	a.mu.Unlock()
+	for _, k := range stored {
+		if k.Session && !a.sessions {
+			continue
+		}
+		key, err := ringKey(k)
+		if err != nil {
+			a.log.Warn("a stored API key cannot be read and opens nothing", "key", k.ID, "error", err)
+			continue
+		}
+		keys = append(keys, key)
+	}
+	a.ring.Set(keys)
+	return nil
+}
+
+func ringKey(k state.APIKey) (httpguard.Key, error) {
+	hash, err := httpguard.ParseHash(k.Hash)
+	key := httpguard.Key{
+		ID: k.ID, Owner: k.ID, Name: k.Name, Hash: hash, Scopes: k.Scopes, Expires: k.ExpiresAt,
+		LastUsed: k.LastUsed, Session: k.Session,
+	}
+	if k.Session {
+		key.Owner, key.Idle = operatorOwner, sessionIdle
+		if key.LastUsed.IsZero() {
+			key.LastUsed = k.CreatedAt
+		}
+	}
+	return key, err
+}
+
+// Ring returns the keys as the guards of a port ask for them.
+func (a *Access) Ring() *httpguard.Keyring { return a.ring }
+
+// Watch keeps the keys fresh until ctx ends, and then notes the last uses. onFirst is
+// called when the first key comes while the port is open already.
+func (a *Access) Watch(ctx context.Context, onFirst func()) {
+	on := a.ring.On()
+	tick := time.NewTicker(keyRefresh)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			a.noteUse(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+		}
+		if n%keyUseEvery == 0 {
+			a.noteUse(ctx)
+		}
+		if err := a.refresh(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("API keys cannot be read anew; those known so far stay in force", "error", err)
+		}
+		if !on && a.ring.On() {
+			on = true
+			onFirst()
+		}
+	}
+}
+
+func (a *Access) noteUse(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, keyRefresh)
+	defer cancel()
+	if err := a.db.TouchKeys(ctx, a.ring.TakeUsed()); err != nil {
+		a.log.Warn("the last use of API keys could not be noted", "error", err)
+	}
+}
+
+// NewLink makes a one-time token; the one before it ends.
+func (a *Access) NewLink() string {
+	token := rand.Text()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.link, a.linkUntil = httpguard.HashOf(token), a.now().Add(signInLife)
+	return token
+}
+
+// SignIn trades the one-time token for a session.
+func (a *Access) SignIn(ctx context.Context, token string) (session string, ok bool, err error) {
+	a.mu.Lock()
+	ok = a.link != httpguard.Hash{} && a.link == httpguard.HashOf(token) && a.now().Before(a.linkUntil)
+	if ok {
+		a.link = httpguard.Hash{}
+	}
+	a.mu.Unlock()
+	if !ok {
+		return "", false, nil
+	}
+	session = httpguard.NewKeyText()
+	err = a.db.AddKey(ctx, state.APIKey{
+		ID: "ses_" + rand.Text()[:16], Name: "browser", Hash: httpguard.HashOf(session).String(),
+		Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin}, Session: true,
+	})
+	if err != nil {
+		return "", false, err
+	}
+	return session, true, a.refresh(ctx)
+}
+
+// CheckListen refuses to listen off loopback while there is no key.
+func CheckListen(ctx context.Context, cfg *config.Config, listen, database string) error {
+	if config.Loopback(listen) || len(cfg.APIKeys) > 0 || listen == cfg.Listen && cfg.Identity.Header != "" {
+		return nil
+	}
+	db, err := store.Open(ctx, store.Config{Path: database, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	keys, err := db.Keys(ctx)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(keys, func(k state.APIKey) bool { return !k.Session }) {
+		return nil
+	}
+	return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys: make one with molar keys create NAME, "+
+		"or listen on loopback, such as 127.0.0.1:%s", listen, portOf(listen)))
+}
+
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return cmp.Or(port, "8000")
+}

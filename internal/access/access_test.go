@@ -1,0 +1,137 @@
+package access_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/internal/access"
+	"molar/internal/config"
+	"molar/internal/httpguard"
+	"molar/internal/store/state"
+)
+
+// A memory keeps keys as long as the test lasts.
+type memory struct{ keys []state.APIKey }
+
+func (m *memory) AddKey(_ context.Context, k state.APIKey) error {
+	k.CreatedAt = time.Now()
+	m.keys = append(m.keys, k)
+	return nil
+}
+
+func (m *memory) Keys(context.Context) ([]state.APIKey, error)          { return m.keys, nil }
+func (m *memory) TouchKeys(context.Context, map[string]time.Time) error { return nil }
+func (m *memory) DropSessions(_ context.Context, _ time.Time) error     { return nil }
+func open(t *testing.T, m *memory, sessions bool, keys ...config.APIKey) *access.Access {
+	t.Helper()
+	a, err := access.Open(t.Context(), access.Config{Store: m, Keys: keys, Sessions: sessions, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAccess_WithoutKeysEverybodyMayCome(t *testing.T) {
+	if a := open(t, &memory{}, true); a.Ring().On() {
+		t.Error("the ring is on without a key")
+	}
+	a := open(t, &memory{}, true, config.APIKey{Name: "ci", Key: "secret", Scopes: []string{httpguard.ScopeChat}})
+	if !a.Ring().On() {
+		t.Error("the ring is off, with a key in the file")
+	}
+}
+
+// The link works once, for ten minutes, and a newer one ends it.
+func TestAccess_SignIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		a := open(t, m, true)
+		in := func(token string) (string, bool) {
+			t.Helper()
+			session, ok, err := a.SignIn(t.Context(), token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return session, ok
+		}
+		if _, ok := in(""); ok {
+			t.Error("no token signs in where no link was made")
+		}
+		first := a.NewLink()
+		second := a.NewLink()
+		if _, ok := in(first); ok {
+			t.Error("the link before signs in")
+		}
+		session, ok := in(second)
+		if !ok || session == "" || len(m.keys) != 1 || !m.keys[0].Session {
+			t.Fatalf("session %q, %v; stored %v", session, ok, m.keys)
+		}
+		if strings.Contains(m.keys[0].Hash, session) {
+			t.Error("the session itself is in the store")
+		}
+		if _, ok := in(second); ok {
+			t.Error("the link works twice")
+		}
+		late := a.NewLink()
+		time.Sleep(10*time.Minute + time.Second)
+		if _, ok := in(late); ok {
+			t.Error("the link works after its ten minutes")
+		}
+	})
+}
+
+// A port without pages takes no session.
+func TestAccess_SessionsOnlyWhereThereArePages(t *testing.T) {
+	stored := []state.APIKey{
+		{ID: "ses_1", Name: "browser", Session: true, CreatedAt: time.Now(), Hash: httpguard.HashOf("s").String()},
+		{ID: "key_1", Name: "laptop", Hash: httpguard.HashOf("k").String()},
+	}
+	for _, pages := range []bool{true, false} {
+		a := open(t, &memory{keys: stored}, pages)
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.AddCookie(&http.Cookie{Name: httpguard.SessionCookie, Value: "s"})
+		if _, refused := a.Ring().Identify(r); (refused == nil) != pages {
+			t.Errorf("with pages %v: the session was refused: %v", pages, refused)
+		}
+	}
+}
+
+func TestNewKey(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	tests := []struct {
+		name, key string
+		scopes    []string
+		expires   string
+		fault     string
+	}{
+		{"a key", "laptop", []string{"chat"}, "", ""},
+		{"that ends", "ci", []string{"chat", "admin"}, "90d", ""},
+		{"a name with a space", "my laptop", []string{"chat"}, "", `name "my laptop"`},
+		{"an unknown scope", "a", []string{"root"}, "", `--scope "root"`},
+		{"a scope twice", "a", []string{"chat", "chat"}, "", "twice"},
+		{"a time that is past", "a", []string{"chat"}, "-1h", "--expires"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			key, err := access.NewKey(tt.key, tt.scopes, tt.expires, now)
+			if tt.fault != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fault) {
+					t.Fatalf("got %v, want an error with %q", err, tt.fault)
+				}
+				return
+			}
+			if err != nil || key.Hash != httpguard.HashOf(key.Key).String() {
+				t.Fatalf("key %+v, error %v", key, err)
+			}
+			if tt.expires == "90d" && !key.ExpiresAt.Equal(now.Add(90*24*time.Hour).Truncate(time.Second)) {
+				t.Errorf("expires %s", key.ExpiresAt)
+			}
+		})
+	}
+}

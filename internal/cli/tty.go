@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Colour reports whether output to the stream may be styled (no-color.org).
+func (c *CLI) Colour(stream any) bool {
+	none, _ := c.Env("NO_COLOR")
+	return none == "" && IsTerminal(stream) && !c.Dumb()
+}
+
+// Dumb reports whether the terminal cannot move its cursor.
+func (c *CLI) Dumb() bool {
+	kind, _ := c.Env("TERM")
+	return kind == "dumb"
+}
+
+// ReadLine reads a line, or fails when ctx ends. The read itself then waits for the
+// person, or ends with the program.
+func ReadLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, err := in.ReadString('\n')
+		read <- result{strings.TrimSpace(text), err}
+	}()
+	select {
+	case r := <-read:
+		if r.text == "" {
+			return "", r.err
+		}
+		return r.text, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

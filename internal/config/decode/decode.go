@@ -1,0 +1,293 @@
+// Package decode reads YAML into structs strictly: it gathers all that is wrong with a file,
+// with its lines, and notes where each key was set. It knows no key of its own.
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"molar/internal/config/environ"
+)
+
+// maxFile bounds the file, in bytes: it is read by people.
+const maxFile = 1 << 20
+
+// maxAliases bounds a chain of aliases, so that one that names itself ends.
+const maxAliases = 16
+
+// A Decoder fills a struct from the syntax tree of one YAML file. It knows every
+// key from the yaml tags of the types, and notes where each was set.
+type Decoder struct {
+	// File is the name for messages.
+	File string
+	Env  func(string) (string, bool)
+	// Origins takes the place of each key.
+	Origins map[string]string
+	// Bears reports whether a variable that is not set is no fault below a key; it is one of
+	// Unset then.
+	Bears func(key string) bool
+	// Refers reports whether a key wants a reference to a variable, as it holds a secret.
+	Refers func(key string) bool
+	// Unset are the variables that those keys lack.
+	Unset Faults
+
+	anchors map[string]ast.Node
+	faults  Faults
+}
+
+// Decode reads data into a struct, given by its pointer, and returns all that is wrong with
+// it.
+func (d *Decoder) Decode(data []byte, to any) Faults {
+	d.anchors = make(map[string]ast.Node)
+	body, err := parse(data)
+	if err != nil {
+		where := d.File
+		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
+			where = fmt.Sprintf("%s:%d", d.File, ye.GetToken().Position.Line)
+			err = errors.New(ye.GetMessage())
+		}
+		d.faults.Add(where, "", "not readable as YAML: %v", err)
+		return d.faults
+	}
+	if body != nil {
+		d.value("", body, reflect.ValueOf(to).Elem())
+	}
+	return d.faults
+}
+
+// parse returns the root of the only document in data, or nil when it is empty.
+// The parser is not ours: a panic in it is an error here.
+func parse(data []byte) (root ast.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("the parser cannot make sense of it")
+		}
+	}()
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("it is larger than %s", Size(maxFile))
+	}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+		case root != nil:
+			return nil, errors.New("it holds more than one document")
+		default:
+			root = doc.Body
+		}
+	}
+	return root, nil
+}
+
+// value decodes n into v. A null leaves v as it is.
+func (d *Decoder) value(key string, n ast.Node, v reflect.Value) {
+	n, ok := d.resolve(key, n)
+	if !ok || n.Type() == ast.NullType {
+		return
+	}
+	if key != "" {
+		d.Origins[key] = d.at(n)
+	}
+	if m, ok := reflect.TypeAssert[Mapping](v.Addr()); ok {
+		d.mapping(key, n, m)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		d.structure(key, n, v)
+	case reflect.Map:
+		if v.Type() == reflect.TypeFor[Object]() {
+			d.object(key, n, v)
+			return
+		}
+		d.secrets(key, n, v)
+	case reflect.Slice:
+		d.list(key, n, v)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.scalar(key, n, v.Elem())
+	default:
+		d.scalar(key, n, v)
+	}
+}
+
+// resolve looks through anchors and aliases.
+func (d *Decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
+	for range maxAliases {
+		switch node := n.(type) {
+		case *ast.AnchorNode:
+			d.anchors[node.Name.GetToken().Value] = node.Value
+			n = node.Value
+		case *ast.AliasNode:
+			name := node.Value.GetToken().Value
+			target, ok := d.anchors[name]
+			if !ok {
+				d.faults.Add(d.at(node), key, "alias %q has no anchor above it", name)
+				return nil, false
+			}
+			n = target
+		case *ast.TagNode:
+			d.faults.Add(d.at(node), key, "YAML tags are not read; write the plain value")
+			return nil, false
+		default:
+			return n, n != nil
+		}
+	}
+	d.faults.Add(d.File, key, "the alias names itself")
+	return nil, false
+}
+
+// entries returns the key-value pairs of a mapping, and false when n is none.
+func (d *Decoder) entries(key string, n ast.Node) ([]*ast.MappingValueNode, bool) {
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		d.faults.Add(d.at(n), key, "want a mapping (key: value), got %s", nodeKind(n))
+		return nil, false
+	}
+	plain := make([]*ast.MappingValueNode, 0, len(m.Values))
+	for _, e := range m.Values {
+		if e.Key.IsMergeKey() {
+			d.faults.Add(d.at(e.Key), key, "merge keys (<<) are not read; write the keys out")
+			continue
+		}
+		plain = append(plain, e)
+	}
+	return plain, true
+}
+
+func (d *Decoder) structure(key string, n ast.Node, v reflect.Value) {
+	entries, ok := d.entries(key, n)
+	if !ok {
+		return
+	}
+	fields := FieldsOf(v.Type())
+	for _, e := range entries {
+		name := keyText(e.Key)
+		i, ok := fields.Index[name]
+		if !ok {
+			d.faults.Add(d.at(e.Key), Join(key, name), "unknown key %q%s", name, DidYouMean(name, fields.Names))
+			continue
+		}
+		d.value(Join(key, name), e.Value, v.FieldByIndex(i))
+	}
+}
+
+func (d *Decoder) mapping(key string, n ast.Node, m Mapping) {
+	entries, ok := d.entries(key, n)
+	if !ok {
+		return
+	}
+	m.Reset()
+	for _, e := range entries {
+		at := Join(key, keyText(e.Key))
+		v := m.Add(keyText(e.Key))
+		d.Origins[at] = d.at(e.Key)
+		d.value(at, e.Value, v)
+	}
+}
+
+// object takes any mapping as it stands.
+func (d *Decoder) object(key string, n ast.Node, v reflect.Value) {
+	if _, ok := d.entries(key, n); !ok {
+		return
+	}
+	if err := yaml.NodeToValue(n, v.Addr().Interface()); err != nil {
+		d.faults.Add(d.at(n), key, "cannot be read")
+	}
+}
+
+func (d *Decoder) secrets(key string, n ast.Node, v reflect.Value) {
+	entries, ok := d.entries(key, n)
+	if !ok {
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for _, e := range entries {
+		value := reflect.New(v.Type().Elem()).Elem()
+		d.value(Join(key, keyText(e.Key)), e.Value, value)
+		v.SetMapIndex(reflect.ValueOf(keyText(e.Key)), value)
+	}
+}
+
+func (d *Decoder) list(key string, n ast.Node, v reflect.Value) {
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok && v.Type() == reflect.TypeFor[OneOrMore]() {
+		v.Set(reflect.ValueOf(OneOrMore{""}))
+		d.scalar(key, n, v.Index(0))
+		return
+	}
+	if !ok {
+		d.faults.Add(d.at(n), key, "want a list ([a, b]), got %s", nodeKind(n))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
+	for i, item := range seq.Values {
+		d.value(fmt.Sprintf("%s[%d]", key, i), item, v.Index(i))
+	}
+}
+
+func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
+	text, ok := scalarText(n)
+	if !ok {
+		d.faults.Add(d.at(n), key, "%s, got %s", wanted(v.Type()), nodeKind(n))
+		return
+	}
+	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
+	expanded := text
+	if isString {
+		var err error
+		expanded, err = environ.Expand(text, d.Env)
+		if _, unset := errors.AsType[environ.UnsetError](err); unset && d.Bears(key) {
+			d.Unset.Add(d.at(n), key, "%v", err)
+			if v.Kind() == reflect.String {
+				v.SetString(text) // so that it stays known which kind of server it is
+			}
+			return
+		}
+		if err != nil {
+			d.faults.Add(d.at(n), key, "%v", err)
+			return
+		}
+	}
+	if expanded == text && d.Refers(key) {
+		d.faults.Add(d.at(n), key, "keys do not belong in a file; write ${NAME} and set that variable, or give the hash of the key")
+		return
+	}
+	// "${ROUNDS}" is a string in the file, and what it stands for need not be one.
+	if !accepts(v.Type(), n) && expanded == text {
+		d.faults.Add(d.at(n), key, "%s, got %s", wanted(v.Type()), nodeKind(n))
+		return
+	}
+	if err := setScalar(v, expanded); err != nil {
+		d.faults.Add(d.at(n), key, "%v", err)
+	}
+}
+
+// at is the place of a node, for messages.
+func (d *Decoder) at(n ast.Node) string {
+	if tk := n.GetToken(); tk != nil && tk.Position != nil {
+		return fmt.Sprintf("%s:%d", d.File, tk.Position.Line)
+	}
+	return d.File
+}
+
+func keyText(k ast.MapKeyNode) string {
+	if explicit, ok := k.(*ast.MappingKeyNode); ok && explicit.Value != nil {
+		return explicit.Value.GetToken().Value
+	}
+	return k.GetToken().Value
+}
+
+// Join is the key of a name below another.
+func Join(parent, name string) string {
+	return strings.TrimPrefix(parent+"."+name, ".")
+}

@@ -1,0 +1,171 @@
+package decode
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Fields are the keys of a struct type, from its yaml tags; those of an embedded struct
+// are its own.
+type Fields struct {
+	Names []string
+	Index map[string][]int
+}
+
+// FieldsOf returns the keys of a struct type.
+func FieldsOf(t reflect.Type) Fields {
+	f := Fields{Index: map[string][]int{}}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name := field.Tag.Get("yaml")
+		if field.Anonymous {
+			inner := FieldsOf(field.Type)
+			f.Names = append(f.Names, inner.Names...)
+			for name, at := range inner.Index {
+				f.Index[name] = append([]int{i}, at...)
+			}
+			continue
+		}
+		if name == "" || name == "-" {
+			continue
+		}
+		f.Names = append(f.Names, name)
+		f.Index[name] = []int{i}
+	}
+	return f
+}
+
+// setScalar reads text into v, whose type is one of those that wanted names.
+func setScalar(v reflect.Value, text string) error {
+	switch v.Type() {
+	case reflect.TypeFor[time.Duration]():
+		d, err := ParseDuration(text)
+		if err != nil {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetInt(int64(d))
+		return nil
+	case reflect.TypeFor[Size]():
+		size, err := parseSize(text)
+		if err != nil {
+			return err
+		}
+		v.SetInt(int64(size))
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetInt(int64(n))
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetFloat(f)
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return errors.New(wanted(v.Type()))
+		}
+		v.SetBool(text == "true")
+	}
+	return nil
+}
+
+// ParseDuration is time.ParseDuration, and takes whole days such as "90d" too.
+func ParseDuration(text string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(text, "d")
+	if !ok {
+		return time.ParseDuration(text)
+	}
+	const day, most = 24 * time.Hour, 36500 // a hundred years
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil || n > most {
+		return 0, errors.New("want a whole number of days")
+	}
+	return time.Duration(n) * day, nil
+}
+
+// wanted says what a value of a type looks like.
+func wanted(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return `want a duration such as "60s" or "5m"`
+	case reflect.TypeFor[Size]():
+		return `want a size such as "4MiB"`
+	}
+	switch t.Kind() {
+	case reflect.Int:
+		return "want a whole number"
+	case reflect.Float64:
+		return "want a number"
+	case reflect.Bool:
+		return "want true or false"
+	default:
+		return "want a string"
+	}
+}
+
+// accepts reports whether a scalar of the file may stand for a value of type t.
+// Secrets, which are environment variables and headers, take any scalar as it is
+// written: people write PORT: 8080 there.
+func accepts(t reflect.Type, n ast.Node) bool {
+	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
+	switch {
+	case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[KeepAlive]():
+		return true
+	case t == reflect.TypeFor[Size]():
+		return isString || n.Type() == ast.IntegerType
+	case t == reflect.TypeFor[time.Duration]():
+		return isString || n.GetToken().Value == "0" // no unit makes a difference
+	case t.Kind() == reflect.Int:
+		return n.Type() == ast.IntegerType
+	case t.Kind() == reflect.Float64:
+		return n.Type() == ast.FloatType || n.Type() == ast.IntegerType
+	case t.Kind() == reflect.Bool:
+		return n.Type() == ast.BoolType
+	default:
+		return isString
+	}
+}
+
+// scalarText returns a scalar as it is written, and false for lists and mappings.
+func scalarText(n ast.Node) (string, bool) {
+	switch node := n.(type) {
+	case *ast.StringNode:
+		return node.Value, true
+	case *ast.LiteralNode:
+		return node.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	default:
+		return "", false
+	}
+}
+
+func nodeKind(n ast.Node) string {
+	switch n.Type() {
+	case ast.MappingType, ast.MappingValueType:
+		return "a mapping"
+	case ast.SequenceType:
+		return "a list"
+	case ast.StringType, ast.LiteralType:
+		return "a string"
+	case ast.BoolType:
+		return "true or false without quotes"
+	case ast.IntegerType, ast.FloatType, ast.InfinityType, ast.NanType:
+		return "a number without quotes"
+	default:
+		return "something else"
+	}
+}

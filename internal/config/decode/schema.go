@@ -1,0 +1,53 @@
+package decode
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/invopop/jsonschema"
+)
+
+// JSONSchema describes a Map as an object whose keys are the user's.
+func (Map[V]) JSONSchema() *jsonschema.Schema {
+	value := Reflector(ScalarSchema).Reflect(new(V))
+	value.Version = ""
+	return &jsonschema.Schema{Type: "object", AdditionalProperties: value}
+}
+
+// Reflector describes structs by their yaml tags; mapper is asked for types first.
+func Reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflector {
+	return &jsonschema.Reflector{
+		Anonymous:                  true,
+		DoNotReference:             true,
+		ExpandedStruct:             true,
+		FieldNameTag:               "yaml",
+		RequiredFromJSONSchemaTags: true,
+		Mapper:                     mapper,
+	}
+}
+
+// ScalarSchema describes the types that YAML writes otherwise than Go holds them.
+func ScalarSchema(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return &jsonschema.Schema{Type: "string", Examples: []any{"60s", "5m"}}
+	case reflect.TypeFor[Size]():
+		return anyOf("string", "integer")
+	case reflect.TypeFor[Secret]():
+		return anyOf("string", "number", "boolean")
+	case reflect.TypeFor[KeepAlive]():
+		return anyOf("string", "integer")
+	case reflect.TypeFor[Object]():
+		return &jsonschema.Schema{Type: "object"}
+	default:
+		return nil
+	}
+}
+
+func anyOf(types ...string) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	for _, t := range types {
+		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: t})
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+// Package environ reads .env files, and puts environment variables into texts.
+package environ
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// ReadFile reads a .env file: KEY=VALUE lines, comments after #, an optional
+// "export", values plain, in single quotes (as they are) or in double quotes (with
+// \n, \t, \" and \\).
+func ReadFile(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the env file: %w", err)
+	}
+	vars, err := parseEnvFile(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", path, err)
+	}
+	return vars, nil
+}
+
+// parseEnvFile reports faults with their line and never with a value.
+func parseEnvFile(text string) (map[string]string, error) {
+	vars := map[string]string{}
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		name = strings.TrimSpace(name)
+		if !found || !IsVariable(name) {
+			return nil, fmt.Errorf("%d: want KEY=VALUE", n)
+		}
+		value, err := envValue(strings.TrimSpace(value))
+		if err != nil {
+			return nil, fmt.Errorf("%d: %s: %w", n, name, err)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}
+
+func envValue(raw string) (string, error) {
+	if raw == "" {
+		return "", nil
+	}
+	switch raw[0] {
+	case '\'':
+		value, rest, closed := strings.Cut(raw[1:], "'")
+		return value, afterQuote(closed, rest)
+	case '"':
+		value, rest, closed := cutDoubleQuoted(raw[1:])
+		return value, afterQuote(closed, rest)
+	}
+	if i := strings.Index(raw, " #"); i >= 0 {
+		raw = raw[:i]
+	}
+	return strings.TrimSpace(raw), nil
+}
+
+func afterQuote(closed bool, rest string) error {
+	rest = strings.TrimSpace(rest)
+	if !closed {
+		return errors.New("the quote is not closed")
+	}
+	if rest != "" && rest[0] != '#' {
+		return errors.New("text after the closing quote")
+	}
+	return nil
+}
+
+func cutDoubleQuoted(s string) (value, rest string, closed bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:], true
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			b.WriteString(unescape(s[i]))
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return "", "", false
+}
+
+func unescape(c byte) string {
+	switch c {
+	case 'n':
+		return "\n"
+	case 't':
+		return "\t"
+	case '"', '\\', '$':
+		return string(c)
+	default:
+		return `\` + string(c)
+	}
+}

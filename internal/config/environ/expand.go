@@ -1,0 +1,75 @@
+package environ
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Expand replaces ${NAME} and ${NAME:-default} with what env knows, and $$ with $.
+// Any other $ stands for itself. The result is not expanded again.
+func Expand(text string, env func(string) (string, bool)) (string, error) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "$")
+		b.WriteString(before)
+		switch {
+		case !found:
+			return b.String(), nil
+		case strings.HasPrefix(rest, "$"):
+			b.WriteByte('$')
+			text = rest[1:]
+		case strings.HasPrefix(rest, "{"):
+			inner, after, closed := strings.Cut(rest[1:], "}")
+			if !closed {
+				return "", errors.New("${ without }; write $${ for the characters themselves")
+			}
+			value, err := lookUp(inner, env)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(value)
+			text = after
+		default:
+			b.WriteByte('$')
+			text = rest
+		}
+	}
+}
+
+// lookUp resolves what stands between ${ and }. As in a shell, a default also takes
+// the place of an empty variable.
+func lookUp(inner string, env func(string) (string, bool)) (string, error) {
+	name, fallback, hasFallback := strings.Cut(inner, ":-")
+	if !IsVariable(name) {
+		return "", errors.New("${…} wants the name of an environment variable; write $${ for the characters themselves")
+	}
+	value, ok := env(name)
+	switch {
+	case hasFallback && value == "":
+		return fallback, nil
+	case !ok:
+		return "", UnsetError(name)
+	default:
+		return value, nil
+	}
+}
+
+// An UnsetError names the environment variable that is not set.
+type UnsetError string
+
+// Error says what to do.
+func (name UnsetError) Error() string {
+	return fmt.Sprintf("environment variable %[1]s is not set; set it, or write ${%[1]s:-default}", string(name))
+}
+
+// IsVariable reports whether a text can be the name of a variable.
+func IsVariable(name string) bool {
+	for i, r := range name {
+		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}

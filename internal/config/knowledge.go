@@ -1,0 +1,44 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+
+	"molar/internal/config/decode"
+)
+
+// Knowledge is a folder that a search tool reads.
+type Knowledge struct {
+	Path      string   `yaml:"path" jsonschema_description:"Folder of Markdown, HTML and text files, with those below it; relative to the file's folder."`
+	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
+	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are put behind it, and answers name them as sources."`
+}
+
+// bundledTools are the search tools that come with the host.
+func bundledTools() []string { return []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle} }
+
+func (c *checker) knowledge() {
+	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+	for _, e := range c.cfg.Knowledge {
+		key := decode.Join("knowledge", e.Name)
+		switch {
+		case !name.MatchString(e.Name):
+			c.fault(key, "want a name of small letters, digits and '_', at most 48: the search tool is called so")
+		case slices.Contains(bundledTools(), e.Name):
+			c.fault(key, "%q is a bundled search tool; choose another name", e.Name)
+		}
+		if e.Value.Path == "" {
+			c.fault(key+".path", "want a folder of Markdown, HTML or text files")
+		}
+		for i, lang := range e.Value.Languages {
+			c.enum(index(key+".languages", i), lang, []string{"vi", "en"})
+		}
+		if link := e.Value.Link; link != "" {
+			if u, err := url.Parse(link); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+				c.fault(key+".link", "want a web address, such as https://docs.example.com/")
+			}
+		}
+	}
+	c.unique("knowledge", c.cfg.Knowledge.Names())
+}

@@ -1,0 +1,47 @@
+package config_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molar/internal/config"
+)
+
+const handbook = `
+knowledge:
+  handbook: {path: docs, languages: [vi, en], link: "https://docs.example.com/"}
+assistants:
+  a: {search: [handbook]}
+`
+
+// The folder is found beside the file.
+func TestKnowledge(t *testing.T) {
+	name := write(t, handbook)
+	cfg, err := config.Load(config.Options{Path: name, Explicit: true, Env: environ(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, ok := cfg.Knowledge.Get("handbook")
+	if want := filepath.Join(filepath.Dir(name), "docs"); !ok || k.Path != want || k.Link != "https://docs.example.com/" || len(k.Languages) != 2 {
+		t.Errorf("got %+v, want the folder %s", k, want)
+	}
+}
+
+func TestKnowledge_Faults(t *testing.T) {
+	for name, tc := range map[string]struct{ from, to, want string }{
+		"a name":         {"  handbook: {", "  Hand-book: {", "want a name of small letters, digits and '_'"},
+		"a bundled name": {"  handbook: {", "  duckduckgo_search: {", `"duckduckgo_search" is a bundled search tool`},
+		"no folder":      {"path: docs, ", "", "knowledge.handbook.path: want a folder"},
+		"a language":     {"[vi, en]", "[vi, fr]", "knowledge.handbook.languages[1]: want vi or en"},
+		"a link":         {"https://docs.example.com/", "docs.example.com", "knowledge.handbook.link: want a web address"},
+		"an unknown key": {"path: docs", "path: docs, size: 3", "knowledge.handbook.size"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, strings.Replace(handbook, tc.from, tc.to, 1))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

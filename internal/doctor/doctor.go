@@ -1,0 +1,199 @@
+// Package doctor looks at what a host needs before it can serve: settings, model,
+// servers, store, ports and permissions. Each fault comes with the way out of it.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/host/running"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A Level says how bad a finding is.
+type Level string
+
+// The levels of findings. With Warn the host serves, but not all that was meant.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn"
+	Fail Level = "FAIL"
+)
+
+// A Finding is what was seen of one part.
+type Finding struct {
+	Level Level  `json:"level"`
+	Part  string `json:"part"`
+	Text  string `json:"text"`
+	// Do is what a person can do about it; empty when all is well.
+	Do string `json:"do,omitempty"`
+}
+
+// A Config says what is looked at.
+type Config struct {
+	CLI *cli.CLI
+	// Attach bounds the wait for the servers.
+	Attach time.Duration
+}
+
+// modelTime bounds the question to a model's service.
+const modelTime = 5 * time.Second
+
+// Examine returns a finding for each part, in the order in which a host starts. Servers
+// are started and stopped again, unless a running host can be asked for them; no model
+// is called.
+func Examine(ctx context.Context, c Config) []Finding {
+	findings := []Finding{{Level: OK, Part: "version", Text: cli.VersionLine()}}
+	cfg, err := c.CLI.Load(nil)
+	if err != nil {
+		return append(findings, faults(err)...)
+	}
+	findings = append(findings, settings(cfg)...)
+	findings = append(findings, permissions(cfg)...)
+	near, _ := running.Find(c.CLI, "")
+	var status []schemas.ServerStatus
+	runs := false
+	if near != nil {
+		status, err = near.Servers(ctx)
+		runs = err == nil
+	}
+	findings = append(findings, port(ctx, "listen", cfg.Listen, runs), port(ctx, "mcp.listen", cfg.MCP.Listen, false))
+	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: c.Attach})
+	if err != nil {
+		return append(findings, Finding{Fail, "store", err.Error(), "see that the disk has room and that " + cfg.Database() + " may be written, or set memory.store"})
+	}
+	defer h.Close() //nolint:contextcheck // what ctx ends is still to be closed
+	findings = append(findings, storage(ctx, h), model(ctx, h))
+	if !runs {
+		wait, cancel := context.WithTimeout(ctx, c.Attach)
+		defer cancel()
+		_ = h.MCP.Wait(wait, nil) // what is not there by then has its own line
+		status = h.MCP.Status()
+	}
+	return append(findings, servers(status)...)
+}
+
+// faults are the lines of an error of the settings.
+func faults(err error) []Finding {
+	var findings []Finding
+	for line := range strings.Lines(err.Error()) {
+		findings = append(findings, Finding{Fail, "config", strings.TrimSpace(line), ""})
+	}
+	findings[len(findings)-1].Do = "all keys with their meaning: molar config init FILE"
+	return findings
+}
+
+func settings(cfg *config.Config) []Finding {
+	text := "none; the built-in settings hold"
+	if cfg.File != "" {
+		text = cfg.File + " is valid"
+	}
+	findings := []Finding{{Level: OK, Part: "config", Text: text}}
+	for _, note := range Notes(cfg) {
+		findings = append(findings, Finding{Level: Warn, Part: "config", Text: note})
+	}
+	if cfg.File == "" {
+		findings[0].Do = "molar init writes one"
+	}
+	return findings
+}
+
+// permissions warns of files with secrets that other people of the machine can read.
+func permissions(cfg *config.Config) []Finding {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	var findings []Finding
+	for _, file := range []string{cfg.File, cfg.Database()} {
+		info, err := os.Stat(file)
+		if file == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		findings = append(findings, Finding{Warn, "permissions", fmt.Sprintf("others on this machine can reach %s (%s)", file, info.Mode().Perm()), "chmod 600 " + file})
+	}
+	if len(findings) == 0 {
+		return []Finding{{Level: OK, Part: "permissions", Text: "config and conversations are for their owner alone"}}
+	}
+	return findings
+}
+
+// port reports whether an address is free, or a host of ours listens there.
+func port(ctx context.Context, key, address string, runs bool) Finding {
+	if runs {
+		return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("%s %s: a molar is running there", key, address)}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return Finding{Fail, "port", fmt.Sprintf("%s %s: %s", key, address, reason(err)), "end the program that has it, or set " + key + " to another address"}
+	}
+	_ = l.Close()
+	return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("%s %s is free", key, address)}
+}
+
+func reason(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+func storage(ctx context.Context, h *host.Host) Finding {
+	if err := h.DB.Check(ctx); err != nil {
+		return Finding{Fail, "store", err.Error(), "restore a backup: docs/operations.md"}
+	}
+	if h.Config.Memory.URL != "" {
+		return Finding{Level: OK, Part: "store", Text: "conversations are kept by " + h.Config.Memory.URL}
+	}
+	return Finding{Level: OK, Part: "store", Text: h.Config.Database() + " is sound"}
+}
+
+// model says which model would answer now.
+func model(ctx context.Context, h *host.Host) Finding {
+	ctx, cancel := context.WithTimeout(ctx, modelTime)
+	defer cancel()
+	route, err := h.Chain.Warm(ctx)
+	if err != nil {
+		return Finding{Fail, "model", err.Error(), "start the service, set its key, or choose another provider: molar init"}
+	}
+	name := route.Provider.Name()
+	if name == "offline" {
+		return Finding{Warn, "model", "none: tools are chosen by words, and quoted", "set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama and: ollama pull qwen2.5:7b-instruct"}
+	}
+	if _, err := h.Chain.Models(ctx, name); providers.KindOf(err) == providers.KindAuth {
+		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), "set another key"}
+	}
+	return Finding{Level: OK, Part: "model", Text: fmt.Sprintf("%s answers with %s", name, route.Model)}
+}
+
+// bundled is the transport of the host's own servers.
+const bundled = "in-process"
+
+// servers has a line for each server of the file, and for one of our own that failed.
+func servers(status []schemas.ServerStatus) []Finding {
+	findings := make([]Finding, 0, len(status))
+	for _, s := range status {
+		if s.Transport == bundled && s.State == schemas.StateReady {
+			continue
+		}
+		f := Finding{Level: OK, Part: "server", Text: host.ServerLine(s)}
+		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
+			f.Level, f.Do = Fail, "see its messages: molar servers list --trace"
+		}
+		findings = append(findings, f)
+	}
+	if len(findings) == 0 {
+		return []Finding{{Level: OK, Part: "server", Text: "none is attached", Do: "attach one: molar init, or mcpServers in the config file"}}
+	}
+	return findings
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"molar/internal/config"
+	"molar/internal/host"
+)
+
+// Summary is what valid settings come to, a line each, with their notes. Secrets are not part
+// of it.
+func Summary(cfg *config.Config) []string {
+	source := "no config file: the built-in settings are valid"
+	if cfg.File != "" {
+		source = cfg.File + " is valid"
+	}
+	servers := make([]string, 0, len(cfg.MCPServers))
+	for _, e := range cfg.MCPServers {
+		label := e.Value.Label()
+		if e.Value.Disabled {
+			label = "disabled"
+		}
+		servers = append(servers, fmt.Sprintf("%s (%s)", e.Name, label))
+	}
+	lines := []string{
+		source,
+		"listen:     " + cfg.Listen,
+		"provider:   " + strings.Join(cfg.LLM.Provider, ", "),
+		"assistants: " + strings.Join(cfg.Assistants.Names(), ", ") + " (default " + cfg.Default + ")",
+		"servers:    " + orNone(servers),
+		"store:      " + cfg.Database(),
+	}
+	if cfg.Memory.URL != "" {
+		lines = append(lines, "memory:     "+cfg.Memory.URL)
+	}
+	for _, note := range Notes(cfg) {
+		lines = append(lines, "note: "+note)
+	}
+	return lines
+}
+
+func orNone(items []string) string {
+	if len(items) == 0 {
+		return "none"
+	}
+	return strings.Join(items, ", ")
+}
+
+// Notes are what valid settings leave undone: ports that want a key, providers without
+// one, servers that lack a variable or a program.
+func Notes(cfg *config.Config) []string {
+	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), missingPrograms(cfg), openReaders(cfg))
+}
+
+// openPorts notes the ports that others can reach, which need a key before them.
+func openPorts(cfg *config.Config) []string {
+	var notes []string
+	for key, address := range map[string]string{"listen": cfg.Listen, "mcp.listen": cfg.MCP.Listen} {
+		if !config.Loopback(address) && len(cfg.APIKeys) == 0 {
+			notes = append(notes, fmt.Sprintf("%s %s is off loopback: it is refused until there is an API key (molar keys create NAME)", key, address))
+		}
+	}
+	slices.Sort(notes)
+	return notes
+}
+
+// missingKeys notes the listed providers that are passed over for want of a key.
+func missingKeys(llm config.LLM) []string {
+	var notes []string
+	for _, name := range llm.Provider {
+		if missing := llm.Missing(name); missing != "" {
+			notes = append(notes, fmt.Sprintf("provider %q is passed over without an API key: %s", name, missing))
+		}
+	}
+	return notes
+}
+
+// missingPrograms notes the servers whose program this machine does not have. The
+// file may be meant for another one, so that is no fault of it.
+func missingPrograms(cfg *config.Config) []string {
+	var notes []string
+	for _, e := range cfg.MCPServers {
+		if e.Value.Disabled || e.Value.Unset != "" || e.Value.Command == "" {
+			continue
+		}
+		if _, err := exec.LookPath(e.Value.Command); err != nil {
+			notes = append(notes, fmt.Sprintf("server %q: the program %q is not found on this machine", e.Name, e.Value.Command))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"fmt"
+
+	"molar/internal/config"
+	"molar/schemas"
+)
+
+// openReaders notes the rules that let text of one server go to another without a question.
+func openReaders(cfg *config.Config) []string {
+	var notes []string
+	attached := 0
+	for _, e := range cfg.MCPServers {
+		if e.Value.Disabled {
+			continue
+		}
+		attached++
+		for _, rule := range e.Value.Tools {
+			why := ""
+			switch r := rule.Value; {
+			case r.Policy == schemas.PolicyAllow:
+				why = "policy: allow"
+			case r.Egress != nil && !*r.Egress && (r.Policy == "" || r.Policy == schemas.PolicyAuto):
+				why = "egress: false"
+			default:
+				continue
+			}
+			notes = append(notes, fmt.Sprintf("note: tools %s of server %s may be sent what other servers said, and nobody is asked (%s); molar tools lint says by which arguments", rule.Name, e.Name, why))
+		}
+	}
+	if attached < 2 {
+		return nil
+	}
+	return notes
+}

@@ -1,0 +1,34 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"molar/internal/config"
+	"molar/schemas"
+)
+
+// A rule that frees what may leave is noted where there is another server.
+func TestOpenReaders(t *testing.T) {
+	server := func(rules ...config.Entry[config.ToolRule]) config.Server {
+		return config.Server{Command: "x", Tools: rules}
+	}
+	web := config.Entry[config.Server]{Name: "web", Value: server(
+		config.Entry[config.ToolRule]{Name: "fetch", Value: config.ToolRule{ReadOnly: true, Egress: new(bool)}},
+		config.Entry[config.ToolRule]{Name: "look", Value: config.ToolRule{Policy: schemas.PolicyAllow}},
+		config.Entry[config.ToolRule]{Name: "get_*", Value: config.ToolRule{ReadOnly: true}},
+	)}
+	vault := config.Entry[config.Server]{Name: "vault", Value: server()}
+	off := vault
+	off.Value.Disabled = true
+	for _, tt := range []struct {
+		name    string
+		servers config.Map[config.Server]
+		want    int
+	}{{"beside another", config.Map[config.Server]{web, vault}, 2}, {"alone", config.Map[config.Server]{web}, 0}, {"beside one that is off", config.Map[config.Server]{web, off}, 0}} {
+		notes := openReaders(&config.Config{MCPServers: tt.servers})
+		if len(notes) != tt.want || tt.want > 0 && (!strings.Contains(notes[0], "fetch of server web") || !strings.Contains(notes[1], "policy: allow")) {
+			t.Errorf("%s: %q", tt.name, notes)
+		}
+	}
+}

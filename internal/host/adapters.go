@@ -1,0 +1,170 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"molar/agent"
+	"molar/agent/memory"
+	"molar/internal/store"
+	"molar/internal/store/state"
+	"molar/mcpclients"
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+)
+
+// Small types that fit one package's part to the port of another.
+
+// Routes fits the chain to the agent.
+type Routes struct{ *chain.Chain }
+
+// Pick returns the route that a turn's wishes take.
+func (m Routes) Pick(ctx context.Context, provider, model, small string) (providers.Route, error) {
+	return m.Chain.Pick(ctx, chain.Want{Provider: provider, Model: model, SmallModel: small})
+}
+
+// Catalogue fits the client manager to the agent and the pages.
+type Catalogue struct{ *mcpclients.Manager }
+
+// Tools returns the tools that may be called now.
+func (c Catalogue) Tools() []schemas.Tool { return c.Catalogue().Tools() }
+
+// offered is the catalogue as turns see it: with the tools of servers that were lost, which
+// are waited for when they are called.
+type offered struct{ Catalogue }
+
+func (o offered) Tools() []schemas.Tool { return o.Known().Tools() }
+
+// Decisions reads what was decided about tools in earlier runs.
+func Decisions(ctx context.Context, db *store.DB) (mcpclients.Decisions, error) {
+	return decisions(db.ToolDecisions(ctx))
+}
+
+// DecisionsNow reads the same without the texts of pinned definitions.
+func DecisionsNow(ctx context.Context, db *store.DB) (mcpclients.Decisions, error) {
+	return decisions(db.ToolDigests(ctx))
+}
+
+func decisions(kept state.ToolDecisions, err error) (mcpclients.Decisions, error) {
+	decisions := mcpclients.Decisions{Off: make(map[mcpclients.ToolRef]bool, len(kept.Off)), Pins: kept.Pins}
+	for _, ref := range kept.Off {
+		decisions.Off[mcpclients.ToolRef(ref)] = true
+	}
+	return decisions, err
+}
+
+// recorder hands traces to the writer.
+type recorder struct {
+	to  *state.TraceWriter
+	log *slog.Logger
+}
+
+func (r recorder) Record(t agent.Trace) {
+	body, err := t.Encode()
+	if err != nil {
+		r.log.Warn("the trace of a turn could not be encoded", "turn", t.TurnID, "error", err)
+		return
+	}
+	r.to.Record(state.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body})
+}
+
+// TraceStore reads traces; what is still on its way to the database is written
+// first.
+type TraceStore struct {
+	DB     *store.DB
+	Writer *state.TraceWriter // nil when traces are off
+}
+
+// Trace returns the trace of a turn, if it is one of the owner; no owner sees all.
+func (s TraceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error) {
+	if s.Writer != nil {
+		if err := s.Writer.Flush(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+	t, ok, err := s.DB.GetTrace(ctx, turnID)
+	if err != nil || !ok || owner != "" && t.Owner != owner { // no owner sees all, as in the memory
+		return nil, false, err
+	}
+	return t.Body, true, nil
+}
+
+// PutFeedback stores what was said of a turn, with the assistant that its trace names.
+func (s TraceStore) PutFeedback(ctx context.Context, f schemas.Feedback) (schemas.Feedback, bool, error) {
+	trace, ok, err := s.Trace(ctx, f.Owner, f.TurnID)
+	if err != nil {
+		return f, false, err
+	}
+	var about struct{ Assistant string }
+	if ok && json.Unmarshal(trace, &about) == nil {
+		f.Assistant = about.Assistant
+	}
+	return s.DB.PutFeedback(ctx, f)
+}
+
+// ListFeedback returns what was said of an owner's turns.
+func (s TraceStore) ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
+	return s.DB.ListFeedback(ctx, owner, want)
+}
+
+// forget deletes what the host knows of a conversation, also traces on their way.
+func (s TraceStore) forget(ctx context.Context, owner, conversationID string) error {
+	if s.Writer != nil {
+		if err := s.Writer.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return s.DB.ForgetConversation(ctx, owner, conversationID)
+}
+
+// Conversations speaks of unknown conversations in the agent's words. What the host
+// itself knows of a conversation, its traces, goes first: should the memory fail then,
+// the rest can be deleted again.
+type Conversations struct {
+	*memory.Client
+	Traces TraceStore
+}
+
+// Rename gives a conversation another title.
+func (c Conversations) Rename(ctx context.Context, owner, id, title string) error {
+	return known(c.Client.Rename(ctx, owner, id, title))
+}
+
+// Branch returns the messages of the branch that ends with a turn.
+func (c Conversations) Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error) {
+	messages, err := c.Client.Branch(ctx, owner, id, tip)
+	return messages, known(err)
+}
+
+// Clear deletes the messages and traces of a conversation.
+func (c Conversations) Clear(ctx context.Context, owner, id string) error {
+	if err := c.Traces.forget(ctx, owner, id); err != nil {
+		return err
+	}
+	return known(c.Client.Clear(ctx, owner, id))
+}
+
+// Delete deletes a conversation and its traces.
+func (c Conversations) Delete(ctx context.Context, owner, id string) error {
+	if err := c.Traces.forget(ctx, owner, id); err != nil {
+		return err
+	}
+	return known(c.Client.Delete(ctx, owner, id))
+}
+
+func known(err error) error {
+	if errors.Is(err, memory.ErrUnknown) {
+		return fmt.Errorf("%w: %w", agent.ErrNotFound, err)
+	}
+	return err
+}
+
+// AskNobody cancels the questions that servers ask where no turn brings a person with it. A
+// host that has it tells servers that they may ask.
+func AskNobody(context.Context, schemas.Question) (schemas.Answer, error) {
+	return schemas.Answer{Action: schemas.ActionCancel}, nil
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"log/slog"
+
+	"molar/internal/config"
+	"molar/internal/host/models"
+	"molar/internal/store"
+	"molar/mcpservers"
+	"molar/mcpservers/knowledge"
+	memoryserver "molar/mcpservers/memory"
+	"molar/mcpservers/search"
+)
+
+// NewMemoryServer builds the memory server over a store.
+func NewMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+	return memoryserver.New(memoryserver.Config{
+		Store:                db,
+		KeepRecent:           cfg.Memory.KeepRecentMessages,
+		CompressAfterSummary: cfg.Memory.CompressAfterSummary,
+		Logger:               log,
+	})
+}
+
+// NewToolServer builds the search tools, and begins to index the folders of knowledge.
+func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+	google, err := models.GoogleSearch(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := openFolders(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	ddg := cfg.Search.DuckDuckGo
+	tools, err := search.New(search.Config{
+		Google:     google,
+		Folders:    folders,
+		DuckDuckGo: search.DuckDuckGoConfig{BaseURL: ddg.BaseURL, Region: ddg.Region, Timeout: ddg.Timeout},
+		Logger:     log,
+	})
+	if err != nil {
+		closeFolders(folders)
+	}
+	return tools, err
+}
+
+func openFolders(cfg *config.Config, log *slog.Logger) ([]*knowledge.Folder, error) {
+	var folders []*knowledge.Folder
+	for _, e := range cfg.Knowledge {
+		f, err := knowledge.Open(knowledge.Config{
+			Name: e.Name, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link, Logger: log,
+		})
+		if err != nil {
+			closeFolders(folders)
+			return nil, err
+		}
+		folders = append(folders, f)
+	}
+	return folders, nil
+}
+
+func closeFolders(folders []*knowledge.Folder) {
+	for _, f := range folders {
+		f.Close()
+	}
+}

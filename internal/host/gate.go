@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"sync"
+)
+
+// A Gate counts the turns that are being answered. Once the host leaves, /ready turns load
+// balancers away; once the gate is shut no turn comes in, while the port still answers and
+// open answers end in peace.
+type Gate struct {
+	mu     sync.Mutex
+	inside int
+	// leaving is set before closed: a load balancer is to notice first.
+	leaving, closed bool
+	empty           chan struct{} // closed when nobody is inside and nobody comes any more
+}
+
+func newGate() *Gate { return &Gate{empty: make(chan struct{})} }
+
+// Enter reports whether a turn may begin; then it must Leave.
+func (g *Gate) Enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.inside++
+	}
+	return !g.closed
+}
+
+// Leave ends the turn that entered.
+func (g *Gate) Leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside--
+	if g.closed && g.inside == 0 {
+		close(g.empty)
+	}
+}
+
+// Shut lets nobody in any more and waits until all have left, or ctx ends.
+func (g *Gate) Shut(ctx context.Context) {
+	g.mu.Lock()
+	g.leaving = true
+	if !g.closed {
+		g.closed = true
+		if g.inside == 0 {
+			close(g.empty)
+		}
+	}
+	g.mu.Unlock()
+	select {
+	case <-g.empty:
+	case <-ctx.Done():
+	}
+}
+
+// Announce says that the gate will be shut. Turns still come in.
+func (g *Gate) Announce() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leaving = true
+}
+
+func (g *Gate) isLeaving() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.leaving
+}

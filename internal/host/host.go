@@ -1,0 +1,365 @@
+// Package host wires what a turn needs: store, servers, providers, memory, guardrails and
+// agent. The commands that answer turns share it.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"molar/agent"
+	"molar/agent/memory"
+	"molar/agent/ranking"
+	"molar/eval"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host/models"
+	"molar/internal/host/observe"
+	"molar/internal/host/trust"
+	"molar/internal/store"
+	"molar/internal/store/database"
+	"molar/internal/store/state"
+	"molar/internal/telemetry"
+	"molar/mcpclients"
+	"molar/mcpservers"
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// The bundled servers, under their reserved names.
+const (
+	MemoryServer = memory.ServerName
+	ToolServer   = "tool-server"
+)
+
+// A Host is everything that a turn needs, wired together. Close ends it in the
+// reverse order of its start.
+type Host struct {
+	Config *config.Config
+	Log    *slog.Logger
+	DB     *store.DB
+	Traces *state.TraceWriter
+	// Refusals are the tools that services of models refused.
+	Refusals *Refusals
+	MCP      *mcpclients.Manager
+	// bundled are memory and tools, in this process or elsewhere, under their reserved
+	// names.
+	bundled []mcpclients.ServerConfig
+	// tools searches; nil when that is elsewhere.
+	tools  *mcpservers.Dispatcher
+	Chain  *chain.Chain
+	Memory *memory.Client
+	Agent  *agent.Agent
+	Worker *memory.Worker
+	// writes tells whether turns can be saved.
+	writes    writeProbe
+	Telemetry *telemetry.Telemetry
+	Gate      *Gate
+	opts      Options
+
+	background sync.WaitGroup
+	stop       context.CancelFunc
+}
+
+// AttachWait is how long a command waits for servers: a "go run" compiles.
+const AttachWait = 60 * time.Second
+
+// Options are what the commands differ in.
+type Options struct {
+	// AttachWait is the command's own wait for starting servers.
+	AttachWait time.Duration
+	// Summaries runs the summary worker; a one-shot command leaves it to the next
+	// start.
+	Summaries bool
+	// Metrics are counted where they can be read; env may hold the OTEL_ variables.
+	Metrics bool
+	Env     func(string) (string, bool)
+	// Edges, when set, stand between the host and its models and servers: a recorder
+	// or a player of tapes.
+	Edges eval.Edges
+	// Wrap, when set, watches what passes between the host and its servers.
+	Wrap func(mcpclients.Dialer) mcpclients.Dialer
+	// Elicit, when set, puts questions of the servers to a person, beside those that a turn
+	// brings with it. Without it servers are told that nobody can be asked.
+	Elicit mcpclients.Elicitor
+}
+
+// Open wires a host and starts its servers. It returns before they are attached.
+func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Options) (*Host, error) {
+	h := &Host{Config: cfg, Log: log, Gate: newGate(), opts: opts}
+	// The servers outlive an interrupt until the open answers have ended.
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := h.open(ctx); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *Host) open(ctx context.Context) (err error) {
+	if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log}); err != nil {
+		return err
+	}
+	if h.Config.Telemetry.Trace != "off" {
+		if h.Traces, err = state.NewTraceWriter(state.TraceWriterConfig{Store: h.DB.Store, Logger: h.Log}); err != nil {
+			return err
+		}
+	}
+	if err = h.keepWires(); err != nil {
+		return err
+	}
+	if err = h.openTelemetry(ctx); err != nil {
+		return err
+	}
+	if h.MCP, err = h.openServers(ctx); err != nil {
+		return err
+	}
+	h.MCP.Start(ctx)
+	h.Refusals = openRefusals(ctx, h.DB.Store, h.Log)
+	if h.Chain, err = models.OpenOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
+		return err
+	}
+	if h.Memory, err = memory.New(h.MCP); err != nil {
+		return err
+	}
+	h.writes.begin, h.writes.release, h.writes.log = h.Memory.Begin, h.Memory.Release, h.Log
+	writer := memory.Writer{Pick: func(ctx context.Context) (providers.Route, error) {
+		return h.models().Pick(ctx, "", "", "")
+	}}
+	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
+		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Threshold: h.Config.Memory.SummarizeThreshold, Logger: h.Log,
+		Queues: func() bool {
+			route, err := Routes{Chain: h.Chain}.Pick(ctx, "", "", "")
+			return err == nil && route.Queues
+		},
+	}); err != nil {
+		return err
+	}
+	if h.Agent, err = h.openAgent(); err != nil {
+		return err
+	}
+	if h.opts.Summaries {
+		h.background.Go(func() { h.Worker.Run(ctx) })
+	}
+	return nil
+}
+
+// Close ends what openHost started: background work, servers, traces, database.
+func (h *Host) Close() {
+	h.stop()
+	h.background.Wait()
+	if h.MCP != nil {
+		h.closed("MCP servers", h.MCP.Close())
+	}
+	h.closed("telemetry", h.Telemetry.Close())
+	if h.tools != nil {
+		h.closed("search", h.tools.Close())
+	}
+	if h.Traces != nil {
+		h.closed("traces", h.Traces.Close())
+	}
+	if h.DB != nil {
+		h.closed("database", h.DB.Close())
+	}
+}
+
+func (h *Host) closed(what string, err error) {
+	if err != nil {
+		h.Log.Warn("closing left a fault", "what", what, "error", err)
+	}
+}
+
+// openServers puts memory and tools beside the configured servers.
+func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
+	var err error
+	if h.bundled, err = h.bundledServers(); err != nil {
+		return nil, err
+	}
+	kept, err := Decisions(ctx, h.DB)
+	if err != nil {
+		return nil, err
+	}
+	client, err := trust.Client(h.Config.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	wrap, elicit := h.opts.Wrap, h.opts.Elicit
+	if edges := h.opts.Edges; edges != nil {
+		elicit = nil // a tape holds no answers of people
+		wrap = func(inner mcpclients.Dialer) mcpclients.Dialer {
+			if h.opts.Wrap != nil {
+				inner = h.opts.Wrap(inner)
+			}
+			return edges.Dial(inner)
+		}
+	}
+	return mcpclients.New(mcpclients.Config{
+		Wrap:       wrap,
+		Elicit:     elicit,
+		Servers:    h.ServerConfigs(h.Config),
+		HTTPClient: client,
+		Logger:     h.Log,
+		Client:     mcpclients.Implementation{Name: "molar", Version: cli.Version()},
+		Decisions:  kept,
+		Keeper:     h.DB,
+		Logins:     h.DB,
+		Telemetry:  h.Telemetry,
+	})
+}
+
+// bundledServers are memory and tools: in process, or at the address of a molar mcp.
+func (h *Host) bundledServers() ([]mcpclients.ServerConfig, error) {
+	if url := h.Config.Memory.URL; url != "" {
+		var headers map[string]string
+		if key := h.Config.Memory.Key.Reveal(); key != "" {
+			headers = map[string]string{"Authorization": "Bearer " + key}
+		}
+		return []mcpclients.ServerConfig{
+			{Name: MemoryServer, URL: url + "/mcp/" + MemoryServer, Headers: headers, Setting: "memory"},
+			{Name: ToolServer, URL: url + "/mcp/" + ToolServer, Headers: headers, Setting: "memory"},
+		}, nil
+	}
+	mem, err := NewMemoryServer(h.Config, h.DB, h.Log)
+	if err != nil {
+		return nil, err
+	}
+	if h.tools, err = NewToolServer(h.Config, h.Log); err != nil {
+		return nil, err
+	}
+	return []mcpclients.ServerConfig{{Name: MemoryServer, InProcess: mem}, {Name: ToolServer, InProcess: h.tools}}, nil
+}
+
+// ServerConfigs are the bundled servers and those of cfg.
+func (h *Host) ServerConfigs(cfg *config.Config) []mcpclients.ServerConfig {
+	servers := slices.Clone(h.bundled)
+	for _, entry := range cfg.MCPServers {
+		servers = append(servers, ServerConfig(entry.Name, entry.Value))
+	}
+	return servers
+}
+
+// openAgent builds the agent from the assistants of the config.
+func (h *Host) openAgent() (*agent.Agent, error) {
+	handler, err := toolhandler.New(toolhandler.Config{Caller: observe.Caller{Caller: h.MCP, Telemetry: h.Telemetry}, Parallel: h.Config.Limits.Parallel, Logger: h.Log})
+	if err != nil {
+		return nil, err
+	}
+	guards, err := openGuards(h.Config, h.Log)
+	if err != nil {
+		return nil, err
+	}
+	wait := h.opts.AttachWait
+	if h.Config.Limits.AttachWait != nil {
+		wait = *h.Config.Limits.AttachWait
+	}
+	cfg := agent.Config{
+		Default:        h.Config.Default,
+		Models:         h.models(),
+		Tools:          offered{Catalogue{h.MCP}},
+		Handler:        handler,
+		Memory:         h.Memory,
+		MemoryRequired: h.Config.Memory.Required,
+		Pauses:         pauses{h.DB.Store},
+		Guards:         guards,
+		Rank:           ranking.Of,
+		Prompts:        h.MCP,
+		Lacking:        models.Lacking(h.Config),
+		Summaries:      h.Worker,
+		Logger:         h.Log,
+		Limits: agent.Limits{
+			Rounds:        h.Config.Limits.Rounds,
+			Calls:         h.Config.Limits.Calls,
+			ToolTime:      h.Config.Limits.ToolTime,
+			AttachWait:    wait,
+			Offered:       h.Config.Limits.Tools,
+			ToolTokens:    h.Config.Limits.ToolTokens,
+			ResultTokens:  h.Config.Limits.ResultTokens,
+			ContextTokens: h.Config.Memory.Context,
+			KeptMessages:  h.Config.Memory.KeepRecentMessages,
+			InFlight:      h.Config.Limits.TurnsInFlight,
+		},
+	}
+	cfg.Observer = observe.Observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
+	if h.Traces != nil {
+		cfg.Recorder = recorder{h.Traces, h.Log}
+	}
+	for _, entry := range h.Config.Assistants {
+		as := assistant(entry.Name, entry.Value)
+		if as.Settings, err = models.Settings(entry.Value.Tuning); err != nil {
+			return nil, fmt.Errorf("assistants.%s.%w", entry.Name, err)
+		}
+		cfg.Assistants = append(cfg.Assistants, as)
+	}
+	return agent.New(cfg)
+}
+
+func assistant(name string, a config.Assistant) agent.Assistant {
+	return agent.Assistant{
+		Name:          name,
+		Description:   a.Description,
+		SystemPrompt:  a.SystemPrompt,
+		Topic:         a.Topic,
+		Search:        a.Search,
+		Tools:         a.Tools,
+		Flow:          agent.Flow(a.Flow),
+		ClientSystem:  a.ClientSystem,
+		NeedsChatPass: a.DirectAnswer != nil && !*a.DirectAnswer,
+		Provider:      a.Provider,
+		Model:         a.Model,
+	}
+}
+
+// models picks the models of turns and summaries, and watches them.
+func (h *Host) models() observe.Models {
+	return observe.Models{Models: Routes{Chain: h.Chain}, Telemetry: h.Telemetry}
+}
+
+// Ready says why the host cannot answer, if so: the store does not, or a server is
+// neither ready nor failed.
+func (h *Host) Ready(ctx context.Context) error {
+	if h.Gate.isLeaving() {
+		return errors.New("molar is shutting down")
+	}
+	if err := h.DB.Ping(ctx); err != nil {
+		h.Log.Warn("the database does not answer", "error", err)
+		if fault, ok := errors.AsType[*database.Error](err); ok {
+			return errors.New(fault.Public()) // whoever asks needs no key
+		}
+		return err
+	}
+	for _, s := range h.MCP.Status() {
+		if s.State == "starting" {
+			return fmt.Errorf("server %q is still starting", s.Name)
+		}
+	}
+	return h.writes.check(ctx)
+}
+
+// Attached waits for the servers, and names the first that is not there.
+func (h *Host) Attached(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, AttachWait)
+	defer cancel()
+	if err := h.MCP.Wait(wait, nil); err != nil {
+		return err
+	}
+	for _, s := range h.MCP.Status() {
+		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
+			return fmt.Errorf("server %s", ServerLine(s))
+		}
+	}
+	return nil
+}
+
+// Warm learns topics of the file and loads a local small model, so that the first
+// question need not wait for either.
+func (h *Host) Warm(ctx context.Context) {
+	if err := h.Agent.Warm(ctx); err != nil && ctx.Err() == nil {
+		h.Log.Info("the small model could not be warmed; the first questions may wait for it", "error", err)
+	}
+}

@@ -1,0 +1,55 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/config"
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+// trust frees the calls for which no rule sets a policy, and nothing else.
+func TestServerConfig_trust(t *testing.T) {
+	server := config.Server{Command: "x", Tools: config.Map[config.ToolRule]{
+		{Name: "drop", Value: config.ToolRule{Policy: schemas.PolicyConfirm}},
+		{Name: "get_*", Value: config.ToolRule{ReadOnly: true}},
+	}}
+	plain := []mcpclients.ToolRule{
+		{Glob: "drop", ToolRules: schemas.ToolRules{Policy: schemas.PolicyConfirm}},
+		{Glob: "get_*", ToolRules: schemas.ToolRules{ReadOnly: true}},
+	}
+	if diff := cmp.Diff(plain, ServerConfig("s", server).Rules); diff != "" {
+		t.Error(diff)
+	}
+	server.Trust = true
+	trusted := ServerConfig("s", server)
+	want := map[string]schemas.ToolRules{
+		"drop":  {Policy: schemas.PolicyConfirm, Trusted: true},
+		"get_x": {Policy: schemas.PolicyAuto, ReadOnly: true, Trusted: true},
+		"other": {Policy: schemas.PolicyAuto, Trusted: true},
+	}
+	for tool, rules := range want {
+		if diff := cmp.Diff(rules, trusted.Rule(tool)); diff != "" {
+			t.Errorf("%s: %s", tool, diff)
+		}
+	}
+	server.Tools[1].Value.Egress = new(bool)
+	if got := ServerConfig("s", server); !got.Rule("get_x").NoEgress || got.Rule("drop").NoEgress {
+		t.Errorf("egress: %+v", got.Rules)
+	}
+}
+
+// A server's tools are pinned unless it is trusted, or the file says otherwise.
+func TestServerConfig_pin(t *testing.T) {
+	for _, tt := range []struct {
+		trust bool
+		pin   *bool
+		want  bool
+	}{{false, nil, true}, {true, nil, false}, {false, new(bool), false}, {true, new(true), true}} {
+		if got := ServerConfig("s", config.Server{Command: "x", Trust: tt.trust, Pin: tt.pin}).Pin; got != tt.want {
+			t.Errorf("trust %v, pin %v: %v", tt.trust, tt.pin, got)
+		}
+	}
+}

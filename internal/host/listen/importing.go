@@ -1,0 +1,50 @@
+package listen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"molar/internal/config"
+	"molar/internal/config/hostfile"
+	"molar/web"
+)
+
+// importServers reads what a person pasted: servers as other hosts write them, or an address.
+func (p *port) importServers(text string) (web.Imported, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return web.Imported{}, errors.New("nothing was pasted: paste the JSON of another host, or the address of a server")
+	}
+	if at, err := url.Parse(text); err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" {
+		if text, err = blockOf(at); err != nil {
+			return web.Imported{}, err
+		}
+	}
+	file, err := hostfile.Read("the text", []byte(text))
+	if err != nil {
+		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers nor an address: %w", err)
+	}
+	where := p.Config.File
+	if where == "" {
+		where, _ = config.Find("", p.cli.Env)
+	}
+	found := web.Imported{
+		Host: string(file.Host), File: where, YAML: string(file.YAML),
+		Servers: file.Servers, LeftOut: file.LeftOut,
+	}
+	for _, v := range file.Variables {
+		found.Variables = append(found.Variables, v.Name)
+	}
+	return found, nil
+}
+
+// blockOf is a server at an address as other hosts write it.
+func blockOf(at *url.URL) (string, error) {
+	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
+	block, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: map[string]string{"url": at.String()}}})
+	return string(block), err
+}

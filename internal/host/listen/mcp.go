@@ -1,0 +1,187 @@
+package listen
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"molar/internal/access"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/httpguard"
+	"molar/internal/store"
+	"molar/mcpservers/httpserver"
+)
+
+// An mcpPort is an MCP server with what stands behind it.
+type mcpPort struct {
+	server *httpserver.Server
+	db     *store.DB
+	// keys are nil on standard input and output.
+	keys  *access.Access
+	close func()
+}
+
+// open wires what a port serves: memory and search tools, or a whole host whose assistants
+// are tools. A port has a guard, and then keys; standard input and output have neither.
+func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handler) (*mcpPort, error) {
+	if m.Assistants {
+		return openAssistants(ctx, m.CLI, m.Config, m.Log, guard)
+	}
+	return openMCP(ctx, m.Config, m.Log, guard)
+}
+
+// openMCP wires store, memory and tools.
+func openMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, guard func(http.Handler) http.Handler) (*mcpPort, error) {
+	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	p := &mcpPort{db: db}
+	if guard != nil {
+		p.keys, err = access.Open(ctx, access.Config{Store: db, Keys: cfg.APIKeys, Logger: log})
+	}
+	if err == nil {
+		p.server, err = memoryAndTools(cfg, db, log, guard, p.keys)
+	}
+	if err != nil {
+		_ = db.Close() // the first fault is the one to tell
+		return nil, err
+	}
+	p.close = func() {
+		p.server.Close()
+		closeDB(db, log)
+	}
+	return p, nil
+}
+
+func memoryAndTools(cfg *config.Config, db *store.DB, log *slog.Logger, guard func(http.Handler) http.Handler, keys *access.Access) (*httpserver.Server, error) {
+	memory, err := host.NewMemoryServer(cfg, db, log)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := host.NewToolServer(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return newMCPServer(cfg, httpserver.Config{Memory: memory, Tools: tools, Guard: guard, Logger: log, Version: cli.Version()}, keys)
+}
+
+// newMCPServer puts limits and keys to a port.
+func newMCPServer(cfg *config.Config, port httpserver.Config, keys *access.Access) (_ *httpserver.Server, err error) {
+	if rate := cfg.MCP.Rate; rate != nil {
+		port.Rate = cmp.Or(*rate, -1) // 0 is no bound there
+	}
+	if port.Clients, err = httpguard.NewAddresses(cfg.TrustedProxies); err != nil {
+		return nil, err
+	}
+	if keys != nil {
+		port.Keys = keys.Ring()
+	}
+	return httpserver.New(port)
+}
+
+// An MCPConfig is what "molar mcp" is made of.
+type MCPConfig struct {
+	CLI    *cli.CLI
+	Config *config.Config
+	Log    *slog.Logger
+	// Assistants offers the assistants as tools, in the place of memory and search.
+	Assistants bool
+}
+
+// database is where the port keeps what it keeps.
+func (m MCPConfig) database() string {
+	if m.Assistants {
+		return m.Config.Database()
+	}
+	return m.Config.Memory.Store
+}
+
+// MCP serves until ctx ends, and then drains.
+func MCP(ctx context.Context, m MCPConfig) (err error) {
+	c, cfg, log := m.CLI, m.Config, m.Log
+	if err := access.CheckListen(ctx, cfg, cfg.MCP.Listen, m.database()); err != nil {
+		return err
+	}
+	certificate, err := loadTLS(cfg, log)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, cfg.MCP.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	hosts, err := httpguard.Hosts(listener.Addr().String(), cfg.AllowedHosts...)
+	if err != nil {
+		return err
+	}
+	// The port itself refuses a body above its limit, in the words of JSON-RPC.
+	guard, err := httpguard.New(httpguard.Config{Hosts: hosts, MaxBody: 2 * httpserver.MaxBody})
+	if err != nil {
+		return err
+	}
+	p, err := m.open(context.WithoutCancel(ctx), guard)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	calls, cancelCalls := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelCalls()
+	server := newServer(calls, p.server, log)
+	server.TLSConfig = certificate
+	server.RegisterOnShutdown(p.server.Close) // open streams would hold the drain up
+	ended := make(chan error, 1)
+	go func() { ended <- serveOn(server, listener) }()
+	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, cfg.Memory.Retention, p.db.DeleteOlder, log) })()
+	defer beside(ctx, func(ctx context.Context) { p.keys.Watch(ctx, func() {}) })()
+	c.Say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", schemeOf(cfg), listener.Addr())
+	warnPlain(cfg, cfg.MCP.Listen, log)
+	c.Say("store: %s", p.db.Path())
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	if err := drain(log, cfg.Shutdown.Drain, server, cancelCalls); err != nil {
+		return err
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// MCPStdio speaks MCP on the standard streams; nothing else goes to standard output.
+func MCPStdio(ctx context.Context, m MCPConfig) error {
+	p, err := m.open(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, m.Config.Memory.Retention, p.db.DeleteOlder, m.Log) })()
+	return p.server.ServeStdio(ctx, m.CLI.Stdin, m.CLI.Stdout)
+}
+
+// beside runs f in the background. The returned func ends it.
+func beside(ctx context.Context, f func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { f(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+func closeDB(db *store.DB, log *slog.Logger) {
+	if err := db.Close(); err != nil {
+		log.Warn("closing left a fault", "what", "database", "error", err)
+	}
+}

@@ -1,0 +1,152 @@
+package listen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"molar/internal/host"
+	"molar/internal/host/observe"
+	"molar/internal/telemetry"
+	"molar/mcpclients"
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+	"molar/toolhandler"
+	"molar/web"
+)
+
+// operations are what an operator may do with a running host.
+func (p *port) operations() web.Operations {
+	return web.Operations{
+		SwitchTool: func(ctx context.Context, name string, on bool) error {
+			return operated(p.MCP.Switch(ctx, name, on))
+		},
+		CallTool: p.callByHand,
+		ApproveServer: func(ctx context.Context, server, digest string) ([]string, error) {
+			approved, err := p.MCP.Approve(ctx, server, digest)
+			return approved, operated(err)
+		},
+		TestProvider:  p.testProvider,
+		Settings:      p.settings,
+		ImportServers: p.importServers,
+		Classify: func(tool schemas.Tool) (class, why string) {
+			c, why := toolhandler.Classify(tool)
+			return string(c), why
+		},
+	}
+}
+
+// settings are those that the host was started witp.
+func (p *port) settings() web.Settings {
+	s := web.Settings{File: p.Config.File}
+	for _, one := range p.Config.Settings() {
+		s.Settings = append(s.Settings, web.Setting(one))
+	}
+	return s
+}
+
+// hints are what the chat page can tell about this host.
+func (p *port) hints() web.Hints {
+	return web.Hints{
+		Prompts: p.Agent.Prompts,
+		Provider: func(ctx context.Context) (name, model, why string, err error) {
+			route, err := p.Chain.Pick(ctx, chain.Want{})
+			if err != nil {
+				return "", "", "", err
+			}
+			return route.Provider.Name(), route.Model, route.Why, nil
+		},
+	}
+}
+
+// operated speaks of the client manager's refusals in the words of web.
+func operated(err error) error {
+	for _, unknown := range []error{mcpclients.ErrUnknownServer, mcpclients.ErrUnknownTool} {
+		if errors.Is(err, unknown) {
+			return fmt.Errorf("%w: %w", web.ErrUnknown, err)
+		}
+	}
+	for _, conflict := range []error{mcpclients.ErrNotPinned, mcpclients.ErrChanged, mcpclients.ErrUnavailable} {
+		if errors.Is(err, conflict) {
+			return fmt.Errorf("%w: %w", web.ErrConflict, err)
+		}
+	}
+	return err
+}
+
+// byHand is the person who calls a tool: the call is the approval.
+type byHand struct{}
+
+func (byHand) Approve(context.Context, toolhandler.Approval) (toolhandler.Decision, error) {
+	return toolhandler.Decision{Allowed: true}, nil
+}
+
+// callByHand runs one call through the checks of a model's.
+func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMessage) (web.ToolOutcome, error) {
+	tool, ok := p.MCP.Catalogue().Lookup(name)
+	if !ok {
+		return web.ToolOutcome{}, fmt.Errorf("%w: there is no tool %q", web.ErrUnknown, name)
+	}
+	handler, err := toolhandler.New(toolhandler.Config{Caller: observe.Caller{Caller: p.MCP, Telemetry: p.Telemetry}, Logger: p.Log})
+	if err != nil {
+		return web.ToolOutcome{}, err
+	}
+	turn := handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}, Approver: byHand{}})
+	call := schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool.Name, Arguments: string(arguments)}}
+	for out := range turn.Execute(ctx, []schemas.ToolCall{call}) {
+		counted := telemetry.Call{
+			ID: call.ID, At: time.Now(), Server: tool.Server, Tool: tool.ToolName, Status: string(out.Status),
+			DurationMS: float64(out.Took.Microseconds()) / 1000,
+		}
+		if out.Status != toolhandler.StatusOK {
+			counted.Error = out.Result.OutputText()
+		}
+		p.Telemetry.CountCall(counted)
+		p.Log.Info("a tool was called by hand", "tool", tool.Name, "status", out.Status)
+		return web.ToolOutcome{Status: string(out.Status), Result: out.Result, Took: out.Took}, nil
+	}
+	return web.ToolOutcome{}, ctx.Err()
+}
+
+// testProvider makes one small call of the provider that is named, without falling
+// over to another.
+func (p *port) testProvider(ctx context.Context, name, model string) (web.ProviderTest, error) {
+	known := []string{"gemini", "openai", "ollama", chain.Offline}
+	if !slices.Contains(known, name) {
+		return web.ProviderTest{}, fmt.Errorf("%w: there is no provider %q; choose one of gemini, openai, ollama, offline", web.ErrUnknown, name)
+	}
+	test := web.ProviderTest{Provider: name, Model: model}
+	began := time.Now()
+	route, err := observe.Models{Models: host.Routes{Chain: p.Chain}, Telemetry: p.Telemetry}.Pick(ctx, name, model, "")
+	if err != nil {
+		test.Err, test.Took = err, time.Since(began)
+		return test, nil
+	}
+	test.Model = route.Model
+	const answerTokens = 16
+	req := providers.Request{
+		Pass: providers.PassAnswer, Model: route.Model, Language: "en", MaxTokens: answerTokens, Temperature: new(0.0),
+		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "Answer with the single word: ok")},
+	}
+	for chunk, err := range route.Provider.Stream(ctx, req) {
+		if err != nil {
+			test.Err = err
+			break
+		}
+		if test.First == 0 && (chunk.Text != "" || chunk.Thinking != "") {
+			test.First = time.Since(began)
+		}
+		test.Text += chunk.Text
+	}
+	test.Took = time.Since(began)
+	if list, err := p.Chain.Models(ctx, name); err == nil {
+		test.Models = list
+	}
+	return test, nil
+}

@@ -1,0 +1,130 @@
+package listen
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/config/watch"
+	"molar/mcpclients"
+	"molar/web"
+)
+
+// An applier takes a new list of servers while calls go on; after an error nothing
+// has changed.
+type applier interface {
+	Apply(ctx context.Context, servers []mcpclients.ServerConfig) (mcpclients.Changes, error)
+}
+
+// A reloader brings a changed config file into a running host. Only mcpServers are
+// applied; other keys are named, since they take effect at the next start.
+type reloader struct {
+	load    func() (*config.Config, error)
+	servers func(*config.Config) []mcpclients.ServerConfig
+	to      applier
+	// keys takes over the API keys of the file; nil leaves them.
+	keys func([]config.APIKey) error
+	log  *slog.Logger
+	// running are the settings that the host was started with.
+	running *config.Config
+	mu      sync.Mutex // one reload at a time
+}
+
+// reload reads the file and applies it. When something is wrong with it the error
+// is a *web.BrokenConfigError, and the last good one stays in force.
+func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, err := r.load()
+	if err == nil {
+		err = r.running.CheckReload(next)
+	}
+	var changes mcpclients.Changes
+	if err == nil {
+		changes, err = r.to.Apply(ctx, r.servers(next))
+	}
+	if err == nil && r.keys != nil {
+		err = r.keys(next.APIKeys)
+	}
+	if err != nil && ctx.Err() != nil {
+		return web.Reloaded{}, err // the host is ending; the file may be fine
+	}
+	if err != nil {
+		broken := &web.BrokenConfigError{Faults: faultsOf(err)}
+		r.log.Error("the config file has faults; the last good one stays in force", "asked_by", why, "faults", broken.Faults)
+		return web.Reloaded{}, broken
+	}
+	done := web.Reloaded{
+		Added: changes.Added, Removed: changes.Removed, Restarted: changes.Restarted, Updated: changes.Updated,
+		NeedsRestart: r.running.Changed(next), Offer: r.running.Offer(next),
+	}
+	r.log.Info("config reloaded", "asked_by", why,
+		"added", done.Added, "removed", done.Removed, "restarted", done.Restarted, "updated", done.Updated)
+	if done.Offer != "" {
+		r.log.Warn("the default assistant may not call the servers; choose the one that may, or start molar again", "assistant", done.Offer)
+	}
+	if len(done.NeedsRestart) > 0 {
+		r.log.Warn("these keys changed too and take effect when molar is started again", "keys", done.NeedsRestart)
+	}
+	return done, nil
+}
+
+// faultsOf splits an error that joins several.
+func faultsOf(err error) []string {
+	if exit, ok := errors.AsType[*cli.Error](err); ok {
+		err = exit.Err
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	var faults []string
+	for _, part := range joined.Unwrap() {
+		faults = append(faults, faultsOf(part)...)
+	}
+	return faults
+}
+
+// watch reloads whenever the file is saved with another content, until ctx ends.
+func (r *reloader) watch(ctx context.Context) {
+	if r.running.File == "" {
+		return
+	}
+	err := watch.File(ctx, r.running.File, r.running.Digest(), func() {
+		_, _ = r.reload(ctx, "the file was saved") // reload logs its faults
+	})
+	if err != nil {
+		r.log.Warn("the config file is not watched; after a change run: molar servers reload", "error", err)
+	}
+}
+
+// hangups reloads at every SIGHUP until ctx ends. When the terminal that molar was
+// started from is gone, the signal means that instead, and end is called. A host
+// that was told to ignore the signal (nohup) does.
+func (r *reloader) hangups(ctx context.Context, stdin any, end func()) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	fromTerminal := cli.IsTerminal(stdin)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+		}
+		if fromTerminal && !cli.IsTerminal(stdin) {
+			end()
+			return
+		}
+		_, _ = r.reload(ctx, "SIGHUP") // reload logs its faults
+	}
+}

@@ -1,0 +1,227 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"molar/eval"
+	"molar/internal/access"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/store/live"
+	"molar/providers/chain"
+	"molar/web/turns"
+)
+
+// Times of serve.
+const (
+	// serveAttachWait is how long a turn waits for servers that are starting.
+	serveAttachWait = 5 * time.Second
+	// saveTime is how long turns that were cut may take to save what they answered.
+	saveTime = 5 * time.Second
+	// announceWait is how long the printed overview waits for servers.
+	announceWait = 3 * time.Second
+)
+
+// A Config is what a host that listens is made of.
+type Config struct {
+	CLI *cli.CLI
+	// Load reads the settings, now and at every reload.
+	Load func() (*config.Config, error)
+	// Record, when set, opens a recording of the turns, and returns what ends it. No edges
+	// record nothing.
+	Record func(*config.Config) (eval.Edges, func() error, error)
+}
+
+// A port is a host that listens.
+type port struct {
+	*host.Host
+	cli    *cli.CLI
+	access *access.Access
+	// turns run on without their clients; they are drained at the end.
+	turns *turns.Set
+	// sharing shows them to other replicas; nil where there can be none.
+	sharing *turns.Sharing
+	live    *live.Store
+	files   *reloader
+}
+
+// Serve listens, answers until ctx ends, and then drains.
+func Serve(ctx context.Context, with Config) (err error) {
+	cfg, err := with.Load()
+	if err != nil {
+		return err
+	}
+	log, err := with.CLI.Logger(cfg.Telemetry, slog.LevelInfo)
+	if err != nil {
+		return err
+	}
+	if err := access.CheckListen(ctx, cfg, cfg.Listen, cfg.Database()); err != nil {
+		return err
+	}
+	certificate, err := loadTLS(cfg, log)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, cfg.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	var edges eval.Edges
+	if with.Record != nil {
+		var recorded func() error
+		if edges, recorded, err = with.Record(cfg); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, recorded()) }()
+	}
+	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: serveAttachWait, Summaries: true, Metrics: true, Env: with.CLI.Env, Edges: edges, Elicit: host.AskNobody})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	p, err := newPort(ctx, h, with)
+	if err != nil {
+		return err
+	}
+	return p.run(ctx, listener, certificate)
+}
+
+// newPort puts keys, detached turns and the reload of the file beside a host.
+func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
+	keys, err := access.Open(ctx, access.Config{Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log})
+	if err != nil {
+		return nil, err
+	}
+	files := &reloader{load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config}
+	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), files: files}
+	if p.live = h.DB.Live(uuid.NewString()); p.live != nil {
+		p.sharing = turns.NewSharing(host.Ledger{Store: p.live}, h.Log)
+	}
+	return p, nil
+}
+
+// run answers on the listener until ctx ends, and then drains.
+func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.Config) error {
+	ctx, end := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer p.share(ctx)()
+	defer p.cut(ctx)
+	defer end()
+	handler, err := p.handler(listener.Addr())
+	if err != nil {
+		return err
+	}
+	scrapers, err := p.listenMetrics(ctx)
+	if err != nil {
+		return err
+	}
+	requests, cancelTurns := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelTurns(turns.ErrShuttingDown)
+	server := newServer(requests, handler, p.Log)
+	server.TLSConfig = certificate
+	ended := make(chan error, 1)
+	background.Go(func() { ended <- serveOn(server, listener) })
+	p.cli.Say("molar listens on %s://%s", schemeOf(p.Config), listener.Addr())
+	defer p.serveMetrics(ctx, scrapers)()
+	warnPlain(p.Config, p.Config.Listen, p.Log)
+	p.sayLink(listener.Addr())
+	for _, work := range []func(context.Context){
+		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(listener.Addr()) }) },
+		p.announce,
+		p.Warm,
+		p.files.watch,
+		func(ctx context.Context) { watchDecisions(ctx, p.DB, p.MCP, p.Log) },
+		func(ctx context.Context) {
+			applyRetention(ctx, p.Config.Memory.Retention, p.DB.DeleteOlder, p.Log)
+		},
+		func(ctx context.Context) { p.files.hangups(ctx, p.cli.Stdin, end) },
+	} {
+		background.Go(func() { work(ctx) })
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	return p.leave(server, cancelTurns)
+}
+
+// share shows turns to other replicas until stop is called, after the last of them has ended.
+func (p *port) share(ctx context.Context) (stop func()) {
+	if p.sharing == nil {
+		return func() {}
+	}
+	return beside(context.WithoutCancel(ctx), p.sharing.Run)
+}
+
+// cut ends what still runs once ctx has ended.
+func (p *port) cut(ctx context.Context) {
+	p.sharing.Leave()
+	p.turns.Drain(ctx)
+}
+
+// leave ends the port: first only /ready says so, then no new turn is taken, then what
+// still runs is cut.
+func (p *port) leave(server *http.Server, cancelTurns context.CancelCauseFunc) error {
+	server.SetKeepAlivesEnabled(false) // whoever asks again is to come by way of the load balancer
+	if delay := p.Config.Shutdown.Delay; delay > 0 {
+		p.Gate.Announce()
+		p.Log.Info("shutting down: not ready, but still taking turns", "for", delay)
+		<-time.After(delay) // a second signal ends the process
+	}
+	drain := p.Config.Shutdown.Drain
+	left, done := context.WithTimeout(context.Background(), drain)
+	defer done()
+	p.Log.Info("shutting down: waiting for open answers", "at_most", drain)
+	p.sharing.Leave()
+	p.Gate.Shut(left)
+	return closePort(left, server, func() {
+		p.turns.Drain(left)
+		cancelTurns(turns.ErrShuttingDown)
+		last, done := context.WithTimeout(context.Background(), saveTime)
+		defer done()
+		p.Gate.Shut(last)
+	})
+}
+
+// announce prints which model answers and why, and what is attached.
+func (p *port) announce(ctx context.Context) {
+	route, err := p.Chain.Pick(ctx, chain.Want{})
+	if err != nil {
+		p.cli.Say("provider: none (%v)", err)
+	} else {
+		name := route.Provider.Name()
+		if route.Model != "" {
+			name += ", model " + route.Model
+		}
+		p.cli.Say("provider: %s (%s)", name, route.Why)
+	}
+	wait, cancel := context.WithTimeout(ctx, announceWait)
+	defer cancel()
+	_ = p.MCP.Wait(wait, nil) // what is still starting is printed as that
+	p.cli.Say("assistants: %s (default %s)", strings.Join(p.Config.Assistants.Names(), ", "), p.Config.Default)
+	for _, s := range p.MCP.Status() {
+		p.cli.Say("server: %s", host.ServerLine(s))
+	}
+}
+
+// sayLink prints a link that signs a browser in, while keys are on.
+func (p *port) sayLink(addr net.Addr) {
+	if p.access.Ring().On() {
+		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.Reachable(addr.String()), p.access.NewLink())
+	}
+}

@@ -1,0 +1,112 @@
+package listen
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"molar/internal/cli"
+	"molar/internal/host"
+	"molar/internal/httpguard"
+	"molar/web"
+)
+
+// handler builds the routes for the address that is listened on.
+func (p *port) handler(addr net.Addr) (http.Handler, error) {
+	cfg, err := p.webConfig(addr)
+	if err != nil {
+		return nil, err
+	}
+	return web.New(cfg)
+}
+
+func (p *port) webConfig(addr net.Addr) (web.Config, error) {
+	hosts, err := httpguard.Hosts(addr.String(), p.Config.AllowedHosts...)
+	if err != nil {
+		return web.Config{}, err
+	}
+	guard, err := httpguard.New(httpguard.Config{
+		Hosts: hosts, Open: []string{"/health", "/ready"}, Proven: p.scrapes, MaxBody: int64(p.Config.Limits.Body),
+		Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"},
+	})
+	if err != nil {
+		return web.Config{}, err
+	}
+	access, err := p.webAccess()
+	if err != nil {
+		return web.Config{}, err
+	}
+	return web.Config{
+		Agent:         p.Runner(),
+		Models:        p.modelInfos,
+		Conversations: host.Conversations{Client: p.Memory, Traces: host.TraceStore{DB: p.DB, Writer: p.Traces}},
+		Tools:         host.Catalogue{Manager: p.MCP},
+		Servers:       p.MCP,
+		Traces:        host.TraceStore{DB: p.DB, Writer: p.Traces},
+		Feedback:      host.TraceStore{DB: p.DB, Writer: p.Traces},
+		Ready:         p.Ready,
+		Reload: func(ctx context.Context) (web.Reloaded, error) {
+			return p.files.reload(ctx, "a request")
+		},
+		Keys:      host.KeyStore{Store: p.DB.Store},
+		Responses: host.ResponseStore{Store: p.DB.Store},
+		Secret: func(ctx context.Context) ([]byte, error) {
+			return p.DB.Secret(ctx, "responses")
+		},
+		Turns:       p.turns,
+		Sharing:     p.sharing,
+		Operations:  p.operations(),
+		Hints:       p.hints(),
+		Telemetry:   p.Telemetry,
+		MaxMessages: p.Config.Limits.Messages,
+		MaxBody:     int64(p.Config.Limits.Body),
+		Guard:       guard,
+		MayChoose:   p.Config.MayChoose,
+		Access:      access,
+		Logger:      p.Log,
+		Version:     cli.Version(),
+	}, nil
+}
+
+// scrapes reports whether a request is for metrics, with a key that will be asked for: a
+// scraper comes to a pod's address, which no configuration knows.
+func (p *port) scrapes(r *http.Request) bool {
+	return r.URL.Path == "/metrics" && p.access.Ring().On() && r.Header.Get("Authorization") != ""
+}
+
+func (p *port) modelInfos() []web.ModelInfo {
+	var infos []web.ModelInfo
+	for _, as := range p.Agent.Assistants() {
+		info := web.ModelInfo{ID: as.Name, Description: as.Description, Topic: as.Topic, FirstQuestions: p.firstQuestions(as)}
+		if as.Name == p.Config.Default { // clients take the first one
+			infos = append([]web.ModelInfo{info}, infos...)
+			continue
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+// webAccess says who may use the host's port.
+func (p *port) webAccess() (web.Access, error) {
+	clients, err := httpguard.NewAddresses(p.Config.TrustedProxies)
+	if err != nil {
+		return web.Access{}, err
+	}
+	perAddress, err := httpguard.NewLimiter(addressRate, addressBurst, nil)
+	if err != nil {
+		return web.Access{}, err
+	}
+	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, SignIn: p.access.SignIn, Clients: clients, PerAddress: perAddress}
+	if n := p.Config.Limits.TurnsPerMinute; n > 0 {
+		const minute = 60.0
+		acc.Turns, err = httpguard.NewLimiter(float64(n)/minute, n, nil)
+		if p.live != nil {
+			acc.SharedTurns = func(ctx context.Context, key string) (time.Duration, error) {
+				return p.live.Take(ctx, key, float64(n)/minute, n)
+			}
+		}
+	}
+	return acc, err
+}

@@ -1,0 +1,228 @@
+// Package models builds the providers that a config makes possible.
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"molar/eval"
+	"molar/internal/config"
+	"molar/internal/host/trust"
+	"molar/mcpservers/search"
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/providers/gemini"
+	"molar/providers/offline"
+	"molar/providers/ollama"
+	"molar/providers/openai"
+)
+
+// Open builds the providers that the config makes possible, and the chain
+// that chooses among them. It contacts none of them.
+func Open(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
+	return OpenOver(nil, cfg, nil, log)
+}
+
+// OpenOver is Open with a recorder or player between the providers and their services, nil
+// for none, and with what services refused before, which a player does without.
+func OpenOver(edges eval.Edges, cfg *config.Config, refusals providers.Refusals, log *slog.Logger) (*chain.Chain, error) {
+	none, err := offline.New(offline.Config{Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	candidates := make(map[string]chain.Candidate)
+	client, err := trust.Client(cfg.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	client = overEdges(edges, client)
+	if edges != nil {
+		refusals = nil
+	}
+	for name, open := range map[string]func(*config.Config, *http.Client, providers.Refusals, *slog.Logger) (chain.Candidate, error){
+		"gemini": openGemini,
+		"openai": openOpenAI,
+		"ollama": openOllama,
+	} {
+		if cfg.LLM.Missing(name) != "" {
+			continue
+		}
+		if candidates[name], err = open(cfg, client, refusals, log); err != nil {
+			return nil, err
+		}
+	}
+	if edges != nil {
+		return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: taped(edges, candidates), Offline: edges.Provider(none, true), Logger: log})
+	}
+	return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: candidates, Offline: none, Logger: log})
+}
+
+func openGemini(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (chain.Candidate, error) {
+	g := cfg.LLM.Gemini
+	service, err := newGemini(cfg, client, refusals, log)
+	if err != nil {
+		return chain.Candidate{}, err
+	}
+	c := chain.Candidate{Provider: service, Model: g.Model, SmallModel: g.SmallModel, First: g.Timeout, List: service.Models}
+	if g.BaseURL == gemini.DefaultBaseURL && g.Project == "" {
+		c.Has = service.Has // the lists of gateways and of Vertex AI are seldom whole
+	}
+	return c, nil
+}
+
+func newGemini(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (*gemini.Provider, error) {
+	g := cfg.LLM.Gemini
+	settings, err := Settings(g.Tuning)
+	if err != nil {
+		return nil, err
+	}
+	return gemini.New(gemini.Config{
+		APIKey: cfg.LLM.GeminiKey.Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
+		HTTPClient: client, FirstByte: g.Timeout, Window: g.Window, Settings: settings, Refusals: refusals, Logger: log,
+	})
+}
+
+// Settings are the settings of the file in the providers' words.
+func Settings(t config.Tuning) (providers.Settings, error) {
+	s := providers.Settings{
+		Temperature: t.Temperature, TopP: t.TopP, MaxTokens: t.MaxTokens, Thinking: providers.Thinking(t.Thinking),
+		Headers: make(map[string]string, len(t.Headers)),
+	}
+	for name, value := range t.Headers {
+		s.Headers[name] = value.Reveal()
+	}
+	if len(t.ExtraBody) > 0 {
+		var err error
+		if s.ExtraBody, err = json.Marshal(t.ExtraBody); err != nil {
+			return s, fmt.Errorf("extra_body: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// GoogleSearch is Google Search over Gemini, or nil without a key. Each search is one
+// model call.
+func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
+	if cfg.LLM.Missing("gemini") != "" {
+		return nil, nil
+	}
+	g := cfg.LLM.Gemini
+	client, err := trust.Client(cfg.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	service, err := newGemini(cfg, client, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, query string) ([]search.Result, error) {
+		var answer string
+		var pages []gemini.Page
+		again := func(why string) error {
+			log.Info("google search: "+why, "model", g.Model)
+			return nil
+		}
+		err := chain.Repeat(ctx, time.Now().Add(g.Timeout), again, func(error) (err error) {
+			answer, pages, err = service.Search(ctx, g.Model, query)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		results := make([]search.Result, len(pages))
+		for i, page := range pages {
+			results[i] = search.Result{Title: page.Title, Content: page.Said, Link: page.URL}
+		}
+		if len(results) > 0 && results[0].Content == "" {
+			results[0].Content = answer // the service did not tell what it took from where
+		}
+		return results, nil
+	}, nil
+}
+
+// Lacking says why a bundled search tool is not there. Those of a molar mcp elsewhere
+// are not known here.
+func Lacking(cfg *config.Config) map[string]string {
+	if missing := cfg.LLM.Missing("gemini"); missing != "" && cfg.Memory.URL == "" {
+		return map[string]string{config.ToolGoogle: config.ToolGoogle + " searches through Gemini and there is no key for it: " + missing + ", or choose another assistant"}
+	}
+	return nil
+}
+
+func openOpenAI(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (chain.Candidate, error) {
+	llm, o := cfg.LLM, cfg.LLM.OpenAI
+	settings, err := Settings(o.Tuning)
+	if err != nil {
+		return chain.Candidate{}, err
+	}
+	service, err := openai.New(openai.Config{Settings: settings, APIKey: llm.OpenAIKey.Reveal(), BaseURL: o.BaseURL, HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log})
+	if err != nil {
+		return chain.Candidate{}, err
+	}
+	c := chain.Candidate{Provider: service, Model: o.Model, SmallModel: o.SmallModel, First: o.Timeout, List: service.Models}
+	if llm.OpenAIKey == "" || o.BaseURL == openai.DefaultBaseURL {
+		c.Has = service.Has // the lists of gateways are seldom whole
+	}
+	if llm.OpenAIKey == "" {
+		// A server of one's own may be down, and has models of its own.
+		named, namedSmall := cfg.Models("openai")
+		c.Ready = func(ctx context.Context) (model, small, why string, err error) {
+			return service.Usable(ctx, named, namedSmall)
+		}
+	}
+	return c, nil
+}
+
+func openOllama(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (chain.Candidate, error) {
+	o := cfg.LLM.Ollama
+	settings, err := Settings(o.Tuning)
+	if err != nil {
+		return chain.Candidate{}, err
+	}
+	local, err := ollama.New(ollama.Config{BaseURL: o.BaseURL, HTTPClient: client, FirstByte: o.Timeout, KeepAlive: string(o.KeepAlive), NumCtx: o.NumCtx, MaxNumCtx: o.MaxNumCtx, Settings: settings, Refusals: refusals, Logger: log})
+	if err != nil {
+		return chain.Candidate{}, err
+	}
+	named, namedSmall := cfg.Models("ollama")
+	ready := func(ctx context.Context) (model, small, why string, err error) {
+		return local.Usable(ctx, named, namedSmall)
+	}
+	list := func(ctx context.Context) ([]string, error) {
+		models, err := local.Models(ctx)
+		var names []string
+		for _, m := range models {
+			names = append(names, m.Name)
+		}
+		return names, err
+	}
+	return chain.Candidate{
+		Provider: local, Model: o.Model, SmallModel: o.SmallModel,
+		First: o.Timeout, Ready: ready, List: list, Has: local.Has, Queues: true,
+	}, nil
+}
+
+// modelCheckTime bounds the questions of checkModels to one service.
+const modelCheckTime = 3 * time.Second
+
+// Check asks the local services that answer for the models that the file names
+// there, and returns what is missing.
+func Check(ctx context.Context, cfg *config.Config) error {
+	c, err := Open(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, modelCheckTime)
+	defer cancel()
+	var missing []error
+	for _, m := range cfg.NamedModels() {
+		if err := c.CheckModel(ctx, m.Provider, m.Model); err != nil {
+			missing = append(missing, fmt.Errorf("%s: %w", m.Where, err))
+		}
+	}
+	return errors.Join(missing...)
+}

@@ -1,0 +1,105 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"molar/eval/tape"
+	"molar/internal/terminal"
+	"molar/mcpclients"
+)
+
+// A Wire stands between the host and its MCP servers and prints what passes.
+type Wire struct {
+	mu     sync.Mutex
+	Trace  io.Writer // nil for no trace
+	Redact *tape.Redactor
+	next   atomic.Int64
+}
+
+// Dial watches every connection.
+func (w *Wire) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
+	return func(ctx context.Context, cfg mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+		conn, err := inner(ctx, cfg, func(method string, params json.RawMessage) {
+			w.heard(cfg.Name, method, params)
+			notify(method, params)
+		})
+		if err != nil || w.Trace == nil {
+			return conn, err
+		}
+		return &tracedConn{Conn: conn, w: w, server: cfg.Name}, nil
+	}
+}
+
+// heard takes a notification of a server.
+func (w *Wire) heard(server, method string, params json.RawMessage) {
+	if w.Trace != nil {
+		w.line(server, "<-", frame{Method: method, Params: params})
+	}
+}
+
+// A frame is a JSON-RPC message as it is printed.
+type frame struct {
+	ID     int64           `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *frameError     `json:"error,omitempty"`
+}
+
+type frameError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// line prints one message: server, direction, JSON.
+func (w *Wire) line(server, direction string, f frame) {
+	data, err := json.Marshal(struct {
+		Version string `json:"jsonrpc"`
+		frame
+	}{"2.0", f})
+	if err != nil { // a server's answer that is no JSON never gets here
+		data = []byte(err.Error())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _ = fmt.Fprintf(w.Trace, "%s %s %s\n", terminal.Clean(server), direction, terminal.Clean(w.Redact.Text(string(data))))
+}
+
+// A tracedConn prints the requests of the host and their answers. The ids are its own.
+type tracedConn struct {
+	mcpclients.Conn
+	w      *Wire
+	server string
+}
+
+// Inner returns the connection itself.
+func (c *tracedConn) Inner() mcpclients.Conn { return c.Conn }
+
+func (c *tracedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	id := c.w.next.Add(1)
+	c.w.line(c.server, "->", frame{ID: id, Method: method, Params: params})
+	began := time.Now()
+	result, err := c.Conn.Request(ctx, method, params)
+	answer := frame{ID: id, Result: result}
+	if err != nil {
+		answer.Result, answer.Error = nil, &frameError{Message: err.Error()}
+		if refused, ok := errors.AsType[*mcpclients.RPCError](err); ok {
+			answer.Error = &frameError{refused.Code, refused.Message, refused.Data}
+		}
+	}
+	c.w.line(c.server, fmt.Sprintf("<- %s", time.Since(began).Round(10*time.Microsecond)), answer)
+	return result, err
+}
+
+func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	c.w.line(c.server, "->", frame{Method: method, Params: params})
+	return c.Conn.Notify(ctx, method, params)
+}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"fmt"
+
+	"molar/internal/config"
+	"molar/mcpclients"
+	"molar/mcpclients/oauth"
+	"molar/schemas"
+)
+
+// ServerConfig is a configured server as the client manager wants it.
+func ServerConfig(name string, s config.Server) mcpclients.ServerConfig {
+	c := mcpclients.ServerConfig{
+		Name:         name,
+		Command:      s.Command,
+		Args:         s.Args,
+		Env:          reveal(s.Env),
+		Dir:          s.Cwd,
+		URL:          s.URL,
+		Type:         s.Type,
+		Headers:      reveal(s.Headers),
+		OAuth:        loginSettings(s.OAuth),
+		Timeout:      s.Timeout,
+		StartTimeout: s.StartTimeout,
+		Protocol:     s.Protocol,
+		IncludeTools: s.IncludeTools,
+		ExcludeTools: s.ExcludeTools,
+		Disabled:     s.Disabled,
+		Unset:        s.Unset,
+		Pin:          s.Pinned(),
+		Trusted:      s.Trust,
+	}
+	for _, rule := range s.Tools {
+		r := mcpclients.ToolRule{Glob: rule.Name}
+		r.Policy, r.ReadOnly, r.Idempotent, r.Timeout = rule.Value.Policy, rule.Value.ReadOnly, rule.Value.Idempotent, rule.Value.Timeout
+		r.NoEgress = rule.Value.Egress != nil && !*rule.Value.Egress
+		c.Rules = append(c.Rules, r)
+	}
+	return c
+}
+
+func reveal(secrets map[string]config.Secret) map[string]string {
+	if secrets == nil {
+		return nil
+	}
+	plain := make(map[string]string, len(secrets))
+	for key, value := range secrets {
+		plain[key] = value.Reveal()
+	}
+	return plain
+}
+
+// loginSettings are the settings of a login as the client manager wants them.
+func loginSettings(o config.OAuth) oauth.Settings {
+	id := o.Identity
+	return oauth.Settings{
+		ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Scopes: o.Scopes, RedirectPort: o.RedirectPort,
+		Grant: o.Grant, PrivateKey: o.PrivateKey.Reveal(),
+		Identity: oauth.Identity{
+			Issuer: id.Issuer, ClientID: id.ClientID, ClientSecret: id.ClientSecret.Reveal(), Token: id.Token.Reveal(), TokenFile: id.TokenFile,
+		},
+	}
+}
+
+// ServerLine describes a server in one line.
+func ServerLine(s schemas.ServerStatus) string {
+	line := fmt.Sprintf("%s %s (%s)", s.Name, s.State, s.Transport)
+	switch {
+	case s.State == schemas.StateReady || s.State == schemas.StateDegraded:
+		line += fmt.Sprintf(", %d tools", s.Tools)
+		if len(s.Skipped) > 0 {
+			line += fmt.Sprintf(", %d left out", len(s.Skipped))
+		}
+	case s.Reason != "":
+		line += ": " + s.Reason
+	}
+	return line
+}

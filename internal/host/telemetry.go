@@ -1,0 +1,57 @@
+package host
+
+import (
+	"context"
+
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host/observe"
+	"molar/internal/telemetry"
+	"molar/schemas"
+)
+
+// openTelemetry builds the telemetry of a command; only serve has metrics to show.
+func (h *Host) openTelemetry(ctx context.Context) (err error) {
+	h.Telemetry, err = telemetry.New(ctx, telemetry.Config{
+		Version: cli.Version(),
+		Metrics: h.opts.Metrics,
+		Env:     h.opts.Env,
+		Models:  configuredModels(h.Config),
+		Servers: func() []schemas.ServerStatus { return h.MCP.Status() },
+		TracesDropped: func() int64 {
+			if h.Traces == nil {
+				return 0
+			}
+			return h.Traces.Dropped()
+		},
+		Logger: h.Log,
+	})
+	return err
+}
+
+// configuredModels are the models that the config names.
+func configuredModels(cfg *config.Config) []string {
+	llm := cfg.LLM
+	names := []string{
+		llm.Gemini.Model, llm.Gemini.SmallModel, llm.OpenAI.Model, llm.OpenAI.SmallModel,
+		llm.Ollama.Model, llm.Ollama.SmallModel,
+	}
+	for _, entry := range cfg.Assistants {
+		names = append(names, entry.Value.Model)
+	}
+	return names
+}
+
+// Runner answers turns, watched.
+func (h *Host) Runner() observe.Agent {
+	rec, _ := h.opts.Edges.(observe.TurnRecorder)
+	return observe.Agent{Agent: h.Agent, Telemetry: h.Telemetry, Gate: h.Gate, Recorder: rec}
+}
+
+func topicsOf(cfg *config.Config) map[string]string {
+	topics := make(map[string]string, len(cfg.Assistants))
+	for _, entry := range cfg.Assistants {
+		topics[entry.Name] = entry.Value.Topic
+	}
+	return topics
+}

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"molar/agent/guardrail"
+	"molar/agent/topic"
+	"molar/internal/config"
+)
+
+// openGuards builds the guardrails of the topics that an assistant keeps to.
+func openGuards(cfg *config.Config, log *slog.Logger) (map[string]*guardrail.Guard, error) {
+	guards := make(map[string]*guardrail.Guard)
+	for _, entry := range cfg.Assistants {
+		name := entry.Value.Topic
+		if name == "" || guards[name] != nil {
+			continue
+		}
+		guard, err := OpenGuard(cfg, name, log)
+		if err != nil {
+			return nil, err
+		}
+		guards[name] = guard
+	}
+	return guards, nil
+}
+
+// OpenGuard builds the guardrail of one topic: the built-in one or one of the file.
+func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*guardrail.Guard, error) {
+	set, own := cfg.Topics.Get(name)
+	t := topic.Dental()
+	switch {
+	case name == config.TopicDental:
+	case own:
+		t = ownTopic(name, set)
+		if in, out := t.Labels(); min(in, out) < topic.FewestExamples && len(t.Examples) > 0 {
+			log.Warn("a topic has too few examples to learn from: its questions go to the small model",
+				"topic", name, "in", in, "out", out, "least", topic.FewestExamples, "wanted", topic.WantedExamples)
+		}
+	default:
+		return nil, fmt.Errorf("there is no topic %q; there are: %s", name, strings.Join(cfg.TopicNames(), ", "))
+	}
+	t.Emergencies.Number = set.EmergencyNumber
+	for _, lang := range []string{"vi", "en"} {
+		t.Voices[lang] = voice(t.Voices[lang], set, lang)
+	}
+	return guardrail.New(guardrail.Config{Topic: t, OnFailure: set.OnFailure, Logger: log})
+}
+
+// ownTopic is a topic of the file. Its version follows from what it holds.
+func ownTopic(name string, set config.Topic) topic.Topic {
+	t := topic.Topic{
+		Name:    name,
+		Version: fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", set))),
+		Voices:  make(map[string]topic.Voice),
+		Phrases: topic.Phrases{Names: set.Phrases},
+	}
+	for _, text := range set.Examples.In {
+		t.Examples = append(t.Examples, topic.Example{Text: text, InDomain: true})
+	}
+	for _, text := range set.Examples.Out {
+		t.Examples = append(t.Examples, topic.Example{Text: text})
+	}
+	var signs []topic.Sign
+	for _, e := range set.Emergencies {
+		signs = append(signs, topic.Sign{Name: e.Kind, Phrases: e.Phrases, Unless: e.Unless})
+	}
+	t.Emergencies = topic.Simple(signs)
+	return t
+}
+
+// voice is what a topic says in a language, with what the file sets laid over it.
+func voice(v topic.Voice, set config.Topic, lang string) topic.Voice {
+	in := func(texts config.Texts) string { return texts.ByLanguage()[lang] }
+	v.Description = cmp.Or(in(set.Description), v.Description)
+	v.Refusal = cmp.Or(in(set.Refusal), v.Refusal)
+	v.Unavailable = cmp.Or(in(set.Unavailable), v.Unavailable)
+	l := &v.Labels
+	l.Person, l.Assistant = cmp.Or(in(set.Labels.Person), l.Person), cmp.Or(in(set.Labels.Assistant), l.Assistant)
+	l.Question, l.Summary = cmp.Or(in(set.Labels.Question), l.Question), cmp.Or(in(set.Labels.Summary), l.Summary)
+	l.Search = cmp.Or(in(set.Labels.Search), l.Search)
+	if questions := map[string][]string{"vi": set.FirstQuestions.VI, "en": set.FirstQuestions.EN}[lang]; len(questions) > 0 {
+		v.FirstQuestions = questions
+	}
+	for _, e := range set.Emergencies {
+		if v.Notices == nil {
+			v.Notices = make(map[string]string)
+		}
+		v.Notices[e.Kind] = in(e.Notice)
+	}
+	return v
+}

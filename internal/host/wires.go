@@ -1,0 +1,60 @@
+package host
+
+import (
+	"slices"
+
+	"molar/eval/edge"
+	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host/observe"
+	"molar/internal/store/state"
+)
+
+// keepWires lets turns keep what models and servers sent, where the settings want it and
+// nothing else stands at the edges.
+func (h *Host) keepWires() error {
+	cfg := h.Config
+	wanted := func(name string) bool {
+		a, _ := cfg.Assistants.Get(name)
+		return keepsWire(a)
+	}
+	if h.opts.Edges != nil || h.Traces == nil || cfg.Telemetry.Wire == 0 ||
+		!slices.ContainsFunc(cfg.Assistants, func(e config.Entry[config.Assistant]) bool { return keepsWire(e.Value) }) {
+		return nil
+	}
+	keeper, err := edge.NewKeeper(edge.KeeperConfig{
+		To: func(k edge.Kept) {
+			h.Traces.RecordWire(state.Wire{
+				TurnID: k.TurnID, ConversationID: k.ConversationID, Owner: k.Owner, Started: k.Started,
+				Expires: k.Started.Add(cfg.Telemetry.Wire), Tape: k.Tape,
+			})
+		},
+		Wants: wanted, Host: cli.Version(), Redactor: observe.Redactor(cfg), Skip: []string{MemoryServer},
+		Route: func(provider string) tape.Route {
+			switch llm := cfg.LLM; provider {
+			case "gemini":
+				return tape.Route{Small: llm.Gemini.SmallModel, BaseURL: llm.Gemini.BaseURL}
+			case "openai":
+				return tape.Route{Small: llm.OpenAI.SmallModel, BaseURL: llm.OpenAI.BaseURL}
+			case "ollama":
+				return tape.Route{Small: llm.Ollama.SmallModel, BaseURL: llm.Ollama.BaseURL}
+			}
+			return tape.Route{}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	h.opts.Edges = keeper
+	return nil
+}
+
+// keepsWire reports whether an assistant's turns may be kept: one with a topic speaks with
+// people about themselves, and must say so.
+func keepsWire(a config.Assistant) bool {
+	if a.Wire != nil {
+		return *a.Wire
+	}
+	return a.Topic == ""
+}

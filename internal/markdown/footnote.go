@@ -1,0 +1,103 @@
+package markdown
+
+import (
+	"regexp"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// A FootnoteMark is a reference to a footnote. Whether there is one is not known while
+// the text is still being written.
+type FootnoteMark struct {
+	ast.BaseInline
+	Label string
+}
+
+// KindFootnoteMark is the kind of [FootnoteMark].
+var KindFootnoteMark = ast.NewNodeKind("FootnoteMark")
+
+// Kind implements [ast.Node].
+func (*FootnoteMark) Kind() ast.NodeKind { return KindFootnoteMark }
+
+// Dump implements [ast.Node].
+func (f *FootnoteMark) Dump(source []byte, level int) {
+	ast.DumpHelper(f, source, level, map[string]string{"Label": f.Label}, nil)
+}
+
+// A Footnote is a note where it was written.
+type Footnote struct {
+	ast.BaseBlock
+	Label string
+}
+
+// KindFootnote is the kind of [Footnote].
+var KindFootnote = ast.NewNodeKind("Footnote")
+
+// Kind implements [ast.Node].
+func (*Footnote) Kind() ast.NodeKind { return KindFootnote }
+
+// Dump implements [ast.Node].
+func (f *Footnote) Dump(source []byte, level int) {
+	ast.DumpHelper(f, source, level, map[string]string{"Label": f.Label}, nil)
+}
+
+// footnoteMark is a label in its brackets: a word, as models write them.
+var footnoteMark = regexp.MustCompile(`^\[\^([\p{L}\p{N}_-]{1,32})\]`)
+
+type footnoteInline struct{}
+
+func (footnoteInline) Trigger() []byte { return []byte{'['} }
+
+func (footnoteInline) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	found := footnoteMark.FindSubmatch(line)
+	if found == nil {
+		return nil
+	}
+	block.Advance(len(found[0]))
+	return &FootnoteMark{Label: string(found[1])}
+}
+
+type footnoteBlock struct{}
+
+func (footnoteBlock) Trigger() []byte { return []byte{'['} }
+
+func (footnoteBlock) Open(_ ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, _ := reader.PeekLine()
+	at := pc.BlockOffset()
+	if at < 0 {
+		return nil, parser.NoChildren
+	}
+	found := footnoteMark.FindSubmatch(line[at:])
+	if found == nil {
+		return nil, parser.NoChildren
+	}
+	after := at + len(found[0])
+	if after >= len(line) || line[after] != ':' {
+		return nil, parser.NoChildren
+	}
+	reader.Advance(after + 1)
+	return &Footnote{Label: string(found[1])}, parser.HasChildren
+}
+
+func (footnoteBlock) Continue(_ ast.Node, reader text.Reader, _ parser.Context) parser.State {
+	line, _ := reader.PeekLine()
+	if util.IsBlank(line) {
+		return parser.Continue | parser.HasChildren
+	}
+	at, padding := util.IndentPosition(line, reader.LineOffset(), 4)
+	if at < 0 {
+		return parser.Close
+	}
+	reader.AdvanceAndSetPadding(at, padding)
+	return parser.Continue | parser.HasChildren
+}
+
+func (footnoteBlock) Close(ast.Node, text.Reader, parser.Context) {}
+
+func (footnoteBlock) CanInterruptParagraph() bool { return true }
+
+func (footnoteBlock) CanAcceptIndentedLine() bool { return false }

@@ -1,0 +1,114 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+
+	"molar/internal/highlight"
+)
+
+// additions are what the dialect has beyond the extensions of goldmark: formulas,
+// footnotes, and code in colours.
+type additions struct{}
+
+// Extend implements [goldmark.Extender]. The parsers stand before those that would take
+// the same marks.
+func (additions) Extend(m goldmark.Markdown) {
+	m.Parser().AddOptions(
+		parser.WithBlockParsers(util.Prioritized(mathBlock{}, 650), util.Prioritized(footnoteBlock{}, 650)),
+		parser.WithInlineParsers(util.Prioritized(mathInline{}, 90), util.Prioritized(footnoteInline{}, 90)),
+	)
+	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(writer{}, 100)))
+}
+
+// A writer writes the nodes of the additions as HTML.
+type writer struct{}
+
+// RegisterFuncs implements [renderer.NodeRenderer].
+func (writer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(KindMath, onEntering(writeMath))
+	r.Register(KindMathBlock, onEntering(writeMathBlock))
+	r.Register(KindFootnoteMark, onEntering(writeMark))
+	r.Register(KindFootnote, writeFootnote)
+	r.Register(ast.KindFencedCodeBlock, onEntering(writeCode))
+}
+
+// onEntering is a node that is written with all that it holds.
+func onEntering(write func(w util.BufWriter, source []byte, n ast.Node)) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			write(w, source, n)
+		}
+		return ast.WalkSkipChildren, nil
+	}
+}
+
+// A bufio.Writer keeps its fault for Flush, so that none is read here.
+func put(w util.BufWriter, parts ...string) {
+	for _, p := range parts {
+		_, _ = w.WriteString(p)
+	}
+}
+
+func escaped(text string) string { return string(util.EscapeHTML([]byte(text))) }
+
+func writeMath(w util.BufWriter, _ []byte, n ast.Node) {
+	if m, ok := n.(*Math); ok {
+		put(w, `<code class="math">`, escaped(m.Source), "</code>")
+	}
+}
+
+func writeMathBlock(w util.BufWriter, source []byte, n ast.Node) {
+	put(w, `<pre><code class="language-math">`)
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		put(w, escaped(string(line.Value(source))))
+	}
+	put(w, "</code></pre>\n")
+}
+
+func writeMark(w util.BufWriter, _ []byte, n ast.Node) {
+	if f, ok := n.(*FootnoteMark); ok {
+		put(w, "<sup>", escaped(f.Label), "</sup>")
+	}
+}
+
+func writeFootnote(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if f, ok := n.(*Footnote); ok && entering {
+		put(w, `<div class="footnote"><sup>`, escaped(f.Label), "</sup>\n")
+	} else {
+		put(w, "</div>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func writeCode(w util.BufWriter, source []byte, n ast.Node) {
+	block, ok := n.(*ast.FencedCodeBlock)
+	if !ok {
+		return
+	}
+	language := string(block.Language(source))
+	put(w, "<pre><code")
+	if language != "" {
+		put(w, ` class="language-`, escaped(language), `"`)
+	}
+	put(w, ">")
+	code := highlight.Of(language)
+	for i := range block.Lines().Len() {
+		line := block.Lines().At(i)
+		for _, part := range code.Line(strings.TrimSuffix(string(line.Value(source)), "\n")) {
+			if part.Kind == highlight.Plain {
+				put(w, escaped(part.Text))
+			} else {
+				put(w, `<span class="code-`, part.Kind.String(), `">`, escaped(part.Text), "</span>")
+			}
+		}
+		put(w, "\n")
+	}
+	put(w, "</code></pre>\n")
+}

@@ -1,0 +1,136 @@
+package markdown
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// A Math is a formula within a line, as TeX between \( and \), or between dollar signs.
+type Math struct {
+	ast.BaseInline
+	// Source is what was written, with its marks.
+	Source string
+}
+
+// KindMath is the kind of [Math].
+var KindMath = ast.NewNodeKind("Math")
+
+// Kind implements [ast.Node].
+func (*Math) Kind() ast.NodeKind { return KindMath }
+
+// Dump implements [ast.Node].
+func (m *Math) Dump(source []byte, level int) {
+	ast.DumpHelper(m, source, level, map[string]string{"Source": m.Source}, nil)
+}
+
+// A MathBlock is a formula in lines of its own. Its lines are what was written, with the
+// marks around it.
+type MathBlock struct{ ast.BaseBlock }
+
+// KindMathBlock is the kind of [MathBlock].
+var KindMathBlock = ast.NewNodeKind("MathBlock")
+
+// Kind implements [ast.Node].
+func (*MathBlock) Kind() ast.NodeKind { return KindMathBlock }
+
+// IsRaw implements [ast.Node].
+func (*MathBlock) IsRaw() bool { return true }
+
+// Dump implements [ast.Node].
+func (m *MathBlock) Dump(source []byte, level int) { ast.DumpHelper(m, source, level, nil, nil) }
+
+// mathMarks are what a formula begins and ends with, the longer before the shorter.
+var mathMarks = []struct{ open, end string }{{`\[`, `\]`}, {`$$`, `$$`}, {`\(`, `\)`}, {`$`, `$`}}
+
+// mathInline reads formulas within a paragraph, before a backslash or an underscore of
+// them is taken for Markdown.
+type mathInline struct{}
+
+func (mathInline) Trigger() []byte { return []byte{'\\', '$'} }
+
+func (mathInline) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	line, _ := block.PeekLine()
+	for _, mark := range mathMarks {
+		if !bytes.HasPrefix(line, []byte(mark.open)) {
+			continue
+		}
+		n := bytes.Index(line[len(mark.open):], []byte(mark.end))
+		if n <= 0 {
+			return nil
+		}
+		whole := line[:len(mark.open)+n+len(mark.end)]
+		if mark.open == "$" && !isMath(whole[1:1+n], line[len(whole):]) {
+			return nil
+		}
+		block.Advance(len(whole))
+		return &Math{Source: string(whole)}
+	}
+	return nil
+}
+
+// isMath tells a formula between single dollar signs from two prices.
+func isMath(inside, after []byte) bool {
+	if inside[0] == ' ' || inside[len(inside)-1] == ' ' || len(after) > 0 && '0' <= after[0] && after[0] <= '9' {
+		return false
+	}
+	return bytes.ContainsAny(inside, `\^_={}`) || len(inside) == 1
+}
+
+// mathBlock reads formulas that begin a line, until the line that ends them. An empty line
+// ends them too, as it does in TeX.
+type mathBlock struct{}
+
+func (mathBlock) Trigger() []byte { return []byte{'\\', '$'} }
+
+func (mathBlock) Open(_ ast.Node, reader text.Reader, _ parser.Context) (ast.Node, parser.State) {
+	line, segment := reader.PeekLine()
+	end := mathEnd(line)
+	if end == "" {
+		return nil, parser.NoChildren
+	}
+	rest := bytes.TrimSpace(line)[2:]
+	if at := bytes.Index(rest, []byte(end)); at >= 0 && len(bytes.TrimSpace(rest[at+2:])) > 0 {
+		return nil, parser.NoChildren // a formula at the start of a sentence
+	}
+	m := &MathBlock{}
+	m.Lines().Append(segment)
+	reader.AdvanceToEOL()
+	return m, parser.NoChildren
+}
+
+func (mathBlock) Continue(node ast.Node, reader text.Reader, _ parser.Context) parser.State {
+	lines := node.Lines()
+	first, last := lines.At(0), lines.At(lines.Len()-1)
+	opening := bytes.TrimSpace(first.Value(reader.Source()))
+	before := bytes.TrimSpace(last.Value(reader.Source()))
+	if lines.Len() == 1 {
+		before = before[2:]
+	}
+	line, segment := reader.PeekLine()
+	if bytes.HasSuffix(before, []byte(mathEnd(opening))) || len(bytes.TrimSpace(line)) == 0 {
+		return parser.Close
+	}
+	lines.Append(segment)
+	reader.AdvanceToEOL()
+	return parser.Continue | parser.NoChildren
+}
+
+func (mathBlock) Close(ast.Node, text.Reader, parser.Context) {}
+
+func (mathBlock) CanInterruptParagraph() bool { return true }
+
+func (mathBlock) CanAcceptIndentedLine() bool { return false }
+
+// mathEnd is what ends the formula that a line begins; empty if it begins none.
+func mathEnd(line []byte) string {
+	line = bytes.TrimSpace(line)
+	for _, mark := range mathMarks[:2] {
+		if bytes.HasPrefix(line, []byte(mark.open)) {
+			return mark.end
+		}
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+// Package nearest finds what a person meant by a name that they misspelled.
+package nearest
+
+import "strings"
+
+// leastStem is how long a name must be to stand for those that begin with it.
+const leastStem = 3
+
+// To returns the known name that is nearest to name, or "" when none is near: one that
+// differs in a few letters, else one of which name is the beginning.
+func To(name string, known []string) string {
+	name = strings.ToLower(name)
+	best, distance := "", max(2, len(name)/3)+1
+	for _, k := range known {
+		if d := editDistance(name, strings.ToLower(k)); d < distance {
+			best, distance = k, d
+		}
+	}
+	for _, k := range known {
+		if best == "" && len(name) >= leastStem && strings.HasPrefix(strings.ToLower(k), name) {
+			best = k
+		}
+	}
+	return best
+}
+
+// editDistance counts the single-letter changes from a to b; two letters that
+// changed places count once.
+func editDistance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	rows := make([][]int, len(s)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(t)+1)
+		rows[i][0] = i
+	}
+	for j := range t {
+		rows[0][j+1] = j + 1
+	}
+	for i := range s {
+		for j := range t {
+			cost := 1
+			if s[i] == t[j] {
+				cost = 0
+			}
+			d := min(rows[i][j+1]+1, rows[i+1][j]+1, rows[i][j]+cost)
+			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
+				d = min(d, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = d
+		}
+	}
+	return rows[len(s)][len(t)]
+}

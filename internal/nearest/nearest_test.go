@@ -1,0 +1,23 @@
+package nearest_test
+
+import (
+	"testing"
+
+	"molar/internal/nearest"
+)
+
+func TestTo(t *testing.T) {
+	t.Parallel()
+	known := []string{"qwen2.5:7b-instruct", "llama3.2:3b", "provider"}
+	for name, want := range map[string]string{
+		"provdier":    "provider",
+		"Llama3.2:1b": "llama3.2:3b",
+		"qwen2.5":     "qwen2.5:7b-instruct",
+		"qw":          "",
+		"mistral":     "",
+	} {
+		if got := nearest.To(name, known); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"molar/agent"
+	"molar/internal/cli"
+	"molar/internal/terminal"
+)
+
+// approver asks about tool calls of one question: nobody, when no person is there. in is what
+// they type.
+func approver(a *cli.CLI, f Flags, in *bufio.Reader) agent.Approver {
+	switch {
+	case f.Yes:
+		return yes{}
+	case cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stderr):
+		return &lineAsker{in: in, out: a.Stderr, always: map[string]bool{}}
+	}
+	return nil
+}
+
+// yes approves everything, as --yes says.
+type yes struct{}
+
+func (yes) Approve(context.Context, agent.Ask) (agent.Decision, error) {
+	return agent.Decision{Allowed: true}, nil
+}
+
+// A lineAsker asks on a terminal that is not in raw mode.
+type lineAsker struct {
+	mu     sync.Mutex // one question at a time
+	in     *bufio.Reader
+	out    io.Writer
+	always map[string]bool
+}
+
+func (l *lineAsker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := ask.Subject()
+	if l.always[name] {
+		return agent.Decision{Allowed: true}, nil
+	}
+	for _, line := range approvalLines(ask) {
+		_, _ = fmt.Fprintln(l.out, line)
+	}
+	for {
+		_, _ = fmt.Fprint(l.out, "[o]nce, [a]lways to there, [e]dit or [n]o? ")
+		answer, err := l.line(ctx)
+		if err != nil {
+			return agent.Decision{}, err
+		}
+		switch strings.ToLower(answer) {
+		case "o", "once", "y", "yes":
+			_, _ = fmt.Fprintln(l.out, "allowed once")
+			return agent.Decision{Allowed: true}, nil
+		case "a", "always":
+			l.always[name] = true
+			_, _ = fmt.Fprintln(l.out, terminal.Clean("allowed until this answer ends: "+name))
+			return agent.Decision{Allowed: true}, nil
+		case "n", "no":
+			_, _ = fmt.Fprintln(l.out, "refused")
+			return agent.Decision{}, nil
+		case "e", "edit":
+			if d, ok, err := l.edit(ctx, ask); ok || err != nil {
+				return d, err
+			}
+		}
+	}
+}
+
+// edit reads other arguments; an empty line goes back.
+func (l *lineAsker) edit(ctx context.Context, ask agent.Ask) (d agent.Decision, ok bool, err error) {
+	_, _ = fmt.Fprint(l.out, "arguments: ")
+	text, err := l.line(ctx)
+	if err != nil || text == "" {
+		return d, false, err
+	}
+	if err := ask.Check(text); err != nil {
+		_, _ = fmt.Fprintln(l.out, terminal.Clean("these do not fit: "+err.Error()))
+		return d, false, nil
+	}
+	return agent.Decision{Allowed: true, Arguments: text}, true, nil
+}
+
+// line reads a line, or fails when ctx ends. The read itself then waits for the person,
+// or ends with the program.
+func (l *lineAsker) line(ctx context.Context) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, err := l.in.ReadString('\n')
+		read <- result{text, err}
+	}()
+	select {
+	case r := <-read:
+		if r.err != nil && (!errors.Is(r.err, io.EOF) || r.text == "") {
+			return "", fmt.Errorf("ask for approval: %w", r.err)
+		}
+		return strings.TrimSpace(r.text), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// approvalLines say what a person is asked, without the choices.
+func approvalLines(ask agent.Ask) []string {
+	return []string{
+		terminal.Clean(fmt.Sprintf("? %s of server %s wants to run: %s", ask.Tool.Name, ask.Tool.Server, ask.Why)),
+		terminal.Clean("  " + middleCut(ask.Call.Function.Arguments)),
+	}
+}
+
+// middleCut is a text whose end is always shown: who approves a call must not miss what
+// stands there.
+func middleCut(text string) string {
+	const head, tail = 2000, 1000
+	runes := []rune(text)
+	left := len(runes) - head - tail
+	if left <= 0 {
+		return text
+	}
+	return fmt.Sprintf("%s … %d more characters … %s", string(runes[:head]), left, string(runes[len(runes)-tail:]))
+}

@@ -1,0 +1,175 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"molar/agent"
+	"molar/eval"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/schemas"
+)
+
+// Exit codes of chat beside those of every command.
+const (
+	ExitRefused    = 3
+	ExitUnapproved = 4
+)
+
+// Flags are the flags of chat.
+type Flags struct {
+	Assistant    string
+	Conversation string
+	Provider     string
+	Model        string
+	Format       string
+	MCP          []string
+	NoTools      bool
+	Yes          bool
+	MaxRounds    int
+	Timeout      time.Duration
+	Record       string
+	// Files are paths of what goes with the question.
+	Files []string
+	// Recording opens the tape of record, and returns what ends it; without a file it
+	// gives no edges.
+	Recording func(*config.Config) (eval.Edges, func() error, error)
+	// Resume is the ID of a conversation, or [ResumeChoose].
+	Resume string
+	// GoOn continues the latest conversation, List lists them.
+	GoOn, List bool
+}
+
+func (f Flags) check() error {
+	switch f.Format {
+	case cli.Text, cli.JSON, cli.StreamJSON:
+	default:
+		return fmt.Errorf("--output-format %q: choose text, json or stream-json", f.Format)
+	}
+	chosen := 0
+	for _, set := range []bool{f.Conversation != "", f.Resume != "", f.GoOn, f.List} {
+		if set {
+			chosen++
+		}
+	}
+	switch {
+	case f.MaxRounds < 0 || f.Timeout < 0:
+		return errors.New("--max-rounds and --timeout must not be negative")
+	case chosen > 1:
+		return errors.New("choose one of --conversation, --resume, --continue and --list")
+	}
+	return nil
+}
+
+// Start lists, talks or answers, as the arguments and the standard streams say. The error
+// has the exit code: of a refusal, of a call that nobody approved, of wrong flags.
+func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
+	if err := f.check(); err != nil {
+		return cli.Usage(err)
+	}
+	if f.List {
+		return listConversations(ctx, a, f.Format)
+	}
+	if f.Resume == ResumeChoose && len(args) > 0 && looksLikeID(args[0]) {
+		f.Resume, args = args[0], args[1:]
+	}
+	if len(args) == 0 && len(f.Files) == 0 && cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stdout) {
+		return converse(ctx, a, f)
+	}
+	if f.Resume == ResumeChoose {
+		return cli.Usage(errors.New("--resume needs an ID here; molar chat --list shows them, and --continue takes the latest"))
+	}
+	files, err := readFiles(f.Files)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	asked, err := readQuestion(ctx, a, args)
+	asked.attached = append(files, asked.attached...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return cli.Usage(err)
+	}
+	cfg, err := a.LoadWithServers(map[string]string{"llm.provider": f.Provider}, f.MCP)
+	if err != nil {
+		return err
+	}
+	return chat(ctx, a, cfg, f, asked)
+}
+
+// chat runs one turn and renders its events.
+func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked question) (err error) {
+	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	cli.CollectLess()
+	ignoreBrokenPipe()
+	edges, recorded, err := f.Recording(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, recorded()) }()
+	person := newReader(a)
+	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env, Edges: edges, Elicit: person.elicitor()})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if f.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, f.Timeout, fmt.Errorf("no whole answer within %s", f.Timeout))
+		defer cancel()
+	}
+	if f.Conversation, _, err = chosenConversation(ctx, h, f); err != nil {
+		return err
+	}
+	out := newChatRenderer(a, f.Format)
+	person.out = out
+	turn := f.turn(asked)
+	turn.Approver, turn.Person = approver(a, f, person.in), person
+	for event, err := range h.Runner().Run(ctx, turn) {
+		if err == nil {
+			err = out.event(event)
+		}
+		if err != nil {
+			return chatError(ctx, out.fail(err))
+		}
+	}
+	return chatError(ctx, out.finish())
+}
+
+// turn is a question with all that the flags say of it.
+func (f Flags) turn(asked question) agent.Turn {
+	return agent.Turn{
+		Assistant:   f.Assistant,
+		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.parent},
+		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, asked.prompt)},
+		Attachments: asked.attached,
+		Wanted:      agent.Wanted{Provider: f.Provider, Model: f.Model},
+		ServerTools: agent.ServerTools{NoTools: f.NoTools, MaxRounds: f.MaxRounds},
+	}
+}
+
+// chatError finds the exit code of a turn that failed.
+func chatError(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
+		return cli.Exit(cli.Failure) // nobody reads any more: there is nothing to say
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return context.Cause(ctx)
+	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrInvalid):
+		return cli.Usage(err)
+	}
+	return err
+}

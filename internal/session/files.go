@@ -1,0 +1,110 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"molar/agent"
+	"molar/internal/terminal"
+	"molar/schemas"
+)
+
+// maxFile is how many bytes a file beside a question may have.
+const maxFile = 24 << 20
+
+// readFiles reads files that stand beside a question.
+func readFiles(paths []string) ([]agent.Attachment, error) {
+	var files []agent.Attachment
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() > maxFile {
+			return nil, fmt.Errorf("%s has %d bytes: a file beside a question may have %d", path, info.Size(), maxFile)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		file, err := attachment(filepath.Base(path), data)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// attachment is a file beside a question: text, or what models are shown as it is.
+func attachment(name string, data []byte) (agent.Attachment, error) {
+	media := schemas.MediaOf(name, data)
+	group, _, _ := strings.Cut(media, "/")
+	switch {
+	case group == "image", group == "audio", group == "video", media == "application/pdf":
+		note := fmt.Sprintf("[%s, %d bytes]", media, len(data))
+		return agent.Attachment{Name: name, Text: note, Media: []schemas.Part{schemas.FilePart(name, media, data)}}, nil
+	case utf8.Valid(data):
+		return agent.Attachment{Name: name, Text: string(data)}, nil
+	case schemas.IsText(media):
+		return agent.Attachment{Name: name, Text: strings.ToValidUTF8(string(data), "\uFFFD")}, nil
+	}
+	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and PDF", name, media)
+}
+
+// file puts a file beside the next question.
+func (s *session) file(_ context.Context, path string) error {
+	if path == "" {
+		return errors.New("name the file: /file FILE")
+	}
+	files, err := readFiles([]string{path})
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, files...)
+	s.say("%s goes with the next question", terminal.Clean(files[0].Name))
+	return nil
+}
+
+// paths are the files whose names begin as a word does.
+func paths(word string) []string {
+	found, _ := filepath.Glob(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(word) + "*")
+	for i, path := range found {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			found[i] += string(filepath.Separator)
+		}
+	}
+	return found
+}
+
+// withFiles puts the files that a question names as @path beside it. A word that names no
+// file stays a word. It is for what a person types: a question that a script passes on may
+// be anybody's text, and has --file.
+func (q question) withFiles() (question, error) {
+	var paths []string
+	for word := range strings.FieldsSeq(q.prompt) {
+		if path := named(word); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	files, err := readFiles(paths)
+	q.attached = append(q.attached, files...)
+	return q, err
+}
+
+// named is the file that a word names, without the marks of the sentence behind it; empty
+// when there is none.
+func named(word string) string {
+	path, ok := strings.CutPrefix(word, "@")
+	for _, path := range []string{path, strings.TrimRight(path, ".,;:!?)")} {
+		if info, err := os.Stat(path); ok && err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}

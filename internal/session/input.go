@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"molar/agent"
+	"molar/internal/cli"
+	"molar/internal/terminal"
+)
+
+// pipeWait is how long the first byte of a pipe beside a prompt may take: some programs
+// hold a pipe open that nobody writes to.
+const pipeWait = 5 * time.Second
+
+// A question is what a person asks, with what stands beside it.
+type question struct {
+	prompt   string
+	attached []agent.Attachment
+	// parent is the turn to go on after; nil means the newest.
+	parent *string
+}
+
+// newChatRenderer renders for a person when the answer goes to a terminal.
+func newChatRenderer(a *cli.CLI, format string) *renderer {
+	out := newRenderer(format, a.Stdout, a.Stderr)
+	if f, ok := a.Stdout.(*os.File); ok && format == cli.Text && a.Colour(f) {
+		out.styled = terminal.NewMarkdown(f, func() (int, int) { return terminal.Size(f) })
+	}
+	return out
+}
+
+// readQuestion makes a question of the arguments and of what is piped in. A "-" before
+// the prompt, or alone, waits for standard input. It fails as ctx does when that ends.
+func readQuestion(ctx context.Context, a *cli.CLI, args []string) (question, error) {
+	dash := len(args) > 0 && args[0] == "-"
+	if dash {
+		args = args[1:]
+	}
+	prompt := strings.Join(args, " ")
+	piped, err := piped(ctx, a, dash, prompt != "")
+	if err != nil {
+		return question{}, err
+	}
+	switch {
+	case strings.TrimSpace(prompt) == "" && strings.TrimSpace(piped) == "":
+		return question{}, errors.New(`the prompt is missing: molar chat "…", or molar chat - to read it from standard input; in a terminal, molar chat alone begins a session`)
+	case strings.TrimSpace(prompt) == "":
+		return question{prompt: piped}, nil
+	case strings.TrimSpace(piped) == "":
+		return question{prompt: prompt}, nil
+	}
+	file, err := attachment("standard input", []byte(piped))
+	return question{prompt: prompt, attached: []agent.Attachment{file}}, err
+}
+
+// piped is what standard input holds, if it is no terminal. With a prompt, only a pipe
+// or a file is read, and a silent pipe is given up, unless it was asked for or somebody
+// sits at a terminal, who can tell whether it will ever say something.
+func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, error) {
+	if !asked && (cli.IsTerminal(a.Stdin) || withPrompt && !holdsData(a.Stdin)) {
+		return "", nil
+	}
+	began := make(chan struct{})
+	read := make(chan struct{})
+	var text string
+	var err error
+	go func() { // ends with the input, or with the program: a read cannot be broken off
+		defer close(read)
+		text, err = cli.ReadAll(&firstByte{r: a.Stdin, began: began})
+	}()
+	var late <-chan time.Time
+	if withPrompt && !asked {
+		timer := time.NewTimer(pipeWait)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		select {
+		case <-read:
+			return text, err
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-began:
+			began, late = nil, nil
+		case <-late:
+			if cli.IsTerminal(a.Stderr) {
+				late = nil
+				_, _ = fmt.Fprintln(a.Stderr, "waiting for the pipe; Ctrl-C stops, and </dev/null leaves it out")
+				continue
+			}
+			_, _ = fmt.Fprintf(a.Stderr, "warning: nothing came through the pipe within %s, so it is left out; to wait for it: molar chat - PROMPT\n", pipeWait)
+			return "", nil
+		}
+	}
+}
+
+// holdsData says whether an input that is no terminal was meant to be read: a pipe or
+// a file, not a device or a socket.
+func holdsData(stdin io.Reader) bool {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+}
+
+// A firstByte closes began once something was read.
+type firstByte struct {
+	r     io.Reader
+	began chan struct{}
+}
+
+func (f *firstByte) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if n > 0 && f.began != nil {
+		close(f.began)
+		f.began = nil
+	}
+	return n, err
+}
+
+// ignoreBrokenPipe makes a reader that went away an error of the write, so that the
+// turn is ended and saved as interrupted like any other. Unlike an ignored signal, one
+// with a listener is not handed down to the servers.
+func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -1,0 +1,124 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+
+	"molar/agent"
+	"molar/internal/cli"
+	"molar/internal/terminal"
+	"molar/mcpclients"
+	"molar/schemas"
+)
+
+// A reader is the person who asked one question, and reads along.
+type reader struct {
+	in        *bufio.Reader
+	questions *questioner // nil where nobody can answer
+	out       *renderer
+}
+
+func newReader(a *cli.CLI) *reader {
+	r := &reader{in: bufio.NewReader(a.Stdin)}
+	if cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stderr) {
+		r.questions = newQuestioner(r.in, a.Stderr)
+	}
+	return r
+}
+
+// elicitor is nil where servers shall know that nobody can be asked.
+func (r *reader) elicitor() mcpclients.Elicitor {
+	if r.questions == nil {
+		return nil
+	}
+	return r.questions.ask
+}
+
+func (r *reader) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
+	if r.questions == nil {
+		return schemas.Answer{}, errors.New("nobody is there to answer")
+	}
+	return r.questions.ask(ctx, q.Question)
+}
+
+// Hear shows what a server says, in the format that shows all events.
+func (r *reader) Hear(n schemas.News) {
+	kind := agent.EventProgress
+	if n.Level != "" {
+		kind = agent.EventLog
+	}
+	_ = r.out.event(agent.Event{Kind: kind, News: &n}) // who does not read any more is noticed by the turn
+}
+
+// A questionAsk is a question of a server that waits for the person at the terminal.
+type questionAsk struct {
+	ask    agent.Question
+	answer chan schemas.Answer // holds one
+}
+
+// A sessionPerson brings what servers ask and say in a turn to the loop of the session.
+type sessionPerson struct {
+	wants chan<- questionAsk
+	notes chan<- string
+}
+
+func (p sessionPerson) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
+	answer := make(chan schemas.Answer, 1)
+	select {
+	case p.wants <- questionAsk{q, answer}:
+	case <-ctx.Done():
+		return schemas.Answer{}, ctx.Err()
+	}
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done():
+		return schemas.Answer{}, ctx.Err()
+	}
+}
+
+// Hear hands what a server says to the loop; one note too many is dropped.
+func (p sessionPerson) Hear(n schemas.News) {
+	select {
+	case p.notes <- newsLine(n):
+	default:
+	}
+}
+
+// newsLine is what a server says, on a line.
+func newsLine(n schemas.News) string {
+	switch {
+	case n.Level != "":
+		return n.Server + ", " + n.Level + ": " + n.Text
+	case n.Total > 0:
+		return fmt.Sprintf("%.0f %% %s", 100*n.Progress/n.Total, n.Text)
+	}
+	return fmt.Sprintf("%g %s", n.Progress, n.Text)
+}
+
+// answer asks the person what a server wants to know. It is false when they stopped the turn
+// instead.
+func (s *session) answer(ctx context.Context, want questionAsk) bool {
+	if !s.quiet(ctx) {
+		return false
+	}
+	q := questioner{
+		show: func(text string) { s.lines(text, terminal.Bold) },
+		read: func(ctx context.Context, prompt string) (string, error) {
+			text, ok := s.readAside(ctx, "  "+terminal.Clean(prompt)+" ")
+			if !ok {
+				return "", errBack
+			}
+			return text, nil
+		},
+	}
+	a, err := q.ask(ctx, want.ask.Question)
+	if err != nil {
+		return false
+	}
+	s.lines("  "+map[string]string{schemas.ActionAccept: "answered", schemas.ActionDecline: "declined"}[a.Action], terminal.Dim)
+	want.answer <- a
+	return true
+}

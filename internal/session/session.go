@@ -1,0 +1,328 @@
+// Package session is the terminal application: one question with its answer, or a session
+// with commands, completion, approvals and earlier conversations.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"molar/agent"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/terminal"
+	"molar/schemas"
+)
+
+// promptMark stands before what a person types.
+const promptMark = "> "
+
+// errLeave ends a session that a person leaves, errBack a line that was asked for.
+var (
+	errLeave = errors.New("leave")
+	errBack  = errors.New("back")
+)
+
+// A session is chat in a terminal. Everything happens on the goroutine of loop: keys,
+// events of a turn and questions for approval come to it through channels.
+type session struct {
+	cli *cli.CLI
+	h   *host.Host
+	f   Flags // assistant, model, conversation: what the next turn takes
+
+	con    io.Writer
+	size   func() (columns, rows int)
+	editor *terminal.Editor
+	past   *terminal.History
+	md     *terminal.Markdown
+	keys   chan terminal.Key
+	ahead  []terminal.Key // typed during an answer
+	asks   chan approvalAsk
+	wants  chan questionAsk
+	notes  chan string // what servers say of their tools
+	sized  <-chan os.Signal
+	always map[string]bool
+	status string // the line that is shown while something runs
+	last   *question
+	files  []agent.Attachment // that go with the next question
+	// answering is the assistant that answered last; the conversation keeps it.
+	answering string
+	lastTurn  string // its id
+
+	turns sync.WaitGroup // turns that still end after Ctrl-C
+}
+
+// converse is chat without a prompt.
+func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
+	in, out := a.Stdin.(*os.File), a.Stdout.(*os.File)
+	switch {
+	case a.Dumb():
+		return cli.Usage(errors.New(`TERM is "dumb", and a session moves the cursor; ask one question at a time: molar chat "…"`))
+	case f.Format != cli.Text || f.Record != "":
+		return cli.Usage(errors.New("--output-format and --record are for one question: molar chat [flags] PROMPT"))
+	}
+	cfg, err := a.LoadWithServers(map[string]string{"llm.provider": f.Provider}, f.MCP)
+	if err != nil {
+		return err
+	}
+	log, err := sessionLogger(a, cfg)
+	if err != nil {
+		return err
+	}
+	s := &session{cli: a, f: f, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16), always: map[string]bool{}}
+	if s.h, err = host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Summaries: true, Env: a.Env, Elicit: host.AskNobody}); err != nil {
+		return err
+	}
+	defer s.h.Close()
+	defer s.turns.Wait()
+	if s.f.Conversation, s.answering, err = chosenConversation(ctx, s.h, f); err != nil {
+		return err
+	}
+	con, err := terminal.OpenConsole(in, out, a.Colour(out))
+	if err != nil {
+		return fmt.Errorf("the terminal cannot be used for a session: %w; ask one question: molar chat \"…\"", err)
+	}
+	defer func() { err = errors.Join(err, con.Close()) }()
+	s.attachConsole(con, con.Size)
+	sized, unwatch := terminal.Resizes()
+	defer unwatch()
+	s.sized = sized
+	go func() { // ends with the program: a read of a terminal cannot be broken off
+		defer close(s.keys)
+		_ = terminal.ReadKeys(con, func(k terminal.Key) bool { s.keys <- k; return true })
+	}()
+	return s.loop(ctx)
+}
+
+// sessionLogger is silent unless a level is asked for: what a person needs to know is
+// told by events, and log lines would tear the answer apart.
+func sessionLogger(a *cli.CLI, cfg *config.Config) (*slog.Logger, error) {
+	if cfg.Telemetry.LogLevel == "" || cli.IsTerminal(a.Stderr) && a.LogLevel == "" {
+		return slog.New(slog.DiscardHandler), nil
+	}
+	return a.Logger(cfg.Telemetry, slog.LevelError)
+}
+
+func (s *session) attachConsole(con io.Writer, size func() (int, int)) {
+	path := ""
+	if dir, err := config.DataDir(s.cli.Env); err == nil {
+		path = filepath.Join(dir, "history")
+	}
+	var note error
+	s.past, note = terminal.OpenHistory(path)
+	s.con, s.size = con, size
+	s.editor = terminal.NewEditor(con, size, s.past, s.complete)
+	s.md = terminal.NewMarkdown(con, size)
+	s.lines("molar "+cli.Version()+", assistant "+s.assistant()+"; /help lists the commands, Ctrl-D ends", terminal.Dim)
+	if note != nil {
+		s.warn(note.Error())
+	}
+}
+
+// introduce says which model answers, and what the servers bring or why they do not.
+func (s *session) introduce(ctx context.Context) {
+	if route, err := s.h.Chain.Pick(ctx, s.wanted()); err != nil {
+		s.warn(err.Error())
+	} else {
+		s.lines("model "+route.Model+" ("+route.Provider.Name()+"); "+route.Why, terminal.Dim)
+	}
+	var ready []string
+	for _, status := range s.h.MCP.Status() {
+		switch {
+		case status.Transport == "in-process" || status.State == schemas.StateDisabled:
+		case status.Reason != "":
+			s.warn("server " + host.ServerLine(status))
+		default:
+			ready = append(ready, host.ServerLine(status))
+		}
+	}
+	if len(ready) > 0 {
+		s.lines("servers: "+strings.Join(ready, "; "), terminal.Dim)
+	}
+}
+
+// loop reads lines and does what they say until the person leaves or ctx ends.
+func (s *session) loop(ctx context.Context) error {
+	s.introduce(ctx)
+	err := s.begin(ctx)
+	for err == nil {
+		var line string
+		if line, err = s.readLine(ctx, promptMark); err == nil {
+			err = s.do(ctx, line)
+		}
+	}
+	if errors.Is(err, errLeave) {
+		if s.f.Conversation != "" {
+			// Unbroken, so that it can be copied whole.
+			s.say("%s", terminal.Dim(terminal.Clean("continue with: molar chat "+s.again()+"--resume "+quoted(s.f.Conversation))))
+		}
+		return nil
+	}
+	return err
+}
+
+// again are the flags without which another store would be looked into.
+func (s *session) again() string {
+	if s.cli.ConfigFile == "" {
+		return ""
+	}
+	return "--config " + quoted(s.cli.ConfigFile) + " "
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if !strings.ContainsAny(word, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// begin shows where a resumed conversation stands.
+func (s *session) begin(ctx context.Context) error {
+	if s.f.Resume == ResumeChoose {
+		assistant := s.f.Assistant
+		defer func() { s.f.Assistant = assistant }() // a flag says more than the conversation
+		return s.choose(ctx)
+	}
+	if s.f.Conversation != "" && (s.f.GoOn || s.f.Resume != "") {
+		messages, err := s.h.Stored(ctx, s.f.Conversation)
+		if err != nil {
+			return err
+		}
+		return s.show(messages, resumeShown)
+	}
+	return nil
+}
+
+// do runs one line. What goes wrong with it is told, and the session goes on.
+func (s *session) do(ctx context.Context, line string) error {
+	text := strings.TrimSpace(line)
+	if text == "" {
+		return nil
+	}
+	if err := s.past.Add(text); err != nil {
+		s.warn("what was typed could not be remembered: " + err.Error())
+	}
+	known, err := s.command(ctx, text)
+	if !known && err == nil {
+		err = s.ask(ctx, text)
+	}
+	switch {
+	case err == nil, errors.Is(err, errLeave):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	s.fault(err)
+	return nil
+}
+
+// readLine lets the person type. It fails with errLeave at Ctrl-D, and when the
+// terminal has gone; with errBack at Ctrl-C, unless it is the session's own prompt.
+func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
+	s.editor.SetPrompt(prompt)
+	for {
+		if len(s.ahead) == 0 && len(s.keys) == 0 {
+			if err := s.editor.Paint(); err != nil {
+				return "", err
+			}
+		}
+		key, err := s.nextKey(ctx)
+		if err != nil {
+			s.editor.Erase()
+			return "", err
+		}
+		typed := s.editor.Text()
+		if typed == "" && key.Text == "/" {
+			s.menu()
+		}
+		switch s.editor.Key(key) {
+		case terminal.Submitted:
+			err := s.editor.Leave()
+			return s.editor.Take(), err
+		case terminal.Ended:
+			s.editor.Erase()
+			return "", errLeave
+		case terminal.Interrupted:
+			s.editor.Erase()
+			if prompt != promptMark {
+				return "", errBack
+			}
+			if typed == "" {
+				s.say("%s", terminal.Dim("Ctrl-D ends the session"))
+			}
+		}
+		if key.Code == terminal.KeyClear {
+			s.editor.Erase()
+			_, _ = io.WriteString(s.con, "\x1b[2J\x1b[H")
+		}
+	}
+}
+
+// menu lists what may stand behind the slash that begins a line.
+func (s *session) menu() {
+	s.editor.Erase()
+	var names []string
+	for _, c := range s.commands() {
+		names = append(names, "/"+c.name)
+	}
+	s.lines(strings.Join(names, "  ")+"  and prompts of servers; Tab completes", terminal.Dim)
+}
+
+// nextKey waits for a key. A new size of the window is one that means nothing, so that
+// the line is painted anew.
+func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
+	if len(s.ahead) > 0 {
+		key := s.ahead[0]
+		s.ahead = s.ahead[1:]
+		return key, nil
+	}
+	select {
+	case key, ok := <-s.keys:
+		if !ok {
+			return key, errLeave
+		}
+		return key, nil
+	case <-s.sized:
+		return terminal.Key{Code: terminal.KeyNone}, nil
+	case <-ctx.Done():
+		return terminal.Key{}, ctx.Err()
+	}
+}
+
+// say writes lines. Foreign text in args must be clean.
+func (s *session) say(format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\r\n")
+	_, _ = io.WriteString(s.con, text+"\r\n")
+}
+
+func (s *session) warn(text string) { s.lines("warning: "+text, terminal.Dim) }
+
+func (s *session) fault(err error) { s.lines("molar: "+err.Error(), terminal.Bold) }
+
+// lines writes foreign text, cleaned and broken at the width of the screen.
+func (s *session) lines(text string, style func(string) string) {
+	columns, _ := s.size()
+	for line := range strings.SplitSeq(terminal.Clean(text), "\n") {
+		for _, row := range terminal.Wrap(line, columns) {
+			s.say("%s", style(row))
+		}
+	}
+}
+
+func (s *session) assistant() string {
+	if s.f.Assistant != "" {
+		return terminal.Clean(s.f.Assistant)
+	}
+	if s.answering != "" {
+		return terminal.Clean(s.answering)
+	}
+	return s.h.Config.Default
+}

@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"molar/agent/prompts"
+	"molar/internal/host"
+	"molar/internal/nearest"
+	"molar/internal/terminal"
+	"molar/schemas"
+)
+
+// A slashCommand is a line of a session that is no question.
+type slashCommand struct {
+	name, args, help string
+	run              func(ctx context.Context, args string) error
+}
+
+func (s *session) commands() []slashCommand {
+	return []slashCommand{
+		{"help", "", "this list", s.help},
+		{"tools", "", "the tools that the servers offer", s.showTools},
+		{"servers", "", "the MCP servers and their states", s.showServers},
+		{"model", "[NAME]", "show or choose the model", s.chooseModel},
+		{"assistant", "[NAME]", "show or choose the assistant", s.chooseAssistant},
+		{"approvals", "[NAME|clear]", "show which tools run without asking, or let them ask again", s.approvals},
+		{"clear", "", "clear the screen and begin a new conversation", s.clear},
+		{"history", "", "show this conversation", s.showConversation},
+		{"resume", "[ID]", "continue an earlier conversation", s.resume},
+		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},
+		{"file", "FILE", "put an image, a sound, a PDF or a text beside the next question", s.file},
+		{"retry", "", "ask the last question again", s.retry},
+		{"quit", "", "end the session", func(context.Context, string) error { return errLeave }},
+	}
+}
+
+// command runs a slash command. It is not known when the line is a question, which a
+// server's prompt is too.
+func (s *session) command(ctx context.Context, text string) (known bool, err error) {
+	word, args, _ := strings.Cut(text, " ")
+	name, ok := strings.CutPrefix(word, "/")
+	if !ok || name == "" || strings.Contains(name, "/") {
+		return false, nil
+	}
+	for _, c := range s.commands() {
+		if c.name == name {
+			return true, c.run(ctx, strings.TrimSpace(args))
+		}
+	}
+	for _, p := range s.h.Agent.Prompts(ctx) {
+		if p.Name == name || p.Server+":"+p.Name == name {
+			return false, nil
+		}
+	}
+	meant := ""
+	if near := nearest.To("/"+name, s.slashWords(ctx)); near != "" {
+		meant = "; do you mean " + near + "?"
+	}
+	return true, fmt.Errorf("there is no command /%s, and no server has a prompt of that name%s; /help lists what there is", name, meant)
+}
+
+func (s *session) help(ctx context.Context, _ string) error {
+	for _, c := range s.commands() {
+		s.entry(strings.TrimSpace("/"+c.name+" "+c.args), c.help)
+	}
+	for _, p := range s.h.Agent.Prompts(ctx) {
+		s.entry(prompts.Usage(p), flat(p.Description)+" (prompt of "+p.Server+")")
+	}
+	s.entry("@server:uri, @path", "put a resource of a server, or a file, into the question")
+	s.entry(`\ or Ctrl-J`, "go on in the next line; a paste may have lines too")
+	s.entry("Ctrl-R", "search what was typed before")
+	s.entry("Esc, Ctrl-C, Ctrl-D", "stop the answer; the same; end the session")
+	return nil
+}
+
+// entry writes a name and what it means, beside it where there is room.
+func (s *session) entry(name, text string) {
+	columns, _ := s.size()
+	name, indent := "  "+terminal.Clean(name), 23
+	if columns < 60 {
+		indent = 6
+	}
+	rows := terminal.Wrap(terminal.Clean(text), columns-indent)
+	if gap := indent - terminal.Width(name); gap > 0 {
+		s.say("%s", name+strings.Repeat(" ", gap)+rows[0])
+		rows = rows[1:]
+	} else {
+		s.lines(name, same)
+	}
+	for _, row := range rows {
+		s.say("%s", strings.Repeat(" ", indent)+row)
+	}
+}
+
+func same(text string) string { return text }
+
+func (s *session) showTools(context.Context, string) error {
+	tools := s.h.MCP.Catalogue().Tools()
+	columns, _ := s.size()
+	for _, t := range tools {
+		line := fmt.Sprintf("  %s  %s", terminal.Clean(t.Name), flat(t.Description))
+		s.say("%s", terminal.Truncate(line, columns-1))
+	}
+	if len(tools) == 0 {
+		s.say("no server offers a tool; /servers says why")
+	}
+	return nil
+}
+
+func (s *session) showServers(context.Context, string) error {
+	for _, status := range s.h.MCP.Status() {
+		s.lines("  "+host.ServerLine(status), same)
+	}
+	return nil
+}
+
+func (s *session) chooseAssistant(_ context.Context, name string) error {
+	all := s.h.Agent.Assistants()
+	if name == "" {
+		for _, as := range all {
+			mark := "  "
+			if as.Name == s.assistant() {
+				mark = "* "
+			}
+			s.lines(mark+as.Name+"  "+flat(as.Description), same)
+		}
+		return nil
+	}
+	for _, as := range all {
+		if as.Name == name {
+			s.f.Assistant = name
+			s.say("assistant %s", terminal.Clean(name))
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no assistant %q; /assistant lists them", name)
+}
+
+func (s *session) chooseModel(ctx context.Context, name string) error {
+	if name != "" {
+		s.f.Model = name
+		s.say("model %s, from the next question on", terminal.Clean(name))
+		return nil
+	}
+	now := s.f.Model
+	if now == "" {
+		route, err := s.h.Chain.Pick(ctx, s.wanted())
+		if err != nil {
+			return err
+		}
+		now = strings.TrimSpace(route.Provider.Name() + " " + route.Model)
+	}
+	s.say("now: %s", terminal.Clean(now))
+	for _, model := range s.models(ctx) {
+		s.lines("  "+model, same)
+	}
+	return nil
+}
+
+// clear begins a new conversation; the one before stays in the store.
+func (s *session) clear(context.Context, string) error {
+	s.f.Conversation, s.last, s.answering = "", nil, ""
+	_, err := io.WriteString(s.con, "\x1b[2J\x1b[H")
+	s.say("%s", terminal.Dim("a new conversation; /resume goes back"))
+	return err
+}
+
+func (s *session) retry(ctx context.Context, _ string) error {
+	if s.last == nil {
+		return errors.New("there is no question to ask again")
+	}
+	s.lines(s.last.prompt, terminal.Dim)
+	again := *s.last
+	messages, err := s.h.Stored(ctx, s.f.Conversation)
+	for _, m := range messages { // a turn that was kept gets a version beside it
+		if err == nil && m.TurnID == s.lastTurn && m.Role == schemas.RoleUser {
+			again.parent = &m.ParentTurn
+		}
+	}
+	return s.run(ctx, again)
+}
+
+// models are the models of the provider that the next question would take.
+func (s *session) models(ctx context.Context) []string {
+	route, err := s.h.Chain.Pick(ctx, s.wanted())
+	if err != nil {
+		return nil
+	}
+	list, _ := s.h.Chain.Models(ctx, route.Provider.Name()) // one that cannot be asked lists none
+	slices.Sort(list)
+	return list
+}
+
+// shown is how a stored message is shown.
+func shown(m schemas.StoredMessage) string {
+	switch {
+	case m.Role == schemas.RoleUser:
+		return "> " + m.Content
+	case m.Status == schemas.StatusInterrupted:
+		return m.Content + "\n\n(interrupted)"
+	}
+	return m.Content
+}

@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"molar/agent"
+	"molar/internal/terminal"
+)
+
+const (
+	// stopWait is how long the prompt waits for a stopped turn to end; it ends in the
+	// background otherwise.
+	stopWait = 60 * time.Millisecond
+	// maxAhead is how many keys typed during an answer are kept.
+	maxAhead = 4096
+)
+
+// A happening is an event of a turn, or its error.
+type happening struct {
+	event agent.Event
+	err   error
+}
+
+// ask runs a turn and shows it.
+func (s *session) ask(ctx context.Context, text string) error {
+	asked, err := question{prompt: text, attached: s.files}.withFiles()
+	s.files = nil
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, asked)
+}
+
+// run answers a question. Ctrl-C or Escape stops the answer, not the session.
+func (s *session) run(ctx context.Context, asked question) error {
+	s.last = &asked
+	s.turns.Wait() // one that was stopped may still be saving
+	turnCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.f.Timeout > 0 {
+		var end context.CancelFunc
+		turnCtx, end = context.WithTimeoutCause(turnCtx, s.f.Timeout, fmt.Errorf("no whole answer within %s", s.f.Timeout))
+		defer end()
+	}
+	turn := s.f.turn(asked)
+	turn.Approver, turn.Person = sessionApprover{s.asks}, sessionPerson{s.wants, s.notes}
+	if s.f.Yes {
+		turn.Approver = yes{}
+	}
+	happenings, abandoned := make(chan happening), make(chan struct{})
+	defer close(abandoned)
+	s.turns.Go(func() {
+		defer close(happenings)
+		for event, err := range s.h.Runner().Run(turnCtx, turn) {
+			select {
+			case happenings <- happening{event, err}:
+			case <-abandoned:
+				return
+			}
+		}
+	})
+	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
+	err := s.follow(turnCtx, cancel, happenings, v)
+	v.close()
+	if errors.Is(turnCtx.Err(), context.DeadlineExceeded) {
+		return context.Cause(turnCtx)
+	}
+	return err
+}
+
+// follow shows what happens until the turn has ended.
+func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan happening, v *turnView) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var late <-chan time.Time // set once the person has stopped the turn
+	stopped := false
+	for {
+		select {
+		case h, ok := <-happenings:
+			if !ok {
+				return nil
+			}
+			if stopped {
+				continue
+			}
+			if h.err != nil {
+				return h.err
+			}
+			if err := v.event(h.event); err != nil {
+				return err
+			}
+		case key, ok := <-s.keys:
+			if !ok {
+				return errLeave
+			}
+			stops := key.Code == terminal.KeyInterrupt || key.Code == terminal.KeyEscape
+			if stops && !stopped {
+				stopped, late = true, v.stop(cancel)
+			} else if !stops {
+				s.typeAhead(key)
+			}
+		case ask := <-s.asks:
+			v.pause()
+			began := time.Now()
+			allowed := s.approve(ctx, ask)
+			v.asked += time.Since(began)
+			if !allowed && !stopped {
+				stopped, late = true, v.stop(cancel)
+			}
+		case want := <-s.wants:
+			v.pause()
+			began := time.Now()
+			answered := s.answer(ctx, want)
+			v.asked += time.Since(began)
+			if !answered && !stopped {
+				stopped, late = true, v.stop(cancel)
+			}
+		case note := <-s.notes:
+			v.note(note)
+		case <-tick.C:
+			if err := v.tick(); err != nil {
+				return err
+			}
+		case <-s.sized:
+			if err := v.resized(); err != nil {
+				return err
+			}
+		case <-late:
+			return nil
+		}
+	}
+}
+
+// stop ends the turn for a person who pressed Ctrl-C.
+func (v *turnView) stop(cancel func()) <-chan time.Time {
+	cancel()
+	v.close()
+	kept := ""
+	if v.spoke {
+		kept = "; what was answered is kept as interrupted"
+	}
+	v.s.say("%s", terminal.Dim("stopped"+kept))
+	v.s.ahead = nil // it was typed for an answer that nobody wanted
+	return time.After(stopWait)
+}

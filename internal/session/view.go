@@ -1,0 +1,209 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/agent"
+	"molar/internal/terminal"
+	"molar/schemas"
+)
+
+// quiet is how long nothing may be shown before the session says what it waits for.
+const quiet = 900 * time.Millisecond
+
+// A turnView shows one turn: the answer as Markdown, tools as lines, and below them,
+// while nothing else comes, one line of what is waited for.
+type turnView struct {
+	s       *session
+	began   time.Time
+	heard   time.Time            // when the last event came
+	running map[string]time.Time // the calls under way, by "name"
+	names   map[string]string    // of the calls, by their ID
+	detail  string               // what a running tool said of its progress
+	asked   time.Duration        // how long the person decided, which is no time of a tool
+	waits   bool                 // servers were still starting when the turn began
+	spoke   bool                 // a part of the answer is on the screen
+	open    bool                 // the Markdown is not closed
+}
+
+func (v *turnView) event(e agent.Event) error {
+	v.heard = time.Now()
+	switch e.Kind {
+	case agent.EventText:
+		v.hide()
+		v.spoke, v.open = true, true
+		return v.s.md.Write(e.Text)
+	case agent.EventCommentary:
+		v.hide()
+		v.open = false
+		return v.s.md.SetApart()
+	case agent.EventStart:
+		v.s.f.Conversation, v.s.answering, v.s.lastTurn = e.Start.ConversationID, e.Start.Assistant, e.Start.TurnID
+	case agent.EventStep:
+		v.waits = v.waits || e.Step == stepTools && e.Text != ""
+	case agent.EventToolCall:
+		v.call(e)
+	case agent.EventToolResult:
+		v.result(e)
+	case agent.EventWarning:
+		v.pause()
+		v.s.warn(e.Text)
+	case agent.EventDone:
+		v.done(e.Done)
+	}
+	return nil
+}
+
+// call shows a call that starts.
+func (v *turnView) call(e agent.Event) {
+	v.pause()
+	name := terminal.Clean(e.Call.Function.Name)
+	if v.names == nil {
+		v.names = map[string]string{}
+	}
+	v.names[e.Call.ID], v.running[e.Call.ID] = name, time.Now()
+	columns, _ := v.s.size()
+	args := flat(e.Call.Function.Arguments)
+	v.s.say("%s", terminal.Bold("• "+terminal.Truncate(name, columns-3))+
+		terminal.Dim(terminal.Truncate(" "+args, columns-3-terminal.Width(name))))
+}
+
+// result shows what a call gave, on one line.
+func (v *turnView) result(e agent.Event) {
+	v.pause()
+	delete(v.running, e.Result.ID)
+	v.detail = ""
+	took := max(e.Result.Duration-v.asked, 0).Round(time.Millisecond)
+	v.asked = 0
+	verdict := fmt.Sprintf("  ✓ %s: ", took)
+	if e.Result.IsError {
+		verdict = fmt.Sprintf("  ✗ %s: ", took)
+	}
+	if len(v.running) > 0 || len(v.names) > 1 {
+		verdict += v.names[e.Result.ID] + ": "
+	}
+	columns, _ := v.s.size()
+	v.s.say("%s", terminal.Dim(terminal.Truncate(verdict+flat(e.Result.OutputText()), columns-1)))
+}
+
+// done shows who answered, and how long it took.
+func (v *turnView) done(d *agent.Done) {
+	v.pause()
+	parts := []string{d.Provider}
+	if d.Model != "" {
+		parts = append(parts, d.Model)
+	}
+	if d.ToolCalls > 0 {
+		parts = append(parts, terminal.Counted(d.ToolCalls, "tool call"))
+	}
+	parts = append(parts, fmt.Sprintf("%.1f s", time.Since(v.began).Seconds()))
+	if !d.Saved {
+		parts = append(parts, "not saved")
+	}
+	columns, _ := v.s.size()
+	v.s.say("%s", terminal.Dim(terminal.Truncate("["+terminal.Clean(strings.Join(parts, ", "))+"]", columns-1)))
+}
+
+// pause ends the open part of the answer, so that a line can be written below it.
+func (v *turnView) pause() {
+	v.hide()
+	if v.open {
+		_ = v.s.md.Close() // a terminal that is gone is noticed at the next key
+		v.open = false
+	}
+}
+
+// close leaves the cursor at the start of a line.
+func (v *turnView) close() { v.pause() }
+
+// note takes what a server says of a tool that runs.
+func (v *turnView) note(text string) {
+	if len(v.running) > 0 {
+		v.detail = flat(text)
+		v.show()
+	}
+}
+
+// tick shows that something is waited for, and for how long, and what is held back of a
+// long block.
+func (v *turnView) tick() error {
+	if v.open {
+		return v.s.md.Flush()
+	}
+	if time.Since(v.heard) > quiet {
+		v.show()
+	}
+	return nil
+}
+
+// resized brings what stands at the bottom to the new size of the window.
+func (v *turnView) resized() error {
+	if v.open {
+		return v.s.md.Flush()
+	}
+	if v.s.status != "" {
+		v.show()
+	}
+	return nil
+}
+
+// starting names the servers that are not there yet.
+func (v *turnView) starting() string {
+	var names []string
+	for _, status := range v.s.h.MCP.Status() {
+		if status.State == schemas.StateStarting || status.State == schemas.StateBackoff {
+			names = append(names, terminal.Clean(status.Name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// show writes the status line over the one before.
+func (v *turnView) show() {
+	what, since := "waiting for the model", v.heard
+	if v.heard.IsZero() {
+		since = v.began
+	}
+	if v.waits {
+		if names := v.starting(); names != "" {
+			what = "waiting for servers: " + names
+		}
+	}
+	if len(v.running) > 0 {
+		var names []string
+		for _, id := range slices.Sorted(maps.Keys(v.running)) {
+			names = append(names, v.names[id])
+			since = v.running[id]
+		}
+		what = strings.Join(names, ", ")
+	}
+	if v.detail != "" {
+		what += ": " + v.detail
+	}
+	columns, _ := v.s.size()
+	line := fmt.Sprintf("  %.0f s, Ctrl-C stops: %s", time.Since(since).Seconds(), what)
+	v.s.status = terminal.Truncate(line, columns-1)
+	_, _ = io.WriteString(v.s.con, "\r\x1b[K"+terminal.Dim(v.s.status))
+}
+
+// hide takes the status line away.
+func (v *turnView) hide() {
+	if v.s.status != "" {
+		v.s.status = ""
+		_, _ = io.WriteString(v.s.con, "\r\x1b[K")
+	}
+}
+
+// flat is foreign text on one line, bounded, without what a terminal would obey.
+func flat(text string) string {
+	const most = 4 << 10
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return strings.Join(strings.Fields(terminal.Clean(text)), " ")
+}

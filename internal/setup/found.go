@@ -1,0 +1,105 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"molar/internal/config"
+	"molar/internal/config/hostfile"
+	"molar/internal/host/models"
+)
+
+// lookTime bounds the question to a local Ollama.
+const lookTime = 2 * time.Second
+
+// Found is what the machine has.
+type Found struct {
+	// Models are what can answer, those that are ready first.
+	Models []Model
+	// Files hold the servers of other hosts, without those that hold none.
+	Files []*hostfile.File
+}
+
+// A Model is a provider to choose.
+type Model struct {
+	// Provider is a value of llm.provider.
+	Provider string
+	// Label is the line that a person reads.
+	Label string
+	// BaseURL is the service's address where it is not the usual one.
+	BaseURL string
+	// Local are the models that an Ollama has.
+	Local []string
+	// Asks is the question for the address of a server of one's own.
+	Asks string
+}
+
+// Look finds the models of the settings and the servers in the files that are there.
+func Look(ctx context.Context, cfg *config.Config, places []string) Found {
+	f := Found{Models: lookForModels(ctx, cfg)}
+	for _, place := range places {
+		data, err := os.ReadFile(place)
+		if err != nil {
+			continue
+		}
+		if file, err := hostfile.Read(place, data); err == nil && len(file.Servers) > 0 {
+			f.Files = append(f.Files, file)
+		}
+	}
+	return f
+}
+
+func lookForModels(ctx context.Context, cfg *config.Config) []Model {
+	var ready, wanting []Model
+	add := func(m Model, has bool) {
+		if has {
+			ready = append(ready, m)
+		} else {
+			wanting = append(wanting, m)
+		}
+	}
+	local := ollamaModels(ctx, cfg)
+	add(Model{Provider: "ollama", BaseURL: cfg.LLM.Ollama.BaseURL, Local: local, Label: ollamaLabel(cfg.LLM.Ollama.BaseURL, local)}, len(local) > 0)
+	hosted := func(provider, label, key string) {
+		has := cfg.LLM.Missing(provider) == ""
+		state := "set " + key + " before you start it"
+		if has {
+			state = key + " is set"
+		}
+		add(Model{Provider: provider, Label: fmt.Sprintf("%s (%s)", label, state)}, has)
+	}
+	hosted("gemini", "Gemini", "GEMINI_API_KEY")
+	hosted("openai", "OpenAI", "OPENAI_API_KEY")
+	auto := Model{Provider: "auto", Label: "Whichever of these can be had when it starts"}
+	own := Model{Provider: "openai", Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)", Asks: "  Its address, such as http://127.0.0.1:8080/v1:"}
+	if len(ready) == 0 {
+		return append(append([]Model{auto}, wanting...), own)
+	}
+	return append(append(ready, wanting...), own, auto)
+}
+
+// ollamaModels lists the models of the Ollama that the settings name; none where nobody
+// answers.
+func ollamaModels(ctx context.Context, cfg *config.Config) []string {
+	c, err := models.Open(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	names, _ := c.Models(ctx, "ollama")
+	return names
+}
+
+func ollamaLabel(address string, local []string) string {
+	switch len(local) {
+	case 0:
+		return "Ollama (nothing answers at " + address + " yet: start it, then: ollama pull qwen2.5:7b-instruct)"
+	case 1:
+		return fmt.Sprintf("Ollama at %s (%s)", address, local[0])
+	}
+	return fmt.Sprintf("Ollama at %s (%s and %d more)", address, local[0], len(local)-1)
+}

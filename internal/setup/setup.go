@@ -1,0 +1,228 @@
+// Package setup makes a first config file: it looks for what this machine has (models,
+// the servers of other hosts), asks a person for the rest, and writes a commented
+// molar.yaml. It starts no server and changes nothing but that file.
+package setup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/config/hostfile"
+	"molar/internal/terminal"
+	"molar/internal/text"
+)
+
+// Choices are what a config file is written from.
+type Choices struct {
+	Model Model
+	// Files are the servers taken over from other hosts, Servers those typed, as
+	// [config.ParseServer] reads them.
+	Files   []*hostfile.File
+	Servers []string
+	Subject Subject
+}
+
+// A Subject is what the default assistant keeps to; without a name it is any.
+type Subject struct {
+	// Name is config.TopicDental, or the name of a topic that is written with the rest.
+	Name, Description string
+	// Phrases can only belong to it.
+	Phrases []string
+}
+
+// A Dialogue asks a person. With Yes nobody is asked and every default is taken.
+type Dialogue struct {
+	In  *bufio.Reader
+	Out io.Writer
+	Yes bool
+}
+
+// Ask puts the three questions and returns what was chosen. The end of the input takes the
+// defaults from there on.
+func (d *Dialogue) Ask(ctx context.Context, found Found) (Choices, error) {
+	var c Choices
+	var err error
+	if c.Model, err = d.model(ctx, found.Models); err != nil {
+		return c, err
+	}
+	if c.Files, c.Servers, err = d.servers(ctx, found.Files); err != nil {
+		return c, err
+	}
+	c.Subject, err = d.subject(ctx, len(c.Files)+len(c.Servers) > 0)
+	return c, err
+}
+
+func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
+	d.say("Which model should answer?")
+	for i, m := range models {
+		d.say("  %d  %s", i+1, m.Label)
+	}
+	n, err := d.number(ctx, 1, len(models))
+	if err != nil {
+		return Model{}, err
+	}
+	m := models[n-1]
+	if m.Asks == "" {
+		return m, nil
+	}
+	for {
+		if m.BaseURL, err = d.line(ctx, m.Asks, ""); err != nil || m.BaseURL == "" {
+			return Model{Provider: "auto"}, err
+		}
+		if strings.HasPrefix(m.BaseURL, "http://") || strings.HasPrefix(m.BaseURL, "https://") {
+			return m, nil
+		}
+		d.say("  An address begins with http:// or https://.")
+	}
+}
+
+func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen []*hostfile.File, typed []string, err error) {
+	d.say("\nWhich MCP servers should it use?")
+	for _, f := range files {
+		yes, err := d.Confirm(ctx, fmt.Sprintf("  %s has %s: take them over?", f.Host, strings.Join(f.Servers, ", ")))
+		if err != nil {
+			return nil, nil, err
+		}
+		if yes {
+			chosen = append(chosen, f)
+		}
+	}
+	for {
+		spec, err := d.line(ctx, "  Another one, as NAME=command or NAME=https://address (nothing to go on):", "")
+		if err != nil || spec == "" {
+			return chosen, typed, err
+		}
+		if _, _, err := config.ParseServer(spec); err != nil {
+			d.say("  %s", strings.TrimPrefix(err.Error(), "--mcp: "))
+			continue
+		}
+		typed = append(typed, spec)
+	}
+}
+
+func (d *Dialogue) subject(ctx context.Context, servers bool) (Subject, error) {
+	d.say("\nWhat should it talk about?")
+	d.say("  1  Anything that its tools can help with")
+	d.say("  2  Teeth: the built-in dental assistant, in Vietnamese and English")
+	d.say("  3  A subject of your own, and nothing else")
+	usual := 1
+	if !servers {
+		usual = 2
+	}
+	n, err := d.number(ctx, usual, 3)
+	if err != nil || n == 1 {
+		return Subject{}, err
+	}
+	if n == 2 {
+		return Subject{Name: config.TopicDental}, nil
+	}
+	for {
+		about, err := d.line(ctx, "  Say in a sentence what belongs to it, such as \"gardening: plants, soil, watering and pests\":", "")
+		if err != nil || about == "" {
+			return Subject{}, err
+		}
+		name := topicName(about)
+		if name == "" {
+			d.say("  Begin with a word.")
+			continue
+		}
+		phrases, err := d.phrases(ctx)
+		if err != nil || len(phrases) == 0 {
+			return Subject{}, err
+		}
+		return Subject{Name: name, Description: about, Phrases: phrases}, nil
+	}
+}
+
+func (d *Dialogue) phrases(ctx context.Context) ([]string, error) {
+	answer, err := d.line(ctx, "  Some words that only belong to it, in each language that people write, such as \"fertiliser, compost, phân bón\":", "")
+	var phrases []string
+	for phrase := range strings.SplitSeq(answer, ",") {
+		if phrase = strings.TrimSpace(phrase); phrase != "" {
+			phrases = append(phrases, phrase)
+		}
+	}
+	return phrases, err
+}
+
+// topicName makes the name of a topic from the first words of its description.
+func topicName(about string) string {
+	about, _, _ = strings.Cut(about, ":")
+	var b strings.Builder
+	for _, r := range text.Fold(about) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= 24 {
+			break
+		}
+	}
+	name := strings.Trim(b.String(), "-")
+	if name == config.TopicDental {
+		return "my-" + name
+	}
+	return name
+}
+
+// Confirm asks a question that yes answers by default.
+func (d *Dialogue) Confirm(ctx context.Context, question string) (bool, error) {
+	for {
+		answer, err := d.line(ctx, question+" [Y/n]", "y")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+		d.say("  y or n?")
+	}
+}
+
+func (d *Dialogue) number(ctx context.Context, usual, most int) (int, error) {
+	for {
+		answer, err := d.line(ctx, fmt.Sprintf("  [%d]", usual), strconv.Itoa(usual))
+		if err != nil {
+			return 0, err
+		}
+		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= most {
+			return n, nil
+		}
+		d.say("  A number from 1 to %d.", most)
+	}
+}
+
+// line asks for a line; an empty one, or the end of the input, is the default.
+func (d *Dialogue) line(ctx context.Context, question, usual string) (string, error) {
+	if d.Yes {
+		return usual, nil
+	}
+	_, _ = fmt.Fprint(d.Out, terminal.Clean(question)+" ")
+	answer, err := cli.ReadLine(ctx, d.In)
+	if errors.Is(err, io.EOF) {
+		d.say("")
+		err = nil
+	}
+	if answer == "" {
+		answer = usual
+	}
+	return answer, err
+}
+
+func (d *Dialogue) say(format string, args ...any) {
+	if !d.Yes {
+		_, _ = fmt.Fprintln(d.Out, terminal.Clean(fmt.Sprintf(format, args...)))
+	}
+}

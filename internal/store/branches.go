@@ -1,0 +1,318 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"molar/internal/store/database"
+	"molar/schemas"
+)
+
+// branch is a way from the first message of a conversation to its head.
+type branch struct {
+	num, head int64
+	// linear says that the seqs alone tell what is on it.
+	linear bool
+}
+
+// newest is the branch that a conversation goes on with.
+func (c conversation) newest() branch { return branch{num: c.num, head: c.head, linear: c.linear == 1} }
+
+// stored is a message with the summaries that are kept beside it.
+type stored struct {
+	schemas.StoredMessage
+	piece, condensed sql.NullString
+}
+
+// envelope is about what JSON puts around a message, in bytes.
+const envelope = 200
+
+func weight(m schemas.StoredMessage) int { return len(m.Content) + len(m.Calls) + envelope }
+
+// pathDown is messagesDown where there are branches. It ends with the message before a
+// question that makes it so many characters ($4) long.
+const pathDown = `WITH RECURSIVE path(seq, parent, role, size, enough) AS (
+		SELECT seq, parent, role, CAST(length(content) + length(calls) + 200 AS BIGINT), 0 FROM messages
+			WHERE conversation = $1 AND seq = $3 AND seq > $2
+		UNION ALL
+		SELECT m.seq, m.parent, m.role, path.size + length(m.content) + length(m.calls) + 200,
+				CASE WHEN path.size >= $4 AND path.role = 'user' THEN 1 ELSE 0 END
+			FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent AND m.seq > $2
+			WHERE path.enough = 0)
+	SELECT m.seq, m.role, m.content, m.timestamp, m.turn_id, m.status, m.sources, m.calls, m.parent, m.parent_turn, m.assistant,
+		m.piece, m.condensed
+	FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.seq ORDER BY m.seq DESC`
+
+// unlimited is more than any branch holds.
+const unlimited = 1 << 60
+
+// walkDown gives the messages of a branch to f, the newest first, from its head to the one
+// after a seq, until f has enough. about is how many bytes f wants; 0 means all.
+func (d *DB) walkDown(ctx context.Context, b branch, after int64, about int, f func(stored) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var rows *sql.Rows
+	var err error
+	if b.linear {
+		rows, err = d.stmts.messagesDown.QueryContext(d.db.Short(ctx), b.num, after, b.head)
+	} else {
+		size := int64(about)
+		if size == 0 {
+			size = unlimited
+		}
+		rows, err = d.db.Read.QueryContext(ctx, pathDown, b.num, after, b.head, size)
+	}
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m, err := scanMessage(rows)
+		if err != nil {
+			return err
+		}
+		if !f(m) {
+			break
+		}
+	}
+	return rows.Err()
+}
+
+func scanMessage(rows *sql.Rows) (m stored, err error) {
+	var at int64
+	var sources, calls string
+	if err := rows.Scan(&m.Seq, &m.Role, &m.Content, &at, &m.TurnID, &m.Status, &sources, &calls,
+		&m.Parent, &m.ParentTurn, &m.Assistant, &m.piece, &m.condensed); err != nil {
+		return m, err
+	}
+	m.Timestamp = database.TimeAt(at)
+	if calls != "" {
+		m.Calls = json.RawMessage(calls)
+	}
+	if sources != "" {
+		err = json.Unmarshal([]byte(sources), &m.Sources)
+	}
+	return m, err
+}
+
+func reversed[T any](list []T) []T {
+	slices.Reverse(list)
+	return list
+}
+
+// branchOf finds the branch that is meant. A whole tree is read like a branch, by its seqs.
+func (d *DB) branchOf(ctx context.Context, c conversation, b Branch) (branch, error) {
+	switch {
+	case b.Tree:
+		return branch{num: c.num, head: c.lastSeq, linear: true}, nil
+	case b.Tip == "" || b.Tip == c.tip:
+		return c.newest(), nil
+	}
+	at, err := d.tipOf(ctx, c.num, b.Tip)
+	if err != nil {
+		return branch{}, err
+	}
+	return branch{num: c.num, head: at.seq, linear: c.linear == 1}, nil
+}
+
+// messagesOf reads the messages of a branch above a seq, oldest first.
+func (d *DB) messagesOf(ctx context.Context, b branch, after int64) ([]schemas.StoredMessage, error) {
+	if b.linear {
+		return d.messagesIn(ctx, b.num, after, b.head)
+	}
+	messages := []schemas.StoredMessage{}
+	err := d.walkDown(ctx, b, after, 0, func(m stored) bool {
+		messages = append(messages, m.StoredMessage)
+		return true
+	})
+	return reversed(messages), err
+}
+
+// seqsUp are the seqs of a branch above one, oldest first.
+func (d *DB) seqsUp(ctx context.Context, b branch, after int64) ([]int64, error) {
+	rows, err := d.db.Read.QueryContext(ctx, `WITH RECURSIVE path(seq, parent) AS (
+			SELECT seq, parent FROM messages WHERE conversation = $1 AND seq = $3 AND seq > $2
+			UNION ALL
+			SELECT m.seq, m.parent FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent AND m.seq > $2)
+		SELECT seq FROM path ORDER BY seq`, b.num, after, b.head)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var seqs []int64
+	for rows.Next() {
+		var seq int64
+		if err := rows.Scan(&seq); err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, seq)
+	}
+	return seqs, rows.Err()
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// renderedSummary is the summary of a branch up to a message: the nearest text that stands
+// for all before it, and the pieces after that.
+func renderedSummary(ctx context.Context, from querier, num, head int64) (s Summary, err error) {
+	rows, err := from.QueryContext(ctx, `WITH RECURSIVE path(seq, parent, piece, condensed) AS (
+			SELECT seq, parent, piece, condensed FROM messages WHERE conversation = $1 AND seq = $2
+			UNION ALL
+			SELECT m.seq, m.parent, m.piece, m.condensed
+				FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent WHERE path.condensed IS NULL)
+		SELECT seq, coalesce(condensed, piece) FROM path WHERE piece IS NOT NULL OR condensed IS NOT NULL ORDER BY seq DESC`, num, head)
+	if err != nil {
+		return s, err
+	}
+	defer rows.Close()
+	var pieces []string
+	for rows.Next() {
+		var seq int64
+		var text string
+		if err := rows.Scan(&seq, &text); err != nil {
+			return s, err
+		}
+		s.Covers = max(s.Covers, seq)
+		if text != "" {
+			pieces = append(pieces, text)
+		}
+	}
+	s.Text = strings.Join(reversed(pieces), "\n\n")
+	return s, rows.Err()
+}
+
+// Messages returns messages of a branch of the conversation, oldest first, and the number
+// of all that are on it. An unknown conversation has none.
+func (d *DB) Messages(ctx context.Context, owner, id string, r MessageRange) ([]schemas.StoredMessage, int, error) {
+	const op = "read messages"
+	c, err := d.find(ctx, owner, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return []schemas.StoredMessage{}, 0, nil
+	}
+	if err != nil {
+		return nil, 0, d.db.Fault(op, err)
+	}
+	b, err := d.branchOf(ctx, c, r.Branch)
+	if err != nil {
+		return nil, 0, d.db.Fault(op, err)
+	}
+	after, total := int64(0), c.messages
+	if r.Uncovered {
+		after = c.covers
+	}
+	switch {
+	case b.linear:
+		// The seqs have no gaps. (A LIMIT that is a parameter would make SQLite plan the
+		// statement anew each time.)
+		if b.head -= int64(r.SkipLast); r.Last > 0 {
+			after = max(after, b.head-int64(r.Last))
+		}
+	default:
+		seqs, err := d.seqsUp(ctx, b, 0)
+		if err != nil {
+			return nil, 0, d.db.Fault(op, err)
+		}
+		total, b.head = len(seqs), seqBefore(seqs, r.SkipLast)
+		if r.Last > 0 {
+			after = max(after, seqBefore(seqs, r.Last+r.SkipLast))
+		}
+	}
+	messages, err := d.messagesOf(ctx, b, after)
+	if err != nil {
+		return nil, 0, d.db.Fault(op, err)
+	}
+	if !r.Tree {
+		hideParents(messages)
+	}
+	return messages, total, nil
+}
+
+// seqBefore is the last seq when so many are left out at the end, 0 when none is left.
+func seqBefore(seqs []int64, skip int) int64 {
+	if skip >= len(seqs) {
+		return 0
+	}
+	return seqs[len(seqs)-1-skip]
+}
+
+// MessagesAfter returns the messages of a branch whose seq is above after, at most limit of
+// them, oldest first. next is the seq to go on after, 0 at the end. A page may hold fewer
+// messages than limit before the end. An unknown conversation has none.
+func (d *DB) MessagesAfter(ctx context.Context, owner, id string, b Branch, after int64, limit int) (page []schemas.StoredMessage, next int64, err error) {
+	const op = "read messages"
+	c, err := d.find(ctx, owner, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return []schemas.StoredMessage{}, 0, nil
+	}
+	if err != nil {
+		return nil, 0, d.db.Fault(op, err)
+	}
+	br, err := d.branchOf(ctx, c, b)
+	if err != nil {
+		return nil, 0, d.db.Fault(op, err)
+	}
+	if last := br.head; br.linear {
+		if after == 0 && c.lastSeq > int64(c.messages) { // what a clear took needs no pages
+			if after, err = d.beforeFirst(ctx, c.num); err != nil {
+				return nil, 0, d.db.Fault(op, err)
+			}
+		}
+		if br.head = min(after+int64(limit), last); br.head < last {
+			next = br.head
+		}
+	} else {
+		seqs, err := d.seqsUp(ctx, br, after)
+		if err != nil {
+			return nil, 0, d.db.Fault(op, err)
+		}
+		if len(seqs) > limit {
+			next = seqs[limit-1]
+			br.head = next
+		}
+	}
+	if page, err = d.messagesOf(ctx, br, after); !b.Tree {
+		hideParents(page)
+	}
+	return page, next, d.db.Fault(op, err)
+}
+
+// beforeFirst is the seq before the first message.
+func (d *DB) beforeFirst(ctx context.Context, num int64) (seq int64, err error) {
+	err = d.db.Read.QueryRowContext(ctx, `SELECT coalesce(min(seq), 1) - 1 FROM messages WHERE conversation = $1`, num).Scan(&seq)
+	return seq, err
+}
+
+func hideParents(messages []schemas.StoredMessage) {
+	for i := range messages {
+		messages[i].Parent = 0
+	}
+}
+
+// messagesIn reads the messages whose seq is in (after, upTo], oldest first.
+func (d *DB) messagesIn(ctx context.Context, num, after, upTo int64) ([]schemas.StoredMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	rows, err := d.stmts.messagesIn.QueryContext(d.db.Short(ctx), num, after, upTo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	messages := []schemas.StoredMessage{}
+	for rows.Next() {
+		m, err := scanMessage(rows)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m.StoredMessage)
+	}
+	return messages, rows.Err()
+}

@@ -1,0 +1,52 @@
+package database
+
+import "strings"
+
+// A Dialect is what the two databases say differently.
+type Dialect struct {
+	// ForUpdate keeps a row that was read from other writers until the transaction
+	// ends. SQLite has one writer anyway.
+	ForUpdate string
+	// Like compares without regard to case.
+	Like string
+	// mergedServers is the union of two JSON lists: the stored one and $3.
+	mergedServers string
+	// now is $1, or the database's own clock in milliseconds when that is NULL.
+	now string
+	// Text makes a text storable.
+	Text func(string) string
+}
+
+func sqliteDialect() Dialect {
+	return Dialect{
+		Like: "LIKE",
+		mergedServers: `(SELECT json_group_array(value) FROM (
+			SELECT value FROM json_each(conversations.servers_read) UNION
+			SELECT value FROM json_each($3)))`,
+		now:  "$1",
+		Text: func(s string) string { return s },
+	}
+}
+
+func postgresDialect() Dialect {
+	return Dialect{
+		ForUpdate: " FOR UPDATE",
+		Like:      "ILIKE",
+		mergedServers: `(SELECT coalesce(json_agg(value), '[]')::text FROM (
+			SELECT json_array_elements_text(conversations.servers_read::json) AS value UNION
+			SELECT json_array_elements_text($3::json)) AS servers)`,
+		now:  "coalesce($1::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)",
+		Text: postgresText,
+	}
+}
+
+// Say puts the dialect's words for MERGED_SERVERS and NOW() into a statement.
+func (d Dialect) Say(query string) string {
+	return strings.NewReplacer("MERGED_SERVERS", d.mergedServers, "NOW()", d.now).Replace(query)
+}
+
+// postgresText replaces what a text of PostgreSQL cannot hold: NUL, and bytes that
+// are no UTF-8.
+func postgresText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

@@ -1,0 +1,183 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// A Kind says what is wrong with the database.
+type Kind string
+
+// The kinds of [Error].
+const (
+	KindCorrupt    Kind = "corrupt"
+	KindForeign    Kind = "foreign"
+	KindNewer      Kind = "newer"
+	KindLocked     Kind = "locked"
+	KindFull       Kind = "full"
+	KindReadOnly   Kind = "read-only"
+	KindPermission Kind = "permission"
+	KindMissing    Kind = "missing"
+	KindAbsent     Kind = "absent"
+	KindIO         Kind = "io"
+	KindClosed     Kind = "closed"
+	// KindUnreachable and the two after it are PostgreSQL's own.
+	KindUnreachable Kind = "unreachable"
+	KindRefused     Kind = "refused"
+	KindDamaged     Kind = "damaged"
+	KindOther       Kind = "other"
+)
+
+// A RefusalError is an answer to what was asked, where the database itself is well. Compare with
+// errors.Is.
+type RefusalError string
+
+// The refusals that the database itself knows.
+const (
+	// ErrConflict means that what is to be written contradicts what is stored.
+	ErrConflict = RefusalError("conflict with what is stored")
+	// ErrInvalid means that what was asked makes no sense.
+	ErrInvalid = RefusalError("invalid request")
+)
+
+// Error implements error.
+func (r RefusalError) Error() string { return string(r) }
+
+// Error is a fault of the database, not of what was asked. Its text names the
+// database and says what to do.
+type Error struct {
+	// Op is what was tried, such as "save turn".
+	Op string
+	// Path is the database file, or the URL without its password.
+	Path string
+	Kind Kind
+	// Err is the fault as the database or the system gave it.
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	msg := fmt.Sprintf("%s: database %q", e.Op, e.Path)
+	if advice := e.Kind.advice(); advice != "" {
+		msg += " " + advice
+	}
+	if e.Err == nil {
+		return msg
+	}
+	return msg + ": " + e.Err.Error()
+}
+
+// Public is the text for clients: without the place of the database and the words of
+// the system, which are for the log.
+func (e *Error) Public() string {
+	if advice := e.Kind.advice(); advice != "" {
+		return e.Op + ": the database " + advice
+	}
+	return e.Op + ": the database failed; the server's log says how"
+}
+
+// Unwrap returns the fault below.
+func (e *Error) Unwrap() error { return e.Err }
+
+func (k Kind) advice() string {
+	switch k {
+	case KindCorrupt:
+		return "is not a sound SQLite file; move it away and restore a backup"
+	case KindForeign:
+		return "belongs to something else; choose another path"
+	case KindNewer:
+		return "was written by a newer molar; upgrade molar, or choose another path"
+	case KindLocked:
+		return "is locked by another process; stop that process or try again"
+	case KindFull:
+		return "cannot grow, the disk is full; free some space"
+	case KindReadOnly:
+		return "is read-only; make the file and its folder writable"
+	case KindPermission:
+		return "may not be opened by this user; change the owner or mode of the file and its folder"
+	case KindMissing:
+		return "cannot be opened; check that its folder exists and that this user may write to it"
+	case KindAbsent:
+		return "does not exist; check memory.store, or state, in the config that is read"
+	case KindClosed:
+		return "is closed"
+	case KindUnreachable:
+		return "does not answer; check that it runs, and host and port in memory.store"
+	case KindRefused:
+		return "refuses this user; check user, password, database and grants of memory.store"
+	case KindDamaged:
+		return "reports a fault of its own; look into its log"
+	case KindIO:
+		return "cannot be read or written; check the disk"
+	default:
+		return ""
+	}
+}
+
+// KindOf maps a fault of SQLite or of the file system to its kind.
+func KindOf(err error) Kind {
+	if se, ok := errors.AsType[*sqlite.Error](err); ok {
+		if se.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+			return KindFull // what a full disk gives when the file is opened
+		}
+		// The low byte is the primary result code.
+		switch se.Code() & 0xff {
+		case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+			return KindCorrupt
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return KindLocked
+		case sqlite3.SQLITE_FULL:
+			return KindFull
+		case sqlite3.SQLITE_READONLY:
+			return KindReadOnly
+		case sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+			return KindPermission
+		case sqlite3.SQLITE_CANTOPEN:
+			return KindMissing
+		case sqlite3.SQLITE_IOERR:
+			return KindIO
+		}
+		return KindOther
+	}
+	if kind, ok := postgresKind(err); ok {
+		return kind
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return KindPermission
+	case errors.Is(err, fs.ErrNotExist):
+		return KindMissing
+	case errors.Is(err, errNoSpace):
+		return KindFull
+	case errors.Is(err, errReadOnlyFS):
+		return KindReadOnly
+	case errors.Is(err, sql.ErrConnDone), err.Error() == "sql: database is closed":
+		return KindClosed
+	}
+	return KindOther
+}
+
+// Fault wraps err for the caller. What the caller itself caused passes as it
+// is, with the operation before it.
+func (d *DB) Fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	_, refused := errors.AsType[RefusalError](err)
+	if refused || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	if refusal := postgresRefusal(err); refusal != nil {
+		return fmt.Errorf("%s: %w: %w", op, refusal, err)
+	}
+	return &Error{Op: op, Path: d.name, Kind: KindOf(err), Err: err}
+}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package database
+
+// A presence would show other processes that this one has the database open. Here nobody is
+// known to be alone.
+type presence struct{}
+
+func enter(string) (p *presence, alone bool) { return nil, false }
+
+func (*presence) stay() {}
+
+func (*presence) leave() error { return nil }

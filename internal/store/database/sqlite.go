@@ -1,0 +1,143 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// readers is the size of SQLite's read pool. Reads are short, and more of them at
+// once than there are cores gains nothing.
+const readers = 4
+
+// waitForDisk makes a commit wait until it is on the disk.
+const waitForDisk = "synchronous(FULL)"
+
+func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
+	d.name = cfg.Path // for an error of Abs
+	if d.name, err = filepath.Abs(cfg.Path); err != nil {
+		return err
+	}
+	d.SQL, d.Writing = sqliteDialect(), make(chan struct{}, 1)
+	if cfg.MustExist {
+		if _, err := os.Stat(d.name); errors.Is(err, fs.ErrNotExist) {
+			return &Error{Op: "open store", Path: d.name, Kind: KindAbsent}
+		}
+	}
+	if err := d.createFile(); err != nil {
+		return err
+	}
+	unclean := d.leftLog()
+	if d.Durable, err = d.openPool(1, waitForDisk); err != nil {
+		return err
+	}
+	if err := migrate(ctx, d.Durable, d.name); err != nil {
+		return err
+	}
+	if d.Relaxed, err = d.openPool(1, "synchronous(NORMAL)"); err != nil {
+		return err
+	}
+	if d.Read, err = d.openPool(readers, "query_only(1)"); err != nil {
+		return err
+	}
+	if unclean {
+		d.checkLater(cfg.CheckDelay)
+	}
+	return d.enter(ctx)
+}
+
+// enter ends the leases of processes that are gone, if nobody else has the file open: they
+// cannot be anybody's then, and nobody needs to wait for them.
+func (d *DB) enter(ctx context.Context) error {
+	present, alone := enter(d.name)
+	d.present = present
+	var err error
+	if alone {
+		_, err = d.Relaxed.ExecContext(ctx, `UPDATE leases SET expires = 0 WHERE expires > 0`)
+	}
+	d.present.stay()
+	return err
+}
+
+// createFile makes folder and file with modes that keep other users out. SQLite
+// gives its side files the mode of the database. An existing file is not opened
+// here: closing it again would drop the locks that this process may hold on it
+// through another DB.
+func (d *DB) createFile() error {
+	if err := os.MkdirAll(filepath.Dir(d.name), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(d.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Stat(d.name)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &Error{Op: "open store", Path: d.name, Kind: KindForeign, Err: errors.New("not a regular file")}
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(d.name, 0o600); err != nil {
+			d.Log.Warn("the database is readable by other users", "path", d.name, "error", err)
+		}
+	}
+	return nil
+}
+
+// leftLog reports whether a write-ahead log is there. The last one to close the
+// file takes it away: one that is there means that somebody was killed, or has the
+// file open now, when a check does no harm.
+func (d *DB) leftLog() bool {
+	info, err := os.Stat(d.name + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
+	query := url.Values{
+		// busy_timeout first: the other settings may have to wait for a lock.
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", d.busy.Milliseconds()), "journal_mode(WAL)", "foreign_keys(1)", "secure_delete(1)", pragma,
+		},
+		"_txlock": {"immediate"},
+	}
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(d.name), RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+// ScrubLog empties the write-ahead log, which still holds what was deleted. The
+// deletion itself stands even when a reader of another process is in the way; the
+// next deletion or the last close then does it.
+func (d *DB) ScrubLog(ctx context.Context) {
+	if d.Writing == nil {
+		return // PostgreSQL's log is the operator's
+	}
+	unlock, err := d.lock(ctx)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	var busy, frames, moved int
+	err = d.Durable.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
+	if err != nil || busy != 0 {
+		d.Log.Warn("deleted text stays in the write-ahead log until the next checkpoint",
+			"path", d.name, "busy", busy != 0, "error", err)
+	}
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"molar/schemas"
+)
+
+// DiscardTurn gives a lease back and leaves nothing of the turn that was recorded under it:
+// it was refused after all. A lease that somebody else has by now is no error.
+func (d *DB) DiscardTurn(ctx context.Context, l schemas.Lease) error {
+	return d.db.WriteRelaxed(ctx, "discard turn", func(tx *sql.Tx) error {
+		var turnID string
+		err := tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
+			l.ConversationID, l.Token, l.Fence).Scan(&turnID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = discardTurn(ctx, tx, turnID)
+		}
+		if err == nil {
+			_, err = tx.StmtContext(ctx, d.stmts.recording.endLease).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
+		}
+		return err
+	})
+}
+
+// discardTurn deletes a turn that was recorded and not saved, and what came after it follows
+// what came before. The conversation is again what it was: its newest branch ends with the
+// newest message that is left, it has the assistant that answered last, and one that this turn
+// began is gone.
+func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
+	var num, user, answer, before, head int64
+	var beforeTurn string
+	err := tx.QueryRowContext(ctx, `DELETE FROM turns WHERE turn_id = $1 AND saved_at = 0 RETURNING conversation, user_seq, answer_seq`, turnID).
+		Scan(&num, &user, &answer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // nothing was recorded
+	}
+	if err == nil {
+		err = tx.QueryRowContext(ctx, `SELECT parent, parent_turn FROM messages WHERE conversation = $1 AND seq = $2`, num, user).
+			Scan(&before, &beforeTurn)
+	}
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`DELETE FROM messages WHERE conversation = $1 AND seq IN ($2, $3)`, []any{num, user, answer}},
+		{`UPDATE messages SET parent = $3 WHERE conversation = $1 AND parent = $2`, []any{num, answer, before}},
+		{`UPDATE messages SET parent_turn = $3 WHERE conversation = $1 AND parent_turn = $2`, []any{num, turnID, beforeTurn}},
+		// Without a gap behind it, the order of the seqs is still that of the messages.
+		{`UPDATE conversations SET linear = CASE WHEN last_seq = $2 THEN linear ELSE 0 END,
+			last_seq = CASE WHEN last_seq = $2 THEN last_seq - 2 ELSE last_seq END, messages = messages - 2,
+			head = coalesce((SELECT max(seq) FROM messages WHERE conversation = num), 0),
+			tip = coalesce((SELECT turn_id FROM messages WHERE conversation = num AND turn_id <> '' ORDER BY seq DESC LIMIT 1), ''),
+			assistant = coalesce((SELECT m.assistant FROM messages m WHERE m.conversation = num AND m.assistant <> '' ORDER BY m.seq DESC LIMIT 1), '')
+			WHERE num = $1`, []any{num, answer}},
+		{`DELETE FROM conversations WHERE num = $1 AND messages = 0 AND created_at = updated_at`, []any{num}},
+	} {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, step.query, step.args...)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = tx.QueryRowContext(ctx, `SELECT head FROM conversations WHERE num = $1`, num).Scan(&head)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := renderedSummary(ctx, tx, num, head)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $2, covers = $3 WHERE num = $1`, num, s.Text, s.Covers)
+	return err
+}

@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"time"
+
+	"molar/internal/store/database"
+	"molar/schemas"
+)
+
+const (
+	// leaseKept is how long after its end a lease on a conversation that never came
+	// into being is remembered.
+	leaseKept = 24 * time.Hour
+	// leaseSweep is how many begun turns pass between two clean-ups.
+	leaseSweep = 1024
+)
+
+// lease takes the lease of a conversation, or says that somebody holds it. A turn whose
+// lease expired is interrupted by that.
+func (d *DB) lease(ctx context.Context, op string, req TurnRequest, id string, parent *tip) (owner string, l schemas.Lease, _ error) {
+	l = schemas.Lease{ConversationID: id, Token: rand.Text()}
+	var from sql.NullInt64
+	if parent != nil {
+		from = sql.NullInt64{Int64: parent.seq, Valid: true}
+	}
+	args := func() []any {
+		return []any{d.db.Clock(), id, req.Owner, l.Token, req.TTL.Milliseconds(), from}
+	}
+	take := func(ctx context.Context, stmt *sql.Stmt) error {
+		var expires int64
+		err := stmt.QueryRowContext(ctx, args()...).Scan(&owner, &l.Fence, &expires)
+		l.Expires = database.TimeAt(expires)
+		return err
+	}
+	held, err := d.takeFree(ctx, op, take)
+	if err != nil || !held {
+		return owner, l, err
+	}
+	err = d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
+		err := d.takeOver(ctx, tx, req.Owner, id)
+		if err == nil {
+			err = take(ctx, tx.StmtContext(ctx, d.stmts.recording.takeLease))
+		}
+		if errors.Is(err, sql.ErrNoRows) { // on PostgreSQL another one may have been faster
+			return &BusyError{Left: req.TTL}
+		}
+		return err
+	})
+	return owner, l, err
+}
+
+// takeFree takes a lease, unless somebody holds it or left a turn under it.
+func (d *DB) takeFree(ctx context.Context, op string, take func(context.Context, *sql.Stmt) error) (held bool, err error) {
+	sweep := d.begun.Add(1)%leaseSweep == 0
+	if d.db.Writing == nil && !sweep { // one statement is a transaction of its own
+		err = take(ctx, d.stmts.recording.takeLease)
+		held = errors.Is(err, sql.ErrNoRows)
+		if held {
+			err = nil
+		}
+		return held, d.db.Fault(op, err)
+	}
+	err = d.apply(ctx, op, false, func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) error {
+		if sweep {
+			if err := d.sweepLeases(ctx, tx); err != nil {
+				return err
+			}
+		}
+		err := take(ctx, tx.StmtContext(ctx, stmts.takeLease))
+		if held = errors.Is(err, sql.ErrNoRows); held {
+			return nil
+		}
+		return err
+	})
+	return held, err
+}
+
+// takeOver interrupts the turn under a lease that expired. One that holds is a
+// [*BusyError].
+func (d *DB) takeOver(ctx context.Context, tx *sql.Tx, owner, id string) error {
+	var left int64
+	var turnID string
+	err := tx.QueryRowContext(ctx, d.db.SQL.Say(`SELECT owner, expires - NOW(), turn_id FROM leases
+		WHERE id = $2 AND owner = coalesce((SELECT owner FROM conversations
+			WHERE id = $2 AND ($3 = '' OR owner = $3) ORDER BY owner LIMIT 1), $3)`)+d.db.SQL.ForUpdate,
+		d.db.Clock(), id, owner).Scan(&owner, &left, &turnID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil // given back and forgotten meanwhile
+	case err != nil:
+		return err
+	case left > 0:
+		return &BusyError{Left: time.Duration(left) * time.Millisecond}
+	}
+	if err := interruptTurn(ctx, tx, turnID); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE leases SET turn_id = '' WHERE id = $1 AND owner = $2`, id, owner)
+	return err
+}
+
+// interruptTurn ends a turn whose owner is gone. What it left behind stays.
+func interruptTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
+	if turnID == "" {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE messages SET status = 'interrupted' WHERE status = 'running' AND
+		conversation = (SELECT conversation FROM turns WHERE turn_id = $1) AND
+		seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE turns SET status = 'interrupted' WHERE turn_id = $1 AND status = 'running'`, turnID)
+	return err
+}
+
+// orphans selects the turns whose lease is no longer held; $1 is the clock.
+const orphans = `SELECT t.turn_id FROM turns t JOIN conversations c ON c.num = t.conversation
+	WHERE t.status = 'running' AND NOT EXISTS (SELECT 1 FROM leases l
+		WHERE l.id = c.id AND l.owner = c.owner AND l.turn_id = t.turn_id AND l.expires > NOW())`
+
+// reap interrupts every turn whose lease is no longer held.
+func (d *DB) reap(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, d.db.SQL.Say(orphans), d.db.Clock())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var gone []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		gone = append(gone, id)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, id := range gone {
+		if err := interruptTurn(ctx, tx, id); err != nil {
+			return err
+		}
+		d.db.Log.Info("a turn whose process is gone is kept as interrupted", "turn", id)
+	}
+	return nil
+}
+
+// sweepLeases forgets old leases on conversations that do not exist: refused
+// turns leave one each.
+func (d *DB) sweepLeases(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, d.db.SQL.Say(`DELETE FROM leases WHERE expires < NOW() - $2 AND NOT EXISTS (
+		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`),
+		d.db.Clock(), leaseKept.Milliseconds())
+	return err
+}
+
+// RenewLease moves the end of a lease to now plus ttl, and keeps the text so far of the
+// turn that was recorded under it; an empty text keeps the one that is there. It is refused
+// with [ErrStaleLease] when a later turn began.
+func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration, text string) (schemas.Lease, error) {
+	err := d.db.WriteRelaxed(ctx, "renew lease", func(tx *sql.Tx) error {
+		var expires int64
+		var turnID string
+		err := tx.QueryRowContext(ctx, d.db.SQL.Say(`UPDATE leases SET expires = NOW() + $2 WHERE id = $3 AND token = $4 AND fence = $5
+			RETURNING expires, turn_id`), d.db.Clock(), ttl.Milliseconds(), l.ConversationID, l.Token, l.Fence).Scan(&expires, &turnID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrStaleLease
+		}
+		if err != nil || text == "" || turnID == "" {
+			l.Expires = database.TimeAt(expires)
+			return err
+		}
+		l.Expires = database.TimeAt(expires)
+		_, err = tx.ExecContext(ctx, `UPDATE messages SET content = $2 WHERE status = 'running' AND
+			conversation = (SELECT conversation FROM turns WHERE turn_id = $1) AND
+			seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID, d.db.SQL.Text(text))
+		return err
+	})
+	return l, err
+}
+
+// EndTurn gives a lease back without a saved turn. A turn that was recorded under it is
+// interrupted. A lease that somebody else has by now is no error.
+func (d *DB) EndTurn(ctx context.Context, l schemas.Lease) error {
+	return d.db.WriteRelaxed(ctx, "end turn", func(tx *sql.Tx) error {
+		var turnID string
+		err := tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
+			l.ConversationID, l.Token, l.Fence).Scan(&turnID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := interruptTurn(ctx, tx, turnID); err != nil {
+			return err
+		}
+		_, err = tx.StmtContext(ctx, d.stmts.recording.endLease).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
+		return err
+	})
+}

@@ -1,0 +1,103 @@
+package live
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// An Approval is a call that waits for a person. Body and Decision are the caller's own form.
+type Approval struct {
+	ID, TurnID, Owner string
+	Body              string
+	// Decision is what another replica was told; empty while nobody decided there.
+	Decision string
+}
+
+// Ask notes a call of a turn of this process that waits.
+func (s *Store) Ask(ctx context.Context, a Approval) error {
+	return s.db.WriteRelaxed(ctx, "note an approval", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO live_approvals (id, turn_id, owner, body) VALUES ($1, $2, $3, $4)`,
+			a.ID, a.TurnID, a.Owner, s.db.SQL.Text(a.Body))
+		return err
+	})
+}
+
+// Settle forgets a call that waits no more.
+func (s *Store) Settle(ctx context.Context, id string) error {
+	return s.db.WriteRelaxed(ctx, "settle an approval", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM live_approvals WHERE id = $1 AND decision = ''`, id)
+		return err
+	})
+}
+
+// Waiting returns the calls of an owner that wait, of all replicas.
+func (s *Store) Waiting(ctx context.Context, owner string) ([]Approval, error) {
+	return s.approvals(ctx, `SELECT a.id, a.turn_id, a.owner, a.body, a.decision FROM live_approvals a JOIN live_turns t ON t.id = a.turn_id
+		WHERE a.owner = $1 AND a.decision = '' AND t.ended_at = 0`, owner)
+}
+
+// Decided returns the calls of this process that others decided about, and that were not
+// answered yet.
+func (s *Store) Decided(ctx context.Context) ([]Approval, error) {
+	return s.approvals(ctx, `SELECT a.id, a.turn_id, a.owner, a.body, a.decision FROM live_approvals a JOIN live_turns t ON t.id = a.turn_id
+		WHERE t.replica = $1 AND a.decision <> '' AND a.outcome = ''`, s.replica)
+}
+
+func (s *Store) approvals(ctx context.Context, query, arg string) ([]Approval, error) {
+	const op = "read approvals"
+	rows, err := s.db.Read.QueryContext(ctx, query, arg)
+	if err != nil {
+		return nil, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	var all []Approval
+	for rows.Next() {
+		var a Approval
+		if err := rows.Scan(&a.ID, &a.TurnID, &a.Owner, &a.Body, &a.Decision); err != nil {
+			return nil, s.db.Fault(op, err)
+		}
+		all = append(all, a)
+	}
+	return all, s.db.Fault(op, rows.Err())
+}
+
+// Decide leaves a decision for the replica that runs the turn, and reports whether it is the
+// first.
+func (s *Store) Decide(ctx context.Context, id, decision string) (first bool, err error) {
+	err = s.db.WriteRelaxed(ctx, "decide about a call", func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `UPDATE live_approvals SET decision = $2, outcome = '' WHERE id = $1 AND decision = ''`, id, s.db.SQL.Text(decision))
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		first = n == 1
+		return err
+	})
+	return first, err
+}
+
+// Answer tells what came of a decision that another replica left.
+func (s *Store) Answer(ctx context.Context, id, outcome string) error {
+	return s.db.WriteRelaxed(ctx, "answer a decision", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE live_approvals SET outcome = $2 WHERE id = $1`, id, s.db.SQL.Text(outcome))
+		return err
+	})
+}
+
+// Outcome reads the answer to a decision; it is empty while there is none.
+func (s *Store) Outcome(ctx context.Context, id string) (outcome string, err error) {
+	err = s.db.Read.QueryRowContext(ctx, `SELECT outcome FROM live_approvals WHERE id = $1`, id).Scan(&outcome)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return outcome, s.db.Fault("read the answer to a decision", err)
+}
+
+// Reopen lets a call wait on whose decision could not be used.
+func (s *Store) Reopen(ctx context.Context, id string) error {
+	return s.db.WriteRelaxed(ctx, "reopen an approval", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE live_approvals SET decision = '', outcome = '' WHERE id = $1`, id)
+		return err
+	})
+}

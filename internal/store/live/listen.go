@@ -1,0 +1,110 @@
+package live
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// maxPayload is below the 8,000 bytes that a notification may hold.
+	maxPayload = 7000
+	// probeEvery is how often a listener sends itself a word, probeFor how long that may take.
+	probeEvery, probeFor = 15 * time.Second, 3 * time.Second
+	// probeMark begins such a word.
+	probeMark = "probe "
+)
+
+// channel is the name under which the replicas of one schema wake one another.
+func channel(ctx context.Context, conn *pgx.Conn) (string, error) {
+	var name string
+	err := conn.QueryRow(ctx, `SELECT 'molar_' || md5(current_schema())`).Scan(&name)
+	return name, err
+}
+
+// Wake tells the others that there is news of these turns. One that is missed costs time.
+func (s *Store) Wake(ctx context.Context, ids ...string) error {
+	for len(ids) > 0 {
+		n, size := 0, 0
+		for n < len(ids) && (n == 0 || size+len(ids[n]) < maxPayload) {
+			size += len(ids[n]) + 1
+			n++
+		}
+		if err := s.notify(ctx, strings.Join(ids[:n], " ")); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+func (s *Store) notify(ctx context.Context, payload string) error {
+	_, err := s.db.Relaxed.ExecContext(ctx, `SELECT pg_notify('molar_' || md5(current_schema()), $1)`, payload)
+	return s.db.Fault("wake the other replicas", err)
+}
+
+// A Listener is told what the others say.
+type Listener struct {
+	// Woken is called with ids of turns; none means that some may have been missed.
+	Woken func(ids []string)
+	// Deaf is called when words begin, or cease, to come through.
+	Deaf func(deaf bool)
+}
+
+// Listen listens on a connection of its own until it breaks or ctx ends, and then says
+// why. It sends itself a word from time to time: behind a pooler that gives each transaction
+// another connection LISTEN succeeds, and nothing is ever heard.
+func (s *Store) Listen(ctx context.Context, l Listener) error {
+	conn, err := s.db.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	name, err := channel(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+name); err != nil {
+		return err
+	}
+	for {
+		mark := probeMark + rand.Text()
+		if err := s.notify(ctx, mark); err != nil {
+			return err
+		}
+		heard, err := hear(ctx, conn, l, mark)
+		if err != nil {
+			return err
+		}
+		l.Deaf(!heard)
+	}
+}
+
+// hear passes words on until the next one is to be sent, and reports whether the mark was
+// among them in time.
+func hear(ctx context.Context, conn *pgx.Conn, l Listener, mark string) (heard bool, err error) {
+	until := time.Now().Add(probeFor)
+	for {
+		round, cancel := context.WithDeadline(ctx, until)
+		word, err := conn.WaitForNotification(round)
+		late := round.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return heard, ctx.Err()
+		case late:
+			return heard, nil
+		case err != nil:
+			return heard, err
+		case word.Payload == mark:
+			heard, until = true, time.Now().Add(probeEvery)
+			l.Deaf(false)
+		case strings.HasPrefix(word.Payload, probeMark): // another replica's
+		default:
+			l.Woken(strings.Fields(word.Payload))
+		}
+	}
+}

@@ -1,0 +1,233 @@
+// Package live keeps turns that run now where every replica on one PostgreSQL can see them:
+// what they told so far, who runs them, and what others want of them. The rows are the
+// truth; notifications only wake those who read them.
+package live
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"molar/internal/store/database"
+)
+
+const (
+	// Stale is for how long a replica may be silent about its turn before the others end it.
+	Stale = 8 * time.Second
+	// kept is how long a turn can be read after its end: longer than it can be followed.
+	kept = 2 * time.Minute
+)
+
+// A Store keeps live turns in PostgreSQL. It is safe for concurrent use.
+type Store struct {
+	db *database.DB
+	// replica names this process.
+	replica string
+}
+
+// New returns the store for a process of this name. All processes on a database have names of
+// their own.
+func New(db *database.DB, replica string) *Store { return &Store{db, replica} }
+
+// A Turn is one that runs, or did a short time ago.
+type Turn struct {
+	ID, Owner, Assistant, ConversationID string
+	Began                                time.Time
+	Ended                                bool
+}
+
+// Begin notes a turn of this process.
+func (s *Store) Begin(ctx context.Context, t Turn) error {
+	return s.db.WriteRelaxed(ctx, "begin a live turn", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, s.db.SQL.Say(`INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, began_at, beat_at)
+			VALUES ($2, $3, $4, $5, $6, NOW(), NOW())`), s.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, s.replica)
+		return err
+	})
+}
+
+// Find returns a turn, if it is the owner's.
+func (s *Store) Find(ctx context.Context, owner, id string) (t Turn, ok bool, err error) {
+	t = Turn{ID: id, Owner: owner}
+	var began, ended int64
+	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at FROM live_turns WHERE id = $1 AND owner = $2`, id, owner).
+		Scan(&t.Assistant, &t.ConversationID, &began, &ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, false, nil
+	}
+	t.Began, t.Ended = database.TimeAt(began), ended > 0
+	return t, err == nil, s.db.Fault("find a live turn", err)
+}
+
+// News is what a turn of this process has to tell: nothing but that it runs, more items, or
+// its end.
+type News struct {
+	TurnID         string
+	ConversationID string
+	Rows           []Row
+	Ended          bool
+}
+
+// A Row holds the items from First to Last.
+type Row struct {
+	First, Last int
+	Body        string
+}
+
+// Tell writes the news of turns of this process, all of them or, with an error, none. What
+// comes back is which turns are still this process's, and whether somebody wants each
+// stopped; nothing was written of the others.
+func (s *Store) Tell(ctx context.Context, news []News) (held map[string]bool, err error) {
+	ids, conversations, ended := make([]string, len(news)), make([]string, len(news)), make([]bool, len(news))
+	for i, n := range news {
+		ids[i], conversations[i], ended[i] = n.TurnID, n.ConversationID, n.Ended
+	}
+	err = s.db.WriteRelaxed(ctx, "tell of live turns", func(tx *sql.Tx) error {
+		held = make(map[string]bool, len(news))
+		rows, err := tx.QueryContext(ctx, s.db.SQL.Say(`UPDATE live_turns t SET beat_at = NOW(),
+				ended_at = CASE WHEN n.ended THEN NOW() ELSE 0 END, conversation_id = coalesce(nullif(n.conversation, ''), conversation_id)
+			FROM unnest($2::text[], $3::text[], $4::boolean[]) AS n(id, conversation, ended)
+			WHERE t.id = n.id AND t.replica = $5 AND t.ended_at = 0 RETURNING t.id, t.stop`),
+			s.db.Clock(), ids, conversations, ended, s.replica)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			var stop bool
+			if err := rows.Scan(&id, &stop); err != nil {
+				return err
+			}
+			held[id] = stop
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return s.insert(ctx, tx, news, held)
+	})
+	return held, err
+}
+
+// insert writes the rows of turns that are held.
+func (s *Store) insert(ctx context.Context, tx *sql.Tx, news []News, held map[string]bool) error {
+	var ids, bodies []string
+	var firsts, lasts []int64
+	for _, n := range news {
+		if _, ok := held[n.TurnID]; !ok {
+			continue
+		}
+		for _, r := range n.Rows {
+			ids, bodies = append(ids, n.TurnID), append(bodies, s.db.SQL.Text(r.Body))
+			firsts, lasts = append(firsts, int64(r.First)), append(lasts, int64(r.Last))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO live_events (turn_id, first, last, body)
+		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])`, ids, firsts, lasts, bodies)
+	return err
+}
+
+// Stop asks the replica that runs a turn to stop it.
+func (s *Store) Stop(ctx context.Context, id string) error {
+	return s.db.WriteRelaxed(ctx, "stop a live turn", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE live_turns SET stop = TRUE WHERE id = $1 AND ended_at = 0`, id)
+		return err
+	})
+}
+
+// A Told is what was read of a turn.
+type Told struct {
+	Rows []Row
+	// Ended says that the rows are the last; Lost, that its replica fell silent, or that
+	// nothing is known of the turn any more.
+	Ended, Lost bool
+}
+
+// maxRead bounds the rows of one [Store.Read].
+const maxRead = 1000
+
+// Read returns what the turns told after the items of these numbers; more says that there is
+// more to be read at once.
+func (s *Store) Read(ctx context.Context, after map[string]int) (told map[string]*Told, more bool, err error) {
+	const op = "read live turns"
+	ids, numbers := make([]string, 0, len(after)), make([]int64, 0, len(after))
+	told = make(map[string]*Told, len(after))
+	for id, n := range after {
+		ids, numbers = append(ids, id), append(numbers, int64(n))
+		told[id] = &Told{Ended: true, Lost: true}
+	}
+	// The states first: with the end of a turn all its rows are there.
+	if err := s.readStates(ctx, ids, told); err != nil {
+		return nil, false, s.db.Fault(op, err)
+	}
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT e.turn_id, e.first, e.last, e.body FROM live_events e
+		JOIN unnest($1::text[], $2::bigint[]) AS c(id, n) ON e.turn_id = c.id AND e.first > c.n
+		ORDER BY e.turn_id, e.first LIMIT $3`, ids, numbers, maxRead)
+	if err != nil {
+		return nil, false, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	read := 0
+	for rows.Next() {
+		var id string
+		var r Row
+		if err := rows.Scan(&id, &r.First, &r.Last, &r.Body); err != nil {
+			return nil, false, s.db.Fault(op, err)
+		}
+		told[id].Rows = append(told[id].Rows, r)
+		read++
+	}
+	if more = read == maxRead; more {
+		for _, t := range told {
+			t.Ended = false // maybe not all of its rows
+		}
+	}
+	return told, more, s.db.Fault(op, rows.Err())
+}
+
+func (s *Store) readStates(ctx context.Context, ids []string, told map[string]*Told) error {
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, ended_at > 0, lost FROM live_turns WHERE id = ANY($1)`, ids)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var ended, lost bool
+		if err := rows.Scan(&id, &ended, &lost); err != nil {
+			return err
+		}
+		*told[id] = Told{Ended: ended, Lost: lost}
+	}
+	return rows.Err()
+}
+
+// Reap ends the turns whose replica has been silent for too long, forgets those that nobody
+// can follow any more, and returns the ids of the former.
+func (s *Store) Reap(ctx context.Context) (lost []string, err error) {
+	err = s.db.WriteRelaxed(ctx, "reap live turns", func(tx *sql.Tx) error {
+		lost = nil
+		if _, err := tx.ExecContext(ctx, s.db.SQL.Say(`DELETE FROM live_turns WHERE ended_at > 0 AND ended_at < NOW() - $2`),
+			s.db.Clock(), kept.Milliseconds()); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, s.db.SQL.Say(`UPDATE live_turns SET ended_at = NOW(), lost = TRUE
+			WHERE ended_at = 0 AND beat_at < NOW() - $2 RETURNING id`), s.db.Clock(), Stale.Milliseconds())
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			lost = append(lost, id)
+		}
+		return rows.Err()
+	})
+	return lost, err
+}

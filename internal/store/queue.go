@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+
+	"molar/internal/store/database"
+)
+
+// change is a part of a turn on its way to the database, and what became of it.
+type change struct {
+	// durable wants to be on the disk before it is done.
+	durable bool
+	// run may run again, so it must set what it returns, not add to it.
+	run  func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) error
+	err  error
+	done chan struct{}
+}
+
+// changeQueue holds the changes that wait while another transaction is on its way.
+// Whoever writes next takes all of them along: they share one commit, so nobody waits for
+// company and nobody waits for more than one commit before its own.
+type changeQueue struct {
+	mu      sync.Mutex
+	waiting []*change
+}
+
+func (q *changeQueue) add(c *change) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, c)
+}
+
+func (q *changeQueue) takeAll() []*change {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := q.waiting
+	q.waiting = nil
+	return all
+}
+
+// remove reports whether the change was still waiting.
+func (q *changeQueue) remove(c *change) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, c)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// apply runs a change in a transaction, with those that wait at the same time.
+func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) error) error {
+	c := &change{durable: durable, run: run, done: make(chan struct{})}
+	if d.db.Writing == nil {
+		// PostgreSQL groups commits itself.
+		write := d.db.WriteRelaxed
+		if durable {
+			write = d.db.Write
+		}
+		_, stmts := d.writer(durable)
+		return write(ctx, op, func(tx *sql.Tx) error { return run(ctx, tx, stmts) })
+	}
+	if err := ctx.Err(); err != nil {
+		return d.db.Fault(op, err)
+	}
+	d.changes.add(c)
+	select {
+	case <-c.done:
+	case d.db.Writing <- struct{}{}:
+		d.applyAll(ctx, d.changes.takeAll())
+		<-d.db.Writing
+		<-c.done // it was among them, or an earlier writer took it along
+	case <-ctx.Done():
+		if d.changes.remove(c) {
+			return d.db.Fault(op, ctx.Err())
+		}
+		<-c.done
+	}
+	return d.db.Fault(op, c.err)
+}
+
+func (d *DB) writer(durable bool) (*sql.DB, *turnStatements) {
+	if durable {
+		return d.db.Durable, &d.stmts.saving
+	}
+	return d.db.Relaxed, &d.stmts.recording
+}
+
+// applyAll makes the changes together. If that fails, each is tried alone, so that one that
+// cannot be made costs no other one; but not when the file is locked, as each would wait for
+// as long again.
+func (d *DB) applyAll(ctx context.Context, batch []*change) {
+	// The first one's caller may leave; the others stay.
+	ctx = context.WithoutCancel(ctx)
+	err := d.applyTogether(ctx, batch)
+	alone := err != nil && len(batch) > 1 && database.KindOf(err) != database.KindLocked
+	for _, c := range batch {
+		if alone {
+			_ = d.applyTogether(ctx, []*change{c}) // its error is in c
+		}
+		close(c.done)
+	}
+}
+
+// applyTogether runs one transaction. A refused change has written nothing that counts and
+// leaves the others be; any other fault ends the transaction.
+func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	pool, stmts := d.writer(slices.ContainsFunc(batch, func(c *change) bool { return c.durable }))
+	err := database.InTx(ctx, pool, func(tx *sql.Tx) error {
+		for _, c := range batch {
+			c.err = c.run(ctx, tx, stmts)
+			if c.err != nil && !errors.Is(c.err, ErrStaleLease) && !errors.Is(c.err, ErrConflict) {
+				return c.err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		for _, c := range batch {
+			c.err = err
+		}
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"molar/internal/store/database"
+	"molar/schemas"
+)
+
+// turnRow is a turn that is in the database already.
+type turnRow struct {
+	id                string
+	saved             int64
+	num, user, answer int64
+	conversation      string
+	owner             string
+}
+
+// turnRowOf reads one; nil means none.
+func turnRowOf(row *sql.Row) (*turnRow, error) {
+	var t turnRow
+	err := row.Scan(&t.id, &t.saved, &t.num, &t.user, &t.answer, &t.conversation, &t.owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil //nolint:nilnil // no such turn
+	}
+	return &t, err
+}
+
+// begun is what has to be written of a turn before its answer.
+type begun struct {
+	schemas.Begun
+	owner string
+	// parent is the message after which the turn goes on; not valid means the newest branch.
+	parent sql.NullInt64
+}
+
+// RecordTurn writes the question of a turn, and that the turn is running. It survives the
+// end of this process, but is not synced to the disk by itself. It comes once for each
+// lease; a question that was recorded under the same key and never answered is taken over.
+func (d *DB) RecordTurn(ctx context.Context, b schemas.Begun) error {
+	return d.apply(ctx, "record turn", false, func(ctx context.Context, tx *sql.Tx, s *turnStatements) error {
+		t := begun{Begun: b}
+		err := tx.StmtContext(ctx, s.holdForTurn).QueryRowContext(ctx, b.Lease.ConversationID, b.Lease.Token, b.Lease.Fence, b.TurnID).
+			Scan(&t.owner, &t.parent)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrStaleLease
+		}
+		if err != nil {
+			return err
+		}
+		row, err := d.earlierTurn(ctx, tx, s, b.TurnID, b.Lease.ConversationID)
+		if err == nil && row == nil {
+			row, err = d.turnOfKey(ctx, tx, s, t)
+		}
+		switch {
+		case err != nil:
+			return err
+		case row == nil:
+			_, err = d.insertTurn(ctx, tx, s, t)
+			return err
+		case row.saved > 0:
+			return fmt.Errorf("%w: the turn was saved already", ErrConflict)
+		}
+		return d.resumeTurn(ctx, tx, row, t) // also when the answer to the first request was lost
+	})
+}
+
+// earlierTurn finds the turn of that id.
+func (d *DB) earlierTurn(ctx context.Context, tx *sql.Tx, s *turnStatements, turnID, conversationID string) (*turnRow, error) {
+	row, err := turnRowOf(tx.StmtContext(ctx, s.findTurn).QueryRowContext(ctx, turnID))
+	if row != nil && err == nil && row.conversation != conversationID {
+		return nil, fmt.Errorf("%w: turn %q belongs to another conversation", ErrConflict, turnID)
+	}
+	return row, err
+}
+
+// turnOfKey finds the turn of the key that another one was given. One that was never
+// saved, and that this one does not follow in place, loses the key.
+func (d *DB) turnOfKey(ctx context.Context, tx *sql.Tx, s *turnStatements, t begun) (*turnRow, error) {
+	if storedKey(t.Key, t.TurnID) == "" {
+		return nil, nil //nolint:nilnil // no key, no turn
+	}
+	row, err := turnRowOf(tx.StmtContext(ctx, s.findTurnByKey).QueryRowContext(ctx, t.Lease.ConversationID, t.owner, t.Key))
+	if err != nil || row == nil || row.saved > 0 || !t.parent.Valid {
+		return row, err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE turns SET key = '' WHERE turn_id = $1`, row.id)
+	return nil, err
+}
+
+// storedKey is a key as it is stored: one that is the turn's own id says nothing new.
+func storedKey(key, turnID string) string {
+	if key == turnID {
+		return ""
+	}
+	return key
+}
+
+// insertTurn writes question and turn, and makes place for the answer.
+func (d *DB) insertTurn(ctx context.Context, tx *sql.Tx, s *turnStatements, t begun) (*turnRow, error) {
+	now := database.Millis(d.db.Now())
+	var num, last, from int64
+	var before string
+	err := tx.StmtContext(ctx, s.growByTurn).QueryRowContext(ctx, t.owner, t.Lease.ConversationID, d.db.SQL.Text(titleOf(t.User)),
+		t.Language, t.Assistant, t.TurnID, now, t.parent).Scan(&num, &last, &from, &before)
+	if err != nil {
+		return nil, err
+	}
+	if t.parent.Valid {
+		if before, err = d.leaveBranch(ctx, tx, num, from); err != nil {
+			return nil, err
+		}
+	}
+	_, err = tx.StmtContext(ctx, s.insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.User), now, t.TurnID, from, before, t.Assistant)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.StmtContext(ctx, s.insertTurn).ExecContext(ctx, t.TurnID, num, storedKey(t.Key, t.TurnID), last-1, before)
+	return &turnRow{id: t.TurnID, num: num, user: last - 1, answer: last, conversation: t.Lease.ConversationID, owner: t.owner}, err
+}
+
+// leaveBranch makes the summary that of the branch that the conversation goes on with, and
+// returns the last turn of it so far.
+func (d *DB) leaveBranch(ctx context.Context, tx *sql.Tx, num, from int64) (turnID string, err error) {
+	s, err := renderedSummary(ctx, tx, num, from)
+	if err != nil {
+		return "", err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE conversations SET summary = $2, covers = $3 WHERE num = $1`, num, s.Text, s.Covers); err != nil {
+		return "", err
+	}
+	err = tx.QueryRowContext(ctx, `SELECT turn_id FROM messages WHERE conversation = $1 AND seq = $2`, num, from).Scan(&turnID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil // the root
+	}
+	return turnID, err
+}
+
+// resumeTurn gives a question that was never answered to the turn that asks it again. The
+// calls that it may have made stay.
+func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) error {
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`UPDATE turns SET turn_id = $2, status = 'running' WHERE turn_id = $1`, []any{old.id, t.TurnID}},
+		{
+			`UPDATE messages SET turn_id = $4, content = $5 WHERE conversation = $1 AND seq IN ($2, $3) AND role = 'user'`,
+			[]any{old.num, old.user, old.answer, t.TurnID, d.db.SQL.Text(t.User)},
+		},
+		{
+			`UPDATE messages SET turn_id = $4, content = '', status = 'running', assistant = $5
+				WHERE conversation = $1 AND seq IN ($2, $3) AND role = 'assistant'`,
+			[]any{old.num, old.user, old.answer, t.TurnID, t.Assistant},
+		},
+		{`UPDATE messages SET parent_turn = $3 WHERE conversation = $1 AND parent_turn = $2`, []any{old.num, old.id, t.TurnID}},
+		{`UPDATE conversations SET tip = $3 WHERE num = $1 AND tip = $2`, []any{old.num, old.id, t.TurnID}},
+	} {
+		if _, err := tx.ExecContext(ctx, step.query, step.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RecordCall keeps a call of a running turn, a round as JSON, and the text so far, before
+// the call is sent. It is refused with [ErrStaleLease] when a later turn began, and with
+// [ErrNoTurn] when the turn was not recorded.
+func (d *DB) RecordCall(ctx context.Context, l schemas.Lease, turnID string, round json.RawMessage, text string) error {
+	return d.db.WriteRelaxed(ctx, "record call", func(tx *sql.Tx) error {
+		var recorded string
+		err := tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
+			l.ConversationID, l.Token, l.Fence).Scan(&recorded)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return ErrStaleLease
+		case err != nil:
+			return err
+		case recorded != turnID || turnID == "":
+			return fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+		}
+		res, err := tx.ExecContext(ctx, `UPDATE messages SET content = CASE WHEN $2 = '' THEN content ELSE $2 END,
+			calls = CASE WHEN calls = '' THEN '[' ELSE substr(calls, 1, length(calls) - 1) || ',' END || $3 || ']'
+			WHERE status <> '' AND conversation = (SELECT conversation FROM turns WHERE turn_id = $1 AND saved_at = 0) AND
+			seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID, d.db.SQL.Text(text), d.db.SQL.Text(string(round)))
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+	})
+}

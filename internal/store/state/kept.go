@@ -1,0 +1,66 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"molar/internal/store/database"
+)
+
+// A KeptTurn waits for the results of a client's own tools.
+type KeptTurn struct {
+	Owner          string
+	ConversationID string
+	// CallIDs are the calls that it waits for; each of them finds it.
+	CallIDs []string
+	// State is the caller's own.
+	State   json.RawMessage
+	Expires time.Time
+}
+
+// KeepTurn stores a turn, and deletes those that have expired.
+func (s *Store) KeepTurn(ctx context.Context, k KeptTurn) error {
+	return s.db.WriteRelaxed(ctx, "keep turn", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM kept_turns WHERE expires <= $1`, database.Millis(s.db.Now())); err != nil {
+			return err
+		}
+		for _, id := range k.CallIDs {
+			_, err := tx.ExecContext(ctx, `INSERT INTO kept_turns (owner, call_id, conversation_id, expires, state)
+				VALUES ($1, $2, $3, $4, $5) ON CONFLICT (owner, call_id) DO UPDATE SET
+					conversation_id = excluded.conversation_id, expires = excluded.expires, state = excluded.state`,
+				k.Owner, s.db.SQL.Text(id), k.ConversationID, database.Millis(k.Expires), s.db.SQL.Text(string(k.State)))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// GetKeptTurn returns the state that an owner's turn was kept with, by one of its
+// calls; ok is false when there is none, or it has expired.
+func (s *Store) GetKeptTurn(ctx context.Context, owner, callID string) (state json.RawMessage, ok bool, err error) {
+	var text string
+	err = s.db.Read.QueryRowContext(ctx, `SELECT state FROM kept_turns WHERE owner = $1 AND call_id = $2 AND expires > $3`,
+		owner, s.db.SQL.Text(callID), database.Millis(s.db.Now())).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	return json.RawMessage(text), err == nil, s.db.Fault("get kept turn", err)
+}
+
+// TakeKeptTurn is [Store.GetKeptTurn] for what is used once: it deletes what it returns.
+func (s *Store) TakeKeptTurn(ctx context.Context, owner, callID string) (state json.RawMessage, ok bool, err error) {
+	var text string
+	err = s.db.Write(ctx, "take kept turn", func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `DELETE FROM kept_turns WHERE owner = $1 AND call_id = $2 AND expires > $3 RETURNING state`,
+			owner, s.db.SQL.Text(callID), database.Millis(s.db.Now())).Scan(&text)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	return json.RawMessage(text), err == nil, err
+}

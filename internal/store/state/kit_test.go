@@ -1,0 +1,66 @@
+package state_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"molar/internal/store"
+	"molar/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestPostgres runs on PostgreSQL what the other tests run on SQLite.
+func TestPostgres(t *testing.T) {
+	pg := storetest.StartPostgres(t)
+	for name, test := range map[string]func(*testing.T, func(now func() time.Time) *store.DB){
+		"traces": testTraces, "retries": testRetries, "logins": testLogins, "erasures": testErasures, "keys": testKeys, "feedback": testFeedback, "secrets": testSecret, "wires": testWires,
+	} {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(now func() time.Time) *store.DB {
+				return openConfig(t, store.Config{Path: pg.Database(t), Now: now})
+			})
+		})
+	}
+}
+
+// open opens a file.
+func open(t testing.TB, path string) *store.DB {
+	t.Helper()
+	return openConfig(t, store.Config{Path: path})
+}
+
+// openAt opens a new file with a clock.
+func openAt(tb testing.TB, now func() time.Time) *store.DB {
+	tb.Helper()
+	return openConfig(tb, store.Config{Path: filepath.Join(tb.TempDir(), "m.db"), Now: now})
+}
+
+func openConfig(tb testing.TB, cfg store.Config) *store.DB {
+	tb.Helper()
+	db, err := store.Open(tb.Context(), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
+
+func saveTurn(t testing.TB, db *store.DB, id, turnID, text string) {
+	t.Helper()
+	start, err := db.BeginTurn(t.Context(), store.TurnRequest{ConversationID: id, TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: turnID, User: text, Answer: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"molar/internal/store/database"
+)
+
+// ResponseAge is how long a response is kept, unless the retention of conversations is
+// shorter.
+const ResponseAge = 30 * 24 * time.Hour
+
+// A Response is an answer of the Responses API, as it can be read again and continued.
+type Response struct {
+	Owner, ID, ConversationID string
+	// CreatedAt is when the response began. One whose conversation was erased since is not
+	// stored.
+	CreatedAt time.Time
+	// Body is the caller's own.
+	Body json.RawMessage
+}
+
+// PutResponse stores a response in place of what its id stood for, and deletes those that
+// are too old.
+func (s *Store) PutResponse(ctx context.Context, r Response) error {
+	now := s.db.Now()
+	return s.db.WriteRelaxed(ctx, "put response", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE created_at < $1`, database.Millis(now.Add(-ResponseAge))); err != nil {
+			return err
+		}
+		var erased int
+		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM erasures
+			WHERE conversation_id = $1 AND (owner = $2 OR owner = '') AND at > $3`, r.ConversationID, r.Owner, database.Millis(r.CreatedAt)).Scan(&erased)
+		if err != nil || erased > 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO responses (owner, id, conversation_id, created_at, body)
+			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (owner, id) DO UPDATE SET
+				conversation_id = excluded.conversation_id, body = excluded.body`,
+			r.Owner, s.db.SQL.Text(r.ID), r.ConversationID, database.Millis(r.CreatedAt), s.db.SQL.Text(string(r.Body)))
+		return err
+	})
+}
+
+// GetResponse returns an owner's response; ok is false when there is none.
+func (s *Store) GetResponse(ctx context.Context, owner, id string) (r Response, ok bool, err error) {
+	r = Response{Owner: owner, ID: id}
+	var body string
+	var at int64
+	err = s.db.Read.QueryRowContext(ctx, `SELECT conversation_id, created_at, body FROM responses WHERE owner = $1 AND id = $2 AND created_at >= $3`,
+		owner, s.db.SQL.Text(id), database.Millis(s.db.Now().Add(-ResponseAge))).Scan(&r.ConversationID, &at, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, false, nil
+	}
+	r.CreatedAt, r.Body = database.TimeAt(at), json.RawMessage(body)
+	return r, err == nil, s.db.Fault("get response", err)
+}
+
+// DeleteResponse deletes an owner's response, and reports whether there was one. Nothing of
+// the text stays in SQLite's files.
+func (s *Store) DeleteResponse(ctx context.Context, owner, id string) (deleted bool, err error) {
+	err = s.db.Write(ctx, "delete response", func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE owner = $1 AND id = $2`, owner, s.db.SQL.Text(id))
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		deleted = n > 0
+		return err
+	})
+	if err == nil && deleted {
+		s.db.ScrubLog(ctx)
+	}
+	return deleted, err
+}

@@ -1,0 +1,94 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"molar/internal/store/database"
+)
+
+// A ToolRef names a tool by its server and its own name.
+type ToolRef struct{ Server, Tool string }
+
+// ToolDecisions are what people decided about tools, and what was pinned for them.
+type ToolDecisions struct {
+	// Off are the tools that are switched off.
+	Off []ToolRef
+	// Pins stand for definitions, by server and tool: the digest of each, with its text
+	// behind a space where that was read too.
+	Pins map[string]map[string]string
+}
+
+// ToolDecisions reads all of them.
+func (s *Store) ToolDecisions(ctx context.Context) (ToolDecisions, error) {
+	return s.toolDecisions(ctx, math.MaxInt32)
+}
+
+// ToolDigests reads all of them without the texts of definitions, for those who look often.
+func (s *Store) ToolDigests(ctx context.Context) (ToolDecisions, error) {
+	const sum = 64 // SHA-256 in hexadecimal
+	return s.toolDecisions(ctx, sum)
+}
+
+// toolDecisions reads at most so many bytes of each pin.
+func (s *Store) toolDecisions(ctx context.Context, most int) (ToolDecisions, error) {
+	const op = "read the switches of tools"
+	all := ToolDecisions{Pins: map[string]map[string]string{}}
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT server, tool, '' FROM tool_switches
+		UNION ALL SELECT server, tool, substr(digest, 1, CAST($1 AS INTEGER)) FROM tool_pins`, most)
+	if err != nil {
+		return all, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var ref ToolRef
+		var digest string
+		if err := rows.Scan(&ref.Server, &ref.Tool, &digest); err != nil {
+			return all, s.db.Fault(op, err)
+		}
+		switch {
+		case digest == "":
+			all.Off = append(all.Off, ref)
+		case all.Pins[ref.Server] == nil:
+			all.Pins[ref.Server] = map[string]string{ref.Tool: digest}
+		default:
+			all.Pins[ref.Server][ref.Tool] = digest
+		}
+	}
+	return all, s.db.Fault(op, rows.Err())
+}
+
+// KeepSwitch stores that a tool is off, or on again.
+func (s *Store) KeepSwitch(ctx context.Context, server, tool string, on bool) error {
+	return s.db.Write(ctx, "switch a tool", func(tx *sql.Tx) error {
+		if on {
+			_, err := tx.ExecContext(ctx, `DELETE FROM tool_switches WHERE server = $1 AND tool = $2`, server, tool)
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO tool_switches (server, tool, off_at) VALUES ($1, $2, $3)
+			ON CONFLICT (server, tool) DO NOTHING`, server, tool, database.Millis(s.db.Now()))
+		return err
+	})
+}
+
+// KeepPins replaces the pins of a server.
+func (s *Store) KeepPins(ctx context.Context, server string, pins map[string]string) error {
+	return s.db.Write(ctx, "pin the tools of a server", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM tool_pins WHERE server = $1`, server); err != nil {
+			return err
+		}
+		stmt, err := tx.PrepareContext(ctx, `INSERT INTO tool_pins (server, tool, digest, pinned_at) VALUES ($1, $2, $3, $4)`)
+		if err != nil {
+			return err
+		}
+		defer stmt.Close()
+		at := database.Millis(s.db.Now())
+		for tool, digest := range pins {
+			if _, err := stmt.ExecContext(ctx, server, tool, digest, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,83 @@
+// Package store keeps conversations and their summaries, and beside them the state of the
+// host. It owns the rules that make a saved turn durable and single. It knows nothing of MCP
+// or of models: who may see what, and how an answer looks on a wire, is decided by its
+// callers.
+//
+// Below it stand [molar/internal/store/database] (SQLite and PostgreSQL, the schema),
+// [molar/internal/store/state] (traces, keys, logins and the like) and
+// [molar/internal/store/fulltext] (the index of the search server, in memory).
+//
+// Every method takes an owner. A given owner sees its own conversations only; an
+// empty owner is the operator and sees all of them, and what it creates belongs
+// to nobody.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+
+	"molar/internal/store/database"
+	"molar/internal/store/live"
+	"molar/internal/store/state"
+)
+
+// DB is the open store. It is safe for concurrent use, and several processes may have one
+// database open.
+type DB struct {
+	// The host's own state is kept in the same database.
+	*state.Store
+
+	db      *database.DB
+	stmts   statements
+	changes changeQueue
+	// begun counts begun turns, for the occasional clean-up of leases.
+	begun atomic.Int64
+}
+
+// Config says where the database is.
+type Config = database.Config
+
+// Open opens the store, creating and migrating its database as needed. Faults of the
+// database are of type [*database.Error]. The caller closes it.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	const op = "open store"
+	db, err := database.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{Store: state.New(db), db: db}
+	if err = d.stmts.prepare(ctx, db); err == nil {
+		err = db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error { return d.reap(ctx, tx) })
+	}
+	if err != nil {
+		return nil, db.Fault(op, errors.Join(err, d.Close()))
+	}
+	return d, nil
+}
+
+// Live is where replicas share turns that run; nil unless the database is PostgreSQL. replica
+// names this process.
+func (d *DB) Live(replica string) *live.Store {
+	if !d.db.IsPostgres() {
+		return nil
+	}
+	return live.New(d.db, replica)
+}
+
+// Path returns the absolute path of the database file, or the URL of the database
+// without its password.
+func (d *DB) Path() string { return d.db.Path() }
+
+// Ping reports whether the database answers, and is sound as far as is known.
+func (d *DB) Ping(ctx context.Context) error { return d.db.Ping(ctx) }
+
+// Check reads the whole file, as [database.DB.Check] does.
+func (d *DB) Check(ctx context.Context) error { return d.db.Check(ctx) }
+
+// Backup copies the database to a new file, as [database.DB.Backup] does.
+func (d *DB) Backup(ctx context.Context, file string) error { return d.db.Backup(ctx, file) }
+
+// Close closes the database. Calls under way end with an error.
+func (d *DB) Close() error { return errors.Join(d.stmts.close(), d.db.Close()) }

@@ -1,0 +1,11 @@
+package terminal
+
+import "testing"
+
+func TestCounted(t *testing.T) {
+	for n, want := range map[int]string{0: "0 tool calls", 1: "1 tool call", 2: "2 tool calls"} {
+		if got := Counted(n, "tool call"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

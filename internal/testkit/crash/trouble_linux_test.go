@@ -1,0 +1,60 @@
+package crash_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"molar/internal/store/storetest"
+	"molar/internal/testkit/crash"
+)
+
+// What fails and comes back, while turns are written: nothing that was reported is missing,
+// nothing is there twice. Each cycle ends with a kill.
+func TestTrouble_sqlite(t *testing.T) {
+	t.Run("the file is locked", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		mustKeep(t, run(t, crash.Config{
+			Command: command(t, path), Cycles: cycles(t, troubledCycles), Writers: 4, Seed: 1,
+			Trouble: func() error { return crash.LockFile(path, 200*time.Millisecond) },
+		}))
+	})
+	t.Run("the disk is full", func(t *testing.T) {
+		disk := crash.NewSmallDisk(t, 32<<20)
+		mustKeep(t, run(t, crash.Config{
+			Command: command(t, filepath.Join(disk.Folder, "memory.db")), Cycles: cycles(t, troubledCycles), Writers: 4, Seed: 1,
+			Trouble: func() error { return disk.Fill(200 * time.Millisecond) },
+		}))
+	})
+}
+
+// troubledCycles is how often a trouble is tried.
+const troubledCycles = 5
+
+func TestTrouble_postgres(t *testing.T) {
+	t.Parallel()
+	pg := storetest.StartPostgres(t)
+	if !pg.Private() {
+		t.Skip("the server is not ours to stop")
+	}
+	for name, c := range map[string]struct {
+		trouble func() error
+		forgets bool
+	}{
+		"it stops": {func() error {
+			pg.Stop(t)
+			time.Sleep(300 * time.Millisecond)
+			pg.Start(t)
+			return nil
+		}, true},
+		"it restarts": {func() error { pg.Stop(t); pg.Start(t); return nil }, true},
+		"it freezes":  {func() error { return pg.Freeze(500 * time.Millisecond) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mustKeep(t, run(t, crash.Config{
+				Command: command(t, pg.Database(t)), Cycles: cycles(t, troubledCycles), Writers: 4, Seed: 1,
+				Trouble: c.trouble, ForgetsRecords: c.forgets,
+			}))
+		})
+	}
+}

@@ -1,0 +1,238 @@
+package replicas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Config says what is run, and how often it is harmed.
+type Config struct {
+	// Command makes a host. Its model answers "say X" to "ask X plain", books X before it says
+	// so to "ask X book", and counts to Words to "count".
+	Command func() *exec.Cmd
+	// Replicas is how many hosts, Writers how many clients.
+	Replicas, Writers int
+	// Harms are done one after the other, each to a host of its own choice.
+	Harms []Harm
+	// Bookings is the file to which each call of the tool adds a line.
+	Bookings string
+	Words    int
+	Seed     uint64
+}
+
+// A Harm is what is done to a host.
+type Harm string
+
+// The harms.
+const (
+	// Kill ends the host at once, and starts another.
+	Kill Harm = "kill"
+	// Blink stops it for a second; Freeze for so long that the others take it for gone.
+	Blink  Harm = "blink"
+	Freeze Harm = "freeze"
+	// Cut breaks all connections of clients.
+	Cut Harm = "cut"
+	// Restart ends it in order, and starts another.
+	Restart Harm = "restart"
+)
+
+const (
+	blinkFor, freezeFor = time.Second, 14 * time.Second
+	// between is about how long clients are left in peace between two harms.
+	between = time.Second
+	// followFor is how long the end of a turn may take to reach a follower.
+	followFor = 60 * time.Second
+)
+
+// A Report says what happened. Faults is empty when every promise was kept.
+type Report struct {
+	Harms                map[Harm]int
+	Done, Failed, Tries  int
+	Followed, Interrupts int
+	// Told is the longest time from the death of a replica until a follower of its turn was
+	// told.
+	Told   time.Duration
+	Faults []string
+}
+
+type run struct {
+	Config
+	hosts    []*Host
+	balancer *Balancer
+	client   *http.Client
+	chance   *rand.Rand
+
+	mu     sync.Mutex
+	report Report
+}
+
+// Run starts the hosts, lets clients ask while harm is done, and judges.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	r := &run{Config: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0)), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	r.report.Harms = make(map[Harm]int)
+	for range cfg.Replicas {
+		h := NewHost(cfg.Command)
+		if err := h.Start(); err != nil {
+			return r.report, err
+		}
+		defer h.Kill() //nolint:errcheck // it may be gone
+		r.hosts = append(r.hosts, h)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var err error
+	if r.balancer, err = Balance(ctx, r.hosts); err != nil {
+		stop()
+		return r.report, err
+	}
+	defer r.balancer.Close()
+	defer stop()
+	return r.report, r.run(ctx)
+}
+
+func (r *run) run(ctx context.Context) error {
+	asking, enough := context.WithCancel(ctx)
+	defer enough()
+	var clients sync.WaitGroup
+	writers := make([]*writer, r.Writers)
+	for i := range writers {
+		writers[i] = &writer{name: fmt.Sprintf("w%d-%d", r.Seed, i), conversation: fmt.Sprintf("c%d-%d", r.Seed, i/2), url: r.balancer.URL(), client: r.client}
+		clients.Go(func() { writers[i].run(asking) })
+	}
+	var err error
+	for _, harm := range r.Harms {
+		at := r.chance.IntN(len(r.hosts))
+		follower, began := r.detach(ctx, at)
+		<-time.After(between/2 + time.Duration(r.chance.Int64N(int64(between))))
+		harmed := time.Now()
+		if err = r.harm(harm, r.hosts[at]); err != nil {
+			break
+		}
+		r.report.Harms[harm]++
+		if began {
+			clients.Go(func() { r.follow(ctx, follower, harm, harmed) })
+		}
+	}
+	enough()
+	clients.Wait()
+	return errors.Join(err, r.judge(ctx, writers))
+}
+
+// harm does it, and mends it.
+func (r *run) harm(harm Harm, h *Host) error {
+	p := h.Process()
+	switch harm {
+	case Kill:
+		return errors.Join(h.Kill(), h.Start())
+	case Blink, Freeze:
+		long := blinkFor
+		if harm == Freeze {
+			long = freezeFor
+		}
+		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		<-time.After(long)
+		return p.Process.Signal(syscall.SIGCONT)
+	case Cut:
+		r.balancer.Cut()
+		return nil
+	case Restart:
+		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		h.Ended()
+		return h.Start()
+	}
+	return fmt.Errorf("unknown harm %q", harm)
+}
+
+// detach begins a turn on a host, and leaves it.
+func (r *run) detach(ctx context.Context, at int) (*follower, bool) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	body := `{"stream":true,"molar":{"detach":true,"events":true},"messages":[{"role":"user","content":"count"}]}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.hosts[at].Addr()+"/v1/chat/completions", bytes.NewReader([]byte(body)))
+	if err != nil {
+		return nil, false
+	}
+	req.Host = Name
+	req.Header.Set("Content-Type", "application/json")
+	res, err := r.client.Do(req)
+	if err != nil {
+		return nil, false // it still mends from the last harm
+	}
+	res.Body.Close()
+	id := res.Header.Get("X-Turn-Id")
+	return &follower{url: r.balancer.URL(), client: r.client, id: id, last: "0"}, id != ""
+}
+
+// follow holds what a follower is told against what the turn says.
+func (r *run) follow(ctx context.Context, f *follower, harm Harm, harmed time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, followFor)
+	defer cancel()
+	err := f.follow(ctx)
+	var whole strings.Builder
+	for i := range r.Words {
+		fmt.Fprintf(&whole, "w%d ", i+1)
+	}
+	all := strings.TrimSpace(whole.String())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Followed++
+	switch {
+	case err != nil:
+		r.report.Faults = append(r.report.Faults, fmt.Sprintf("after %s: %v", harm, err))
+	case f.code == "" && f.text != all || !strings.HasPrefix(all, strings.TrimSpace(f.text)):
+		r.report.Faults = append(r.report.Faults, fmt.Sprintf("after %s a follower was told %q", harm, f.text))
+	case f.code != "":
+		r.report.Interrupts++
+		if harm == Kill {
+			r.report.Told = max(r.report.Told, f.endedAt.Sub(harmed))
+		}
+	}
+}
+
+// judge reads every conversation, and the bookings.
+func (r *run) judge(ctx context.Context, writers []*writer) error {
+	bookings, err := os.ReadFile(r.Bookings)
+	if err != nil {
+		return err
+	}
+	booked := make(map[string]int)
+	for room := range strings.FieldsSeq(string(bookings)) {
+		booked[room]++
+	}
+	for pair := range slices.Chunk(writers, 2) {
+		messages, err := history(ctx, r.client, "http://"+r.hosts[0].Addr(), pair[0].conversation)
+		if err != nil {
+			return err
+		}
+		r.report.Faults = append(r.report.Faults, judge(pair, messages)...)
+	}
+	for _, w := range writers {
+		for _, t := range w.turns {
+			if n := booked[t.id]; n > 1 || t.books && t.done && n != 1 {
+				w.faults = append(w.faults, fmt.Sprintf("%s, done %v, booked %d times", t.id, t.done, n))
+			}
+			if t.done {
+				r.report.Done++
+			} else if t.failed {
+				r.report.Failed++
+			}
+		}
+		r.report.Tries += w.tries
+		r.report.Faults = append(r.report.Faults, w.faults...)
+	}
+	return nil
+}

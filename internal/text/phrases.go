@@ -1,0 +1,186 @@
+package text
+
+import "strings"
+
+// Phrases finds phrases in words. In the source of a phrase "a|b" is either word, "=a"
+// that word only with its marks, "a*" any word that begins so, and "*" alone up to four
+// words of the same clause. A word with marks also stands for itself typed without, an
+// English noun for its plural.
+type Phrases struct {
+	// strict phrases of one word count only with their marks, as without them a syllable
+	// is often another one.
+	strict  bool
+	byFirst map[string][]phrase // by the folded first word
+	open    map[byte][]phrase   // those whose first word has an open end, by its first byte
+}
+
+// NewPhrases reads phrases.
+func NewPhrases(sources []string) *Phrases { return newPhrases(sources, false) }
+
+// NewStrictPhrases reads phrases of which those of one word count only with their marks.
+func NewStrictPhrases(sources []string) *Phrases { return newPhrases(sources, true) }
+
+func newPhrases(sources []string, strict bool) *Phrases {
+	p := &Phrases{strict: strict, byFirst: make(map[string][]phrase), open: make(map[byte][]phrase)}
+	for _, s := range sources {
+		p.add(readPhrase(s))
+	}
+	return p
+}
+
+func (p *Phrases) add(ph phrase) {
+	if len(ph) == 0 || ph[0].gap {
+		return
+	}
+	seen := make(map[string]bool)
+	for _, first := range ph[0].words {
+		switch {
+		case first.open:
+			p.open[first.Folded[0]] = append(p.open[first.Folded[0]], ph)
+		case !seen[first.Folded]:
+			p.byFirst[first.Folded] = append(p.byFirst[first.Folded], ph)
+			seen[first.Folded] = true
+		}
+	}
+}
+
+// At returns how many words the longest phrase takes that begins at words[i], zero when
+// none does.
+func (p *Phrases) At(words []Word, i int) int {
+	end := i
+	for _, ph := range p.byFirst[words[i].Folded] {
+		end = max(end, ph.match(words, i, !p.strict || len(ph) > 1))
+	}
+	if end == i && len(p.open) > 0 && words[i].Folded != "" {
+		for _, ph := range p.open[words[i].Folded[0]] {
+			end = max(end, ph.match(words, i, true))
+		}
+	}
+	return end - i
+}
+
+// In reports whether a phrase stands anywhere in words.
+func (p *Phrases) In(words []Word) bool {
+	for i := range words {
+		if p.At(words, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Cover reports whether words are nothing but phrases of the sets, and of the first of
+// them at least one.
+func Cover(words []Word, first *Phrases, others ...*Phrases) bool {
+	found := false
+	for i := 0; i < len(words); {
+		n := first.At(words, i)
+		found = found || n > 0
+		for _, p := range others {
+			if n == 0 {
+				n = p.At(words, i)
+			}
+		}
+		if n == 0 {
+			return false
+		}
+		i += n
+	}
+	return found
+}
+
+// gapWords is how many words a "*" may stand for.
+const gapWords = 4
+
+// A phrase is a sequence of words to be found.
+type phrase []alternatives
+
+type alternatives struct {
+	gap   bool
+	words []wanted
+}
+
+type wanted struct {
+	Word
+	exact, open bool
+}
+
+func readPhrase(source string) phrase {
+	var p phrase
+	for field := range strings.FieldsSeq(strings.ToLower(source)) {
+		a := alternatives{gap: field == "*"}
+		for word := range strings.SplitSeq(field, "|") {
+			word, exact := strings.CutPrefix(word, "=")
+			word, open := strings.CutSuffix(word, "*")
+			if words := Words(word); len(words) > 0 && words[0].Folded != "" {
+				a.words = append(a.words, wanted{words[0], exact, open})
+			}
+		}
+		if a.gap || len(a.words) > 0 {
+			p = append(p, a)
+		}
+	}
+	return p
+}
+
+// match returns where the phrase ends that begins at words[i], -1 if it does not. A phrase
+// goes through no pause.
+func (p phrase) match(words []Word, i int, forgiving bool) int {
+	if i >= len(words) || !p[0].has(words[i], forgiving) {
+		return -1
+	}
+	return p[1:].rest(words, i+1, forgiving)
+}
+
+func (p phrase) rest(words []Word, i int, forgiving bool) int {
+	switch {
+	case len(p) == 0:
+		return i
+	case i >= len(words) || words[i].Pause != NoPause:
+		return -1
+	case !p[0].gap:
+		return p.match(words, i, forgiving)
+	}
+	for skip := 0; skip <= gapWords; skip++ {
+		if end := p[1:].rest(words, i+skip, forgiving); end >= 0 {
+			return end
+		}
+		if next := i + skip; next >= len(words) || words[next].Pause != NoPause || denies(words[next]) {
+			break
+		}
+	}
+	return -1
+}
+
+func (a alternatives) has(w Word, forgiving bool) bool {
+	for _, want := range a.words {
+		if want.is(w, forgiving) {
+			return true
+		}
+	}
+	return false
+}
+
+// is compares a phrase's word with a text's. Marks that are written must be the same;
+// marks that were left out are forgiven.
+func (want wanted) is(got Word, forgiving bool) bool {
+	switch {
+	case want.open:
+		return strings.HasPrefix(got.Folded, want.Folded)
+	case got.Raw == want.Raw:
+		return true
+	case want.exact, got.Folded != want.Folded:
+		return false
+	}
+	return got.Bare && (forgiving || want.Bare)
+}
+
+// denies reports a word that turns the phrase around it into its contrary: "it is not
+// broken".
+func denies(w Word) bool {
+	switch w.Raw {
+	case "not", "no", "never", "isn't", "không", "chưa":
+		return true
+	}
+	return false
+}

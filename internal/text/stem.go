@@ -1,0 +1,19 @@
+package text
+
+import "strings"
+
+// Stem cuts the commonest English endings of a folded word. It is for English alone: a
+// Vietnamese syllable would lose its sense.
+func Stem(w string) string {
+	for _, ending := range []string{"ies", "ing", "ed", "es", "s", "e", "y"} {
+		base, ok := strings.CutSuffix(w, ending)
+		if !ok || len(base) < 3 || strings.HasSuffix(w, "eed") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") {
+			continue
+		}
+		if n := len(base); (ending == "ing" || ending == "ed") && base[n-1] == base[n-2] && !strings.ContainsRune("lsz", rune(base[n-1])) {
+			base = base[:n-1] // slipping, chipped
+		}
+		return strings.TrimSuffix(base, "e")
+	}
+	return w
+}

@@ -1,0 +1,107 @@
+package mcpclients
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/mcpclients/clip"
+)
+
+const (
+	methodListResources = "resources/list"
+	methodListTemplates = "resources/templates/list"
+	methodComplete      = "completion/complete"
+	// maxListed is how many proposals of a server are taken, and listWait how long they may
+	// take.
+	maxListed = 500
+	listWait  = 2 * time.Second
+)
+
+// Resources lists the addresses of a server's resources, for those who complete them.
+// A server that has none, or is slow to tell, has none here.
+func (m *Manager) Resources(ctx context.Context, server string) []string {
+	return m.addresses(ctx, server, methodListResources)
+}
+
+// Templates lists the templates of the addresses of a server's resources, like Resources.
+func (m *Manager) Templates(ctx context.Context, server string) []string {
+	return m.addresses(ctx, server, methodListTemplates)
+}
+
+func (m *Manager) addresses(ctx context.Context, server, method string) []string {
+	ctx, cancel := context.WithTimeout(ctx, listWait)
+	defer cancel()
+	type entry struct {
+		URI      string `json:"uri"`
+		Template string `json:"uriTemplate"`
+	}
+	var all []string
+	for cursor := ""; len(all) < maxListed; {
+		params := struct {
+			Cursor string `json:"cursor,omitempty"`
+		}{cursor}
+		var page struct {
+			Resources  []entry `json:"resources"`
+			Templates  []entry `json:"resourceTemplates"`
+			NextCursor string  `json:"nextCursor"`
+		}
+		var raw json.RawMessage
+		if m.Request(ctx, server, method, params, &raw) != nil || json.Unmarshal(raw, &page) != nil {
+			break
+		}
+		for _, e := range append(page.Resources, page.Templates...) {
+			address := e.URI + e.Template
+			if isWord(address) && !strings.ContainsAny(address, " \t\n") {
+				all = append(all, address)
+			}
+		}
+		if page.NextCursor == "" || page.NextCursor == cursor {
+			break
+		}
+		cursor = page.NextCursor
+	}
+	slices.Sort(all)
+	return slices.Compact(all[:min(len(all), maxListed)])
+}
+
+// A Typed argument is what a person has typed of one.
+type Typed struct {
+	// Prompt is the name of the prompt that has the argument, and Template the template of
+	// addresses where it has not.
+	Prompt, Template string
+	// Argument is its name, Value what stands there.
+	Argument, Value string
+	// Others are the arguments that are whole.
+	Others map[string]string
+}
+
+// Complete asks a server how an argument may go on. One that cannot tell, or is slow,
+// proposes nothing.
+func (m *Manager) Complete(ctx context.Context, server string, typed Typed) []string {
+	ctx, cancel := context.WithTimeout(ctx, listWait)
+	defer cancel()
+	ref := map[string]string{"type": "ref/resource", "uri": typed.Template}
+	if typed.Prompt != "" {
+		ref = map[string]string{"type": "ref/prompt", "name": typed.Prompt}
+	}
+	params := map[string]any{"ref": ref, "argument": map[string]string{"name": typed.Argument, "value": typed.Value}}
+	if len(typed.Others) > 0 {
+		params["context"] = map[string]any{"arguments": typed.Others}
+	}
+	var answer struct {
+		Completion struct {
+			Values []string `json:"values"`
+		} `json:"completion"`
+	}
+	if m.Request(ctx, server, methodComplete, params, &answer) != nil {
+		return nil
+	}
+	values := slices.DeleteFunc(answer.Completion.Values, func(v string) bool { return !isWord(v) })
+	return values[:min(len(values), maxListed)]
+}
+
+// isWord reports whether a text of a server can stand in a line as it is.
+func isWord(text string) bool { return text != "" && text == clip.Visible(text) }

@@ -1,0 +1,190 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"molar/mcpclients/clip"
+)
+
+// The methods that the host itself uses.
+const (
+	MethodInitialize  = "initialize"
+	MethodInitialized = "notifications/initialized"
+	MethodCancelled   = "notifications/cancelled"
+	MethodListChanged = "notifications/tools/list_changed"
+	MethodProgress    = "notifications/progress"
+	MethodPing        = "ping"
+	MethodListTools   = "tools/list"
+	MethodCallTool    = "tools/call"
+	MethodElicit      = "elicitation/create"
+	MethodDiscover    = "server/discover"
+	MethodListen      = "subscriptions/listen"
+)
+
+// JSON-RPC error codes that the host itself sends, makes up or looks for.
+const (
+	CodeMethodNotFound     = -32601
+	CodeInvalidParams      = -32602
+	CodeInternal           = -32603
+	CodeUnsupportedVersion = -32022
+)
+
+const (
+	// personTimeout is how long a server's question waits for a person.
+	personTimeout = 10 * time.Minute
+	// maxUnreadable is how much is shown of an error that cannot be read.
+	maxUnreadable = 400
+)
+
+// A Message is any JSON-RPC message as it comes in.
+type Message struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// ReadMessage reads a message; what does not say that it is JSON-RPC is none, such as a
+// log line that happens to be JSON.
+func ReadMessage(raw []byte) (*Message, bool) {
+	var m Message
+	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil || m.JSONRPC != "2.0" {
+		return nil, false
+	}
+	return &m, m.Method != "" || m.Result != nil || m.Error != nil
+}
+
+// A WireError is an error object.
+type WireError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Encode returns the JSON of the error.
+func (e WireError) Encode() json.RawMessage {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// A Reply is what a request gets: a result or an error.
+type Reply struct {
+	Result json.RawMessage
+	Err    error
+}
+
+// Reply turns a response message into what the caller sees.
+func (m *Message) Reply(method string) Reply {
+	switch {
+	case !IsNull(m.Error):
+		return Reply{Err: RPCErrorOf(method, m.Error)}
+	case m.Result == nil:
+		return Reply{Err: &RPCError{Method: method, Code: CodeInternal, Message: "the answer holds neither result nor error"}}
+	default:
+		return Reply{Result: m.Result}
+	}
+}
+
+// RPCErrorOf reads an error object; what is none is kept as its message.
+func RPCErrorOf(method string, raw json.RawMessage) *RPCError {
+	var e WireError
+	if json.Unmarshal(raw, &e) != nil {
+		e = WireError{Code: CodeInternal, Message: clip.Text(string(raw), maxUnreadable)}
+	}
+	return &RPCError{Method: method, Code: e.Code, Message: e.Message, Data: e.Data}
+}
+
+// IsNull reports whether raw is absent or null.
+func IsNull(raw json.RawMessage) bool {
+	return len(raw) == 0 || string(raw) == "null"
+}
+
+// ParseID reads an id that the host made; servers may echo it as a string.
+func ParseID(raw json.RawMessage) (int64, bool) {
+	id, err := strconv.ParseInt(string(bytes.Trim(raw, `"`)), 10, 64)
+	return id, err == nil
+}
+
+// EncodeRequest builds a request on one line, without the line end.
+func EncodeRequest(id int64, method string, params json.RawMessage) ([]byte, error) {
+	b := make([]byte, 0, 64+len(method)+len(params))
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = strconv.AppendInt(b, id, 10)
+	return appendMethod(append(b, ','), method, params)
+}
+
+// EncodeNotification builds a notification on one line, without the line end.
+func EncodeNotification(method string, params json.RawMessage) ([]byte, error) {
+	return appendMethod([]byte(`{"jsonrpc":"2.0",`), method, params)
+}
+
+func appendMethod(b []byte, method string, params json.RawMessage) ([]byte, error) {
+	name, err := json.Marshal(method)
+	if err != nil {
+		return nil, err
+	}
+	b = append(append(b, `"method":`...), name...)
+	if len(params) > 0 {
+		b = append(b, `,"params":`...)
+		if b, err = appendLine(b, params); err != nil {
+			return nil, fmt.Errorf("params of %s: %w", method, err)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendLine appends JSON without line ends, which would break a frame in two.
+func appendLine(b []byte, raw json.RawMessage) ([]byte, error) {
+	if !bytes.ContainsAny(raw, "\r\n") {
+		if !json.Valid(raw) {
+			return nil, errors.New("not valid JSON")
+		}
+		return append(b, raw...), nil
+	}
+	buf := bytes.NewBuffer(b)
+	if err := json.Compact(buf, raw); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// An Answerer answers the requests that a server makes of the host.
+type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *WireError)
+
+// AnswerServer builds the message that answers a request of a server's.
+func AnswerServer(ctx context.Context, answer Answerer, m *Message) []byte {
+	out := struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  json.RawMessage `json:"result,omitempty"`
+		Error   *WireError      `json:"error,omitempty"`
+	}{JSONRPC: "2.0", ID: m.ID}
+	ctx, cancel := context.WithTimeout(ctx, personTimeout)
+	defer cancel()
+	out.Result, out.Error = answer(ctx, m.Method, m.Params)
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// CancelParams are the params of notifications/cancelled.
+func CancelParams(id int64, reason string) json.RawMessage {
+	b, err := json.Marshal(map[string]any{"requestId": id, "reason": reason})
+	if err != nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,57 @@
+package process
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Env is the environment of a server: what any program needs of the host's
+// own, and what is configured. The Go variables are listed one by one because a
+// prefix would let GOOGLE_API_KEY through.
+func Env(configured map[string]string) []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if _, beaten := configured[name]; !beaten && passedOn(name) {
+			env = append(env, entry)
+		}
+	}
+	for name, value := range configured {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// passedOn reports whether a variable of the host's may be seen by servers.
+func passedOn(name string) bool {
+	if runtime.GOOS == "windows" {
+		name = strings.ToUpper(name)
+		if slices.Contains(windowsVariables(), name) {
+			return true
+		}
+	}
+	if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {
+		return !secretName(name)
+	}
+	return slices.Contains(commonVariables(), name)
+}
+
+func commonVariables() []string {
+	return []string{
+		"PATH", "HOME", "LANG", "TMPDIR", "USER",
+		"GOARCH", "GOBIN", "GOCACHE", "GOCOVERDIR", "GODEBUG", "GOENV", "GOEXPERIMENT", "GOFLAGS", "GOGC",
+		"GOINSECURE", "GOMAXPROCS", "GOMEMLIMIT", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOOS", "GOPATH",
+		"GOPRIVATE", "GOPROXY", "GOROOT", "GOSUMDB", "GOTMPDIR", "GOTOOLCHAIN", "GOTRACEBACK", "GOVCS", "GOWORK",
+	}
+}
+
+func windowsVariables() []string {
+	return []string{
+		"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "PATHEXT",
+		"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
+		"USERNAME", "USERPROFILE", "WINDIR",
+	}
+}

@@ -1,0 +1,114 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// The shutdown ladder.
+const (
+	stopPolite = 500 * time.Millisecond // after closing standard input
+	stopTerm   = 2 * time.Second        // after asking the group to terminate
+	stopKill   = 2 * time.Second        // after killing the group
+)
+
+// A Process is a child with its three pipes, in a process group of its own.
+type Process struct {
+	cmd                   *exec.Cmd
+	Stdin, Stdout, Stderr *os.File
+	// Exited is closed when the process has ended.
+	Exited chan struct{}
+}
+
+// Start starts cmd. A goroutine locked to its thread owns the child for
+// life: on Linux the child's parent-death signal is tied to the thread that
+// started it.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: cmd, Exited: make(chan struct{})}
+	childEnds, err := p.openPipes()
+	if err != nil {
+		return nil, fmt.Errorf("open pipes: %w", err)
+	}
+	setAttributes(cmd)
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // the outcome is read from cmd.ProcessState
+			close(p.Exited)
+		}
+	}()
+	err = <-started
+	CloseAll(childEnds)
+	if err != nil {
+		CloseAll([]*os.File{p.Stdin, p.Stdout, p.Stderr})
+		return nil, err
+	}
+	return p, nil
+}
+
+// openPipes makes the pipes and returns the child's ends of them.
+func (p *Process) openPipes() ([]*os.File, error) {
+	var files []*os.File
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			CloseAll(files)
+			return nil, err
+		}
+		files = append(files, r, w)
+	}
+	p.cmd.Stdin, p.Stdin = files[0], files[1]
+	p.Stdout, p.cmd.Stdout = files[2], files[3]
+	p.Stderr, p.cmd.Stderr = files[4], files[5]
+	return []*os.File{files[0], files[3], files[5]}, nil
+}
+
+// CloseAll closes files.
+func CloseAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// Stop walks the ladder until the process is gone, then kills what is left of its
+// group.
+func (p *Process) Stop() {
+	_ = p.Stdin.Close()
+	if !p.goneWithin(stopPolite) {
+		signalGroup(p.cmd.Process, false)
+		if !p.goneWithin(stopTerm) {
+			signalGroup(p.cmd.Process, true)
+			p.goneWithin(stopKill)
+		}
+	}
+	signalGroup(p.cmd.Process, true)
+}
+
+func (p *Process) goneWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.Exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Outcome says how the process ended.
+func (p *Process) Outcome() error {
+	select {
+	case <-p.Exited:
+	default:
+		return errors.New("the process closed its output")
+	}
+	return fmt.Errorf("the process ended (%s)", p.cmd.ProcessState)
+}

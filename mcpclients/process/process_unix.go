@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// setAttributes puts the child into its own group.
+func setAttributes(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}

@@ -1,0 +1,74 @@
+package process
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+
+	"molar/mcpclients/clip"
+)
+
+const (
+	// ringSize is how much of a server's standard error is kept.
+	ringSize = 64 << 10
+	// tailLines and tailLine bound what is shown of it.
+	tailLines = 20
+	tailLine  = 400
+)
+
+// A Tail keeps the last bytes written to it. Values that look secret by the name
+// they were configured under are masked when it is read.
+type Tail struct {
+	mu      sync.Mutex
+	buf     []byte
+	secrets *strings.Replacer
+}
+
+// NewTail masks the secret values of env.
+func NewTail(env map[string]string) *Tail {
+	var pairs []string
+	for name, value := range env {
+		if len(value) >= 4 && secretName(name) {
+			pairs = append(pairs, value, "***")
+		}
+	}
+	return &Tail{secrets: strings.NewReplacer(pairs...)}
+}
+
+// secretName reports whether a variable of this name is likely to hold a secret.
+func secretName(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "DSN"} {
+		if strings.Contains(upper, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Write implements [io.Writer]; it keeps the end of what it gets.
+func (r *Tail) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.buf = append(r.buf, p[max(0, len(p)-ringSize):]...)
+	if extra := len(r.buf) - ringSize; extra > 0 {
+		r.buf = append(r.buf[:0], r.buf[extra:]...)
+	}
+	return len(p), nil
+}
+
+// Lines returns the last lines, without control characters.
+func (r *Tail) Lines() []string {
+	r.mu.Lock()
+	text := string(bytes.TrimSpace(r.buf))
+	r.mu.Unlock()
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(r.secrets.Replace(strings.ToValidUTF8(text, "?")), "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i, line := range lines {
+		lines[i] = clip.Text(strings.TrimSpace(clip.Visible(line)), tailLine)
+	}
+	return lines
+}

@@ -1,0 +1,74 @@
+// Package template finds where a person is who types an address by a template of addresses
+// (RFC 6570, with single variables in their places; what follows a "{?" is left to them).
+package template
+
+import (
+	"net/url"
+	"strings"
+)
+
+// A Place is where a person is in a template.
+type Place struct {
+	// Done is what stands before the value that is typed. Where none is, it goes on to the
+	// next variable.
+	Done string
+	// Variable is the one whose value is typed, Value what there is of it, and Rest the text
+	// behind it. They are empty where the template goes on with a text of its own.
+	Variable, Value, Rest string
+	// Others are the values of the variables before.
+	Others map[string]string
+
+	reserved bool
+}
+
+// Find returns the place of what was typed, and false where the template does not fit.
+func Find(template, typed string) (Place, bool) {
+	p := Place{Others: map[string]string{}}
+	for {
+		text, after, more := strings.Cut(template, "{")
+		if len(typed) < len(text) || typed == text && !more {
+			p.Done += text
+			return p, strings.HasPrefix(text, typed)
+		}
+		if !strings.HasPrefix(typed, text) || !more {
+			return p, false
+		}
+		p.Done, typed = p.Done+text, typed[len(text):]
+		expression, behind, closed := strings.Cut(after, "}")
+		name, ok := variable(expression)
+		if !closed || !ok {
+			return p, false
+		}
+		rest, _, _ := strings.Cut(behind, "{")
+		end := strings.Index(typed, rest)
+		if rest == "" || end < 0 {
+			p.Variable, p.Value, p.Rest, p.reserved = name, plain(typed), rest, expression[0] == '+'
+			return p, true
+		}
+		p.Others[name] = plain(typed[:end])
+		p.Done, typed, template = p.Done+typed[:end], typed[end:], behind
+	}
+}
+
+// With returns the address as far as it goes with a value in the place.
+func (p Place) With(value string) string {
+	escape := strings.NewReplacer("%", "%25", " ", "%20", "/", "%2F", "?", "%3F", "#", "%23")
+	if p.reserved {
+		escape = strings.NewReplacer("%", "%25", " ", "%20")
+	}
+	return p.Done + escape.Replace(value) + p.Rest
+}
+
+// variable is the name in an expression of a kind that is understood.
+func variable(expression string) (string, bool) {
+	name := strings.TrimPrefix(expression, "+")
+	name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
+	return name, name != "" && !strings.ContainsAny(name, "#./;?&,")
+}
+
+func plain(value string) string {
+	if text, err := url.PathUnescape(value); err == nil {
+		return text
+	}
+	return value
+}

@@ -1,0 +1,210 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"molar/mcpclients/peer"
+)
+
+// httpConn is a connection to a streamable HTTP server, over mcp-go's transport.
+type httpConn struct {
+	wire *transport.StreamableHTTP
+	// stateless is set for a server without a handshake; then mirrored holds the input
+	// schemas whose tools want arguments repeated in headers.
+	stateless bool
+	mirrored  atomic.Pointer[map[string]json.RawMessage]
+
+	lastID atomic.Int64
+	stop   context.CancelFunc
+	webState
+}
+
+// dialHTTP prepares the connection; nothing is sent before the first request.
+func dialHTTP(cfg *peer.ServerConfig, host Host, client *http.Client, notify peer.Notify) (*httpConn, error) {
+	options := []transport.StreamableHTTPCOption{
+		transport.WithHTTPBasicClient(guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, true)),
+		transport.WithHTTPHeaders(cfg.Headers),
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
+	}
+	withoutHandshake := cfg.Protocol == peer.ProtocolStateless
+	if !withoutHandshake {
+		options = append(options, transport.WithContinuousListening()) //nolint:staticcheck // revisions with a handshake need the GET stream
+	}
+	wire, err := transport.NewStreamableHTTP(cfg.URL, options...)
+	if err != nil {
+		return nil, peer.Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
+	}
+	wire.SetNotificationHandler(func(n mcp.JSONRPCNotification) {
+		params, err := json.Marshal(n.Params)
+		if err == nil {
+			notify(n.Method, params)
+		}
+	})
+	wire.SetRequestHandler(answerHTTP(host.Answer))
+	// The listening stream lives as long as the connection, not as the dialing.
+	ctx, stop := context.WithCancel(context.Background())
+	if err := wire.Start(ctx); err != nil {
+		stop()
+		return nil, err
+	}
+	if withoutHandshake {
+		wire.SetProtocolVersion(peer.ProtocolStateless)
+	}
+	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, webState: webState{done: make(chan struct{})}}, nil
+}
+
+// personTimeout is how long a server's question waits for a person: the answer must be on
+// its way within 30 s.
+const personTimeout = 25 * time.Second
+
+// answerHTTP answers the requests of a server.
+func answerHTTP(answer peer.Answerer) transport.RequestHandler {
+	return func(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, personTimeout)
+		defer cancel()
+		params, err := json.Marshal(r.Params)
+		if err != nil {
+			return nil, err
+		}
+		result, refused := answer(ctx, r.Method, params)
+		if refused != nil {
+			return transport.NewJSONRPCErrorResponse(r.ID, refused.Code, refused.Message, nil), nil
+		}
+		return transport.NewJSONRPCResultResponse(r.ID, result), nil
+	}
+}
+
+// SetProtocolVersion makes the agreed revision part of every later request.
+func (c *httpConn) SetProtocolVersion(version string) { c.wire.SetProtocolVersion(version) }
+
+func (c *httpConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if err := c.Err(); err != nil {
+		return nil, peer.NotSent(err)
+	}
+	id := c.lastID.Add(1)
+	result, err := c.roundTrip(ctx, id, method, params)
+	if err == nil {
+		return result, nil
+	}
+	if ctx.Err() != nil {
+		// A stateless server sees the end of the exchange, and takes no notice.
+		if method != peer.MethodInitialize && !c.stateless {
+			c.sendCancelled(id)
+		}
+		return nil, context.Cause(ctx)
+	}
+	if _, answered := errors.AsType[*peer.RPCError](err); answered {
+		return nil, err
+	}
+	if lost := c.Err(); errors.Is(lost, peer.ErrLost) && errors.Is(err, context.Canceled) {
+		return nil, lost // cancelled because the connection had been given up
+	}
+	return nil, c.classify(method, err)
+}
+
+func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, params json.RawMessage) (json.RawMessage, error) {
+	request := transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(id), Method: method}
+	if len(params) > 0 {
+		request.Params = params
+	}
+	if c.stateless {
+		request.Header = c.requestHeaders(method, params)
+	}
+	answer, err := c.wire.SendRequest(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if echoed, err := json.Marshal(answer.ID); err == nil && !peer.IsNull(echoed) {
+		if got, ok := peer.ParseID(echoed); !ok || got != id {
+			return nil, &peer.RPCError{Method: method, Code: peer.CodeInternal, Message: "the server answered another request"}
+		}
+	}
+	if answer.Error == nil {
+		m := peer.Message{Result: answer.Result}
+		r := m.Reply(method)
+		return r.Result, r.Err
+	}
+	data, err := json.Marshal(answer.Error.Data)
+	if err != nil || answer.Error.Data == nil {
+		data = nil
+	}
+	return nil, &peer.RPCError{Method: method, Code: answer.Error.Code, Message: answer.Error.Message, Data: data}
+}
+
+// classify turns a failed exchange into one of the package's kinds and decides
+// what it means for the connection.
+func (c *httpConn) classify(method string, err error) error {
+	if login := AsLogin(err); login != nil {
+		err = wantsLogin(login)
+		if !login.Lacking {
+			c.lose(err)
+		}
+		return err
+	}
+	status, answered := errors.AsType[*StatusError](err)
+	switch {
+	case errors.Is(err, transport.ErrSessionTerminated), answered && status.sessionLost():
+		err = sessionEnded(err)
+		c.lose(err)
+		return err
+	case answered && method == peer.MethodInitialize && status.legacy():
+		return &LegacyError{status}
+	case answered:
+		if refused := refusal(method, status); refused != nil {
+			return refused
+		}
+	}
+	err = brokenOff(err)
+	if method != peer.MethodPing && method != peer.MethodInitialize {
+		c.probe(err, func(ctx context.Context) error {
+			_, err := c.Request(ctx, peer.MethodPing, nil)
+			return err
+		})
+	}
+	return err
+}
+
+// A LegacyError is the answer of a server to initialize that may speak the older
+// HTTP and SSE transport at the same address.
+type LegacyError struct{ Status *StatusError }
+
+func (e *LegacyError) Error() string {
+	return e.Status.Error() + ": it does not speak streamable HTTP there"
+}
+
+func (e *LegacyError) Unwrap() error { return e.Status }
+
+func (c *httpConn) sendCancelled(id int64) {
+	c.background(noticeTimeout, func(ctx context.Context) {
+		_ = c.Notify(ctx, peer.MethodCancelled, peer.CancelParams(id, "the caller no longer waits"))
+	})
+}
+
+func (c *httpConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	n := mcp.JSONRPCNotification{JSONRPC: "2.0", Notification: mcp.Notification{Method: method}}
+	if len(params) > 0 {
+		if err := json.Unmarshal(params, &n.Params); err != nil {
+			return fmt.Errorf("params of %s: %w", method, err)
+		}
+	}
+	return c.wire.SendNotification(ctx, n)
+}
+
+// Close ends the session and waits for what is under way in the background.
+func (c *httpConn) Close() error {
+	c.shut()
+	err := c.wire.Close()
+	c.stop()
+	c.work.Wait()
+	return err
+}

@@ -1,0 +1,199 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"molar/internal/telemetry"
+	"molar/mcpclients/clip"
+	"molar/mcpclients/peer"
+)
+
+// maxErrorBody is how much of an error answer is read.
+const maxErrorBody = 64 << 10
+
+// maxRetryAfter bounds how long a server is left alone because it asks for it.
+const maxRetryAfter = 10 * time.Minute
+
+// NewHTTPClient returns a client with an idle pool large enough for many parallel
+// calls to one server. It has no Timeout: calls bring their own deadlines, and
+// the listening stream must stay open.
+func NewHTTPClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		MaxIdleConns:          4096,
+		MaxIdleConnsPerHost:   1024,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		ForceAttemptHTTP2:     true,
+	}}
+}
+
+// guardedClient returns a copy of client that caps what a server may send, keeps
+// the status of refused requests, and never takes credentials to another host.
+// capped is false for a transport that bounds the messages of its stream itself.
+func guardedClient(client *http.Client, headers map[string]string, capped bool) *http.Client {
+	guarded := *client
+	base := client.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	guarded.Transport = guard{base: base, headers: headers, capped: capped}
+	guarded.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if from := via[0].URL; next.URL.Host != from.Host || next.URL.Scheme != from.Scheme {
+			return fmt.Errorf("the server redirects to %s: put that address into the config if it is right", next.URL.Host)
+		}
+		if len(via) > 5 {
+			return errors.New("the server redirects more than 5 times")
+		}
+		return nil
+	}
+	return &guarded
+}
+
+// A StatusError is an answer to a POST that is neither success nor redirect.
+type StatusError struct {
+	Code int
+	// After is how long the server asks to be left alone, or 0.
+	After time.Duration
+	// RPC is set when the body was a JSON-RPC error.
+	RPC *peer.RPCError
+
+	session bool // the request belonged to a session
+	text    string
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("the server answered HTTP %d %s%s", e.Code, http.StatusText(e.Code), e.text)
+	if e.After > 0 {
+		text += fmt.Sprintf(" (and asks to be left alone for %s)", e.After)
+	}
+	return text
+}
+
+// sessionLost reports whether the server has forgotten the session. Some servers
+// say so with 400 instead of 404.
+func (e *StatusError) sessionLost() bool {
+	if !e.session {
+		return false
+	}
+	return e.Code == http.StatusNotFound ||
+		(e.Code == http.StatusBadRequest && strings.Contains(strings.ToLower(e.text), "session"))
+}
+
+// legacy reports whether a refused initialize may come from a server that speaks
+// only the older HTTP and SSE transport.
+func (e *StatusError) legacy() bool {
+	switch e.Code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return e.Code >= 400 && e.Code < 500
+}
+
+// guard watches what passes between mcp-go's transport and the network.
+type guard struct {
+	base    http.RoundTripper
+	headers map[string]string
+	capped  bool
+}
+
+func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodDelete {
+		return g.endSession(r)
+	}
+	telemetry.Inject(r.Context(), r.Header) // the request is mcp-go's own, made for this one exchange
+	resp, err := g.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Method == http.MethodPost && resp.StatusCode >= 400 {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, readStatus(r, resp)
+	}
+	if !g.capped {
+		return resp, nil
+	}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	resp.Body = &cappedBody{ReadCloser: resp.Body, events: media == "text/event-stream"}
+	return resp, nil
+}
+
+// endSession says goodbye: with the configured headers, which mcp-go leaves out
+// here, and without waiting long for a server that hangs.
+func (g guard) endSession(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), noticeTimeout)
+	defer cancel() // nobody reads the body of this answer
+	r = r.Clone(ctx)
+	for name, value := range g.headers {
+		r.Header.Set(name, value)
+	}
+	return g.base.RoundTrip(r)
+}
+
+func readStatus(r *http.Request, resp *http.Response) *StatusError {
+	e := &StatusError{Code: resp.StatusCode, session: r.Header.Get("Mcp-Session-Id") != ""}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable {
+		e.After = retryAfter(resp.Header, time.Now())
+	}
+	if m, ok := peer.ReadMessage(bytes.TrimSpace(body)); ok && !peer.IsNull(m.Error) {
+		e.RPC = peer.RPCErrorOf("", m.Error)
+		body = []byte(e.RPC.Message)
+	}
+	text := clip.Visible(strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?"))
+	if text != "" && !strings.HasPrefix(text, "<") {
+		e.text = ": " + clip.Text(text, 200)
+	}
+	return e
+}
+
+// retryAfter reads how long a server asks to be left alone: seconds, or a date. 0 means
+// that it does not say.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	value := header.Get("Retry-After")
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(value); err == nil {
+		wait = date.Sub(now).Round(time.Second)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
+
+// A cappedBody fails when one message in it exceeds maxFrame: the whole body, or
+// what stands between two blank lines of an event stream.
+type cappedBody struct {
+	io.ReadCloser
+	events bool
+	size   int
+	last   byte
+}
+
+func (b *cappedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	for _, c := range p[:n] {
+		switch {
+		case c == '\r':
+			continue
+		case b.events && c == '\n' && b.last == '\n':
+			b.size = 0
+		default:
+			b.size++
+		}
+		b.last = c
+	}
+	if b.size > maxFrame {
+		return 0, fmt.Errorf("the answer is longer than %d MiB: ask for less", maxFrame>>20)
+	}
+	return n, err
+}

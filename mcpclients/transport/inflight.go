@@ -1,0 +1,86 @@
+package transport
+
+import (
+	"sync"
+
+	"molar/mcpclients/peer"
+)
+
+// inflight pairs answers with the requests that wait for them.
+type inflight struct {
+	mu      sync.Mutex
+	lastID  int64
+	waiting map[int64]waiter
+	err     error
+}
+
+type waiter struct {
+	method string
+	answer chan peer.Reply
+}
+
+// add makes an id for a request. It fails once the connection has failed.
+func (f *inflight) add(method string) (int64, <-chan peer.Reply, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return 0, nil, peer.NotSent(f.err)
+	}
+	if f.waiting == nil {
+		f.waiting = map[int64]waiter{}
+	}
+	f.lastID++
+	w := waiter{method: method, answer: make(chan peer.Reply, 1)}
+	f.waiting[f.lastID] = w
+	return f.lastID, w.answer, nil
+}
+
+// remove forgets a request; an answer that comes later is dropped.
+func (f *inflight) remove(id int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.waiting, id)
+}
+
+// resolve hands a response to its request. An error without an id belongs to the
+// only request under way, if there is just one.
+func (f *inflight) resolve(m *peer.Message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id, ok := peer.ParseID(m.ID)
+	if !ok && peer.IsNull(m.ID) && !peer.IsNull(m.Error) && len(f.waiting) == 1 {
+		for only := range f.waiting {
+			id = only
+		}
+	}
+	if w, waits := f.waiting[id]; waits {
+		delete(f.waiting, id)
+		w.answer <- m.Reply(w.method)
+	}
+}
+
+// failOnly ends the only request under way, if there is just one.
+func (f *inflight) failOnly(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.waiting) != 1 {
+		return
+	}
+	for id, w := range f.waiting {
+		delete(f.waiting, id)
+		w.answer <- peer.Reply{Err: err}
+	}
+}
+
+// fail ends all requests with err, and all that come later.
+func (f *inflight) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+	for id, w := range f.waiting {
+		delete(f.waiting, id)
+		w.answer <- peer.Reply{Err: f.err}
+	}
+}

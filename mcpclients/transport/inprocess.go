@@ -1,0 +1,145 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"molar/mcpclients/peer"
+)
+
+// inProcess carries messages to a handler in this process.
+type inProcess struct {
+	handler peer.Handler
+	session string
+	lastID  atomic.Int64
+	done    chan struct{}
+
+	mu     sync.Mutex // guards closed and the wait group's growth
+	closed bool
+	calls  sync.WaitGroup
+}
+
+func newInProcess(h peer.Handler) *inProcess {
+	return &inProcess{handler: h, session: rand.Text(), done: make(chan struct{})}
+}
+
+func (c *inProcess) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	id := c.lastID.Add(1)
+	frame, err := peer.EncodeRequest(id, method, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.enter(); err != nil {
+		return nil, peer.NotSent(err)
+	}
+	if ctx.Done() == nil {
+		defer c.calls.Done()
+		return c.answer(ctx, id, method, frame)
+	}
+	answer := make(chan peer.Reply, 1)
+	go func() {
+		defer c.calls.Done()
+		result, err := c.answer(ctx, id, method, frame)
+		answer <- peer.Reply{Result: result, Err: err}
+	}()
+	select {
+	case r := <-answer:
+		return r.Result, r.Err
+	case <-ctx.Done():
+		// The handler has the same ctx, so it needs no notice.
+		return nil, context.Cause(ctx)
+	case <-c.done:
+		return nil, peer.ErrClosed
+	}
+}
+
+// answer runs the handler and reads its response.
+func (c *inProcess) answer(ctx context.Context, id int64, method string, frame []byte) (json.RawMessage, error) {
+	raw, err := c.handle(ctx, frame)
+	if err != nil {
+		return nil, err
+	}
+	if result, ok := plainResult(raw, id); ok {
+		return result, nil
+	}
+	var m peer.Message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("answer to %s: %w", method, err)
+	}
+	r := m.Reply(method)
+	return r.Result, r.Err
+}
+
+// plainResult takes the result out of a response in the usual form without
+// scanning it: two scans of a long result cost more than all else here. Whoever
+// decodes the result finds out when it was no JSON.
+func plainResult(raw json.RawMessage, id int64) (json.RawMessage, bool) {
+	prefix := make([]byte, 0, 64)
+	prefix = append(prefix, `{"jsonrpc":"2.0","id":`...)
+	prefix = strconv.AppendInt(prefix, id, 10)
+	prefix = append(prefix, `,"result":`...)
+	rest, ok := bytes.CutPrefix(raw, prefix)
+	if !ok {
+		return nil, false
+	}
+	return bytes.CutSuffix(rest, []byte("}"))
+}
+
+// handle keeps a panic of the handler from ending the host.
+func (c *inProcess) handle(ctx context.Context, frame []byte) (raw json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("in-process server panicked: %v", p)
+		}
+	}()
+	return c.handler.Handle(ctx, c.session, frame), nil
+}
+
+func (c *inProcess) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	frame, err := peer.EncodeNotification(method, params)
+	if err != nil {
+		return err
+	}
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.calls.Done()
+	_, err = c.handle(ctx, frame)
+	return err
+}
+
+// enter counts a call that Close must wait for.
+func (c *inProcess) enter() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return peer.ErrClosed
+	}
+	c.calls.Add(1)
+	return nil
+}
+
+func (c *inProcess) Done() <-chan struct{} { return c.done }
+
+func (c *inProcess) Err() error { return peer.ErrClosed }
+
+// Close waits for the handler to return from the calls under way.
+func (c *inProcess) Close() error {
+	c.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		close(c.done)
+	}
+	c.mu.Unlock()
+	c.calls.Wait()
+	return nil
+}

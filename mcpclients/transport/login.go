@@ -1,0 +1,184 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"molar/mcpclients/oauth"
+	"molar/mcpclients/peer"
+)
+
+// A LoginError is the refusal of a server that a person has to log in to.
+type LoginError struct {
+	server string
+	// Lacking tells that there is a login, but not with the scopes for this; the server
+	// need not name them.
+	Lacking bool
+	scopes  []string
+	// silent is set when the server did not say that it takes bearer tokens.
+	silent bool
+	// alone tells that no person can help: the host logs in by itself.
+	alone bool
+}
+
+func (e *LoginError) Error() string {
+	if e.alone {
+		text := "the server refuses the token that the host got by itself"
+		if len(e.scopes) > 0 {
+			text += " (missing scope: " + strings.Join(e.scopes, " ") + ")"
+		}
+		return text + ": correct mcpServers." + e.server + ".oauth"
+	}
+	text := "the server wants a login: run molar servers login " + e.server
+	switch {
+	case e.Lacking && len(e.scopes) == 0:
+		text = fmt.Sprintf("the login does not allow this: put the scopes it needs into mcpServers.%s.oauth.scopes, and run molar servers login %s", e.server, e.server)
+	case e.Lacking:
+		text = fmt.Sprintf("the login does not allow this (missing scope: %s): run molar servers login %s", strings.Join(e.scopes, " "), e.server)
+	}
+	if e.silent {
+		text += fmt.Sprintf(", or set the headers it needs in mcpServers.%s.headers", e.server)
+	}
+	return text
+}
+
+// wantsLogin makes an error of which [refusal] knows that trying again is of no use.
+func wantsLogin(e *LoginError) error { return &peer.PermanentError{Err: e} }
+
+// withLogin returns a client that sends the tokens of login with what goes to the
+// server. A server without login gets the client itself.
+func withLogin(client *http.Client, cfg *peer.ServerConfig, login *oauth.Source) *http.Client {
+	at, err := url.Parse(cfg.URL)
+	if login == nil || err != nil {
+		return client
+	}
+	authorized := *client
+	base := client.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	authorized.Transport = &bearer{
+		base: base, at: at, login: login, server: cfg.Name, listens: cfg.Transport() == peer.TypeHTTP,
+		safe: at.Scheme == "https" || oauth.IsLoopback(at.Hostname()),
+	}
+	return &authorized
+}
+
+// bearer adds the access token to requests, and turns a refusal into a [*LoginError].
+type bearer struct {
+	base   http.RoundTripper
+	at     *url.URL // the token goes to this origin alone
+	safe   bool     // and there only when nobody can read it on the way
+	login  *oauth.Source
+	server string
+	// listens tells that a GET only listens for what the server says of its own.
+	listens bool
+}
+
+func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !b.safe || r.URL.Scheme != b.at.Scheme || r.URL.Host != b.at.Host {
+		return b.base.RoundTrip(r)
+	}
+	ctx := r.Context()
+	token, err := b.login.Token(ctx)
+	if err != nil {
+		closeBody(r)
+		return nil, withoutEffect(err)
+	}
+	resp, err := b.send(r, token, true)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return b.allowed(ctx, resp, err, token)
+	}
+	challenge := oauth.ParseChallenge(resp.Header)
+	discard(resp)
+	if token != "" {
+		// A 401 is no effect, so the same request may go again, with another token.
+		next, err := b.login.Refused(ctx, token)
+		if err != nil {
+			return nil, withoutEffect(err)
+		}
+		if next != "" && (r.Body == nil || r.GetBody != nil) {
+			resp, err := b.send(r, next, false)
+			if err != nil || resp.StatusCode != http.StatusUnauthorized {
+				return b.allowed(ctx, resp, err, next)
+			}
+			discard(resp)
+			b.reject(r, next)
+		}
+	}
+	if b.listens && r.Method == http.MethodGet {
+		// To be asked again every second is of no use: the requests find out.
+		return &http.Response{
+			StatusCode: http.StatusMethodNotAllowed, Status: "405 Method Not Allowed", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: http.Header{}, Body: http.NoBody, Request: r,
+		}, nil
+	}
+	return nil, wantsLogin(&LoginError{server: b.server, silent: !challenge.Bearer, alone: b.login.Alone()})
+}
+
+// reject notes a token that was refused though it is new; for listening alone it may
+// still be good.
+func (b *bearer) reject(r *http.Request, token string) {
+	if !b.listens || r.Method != http.MethodGet {
+		b.login.Reject(token)
+	}
+}
+
+// send makes one exchange; first tells that the body was not read yet.
+func (b *bearer) send(r *http.Request, token string, first bool) (*http.Response, error) {
+	again := r.Clone(r.Context())
+	if !first && r.Body != nil {
+		body, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		again.Body = body
+	}
+	if token != "" {
+		again.Header.Set("Authorization", "Bearer "+token)
+	}
+	return b.base.RoundTrip(again)
+}
+
+// allowed looks at an answer that is no 401: a login may still lack a scope.
+func (b *bearer) allowed(ctx context.Context, resp *http.Response, err error, token string) (*http.Response, error) {
+	if err != nil || resp.StatusCode != http.StatusForbidden || token == "" {
+		return resp, err
+	}
+	challenge := oauth.ParseChallenge(resp.Header)
+	if challenge.Error != "insufficient_scope" {
+		return resp, nil
+	}
+	discard(resp)
+	b.login.Reject(token)
+	if err := b.login.Lacking(ctx, challenge.Scopes); err != nil {
+		return nil, withoutEffect(fmt.Errorf("keep the scopes that a login lacks: %w", err))
+	}
+	return nil, wantsLogin(&LoginError{server: b.server, Lacking: true, scopes: challenge.Scopes, alone: b.login.Alone()})
+}
+
+// withoutEffect is the error of a request that lacked a token: it was not sent, or
+// refused.
+func withoutEffect(err error) error { return fmt.Errorf("%w: %w", peer.ErrUnavailable, err) }
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+}
+
+func discard(resp *http.Response) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxErrorBody))
+	_ = resp.Body.Close()
+}
+
+// AsLogin returns the refusal that is in err, or nil.
+func AsLogin(err error) *LoginError {
+	login, _ := errors.AsType[*LoginError](err)
+	return login
+}

@@ -1,0 +1,158 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"molar/mcpclients/peer"
+)
+
+// plainConn is a connection to a server that takes plain JSON-RPC: one POST to
+// /message for each request, whose answer is the body, and GET /health to see
+// whether it is there. Such a server sends nothing of its own.
+type plainConn struct {
+	client          *http.Client
+	headers         map[string]string
+	message, health string
+	lastID          atomic.Int64
+	webState
+}
+
+// dialPlain asks for the server's health once.
+func dialPlain(ctx context.Context, cfg *peer.ServerConfig, client *http.Client) (*plainConn, error) {
+	base, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, peer.Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
+	}
+	c := &plainConn{
+		client: guardedClient(client, cfg.Headers, true), headers: cfg.Headers,
+		message: base.JoinPath("message").String(), health: base.JoinPath("health").String(),
+		webState: webState{done: make(chan struct{})},
+	}
+	if err := c.checkHealth(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// checkHealth asks whether the server is there. A server without that address is.
+func (c *plainConn) checkHealth(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
+	if err != nil {
+		return peer.Permanent("the url cannot be used: correct it")
+	}
+	for name, value := range c.headers {
+		r.Header.Set(name, value)
+	}
+	resp, err := c.client.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return brokenOff(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch status := readStatus(r, resp); {
+	case status.Code >= 500:
+		return fmt.Errorf("%w: its /health says so: %w", peer.ErrUnavailable, status)
+	case status.Code == http.StatusUnauthorized, status.Code == http.StatusForbidden:
+		return refusal(peer.MethodPing, status)
+	}
+	return nil
+}
+
+func (c *plainConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if err := c.Err(); err != nil {
+		return nil, peer.NotSent(err)
+	}
+	if method == peer.MethodPing {
+		return json.RawMessage(`{}`), c.checkHealth(ctx)
+	}
+	id := c.lastID.Add(1)
+	frame, err := peer.EncodeRequest(id, method, params)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := c.untilDone(ctx)
+	defer cancel()
+	body, err := c.post(ctx, frame)
+	switch {
+	case err == nil:
+		return plainAnswer(body, id, method)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	default:
+		return nil, c.classify(method, err)
+	}
+}
+
+// plainAnswer reads the body of a successful POST.
+func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) {
+	var m peer.Message
+	if err := json.Unmarshal(body, &m); err != nil {
+		return nil, fmt.Errorf("answer to %s: %w", method, err)
+	}
+	if got, ok := peer.ParseID(m.ID); !peer.IsNull(m.ID) && (!ok || got != id) {
+		return nil, &peer.RPCError{Method: method, Code: peer.CodeInternal, Message: "the server answered another request"}
+	}
+	r := m.Reply(method)
+	return r.Result, r.Err
+}
+
+// classify turns an exchange that went wrong into one of the package's kinds.
+func (c *plainConn) classify(method string, err error) error {
+	if status, answered := errors.AsType[*StatusError](err); answered {
+		if refused := refusal(method, status); refused != nil {
+			return refused
+		}
+	}
+	err = brokenOff(err)
+	c.probe(err, c.checkHealth)
+	return err
+}
+
+func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.message, bytes.NewReader(frame))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	for name, value := range c.headers {
+		r.Header.Set(name, value)
+	}
+	resp, err := c.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return io.ReadAll(resp.Body) // the guard caps it
+}
+
+// Notify sends a message without looking at its answer: these servers need not know
+// notifications.
+func (c *plainConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	frame, err := peer.EncodeNotification(method, params)
+	if err != nil {
+		return err
+	}
+	_, err = c.post(ctx, frame)
+	if _, answered := errors.AsType[*StatusError](err); answered || err == nil {
+		return nil
+	}
+	return brokenOff(err)
+}
+
+// Close waits for what is under way in the background.
+func (c *plainConn) Close() error {
+	c.shut()
+	c.work.Wait()
+	return nil
+}

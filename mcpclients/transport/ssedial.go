@@ -1,0 +1,112 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"molar/mcpclients/peer"
+)
+
+// dialSSE opens the stream and waits until the server has named its endpoint.
+func dialSSE(ctx context.Context, cfg *peer.ServerConfig, host Host, client *http.Client, notify peer.Notify) (*sseConn, error) {
+	// The stream lives as long as the connection, not as the dialing.
+	life, stop := context.WithCancel(context.Background())
+	c := &sseConn{
+		client: guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, false), headers: cfg.Headers, notify: notify, answer: host.Answer,
+		stop: stop, answers: make(chan struct{}, maxServerRequests), webState: webState{done: make(chan struct{})},
+	}
+	unlink := context.AfterFunc(ctx, stop)
+	body, err := c.open(life, cfg.URL)
+	if err != nil {
+		stop()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	events := newEventReader(body, maxFrame)
+	if err := c.findEndpoint(events, cfg.URL); err != nil {
+		stop()
+		_ = body.Close()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("the server opened a stream but named no endpoint: %w", context.Cause(ctx))
+		}
+		return nil, err
+	}
+	if !unlink() { // ctx ended just now and took the stream with it
+		_ = body.Close()
+		return nil, context.Cause(ctx)
+	}
+	c.work.Go(func() { c.read(life, body, events) })
+	return c, nil
+}
+
+// open asks for the stream.
+func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, peer.Permanent("the url cannot be used: correct it")
+	}
+	c.setHeaders(r, "text/event-stream")
+	resp, err := c.client.Do(r)
+	if login := AsLogin(err); login != nil {
+		return nil, wantsLogin(login)
+	}
+	if err != nil {
+		return nil, brokenOff(err)
+	}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode == http.StatusOK && media == "text/event-stream" {
+		return resp.Body, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusOK {
+		return nil, fmt.Errorf("the server answered %q instead of an event stream: check the url and the type", media)
+	}
+	status := readStatus(r, resp)
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+		return nil, refusal(peer.MethodInitialize, status)
+	case status.legacy():
+		return nil, fmt.Errorf("%w: it offers no event stream there", status)
+	default:
+		return nil, status
+	}
+}
+
+func (c *sseConn) setHeaders(r *http.Request, accept string) {
+	r.Header.Set("Accept", accept)
+	for name, value := range c.headers {
+		r.Header.Set(name, value)
+	}
+}
+
+// findEndpoint reads up to the event that says where to POST. The address must be
+// on the same host, or the configured headers would go elsewhere.
+func (c *sseConn) findEndpoint(events *eventReader, address string) error {
+	for {
+		e, err := events.next()
+		if err != nil {
+			return fmt.Errorf("%w: the stream ended before the server named its endpoint", peer.ErrLost)
+		}
+		if e.name != "endpoint" {
+			continue
+		}
+		base, err := url.Parse(address)
+		if err != nil {
+			return peer.Permanent("the url cannot be used: correct it")
+		}
+		target, err := base.Parse(strings.TrimSpace(string(e.data)))
+		if err != nil || target.Scheme != base.Scheme || target.Host != base.Host {
+			return errors.New("the server names an endpoint on another host: use the address that it gives itself as url")
+		}
+		c.endpoint = target.String()
+		return nil
+	}
+}

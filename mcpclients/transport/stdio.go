@@ -1,0 +1,204 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"molar/mcpclients/peer"
+	"molar/mcpclients/process"
+)
+
+const (
+	// queueLen and queueBytes bound what waits to be written to a server that does
+	// not read.
+	queueLen   = 256
+	queueBytes = 8 << 20
+)
+
+// stdio is a connection to a child process. Its goroutines are a reader, a writer,
+// a drain for standard error and a watcher, which alone takes things down.
+type stdio struct {
+	proc   *process.Process
+	calls  inflight
+	notify peer.Notify
+	answer peer.Answerer
+	asking chan struct{} // room for questions to a person
+	stderr *process.Tail
+
+	queue  chan outgoing
+	budget *semaphore.Weighted
+
+	closing   chan struct{} // Close was called
+	closeOnce sync.Once
+	readEnd   chan struct{} // the reader has ended
+	done      chan struct{} // no more use
+	err       error         // set before done is closed
+	all       sync.WaitGroup
+
+	junk    flood // the reader's own
+	noiseMu sync.Mutex
+	noise   string // the first line on stdout that was no message
+	cut     error  // why the reader went no further; set before readEnd is closed
+}
+
+// An outgoing frame is dropped unwritten when its ctx has ended; ctx is nil for
+// those that nobody waits for.
+type outgoing struct {
+	ctx   context.Context //nolint:containedctx // it belongs to the frame, not to the connection
+	frame []byte
+}
+
+// dialStdio starts the server's process.
+func dialStdio(cfg *peer.ServerConfig, host Host, notify peer.Notify) (*stdio, error) {
+	if err := checkDir(cfg); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(cfg.Command, cfg.Args...) //nolint:noctx // the shutdown ladder ends it
+	cmd.Dir = cfg.Dir
+	cmd.Env = process.Env(cfg.Env)
+	proc, err := process.Start(cmd)
+	if err != nil {
+		return nil, startError(cfg, err)
+	}
+	c := &stdio{
+		proc: proc, notify: notify, answer: host.Answer, asking: make(chan struct{}, maxServerRequests), stderr: process.NewTail(cfg.Env),
+		queue: make(chan outgoing, queueLen), budget: semaphore.NewWeighted(queueBytes),
+		closing: make(chan struct{}), readEnd: make(chan struct{}), done: make(chan struct{}),
+	}
+	drained := make(chan struct{})
+	c.all.Go(c.read)
+	c.all.Go(c.write)
+	c.all.Go(func() { c.drain(drained) })
+	c.all.Go(func() { c.watch(drained) })
+	return c, nil
+}
+
+func checkDir(cfg *peer.ServerConfig) error {
+	if cfg.Dir == "" {
+		return nil
+	}
+	if info, err := os.Stat(cfg.Dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("directory %q not found: create it or correct mcpServers.%s.cwd", cfg.Dir, cfg.Name)
+	}
+	return nil
+}
+
+func startError(cfg *peer.ServerConfig, err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return peer.Permanent("command %q not found: install it or correct mcpServers.%s.command", cfg.Command, cfg.Name)
+	case errors.Is(err, fs.ErrPermission):
+		return peer.Permanent("command %q may not be run: make it executable or correct mcpServers.%s.command", cfg.Command, cfg.Name)
+	default:
+		return fmt.Errorf("start command %q: %w", cfg.Command, err)
+	}
+}
+
+func (c *stdio) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	id, answer, err := c.calls.add(method)
+	if err != nil {
+		<-c.done // the watcher closes it next; a caller that sees the end asks a new connection
+		return nil, err
+	}
+	defer c.calls.remove(id)
+	frame, err := peer.EncodeRequest(id, method, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.send(ctx, outgoing{ctx: ctx, frame: frame}); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-answer:
+		return r.Result, r.Err
+	case <-ctx.Done():
+		if method != peer.MethodInitialize {
+			c.tryNotify(peer.MethodCancelled, peer.CancelParams(id, "the caller no longer waits"))
+		}
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *stdio) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	frame, err := peer.EncodeNotification(method, params)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, outgoing{frame: frame})
+}
+
+// send queues a frame, waiting no longer than ctx for room.
+func (c *stdio) send(ctx context.Context, out outgoing) error {
+	size := int64(len(out.frame))
+	if size > maxFrame {
+		return fmt.Errorf("the message has %d bytes, more than the %d that are sent to a server: shorten the arguments", size, maxFrame)
+	}
+	if err := c.budget.Acquire(ctx, size); err != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case c.queue <- out:
+		return nil
+	case <-ctx.Done():
+		c.budget.Release(size)
+		return context.Cause(ctx)
+	case <-c.done:
+		c.budget.Release(size)
+		return peer.NotSent(c.err)
+	}
+}
+
+// trySend queues a frame only when there is room at once: a server that does not
+// read what it asked for gets no answer.
+func (c *stdio) trySend(frame []byte) {
+	if frame == nil || !c.budget.TryAcquire(int64(len(frame))) {
+		return
+	}
+	select {
+	case c.queue <- outgoing{frame: frame}:
+	default:
+		c.budget.Release(int64(len(frame)))
+	}
+}
+
+func (c *stdio) tryNotify(method string, params json.RawMessage) {
+	if frame, err := peer.EncodeNotification(method, params); err == nil {
+		c.trySend(frame)
+	}
+}
+
+func (c *stdio) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection ended; it is valid once Done is closed.
+func (c *stdio) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// Stderr returns the last lines of the process's standard error.
+func (c *stdio) Stderr() []string { return c.stderr.Lines() }
+
+// Noise returns the first line on standard output that was no message.
+func (c *stdio) Noise() string {
+	c.noiseMu.Lock()
+	defer c.noiseMu.Unlock()
+	return c.noise
+}
+
+func (c *stdio) Close() error {
+	c.closeOnce.Do(func() { close(c.closing) })
+	c.all.Wait()
+	return nil
+}

@@ -1,0 +1,33 @@
+package transport
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"molar/mcpclients/peer"
+)
+
+// A caller that is refused sees the connection ended, so that it knows to ask for a new
+// one.
+func TestStdio_RefusedOnlyAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &stdio{done: make(chan struct{})}
+		c.calls.fail(peer.ErrLost)
+		refused := make(chan error, 1)
+		go func() {
+			_, err := c.Request(t.Context(), peer.MethodPing, nil)
+			refused <- err
+		}()
+		synctest.Wait()
+		select {
+		case err := <-refused:
+			t.Fatalf("refused before the end: %v", err)
+		default:
+		}
+		close(c.done)
+		if err := <-refused; !errors.Is(err, peer.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

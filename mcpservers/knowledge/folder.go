@@ -1,0 +1,267 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// largestFile is the size of the largest file that is read.
+	largestFile = 8 << 20
+	// firstWait is how long a question waits for the first look through a folder: a small one
+	// is done by then, of a large one what is there answers.
+	firstWait = 3 * time.Second
+	// A folder is looked through again after shortestPause, and after pauseTimes what the look
+	// took where that is longer, so that looking costs little of a processor.
+	shortestPause = 2 * time.Second
+	pauseTimes    = 100
+	// reportEvery is how often the log tells how far the first look has come.
+	reportEvery = 5 * time.Second
+)
+
+// Config describes a folder.
+type Config struct {
+	// Name is the name of the tool that searches it.
+	Name string
+	// Files is the folder, Path where it lies, for what is said of it.
+	Files fs.FS
+	Path  string
+	// Languages are the languages of the files, of "vi" and "en"; both when empty.
+	Languages []string
+	// Link is the address under which the files can be opened: the path of a file is put
+	// behind it. Empty gives paths alone.
+	Link string
+	// Fixed is set when the files never change.
+	Fixed bool
+	// Logger may be nil. It gets counts, never a question.
+	Logger *slog.Logger
+}
+
+// A Folder answers questions from its files. It is safe for concurrent use.
+type Folder struct {
+	cfg   Config
+	log   *slog.Logger
+	ready chan struct{} // closed after the first look
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+
+	mu       sync.RWMutex
+	index    *index
+	progress Progress
+	known    map[string]stamp // only the goroutine that looks uses it
+}
+
+// Progress says how far the look through a folder has come.
+type Progress struct {
+	// Done and Files count the files that are indexed, and those that are there.
+	Done  int `json:"done"`
+	Files int `json:"files"`
+}
+
+// A stamp tells whether a file has changed.
+type stamp struct {
+	size    int64
+	changed time.Time
+}
+
+// Open begins to index a folder in the background. It fails when there is no such folder. The
+// caller closes it.
+func Open(cfg Config) (*Folder, error) {
+	if cfg.Name == "" || cfg.Files == nil {
+		return nil, errors.New("open a folder of knowledge: want a name and files")
+	}
+	if info, err := fs.Stat(cfg.Files, "."); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("knowledge %q: %s is no folder that can be read: name one with Markdown, HTML or text files", cfg.Name, cfg.Path)
+	}
+	log := cfg.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	f := &Folder{
+		cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop,
+		index: newIndex(newVocabulary(cfg.Languages)), known: make(map[string]stamp),
+	}
+	f.ended.Go(func() { f.watch(ctx) })
+	return f, nil
+}
+
+// Dir returns the files of a folder on disk.
+func Dir(path string) fs.FS { return os.DirFS(path) }
+
+// Name returns the name of the tool that searches the folder.
+func (f *Folder) Name() string { return f.cfg.Name }
+
+// Close ends the indexing and waits for it.
+func (f *Folder) Close() {
+	f.stop()
+	f.ended.Wait()
+}
+
+// Progress returns how far the look through the folder has come.
+func (f *Folder) Progress() Progress {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.progress
+}
+
+// watch looks through the folder until the end.
+func (f *Folder) watch(ctx context.Context) {
+	began := time.Now()
+	f.look(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	close(f.ready)
+	p := f.Progress()
+	f.log.InfoContext(ctx, "knowledge indexed", "files", p.Files, "passages", f.current().size(), "took", time.Since(began).Round(time.Millisecond))
+	for !f.cfg.Fixed {
+		pause := shortestPause
+		if took := time.Since(began) * pauseTimes; took > pause {
+			pause = min(took, time.Minute)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		began = time.Now()
+		f.look(ctx)
+	}
+}
+
+// look indexes what is new or changed and drops what is gone.
+func (f *Folder) look(ctx context.Context) {
+	stamps := f.list(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	var changed []string
+	for name, s := range stamps {
+		if f.known[name] != s {
+			changed = append(changed, name)
+		}
+	}
+	for name := range f.known {
+		if _, there := stamps[name]; !there {
+			f.current().put(name, nil)
+			delete(f.known, name)
+		}
+	}
+	reported := time.Now()
+	for i, name := range changed {
+		if ctx.Err() != nil {
+			return
+		}
+		f.advance(len(stamps)-len(changed)+i, len(stamps))
+		if time.Since(reported) > reportEvery {
+			reported = time.Now()
+			f.log.InfoContext(ctx, "indexing knowledge", "done", len(stamps)-len(changed)+i, "files", len(stamps))
+		}
+		f.read(ctx, name)
+		f.known[name] = stamps[name]
+	}
+	f.advance(len(stamps), len(stamps))
+	if len(changed) > 0 && f.current().stale() {
+		fresh := f.current().compacted(newVocabulary(f.cfg.Languages))
+		f.mu.Lock()
+		f.index = fresh
+		f.mu.Unlock()
+	}
+}
+
+// list returns the files that are there.
+func (f *Folder) list(ctx context.Context) map[string]stamp {
+	stamps := make(map[string]stamp)
+	_ = fs.WalkDir(f.cfg.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
+			return nil
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || !d.Type().IsRegular() || !isText(name):
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Size() <= largestFile { // else it went meanwhile
+			stamps[name] = stamp{info.Size(), info.ModTime()}
+		}
+		return nil
+	})
+	return stamps
+}
+
+func (f *Folder) read(ctx context.Context, name string) {
+	data, err := fs.ReadFile(f.cfg.Files, name)
+	if err != nil {
+		f.log.WarnContext(ctx, "a file cannot be read", "path", name, "error", err)
+	}
+	f.current().put(name, cut(name, []byte(strings.ToValidUTF8(string(data), " "))))
+}
+
+func (f *Folder) current() *index {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.index
+}
+
+func (f *Folder) advance(done, files int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress = Progress{done, files}
+}
+
+// A Result is a passage that answers a question.
+type Result struct {
+	Title   string
+	Content string
+	// Link is the address of its file, with the heading; the file's path without an address.
+	Link string
+	// Place is the file and the line on which the passage begins.
+	Place string
+	// Score is between 0 and 1, 1 the best.
+	Score float64
+}
+
+// Search returns the passages that answer a question, best first; none when the folder does
+// not speak of it.
+func (f *Folder) Search(ctx context.Context, question string, limit int) ([]Result, error) {
+	wait := time.NewTimer(firstWait)
+	defer wait.Stop()
+	select {
+	case <-f.ready:
+	case <-wait.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	var results []Result
+	for _, h := range f.current().search(question, limit) {
+		results = append(results, Result{Title: h.title, Content: h.text, Link: f.link(h.passage), Place: h.place(), Score: h.score})
+	}
+	return results, nil
+}
+
+func (f *Folder) link(p passage) string {
+	if f.cfg.Link == "" {
+		return p.file
+	}
+	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: p.anchor}).String()
+}
+
+// place returns the file of a passage, with the line where one is known.
+func (p passage) place() string {
+	if p.line == 0 {
+		return p.file
+	}
+	return fmt.Sprintf("%s:%d", p.file, p.line)
+}

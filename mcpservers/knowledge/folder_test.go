@@ -1,0 +1,170 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"molar/mcpservers/knowledge"
+)
+
+func garden() fstest.MapFS {
+	return fstest.MapFS{
+		"roses.md":         {Data: []byte("# Roses\n\nPrune roses in early spring, above an outward bud.\n\n## Greenfly\n\nWash aphids off with soapy water; ladybirds eat the rest.\n")},
+		"vi/chanh.md":      {Data: []byte("# Cây chanh\n\nLá chanh bị vàng thường do thiếu sắt hoặc úng nước: kiểm tra đất và bón thêm vi lượng.\n\n## Bão\n\nTrước bão hãy chằng cây.\n")},
+		"tomatoes.html":    {Data: []byte("<title>Tomatoes</title><h2>Watering</h2><p>Water tomatoes deeply twice a week, more often in pots.</p>")},
+		"notes/potato.txt": {Data: []byte("Plant potatoes ten centimetres deep when the soil is warm.\n")},
+		".git/config.md":   {Data: []byte("# hidden aphids")},
+		"picture.png":      {Data: []byte("aphids")},
+	}
+}
+
+func open(t *testing.T, files fstest.MapFS, link string) *knowledge.Folder {
+	t.Helper()
+	f, err := knowledge.Open(knowledge.Config{Name: "garden", Files: files, Path: "garden", Link: link})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+func first(t *testing.T, f *knowledge.Folder, question string) knowledge.Result {
+	t.Helper()
+	results, err := f.Search(t.Context(), question, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) == 0 {
+		return knowledge.Result{}
+	}
+	return results[0]
+}
+
+func TestFolder_Search(t *testing.T) {
+	f := open(t, garden(), "https://garden.example/")
+	for _, tt := range []struct{ question, title, link, place string }{
+		{"How do I get rid of aphids on roses?", "Roses - Greenfly", "https://garden.example/roses.md#greenfly", "roses.md:7"},
+		{"how often should I water my tomato plants", "Tomatoes - Watering", "https://garden.example/tomatoes.html#watering", "tomatoes.html"},
+		{"lá chanh vàng phải làm sao", "Cây chanh", "https://garden.example/vi/chanh.md#c%C3%A2y-chanh", "vi/chanh.md:3"},
+		{"la chanh bi vang", "Cây chanh", "https://garden.example/vi/chanh.md#c%C3%A2y-chanh", "vi/chanh.md:3"},
+		{"how deep do potatoes go", "potato", "https://garden.example/notes/potato.txt", "notes/potato.txt:1"},
+		{"Who won the world cup?", "", "", ""},
+		{"đọc báo ở đâu", "", "", ""}, // no storm
+		{"", "", "", ""},
+		{"?!", "", "", ""},
+	} {
+		got := first(t, f, tt.question)
+		if got.Title != tt.title || got.Link != tt.link || got.Place != tt.place || got.Score < 0 || got.Score > 1 {
+			t.Errorf("%q: got %q, %q at %q (%.2f), want %q, %q at %q", tt.question, got.Title, got.Link, got.Place, got.Score, tt.title, tt.link, tt.place)
+		}
+	}
+}
+
+func TestFolder_Search_WithoutAnAddressNamesTheFile(t *testing.T) {
+	if got := first(t, open(t, garden(), ""), "aphids"); got.Link != "roses.md" {
+		t.Errorf("got the link %q", got.Link)
+	}
+}
+
+// onDisk writes files into a folder of their own and opens it.
+func onDisk(t *testing.T, files fstest.MapFS) (*knowledge.Folder, string) {
+	t.Helper()
+	root := t.TempDir()
+	for name, file := range files {
+		write(t, filepath.Join(root, filepath.FromSlash(name)), string(file.Data))
+	}
+	f, err := knowledge.Open(knowledge.Config{Name: "garden", Files: knowledge.Dir(root), Path: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, root
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Files that change, come and go are seen while the folder answers.
+func TestFolder_ReadsWhatChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := onDisk(t, garden())
+		defer f.Close()
+		if got := first(t, f, "when to prune roses"); !strings.Contains(got.Content, "early spring") {
+			t.Fatalf("got %q", got.Content)
+		}
+		write(t, filepath.Join(root, "roses.md"), "# Roses\n\nPrune roses when the forsythia blooms.")
+		write(t, filepath.Join(root, "beans.md"), "# Beans\n\nBeans climb on poles.")
+		if err := os.Remove(filepath.Join(root, "tomatoes.html")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := first(t, f, "when to prune roses"); !strings.Contains(got.Content, "forsythia") {
+			t.Errorf("a changed file: got %q", got.Content)
+		}
+		if got := first(t, f, "what do beans climb on"); got.Title != "Beans" {
+			t.Errorf("a new file: got %q", got.Title)
+		}
+		if got := first(t, f, "water tomatoes"); got.Title != "" {
+			t.Errorf("a file that is gone answers: %q", got.Title)
+		}
+		if got := first(t, f, "aphids"); got.Title != "" {
+			t.Errorf("a passage that is gone answers: %q", got.Title)
+		}
+	})
+}
+
+// What was replaced over and over does not pile up.
+func TestFolder_ManyChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := make(fstest.MapFS)
+		for n := range 400 {
+			files[fmt.Sprintf("p%d.md", n)] = &fstest.MapFile{Data: fmt.Appendf(nil, "# Page %d\n\nspecial%d", n, n)}
+		}
+		f, root := onDisk(t, files)
+		defer f.Close()
+		for range 5 {
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			for name := range files {
+				if err := os.Chtimes(filepath.Join(root, name), time.Now(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		results, err := f.Search(t.Context(), "special399", 5)
+		if err != nil || len(results) != 1 || results[0].Title != "Page 399" {
+			t.Errorf("got %v, %v", results, err)
+		}
+		if p := f.Progress(); p.Done != 400 || p.Files != 400 {
+			t.Errorf("progress %+v", p)
+		}
+	})
+}
+
+func TestOpen_NoFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.md")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(t.TempDir(), "none"), file} {
+		_, err := knowledge.Open(knowledge.Config{Name: "a", Files: knowledge.Dir(path), Path: path})
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("%s: error %v", path, err)
+		}
+	}
+}

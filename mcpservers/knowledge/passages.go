@@ -1,0 +1,235 @@
+package knowledge
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/PuerkitoBio/goquery"
+)
+
+const (
+	// passageSize is how many bytes of text a passage holds before it is closed at the end of
+	// a paragraph: what a model reads at once, and a person too.
+	passageSize = 1200
+	// largestPassage is where a paragraph without an end is cut.
+	largestPassage = 2400
+)
+
+// A passage is a part of a file that stands under one heading.
+type passage struct {
+	file  string // its path below the folder, with slashes
+	title string // of the file, and the headings down to the passage
+	// anchor is the heading as addresses name it, line the number of its first line; pages
+	// have none.
+	anchor string
+	line   int
+	text   string
+	// keywords are words that people may ask for it by; they are never shown.
+	keywords string
+}
+
+// isText reports whether a file is one of those that are read, by its name.
+func isText(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown", ".mdx", ".txt", ".text", ".html", ".htm":
+		return !strings.HasPrefix(path.Base(name), ".")
+	}
+	return false
+}
+
+// cut returns the passages of a file.
+func cut(file string, data []byte) []passage {
+	c := cutter{file: file, title: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+	switch strings.ToLower(path.Ext(file)) {
+	case ".html", ".htm":
+		c.page(data)
+	case ".md", ".markdown", ".mdx":
+		c.markdown(string(data))
+	default:
+		c.plain(string(data))
+	}
+	c.close()
+	return c.passages
+}
+
+// A cutter puts paragraphs together to passages.
+type cutter struct {
+	file, title string
+	keywords    string   // of the whole file
+	headings    []string // by level, down to the present one
+	anchor      string
+	line        int // of the paragraph that is read now
+	from        int // of the passage that is open
+	text        strings.Builder
+	passages    []passage
+}
+
+// heading begins a passage under a heading of a level from 1.
+func (c *cutter) heading(level int, name string) {
+	c.close()
+	if level == 1 && len(c.passages) == 0 {
+		c.title = name
+	}
+	for len(c.headings) < level {
+		c.headings = append(c.headings, "")
+	}
+	c.headings = append(c.headings[:level-1], name)
+	c.anchor = anchorOf(name)
+}
+
+// paragraph adds text to the passage, and closes one that is full.
+func (c *cutter) paragraph(text string) {
+	text = strings.TrimSpace(text)
+	for text != "" {
+		piece := text
+		if len(piece) > largestPassage {
+			piece = piece[:lastBreak(piece[:largestPassage])]
+		}
+		if c.text.Len() > 0 && c.text.Len()+len(piece) > passageSize {
+			c.close()
+		}
+		if c.text.Len() == 0 {
+			c.from = c.line
+		} else {
+			c.text.WriteString("\n\n")
+		}
+		c.text.WriteString(strings.TrimSpace(piece))
+		text = strings.TrimSpace(text[len(piece):])
+	}
+}
+
+func (c *cutter) close() {
+	if c.text.Len() == 0 {
+		return
+	}
+	parts := []string{c.title}
+	for _, h := range c.headings {
+		if h != "" && h != c.title {
+			parts = append(parts, h)
+		}
+	}
+	c.passages = append(c.passages, passage{
+		file: c.file, title: strings.Join(parts, " - "), anchor: c.anchor, line: c.from, text: c.text.String(), keywords: c.keywords,
+	})
+	c.text.Reset()
+}
+
+// markdown reads headings written with #, and paragraphs; what stands between ``` is one.
+func (c *cutter) markdown(text string) {
+	var paragraph strings.Builder
+	fenced, front := false, false
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		plain := strings.TrimSpace(line)
+		if n == 1 && plain == "---" || front { // what stands in front of the text is about the file
+			front = n == 1 || plain != "---"
+			if title, ok := strings.CutPrefix(plain, "title:"); ok {
+				c.title = strings.Trim(title, ` "'`)
+			}
+			if words, ok := strings.CutPrefix(plain, "keywords:"); ok {
+				c.keywords = strings.Trim(words, ` []"'`)
+			}
+			continue
+		}
+		if strings.HasPrefix(plain, "```") || strings.HasPrefix(plain, "~~~") {
+			fenced = !fenced
+		}
+		level := len(plain) - len(strings.TrimLeft(plain, "#"))
+		isHeading := !fenced && level >= 1 && level <= 6 && strings.HasPrefix(plain[level:], " ")
+		if isHeading || plain == "" && !fenced {
+			c.paragraph(paragraph.String())
+			paragraph.Reset()
+		}
+		switch {
+		case isHeading:
+			c.heading(level, strings.Trim(plain[level:], " #"))
+		case plain != "" || fenced:
+			if paragraph.Len() == 0 {
+				c.line = n
+			}
+			paragraph.WriteString(line)
+		}
+	}
+	c.paragraph(paragraph.String())
+}
+
+// plain reads paragraphs.
+func (c *cutter) plain(text string) {
+	var paragraph strings.Builder
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if strings.TrimSpace(line) == "" {
+			c.paragraph(paragraph.String())
+			paragraph.Reset()
+			continue
+		}
+		if paragraph.Len() == 0 {
+			c.line = n
+		}
+		paragraph.WriteString(line)
+	}
+	c.paragraph(paragraph.String())
+}
+
+// page reads the headings and the text of an HTML page, without what surrounds it.
+func (c *cutter) page(data []byte) {
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(data))
+	if err != nil { // reading from memory does not fail
+		return
+	}
+	if title := oneLine(doc.Find("title").First().Text()); title != "" {
+		c.title = title
+	}
+	c.keywords, _ = doc.Find(`meta[name="keywords"]`).Attr("content")
+	doc.Find("script, style, noscript, template, nav, header, footer, aside, form").Remove()
+	doc.Find("h1, h2, h3, h4, h5, h6, p, li, dt, dd, td, th, pre, blockquote, figcaption").Each(func(_ int, s *goquery.Selection) {
+		name, text := goquery.NodeName(s), oneLine(s.Text())
+		switch {
+		case text == "":
+		case len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6':
+			c.heading(int(name[1]-'0'), text)
+			if id, ok := s.Attr("id"); ok {
+				c.anchor = id
+			}
+		case s.Find("p, li, td, dd, pre, blockquote").Length() == 0: // else what is inside is read
+			c.paragraph(text)
+		}
+	})
+	if c.text.Len() == 0 && len(c.passages) == 0 {
+		c.paragraph(oneLine(doc.Find("body").Text()))
+	}
+}
+
+// lastBreak returns where to cut a long text: behind its last sentence or word.
+func lastBreak(text string) int {
+	for _, end := range []string{"\n", ". ", " "} {
+		if at := strings.LastIndex(text, end); at > len(text)/2 {
+			return at + len(end)
+		}
+	}
+	at := len(text)
+	for r, n := utf8.DecodeLastRuneInString(text[:at]); r == utf8.RuneError && n == 1 && at > 1; r, n = utf8.DecodeLastRuneInString(text[:at]) {
+		at-- // never inside a character
+	}
+	return at
+}
+
+// anchorOf writes a heading as addresses of Markdown pages name it.
+func anchorOf(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r == ' ' || r == '-':
+			b.WriteByte('-')
+		case r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,72 @@
+package knowledge
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, text string
+		want             []passage
+	}{
+		{
+			"markdown", "guide/roses.md", "# Roses\n\nThey want sun.\n\n## In winter\nCover them.\n\n```sh\n# no heading\n```\n",
+			[]passage{
+				{file: "guide/roses.md", title: "Roses", anchor: "roses", line: 3, text: "They want sun."},
+				{file: "guide/roses.md", title: "Roses - In winter", anchor: "in-winter", line: 6, text: "Cover them.\n\n```sh\n# no heading\n```"},
+			},
+		},
+		{
+			"front matter", "a.md", "---\ntitle: \"Cây chanh\"\ntags: x\n---\nTưới mỗi ngày.",
+			[]passage{{file: "a.md", title: "Cây chanh", line: 5, text: "Tưới mỗi ngày."}},
+		},
+		{
+			"a deeper heading ends with the next of its level", "b.md", "# A\n## B\n### C\nc\n## D\nd",
+			[]passage{
+				{file: "b.md", title: "A - B - C", anchor: "c", line: 4, text: "c"},
+				{file: "b.md", title: "A - D", anchor: "d", line: 6, text: "d"},
+			},
+		},
+		{
+			"page", "p/x.html", `<html><head><title>Soil</title><script>var no</script></head><body><nav>Menu</nav>
+			<h1>Soil</h1><p>Loose <b>earth</b>.</p><h2 id="acid">Acid soil</h2><ul><li>Peat</li><li>Needles</li></ul><footer>No</footer></body></html>`,
+			[]passage{
+				{file: "p/x.html", title: "Soil", anchor: "soil", text: "Loose earth."},
+				{file: "p/x.html", title: "Soil - Acid soil", anchor: "acid", text: "Peat\n\nNeedles"},
+			},
+		},
+		{"plain text", "notes.txt", "one\ntwo\n\n\nthree", []passage{{file: "notes.txt", title: "notes", line: 1, text: "one\ntwo\n\nthree"}}},
+		{"nothing", "empty.md", "# Only a heading\n", nil},
+	} {
+		got := cut(tt.file, []byte(tt.text))
+		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(passage{})); diff != "" {
+			t.Errorf("%s:\n%s", tt.name, diff)
+		}
+	}
+}
+
+// Long texts become passages of a size that can be read at once, and no character is torn.
+func TestCut_LongTexts(t *testing.T) {
+	for name, text := range map[string]string{
+		"paragraphs":  strings.Repeat(strings.Repeat("Một câu về cây. ", 20)+"\n\n", 30),
+		"one line":    strings.Repeat("word ", 5000),
+		"no spaces":   strings.Repeat("x", 20_000),
+		"no spaces 2": strings.Repeat("ươ", 9_000),
+	} {
+		total := 0
+		passages := cut("long.txt", []byte(text))
+		for _, p := range passages {
+			total += len(strings.Join(strings.Fields(p.text), ""))
+			if len(p.text) > largestPassage || !utf8.ValidString(p.text) {
+				t.Errorf("%s: a passage of %d bytes, valid %v", name, len(p.text), utf8.ValidString(p.text))
+			}
+		}
+		if want := len(strings.Join(strings.Fields(text), "")); total != want || len(passages) < 2 {
+			t.Errorf("%s: %d bytes in %d passages, want %d", name, total, len(passages), want)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package chain_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+)
+
+// A try is what a provider does with one call.
+type try struct {
+	chunks []providers.Chunk
+	err    *providers.Error
+	takes  time.Duration
+}
+
+// tried is a provider whose calls go by a script, the last try for ever.
+type tried struct {
+	script []try
+	calls  []providers.Request
+}
+
+func (p *tried) Name() string { return "tried" }
+
+func (p *tried) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		do := p.script[min(len(p.calls), len(p.script)-1)]
+		p.calls = append(p.calls, req)
+		time.Sleep(do.takes)
+		for _, c := range do.chunks {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		if do.err != nil {
+			yield(providers.Chunk{}, do.err)
+		}
+	}
+}
+
+// One policy decides what is asked again, how often, and after what wait.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	well := try{chunks: []providers.Chunk{{Text: "well"}, {Usage: &schemas.Usage{TotalTokens: 1}, Finish: providers.FinishStop}}}
+	status := func(code int, after time.Duration) try {
+		return try{err: &providers.Error{Kind: providers.KindUnavailable, Status: code, RetryAfter: after, Err: errors.New("no")}}
+	}
+	odd := try{
+		chunks: []providers.Chunk{{Thinking: "hm"}, {Usage: &schemas.Usage{TotalTokens: 10}}},
+		err:    &providers.Error{Kind: providers.KindProtocol, Again: "empty", Err: errors.New("empty")},
+	}
+	learnt := try{err: &providers.Error{Kind: providers.KindInvalid, Status: 400, Again: "learnt", Changed: true, Err: errors.New("no")}}
+	final := try{err: &providers.Error{Kind: providers.KindUnavailable, Status: 503, Final: true, Err: errors.New("no")}}
+	late := try{chunks: []providers.Chunk{{Text: "a"}}, err: &providers.Error{Kind: providers.KindUnavailable, Status: 503, Err: errors.New("no")}}
+	for name, c := range map[string]struct {
+		script      []try
+		calls       int
+		tokens      int
+		kind        providers.Kind
+		least, most time.Duration
+	}{
+		"well":                        {[]try{well}, 1, 1, "", 0, 0},
+		"busy, then well":             {[]try{status(503, 0), well}, 2, 1, "", time.Second, 1250 * time.Millisecond},
+		"busy for ever":               {[]try{status(500, 0)}, 3, 0, providers.KindUnavailable, 3 * time.Second, 3750 * time.Millisecond},
+		"a wait that is named":        {[]try{status(429, 7*time.Second), well}, 2, 1, "", 7 * time.Second, 7 * time.Second},
+		"too long a wait":             {[]try{status(429, 31*time.Second)}, 1, 0, providers.KindUnavailable, 0, 0},
+		"429 without a wait":          {[]try{status(429, 0)}, 1, 0, providers.KindUnavailable, 0, 0},
+		"no use":                      {[]try{final}, 1, 0, providers.KindUnavailable, 0, 0},
+		"not implemented":             {[]try{status(501, 0)}, 1, 0, providers.KindUnavailable, 0, 0},
+		"odd, then well":              {[]try{odd, odd, well}, 3, 21, "", 0, 0},
+		"odd for ever":                {[]try{odd}, 3, 30, providers.KindProtocol, 0, 0},
+		"learnt five times":           {[]try{learnt, learnt, learnt, learnt, learnt, well}, 6, 1, "", 0, 0},
+		"never learns":                {[]try{learnt}, 9, 0, providers.KindInvalid, 0, 0},
+		"never after text":            {[]try{late, well}, 1, 0, providers.KindUnavailable, 0, 0},
+		"no wait beyond the limit":    {[]try{{takes: 175 * time.Second, err: status(503, 10*time.Second).err}}, 1, 0, providers.KindUnavailable, 175 * time.Second, 175 * time.Second},
+		"odd and busy count apart":    {[]try{odd, status(503, 0), odd, status(503, 0), well}, 5, 21, "", 3 * time.Second, 3750 * time.Millisecond},
+		"a refusal that asks nothing": {[]try{{err: &providers.Error{Kind: providers.KindInvalid, Status: 400, Err: errors.New("no")}}}, 1, 0, providers.KindInvalid, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &tried{script: c.script}
+				start := time.Now()
+				var last error
+				tokens, notes := 0, 0
+				for chunk, err := range chain.Again(p, 0).Stream(t.Context(), providers.Request{}) {
+					last = err
+					if chunk.Usage != nil {
+						tokens = chunk.Usage.TotalTokens
+					}
+					if chunk.Note != "" {
+						notes++
+					}
+				}
+				took := time.Since(start)
+				if providers.KindOf(last) != c.kind || len(p.calls) != c.calls || tokens != c.tokens || notes != c.calls-1 || took < c.least || took > c.most {
+					t.Errorf("%v after %d calls, %v and %d tokens, with %d notes", last, len(p.calls), took, tokens, notes)
+				}
+				for i, req := range p.calls {
+					if want := start.Add(180 * time.Second); !req.Until.Equal(want) || (req.After == nil) != (i == 0) {
+						t.Errorf("call %d: until %v after %v", i, req.Until, req.After)
+					}
+				}
+			})
+		})
+	}
+}

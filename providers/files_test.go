@@ -1,0 +1,51 @@
+package providers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A file goes over each wire as that wire takes it, and what it does not take is refused
+// before anything is sent, with the file's name.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	file := func(name, media string) schemas.Part {
+		return schemas.Part{Kind: schemas.PartFile, Name: name, Text: "data:" + media + ";base64,QUJD"}
+	}
+	image := schemas.Part{Kind: schemas.PartImage, Text: "data:image/png;base64,QUJD"}
+	for _, tt := range []struct {
+		part                   schemas.Part
+		openai, gemini, ollama string // what the body holds; "!" and a part of the error
+	}{
+		{image, `{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}`, `{"inlineData":{"mimeType":"image/png","data":"QUJD"}}`, `"images":["QUJD"]`},
+		{file("a.pdf", "application/pdf"), `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,QUJD"}}`, `{"inlineData":{"mimeType":"application/pdf","data":"QUJD"}}`, `!"a.pdf" is application/pdf`},
+		{file("a.mp3", "audio/mpeg"), `{"type":"input_audio","input_audio":{"data":"QUJD","format":"mp3"}}`, `{"inlineData":{"mimeType":"audio/mpeg","data":"QUJD"}}`, `!"a.mp3" is audio/mpeg`},
+		{file("a.wav", "audio/wav"), `{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}}`, `{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}`, `!takes text and images`},
+		{file("a.mp4", "video/mp4"), `!"a.mp4" is video/mp4`, `{"inlineData":{"mimeType":"video/mp4","data":"QUJD"}}`, `!"a.mp4" is video/mp4`},
+		{file("a.zip", "application/zip"), `!"a.zip" is application/zip`, `!"a.zip" is application/zip`, `!"a.zip" is application/zip`},
+		{schemas.Part{Kind: schemas.PartFile, Name: "b", Text: "https://a.example/b"}, `!"b" must be a base64 data URL`, `!"b" must be a base64 data URL`, `!"b" is no data URL`},
+		{schemas.Part{Kind: schemas.PartImage, Text: "data:image/png;base64,%"}, ``, `!not base64`, `!not base64`},
+	} {
+		for _, w := range wires() {
+			want := map[string]string{"openai": tt.openai, "gemini": tt.gemini, "ollama": tt.ollama}[w.name]
+			s := &service{body: whole(w.says("ok", 2))}
+			p, err := w.open(&http.Client{Transport: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := providers.Request{Model: "m", Messages: []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{{Kind: schemas.PartText, Text: "look"}, tt.part}}}}
+			_, _, err = read(t, p, req)
+			fault, refused := strings.CutPrefix(want, "!")
+			switch {
+			case !refused && (err != nil || !strings.Contains(string(s.sent), want)):
+				t.Errorf("%s, %s: %v, sent %s", w.name, tt.part.Name, err, s.sent)
+			case refused && (providers.KindOf(err) != providers.KindInvalid || !strings.Contains(err.Error(), fault) || s.sent != nil):
+				t.Errorf("%s, %s: %v, want %q; sent %s", w.name, tt.part.Name, err, fault, s.sent)
+			}
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package gemini
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/internal/nearest"
+	"molar/providers"
+)
+
+// listTime bounds the listing of models.
+const listTime = 3 * time.Second
+
+// Models lists the names of the models that the service has, without "models/".
+func (p *Provider) Models(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	var names []string
+	for m, err := range p.client.Models.All(ctx) {
+		if err != nil {
+			return nil, p.faults.Fail(providers.KindUnavailable, "", errors.New("the models cannot be listed: "+p.faults.Clean(err.Error())))
+		}
+		names = append(names, baseName(m.Name))
+	}
+	return names, nil
+}
+
+// Has returns nil when the service lists the model or does not list any, and else an error
+// that names the nearest one. The error is a [*providers.Error].
+func (p *Provider) Has(ctx context.Context, model string) error {
+	names, err := p.Models(ctx)
+	if err != nil || len(names) == 0 || slices.Contains(names, baseName(model)) {
+		return err
+	}
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New("the service has no such model"+didYouMean(model, names)))
+}
+
+// suggest adds the nearest name to the error for a model that is not there.
+func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
+	if e.Kind != providers.KindModelNotFound {
+		return e
+	}
+	if names, err := p.Models(ctx); err == nil {
+		e.Err = errors.New(e.Err.Error() + didYouMean(e.Model, names))
+	}
+	return e
+}
+
+func didYouMean(model string, names []string) string {
+	if near := nearest.To(baseName(model), names); near != "" && near != baseName(model) {
+		return ", did you mean " + near + "?"
+	}
+	return ""
+}
+
+func baseName(model string) string { return model[strings.LastIndexByte(model, '/')+1:] }

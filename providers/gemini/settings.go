@@ -1,0 +1,141 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"molar/providers"
+	"molar/providers/wire"
+)
+
+// Budgets of thinking, in tokens, for models that are told one.
+const (
+	leastBudget  = 128 // of models that cannot do without
+	lowBudget    = 1 << 10
+	mediumBudget = 8 << 10
+	highBudget   = 24 << 10
+)
+
+// thinking returns the forms in which a model can be told how much to think, the best
+// first: models differ in what they take. None means that it is not told.
+func thinking(model string, wish providers.Thinking) []*genai.ThinkingConfig {
+	switch {
+	case wish == "", before(model, "gemini-1", "gemini-2.0", "gemini-pro", "gemma"):
+		return nil
+	case before(model, "gemini-2"):
+		return budgets(wish)
+	}
+	return levels(wish)
+}
+
+func budgets(wish providers.Thinking) []*genai.ThinkingConfig {
+	budget := func(n int32) *genai.ThinkingConfig {
+		return &genai.ThinkingConfig{ThinkingBudget: &n, IncludeThoughts: wish != providers.ThinkingOff}
+	}
+	switch wish {
+	case providers.ThinkingOff:
+		return []*genai.ThinkingConfig{budget(0), budget(leastBudget)}
+	case providers.ThinkingLow:
+		return []*genai.ThinkingConfig{budget(lowBudget)}
+	case providers.ThinkingMedium:
+		return []*genai.ThinkingConfig{budget(mediumBudget)}
+	}
+	return []*genai.ThinkingConfig{budget(highBudget)}
+}
+
+func levels(wish providers.Thinking) []*genai.ThinkingConfig {
+	level := func(l genai.ThinkingLevel) *genai.ThinkingConfig {
+		return &genai.ThinkingConfig{ThinkingLevel: l, IncludeThoughts: wish != providers.ThinkingOff}
+	}
+	switch wish {
+	case providers.ThinkingOff:
+		return []*genai.ThinkingConfig{level(genai.ThinkingLevelMinimal), level(genai.ThinkingLevelLow)}
+	case providers.ThinkingLow:
+		return []*genai.ThinkingConfig{level(genai.ThinkingLevelLow)}
+	case providers.ThinkingMedium:
+		return []*genai.ThinkingConfig{level(genai.ThinkingLevelMedium), level(genai.ThinkingLevelHigh)}
+	}
+	return []*genai.ThinkingConfig{level(genai.ThinkingLevelHigh)}
+}
+
+// before reports whether the model is of one of the families.
+func before(model string, families ...string) bool {
+	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	return slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(model, f) })
+}
+
+// safety is one threshold for every category of harm.
+func safety(threshold string) []*genai.SafetySetting {
+	if threshold == "" {
+		return nil
+	}
+	var all []*genai.SafetySetting
+	for _, category := range []genai.HarmCategory{
+		genai.HarmCategoryHarassment, genai.HarmCategoryHateSpeech,
+		genai.HarmCategorySexuallyExplicit, genai.HarmCategoryDangerousContent,
+	} {
+		all = append(all, &genai.SafetySetting{Category: category, Threshold: genai.HarmBlockThreshold(threshold)})
+	}
+	return all
+}
+
+// Parameters that a model may refuse.
+const (
+	paramThinking = "thinking"
+	paramSeed     = "seed"
+	paramTopP     = "topP"
+)
+
+// tune puts the settings of a request into the query, without what the model is known to
+// refuse.
+func (p *Provider) tune(q *query, req providers.Request) error {
+	refused := func(parameter string) int { return p.quirks.Refused(req.Model, parameter) }
+	if req.TopP != nil && refused(paramTopP) == 0 {
+		q.topP = new(float32(*req.TopP))
+	}
+	if req.Seed != nil && refused(paramSeed) == 0 {
+		q.seed = new(int32(*req.Seed & math.MaxInt32))
+	}
+	if forms := thinking(req.Model, req.Thinking); refused(paramThinking) < len(forms) {
+		q.thinking = forms[refused(paramThinking)]
+	}
+	q.safety = p.safety
+	q.headers = http.Header{}
+	for name, value := range req.Headers {
+		q.headers.Set(name, value)
+	}
+	if len(bytes.TrimSpace(req.ExtraBody)) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(req.ExtraBody))
+		dec.UseNumber()
+		if dec.Decode(&q.extra) != nil || q.extra == nil {
+			return errors.New("extra_body is no JSON object")
+		}
+	}
+	return nil
+}
+
+// learn reads a refusal. When it is about a parameter of the query, that one is given up
+// from now on, and its name returned.
+func (p *Provider) learn(q *query, e *providers.Error, message string) string {
+	if e.Status != http.StatusBadRequest {
+		return ""
+	}
+	text := strings.ToLower(message)
+	for parameter, forms := range map[string]int{
+		paramThinking: len(thinking(q.model, q.wish)), paramSeed: 1, paramTopP: 1,
+	} {
+		sent := parameter == paramThinking && q.thinking != nil || parameter == paramSeed && q.seed != nil || parameter == paramTopP && q.topP != nil
+		about := strings.Contains(text, strings.ToLower(parameter)) || parameter == paramThinking && strings.Contains(text, "budget")
+		if sent && about && (parameter == paramThinking || wire.RefusesParameter(message)) && p.quirks.Learn(q.model, parameter, forms) {
+			return parameter
+		}
+	}
+	return ""
+}

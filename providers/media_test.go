@@ -1,0 +1,133 @@
+package providers_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"molar/providers"
+	"molar/providers/chain"
+	adapter "molar/providers/wire"
+	"molar/schemas"
+)
+
+// withFiles is a request behind a call whose result holds files.
+func withFiles(model string, files ...schemas.Part) providers.Request {
+	call := func(id string) schemas.Part {
+		return schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: "cam__look", Arguments: "{}"}}}
+	}
+	result := func(id string, files ...schemas.Part) schemas.Part {
+		return schemas.Part{Kind: schemas.PartResult, Text: "seen", Result: &schemas.ToolResult{ID: id, ToolName: "look", Server: "cam", Output: json.RawMessage(`"seen"`), Media: files}}
+	}
+	return providers.Request{Model: model, Messages: []schemas.Message{
+		schemas.Text(schemas.RoleUser, "look"),
+		{Role: schemas.RoleAssistant, Parts: []schemas.Part{call("a"), call("b")}},
+		{Role: schemas.RoleTool, Parts: []schemas.Part{result("a", files...), result("b")}},
+	}}
+}
+
+func picture(media string, data []byte) schemas.Part {
+	return schemas.Part{Kind: schemas.PartImage, Text: "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data)}
+}
+
+// The files of a tool's result go over each wire where it has a place for them: whole, and
+// behind the results of all calls of the round. A model is told of those that it cannot be
+// shown.
+func TestResultFiles(t *testing.T) {
+	t.Parallel()
+	megabyte := bytes.Repeat([]byte("picture!"), 1<<17)
+	encoded := base64.StdEncoding.EncodeToString(megabyte)
+	sound := schemas.Part{Kind: schemas.PartFile, Text: "data:audio/wav;base64,QUJD"}
+	unseen := quoted("seen\n" + adapter.Unseen)
+	for name, tt := range map[string]struct {
+		file                            schemas.Part
+		openai, gemini2, gemini, ollama string // what the body holds
+	}{
+		"a picture of a megabyte": {
+			picture("image/png", megabyte),
+			`{"role":"tool","content":"seen","tool_call_id":"b"},{"role":"user","content":[{"type":"text","text":"Files of the result of look:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encoded + `"}}]}`,
+			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"}}},{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]}`,
+			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"},"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]}}`,
+			`"content":"seen","images":["` + encoded + `"]`,
+		},
+		"a sound": {
+			sound,
+			`{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}}`,
+			`{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}]}`,
+			`{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}]}`,
+			unseen,
+		},
+		"what no model takes": {
+			picture("image/svg+xml", []byte("<svg/>")), unseen, `"files":` + quoted(adapter.Unseen), `"files":` + quoted(adapter.Unseen), unseen,
+		},
+	} {
+		for _, w := range wires() {
+			for model, want := range map[string]string{
+				"gemini-2.5-flash": map[string]string{"openai": tt.openai, "gemini": tt.gemini2, "ollama": tt.ollama}[w.name],
+				"gemini-3-flash":   map[string]string{"openai": tt.openai, "gemini": tt.gemini, "ollama": tt.ollama}[w.name],
+			} {
+				s := &service{body: whole(w.says("ok", 2))}
+				p, err := w.open(&http.Client{Transport: s})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := read(t, p, withFiles(model, tt.file)); err != nil || !strings.Contains(string(s.sent), want) {
+					t.Errorf("%s, %s to %s: %v, sent %.3000s; want %.300s", name, w.name, model, err, s.sent, want)
+				}
+			}
+		}
+	}
+}
+
+// refusing answers 400 with a text for as long as a body holds a string.
+type refusing struct {
+	service
+	holds, says string
+	refused     int
+}
+
+func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.service.RoundTrip(req)
+	if strings.Contains(string(r.sent), r.holds) {
+		r.refused++
+		resp.StatusCode, resp.Body = http.StatusBadRequest, io.NopCloser(strings.NewReader(r.says))
+	}
+	return resp, err
+}
+
+// A model that refuses files of results is asked again in another form, at last without
+// them, and is not sent them a second time.
+func TestResultFiles_Refused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		wire, model, holds, says string
+		refused                  int
+	}{
+		{"openai", "m", "image_url", `{"error":{"message":"Invalid content type. image_url is only supported by certain models."}}`, 1},
+		{"openai", "m", "image_url", `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}}`, 1},
+		{"gemini", "gemini-3-flash", `"parts":[{"inlineData"`, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Multimodal function response is not supported for this model"}}`, 1},
+		{"gemini", "gemini-3-flash", "inlineData", `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Image input modality is not enabled for models/x"}}`, 2},
+		{"gemini", "gemini-2.5-flash", "inlineData", `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Image input modality is not enabled for models/x"}}`, 1},
+	} {
+		for _, w := range wires() {
+			if w.name != tt.wire {
+				continue
+			}
+			s := &refusing{service: service{body: whole(w.says("ok", 2))}, holds: tt.holds, says: tt.says}
+			p, err := w.open(&http.Client{Transport: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second time it is known
+				got, _, err := read(t, chain.Again(p, 0), withFiles(tt.model, picture("image/png", []byte("x"))))
+				if err != nil || got.Text != "ok" || s.refused != tt.refused {
+					t.Errorf("%s, %s: %q %v after %d refusals, want %d; sent %s", tt.wire, tt.says, got.Text, err, s.refused, tt.refused, s.sent)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package providers_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A library is a service that has one model, and refuses calls to others.
+type library struct{}
+
+func (library) RoundTrip(req *http.Request) (*http.Response, error) {
+	status, body := http.StatusOK, ""
+	switch path := req.URL.Path; {
+	case req.Method == http.MethodGet && strings.HasSuffix(path, "/v1beta/models"):
+		body = `{"models":[{"name":"models/swift-2-mini"}]}`
+	case strings.HasSuffix(path, "/v1/models"):
+		body = `{"data":[{"id":"swift-2-mini"}]}`
+	case strings.HasSuffix(path, "/api/tags"):
+		body = `{"models":[{"name":"swift-2-mini","model":"swift-2-mini"}]}`
+	case strings.HasSuffix(path, "/api/show"):
+		status, body = http.StatusNotFound, `{"error":"model not found"}`
+	default:
+		status, body = http.StatusNotFound, `{"error":{"code":404,"status":"NOT_FOUND","message":"no such model"}}`
+	}
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), Request: req,
+	}, nil
+}
+
+// A model that is not there is an error that names the nearest one, in a call and where
+// the settings are checked.
+func TestMissingModel(t *testing.T) {
+	t.Parallel()
+	for _, w := range wires() {
+		p, err := w.open(&http.Client{Transport: library{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := p.(interface {
+			Has(ctx context.Context, model string) error
+		})
+		for model, want := range map[string]string{"swfit-2-mini": "did you mean swift-2-mini?", "wholly-other": ""} {
+			req := providers.Request{Model: model, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")}}
+			_, _, called := read(t, p, req)
+			for _, err := range []error{called, has.Has(t.Context(), model)} {
+				if providers.KindOf(err) != providers.KindModelNotFound || !strings.Contains(err.Error(), model) || !strings.Contains(err.Error(), want) || want == "" && strings.Contains(err.Error(), "did you mean") {
+					t.Errorf("%s, %s: %v", w.name, model, err)
+				}
+			}
+		}
+		if err := has.Has(t.Context(), "swift-2-mini"); err != nil {
+			t.Errorf("%s: %v", w.name, err)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package offline_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"molar/schemas"
+)
+
+// Whoever asks about a subject reads what was found, and nothing of providers and keys.
+func TestAnswer_aboutASubject(t *testing.T) {
+	result := schemas.ToolResult{ToolName: "guide", Output: json.RawMessage(`{"results":[{"title":"Brushing","content":"Brush twice a day."}]}`)}
+	failed := schemas.ToolResult{ToolName: "guide", IsError: true, Output: json.RawMessage(`"no route"`)}
+	for _, tt := range []struct {
+		name, lang string
+		results    []schemas.ToolResult
+		want       string
+	}{
+		{"found", "en", []schemas.ToolResult{result}, "Brush twice a day."},
+		{"found, in Vietnamese", "vi", []schemas.ToolResult{result}, "trích nguyên văn"},
+		{"nothing looked up", "en", nil, "I found nothing"},
+		{"a failed search", "vi", []schemas.ToolResult{failed}, "Mình chưa tìm được gì"},
+	} {
+		req := ask("How do I brush my teeth at night?", nil)
+		for _, r := range tt.results {
+			m := &req.Messages[len(req.Messages)-1]
+			m.Parts = append(m.Parts, schemas.Part{Kind: schemas.PartContext, Text: "fenced", Result: &r})
+		}
+		req.About, req.Language = "teeth and gums", tt.lang
+		text := run(t, req).text
+		if !strings.Contains(text, tt.want) {
+			t.Errorf("%s: %q lacks %q", tt.name, text, tt.want)
+		}
+		for _, bad := range []string{"KEY", "Ollama", "guide", "no route", "model"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: %q speaks of %q", tt.name, text, bad)
+			}
+		}
+	}
+}
+
+func TestAnswer_aComplaint(t *testing.T) {
+	for question, want := range map[string]string{"that was useless": "I am sorry", "trả lời chán quá": "Xin lỗi"} {
+		req := ask(question, nil)
+		if strings.HasPrefix(want, "X") {
+			req.Language = "vi"
+		}
+		if text := run(t, req).text; !strings.HasPrefix(text, want) {
+			t.Errorf("%q: %q", question, text)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"molar/internal/text"
+)
+
+// A courtesy is a kind of small talk and what is said to it.
+type courtesy struct{ phrases, vi, en string }
+
+// courtesies are what people say that asks for no tool, folded. The first that a message
+// holds counts.
+func courtesies() []courtesy {
+	return []courtesy{
+		{
+			"cam on|thanks|thank you|thx",
+			"Không có gì ạ! Bạn cần hỏi thêm gì thì cứ nhắn nhé.", "You're welcome! Ask me whenever something else comes up.",
+		},
+		{"tam biet|bye|goodbye|see you|hen gap lai", "Tạm biệt bạn, chúc bạn một ngày tốt lành!", "Goodbye, and have a good day!"},
+		{
+			"useless|not helpful|unhelpful|bad answer|wrong answer|that is wrong|thats wrong|not what i asked|did not help|didnt help|vo dung|chan qua|te qua|khong giup gi|tra loi sai|sai roi|khong dung y|do qua",
+			"Xin lỗi vì câu trả lời chưa giúp được bạn. Bạn cho mình biết rõ hơn điều bạn cần nhé?", "I am sorry that this did not help. Could you tell me more about what you need?",
+		},
+		{"ban lam duoc gi|ban giup duoc gi|ban co the lam gi|ban co the giup gi|ban la ai|what can you do|who are you|how can you help", "", ""},
+		{"xin chao|chao|hello|hi|hey|good morning|good afternoon|good evening|alo", "Chào bạn! Mình có thể giúp gì cho bạn?", "Hello! How can I help you?"},
+	}
+}
+
+// smallTalkWords is how many words a courtesy has at most: a longer message asks for more.
+const smallTalkWords = 8
+
+// smallTalk answers a greeting, thanks, a goodbye, or the question what this assistant can
+// do, as a person would. about says what the assistant is for.
+func smallTalk(question, about string, vietnamese bool) (string, bool) {
+	words := strings.FieldsFunc(text.Fold(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) == 0 || len(words) > smallTalkWords {
+		return "", false
+	}
+	line := " " + strings.Join(words, " ") + " "
+	all := courtesies()
+	i := slices.IndexFunc(all, func(c courtesy) bool {
+		return slices.ContainsFunc(strings.Split(c.phrases, "|"), func(p string) bool { return strings.Contains(line, " "+p+" ") })
+	})
+	switch {
+	case i < 0:
+		return "", false
+	case all[i].en != "":
+		return pick(vietnamese, all[i].vi, all[i].en), true
+	case about == "":
+		return pick(vietnamese, "Mình tra cứu bằng các công cụ được nối vào và trích lại những gì chúng trả về. Bạn cần tìm gì?",
+			"I look things up with the tools that are attached here, and quote what they return. What are you looking for?"), true
+	}
+	about = strings.TrimSuffix(strings.TrimSpace(about), ".")
+	return pick(vietnamese, "Mình có thể giúp bạn về: "+about+". Bạn muốn hỏi gì?", "I can help you with this: "+about+". What would you like to know?"), true
+}

@@ -1,0 +1,114 @@
+package offline
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"molar/internal/text"
+)
+
+// A token is a word of a text.
+type token struct {
+	key        string // the form in which words are compared; "" for one that says nothing
+	start, end int    // bytes in the text
+}
+
+// tokenize splits s at everything that is neither letter, digit nor mark.
+func tokenize(s string) []token {
+	var tokens []token
+	start := -1
+	flush := func(end int) {
+		if start >= 0 {
+			tokens = append(tokens, token{keyOf(s[start:end]), start, end})
+		}
+		start = -1
+	}
+	for i, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) {
+			flush(i)
+		} else if start < 0 {
+			start = i
+		}
+	}
+	flush(len(s))
+	return tokens
+}
+
+// keysOf returns the words of an identifier or a text that say something of a subject or
+// an action: "getFamilyDetails", "get_family-details", "Get the details of a family".
+func keysOf(s string) []string {
+	var keys []string
+	for _, t := range tokenize(splitName(s)) {
+		if t.key != "" {
+			keys = append(keys, t.key)
+		}
+	}
+	return keys
+}
+
+// splitName puts spaces before the words of a name in camel case.
+func splitName(name string) string { return humps().ReplaceAllString(name, "$1$3 $2$4") }
+
+var humps = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`) })
+
+// keyOf folds and stems a word. Verbs for one action have one key.
+func keyOf(word string) string {
+	folded := text.Fold(word)
+	if key, ok := special()[folded]; ok {
+		return key
+	}
+	return text.Stem(folded)
+}
+
+// verbs are those that tools are commonly named by, in both languages: the key of the
+// action, and the words for it. The first three only look.
+const verbs = `
+!find: find search lookup query tim
+!get: get show read fetch view open xem doc
+!list: list
+!create: create add make tao them
+!update: update edit change set sua
+!delete: delete remove xoa
+!cancel: cancel huy
+!send: send gui
+!write: write ghi
+!move: move rename chuyen
+!run: run execute chay`
+
+// functionWords of both languages say nothing of a subject.
+const functionWords = `
+a an the this that these those some any all my your our his her its their i me you he she it we they us them
+is are was were be been am do does did can could will would shall should may might must have has had
+what which who whom whose where when why how there here near to of in on at for from with by about into as
+and or but if not no please now just called named give tell want need like know let s m re ll ve
+cho toi tui minh ban anh chi em voi hay giup ho muon can biet nhe la gi nao dau sao ai bao nhieu the nay do kia
+cac nhung mot nhung cua va hoac o tai trong ve tu den duoc co khong thi ma`
+
+// special maps verbs to their keys, and function words to "".
+var special = sync.OnceValue(func() map[string]string {
+	known := map[string]string{}
+	for line := range strings.Lines(strings.TrimSpace(verbs)) {
+		key, words, _ := strings.Cut(line, ":")
+		for w := range strings.FieldsSeq(words) {
+			known[w], known[w+"s"], known[w+"es"] = key, key, key
+		}
+	}
+	for w := range strings.FieldsSeq(functionWords) {
+		known[w] = ""
+	}
+	return known
+})
+
+func isVerb(key string) bool { return strings.HasPrefix(key, "!") }
+
+// changes reports whether a verb alters something.
+func changes(verb string) bool {
+	return isVerb(verb) && verb != "!find" && verb != "!get" && verb != "!list"
+}
+
+// isVietnamese reports whether s has letters that few other languages have.
+func isVietnamese(s string) bool {
+	return strings.ContainsAny(strings.ToLower(s), "ăđơưấầẩẫậắằẳẵặếềểễệốồổỗộớờởỡợứừửữựảẻỉỏủỷạẹịọụỵẽĩũỹ")
+}

@@ -1,0 +1,67 @@
+package ollama
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What a host is told of a model's window stays the same while calls of ours make the window
+// grow and shrink; it follows other clients, as each change would load the model anew.
+func TestWindows_base(t *testing.T) {
+	t.Parallel()
+	const most = 128 << 10
+	type step struct {
+		ps   int // with which window the server has it, when that is looked up
+		need int // of the call; 0 for none
+		want int // num_ctx of the call
+		base int // what the host is told then
+	}
+	for name, steps := range map[string][]step{
+		"the server's default":            {{ps: 0, base: 8192}, {need: 3000, want: 0, base: 8192}, {ps: 4096, need: 3000, want: 4096, base: 8192}, {ps: 4096, need: 6000, want: 8192, base: 8192}},
+		"a larger default":                {{ps: 0, need: 3000, want: 0, base: 8192}, {ps: 32768, need: 9000, want: 32768, base: 32768}},
+		"grown for one question":          {{ps: 0, need: 30000, want: 32768, base: 8192}, {ps: 32768, need: 6000, want: 32768, base: 8192}},
+		"another client's":                {{ps: 32768, need: 3000, want: 32768, base: 32768}, {ps: 2048, need: 1000, want: 2048, base: 2048}},
+		"another client's, then grown":    {{ps: 2048, need: 30000, want: 32768, base: 2048}, {ps: 32768, need: 1000, want: 32768, base: 2048}},
+		"not loaded yet with what we ask": {{ps: 0, need: 6000, want: 8192, base: 8192}, {ps: 8192, need: 30000, want: 32768, base: 8192}, {ps: 8192, need: 6000, want: 8192, base: 8192}, {ps: 32768, need: 6000, want: 32768, base: 8192}},
+		"unloaded in between":             {{ps: 0, need: 6000, want: 8192, base: 8192}, {ps: 0, need: 6000, want: 8192, base: 8192}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var w windows
+			for i, s := range steps {
+				if !w.fresh("m") {
+					w.saw("m", s.ps, firstWindow)
+				}
+				if s.need > 0 {
+					if got := w.choose("m", s.need, 0, most); got != s.want {
+						t.Errorf("%s, %d: a window of %d, want %d", name, i+1, got, s.want)
+					}
+				}
+				if got := w.choose("m", 0, 0, most); got != s.base {
+					t.Errorf("%s, %d: the host is told %d, want %d", name, i+1, got, s.base)
+				}
+				time.Sleep(2 * freshTime)
+			}
+		})
+	}
+}
+
+// A window that was grown is given back after some calls that fit the base, however much of
+// that they take.
+func TestWindows_shrink(t *testing.T) {
+	t.Parallel()
+	var w windows
+	w.saw("m", 0, firstWindow)
+	if got := w.choose("m", 30_000, 0, 128<<10); got != 32768 {
+		t.Fatalf("grown to %d", got)
+	}
+	for i := range shrinkAfter {
+		want := 32768
+		if i == shrinkAfter-1 {
+			want = 8192
+		}
+		if got := w.choose("m", 8000, 0, 128<<10); got != want {
+			t.Errorf("call %d: a window of %d, want %d", i+1, got, want)
+		}
+	}
+}

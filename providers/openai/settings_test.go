@@ -1,0 +1,217 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/providers"
+	"molar/providers/openai"
+	"molar/schemas"
+)
+
+// What a request says wins over what the provider's settings say.
+func TestRequest_Settings(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, stream(say("a"), stop, done))
+	p := newProvider(t, openai.Config{BaseURL: f.url, APIKey: "k", Settings: providers.Settings{
+		Temperature: new(0.3), TopP: new(0.9), MaxTokens: 100, Thinking: providers.ThinkingLow,
+		Headers: map[string]string{"Api-Key": "azure", "X-Team": "a"}, ExtraBody: json.RawMessage(`{"top_k":40,"stream_options":{"chunk":1}}`),
+	}})
+	req := question("hi")
+	req.Temperature, req.Seed, req.Headers = new(0.0), new(int64(7)), map[string]string{"X-Team": "b"}
+	ask(t.Context(), p, req)
+	sent := f.requests()[0]
+	delete(sent, "messages")
+	want := parse(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true,"chunk":1},"temperature":0,"top_p":0.9,
+		"seed":7,"max_tokens":100,"reasoning_effort":"low","top_k":40}`)
+	if diff := cmp.Diff(want, any(sent)); diff != "" {
+		t.Error(diff)
+	}
+	h := f.header()
+	if h.Get("Api-Key") != "azure" || h.Get("X-Team") != "b" || h.Get("Authorization") != "Bearer k" {
+		t.Errorf("headers %v", h)
+	}
+}
+
+// Thinking is switched off in the first of the ways that the model takes.
+func TestRequest_ThinkingOff(t *testing.T) {
+	t.Parallel()
+	refuse := func(value string) http.HandlerFunc {
+		return status(400, `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support '`+value+`' with this model.","param":"reasoning_effort"}}`)
+	}
+	f := newFake(t, refuse("none"), refuse("minimal"), refuse("low"), stream(say("a"), stop, done))
+	p := at(t, f)
+	req := question("hi")
+	req.Thinking = providers.ThinkingOff
+	for range 2 {
+		if a := askOn(t.Context(), p, req); a.text != "a" {
+			t.Fatalf("%+v", a)
+		}
+	}
+	var got []any
+	for _, sent := range f.requests() {
+		got = append(got, sent["reasoning_effort"])
+	}
+	if diff := cmp.Diff([]any{"none", "minimal", "low", nil, nil}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A judge that spends its few tokens on thoughts is told not to think, and given more.
+func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
+	t.Parallel()
+	thought := head + `"delta":{"reasoning_content":"Is it about teeth?"}` + tail
+	length := strings.ReplaceAll(stop, `"stop"`, `"length"`)
+	f := newFake(t, stream(thought, length, used, done), stream(thought, length, used, done), stream(thought, say("YES"), stop, used, done))
+	p := at(t, f)
+	req := question("?")
+	req.Pass, req.MaxTokens = providers.PassGuardrail, 24
+	for range 2 {
+		if a := askOn(t.Context(), p, req); a.text != "YES" || a.finish != providers.FinishStop {
+			t.Fatalf("%+v", a)
+		}
+	}
+	var tokens, effort []any
+	for _, sent := range f.requests() {
+		tokens, effort = append(tokens, sent["max_tokens"]), append(effort, sent["reasoning_effort"])
+	}
+	if diff := cmp.Diff([]any{24.0, 1048.0, nil, nil}, tokens); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{nil, "none", "none", "none"}, effort); diff != "" {
+		t.Error(diff)
+	}
+	// The bound of an answer that a person reads is the person's.
+	req.Pass, req.Model = providers.PassAnswer, "other"
+	f.steps = []http.HandlerFunc{stream(thought, length, done)}
+	if a := askOn(t.Context(), p, req); a.finish != providers.FinishLength {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Reasoning goes back with the calls that it led to, under the names that the server gave
+// it, and in its own turn only.
+func TestRequest_ReasoningGoesBackWithinTheTurn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pieces []string
+		want   string
+	}{
+		"DeepSeek":  {[]string{`{"reasoning_content":"Look "}`, `{"reasoning_content":"it up."}`}, `{"reasoning_content":"Look it up."}`},
+		"reasoning": {[]string{`{"reasoning":"Look it up."}`}, `{"reasoning":"Look it up."}`},
+		"OpenRouter": {
+			[]string{
+				`{"reasoning":"Lo","reasoning_details":[{"type":"reasoning.text","text":"Lo","index":0,"format":"x"}]}`,
+				`{"reasoning":"ok","reasoning_details":[{"type":"reasoning.text","text":"ok","index":0,"signature":"s=="}]}`,
+				`{"reasoning_details":[{"type":"reasoning.encrypted","data":"abc","index":1,"id":"t1"}]}`,
+			},
+			`{"reasoning":"Look","reasoning_details":[{"type":"reasoning.text","text":"Look","index":0,"format":"x","signature":"s=="},` +
+				`{"type":"reasoning.encrypted","data":"abc","index":1,"id":"t1"}]}`,
+		},
+		"none": {nil, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var list []string
+			for _, piece := range c.pieces {
+				list = append(list, head+`"delta":`+piece+tail)
+			}
+			list = append(list, begin(0, "c1", "w__get_weather"), more(0, `{"city":"Huế"}`), call, done)
+			f := newFake(t, stream(list...), stream(say("Sunny."), stop, done))
+			p := at(t, f)
+			req := question("Weather?")
+			req.Tools = weather()
+			first := ask(t.Context(), p, req)
+			req.Messages = append(req.Messages,
+				schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &first.calls[0], State: first.states[0]}}},
+				schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &schemas.ToolResult{ID: first.calls[0].ID, Output: []byte(`"31"`)}}}})
+			ask(t.Context(), p, req)
+			req.Messages = append(req.Messages, schemas.Text(schemas.RoleAssistant, "Sunny."), schemas.Text(schemas.RoleUser, "Thanks."))
+			ask(t.Context(), p, req)
+			got := map[string]any{}
+			for i, sent := range f.requests()[1:] {
+				m := sent["messages"].([]any)[1].(map[string]any)
+				for _, key := range []string{"reasoning_content", "reasoning", "reasoning_details"} {
+					if v, ok := m[key]; ok && i == 0 {
+						got[key] = v
+					} else if ok {
+						t.Errorf("%s went back in a later turn", key)
+					}
+				}
+			}
+			if diff := cmp.Diff(parse(t, c.want), any(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Calls that a model printed are calls, under the offered name or the tool's own.
+func TestStream_PrintedCalls(t *testing.T) {
+	t.Parallel()
+	const args = `{\"city\":\"Huế\"}`
+	for name, said := range map[string]string{
+		"tagged":         "<tool_call>\n{\"name\":\"w__get_weather\",\"arguments\":{\"city\":\"Huế\"}}\n</tool_call>",
+		"fenced":         "```json\n{\"name\":\"w__get_weather\",\"arguments\":{\"city\":\"Huế\"}}\n```",
+		"the seeds'":     `{"tool_calls":[{"id":"uuid-1","function":{"name":"get_weather","arguments":"` + args + `"}}]}`,
+		"its own name":   `{"name":"get_weather","parameters":{"city":"Huế"}}`,
+		"after thoughts": "<think>The weather.</think>\n" + `{"name":"get_weather","arguments":{"city":"Huế"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var list []string
+			for _, r := range said {
+				list = append(list, say(string(r)))
+			}
+			req := question("Weather?")
+			req.Tools = weather()
+			a := ask(t.Context(), at(t, newFake(t, stream(append(list, stop, done)...))), req)
+			want := []schemas.FunctionCall{{Name: "w__get_weather", Arguments: `{"city":"Huế"}`}}
+			if diff := cmp.Diff(want, a.functions()); diff != "" || a.text != "" || a.finish != providers.FinishToolCalls {
+				t.Errorf("%+v %s", a, diff)
+			}
+			req.ForbidCalls = true
+			if a := ask(t.Context(), at(t, newFake(t, stream(append(list, stop, done)...))), req); len(a.calls) > 0 || a.text != "" {
+				t.Errorf("forbidden: %+v", a)
+			}
+		})
+	}
+}
+
+// A native call by the tool's own name is one to the offered tool.
+func TestStream_ANativeCallByItsOwnName(t *testing.T) {
+	t.Parallel()
+	req := question("Weather?")
+	req.Tools = weather()
+	a := ask(t.Context(), at(t, newFake(t, stream(begin(0, "c", "get_weather"), more(0, `{"city":"Huế"}`), call, done))), req)
+	if len(a.calls) != 1 || a.calls[0].Function.Name != "w__get_weather" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// An empty answer is asked for twice more; llama.cpp's own form of an error is read.
+func TestStream_OddAnswers(t *testing.T) {
+	t.Parallel()
+	thought := head + `"delta":{"reasoning_content":"Hm."}` + tail
+	for name, odd := range map[string]http.HandlerFunc{
+		"empty":          stream(role, stop, done),
+		"thoughts alone": stream(thought, stop, done),
+		"inline":         stream(say("<think>Hm.</think>\n"), stop, done),
+	} {
+		f := newFake(t, odd, odd, stream(say("a"), stop, done))
+		if a := askOn(t.Context(), at(t, f), question("?")); a.text != "a" || len(a.notes) != 2 {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if a := askOn(t.Context(), at(t, newFake(t, odd)), question("?")); providers.KindOf(a.err) != providers.KindProtocol {
+			t.Errorf("%s for ever: %+v", name, a)
+		}
+	}
+	f := newFake(t, raw("text/event-stream", events(say("a"))+"error: {\"code\":500,\"message\":\"the slot is gone\"}\n\n"))
+	if a := ask(t.Context(), at(t, f), question("?")); a.text != "a" || a.err == nil || !strings.Contains(a.err.Error(), "the slot is gone") {
+		t.Errorf("%+v", a)
+	}
+}

@@ -1,0 +1,131 @@
+package providers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// sent returns the body and the headers of a request on a wire.
+func (w wire) sent(t *testing.T, req providers.Request) (object, http.Header) {
+	t.Helper()
+	s := &service{body: whole(w.says("ok", 2))}
+	p, err := w.open(&http.Client{Transport: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Messages = []schemas.Message{schemas.Text(schemas.RoleUser, "q")}
+	if _, _, err := read(t, p, req); err != nil {
+		t.Fatal(err)
+	}
+	var body object
+	if err := json.Unmarshal(s.sent, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body, s.header
+}
+
+// added returns what a body has that another has not, or has otherwise.
+func added(before, after object) object {
+	more := object{}
+	for key, value := range after {
+		inner, isObject := value.(object)
+		old, wasObject := before[key].(object)
+		switch {
+		case isObject && (wasObject || before[key] == nil):
+			if m := added(old, inner); len(m) > 0 {
+				more[key] = m
+			}
+		case !reflect.DeepEqual(value, before[key]):
+			more[key] = value
+		}
+	}
+	return more
+}
+
+// Each setting is sent on each wire as the table of docs/configuration.md says: the test
+// reads the bodies, and the table for the names in them.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	docs, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	think := func(wish providers.Thinking) func(*providers.Request) {
+		return func(r *providers.Request) { r.Thinking = wish }
+	}
+	for _, tt := range []struct {
+		row                    string // of the table
+		set                    func(*providers.Request)
+		openai, gemini, ollama string // what it adds to the body
+	}{
+		{"`temperature`", func(r *providers.Request) { r.Temperature = new(0.25) }, `{"temperature":0.25}`, `{"generationConfig":{"temperature":0.25}}`, `{"options":{"temperature":0.25}}`},
+		{"`top_p`", func(r *providers.Request) { r.TopP = new(0.5) }, `{"top_p":0.5}`, `{"generationConfig":{"topP":0.5}}`, `{"options":{"top_p":0.5}}`},
+		{"`max_tokens`", func(r *providers.Request) { r.MaxTokens = 77 }, `{"max_completion_tokens":77}`, `{"generationConfig":{"maxOutputTokens":77}}`, `{"options":{"num_predict":77}}`},
+		{"a client's `seed`", func(r *providers.Request) { r.Seed = new(int64(7)) }, `{"seed":7}`, `{"generationConfig":{"seed":7}}`, `{"options":{"seed":7}}`},
+		{"a client's `stop`", func(r *providers.Request) { r.Stop = []string{"END"} }, `{"stop":["END"]}`, `{"generationConfig":{"stopSequences":["END"]}}`, `{"options":{"stop":["END"]}}`},
+		{"`thinking: off`", think(providers.ThinkingOff), `{"reasoning_effort":"none"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`}, // `think: false` goes always
+		{"`thinking: low`, `medium`, `high`", think(providers.ThinkingLow), `{"reasoning_effort":"low"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, `{"think":true}`},
+		{"`thinking: low`, `medium`, `high`", think(providers.ThinkingMedium), `{"reasoning_effort":"medium"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MEDIUM","includeThoughts":true}}}`, `{"think":true}`},
+		{"`thinking: low`, `medium`, `high`", think(providers.ThinkingHigh), `{"reasoning_effort":"high"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, `{"think":true}`},
+		{"`extra_body`", func(r *providers.Request) { r.ExtraBody = json.RawMessage(`{"a":{"b":1}}`) }, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
+		{"`headers`", func(r *providers.Request) { r.Headers = map[string]string{"X-Team": "a"} }, `{}`, `{}`, `{}`},
+	} {
+		var cells []string
+		for line := range strings.Lines(string(docs)) {
+			if c := strings.Split(strings.TrimSpace(line), " | "); len(c) == 4 && c[0] == "| "+tt.row {
+				cells = c
+			}
+		}
+		if cells == nil {
+			t.Errorf("the table has no row %s", tt.row)
+			continue
+		}
+		for _, w := range wires() {
+			column := map[string]int{"openai": 1, "gemini": 2, "ollama": 3}[w.name]
+			want := []string{"", tt.openai, tt.gemini, tt.ollama}[column]
+			req := providers.Request{Model: "m", Pass: providers.PassAnswer}
+			before, _ := w.sent(t, req)
+			tt.set(&req)
+			after, header := w.sent(t, req)
+			var wanted object
+			if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wanted, added(before, after)); diff != "" {
+				t.Errorf("%s on %s: %s", tt.row, w.name, diff)
+			}
+			if len(req.Headers) > 0 && header.Get("X-Team") != "a" {
+				t.Errorf("%s on %s: headers %v", tt.row, w.name, header)
+			}
+			for name := range names(wanted) {
+				if cells[column] != "the same" && len(req.ExtraBody) == 0 && !strings.Contains(cells[column], name) {
+					t.Errorf("the table's cell %q of %s does not say %s", cells[column], tt.row, name)
+				}
+			}
+		}
+	}
+}
+
+// names are the innermost keys of an object, but those that go along.
+func names(o object) map[string]bool {
+	all := map[string]bool{}
+	for key, value := range o {
+		if inner, ok := value.(object); ok {
+			for name := range names(inner) {
+				all[name] = true
+			}
+		} else if key != "includeThoughts" {
+			all[key] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,63 @@
+package providers_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+)
+
+// A small model that thinks is never left without tokens for the answer of the judge, the
+// language check or the summary, in whatever form it thinks.
+func TestSmallAnswer_NotStarved(t *testing.T) {
+	t.Parallel()
+	const plan = "Is it about teeth? "
+	bound := regexp.MustCompile(`"(?:max_tokens|max_completion_tokens|maxOutputTokens|num_predict)":(\d*)`)
+	for name, thinks := range map[string]func(w wire) string{
+		"reasoning": func(w wire) string { return w.thought(plan) },
+		"think":     func(w wire) string { return w.piece("<think>" + plan) },
+		"harmony":   func(w wire) string { return w.piece("<|channel|>analysis<|message|>" + plan) },
+		"nothing":   func(wire) string { return "" },
+	} {
+		for _, w := range wires() {
+			for _, pass := range []providers.Pass{providers.PassGuardrail, providers.PassLanguage, providers.PassSummary} {
+				t.Run(fmt.Sprint(w.name, "/", name, "/", pass), func(t *testing.T) {
+					t.Parallel()
+					var bounds []string
+					s := &service{}
+					s.body = func() io.Reader {
+						bounds = append(bounds, bound.FindStringSubmatch(string(s.sent) + `"max_tokens":`)[1])
+						if len(bounds) < 3 {
+							return strings.NewReader(thinks(w) + w.cut)
+						}
+						return strings.NewReader(w.piece("YES") + w.end)
+					}
+					p, err := w.open(&http.Client{Transport: s})
+					if err != nil {
+						t.Fatal(err)
+					}
+					req := providers.Request{
+						Model: "m", Pass: pass, MaxTokens: 24, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")},
+					}
+					for range 2 {
+						if got, _, err := read(t, chain.Again(p, 0), req); got.Text != "YES" || got.Finish != "stop" || err != nil {
+							t.Fatalf("%+v, %v", got, err)
+						}
+					}
+					// Few tokens, then room for thoughts, then no bound; from then on none.
+					if diff := cmp.Diff([]string{"24", "1048", "", ""}, bounds); diff != "" {
+						t.Error(diff)
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// Emit hands a chunk to the consumer. It returns [ErrStopped] when that one broke off.
+type Emit func(providers.Chunk) error
+
+// Stream makes a stream of a run that emits its chunks.
+func Stream(run func(emit Emit) error) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		err := run(func(chunk providers.Chunk) error {
+			if !yield(chunk, nil) {
+				return ErrStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrStopped) {
+			yield(providers.Chunk{}, err)
+		}
+	}
+}
+
+// An Answer brings what a model says in one exchange to the consumer. Its text is read
+// for thoughts and for calls.
+type Answer struct {
+	Emit   Emit
+	X      *Exchange
+	Speech *Speech
+	Set    ToolSet
+	// Forbid drops calls.
+	Forbid bool
+	// Written is set where the model was asked to write its calls in its text.
+	Written bool
+	// Printed counts the calls that were written in the text.
+	Printed int
+	// Texts is set once text went out, Calls counts the calls that did.
+	Texts bool
+	Calls int
+	// Thought is set once reasoning went out.
+	Thought bool
+
+	native bool // a call came that was not written in the text
+}
+
+// Say hands on what a piece of text, and of reasoning beside it, comes to; state belongs
+// to the piece.
+func (a *Answer) Say(text, thinking string, state *schemas.ProviderState) error {
+	if text == "" && thinking == "" && state == nil {
+		return nil
+	}
+	a.X.Output()
+	p, err := a.Speech.Take(text)
+	if err != nil {
+		return err
+	}
+	p.Thinking = thinking + p.Thinking
+	return a.show(p, state)
+}
+
+func (a *Answer) show(p Piece, state *schemas.ProviderState) error {
+	if p == (Piece{}) && state == nil {
+		return nil
+	}
+	a.Texts = a.Texts && !p.Retract || p.Text != ""
+	a.Thought = a.Thought || p.Thinking != ""
+	return a.Emit(providers.Chunk{Text: p.Text, Thinking: p.Thinking, Retract: p.Retract, State: state})
+}
+
+// Call hands on a call that the model made.
+func (a *Answer) Call(f schemas.FunctionCall, state *schemas.ProviderState) error {
+	a.X.Output()
+	if err := a.release(); err != nil {
+		return err
+	}
+	return a.call(f, state)
+}
+
+// release hands on the text that is held and gives up looking for calls in it.
+func (a *Answer) release() error {
+	if a.native {
+		return nil
+	}
+	a.native = true
+	p, _, err := a.Speech.End(true, true)
+	if err != nil {
+		return err
+	}
+	return a.show(p, nil)
+}
+
+func (a *Answer) call(f schemas.FunctionCall, state *schemas.ProviderState) error {
+	if a.Forbid {
+		return a.Emit(providers.Chunk{Note: Forbidden(f.Name)})
+	}
+	a.Calls++
+	return a.Emit(providers.Chunk{State: state, Call: &schemas.ToolCall{ID: uuid.NewString(), Function: a.Set.Called(f)}})
+}
+
+// End ends the text and hands on the calls that were written in it. Cut tells that the
+// model ran into a limit.
+func (a *Answer) End(cut bool) error {
+	p, calls, err := a.Speech.End(cut, a.native)
+	if err != nil {
+		return err
+	}
+	if err := a.show(p, nil); err != nil {
+		return err
+	}
+	if a.Printed = len(calls); a.Printed > 0 && !a.Written {
+		note := fmt.Sprintf("the model printed its calls as text; %d read as such", a.Printed)
+		if err := a.Emit(providers.Chunk{Note: note}); err != nil {
+			return err
+		}
+	}
+	for _, f := range calls {
+		if err := a.call(f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Answered reports whether the answer holds text or a call.
+func (a *Answer) Answered() bool { return a.Texts || a.Calls > 0 }
+
+// Failed returns the error of the answer. What was still held of its text comes before it,
+// unless the same request may be made again.
+func (a *Answer) Failed(err error) error {
+	e, ok := errors.AsType[*providers.Error](err)
+	if !ok || e.Again != "" || e.Status != 0 || a.Speech == nil {
+		return err
+	}
+	if stopped := a.release(); errors.Is(stopped, ErrStopped) {
+		return stopped
+	}
+	return err
+}

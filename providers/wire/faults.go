@@ -1,0 +1,264 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"molar/providers"
+)
+
+const (
+	// MaxErrorBody is how much of an error's body is read.
+	MaxErrorBody = 64 << 10
+	// maxMessage is how much of a foreign message is shown, in bytes.
+	maxMessage = 500
+	// maxWait is the longest wait that a service is believed.
+	maxWait = 24 * time.Hour
+)
+
+// Faults makes the errors of a provider. Their texts hold no secret and no address of the
+// service: those who read them may be clients.
+type Faults struct {
+	provider string
+	setting  string // the setting that holds the address
+	start    string // what to do when nobody listens
+	limits   Limits
+	secrets  *strings.Replacer
+	link     *regexp.Regexp
+}
+
+// A FaultConfig says what the errors of a provider name and what they hide.
+type FaultConfig struct {
+	Provider string
+	// Setting is the setting that holds the address, Start what to do when nobody listens
+	// there.
+	Setting, Start string
+	Limits         Limits
+	Base           *url.URL
+	// Public hosts need not be hidden.
+	Public string
+	// Secrets are shown as [key].
+	Secrets []string
+}
+
+// NewFaults returns the maker of a provider's errors.
+func NewFaults(cfg FaultConfig) *Faults {
+	var pairs []string
+	hide := func(secret, label string) {
+		if secret != "" {
+			pairs = append(pairs, secret, label)
+		}
+	}
+	for _, s := range cfg.Secrets {
+		hide(s, "[key]")
+	}
+	if password, ok := cfg.Base.User.Password(); ok {
+		hide(password, "[key]")
+	}
+	for _, values := range cfg.Base.Query() {
+		for _, v := range values {
+			if len(v) >= 8 {
+				hide(v, "[key]")
+			}
+		}
+	}
+	if cfg.Base.Host != cfg.Public {
+		hide(cfg.Base.Host, "[server]")
+		// A name without a dot may be a word of the message.
+		if host := cfg.Base.Hostname(); strings.ContainsAny(host, ".:") {
+			hide(host, "[server]")
+		}
+	}
+	return &Faults{
+		provider: cfg.Provider, setting: cfg.Setting, start: cfg.Start, limits: cfg.Limits,
+		secrets: strings.NewReplacer(pairs...), link: regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s"'<>]+`),
+	}
+}
+
+// Fail makes a [*providers.Error].
+func (f *Faults) Fail(kind providers.Kind, model string, err error) *providers.Error {
+	return &providers.Error{Kind: kind, Provider: f.provider, Model: model, Err: err}
+}
+
+// Transport explains a request that got no answer.
+func (f *Faults) Transport(ctx context.Context, model string, err error) *providers.Error {
+	if own, ok := errors.AsType[*providers.Error](err); ok {
+		return own
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return f.Cancelled(model, cause)
+	}
+	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+		return f.Fail(providers.KindTimeout, model, errors.New("no answer from the service: the connection timed out"))
+	}
+	return f.Fail(providers.KindUnavailable, model, fmt.Errorf("no answer from the service: %w", f.plain(err)))
+}
+
+// Cancelled explains a call whose context ended.
+func (f *Faults) Cancelled(model string, cause error) *providers.Error {
+	switch {
+	case errors.Is(cause, ErrNoOutput):
+		return f.Fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing for %v", cause, f.limits.First))
+	case errors.Is(cause, ErrStalled):
+		return f.Fail(providers.KindTimeout, model, fmt.Errorf("%w: nothing more for %v", cause, f.limits.Idle))
+	case errors.Is(cause, context.DeadlineExceeded):
+		return f.Fail(providers.KindTimeout, model, fmt.Errorf("no answer in time: %w", cause))
+	}
+	return f.Fail(providers.KindIncomplete, model, cause)
+}
+
+// Broken explains a stream that ended before its answer did.
+func (f *Faults) Broken(ctx context.Context, model string, err error) *providers.Error {
+	switch {
+	case context.Cause(ctx) != nil:
+		return f.Cancelled(model, context.Cause(ctx))
+	case errors.Is(err, ErrLong):
+		return f.Fail(providers.KindProtocol, model, err)
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	return f.Fail(providers.KindIncomplete, model, fmt.Errorf("the stream broke off before its end: %w", f.plain(err)))
+}
+
+// plain replaces an error of the network by one without addresses.
+func (f *Faults) plain(err error) error {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		if errno == syscall.ECONNREFUSED {
+			return fmt.Errorf("%w: %s or check %s", errno, f.start, f.setting)
+		}
+		return errno
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return errors.New("its host name is not known: check " + f.setting)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return errors.New("its certificate is not trusted: check " + f.setting + " and ca_file")
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return errors.New("it does not speak TLS: check whether " + f.setting + " starts with http:// or https://")
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.ErrUnexpectedEOF
+	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("it closed the connection")
+	}
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		err = urlErr.Err
+	}
+	return errors.New(f.Clean(err.Error()))
+}
+
+// Clean makes a foreign message fit to be shown: short, valid, one line, without secrets.
+func (f *Faults) Clean(message string) string {
+	// Cut before the work on it, with room for what the work takes away.
+	if len(message) > 8*maxMessage {
+		message = message[:8*maxMessage]
+	}
+	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "�")), " ")
+	message = f.link.ReplaceAllStringFunc(f.secrets.Replace(message), bare)
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
+}
+
+// bare strips an address of user, query and fragment.
+func bare(link string) string {
+	link, _, _ = strings.Cut(link, "?")
+	link, _, _ = strings.Cut(link, "#")
+	scheme, rest, _ := strings.Cut(link, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	if path != "" {
+		host += "/" + path
+	}
+	return scheme + "://" + host
+}
+
+// Said makes the text of a refusal, of what the service said of it.
+func (f *Faults) Said(status int, message string) string {
+	if message = f.Clean(message); message == "" {
+		return fmt.Sprintf("status %d without an explanation", status)
+	}
+	return message
+}
+
+// KindOf maps a status and the message beside it to a kind. It is empty when neither
+// tells.
+func KindOf(status int, message string) providers.Kind {
+	switch {
+	case status != http.StatusTooManyRequests && IsOverflow(message):
+		return providers.KindContextLength
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return providers.KindAuth
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired:
+		return providers.KindQuota
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return providers.KindTimeout
+	case status == http.StatusNotFound:
+		return providers.KindModelNotFound
+	case status >= 500:
+		return providers.KindUnavailable
+	case status >= 400:
+		return providers.KindInvalid
+	case status >= 300:
+		return providers.KindProtocol
+	}
+	return ""
+}
+
+// IsOverflow reports whether a message means that the prompt is too long.
+func IsOverflow(message string) bool {
+	message = strings.ToLower(message)
+	for _, sign := range []string{
+		"maximum context length", "maximum model length", "available context size", "context length of only",
+		"exceeds the context", "exceeds the model's context", "context window", "prompt is too long",
+		"input length exceeds", "exceeds the maximum number of tokens",
+	} {
+		if strings.Contains(message, sign) {
+			return true
+		}
+	}
+	return strings.Contains(message, "token count") && strings.Contains(message, "exceed")
+}
+
+// TooLong is what to do about a prompt that is too long.
+const TooLong = ": the conversation is too long for this model; start a new one or shorten it"
+
+// RetryAfter reads how long the service asks to wait: milliseconds, seconds or a date; 0
+// when it does not say.
+func RetryAfter(header http.Header) time.Duration {
+	for _, unit := range []struct {
+		header string
+		of     time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		n, err := strconv.ParseFloat(strings.TrimSpace(header.Get(unit.header)), 64)
+		if err == nil && n > 0 {
+			return time.Duration(min(n*float64(unit.of), float64(maxWait)))
+		}
+	}
+	date, err := http.ParseTime(header.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	// Against the service's own clock, where it tells it.
+	now, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return min(max(0, date.Sub(now)), maxWait)
+}

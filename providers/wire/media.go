@@ -1,0 +1,18 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+// Unseen tells a model of files of a tool's result that it is not shown.
+const Unseen = "[Files of this result cannot be shown to you.]"
+
+// RefusesMedia reports whether a message is about images or other files that are not taken.
+func RefusesMedia(message string) bool {
+	message = strings.ToLower(message)
+	return slices.ContainsFunc([]string{
+		"image", "vision", "audio", "media", "mime type", "multimodal", "multi-modal", "modalit", "inline_data", "inlinedata",
+		"function_response.parts", "mmproj", "roles must alternate", "content type", "expected `text`", "content part",
+	}, func(sign string) bool { return strings.Contains(message, sign) })
+}

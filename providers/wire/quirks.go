@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"strings"
+	"sync"
+)
+
+// maxModels bounds how many models something is remembered of.
+const maxModels = 256
+
+// Quirks remembers which parameters a model does not take. The zero value is ready, and
+// may be used by many goroutines.
+type Quirks struct {
+	mu     sync.Mutex
+	models map[string]map[string]int
+}
+
+// Refused returns how often the model has refused a parameter, each time in another form.
+func (q *Quirks) Refused(model, parameter string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.models[model][parameter]
+}
+
+// Learn notes that the model refused a parameter, and reports whether it had other forms
+// left, of which there are as many as forms says.
+func (q *Quirks) Learn(model, parameter string, forms int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.models[model][parameter] >= forms {
+		return false
+	}
+	if q.models == nil || len(q.models) >= maxModels {
+		q.models = map[string]map[string]int{}
+	}
+	if q.models[model] == nil {
+		q.models[model] = map[string]int{}
+	}
+	q.models[model][parameter]++
+	return true
+}
+
+// RefusesParameter reports whether a message is about a parameter that is not taken.
+func RefusesParameter(message string) bool {
+	message = strings.ToLower(message)
+	for _, sign := range []string{
+		"unsupported", "not support", "unrecognized", "unknown", "unavailable", "extra inputs", "not permitted",
+		"not allowed", "not enabled", "cannot be disabled", "only works in thinking mode",
+	} {
+		if strings.Contains(message, sign) {
+			return true
+		}
+	}
+	return false
+}

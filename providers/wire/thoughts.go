@@ -1,0 +1,254 @@
+package wire
+
+import (
+	"strings"
+	"sync"
+
+	"molar/providers"
+)
+
+// blanks may stand around the marks of a block of thoughts.
+const blanks = " \t\r\n"
+
+// A block is how models mark what they think in the middle of their text.
+type block struct{ open, shut string }
+
+func blocks() []block {
+	return []block{
+		{"<think>", "</think>"},
+		{"<thinking>", "</thinking>"},
+		{"<reasoning>", "</reasoning>"},
+	}
+}
+
+// Aloud remembers which models begin with their thoughts and mark only the end of
+// them, because the template of the prompt holds the opening mark. The zero value is
+// ready, and may be used by many goroutines.
+type Aloud struct{ models sync.Map }
+
+// Reader returns the reader of one answer to the request.
+func (a *Aloud) Reader(req providers.Request) *Thoughts {
+	_, known := a.models.Load(req.Model)
+	return &Thoughts{aloud: a, model: req.Model, unopened: known, unread: req.Pass.IsSmall()}
+}
+
+// A Piece is what a piece of a model's text comes to.
+type Piece struct {
+	Text, Thinking string
+	// Retract is set when the text so far has turned out to be thinking.
+	Retract bool
+}
+
+// place is where in an answer a reader stands.
+type place int
+
+const (
+	atStart   place = iota // before a block, or the answer
+	inBlock                // in a block whose end is known
+	inOpening              // in thoughts that no mark opened
+	inAnswer               // in an answer that may still turn out to be thoughts
+	inHarmony              // in messages of that format
+	inRest                 // behind all blocks
+)
+
+// Thoughts parts the text of one answer into thinking and answer while it arrives.
+// A block counts at the beginning of the text only; the end of a block that was never
+// opened counts where nothing but a line end follows it, since an answer may be about
+// such marks.
+type Thoughts struct {
+	aloud    *Aloud
+	model    string
+	unopened bool // the model is known to leave out the opening mark
+	unread   bool // the text may wait for the end of the answer
+
+	at      place
+	shut    string // the mark that ends the block
+	harmony harmony
+	held    string          // may be the beginning of a mark
+	opening strings.Builder // thoughts that no mark opened: the answer, if none ends them
+	waiting strings.Builder // text of an answer that nobody reads along
+}
+
+// Take reads the next piece of the text.
+func (t *Thoughts) Take(piece string) Piece {
+	rest := t.held + piece
+	t.held = ""
+	var p Piece
+	for rest != "" {
+		switch t.at {
+		case atStart:
+			rest = t.start(rest)
+		case inBlock:
+			rest = t.think(rest, &p, t.shut)
+		case inOpening:
+			rest = t.think(rest, &p, shuts()...)
+		case inAnswer:
+			rest = t.answer(rest, &p)
+		case inHarmony:
+			t.held, rest = t.harmony.take(rest, &p), ""
+		case inRest:
+			p.Text, rest = p.Text+rest, ""
+		}
+	}
+	return t.await(p)
+}
+
+// End ends the text. Cut tells that more was to come: the model ran into a limit, or
+// made a call.
+func (t *Thoughts) End(cut bool) Piece {
+	p := Piece{}
+	switch rest := t.held; {
+	case t.at == inBlock, t.at == inOpening && cut:
+		p.Thinking = rest
+	case t.at == inHarmony:
+		if t.harmony.add(rest, &p); !cut { // servers often keep the last mark to themselves
+			t.harmony.end(&p)
+		}
+	case t.at == inOpening:
+		// The model did not think this time.
+		t.aloud.models.Delete(t.model)
+		p.Text = t.opening.String() + rest
+	case t.at == inAnswer && isShut(strings.TrimRight(rest, blanks)):
+		p = t.retract(Piece{})
+	case strings.Trim(rest, blanks) != "":
+		p.Text = rest
+	}
+	t.held, t.at, t.unread = "", inRest, false
+	p = t.await(p)
+	p.Text = t.waiting.String() + p.Text
+	t.waiting.Reset()
+	return p
+}
+
+// await keeps the text of an answer that nobody reads along, so that none of it need
+// be taken back.
+func (t *Thoughts) await(p Piece) Piece {
+	if p.Retract && t.waiting.Len() > 0 {
+		p.Thinking, p.Retract = t.waiting.String()+p.Thinking, false
+		t.waiting.Reset()
+	}
+	if t.unread {
+		t.waiting.WriteString(p.Text)
+		p.Text = ""
+	}
+	return p
+}
+
+// start looks for a block where one may begin, and returns what is still to be read.
+func (t *Thoughts) start(rest string) string {
+	text := strings.TrimLeft(rest, blanks)
+	switch begins, may := beginsHarmony(text); {
+	case begins:
+		t.at = inHarmony
+		return text
+	case may:
+		t.held = rest
+		return ""
+	}
+	for _, b := range blocks() {
+		if after, found := strings.CutPrefix(text, b.open); found {
+			t.at, t.shut = inBlock, b.shut
+			return after
+		}
+		if strings.HasPrefix(b.open, text) {
+			t.held = rest
+			return ""
+		}
+	}
+	switch {
+	case t.shut != "":
+		t.at = inRest
+		return text
+	case t.unopened:
+		t.at = inOpening
+	default:
+		t.at = inAnswer
+	}
+	return rest
+}
+
+// think takes in thoughts up to one of the marks.
+func (t *Thoughts) think(rest string, p *Piece, marks ...string) string {
+	before, mark, after := cut(rest, marks...)
+	p.Thinking += before
+	if t.at == inOpening {
+		t.opening.WriteString(before)
+	}
+	if mark == "" {
+		t.held = after
+		return ""
+	}
+	t.at, t.shut = atStart, mark
+	return after
+}
+
+// answer takes in text until a mark shows that it was thinking.
+func (t *Thoughts) answer(rest string, p *Piece) string {
+	before, mark, after := cut(rest, shuts()...)
+	p.Text += before
+	if mark == "" {
+		t.held = after
+		return ""
+	}
+	switch next := strings.TrimLeft(after, " \t\r"); {
+	case next == "":
+		t.held = mark + after
+		return ""
+	case next[0] == '\n':
+		*p = t.retract(*p)
+		t.at, t.shut = atStart, mark
+	default:
+		p.Text += mark
+	}
+	return after
+}
+
+// retract makes thinking of the text so far.
+func (t *Thoughts) retract(p Piece) Piece {
+	t.aloud.models.Store(t.model, true)
+	return Piece{Thinking: p.Thinking + p.Text, Retract: true}
+}
+
+// cut splits text around the first of the marks. Without one, after is the end of the
+// text that may be the beginning of a mark.
+func cut(text string, marks ...string) (before, mark, after string) {
+	first := len(text)
+	for _, m := range marks {
+		if i := strings.Index(text, m); i >= 0 && i < first {
+			first, mark = i, m
+		}
+	}
+	if mark != "" {
+		return text[:first], mark, text[first+len(mark):]
+	}
+	for i := strings.IndexByte(text, '<'); i >= 0; {
+		for _, m := range marks {
+			if strings.HasPrefix(m, text[i:]) {
+				return text[:i], "", text[i:]
+			}
+		}
+		next := strings.IndexByte(text[i+1:], '<')
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	return text, "", ""
+}
+
+func shuts() []string {
+	var marks []string
+	for _, b := range blocks() {
+		marks = append(marks, b.shut)
+	}
+	return marks
+}
+
+func isShut(text string) bool {
+	for _, b := range blocks() {
+		if text == b.shut {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,287 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"molar/providers"
+	"molar/schemas"
+	"molar/schemas/lower"
+)
+
+// maxTools bounds the cache of lowered tools; clients may bring tools of their own.
+const maxTools = 4096
+
+// A Tool is a tool as it goes over a wire.
+type Tool struct {
+	Info schemas.ToolInfo
+	// Wire is the tool in the service's form.
+	Wire json.RawMessage
+	// Params is the lowered schema of the arguments, Says the description with what the
+	// schema could not say.
+	Params json.RawMessage
+	Says   string
+	// Wrapped is set when the arguments are offered as a property.
+	Wrapped bool
+
+	err error // why the tool cannot be offered
+}
+
+// A ToolSet is the tools of one request.
+type ToolSet []*Tool
+
+// Find returns the offered tool of that name, or nil.
+func (s ToolSet) Find(name string) *Tool {
+	for _, t := range s {
+		if t.Info.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Meant returns the offered tool that a model means by a name: the offered one, with the
+// name of the service's own namespace before it, or the tool's own name on its server
+// where only one tool has it; nil when there is none.
+func (s ToolSet) Meant(name string) *Tool {
+	for _, prefix := range []string{"default_api.", "default_api:", "functions."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	if t := s.Find(name); t != nil {
+		return t
+	}
+	var own *Tool
+	for _, t := range s {
+		if t.Info.ToolName != name || name == "" {
+			continue
+		}
+		if own != nil {
+			return nil
+		}
+		own = t
+	}
+	return own
+}
+
+// Called returns the call in the words of the offer: the offered name, and arguments that
+// are not wrapped.
+func (s ToolSet) Called(f schemas.FunctionCall) schemas.FunctionCall {
+	t := s.Meant(f.Name)
+	if t == nil {
+		return f
+	}
+	f.Name = t.Info.Name
+	if t.Wrapped {
+		f.Arguments = lower.Unwrap(f.Arguments)
+	}
+	return f
+}
+
+// Wrap returns the arguments of an earlier call as the tool is offered.
+func (s ToolSet) Wrap(f schemas.FunctionCall) string {
+	if t := s.Find(f.Name); t != nil && t.Wrapped {
+		return lower.Wrap(f.Arguments)
+	}
+	return f.Arguments
+}
+
+// Wire returns the tools as they go over the wire.
+func (s ToolSet) Wire() []json.RawMessage {
+	var list []json.RawMessage
+	for _, t := range s {
+		list = append(list, t.Wire)
+	}
+	return list
+}
+
+// A Lowering brings a tool to a service's form: it sets Wire, Params, Says and Wrapped.
+type Lowering func(t *Tool) error
+
+// Tools holds tools as they go over the wire, lowered at their first offer. It may be
+// used by many goroutines.
+type Tools struct {
+	provider string
+	lower    Lowering
+	refusals providers.Refusals // nil where none are kept
+	log      *slog.Logger
+
+	mu    sync.Mutex
+	tools map[string]*Tool
+}
+
+// NewTools returns an empty cache. What services refuse is kept in refusals, which may be
+// nil.
+func NewTools(provider string, lower Lowering, refusals providers.Refusals, log *slog.Logger) *Tools {
+	return &Tools{provider: provider, lower: lower, refusals: refusals, log: log, tools: map[string]*Tool{}}
+}
+
+// Set returns the tools that can be offered, each once. Others are left out, since one
+// would sink the whole request; the reason is logged the first time.
+func (c *Tools) Set(infos []schemas.ToolInfo) ToolSet {
+	if len(infos) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	set := make(ToolSet, 0, len(infos))
+	taken := make(map[string]bool, len(infos))
+	for _, info := range infos {
+		t := c.tool(info)
+		if t.err == nil && !taken[info.Name] {
+			taken[info.Name] = true
+			set = append(set, t)
+		}
+	}
+	return set
+}
+
+// LeftOut returns why tools cannot be offered, by their names.
+func (c *Tools) LeftOut(infos []schemas.ToolInfo) map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[string]string{}
+	for _, info := range infos {
+		if t := c.tool(info); t.err != nil {
+			out[info.Name] = "not offered to " + c.provider + ": " + t.err.Error()
+		}
+	}
+	return out
+}
+
+func (c *Tools) tool(info schemas.ToolInfo) *Tool {
+	if t := c.tools[info.Name]; t != nil && same(t.Info, info) {
+		return t
+	}
+	return c.add(info)
+}
+
+// same reports whether a tool goes over the wire as before.
+func same(a, b schemas.ToolInfo) bool {
+	return a.Description == b.Description && a.Title == b.Title && a.ToolName == b.ToolName && bytes.Equal(a.InputSchema, b.InputSchema)
+}
+
+func (c *Tools) add(info schemas.ToolInfo) *Tool {
+	t := &Tool{Info: info}
+	if t.err = c.lower(t); t.err == nil && c.refusals != nil {
+		if reason := c.refusals.Refused(c.provider, info); reason != "" {
+			t.err = refused(reason)
+		}
+	}
+	if t.err != nil {
+		c.log.Warn("tool is not offered to "+c.provider, "tool", info.Name, "reason", t.err)
+	}
+	if len(c.tools) >= maxTools {
+		c.tools = map[string]*Tool{}
+	}
+	c.tools[info.Name] = t
+	return t
+}
+
+// Refuse takes the tool out of the offer that a service's refusal names, by its name or by
+// its place in the set, and returns its name. It stays out until it changes. It is empty
+// when the message names none.
+func (c *Tools) Refuse(set ToolSet, message string) string {
+	t := set.named(message)
+	if t == nil {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := *t
+	out.err = refused(message)
+	c.tools[t.Info.Name] = &out
+	if c.refusals != nil {
+		c.refusals.Refuse(c.provider, t.Info, message)
+	}
+	c.log.Warn("tool is no longer offered to "+c.provider, "tool", t.Info.Name, "reason", message)
+	return t.Info.Name
+}
+
+func refused(reason string) error {
+	return errors.New("the service refused it, and it stays out until it changes: " + reason)
+}
+
+// named returns the tool that a message is about. The longest name wins: one may be a part
+// of another.
+func (s ToolSet) named(message string) *Tool {
+	var named *Tool
+	for _, t := range s {
+		if strings.Contains(message, t.Info.Name) && (named == nil || len(t.Info.Name) > len(named.Info.Name)) {
+			named = t
+		}
+	}
+	if named != nil {
+		return named
+	}
+	for _, list := range []string{"function_declarations", "tools"} {
+		place := regexp.MustCompile(list + `\[(\d+)\]`).FindStringSubmatch(message)
+		if place == nil {
+			continue
+		}
+		if i, err := strconv.Atoi(place[1]); err == nil && i < len(s) {
+			return s[i]
+		}
+	}
+	return nil
+}
+
+// Described returns the tool's description, or its title, with a hint below it.
+func Described(info schemas.ToolInfo, hint string) string {
+	description := info.Description
+	if description == "" {
+		description = info.Title
+	}
+	if hint != "" && !strings.Contains(description, hint) {
+		description = strings.TrimSpace(description + "\n" + hint)
+	}
+	return description
+}
+
+// Arguments returns the canonical string of a call's arguments: the compact object, "{}"
+// when there are none. An object that was quoted is unquoted; what is no JSON stays, for
+// the check of the arguments to answer.
+func Arguments(raw []byte) string {
+	raw = bytes.TrimSpace(raw)
+	var inner string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &inner) == nil {
+		raw = bytes.TrimSpace([]byte(inner))
+	}
+	if len(raw) == 0 || string(raw) == "null" {
+		return "{}"
+	}
+	var buf bytes.Buffer
+	if json.Compact(&buf, raw) != nil {
+		return string(raw)
+	}
+	return buf.String()
+}
+
+// FunctionName makes a name that services take of one that a model made up.
+func FunctionName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if isNameRune(r) {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" || s[0] == '-' || '0' <= s[0] && s[0] <= '9' {
+		s = "_" + s
+	}
+	return s[:min(len(s), maxToolName)]
+}
+
+// maxToolName is the length of a function's name that all models take.
+const maxToolName = 64
+
+// IsFunctionName reports whether a name can be a function's.
+func IsFunctionName(name string) bool { return name != "" && FunctionName(name) == name }
+
+func isNameRune(r rune) bool {
+	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}

@@ -1,0 +1,70 @@
+package toolhandler
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"molar/schemas"
+)
+
+// consents are the exact calls that a person has said yes to. Each passes once.
+type consents struct {
+	mu    sync.Mutex
+	calls []schemas.ToolCall
+}
+
+func newConsents(calls []schemas.ToolCall) *consents {
+	return &consents{calls: slices.Clone(calls)}
+}
+
+func (c *consents) find(call schemas.ToolCall) int {
+	return slices.IndexFunc(c.calls, func(agreed schemas.ToolCall) bool { return SameCall(agreed, call) })
+}
+
+func (c *consents) has(tool schemas.Tool, call schemas.ToolCall) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call.Function.Name = tool.Name // a model may have written another one
+	return c.find(call) >= 0
+}
+
+// consented takes the yes that stands for the call, and reports whether there was one.
+func (t *Turn) consented(tool schemas.Tool, call schemas.ToolCall) bool {
+	t.consents.mu.Lock()
+	defer t.consents.mu.Unlock()
+	call.Function.Name = tool.Name
+	i := t.consents.find(call)
+	if i < 0 {
+		return false
+	}
+	t.consents.calls = slices.Delete(t.consents.calls, i, i+1)
+	return true
+}
+
+// SameCall reports whether two calls do the same: the same tool with equal arguments,
+// however they are written.
+func SameCall(a, b schemas.ToolCall) bool {
+	if a.Function.Name != b.Function.Name {
+		return false
+	}
+	x, xErr := decoded(a.Function.Arguments)
+	y, yErr := decoded(b.Function.Arguments)
+	if xErr != nil || yErr != nil {
+		return a.Function.Arguments == b.Function.Arguments
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// decoded keeps numbers as they are written.
+func decoded(arguments string) (value any, err error) {
+	if arguments == "" {
+		arguments = "{}"
+	}
+	dec := json.NewDecoder(strings.NewReader(arguments))
+	dec.UseNumber()
+	err = dec.Decode(&value)
+	return value, err
+}

@@ -1,0 +1,25 @@
+package toolhandler_test
+
+import (
+	"testing"
+
+	"molar/toolhandler"
+)
+
+// What a person allows beyond a call ends where the call would go elsewhere.
+func TestApproval_Subject(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"to":["B@b.example","a@b.example"],"text":"hi"}`:           "mail__send to a@b.example, b@b.example",
+		`{"url":"https://API.example/x?q=1","body":"https is fine"}`: "mail__send to api.example",
+		`{"path":"/tmp/a.txt","content":"x"}`:                        "mail__send to /tmp/a.txt",
+		`{"text":"write to c@d.example"}`:                            "mail__send to c@d.example",
+		`{"text":"hi"}`:                                              "mail__send",
+		`not json`:                                                   "mail__send",
+		`{"channel":"design","text":"late"}`:                         "mail__send to design",
+	} {
+		a := toolhandler.Approval{Call: call("1", "mail__send", args), Tool: tool("mail", "send", "")}
+		if got := a.Subject(); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}

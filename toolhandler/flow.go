@@ -1,0 +1,262 @@
+package toolhandler
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"molar/internal/text"
+	"molar/schemas"
+)
+
+// RunLength is how many characters in a row, as they stand in a text that was read, make
+// an argument that carries this text away.
+const RunLength = 16
+
+// A Reading is a text that stands in the prompt and that neither the person nor the host
+// wrote.
+type Reading struct {
+	// Server gave it; it is empty where several may have.
+	Server string
+	Text   string
+	// Trusted says that the operator's word stands for its server: the text gives no
+	// orders. What it says is still private to its server.
+	Trusted bool
+
+	forms *forms
+}
+
+// forms are a text as it is compared, each made once.
+type forms struct {
+	once [2]sync.Once
+	text [2]string
+}
+
+// A form is a way to write a text in which two texts are compared.
+type form int
+
+const (
+	inFold form = iota
+	inLetters
+)
+
+func (f form) of(s string) string {
+	if f == inLetters {
+		return letters(s)
+	}
+	return folded(s)
+}
+
+// in returns the text in a form.
+func (r Reading) in(f form) string {
+	if r.forms == nil {
+		return f.of(r.Text)
+	}
+	r.forms.once[f].Do(func() { r.forms.text[f] = f.of(r.Text) })
+	return r.forms.text[f]
+}
+
+// kept returns a flow whose texts are written in each form once at most.
+func (f Flow) kept() Flow {
+	all := make([]Reading, len(f.Readings))
+	for i, r := range f.Readings {
+		if r.forms == nil {
+			r.forms = new(forms)
+		}
+		all[i] = r
+	}
+	f.Readings = all
+	return f
+}
+
+// ReadingOf is what a model reads in a result.
+func ReadingOf(result schemas.ToolResult, trusted bool) Reading {
+	said := result.OutputText()
+	var value any
+	if json.Unmarshal(result.Output, &value) == nil {
+		said += "\n" + strings.Join(leaves(nil, value), "\n") // without the escapes of JSON
+	}
+	return Reading{Server: result.Server, Text: said, Trusted: trusted, forms: new(forms)}
+}
+
+// A Flow is what a prompt holds, and whose words they are.
+type Flow struct {
+	Readings []Reading
+	// Words are the person's own.
+	Words []string
+}
+
+// Foreign names, sorted, the servers whose text may give orders. A text of which nobody
+// knows the server has an empty name.
+func (f Flow) Foreign() []string {
+	names := make(map[string]bool)
+	for _, r := range f.Readings {
+		if !r.Trusted {
+			names[r.Server] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Carried returns the first run of [RunLength] characters that a value takes from what
+// other servers than this one gave, and whose text it is. Address schemes count as nothing,
+// and neither does what stands in the person's own words or in the server's own text.
+func (f Flow) Carried(value, server string) (from, run string, carried bool) {
+	for _, form := range []form{inFold, inLetters} {
+		grams := make(map[string]bool)
+		for _, v := range []string{value, unescaped(value)} {
+			eachGram(form.of(withoutSchemes(v)), func(gram string) bool {
+				grams[gram] = true
+				return true
+			})
+		}
+		if len(grams) == 0 || len(f.Readings) == 0 {
+			continue
+		}
+		for _, own := range f.Words {
+			drop(grams, form.of(own))
+		}
+		for _, r := range f.Readings {
+			if r.Server == server {
+				drop(grams, r.in(form))
+			}
+		}
+		for _, r := range f.Readings {
+			if r.Server == server {
+				continue
+			}
+			eachGram(r.in(form), func(gram string) bool {
+				if grams[gram] {
+					from, run, carried = r.Server, gram, true
+				}
+				return !carried
+			})
+			if carried {
+				return from, run, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// Carries reports whether an address takes along what somebody else wrote than the person.
+func (f Flow) Carries(address string) bool {
+	_, _, carried := f.Carried(address, nobody)
+	return carried
+}
+
+// nobody has given no text: no server has this name.
+const nobody = "\x00"
+
+// Quotes reports whether an address stands as a whole in one of the texts, where a word
+// begins and ends.
+func (f Flow) Quotes(address string) bool {
+	address = strings.Trim(folded(scheme.ReplaceAllString(address, "")), "/: ")
+	for _, r := range f.Readings {
+		text := r.in(inFold)
+		for at := 0; ; {
+			i := strings.Index(text[at:], address)
+			if i < 0 {
+				break
+			}
+			if end := at + i + len(address); end == len(text) || strings.ContainsRune("/?#\"'<>) \n\\]", rune(text[end])) {
+				return true
+			}
+			at += i + len(address)
+		}
+	}
+	return false
+}
+
+// carriedBy looks at every value of a call's arguments.
+func (f Flow) carriedBy(args json.RawMessage, server string) (from, run string, carried bool) {
+	dec := json.NewDecoder(strings.NewReader(string(args)))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return "", "", false
+	}
+	for _, leaf := range leaves(nil, value) {
+		if from, run, carried = f.Carried(leaf, server); carried {
+			return from, run, true
+		}
+	}
+	return "", "", false
+}
+
+// leaves are the names and values of a JSON value.
+func leaves(all []string, value any) []string {
+	switch v := value.(type) {
+	case string:
+		all = append(all, v)
+	case json.Number:
+		all = append(all, v.String())
+	case []any:
+		for _, e := range v {
+			all = leaves(all, e)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = leaves(append(all, key), v[key])
+		}
+	}
+	return all
+}
+
+var scheme = regexp.MustCompile(`(?i)[a-z][a-z0-9+.\-]*://(?:www\.)?|mailto:`)
+
+// aBreak stands where a run ends. No text that was read holds it.
+const aBreak = "\x00"
+
+func withoutSchemes(value string) string { return scheme.ReplaceAllString(value, aBreak) }
+
+// unescaped undoes the escapes of an address.
+func unescaped(value string) string {
+	if plain, err := url.QueryUnescape(value); err == nil {
+		return plain
+	}
+	return value
+}
+
+// folded is a text without case and marks, and with one space where there are several.
+func folded(s string) string { return strings.Join(strings.Fields(text.Fold(s)), " ") }
+
+// letters are the letters and digits of a text: what stands between them hides nothing.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == 0 {
+			return r
+		}
+		return -1
+	}, text.Fold(s))
+}
+
+// eachGram yields the runs of [RunLength] characters of a text, until take returns false.
+func eachGram(s string, take func(gram string) bool) {
+	starts := make([]int, 0, RunLength)
+	for i, r := range s {
+		if r == 0 {
+			starts = starts[:0]
+			continue
+		}
+		if len(starts) == RunLength {
+			starts = append(starts[:0], starts[1:]...)
+		}
+		if starts = append(starts, i); len(starts) == RunLength && !take(s[starts[0]:i+utf8.RuneLen(r)]) {
+			return
+		}
+	}
+}
+
+func drop(grams map[string]bool, s string) {
+	eachGram(s, func(gram string) bool {
+		delete(grams, gram)
+		return len(grams) > 0
+	})
+}

@@ -1,0 +1,39 @@
+package lint
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// Sends names the arguments by which a reader can carry text to its server: addresses and
+// other free text. It is empty for tools that are no readers, and for those whose rule says
+// that nothing leaves.
+func Sends(tool schemas.Tool) []string {
+	if class, _ := toolhandler.Classify(tool); class != toolhandler.Reads || tool.Rules.NoEgress {
+		return nil
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Type, Format string
+			Enum         []any
+			Const        any
+		}
+	}
+	if json.Unmarshal(tool.InputSchema, &schema) != nil {
+		return nil
+	}
+	var free []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		p := schema.Properties[name]
+		fixed := []string{"uuid", "date", "date-time", "time", "duration", "ipv4", "ipv6"}
+		if p.Type == "string" && len(p.Enum) == 0 && p.Const == nil && !slices.Contains(fixed, strings.ToLower(p.Format)) {
+			free = append(free, name)
+		}
+	}
+	return free
+}

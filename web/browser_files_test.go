@@ -1,0 +1,75 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"molar/schemas"
+)
+
+// give hands files to the page as a choice, a drop and a paste do.
+const give = `(() => {
+	const bytes = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
+	const held = (...files) => { const d = new DataTransfer(); for (const f of files) d.items.add(f); return d; };
+	const picture = new File([bytes], "x-ray.png", { type: "image/png" });
+	const note = new File(["Tooth 36 hurts."], '"><img src=x onerror=pwn()>.txt', { type: "text/plain" });
+	const input = document.getElementById("files");
+	input.files = held(picture).files;
+	input.dispatchEvent(new Event("change"));
+	document.querySelector(".stage").dispatchEvent(new DragEvent("drop", { dataTransfer: held(note), bubbles: true, cancelable: true }));
+	document.getElementById("question").dispatchEvent(new ClipboardEvent("paste", { clipboardData: held(new File([bytes], "pasted.png", { type: "image/png" })), bubbles: true, cancelable: true }));
+})()`
+
+// Files go with a question, show beside it, and can be left out; a question that fails gives
+// them back.
+func TestChatPage_Files(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.EmulateViewport(1000, 900), chromedp.Navigate(j.url+"/"))
+	eval[any](j, give)
+	j.sees(`document.querySelectorAll("#attached li").length === 3`, `document.querySelectorAll("#attached img").length === 2`)
+	j.shot("attached")
+	eval[any](j, `document.querySelector("#attached button[aria-label$=\"pasted.png\"]").click()`)
+	j.ask("fail with these")
+	j.sees(idle, `document.querySelectorAll("#attached li").length === 2`, `document.getElementById("question").value === "fail with these"`)
+	eval[any](j, `document.getElementById("question").value = ""`)
+	j.ask("What do you see?")
+	j.sees(idle, `[...document.querySelectorAll(".user")].at(-1).querySelector(".sent img")`, `document.querySelectorAll("#attached li").length === 0`)
+	j.shot("sent")
+	turn := j.host.turns[1]
+	last := turn.Messages[len(turn.Messages)-1]
+	var pictures int
+	for _, p := range last.Parts {
+		if p.Kind == schemas.PartImage && strings.HasPrefix(p.Text, "data:image/png;base64,iVBOR") {
+			pictures++
+		}
+	}
+	if pictures != 1 || len(turn.Attachments) != 1 || turn.Attachments[0].Text != "Tooth 36 hurts." || !strings.HasSuffix(turn.Attachments[0].Name, ".txt") {
+		t.Errorf("the turn has %d pictures and the texts %+v", pictures, turn.Attachments)
+	}
+}
+
+// What was pasted becomes the text for the config file, and its servers show once it is saved.
+func TestToolsPage_Attach(t *testing.T) {
+	cfg, store := fullConfig(t, asked())
+	ts := live(t, cfg)
+	j := &journey{t: t, ctx: browser(t, "en"), url: ts.URL, server: ts}
+	j.do(chromedp.EmulateViewport(1280, 1400), chromedp.Navigate(j.url+"/tools"))
+	j.sees(`document.querySelectorAll(".tool").length === 4`)
+	eval[any](j, `document.getElementById("pasted").value = '{"mcpServers": {"notes": {"command": "npx"}}}'; document.getElementById("attach").requestSubmit()`)
+	j.sees(`document.querySelector("#attaching .code")`)
+	if got := eval[string](j, `document.getElementById("attaching").textContent`); !strings.Contains(got, "NOTES_TOKEN") || !strings.Contains(got, "Save this in /etc/molar/molar.yaml") {
+		t.Errorf("the page says %q", got)
+	}
+	j.shot("block")
+	store.mu.Lock()
+	store.servers = append(store.servers, schemas.ServerStatus{Name: "notes", State: schemas.StateReady, Tools: 1, Since: created})
+	store.tools = append(store.tools, schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "notes__read_note", Server: "notes", ToolName: "read_note", InputSchema: []byte(`{}`)}})
+	store.mu.Unlock()
+	j.sees(`document.querySelector(".brought li")`, `document.querySelectorAll(".tool").length === 5`)
+	j.shot("attached")
+	if got := eval[string](j, `document.querySelector(".brought li").textContent`); got != "read_note reads it announces itself as read-only" {
+		t.Errorf("the page says %q", got)
+	}
+}

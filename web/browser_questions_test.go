@@ -1,0 +1,55 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A server that asks in the middle of a call is answered on the page: what it says meanwhile
+// stands on the call, its words stay text, and an answer that does not fit is asked for again.
+func TestChatPage_Questions(t *testing.T) {
+	for language, words := range map[string]struct{ asks, answered, declined string }{
+		"en": {"family asks", "You answered family.", "You did not answer family."},
+		"vi": {"family hỏi", "Bạn đã trả lời family.", "Bạn không trả lời family."},
+	} {
+		t.Run(language, func(t *testing.T) {
+			j := newJourney(t, language, newChatHost())
+			j.do(chromedp.Navigate(j.url + "/"))
+			j.ask("appointment")
+			j.sees(`document.querySelector(".call .time")?.textContent === "40 % <b>looking</b>"`, `document.querySelector(".call .lines")?.textContent === "warning: the calendar is slow"`)
+			j.host.gate <- struct{}{}
+			j.sees(`document.querySelector(".question h3")?.textContent === "`+words.asks+`"`, `document.querySelector(".question .asked").textContent === "When <i>do</i> you come?"`)
+			j.shot("question")
+			j.fits()
+			j.do(chromedp.Click(".question .primary"))
+			j.sees(`document.querySelector(".question .wrong")?.textContent !== ""`) // the day is required
+			eval[any](j, `document.querySelector(".question select").value = "1"; document.querySelector(".question input").value = "3"`)
+			j.do(chromedp.Click(".question .primary"))
+			j.sees(`document.querySelector(".question .bad")?.textContent.includes("we are asleep")`)
+			eval[any](j, `document.querySelector(".question input").value = "10"`)
+			j.do(chromedp.Click(".question .primary"))
+			j.sees(idle, `document.querySelector(".prose").textContent.includes('accept {"day":"tue","hour":10}')`, `document.body.textContent.includes("`+words.answered+`")`, `!document.querySelector(".question")`)
+
+			j.ask("appointment at an address")
+			j.host.gate <- struct{}{}
+			j.sees(`document.querySelector(".question code")?.textContent === "https://clinic.example/confirm?id=1"`)
+			j.do(chromedp.Click(".question .row button:last-child"))
+			j.sees(idle, `document.body.textContent.includes("`+words.declined+`")`, `[...document.querySelectorAll(".prose")].at(-1).textContent.includes("decline null")`)
+
+			eval[any](j, `window.open = (address, target, features) => { window.opened = [address, target, features].join(" ") }`)
+			j.ask("appointment at an address")
+			j.host.gate <- struct{}{}
+			j.sees(`document.querySelector(".question code")`)
+			j.do(chromedp.Click(".question .primary"))
+			j.sees(idle, `[...document.querySelectorAll(".prose")].at(-1).textContent.includes("accept null")`)
+			if opened := eval[string](j, `window.opened`); opened != "https://clinic.example/confirm?id=1 _blank noopener,noreferrer" {
+				t.Errorf("opened %q", opened)
+			}
+			if asked := strings.Join(j.host.asked(), "|"); asked != "appointment|appointment at an address|appointment at an address" {
+				t.Errorf("asked %s", asked)
+			}
+		})
+	}
+}

@@ -1,0 +1,17 @@
+package web_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Where the default assistant may not call what a reload attached, one click asks the one
+// that may.
+func TestToolsPage_OffersTheAssistant(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.Navigate(j.url+"/"), chromedp.Navigate(j.url+"/tools"), chromedp.Click("#reload"))
+	j.sees(`document.getElementById("reloaded").textContent.includes("Taken over: family.")`)
+	j.do(chromedp.Click("#reloaded button"), chromedp.WaitVisible("#picker"))
+	j.sees(`document.getElementById("model")?.value === "home"`)
+}

@@ -1,0 +1,155 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/web/pages"
+	"molar/web/turns"
+	"molar/web/wire"
+)
+
+// Chat answers POST /v1/chat/completions, as a stream or whole.
+func (s *Surface) Chat(c *gin.Context) {
+	w, r := http.ResponseWriter(c.Writer), c.Request
+	req, err := readChat(r)
+	if err != nil {
+		wire.WriteError(w, wire.Failure(err))
+		return
+	}
+	f, id, err := s.begin(r, req)
+	if err != nil {
+		wire.WriteError(w, wire.Failure(err))
+		return
+	}
+	defer f.End()
+	if req.Stream {
+		err = s.stream(f, s.streamerOf(w, id, req))
+	} else {
+		err = s.whole(w, f, completionOf(id, req))
+	}
+	s.logTurn(r, id.turn, wire.RequestID(w), err)
+}
+
+func completionOf(id *identity, req *chatRequest) *completion {
+	return &completion{identity: *id, events: req.Molar.Events}
+}
+
+func (s *Surface) streamerOf(w http.ResponseWriter, id *identity, req *chatRequest) *streamer {
+	st := newStreamer(w, *id, req.StreamOptions.IncludeUsage, req.Molar.Events)
+	st.numbered = req.Molar.Events && req.Molar.Detach // it may come back for the rest
+	if req.Molar.HTML {
+		st.html = pages.NewFeed(s.HTML(), agent.Collector{})
+	}
+	return st
+}
+
+// begin begins the turn that the request asks for. It is apart from chat, which lasts as
+// long as the answer, because a turn is large and the stack of a stream should be small.
+func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identity, error) {
+	if len(req.Messages) > s.MaxMessages {
+		return nil, nil, wire.Invalid("messages", "the request holds %d messages, and this server takes %d: send the newest, or raise limits.messages", len(req.Messages), s.MaxMessages)
+	}
+	turn, err := req.turn(r.Header)
+	if err != nil {
+		return nil, nil, err
+	}
+	if int64(req.text) > s.MaxBody {
+		return nil, nil, wire.ErrTooLarge
+	}
+	if err := s.mayChoose(turn); err != nil {
+		return nil, nil, err
+	}
+	turn.ID = uuid.NewString()
+	turn.Owner = s.Owner(r)
+	f, err := s.Turns.Begin(r.Context(), turns.Request{
+		Turn: turn, Hash: req.hash, Detach: req.Molar.Detach, Asks: req.Molar.Detach || req.Stream && req.Molar.Events, Answers: req.Molar.Detach || req.Stream && req.Molar.Events,
+	})
+	return f, &identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Turns.Now().Unix()}, err
+}
+
+// mayChoose refuses a model that the config does not allow to clients with a key: it
+// would be paid for by somebody else. It returns nil when all is well.
+func (s *Surface) mayChoose(t agent.Turn) *wire.Error {
+	for _, c := range []struct{ param, model string }{{"molar.model", t.Model}, {"molar.guardrail_model", t.GuardrailModel}} {
+		if c.model != "" && !s.MayChoose(t.Assistant, t.Provider, c.model) {
+			return &wire.Error{
+				Status: http.StatusForbidden, Kind: wire.TypePermission, Code: "model_not_allowed", Param: c.param,
+				Message: fmt.Sprintf("clients with a key may not choose the model %q here; leave it out, name its provider in molar.provider, or have it added to llm.*.allow", wire.Clip(c.model, 100)),
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Surface) logTurn(r *http.Request, turnID, requestID string, err error) {
+	attrs := []slog.Attr{slog.String("turn_id", turnID), slog.String("request_id", requestID)}
+	level, msg := slog.LevelInfo, "turn answered"
+	switch {
+	case errors.Is(context.Cause(r.Context()), turns.ErrShuttingDown):
+		msg = "answer cut: the server is shutting down"
+	case r.Context().Err() != nil:
+		msg = "client left"
+	case err != nil:
+		level, msg = slog.LevelWarn, "turn failed"
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	s.Turns.Logger.LogAttrs(r.Context(), level, msg, attrs...)
+}
+
+// identity is what all parts of an answer share.
+type identity struct {
+	turn         string
+	model        string
+	conversation string
+	// created is in Unix seconds.
+	created int64
+}
+
+const (
+	// IDPrefix stands before the id of a turn in that of its completion.
+	IDPrefix = "chatcmpl-"
+	// turnIDHeader names the turn to those who want to follow or stop it.
+	turnIDHeader = "X-Turn-Id"
+	// savedHeader is "false" where the store failed, so that the turn is not in it.
+	savedHeader = "X-Molar-Saved"
+)
+
+func (id identity) completion() string { return IDPrefix + id.turn }
+
+// start takes over what the turn decided by itself.
+func (id *identity) start(st *agent.Start) {
+	if st == nil {
+		return
+	}
+	if st.TurnID != "" {
+		id.turn = st.TurnID
+	}
+	if st.ConversationID != "" {
+		id.conversation = st.ConversationID
+	}
+	if id.model == "" {
+		id.model = st.Assistant
+	}
+	if !st.Created.IsZero() {
+		id.created = st.Created.Unix()
+	}
+}
+
+// finishOf gives a turn's reason to stop in OpenAI's words. Tools that the host
+// ran itself are no reason.
+func finishOf(d *agent.Done) string {
+	if d.Finish == "" || d.Finish == providers.FinishToolCalls && len(d.Calls) == 0 {
+		return string(providers.FinishStop)
+	}
+	return strings.ToLower(string(d.Finish))
+}

@@ -1,0 +1,119 @@
+package chat
+
+import (
+	"encoding/json"
+	"time"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// The molar object is data beside the answer. In a stream every note has a type and is
+// for clients that ask for events; a whole answer has one object with all of them. at_ms
+// is when it was said, in milliseconds after the turn's begin.
+
+// A textNote is a step or a warning.
+type textNote struct {
+	Type string `json:"type,omitempty"`
+	AtMS int64  `json:"at_ms,omitempty"`
+	Step string `json:"step,omitempty"`
+	Text string `json:"text"`
+	// HTML is that of commentary, for those who asked for it.
+	HTML string `json:"html,omitempty"`
+}
+
+// A toolNote is a tool call that starts, or its result.
+type toolNote struct {
+	Type     string              `json:"type,omitempty"`
+	AtMS     int64               `json:"at_ms,omitempty"`
+	Call     *schemas.ToolCall   `json:"call,omitempty"`
+	Server   string              `json:"server,omitempty"`
+	ToolName string              `json:"toolName,omitempty"`
+	Result   *schemas.ToolResult `json:"result,omitempty"`
+	// DurationMS is how long the call took, in milliseconds.
+	DurationMS int64 `json:"duration_ms,omitempty"`
+}
+
+// An approvalNote is a call that waits for a person.
+type approvalNote struct {
+	Type string `json:"type"`
+	*agent.Approval
+}
+
+// A questionNote is a question of a server that waits for a person, a newsNote what a server says
+// while a tool runs.
+type questionNote struct {
+	Type string `json:"type"`
+	*agent.Asked
+}
+
+type newsNote struct {
+	Type string `json:"type"`
+	*schemas.News
+}
+
+type sourcesNote struct {
+	Type    string           `json:"type"`
+	AtMS    int64            `json:"at_ms,omitempty"`
+	Sources []schemas.Source `json:"sources"`
+}
+
+// A molarObject sums a turn up: the last note of a stream, and the object of a
+// whole answer.
+type molarObject struct {
+	Type           string `json:"type,omitempty"`
+	AtMS           int64  `json:"at_ms,omitempty"`
+	ConversationID string `json:"conversation_id"`
+	TurnID         string `json:"turn_id"`
+	// Commentary are the texts that were said on the way to calls.
+	Commentary []string   `json:"commentary,omitempty"`
+	Calls      []toolNote `json:"calls,omitempty"`
+	Results    []toolNote `json:"results,omitempty"`
+	agent.Done
+}
+
+func toolNoteOf(ev agent.Event, at int64) toolNote {
+	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result}
+	if ev.Result != nil {
+		n.DurationMS = ev.Result.Duration.Milliseconds()
+		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {
+			r := *ev.Result
+			r.Output = wire.AppendString(nil, string(r.Output)) // one bad output must not cost the answer
+			n.Result = &r
+		}
+	}
+	return n
+}
+
+// noteOf gives the molar object of an event of a stream, or nil when there is none. html
+// is that of its text.
+func noteOf(ev agent.Event, id identity, after time.Duration, html string) []byte {
+	var note any
+	at := after.Milliseconds()
+	switch ev.Kind {
+	case agent.EventStep, agent.EventWarning, agent.EventCommentary:
+		note = textNote{Type: string(ev.Kind), AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
+	case agent.EventToolCall, agent.EventToolResult:
+		n := toolNoteOf(ev, at)
+		n.Type = string(ev.Kind)
+		note = n
+	case agent.EventApproval:
+		note = approvalNote{Type: string(ev.Kind), Approval: ev.Approval}
+	case agent.EventQuestion:
+		note = questionNote{Type: string(ev.Kind), Asked: ev.Asked}
+	case agent.EventProgress, agent.EventLog:
+		note = newsNote{Type: string(ev.Kind), News: ev.News}
+	case agent.EventSources:
+		note = sourcesNote{Type: string(ev.Kind), AtMS: at, Sources: ev.Sources}
+	case agent.EventDone:
+		note = molarObject{Type: string(ev.Kind), AtMS: at, ConversationID: id.conversation, TurnID: id.turn, Done: *ev.Done}
+	default:
+		return nil
+	}
+	b, err := json.Marshal(note)
+	if err != nil {
+		return nil // the answer matters more than the note
+	}
+	return b
+}

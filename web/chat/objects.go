@@ -1,0 +1,41 @@
+package chat
+
+// A Chunk is what each event of a stream holds, but for the last, "[DONE]".
+type Chunk struct {
+	ID          string        `json:"id"`
+	Object      string        `json:"object"`
+	Created     int64         `json:"created"`
+	Model       string        `json:"model"`
+	Fingerprint string        `json:"system_fingerprint,omitempty"`
+	Choices     []chunkChoice `json:"choices"`
+	Usage       *usageObject  `json:"usage,omitempty"`
+	// Molar has a type, and the data that belongs to it.
+	Molar map[string]any `json:"molar,omitempty"`
+}
+
+type chunkChoice struct {
+	Index int `json:"index"`
+	Delta struct {
+		Role      string          `json:"role,omitempty"`
+		Content   *string         `json:"content,omitempty"`
+		Reasoning string          `json:"reasoning_content,omitempty"`
+		ToolCalls []chunkToolCall `json:"tool_calls,omitempty"`
+	} `json:"delta"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type chunkToolCall struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Function struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// A Body is a chatRequest whose messages are spelled out.
+type Body struct {
+	chatRequest
+	Messages []wireMessage `json:"messages"`
+}

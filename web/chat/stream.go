@@ -1,0 +1,236 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"molar/agent"
+	"molar/web/pages"
+	"molar/web/turns"
+	"molar/web/wire"
+)
+
+// stream renders a turn as server-sent events. The error is for the log; the client
+// has been told.
+func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
+	st.Start(s.KeepAlive, f.Stop)
+	defer st.Close()
+	f.Beside = func(ev agent.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event tells of a fault
+	f.Each(func(it turns.Item) bool {
+		if it.Err != nil {
+			err = st.fail(turns.CauseOf(f.Cause(), it.Err))
+		} else {
+			err = st.send(it)
+		}
+		return err == nil
+	})
+	if err == nil {
+		err = st.end(turns.CauseOf(f.Cause(), turns.ErrCut))
+	}
+	return err
+}
+
+// A streamer writes one stream. The turn writes to it, and those who wait for a person
+// within a turn.
+type streamer struct {
+	*wire.Stream
+	id     identity
+	chunks chunker
+	// usage and events are what the client asked for.
+	usage, events bool
+	// numbered puts the number of each event before it, for a client that may come
+	// back for the rest.
+	numbered bool
+	// html also gives the answer as HTML, with events; nil for none.
+	html *pages.Feed
+
+	// at is when the event that is being encoded was said.
+	at      time.Duration
+	spoke   bool
+	effects turns.Effects
+	// unsaved is set once it is known that the store failed.
+	unsaved bool
+}
+
+func newStreamer(w http.ResponseWriter, id identity, usage, events bool) *streamer {
+	st := &streamer{Stream: wire.NewStream(w), id: id, usage: usage, events: events}
+	st.Open = st.headers
+	return st
+}
+
+func (st *streamer) headers(h http.Header) {
+	h.Set(turnIDHeader, st.id.turn)
+	if st.unsaved {
+		h.Set(savedHeader, "false")
+	}
+}
+
+// send writes an event, now or soon. HTML is made of what is sent, and never by the clock.
+func (st *streamer) send(it turns.Item) error {
+	st.Lock()
+	defer st.Unlock()
+	if ended, err := st.Ended(); ended {
+		return err
+	}
+	st.takeNumbered(it)
+	if it.Event.Kind == agent.EventText && st.html == nil && st.MayWait() {
+		return nil
+	}
+	if !st.Done {
+		st.render(false)
+	}
+	return st.Write()
+}
+
+// takeNumbered encodes an event. Its number stands at its last chunk: a client that
+// has seen the number has seen all of the event.
+func (st *streamer) takeNumbered(it turns.Item) {
+	begin := len(st.Buf)
+	st.at = it.At
+	st.take(it.Event)
+	if !st.numbered || it.Number == 0 || len(st.Buf) == begin {
+		return
+	}
+	end := len(st.Buf) - len(wire.EventEnd)
+	if st.Done && bytes.HasSuffix(st.Buf, []byte(wire.EventLast)) {
+		end -= len(wire.EventLast) // the chunk before the closing line
+	}
+	last := begin
+	if i := bytes.LastIndex(st.Buf[begin:end], []byte(wire.EventEnd)); i >= 0 {
+		last = begin + i + len(wire.EventEnd)
+	}
+	st.Buf = slices.Insert(st.Buf, last, []byte("id: "+strconv.Itoa(it.Number)+"\n")...)
+}
+
+// take encodes an event. Nothing follows the end of a stream.
+func (st *streamer) take(ev agent.Event) {
+	if st.Done {
+		return
+	}
+	switch ev.Kind {
+	case agent.EventStart:
+		if !st.spoke {
+			st.id.start(ev.Start)
+		}
+	case agent.EventText:
+		if ev.Text != "" {
+			st.Committed = true
+			st.speak()
+			st.Buf = st.chunks.text(st.Buf, ev.Text)
+			st.html.Add(ev)
+		}
+	case agent.EventThinking:
+		if ev.Text != "" {
+			st.Committed = true
+			st.speak()
+			st.Buf = st.chunks.reasoning(st.Buf, ev.Text)
+		}
+	case agent.EventClientCalls:
+		st.Committed = true
+		st.speak()
+		for i, call := range ev.Calls {
+			st.Buf = st.chunks.call(st.Buf, i, call)
+		}
+	case agent.EventDone:
+		st.Committed = true
+		st.finish(ev.Done)
+	default:
+		// A stream is open before the first tool that may act runs: no status may invite a
+		// retry. One who asked for events sees each call at once.
+		st.effects.Add(ev)
+		st.unsaved = st.unsaved || ev.Unsaved
+		st.Committed = st.Committed || turns.Acts(ev) || st.events && ev.Kind == agent.EventToolCall
+		st.note(ev)
+	}
+}
+
+// speak begins the assistant's message, once.
+func (st *streamer) speak() {
+	if st.spoke {
+		return
+	}
+	st.spoke = true
+	st.chunks = newChunker(st.id.completion(), st.id.created, st.id.model, st.id.conversation)
+	st.Buf = st.chunks.role(st.Buf)
+}
+
+func (st *streamer) note(ev agent.Event) {
+	if !st.events {
+		return
+	}
+	html := ""
+	if ev.Kind == agent.EventCommentary {
+		html = st.html.SetApart(ev)
+	}
+	if molar := noteOf(ev, st.id, st.at, html); molar != nil {
+		st.speak()
+		st.Buf = st.chunks.note(st.Buf, molar)
+	}
+}
+
+// render adds the HTML of what has come since the last time. Text that is written at
+// once is rendered once. last says that no text will follow.
+func (st *streamer) render(last bool) {
+	if st.html == nil || !st.events {
+		return
+	}
+	if molar := st.html.Note(last); molar != nil {
+		st.speak()
+		st.Buf = st.chunks.note(st.Buf, molar)
+	}
+}
+
+func (st *streamer) finish(d *agent.Done) {
+	if d == nil {
+		d = &agent.Done{}
+	}
+	st.Done = true
+	st.unsaved = st.unsaved || d.Unsaved
+	st.speak()
+	st.render(true)
+	st.note(agent.Event{Kind: agent.EventDone, Done: d})
+	st.Buf = st.chunks.finish(st.Buf, finishOf(d))
+	if st.usage {
+		st.Buf = st.chunks.usage(st.chunks.next(st.Buf), d.Usage)
+	}
+	st.Buf = st.chunks.last(st.Buf, d.Saved)
+	st.Buf = append(st.Buf, wire.EventLast...)
+}
+
+// fail tells the client that the turn broke: by status while nothing is sent, else
+// as an event, after which nothing comes, so that nobody takes the answer for whole.
+func (st *streamer) fail(err error) error {
+	st.Lock()
+	defer st.Unlock()
+	if st.Done {
+		return err
+	}
+	e := wire.Failure(err)
+	if st.effects.Any() {
+		e = e.AfterTurnTool()
+	}
+	if !st.Committed {
+		wire.WriteError(st.Writer(), e)
+		return err
+	}
+	st.render(true)
+	st.Buf = append(st.Buf, wire.EventStart...)
+	st.Buf = append(st.Buf, e.Body(wire.RequestID(st.Writer()))...)
+	st.Buf = append(st.Buf, wire.EventEnd...)
+	return errors.Join(err, st.Write())
+}
+
+// end is called when no more events come; cut is why, if the turn is not done.
+func (st *streamer) end(cut error) error {
+	st.Lock()
+	done := st.Done
+	st.Unlock()
+	if done {
+		return nil
+	}
+	return st.fail(cut)
+}

@@ -1,0 +1,171 @@
+package chat
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/turns"
+	"molar/web/wire"
+)
+
+// whole answers with one chat.completion once the turn has ended. The error is for
+// the log; the client has been told.
+func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) error {
+	err := error(nil)
+	f.Each(func(it turns.Item) bool {
+		if err = it.Err; err == nil {
+			a.at = it.At.Milliseconds()
+			a.take(it.Event)
+		}
+		return err == nil
+	})
+	if err == nil && a.done == nil {
+		err = turns.ErrCut
+	}
+	err = turns.CauseOf(f.Cause(), err)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // a writer without deadlines has none
+	if err != nil {
+		e := wire.Failure(err)
+		if a.effects.Any() {
+			e = e.AfterTurnTool()
+		}
+		wire.WriteError(w, e)
+		return err
+	}
+	w.Header().Set(turnIDHeader, a.turn)
+	if a.done.Unsaved {
+		w.Header().Set(savedHeader, "false")
+	}
+	wire.WriteJSON(w, a.object())
+	return nil
+}
+
+// A completion gathers a turn into one answer.
+type completion struct {
+	identity
+	events bool
+	// at is when the last event was said, in milliseconds after the turn's begin.
+	at      int64
+	seen    agent.Collector
+	calls   []toolNote
+	results []toolNote
+	effects turns.Effects
+	done    *agent.Done
+}
+
+func (a *completion) take(ev agent.Event) {
+	if a.done != nil {
+		return
+	}
+	a.effects.Add(ev)
+	a.seen.Add(ev)
+	switch ev.Kind {
+	case agent.EventStart:
+		a.start(ev.Start)
+	case agent.EventToolCall:
+		a.calls = append(a.calls, toolNoteOf(ev, a.at))
+	case agent.EventToolResult:
+		a.results = append(a.results, toolNoteOf(ev, a.at))
+	case agent.EventDone:
+		a.done = ev.Done
+		if a.done == nil {
+			a.done = &agent.Done{}
+		}
+	}
+}
+
+// A Completion is a whole answer.
+type Completion struct {
+	ID          string         `json:"id"`
+	Object      string         `json:"object"`
+	Created     int64          `json:"created"`
+	Model       string         `json:"model"`
+	Fingerprint string         `json:"system_fingerprint,omitempty"`
+	Choices     []choiceObject `json:"choices"`
+	Usage       usageObject    `json:"usage"`
+	Molar       *molarObject   `json:"molar"`
+}
+
+// A usageObject counts tokens in OpenAI's form.
+type usageObject struct {
+	PromptTokens      int                `json:"prompt_tokens"`
+	CompletionTokens  int                `json:"completion_tokens"`
+	TotalTokens       int                `json:"total_tokens"`
+	PromptDetails     *promptDetails     `json:"prompt_tokens_details,omitempty"`
+	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
+}
+
+type promptDetails struct {
+	CachedTokens int `json:"cached_tokens"`
+}
+
+type completionDetails struct {
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+func usageOf(u schemas.Usage) usageObject {
+	o := usageObject{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+	if u.CachedTokens > 0 {
+		o.PromptDetails = &promptDetails{u.CachedTokens}
+	}
+	if u.ReasoningTokens > 0 {
+		o.CompletionDetails = &completionDetails{u.ReasoningTokens}
+	}
+	return o
+}
+
+type choiceObject struct {
+	Index   int `json:"index"`
+	Message struct {
+		Role string `json:"role"`
+		// Content is null when the message is calls only.
+		Content   *string      `json:"content"`
+		Refusal   *string      `json:"refusal"`
+		Reasoning string       `json:"reasoning_content,omitempty"`
+		ToolCalls []callObject `json:"tool_calls,omitempty"`
+	} `json:"message"`
+	Logprobs     *struct{} `json:"logprobs"`
+	FinishReason string    `json:"finish_reason"`
+}
+
+// A callObject is a call that the client runs.
+type callObject struct {
+	ID       string               `json:"id"`
+	Type     string               `json:"type"`
+	Function schemas.FunctionCall `json:"function"`
+}
+
+func (a *completion) object() Completion {
+	choice := choiceObject{FinishReason: finishOf(a.done)}
+	choice.Message.Role = "assistant"
+	if text := strings.ToValidUTF8(a.seen.Answer(), "\uFFFD"); text != "" || len(a.seen.ClientCalls) == 0 {
+		choice.Message.Content = &text
+	}
+	choice.Message.Reasoning = strings.ToValidUTF8(a.seen.Thinking(), "\uFFFD")
+	for _, call := range a.seen.ClientCalls {
+		choice.Message.ToolCalls = append(choice.Message.ToolCalls, callObject{ID: call.ID, Type: "function", Function: call.Function})
+	}
+	return Completion{
+		ID: a.completion(), Object: "chat.completion", Created: a.created, Model: a.model,
+		Fingerprint: a.conversation, Choices: []choiceObject{choice}, Usage: usageOf(a.done.Usage), Molar: a.molar(),
+	}
+}
+
+// molar is the object of every whole answer: what a stream gives in notes. The calls are
+// for those who ask for events.
+func (a *completion) molar() *molarObject {
+	m := &molarObject{ConversationID: a.conversation, TurnID: a.turn, Commentary: a.seen.Commentary, Done: *a.done}
+	if a.events {
+		m.AtMS, m.Calls, m.Results = a.at, a.calls, a.results
+	}
+	if m.Sources == nil {
+		m.Sources = a.seen.Sources
+	}
+	if m.Warnings == nil {
+		m.Warnings = a.seen.Warnings
+	}
+	return m
+}

@@ -1,0 +1,201 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"molar/agent"
+	"molar/internal/markdown"
+)
+
+// An HTML turns the Markdown of models and people into HTML that a page may
+// insert: goldmark leaves out raw HTML, and the sanitiser lets through only what it
+// names. It is safe for concurrent use.
+type HTML struct {
+	Markdown goldmark.Markdown
+	Policy   *bluemonday.Policy
+}
+
+// NewHTML returns the writer of the pages.
+func NewHTML() *HTML {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre",
+		"blockquote", "ul", "li", "table", "thead", "tbody", "tr")
+	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
+	p.AllowElements("ol")
+	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|center|right)$`)).OnElements("th", "td")
+	p.AllowElements("th", "td")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(math|language-[A-Za-z0-9_+#-]{1,32})$`)).OnElements("code")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^code-[a-z]{1,10}$`)).OnElements("span")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^footnote$`)).OnElements("div")
+	p.AllowElements("sup")
+	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
+	p.AllowAttrs("checked", "disabled").Matching(regexp.MustCompile(`^$`)).OnElements("input")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^image$`)).OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.AllowRelativeURLs(false)
+	p.RequireParseableURLs(true)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AddTargetBlankToFullyQualifiedLinks(true)
+	md := markdown.New()
+	md.Parser().AddOptions(parser.WithASTTransformers(util.Prioritized(imagesAsLinks{}, 0), util.Prioritized(lowerHeadings{}, 0)))
+	return &HTML{Markdown: md, Policy: p}
+}
+
+// imagesAsLinks makes a link of every image, so that a page loads nothing from
+// elsewhere before its reader wants it.
+type imagesAsLinks struct{}
+
+// Transform implements [parser.ASTTransformer].
+func (imagesAsLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	var images []*ast.Image
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if image, ok := n.(*ast.Image); ok && entering {
+			images = append(images, image)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, image := range images {
+		link := ast.NewLink()
+		link.Destination, link.Title = image.Destination, image.Title
+		link.SetAttributeString("class", []byte("image"))
+		for c := image.FirstChild(); c != nil; c = image.FirstChild() {
+			link.AppendChild(link, c)
+		}
+		image.Parent().ReplaceChild(image.Parent(), image, link)
+	}
+}
+
+// lowerHeadings puts an answer's headings below those of the page, whose own end at level 2.
+type lowerHeadings struct{}
+
+// Transform implements [parser.ASTTransformer].
+func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if heading, ok := n.(*ast.Heading); ok && entering {
+			heading.Level = min(heading.Level+2, 6)
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// Of renders one text.
+func (m *HTML) Of(source string) (string, error) {
+	var b bytes.Buffer
+	if err := m.Markdown.Convert([]byte(source), &b); err != nil {
+		return "", fmt.Errorf("render markdown: %w", err)
+	}
+	return m.Policy.SanitizeReader(&b).String(), nil
+}
+
+// An htmlBlock is the HTML of one block of an answer. The last block is open: a
+// later one with its number replaces it.
+type htmlBlock struct {
+	Block  int    `json:"block"`
+	HTML   string `json:"html"`
+	Closed bool   `json:"closed,omitempty"`
+}
+
+// A Feed cuts a stream into blocks. It belongs to one stream; nil takes nothing.
+type Feed struct {
+	write *HTML
+	// seen is the turn so far: what its answer was taken for may turn out to be
+	// commentary.
+	seen  agent.Collector
+	block int
+	open  string
+	// pending is what came since the last note.
+	pending string
+}
+
+// NewFeed returns the feed of a stream that has seen the turn so far.
+func NewFeed(write *HTML, seen agent.Collector) *Feed {
+	return &Feed{write: write, seen: seen, pending: seen.Answer()}
+}
+
+// Add notes a piece of the answer, which the next note renders.
+func (f *Feed) Add(ev agent.Event) {
+	if f != nil {
+		f.seen.Add(ev)
+		f.pending += ev.Text
+	}
+}
+
+// SetApart returns the HTML of commentary. The blocks begin anew, with what is left of the
+// answer.
+func (f *Feed) SetApart(ev agent.Event) string {
+	if f == nil {
+		return ""
+	}
+	f.seen.Add(ev)
+	f.block, f.open, f.pending = 0, "", f.seen.Answer()
+	html, err := f.write.Of(ev.Text)
+	if err != nil {
+		return "" // the text goes out beside it
+	}
+	return html
+}
+
+// An htmlNote is the molar object with the HTML of the blocks that changed.
+type htmlNote struct {
+	Type   string      `json:"type"`
+	Blocks []htmlBlock `json:"blocks"`
+}
+
+// longBlock is from where on, in bytes, an open block is only rendered again when it
+// has grown by a sixteenth, so that a long listing costs no square of its length. The
+// plain text is with the client all the time.
+const longBlock = 4 << 10
+
+// Note gives the molar object of what was taken, or nil when there is nothing to
+// show yet. last renders all.
+func (f *Feed) Note(last bool) []byte {
+	if f.pending == "" || !last && len(f.open) > longBlock && len(f.pending) < len(f.open)/16 {
+		return nil
+	}
+	blocks, err := f.add(f.pending)
+	f.pending = ""
+	if err != nil {
+		return nil // the text has gone out; it can be read without its form
+	}
+	b, err := json.Marshal(htmlNote{Type: "html", Blocks: blocks})
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// add takes a piece of the answer and returns the blocks that it changed, one or
+// two.
+func (f *Feed) add(text string) ([]htmlBlock, error) {
+	closed, open := markdown.Split(f.open + text)
+	f.open = open
+	var blocks []htmlBlock
+	if closed != "" {
+		html, err := f.write.Of(closed)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, htmlBlock{f.block, html, true})
+		f.block++
+	}
+	if open == "" {
+		return blocks, nil
+	}
+	html, err := f.write.Of(open)
+	if err != nil {
+		return nil, err
+	}
+	return append(blocks, htmlBlock{Block: f.block, HTML: html}), nil
+}

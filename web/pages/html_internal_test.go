@@ -1,0 +1,77 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMarkdownWriter(t *testing.T) {
+	tests := map[string]struct {
+		in, want string
+		never    []string
+	}{
+		"emphasis":       {in: "**răng** *sữa*", want: "<p><strong>răng</strong> <em>sữa</em></p>"},
+		"link":           {in: "[NHS](https://nhs.uk)", want: `<a href="https://nhs.uk" rel="nofollow noreferrer noopener" target="_blank">NHS</a>`},
+		"bare link":      {in: "see https://nhs.uk now", want: `<a href="https://nhs.uk"`},
+		"script link":    {in: "[x](javascript:alert(1))", want: "x", never: []string{"href", "javascript"}},
+		"data link":      {in: "[x](data:text/html,<script>1</script>)", want: "x", never: []string{"href", "<script"}},
+		"raw script":     {in: "a <script>alert(1)</script> b", want: "<p>a", never: []string{"<script"}},
+		"event handler":  {in: `<img src=x onerror=alert(1)>`, never: []string{"<img", "onerror"}},
+		"image":          {in: "![alt](https://x.y/z.png)", want: `<a href="https://x.y/z.png" class="image"`, never: []string{"<img"}},
+		"table":          {in: "|a|b|\n|:-|-:|\n|1|2|", want: `<td align="left">1</td>` + "\n" + `<td align="right">2</td>`},
+		"tasks":          {in: "- [ ] open\n- [x] done", want: `<li><input disabled="" type="checkbox"> open</li>` + "\n" + `<li><input checked="" disabled="" type="checkbox"> done</li>`},
+		"footnote":       {in: "so[^1]\n\n[^1]: because", want: "<p>so<sup>1</sup></p>\n" + `<div class="footnote"><sup>1</sup>` + "\n<p>because</p>\n</div>"},
+		"math":           {in: `\(a^2\) and $b_1\,b_2$, $5 or $6`, want: `<code class="math">\(a^2\)</code> and <code class="math">$b_1\,b_2$</code>, $5 or $6`},
+		"math in lines":  {in: "so\n\\[\na \\\\ b\n=\nc\n\\]\nend", want: `<pre><code class="language-math">\[` + "\na \\\\ b\n=\nc\n\\]\n</code></pre>\n<p>end</p>"},
+		"math with HTML": {in: `$<b>\x</b>$ and \[<i>\]`, want: `<code class="math">$&lt;b&gt;\x&lt;/b&gt;$</code>`, never: []string{"<b>", "<i>"}},
+		"mermaid":        {in: "```mermaid\ngraph TD; A-->B\n```", want: `<pre><code class="language-mermaid">graph TD; A--&gt;B`},
+		"colours":        {in: "```go\nx := 1 // <b>\n```", want: `x := <span class="code-number">1</span> <span class="code-comment">// &lt;b&gt;</span>`},
+		"code language":  {in: "```go\nx := \"<b>\"\n```", want: `<code class="language-go">x := <span class="code-string">&#34;&lt;b&gt;&#34;</span>`},
+		"code class":     {in: "```go\" onload=\"x\n1\n```", want: "<code", never: []string{"onload="}},
+		"headings":       {in: "# a\n\n##### b", want: "<h3>a</h3>\n<h6>b</h6>", never: []string{"<h1"}},
+		"numbered":       {in: "3. c\n4. d", want: `<ol start="3">`},
+	}
+	m := NewHTML()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := m.Of(test.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("%q has no %q", got, test.want)
+			}
+			for _, bad := range test.never {
+				if strings.Contains(got, bad) {
+					t.Errorf("%q has %q", got, bad)
+				}
+			}
+		})
+	}
+}
+
+func TestHTMLFeed(t *testing.T) {
+	feed := Feed{write: NewHTML()}
+	shown := map[int]string{}
+	text := "# Title\n\nSome **bo" + "ld** text\n\n- a\n- b\n\nEnd"
+	for i := range len(text) {
+		blocks, err := feed.add(text[i : i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks {
+			shown[b.Block] = b.HTML
+		}
+	}
+	var all strings.Builder
+	for i := range len(shown) {
+		all.WriteString(shown[i])
+	}
+	whole, err := NewHTML().Of(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.String() != whole {
+		t.Errorf("piece by piece %q, as a whole %q", all.String(), whole)
+	}
+}

@@ -1,0 +1,183 @@
+// Package pages holds the embedded pages of the HTTP side, and writes the Markdown of
+// answers as HTML that they may show.
+package pages
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+//go:embed static
+var static embed.FS
+
+// modelsMark stands in the chat page where the assistants are listed, which saves the
+// page a request.
+const modelsMark = "<!--models-->"
+
+// A page is an embedded file with what a browser needs to keep it.
+type page struct {
+	content     []byte
+	contentType string
+	// zipped is the content in gzip's form, made when it is first asked for.
+	zipped func() []byte
+}
+
+// A Choice is an assistant as the chat page offers it.
+type Choice struct {
+	Name, Description, Topic string
+	// Questions are some to begin with, by language.
+	Questions map[string][]string
+}
+
+// A Site is the pages of one host.
+type Site struct {
+	pages   map[string]page
+	choices func() []Choice
+	missing gin.HandlerFunc
+}
+
+// New returns the site. missing answers where there is no page.
+func New(choices func() []Choice, missing gin.HandlerFunc) (*Site, error) {
+	pages, err := load()
+	return &Site{pages: pages, choices: choices, missing: missing}, err
+}
+
+// Paths are where pages are served; what they load stands below "/static/".
+func (s *Site) Paths() []string {
+	var paths []string
+	for path := range s.pages {
+		if !strings.HasPrefix(path, "/static/") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// zip packs content; nil when that cannot be done.
+func zip(content []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(content); err != nil || z.Close() != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// pageTypes are the kinds of embedded files. They are written out, since the machine's
+// own table may know others.
+var pageTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".json": "application/manifest+json",
+}
+
+// load returns the files by the path that they are served under: index.html is
+// "/", tools.html is "/tools", and all else stands below "/static/".
+func load() (map[string]page, error) {
+	files, err := static.ReadDir("static")
+	if err != nil {
+		return nil, fmt.Errorf("load pages: %w", err)
+	}
+	pages := make(map[string]page, len(files))
+	for _, f := range files {
+		content, err := static.ReadFile("static/" + f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("load page: %w", err)
+		}
+		kind := path.Ext(f.Name())
+		at := "/static/" + f.Name()
+		if kind == ".html" && at != missingPage {
+			at = "/" + strings.TrimSuffix(strings.TrimSuffix(f.Name(), kind), "index")
+		}
+		if pageTypes[kind] == "" {
+			return nil, fmt.Errorf("load page %q: no content type is known for it", f.Name())
+		}
+		pages[at] = page{content: content, contentType: pageTypes[kind], zipped: sync.OnceValue(func() []byte { return zip(content) })}
+	}
+	return pages, nil
+}
+
+// Serve serves an embedded file. Browsers keep it and ask each time whether it is
+// still the same.
+func (s *Site) Serve(c *gin.Context) {
+	p, found := s.pages[c.Request.URL.Path]
+	if !found {
+		s.missing(c)
+		return
+	}
+	s.write(c, p)
+}
+
+// missingPage is what people see at an address that is none.
+const missingPage = "/static/missing.html"
+
+// Missing serves the page for addresses where there is nothing.
+func (s *Site) Missing(c *gin.Context) {
+	c.Writer = missingWriter{c.Writer}
+	s.write(c, s.pages[missingPage])
+}
+
+// A missingWriter says that there is nothing at an address, beside the page that says so.
+type missingWriter struct{ gin.ResponseWriter }
+
+func (w missingWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(http.StatusNotFound) }
+
+func (s *Site) write(c *gin.Context, p page) {
+	content := p.content
+	h := c.Writer.Header()
+	if bytes.Contains(content, []byte(modelsMark)) {
+		content = bytes.Replace(content, []byte(modelsMark), s.options(), 1)
+	} else if zipped := p.zipped(); zipped != nil {
+		h.Set("Vary", "Accept-Encoding")
+		if takesGzip(c.Request) {
+			content = zipped
+			h.Set("Content-Encoding", "gzip")
+		}
+	}
+	sum := sha256.Sum256(content)
+	h.Set("Content-Type", p.contentType)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", fmt.Sprintf(`"%x"`, sum[:12]))
+	// The pages have one policy through which HTML reaches them, and frames of their own.
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'; manifest-src 'self'; trusted-types molar")
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(content))
+}
+
+// options are the assistants as choices of the chat page.
+func (s *Site) options() []byte {
+	var b bytes.Buffer
+	for _, m := range s.choices() {
+		questions, err := json.Marshal(m.Questions)
+		if err != nil || m.Questions == nil {
+			questions = []byte("{}")
+		}
+		fmt.Fprintf(&b, `<option value="%s" title="%s" data-topic="%s" data-questions="%s">%s</option>`, html.EscapeString(m.Name),
+			html.EscapeString(m.Description), html.EscapeString(m.Topic), html.EscapeString(string(questions)), html.EscapeString(m.Name))
+	}
+	return b.Bytes()
+}
+
+// takesGzip says whether the client names gzip among the forms that it takes. Browsers
+// do; "gzip;q=0" is written by nobody and is not read.
+func takesGzip(r *http.Request) bool {
+	for form := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if strings.TrimSpace(form) == "gzip" {
+			return true
+		}
+	}
+	return false
+}

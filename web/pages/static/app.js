@@ -1,0 +1,220 @@
+// What all pages share: the reader's language, the theme, talking to the server, and the
+// one place where HTML enters a page.
+
+// --- language: words stand in pairs, English and Vietnamese, where they are used ---------
+
+export const language = (navigator.language || "en").toLowerCase().startsWith("vi") ? "vi" : "en";
+export const t = (en, vi) => (language === "vi" ? vi : en);
+
+// translate puts Vietnamese in the place of a page's English. An element says its words in
+// data-vi, and those of an attribute in data-vi-label, data-vi-title and data-vi-placeholder.
+export function translate(root = document) {
+  document.documentElement.lang = language;
+  if (language !== "vi") return;
+  for (const e of root.querySelectorAll("[data-vi]")) e.textContent = e.dataset.vi;
+  for (const e of root.querySelectorAll("[data-vi-label]")) e.setAttribute("aria-label", e.dataset.viLabel);
+  for (const e of root.querySelectorAll("[data-vi-title]")) e.title = e.dataset.viTitle;
+  for (const e of root.querySelectorAll("[data-vi-placeholder]")) e.placeholder = e.dataset.viPlaceholder;
+}
+
+export const number = (n, digits = 0) =>
+  n.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+export const when = (time) =>
+  new Date(time).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+
+// --- elements ------------------------------------------------------------------------------
+
+export const $ = (id) => document.getElementById(id);
+
+// el makes an element. props are properties, or attributes when they hold a dash or are
+// "role" or "for"; children are nodes or texts, never HTML. What is null or false is left out.
+export function el(tag, props = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.includes("-") || name === "role" || name === "for") e.setAttribute(name, value);
+    else if (name === "on") for (const [event, run] of Object.entries(value)) e.addEventListener(event, run);
+    else e[name] = value;
+  }
+  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  return e;
+}
+
+// files are the images and sounds of a tool's result.
+export function files(result) {
+  return (result.media ?? []).map((file) => {
+    if (/^data:image\//.test(file.text)) return el("img", { className: "file", src: file.text, alt: file.name || t("Image of the result", "Hình trong kết quả") });
+    if (/^data:audio\//.test(file.text)) return el("audio", { className: "file", src: file.text, controls: true });
+    return null;
+  }).filter(Boolean);
+}
+
+// icon draws a symbol of the page's sprite; screen readers do not read it.
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  use.setAttribute("href", `#i-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+// The policy takes HTML as it is: only what the server has sanitised may come here.
+const policy = globalThis.trustedTypes?.createPolicy("molar", { createHTML: (html) => html });
+
+// showSanitised puts HTML that the server has sanitised into an element.
+export function showSanitised(element, html) {
+  element.innerHTML = policy ? policy.createHTML(html) : html;
+}
+
+// --- what is kept in this browser -------------------------------------------------------------
+
+// keep remembers a value under "molar." and name; null forgets it.
+export function keep(name, value) {
+  try {
+    if (value === null || value === "") localStorage.removeItem(`molar.${name}`);
+    else localStorage.setItem(`molar.${name}`, value);
+  } catch { /* storage is off or full: the page works without */ }
+}
+
+export function kept(name) {
+  try {
+    return localStorage.getItem(`molar.${name}`) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+// settings are the choices of the settings page that go with each question: provider, model
+// and guardrail_model, all optional.
+export function settings() {
+  try {
+    return JSON.parse(kept("settings") || "{}") ?? {};
+  } catch {
+    return {};
+  }
+}
+
+// --- the theme: the system's, unless the reader chose -----------------------------------------
+
+export function applyTheme(theme = kept("theme")) {
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}
+
+// themeWords say which colours the page has.
+export const themeWords = () => ({ light: t("Colours: light", "Màu: sáng"), dark: t("Colours: dark", "Màu: tối") })[kept("theme")] ?? t("Colours: as the system", "Màu: theo hệ thống");
+
+// toggleTheme goes from the system's colours to the others, to the same by choice, and back
+// to the system's.
+export function toggleTheme(event) {
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const other = system === "dark" ? "light" : "dark";
+  const theme = { "": other, [other]: system, [system]: "" }[kept("theme")] ?? "";
+  keep("theme", theme);
+  applyTheme(theme);
+  if (event?.currentTarget) event.currentTarget.title = themeWords();
+}
+
+// --- the server ---------------------------------------------------------------------------------
+
+// A Problem is a request that failed. advice is a sentence for the reader, detail what the
+// server said; the message holds both.
+export class Problem extends Error {
+  constructor(advice, status = 0, code = "", detail = "") {
+    super(detail ? `${advice} (${detail})` : advice);
+    this.advice = advice;
+    this.detail = detail;
+    this.status = status;
+    this.code = code;
+  }
+}
+
+// What the reader can do about a failure, by the code of the server's error.
+const advice = {
+  invalid_api_key: () => t("This browser may not use the server. Open the link that “molar serve” printed when it started, or ask for a new one by starting it again.", "Trình duyệt này chưa được phép dùng máy chủ. Hãy mở đường dẫn mà “molar serve” đã in khi khởi động, hoặc khởi động lại để có đường dẫn mới."),
+  insufficient_scope: () => t("The key of this browser does not allow that. Use one with the right scope.", "Khóa của trình duyệt này không cho phép việc đó. Hãy dùng khóa có quyền phù hợp."),
+  model_auth: () => t("The model's service refused the key. Check it on the settings page, then ask again.", "Dịch vụ mô hình từ chối khóa. Hãy kiểm tra trong trang cài đặt rồi hỏi lại."),
+  model_unreachable: () => t("The model's service cannot be reached. Is it running? Check it on the settings page, then ask again.", "Không kết nối được với dịch vụ mô hình. Dịch vụ có đang chạy không? Hãy kiểm tra trong trang cài đặt rồi hỏi lại."),
+  model_failed: () => t("The model's service answered with an error. Ask again; if it stays so, look into that service's log or choose another model on the settings page.", "Dịch vụ mô hình báo lỗi. Hãy hỏi lại; nếu vẫn vậy, hãy xem nhật ký của dịch vụ đó hoặc chọn mô hình khác trong trang cài đặt."),
+  model_overloaded: () => t("The model's service has too much to do now. Wait a moment, then ask again.", "Dịch vụ mô hình đang quá tải. Hãy chờ giây lát rồi hỏi lại."),
+  model_quota: () => t("The model's service takes no more questions for now: too many were asked, or the quota is used up. Wait a minute, then ask again.", "Dịch vụ mô hình tạm thời không nhận thêm câu hỏi: đã hỏi quá nhiều hoặc hết hạn mức. Hãy chờ một phút rồi hỏi lại."),
+  model_timeout: () => t("The model took too long. Ask again, or choose a smaller model on the settings page.", "Mô hình trả lời quá lâu. Hãy hỏi lại, hoặc chọn mô hình nhỏ hơn trong trang cài đặt."),
+  model_incomplete: () => t("The model broke off in the middle. Ask again.", "Mô hình dừng giữa chừng. Hãy hỏi lại."),
+  model_protocol: () => t("The model's service gave an answer that cannot be read. Check its address on the settings page.", "Không đọc được câu trả lời của dịch vụ mô hình. Hãy kiểm tra địa chỉ của nó trong trang cài đặt."),
+  model_not_found: () => t("That model is not there. Choose another one on the settings page, or install it.", "Không có mô hình này. Hãy chọn mô hình khác trong trang cài đặt, hoặc cài đặt nó."),
+  context_length_exceeded: () => t("The text is too long for the model. Shorten it, or begin a new conversation.", "Văn bản quá dài đối với mô hình. Hãy rút ngắn, hoặc bắt đầu cuộc trò chuyện mới."),
+  request_too_large: () => t("The text is too long to send. Shorten it.", "Văn bản quá dài để gửi. Hãy rút ngắn."),
+  rate_limit_exceeded: () => t("Too many questions at once. Wait a minute, then ask again.", "Quá nhiều câu hỏi cùng lúc. Hãy chờ một phút rồi hỏi lại."),
+  conversation_busy: () => t("This conversation is being answered elsewhere, perhaps in another tab. Wait until that answer is there, then ask again.", "Cuộc trò chuyện này đang được trả lời ở nơi khác, có thể là thẻ khác. Hãy chờ câu trả lời đó xong rồi hỏi lại."),
+  search_unavailable: () => t("This assistant cannot search the web, which it needs. Choose another assistant, or have it set up as told below.", "Trợ lý này không tìm kiếm được trên mạng, là việc nó cần. Hãy chọn trợ lý khác, hoặc nhờ cài đặt như bên dưới."),
+  store_unavailable: () => t("The store of conversations cannot be reached. Check that “molar mcp” and its database run, then ask again.", "Không kết nối được với kho hội thoại. Hãy kiểm tra “molar mcp” và cơ sở dữ liệu rồi hỏi lại."),
+  server_unavailable: () => t("The server takes no more questions at this moment. Ask again soon.", "Máy chủ hiện chưa nhận thêm câu hỏi. Hãy hỏi lại sau giây lát."),
+  answer_not_saved: () => t("The answer could not be saved. Check the database, then ask again.", "Không lưu được câu trả lời. Hãy kiểm tra cơ sở dữ liệu rồi hỏi lại."),
+  shutting_down: () => t("The server is restarting. Ask again in a moment.", "Máy chủ đang khởi động lại. Hãy hỏi lại sau giây lát."),
+};
+
+export const unreachable = () => navigator.onLine === false
+  ? t("You are offline. Your text is kept; send it again when the connection is back.", "Bạn đang ngoại tuyến. Nội dung được giữ lại; hãy gửi lại khi có kết nối.")
+  : t("The server cannot be reached. Start “molar serve”, then try again. Nothing you typed is lost.", "Không kết nối được với máy chủ. Hãy chạy “molar serve” rồi thử lại. Nội dung bạn gõ không bị mất.");
+
+// problemOf turns the server's error object into what the page says. The server's own
+// words follow, for whoever has to repair it.
+export function problemOf(error, status = 0) {
+  const code = error?.code ?? "";
+  const say = advice[code]?.() ?? t("That did not work.", "Không thực hiện được.");
+  return new Problem(say, status, code, error?.message ?? "");
+}
+
+// send makes a request and returns the response, or throws a [Problem]. body is sent as JSON.
+export async function send(path, { method = "GET", body, signal, headers = {} } = {}) {
+  const init = { method, signal, headers: { ...headers } };
+  if (body !== undefined) {
+    init.headers["Content-Type"] = "application/json";
+    init.body = JSON.stringify(body);
+  }
+  let response;
+  try {
+    response = await fetch(path, init);
+  } catch (err) {
+    if (err.name === "AbortError") throw err;
+    throw new Problem(unreachable(), 0, "unreachable");
+  }
+  if (response.ok) return response;
+  const found = await response.json().catch(() => ({}));
+  throw Object.assign(problemOf(found.error ?? { message: `${response.status} ${response.statusText}` }, response.status), { body: found });
+}
+
+// api is send for routes that answer with JSON.
+export const api = async (path, options) => (await send(path, options)).json();
+
+// sleep waits for some milliseconds, or until the network comes back.
+export const sleep = (ms) => new Promise((done) => {
+  setTimeout(done, ms);
+  addEventListener("online", done, { once: true });
+});
+
+const silence = 45_000; // ms; the server says something every 10 s, or the connection is dead
+
+// eventsOf gives the events of a stream, each with its data and its id, until the stream is
+// over or cut.
+export async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const dead = setTimeout(() => reader.cancel(), silence);
+    const { value, done } = await reader.read().catch((err) => {
+      if (err.name === "AbortError") throw err;
+      return { done: true };
+    }).finally(() => clearTimeout(dead));
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const line = (name) => event.split("\n").find((l) => l.startsWith(name))?.slice(name.length);
+      yield { id: line("id: "), data: line("data: ") };
+    }
+  }
+}
+
+applyTheme();

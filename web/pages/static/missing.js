@@ -1,0 +1,6 @@
+// The page for addresses where there is nothing.
+
+import { t } from "/static/app.js";
+import { frame } from "/static/pages.js";
+
+frame(t("Not here", "Không có"));

@@ -1,0 +1,73 @@
+// How the sanitised Markdown of answers is dressed: code with its language and a button to
+// copy it, tables that scroll by themselves, notes that are found from their marks, pictures
+// that are loaded when the reader asks for them.
+
+import { el, showSanitised, t } from "/static/app.js";
+
+export async function copy(text, button) {
+  const words = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = t("Copied", "Đã sao chép");
+  } catch {
+    button.textContent = t("Copying is not allowed here", "Không được phép sao chép ở đây");
+  }
+  setTimeout(() => { button.textContent = words; }, 2000);
+}
+
+// names are what the languages of code are called, where that is not what stands in the answer.
+const names = { json: "JSON", yaml: "YAML", html: "HTML", css: "CSS", sql: "SQL", go: "Go", rust: "Rust", javascript: "JavaScript", typescript: "TypeScript", python: "Python", java: "Java", math: t("formula (TeX)", "công thức (TeX)"), js: "JavaScript", ts: "TypeScript", py: "Python", sh: "Shell", bash: "Shell", yml: "YAML", mermaid: t("Mermaid diagram", "sơ đồ Mermaid") };
+
+function dressCode(pre) {
+  const code = pre.firstElementChild;
+  const language = /(?:^| )language-(\S+)/.exec(code?.className ?? "")?.[1] ?? "";
+  const button = el("button", { type: "button", className: "plain small", "aria-label": t("Copy the code", "Sao chép mã"), on: { click: () => copy(pre.textContent.replace(/\n$/, ""), button) } }, t("Copy", "Sao chép"));
+  const box = el("div", { className: "listing" }, el("div", { className: "head" }, el("span", {}, names[language] ?? language), button));
+  pre.tabIndex = 0;
+  pre.replaceWith(box);
+  box.append(pre);
+}
+
+// A table that may be wider than the page scrolls in a box, which leaves it a table for
+// screen readers.
+function dressTable(table) {
+  const wide = el("div", { className: "wide", tabIndex: 0, role: "group", "aria-label": t("Table", "Bảng") });
+  table.replaceWith(wide);
+  wide.append(table);
+}
+
+// dressPicture puts the address of a picture beside its words, and a button that loads it: in
+// a frame that may load from that host and do nothing else.
+function dressPicture(link) {
+  const words = link.textContent || t("Picture", "Hình");
+  link.textContent = link.href;
+  const box = el("span", { className: "picture" }, el("span", {}, `${words} `));
+  const show = el("button", { type: "button", className: "small", on: { click: () => {
+    const frame = el("iframe", { title: words, sandbox: "", src: `/picture?of=${encodeURIComponent(link.href)}` });
+    show.replaceWith(frame);
+  } } }, t("Load the picture", "Tải hình"));
+  link.replaceWith(box);
+  box.append(link, show);
+}
+
+// showProse shows sanitised HTML.
+export function showProse(box, html) {
+  showSanitised(box, html);
+  for (const pre of box.querySelectorAll("pre")) dressCode(pre);
+  for (const table of box.querySelectorAll("table")) dressTable(table);
+  for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
+  for (const link of box.querySelectorAll("a.image")) dressPicture(link);
+}
+
+// linkNotes makes buttons of the marks of notes that an answer has: they may stand in
+// another part of it, and come after their marks.
+export function linkNotes(answer) {
+  const notes = new Map([...answer.querySelectorAll(".footnote > sup")].map((sup) => [sup.textContent, sup.parentElement]));
+  for (const mark of notes.size ? answer.querySelectorAll("sup:not(.footnote > sup)") : []) {
+    const note = notes.get(mark.textContent);
+    if (!note || mark.querySelector("button")) continue;
+    note.tabIndex = -1;
+    const words = note.textContent.trim().slice(mark.textContent.length).trim();
+    mark.replaceChildren(el("button", { type: "button", title: words, "aria-label": t(`Note ${mark.textContent}`, `Chú thích ${mark.textContent}`), on: { click: () => { note.scrollIntoView({ block: "nearest" }); note.focus(); } } }, mark.textContent));
+  }
+}

@@ -1,0 +1,65 @@
+// What servers ask and say while a tool runs.
+
+import { api, el, language, t } from "/static/app.js";
+import { formFor } from "/static/toolform.js";
+
+// questionCard puts a server's question before the person, once. Its words are the server's, and
+// stand there as text.
+export function questionCard(ask) {
+  const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
+  const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
+  const form = ask.url ? null : formFor(ask.schema ?? {}, ask.id, t("Nothing is to be filled in.", "Không cần điền gì."));
+  const buttons = () => card.querySelectorAll("button");
+  const settle = (words) => {
+    const said = el("p", { className: "note", tabIndex: -1 }, words);
+    card.replaceWith(said);
+    said.focus({ preventScroll: true });
+  };
+  const answer = async (action, content) => {
+    for (const b of buttons()) b.disabled = true;
+    card.dataset.answered = ""; // the answer is told in its place, also when its call ends first
+    try {
+      await api(`/v1/questions/${encodeURIComponent(ask.id)}`, { method: "POST", body: { action, content } });
+      settle(action === "accept" ? t(`You answered ${ask.server}.`, `Bạn đã trả lời ${ask.server}.`) : t(`You did not answer ${ask.server}.`, `Bạn không trả lời ${ask.server}.`));
+    } catch (err) {
+      if ([404, 409].includes(err.status)) return settle(err.message);
+      fault.textContent = err.message;
+      fault.hidden = false;
+      delete card.dataset.answered;
+      for (const b of buttons()) b.disabled = false;
+    }
+  };
+  const accept = () => {
+    if (ask.url) {
+      window.open(ask.url, "_blank", "noopener,noreferrer");
+      return answer("accept");
+    }
+    const content = form.read();
+    return content && answer("accept", content);
+  };
+  const card = el("section", { className: "approval question", "aria-label": t("Question", "Câu hỏi") },
+    el("h3", {}, t(`${ask.server} asks`, `${ask.server} hỏi`)),
+    el("p", { className: "asked" }, ask.message),
+    ask.url ? el("p", {}, t("It wants you to open this address: ", "Máy chủ muốn bạn mở địa chỉ này: "), el("code", {}, ask.url)) : "",
+    ...(form?.elements ?? []),
+    el("p", {}, t(`This comes from the server, not from the assistant: give it no password. Without an answer until ${until} it is cancelled.`,
+      `Câu hỏi này do máy chủ đưa ra, không phải trợ lý: đừng cho biết mật khẩu. Không trả lời trước ${until} nghĩa là hủy.`)),
+    fault,
+    el("div", { className: "row" },
+      el("button", { type: "button", className: "primary", on: { click: accept } }, ask.url ? t("Open it", "Mở") : t("Answer", "Trả lời")),
+      el("button", { type: "button", on: { click: () => answer("decline") } }, t("Decline", "Từ chối"))));
+  card.dataset.server = ask.server;
+  return card;
+}
+
+// showNews shows on the card of a call what its server says: how far it is, or a line of its log.
+export function showNews(card, news) {
+  if (news.type === "progress") {
+    const far = news.total ? `${Math.round((100 * news.progress) / news.total)} %` : String(news.progress);
+    card.querySelector(".time").textContent = [far, news.text].filter(Boolean).join(" ");
+    return;
+  }
+  const lines = card.querySelector(".lines") ?? card.querySelector(".body").appendChild(el("pre", { className: "code lines", tabIndex: 0, "aria-label": t("What the server says", "Máy chủ cho biết") }));
+  const all = [...lines.textContent.split("\n").filter(Boolean), `${news.level}: ${news.text}`];
+  lines.textContent = all.slice(-50).join("\n");
+}

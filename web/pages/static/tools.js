@@ -1,0 +1,279 @@
+// The tools page: the servers, their tools as a model sees them, and the last calls.
+
+import { $, api, el, files, keep, number, t, when } from "/static/app.js";
+import { badge, code, facts, fill, fold, frame, note, outcome, pretty, say, table, took, words } from "/static/pages.js";
+import { reason } from "/static/reasons.js";
+import { formFor } from "/static/toolform.js";
+
+const states = {
+  ready: ["good", t("ready", "sẵn sàng")],
+  degraded: ["warn", t("degraded", "suy giảm")],
+  starting: ["", t("starting", "đang khởi động")],
+  stopping: ["", t("stopping", "đang dừng")],
+  backoff: ["warn", t("waiting to retry", "chờ thử lại")],
+  failed: ["bad", t("failed", "hỏng")],
+  disabled: ["", t("disabled", "đã tắt")],
+};
+
+let tools = [];
+let calls = [];
+const opened = new Set(); // the tools whose details are open, by name
+
+// --- servers -----------------------------------------------------------------------------------
+
+function latency(server) {
+  const times = calls.filter((c) => c.server === server && c.status === "ok").map((c) => c.duration_ms).sort((a, b) => a - b);
+  if (times.length === 0) return "";
+  return t(`${took(times[times.length >> 1])}, the median of ${times.length}`, `${took(times[times.length >> 1])}, trung vị của ${times.length}`);
+}
+
+// serverCard is a line with what matters daily; it opens to the rest.
+function serverCard(s) {
+  const [kind, state] = states[s.state] ?? ["", s.state];
+  return el("article", { className: "card server" },
+    el("header", {}, el("h3", {}, s.name), badge(state, kind)),
+    s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
+    s.pending?.length ? pending(s) : "",
+    fold([t(s.tools === 1 ? "1 tool" : `${number(s.tools)} tools`, `${number(s.tools)} công cụ`), s.transport, latency(s.name)].filter(Boolean).join(" · "), facts([
+      [t("Version", "Phiên bản"), [s.version, s.protocol && `MCP ${s.protocol}`].filter(Boolean).join(" · ")],
+      [t("Started in", "Khởi động trong"), s.start_ms ? took(s.start_ms) : ""],
+      [t("Since", "Từ"), when(s.since)],
+    ])),
+    s.skipped?.length ? fold(t(`${s.skipped.length} left out`, `${s.skipped.length} bị bỏ qua`), el("ul", {}, s.skipped.map((text) => el("li", {}, text)))) : "",
+    s.stderr?.length ? fold(t("Standard error", "Luồng lỗi chuẩn"), code(s.stderr.join("\n"), t(`Standard error of ${s.name}`, `Luồng lỗi chuẩn của ${s.name}`))) : "");
+}
+
+// pending asks for approval of tools that changed since a person last looked.
+function pending(s) {
+  const said = el("div", { "aria-live": "polite" });
+  const approve = el("button", { type: "button", on: { click: async () => {
+    approve.disabled = true;
+    try {
+      await api(`/v1/servers/${encodeURIComponent(s.name)}/approve`, { method: "POST", body: { digest: s.digest ?? "" } });
+      say(t(`The tools of ${s.name} are approved.`, `Đã chấp thuận công cụ của ${s.name}.`));
+      await refresh();
+    } catch (err) {
+      approve.disabled = false;
+      said.replaceChildren(note(words(err), "bad"));
+    }
+  } } }, t("Approve them as they are now", "Chấp thuận như hiện tại"));
+  return el("div", { className: "note warn" },
+    el("p", {}, t(`New or changed, and withheld until you approve: ${s.pending.join(", ")}. Read what is new about each first.`, `Mới hoặc đã thay đổi, bị giữ lại đến khi bạn chấp thuận: ${s.pending.join(", ")}. Hãy đọc phần thay đổi của từng công cụ trước.`)),
+    (s.changes ?? []).map((c) => fold(c.tool, code(c.diff.join("\n"), t(`What is new about ${c.tool}`, `Thay đổi của ${c.tool}`)))),
+    approve, said);
+}
+
+function noServers() {
+  return el("div", { className: "none" },
+    el("p", {}, t("No server is attached. Name one in molar.yaml, or when molar starts:", "Chưa gắn máy chủ nào. Hãy ghi vào molar.yaml, hoặc khi khởi động molar:")),
+    code('molar serve --mcp family="go run ./examples/family/server"', t("Example", "Ví dụ")));
+}
+
+// --- tools ---------------------------------------------------------------------------------------
+
+function toolCard(tool) {
+  const id = `tool-${tool.name}`;
+  const body = el("div", { className: "body", id: `${id}-body`, hidden: true });
+  const open = el("button", { type: "button", className: "open", "aria-expanded": "false", "aria-controls": body.id },
+    el("span", { className: "name" }, tool.toolName || tool.name), ...marks(tool),
+    el("span", { className: "what" }, (tool.description ?? "").split("\n")[0]));
+  const show = (on) => {
+    open.setAttribute("aria-expanded", String(on));
+    body.hidden = !on;
+    if (on && !body.hasChildNodes()) body.append(...details(tool, id));
+    if (on) opened.add(tool.name);
+    else opened.delete(tool.name);
+  };
+  open.addEventListener("click", () => show(body.hidden));
+  if (opened.has(tool.name)) show(true);
+  return el("article", { className: `card tool${tool.withheld ? " off" : ""}`, id },
+    el("div", { className: "head" }, open, toggle(tool)), body);
+}
+
+function marks(tool) {
+  const list = [];
+  if (tool.withheld) list.push(badge(t("withheld", "bị giữ lại"), "warn"));
+  if (tool.policy === "confirm") list.push(badge(t("asks first", "hỏi trước")));
+  if (tool.policy === "deny") list.push(badge(t("denied", "bị cấm"), "bad"));
+  if (tool.class) list.push(el("span", { className: `badge ${tool.class === "writes" ? "warn" : ""}`, title: reason(tool.class_why) }, { reads: t("reads", "chỉ đọc"), "only adds": t("only adds", "chỉ thêm"), writes: t("writes", "có thể ghi") }[tool.class] ?? tool.class));
+  else if (tool.readOnly) list.push(badge(t("reads only", "chỉ đọc")));
+  if (tool.lowered?.refused) list.push(badge(t("not for this provider", "không hợp nhà cung cấp này"), "warn"));
+  return list.flatMap((b) => [b, " "]);
+}
+
+function toggle(tool) {
+  const input = el("input", {
+    type: "checkbox", role: "switch", checked: tool.enabled,
+    "aria-label": t(`Offer ${tool.toolName || tool.name}`, `Cho dùng ${tool.toolName || tool.name}`),
+  });
+  input.addEventListener("change", async () => {
+    input.disabled = true;
+    try {
+      const now = await api(`/v1/tools/${encodeURIComponent(tool.name)}`, { method: "PATCH", body: { enabled: input.checked } });
+      say(now.enabled ? t(`${tool.name} is on.`, `${tool.name} đã bật.`) : t(`${tool.name} is off.`, `${tool.name} đã tắt.`));
+      const fresh = { ...tool, ...now, withheld: now.withheld };
+      tools = tools.map((other) => (other.name === tool.name ? fresh : other));
+      const card = toolCard(fresh); // the other cards may hold arguments half typed
+      input.closest(".tool").replaceWith(card);
+      card.querySelector('[role="switch"]').focus();
+    } catch (err) {
+      input.checked = tool.enabled;
+      input.disabled = false;
+      input.closest(".tool").append(note(words(err), "bad", { role: "alert" }));
+    }
+  });
+  return el("span", { className: "switch" }, input);
+}
+
+function details(tool, id) {
+  return [
+    el("p", { className: "says" }, tool.description || t("The server gives no description.", "Máy chủ không mô tả công cụ này.")),
+    tool.withheld ? note(t(`No model is offered it: ${tool.withheld}`, `Không mô hình nào được dùng: ${reason(tool.withheld)}`), "warn") : "",
+    facts([
+      [t("Offered as", "Tên với mô hình"), el("code", {}, tool.name)],
+      [t("Server", "Máy chủ"), tool.server],
+      [t("Policy", "Chính sách"), tool.policy || t("the host’s own", "mặc định của máy chủ")],
+    ]),
+    el("div", { className: "columns" },
+      el("div", {}, el("h4", {}, t("Try it", "Thử")), tryForm(tool, id)),
+      el("div", {}, el("h4", {}, schemaTitle(tool)), ...schemaParts(tool))),
+  ].filter(Boolean);
+}
+
+const schemaTitle = (tool) => (tool.lowered
+  ? t(`Schema as ${tool.lowered.provider} sees it`, `Lược đồ như ${tool.lowered.provider} thấy`)
+  : t("Schema as the server gave it", "Lược đồ như máy chủ đưa"));
+
+function schemaParts(tool) {
+  const low = tool.lowered;
+  if (low?.refused) return [note(t(`It cannot be offered to ${low.provider}: ${low.refused}`, `Không thể dùng với ${low.provider}: ${low.refused}`), "warn")];
+  const parts = [code(pretty(low?.schema ?? tool.inputSchema ?? {}), schemaTitle(tool))];
+  if (low?.hint) parts.push(note(t(`Added to the description: ${low.hint}`, `Thêm vào mô tả: ${low.hint}`)));
+  if (low?.notes?.length) parts.push(fold(t("What was changed", "Những gì đã đổi"), el("ul", {}, low.notes.map((n) => el("li", {}, n)))));
+  return parts;
+}
+
+function tryForm(tool, id) {
+  const result = el("div", { className: "result", "aria-live": "polite" });
+  const { elements, read } = formFor(tool.inputSchema, id);
+  const run = el("button", { className: "primary", type: "submit", disabled: Boolean(tool.withheld) }, t("Call it", "Gọi"));
+  const form = el("form", { className: "try", noValidate: true }, ...elements,
+    tool.readOnly ? "" : el("p", { className: "why" }, t("This is a real call: the tool may change something.", "Đây là lời gọi thật: công cụ có thể thay đổi dữ liệu.")),
+    el("div", { className: "row" }, run), result);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const args = read();
+    if (!args) return;
+    run.disabled = true;
+    result.replaceChildren(note(t("Calling…", "Đang gọi…")));
+    try {
+      const out = await api(`/v1/tools/${encodeURIComponent(tool.name)}/call`, { method: "POST", body: { arguments: args } });
+      result.replaceChildren(
+        el("div", { className: "row" }, badge(...outcome(out.status)), el("span", { className: "quiet" }, took(out.duration_ms))),
+        code(pretty(out.result.output), t("Result", "Kết quả")), ...files(out.result));
+    } catch (err) {
+      result.replaceChildren(note(words(err), "bad"));
+    } finally {
+      run.disabled = false;
+      loadCalls();
+    }
+  });
+  return form;
+}
+
+function showTools() {
+  const wanted = $("find").value.trim().toLowerCase();
+  const found = tools.filter((tool) => `${tool.name} ${tool.description ?? ""}`.toLowerCase().includes(wanted));
+  if (found.length === 0) {
+    return [el("p", { className: "none" }, tools.length
+      ? t("No tool fits the filter.", "Không có công cụ nào khớp.")
+      : t("There are no tools: attach a server that has some.", "Chưa có công cụ: hãy gắn một máy chủ có công cụ."))];
+  }
+  const groups = Map.groupBy(found, (tool) => tool.server || t("built in", "có sẵn"));
+  return [...groups].flatMap(([server, list]) => [el("h3", { className: "group" }, server), ...list.map(toolCard)]);
+}
+
+// --- calls ---------------------------------------------------------------------------------------
+
+function showCalls() {
+  if (calls.length === 0) {
+    return el("p", { className: "none" }, t("No tool was called since molar started.", "Chưa có công cụ nào được gọi từ khi molar khởi động."));
+  }
+  const longest = Math.max(...calls.map((c) => c.duration_ms), 1);
+  return table(t("Recent calls", "Các lần gọi gần đây"),
+    [t("When", "Lúc"), t("Server", "Máy chủ"), t("Tool", "Công cụ"), t("Outcome", "Kết quả"), t("Took", "Mất"), t("Turn", "Lượt")],
+    calls.map((c) => {
+      const bar = el("span", { className: "measure" });
+      bar.style.setProperty("--of", String((100 * c.duration_ms) / longest));
+      return [
+        when(c.at), c.server, el("code", {}, c.tool),
+        el("div", {}, badge(...outcome(c.status)), c.error ? fold(t("why", "vì sao"), el("p", {}, reason(c.error))) : ""),
+        el("div", {}, took(c.duration_ms), bar),
+        c.turn_id ? el("a", { href: `/turn?id=${encodeURIComponent(c.turn_id)}` }, t("trace", "dấu vết")) : t("by hand", "gọi tay"),
+      ];
+    }));
+}
+
+// --- loading -------------------------------------------------------------------------------------
+
+const loadCalls = () => fill($("calls"), async () => { calls = (await api("/v1/calls?limit=50")).data; }, showCalls);
+
+const loadTools = () => fill($("tools"), async () => {
+  const provider = $("provider").value;
+  tools = (await api(`/v1/tools${provider ? `?provider=${provider}` : ""}`)).data;
+}, showTools);
+
+const moving = new Set(["starting", "stopping", "backoff"]);
+let again = 0;
+let seen = ""; // the servers as they were shown last
+
+const loadServers = () => fill($("servers"), async () => (await api("/v1/servers")).data, (servers) => {
+  clearTimeout(again);
+  // Servers on their way are looked at again, so that nobody has to reload the page.
+  if (servers.some((s) => moving.has(s.state))) again = setTimeout(loadServers, 3000);
+  const now = servers.map((s) => `${s.name} ${s.state} ${s.tools}`).join("\n");
+  if (seen && seen !== now) loadTools();
+  seen = now;
+  return servers.length ? servers.map(serverCard) : noServers();
+});
+
+async function refresh() {
+  await loadCalls(); // the servers show the median of the calls
+  await Promise.all([loadServers(), loadTools()]);
+}
+
+// offered leads to a chat with the assistant that may call what was attached: the one that
+// was chosen before there were servers may not.
+const offered = (assistant) => el("p", { className: "note" },
+  t(`The chosen assistant may be one that calls no tools of servers; ${assistant} may. `, `Trợ lý đang chọn có thể không gọi được công cụ của máy chủ; ${assistant} thì được. `),
+  el("button", { type: "button", on: { click: () => { keep("assistant", assistant); location.assign("/"); } } },
+    t(`Ask ${assistant}`, `Hỏi ${assistant}`)));
+
+async function reload() {
+  $("reload").disabled = true;
+  try {
+    const done = await api("/v1/servers/reload", { method: "POST" });
+    const changed = [...(done.added ?? []), ...(done.removed ?? []), ...(done.restarted ?? []), ...(done.updated ?? [])];
+    const more = done.needs_restart?.length
+      ? t(` These need a restart of molar: ${done.needs_restart.join(", ")}.`, ` Những mục này cần khởi động lại molar: ${done.needs_restart.join(", ")}.`) : "";
+    const text = (changed.length ? t(`Taken over: ${changed.join(", ")}.`, `Đã cập nhật: ${changed.join(", ")}.`) : t("No server changed.", "Không có máy chủ nào thay đổi.")) + more;
+    $("reloaded").replaceChildren(note(text, "", { role: "status" }), ...(done.offer ? [offered(done.offer)] : []));
+    await refresh();
+  } catch (err) {
+    $("reloaded").replaceChildren(note(words(err), "bad", { role: "alert" }));
+  } finally {
+    $("reload").disabled = false;
+  }
+}
+
+frame(t("Tools", "Công cụ"));
+$("attach").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { attach } = await import("/static/attach.js");
+  await attach($("pasted").value, refresh);
+});
+$("refresh").addEventListener("click", refresh);
+$("reload").addEventListener("click", reload);
+$("find").addEventListener("input", () => $("tools").replaceChildren(...showTools()));
+$("provider").addEventListener("change", loadTools);
+await refresh();

@@ -1,0 +1,262 @@
+package responses_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+func id(r object) string { return r["id"].(string) }
+
+// turnOf is the turn that answered.
+func turnOf(r object) string { return at(r, "molar", "turn_id").(string) }
+
+// A response is continued in its conversation, behind its own turn: an older one as a
+// branch beside what came after it.
+func TestContinue_Branches(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	first := h.create(`{"input":[{"role":"system","content":"Stay calm."},{"role":"user","content":"one"}],"instructions":"Only now."}`)
+	second := h.create(`{"input":"two","previous_response_id":"` + id(first) + `"}`)
+	third := h.create(`{"input":"another two","previous_response_id":"` + id(first) + `"}`)
+	for i, r := range []object{second, third} {
+		turn := h.turn(i + 1)
+		if turn.ConversationID != at(first, "molar", "conversation_id") || turn.Parent == nil || *turn.Parent != turnOf(first) || turn.Stateless {
+			t.Errorf("turn %d: conversation %q, parent %v, stateless %v", i+1, turn.ConversationID, turn.Parent, turn.Stateless)
+		}
+		if turn.System != "Stay calm." {
+			t.Errorf("system %q: system items are inherited, instructions are not", turn.System)
+		}
+		if r["previous_response_id"] != id(first) {
+			t.Errorf("previous %v", r["previous_response_id"])
+		}
+	}
+	h.create(`{"input":"three","previous_response_id":"` + id(second) + `"}`)
+	if turn := h.turn(3); *turn.Parent != turnOf(second) {
+		t.Errorf("parent %q", *turn.Parent)
+	}
+}
+
+// What is not stored leaves nothing behind; its history is what the conversation holds.
+func TestContinue_NotStored(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	first := h.create(`{"input":"one"}`)
+	second := h.create(`{"input":"two","previous_response_id":"` + id(first) + `","store":false}`)
+	turn := h.turn(1)
+	if !turn.ReadOnly || turn.ConversationID != at(first, "molar", "conversation_id") || turn.Parent == nil || *turn.Parent != turnOf(first) {
+		t.Errorf("turn %+v", turn)
+	}
+	if status, _ := h.do(http.MethodGet, "/v1/responses/"+id(second), ""); status != http.StatusNotFound {
+		t.Errorf("a response that was not stored: status %d", status)
+	}
+	if status, code, _ := h.refused(`{"input":"x","previous_response_id":"` + id(second) + `"}`); status != http.StatusBadRequest || code != "previous_response_not_found" {
+		t.Errorf("status %d, code %q", status, code)
+	}
+}
+
+// A history that the client brings is kept with the response, and continued from there.
+func TestContinue_ClientHistory(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	first := h.create(`{"input":[{"role":"user","content":"a"},{"type":"message","role":"assistant","phase":"final_answer","content":[{"type":"output_text","text":"b","annotations":[]}]},{"role":"user","content":"c"}]}`)
+	if !h.turn(0).Stateless {
+		t.Error("a turn with a history of the client was saved")
+	}
+	h.create(`{"input":"d","previous_response_id":"` + id(first) + `"}`)
+	var said []string
+	for _, m := range h.turn(1).Messages {
+		said = append(said, string(m.Role)+" "+m.Said())
+	}
+	if got := strings.Join(said, ", "); got != "user a, assistant b, user c, assistant ok, user d" {
+		t.Errorf("the model would see %s", got)
+	}
+}
+
+func TestContinue_References(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	first := h.create(`{"input":"one"}`)
+	h.create(`{"input":[{"role":"user","content":"one"},{"type":"item_reference","id":"` + at(first, "output", 0, "id").(string) + `"},{"role":"user","content":"two"}]}`)
+	if m := h.turn(1).Messages; len(m) != 3 || m[1].Said() != "ok" {
+		t.Errorf("messages %+v", m)
+	}
+}
+
+func TestCreate_Conversation(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	r := h.create(`{"input":"one","conversation":{"id":"c1"}}`)
+	if turn := h.turn(0); turn.ConversationID != "c1" || turn.Parent != nil {
+		t.Errorf("turn %+v", turn)
+	}
+	if at(r, "conversation", "id") != "c1" {
+		t.Errorf("conversation %v", r["conversation"])
+	}
+}
+
+// A conversation of OpenAI's clients: it is made empty, has metadata, and its items are
+// those of its responses.
+func TestConversations(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	status, data := h.do(http.MethodPost, "/v1/conversations", `{"metadata":{"a":"b"}}`)
+	made := read(t, data)
+	if status != http.StatusOK || made["object"] != "conversation" || at(made, "metadata", "a") != "b" || made["created_at"] == nil {
+		t.Fatalf("status %d: %s", status, data)
+	}
+	path := "/v1/conversations/" + id(made)
+	if status, data = h.do(http.MethodGet, path, ""); status != http.StatusOK || at(read(t, data), "metadata", "a") != "b" {
+		t.Errorf("status %d: %s", status, data)
+	}
+	if status, data = h.do(http.MethodPost, path, `{"metadata":{"a":"c"}}`); status != http.StatusOK || at(read(t, data), "metadata", "a") != "c" {
+		t.Errorf("status %d: %s", status, data)
+	}
+	if status, _ = h.do(http.MethodPost, path+"/items", `{"items":[]}`); status != http.StatusBadRequest {
+		t.Errorf("items were added: status %d", status)
+	}
+	h.create(`{"input":"one","conversation":"` + id(made) + `"}`)
+	if turn := h.turn(0); turn.ConversationID != id(made) {
+		t.Errorf("conversation %q", turn.ConversationID)
+	}
+	status, data = h.do(http.MethodGet, "/v1/conversations/known/items?order=asc", "")
+	list := read(t, data)
+	if status != http.StatusOK || at(list, "data", 0, "role") != "user" || at(list, "data", 1, "content", 0, "annotations", 0, "url") != "https://a.vn" || at(list, "data", 1, "phase") != "final_answer" {
+		t.Errorf("status %d: %s", status, data)
+	}
+	for _, it := range list["data"].([]any) {
+		conforms(t, "ItemField", it)
+	}
+	item := at(list, "data", 1, "id").(string)
+	if status, data = h.do(http.MethodGet, "/v1/conversations/known/items/"+item, ""); status != http.StatusOK || id(read(t, data)) != item {
+		t.Errorf("status %d: %s", status, data)
+	}
+	if status, _ = h.do(http.MethodGet, "/v1/conversations/other/items", ""); status != http.StatusNotFound {
+		t.Errorf("status %d", status)
+	}
+}
+
+// With a conversation go its responses, also those that could still be followed.
+func TestConversations_Delete(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	of, beside := h.create(`{"input":"one","conversation":"c1"}`), h.create(`{"input":"one"}`)
+	if status, data := h.do(http.MethodDelete, "/v1/conversations/c1", ""); status != http.StatusOK || at(read(t, data), "deleted") != true {
+		t.Errorf("status %d: %s", status, data)
+	}
+	for _, query := range []string{"", "?stream=true", "/input_items"} {
+		if status, data := h.do(http.MethodGet, "/v1/responses/"+id(of)+query, ""); status != http.StatusNotFound {
+			t.Errorf("%s: status %d: %s", query, status, data)
+		}
+	}
+	h.get(id(beside))
+}
+
+// weather calls the client's tool, and answers once it has the result.
+func weather(_ context.Context, t agent.Turn, say func(agent.Event) bool) error {
+	if len(t.Results) > 0 {
+		say(text("It is " + t.Results[0].OutputText() + "."))
+		say(done())
+		return nil
+	}
+	calls := []schemas.ToolCall{{ID: "call_1", Function: schemas.FunctionCall{Name: "get_weather", Arguments: `{"city":"Hà Nội"}`}}}
+	say(agent.Event{Kind: agent.EventClientCalls, Calls: calls})
+	say(ended(agent.Done{Finish: "tool_calls", Calls: calls}))
+	return nil
+}
+
+const weatherTool = `"tools":[{"type":"function","name":"get_weather","description":"x","parameters":{"type":"object"},"strict":false}]`
+
+func TestClientTools(t *testing.T) {
+	h := serve(t, weather)
+	first := h.create(`{"input":"Weather?",` + weatherTool + `}`)
+	call := at(first, "output", 0)
+	if at(call, "type") != "function_call" || at(call, "call_id") != "call_1" || at(call, "arguments") != `{"city":"Hà Nội"}` || first["status"] != "completed" {
+		t.Fatalf("output %v", first["output"])
+	}
+	if tools := h.turn(0).ClientTools; len(tools) != 1 || tools[0].Name != "get_weather" {
+		t.Errorf("tools %+v", tools)
+	}
+	if status, _, _ := h.refused(`{"input":"and now?","previous_response_id":"` + id(first) + `"}`); status != http.StatusBadRequest {
+		t.Errorf("a call without its output: status %d", status)
+	}
+	second := h.create(`{"input":[{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"sunny"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}],"previous_response_id":"` + id(first) + `",` + weatherTool + `}`)
+	if got := at(second, "output", 0, "content", 0, "text"); got != "It is sunny." {
+		t.Errorf("text %v", got)
+	}
+	turn := h.turn(1)
+	if len(turn.Messages) != 3 || turn.Messages[0].Said() != "Weather?" || turn.ConversationID != at(first, "molar", "conversation_id") {
+		t.Errorf("turn %+v", turn)
+	}
+	if r := turn.Results[0]; r.OutputText() != "sunny" || len(r.Media) != 1 || r.Media[0].Text != "data:image/png;base64,AAAA" {
+		t.Errorf("result %+v", r)
+	}
+	kinds := types(h.stream(`{"input":"Weather?","stream":true,` + weatherTool + `}`))
+	want := "response.output_item.added response.function_call_arguments.delta response.function_call_arguments.done response.output_item.done response.completed"
+	if got := strings.Join(kinds[2:], " "); got != want {
+		t.Errorf("events %s", got)
+	}
+}
+
+// A request chooses among the attached servers' tools; nothing of it widens what the
+// operator allows.
+func TestTools_Narrow(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	find := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "family__find", Server: "family", ToolName: "find"}, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow}}
+	erase := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "family__erase", Server: "family", ToolName: "erase"}}
+	other := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "web__get", Server: "web", ToolName: "get"}}
+	tests := []struct {
+		request             string
+		find, erase, others bool
+		asks                bool
+	}{
+		{`"tools":[{"type":"mcp","server_label":"family","allowed_tools":["find"],"require_approval":"always"}]`, true, false, false, true},
+		{`"tools":[{"type":"mcp","server_label":"family","require_approval":{"always":{"tool_names":["erase"]}}}]`, true, true, false, false},
+		{`"tools":[{"type":"mcp","server_label":"family","require_approval":"never"}]`, true, true, false, false},
+		{`"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"mcp","server_label":"family","name":"find"}]}`, true, false, false, false},
+		{`"tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"web__get"}]}`, false, false, true, false},
+	}
+	for i, tt := range tests {
+		h.create(`{"input":"x",` + tt.request + `}`)
+		narrow := h.turn(i).Narrow
+		got, may := narrow(find)
+		if may != tt.find || may && (got.Rules.Policy == schemas.PolicyConfirm) != tt.asks {
+			t.Errorf("%s: find %v, policy %q", tt.request, may, got.Rules.Policy)
+		}
+		if _, may := narrow(erase); may != tt.erase {
+			t.Errorf("%s: erase %v", tt.request, may)
+		}
+		if _, may := narrow(other); may != tt.others {
+			t.Errorf("%s: others %v", tt.request, may)
+		}
+	}
+	h.create(`{"input":"x","tool_choice":{"type":"mcp","server_label":"family","name":"find"},"max_tool_calls":2,"truncation":"disabled","parallel_tool_calls":false}`)
+	if turn := h.turn(len(tests)); !turn.MustCall || turn.MustCallTool != "family__find" || turn.MaxCalls != 2 || !turn.WholeHistory || !turn.OneCall {
+		t.Errorf("turn %+v", turn)
+	}
+	h.create(`{"input":"x",` + weatherTool + `,"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"mcp","server_label":"family"}]}}`)
+	if own := h.turn(len(tests) + 1).ClientTools; len(own) != 0 {
+		t.Errorf("a tool that is not allowed is offered: %v", own)
+	}
+}
+
+// The tools of servers that a request names are listed once in a chain.
+func TestTools_List(t *testing.T) {
+	h := serve(t, func(_ context.Context, turn agent.Turn, say func(agent.Event) bool) error {
+		if turn.ListTools {
+			say(agent.Event{Kind: agent.EventTools, Tools: []schemas.ToolInfo{{Name: "family__find", Server: "family", ToolName: "find", InputSchema: []byte(`{"type":"object"}`)}}})
+		}
+		say(text("ok"))
+		say(done())
+		return nil
+	})
+	const named = `"tools":[{"type":"mcp","server_label":"family"}]`
+	first := h.create(`{"input":"x",` + named + `}`)
+	if at(first, "output", 0, "type") != "mcp_list_tools" || at(first, "output", 0, "tools", 0, "name") != "find" || at(first, "tools", 0, "server_label") != "family" {
+		t.Errorf("response %v", first)
+	}
+	second := h.create(`{"input":"y",` + named + `,"previous_response_id":"` + id(first) + `"}`)
+	if at(second, "output", 0, "type") != "message" {
+		t.Errorf("listed twice: %v", second["output"])
+	}
+	if plain := h.create(`{"input":"z"}`); at(plain, "output", 0, "type") != "message" {
+		t.Errorf("listed unasked: %v", plain["output"])
+	}
+}

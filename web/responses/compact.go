@@ -1,0 +1,132 @@
+package responses
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"molar/web/responses/input"
+	"molar/web/responses/render"
+	"molar/web/responses/seal"
+	"molar/web/wire"
+)
+
+// A CompactRequest is the body of POST /v1/responses/compact: what is to be compacted, as
+// input, as what came until the end of a response, or both. Instructions are not carried over.
+type CompactRequest struct {
+	Model              string          `json:"model"`
+	Input              json.RawMessage `json:"input"`
+	PreviousResponseID *string         `json:"previous_response_id"`
+}
+
+// A Compaction is a conversation in an item that only this host can read.
+type Compaction struct {
+	ID        string           `json:"id"`
+	Object    string           `json:"object"`
+	Output    []compactionItem `json:"output"`
+	CreatedAt int64            `json:"created_at"`
+	Usage     render.Usage     `json:"usage"`
+}
+
+type compactionItem struct {
+	Type             string `json:"type"`
+	ID               string `json:"id"`
+	EncryptedContent string `json:"encrypted_content"`
+}
+
+// Compact answers POST /v1/responses/compact. No model is asked: what people said stays,
+// and of older answers their beginning.
+func (s *Surface) Compact(c *gin.Context) {
+	var q CompactRequest
+	err := wire.ReadBody(c.Request, &q)
+	if err == nil && q.Model == "" {
+		err = wire.Invalid("model", "model is required: name the assistant")
+	}
+	var item compactionItem
+	if err == nil {
+		item, err = s.compact(c.Request.Context(), s.Owner(c.Request), &Request{Input: q.Input, PreviousResponseID: q.PreviousResponseID})
+	}
+	if err != nil {
+		writeError(c.Writer, err)
+		return
+	}
+	wire.WriteJSON(c.Writer, Compaction{
+		ID: idPrefix + uuid.NewString(), Object: "response.compaction",
+		Output: []compactionItem{item}, CreatedAt: s.Turns.Now().Unix(),
+	})
+}
+
+func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compactionItem, error) {
+	item := compactionItem{Type: "compaction", ID: "cmp_" + uuid.NewString()}
+	items, err := s.readInput(q)
+	if err == nil {
+		items, err = s.resolve(ctx, owner, items)
+	}
+	if err != nil {
+		return item, err
+	}
+	previous, err := s.previous(ctx, owner, q)
+	if err != nil {
+		return item, err
+	}
+	all := s.newTalk(ctx, owner)
+	if previous != nil {
+		if err := s.remember(ctx, owner, q.held, previous, all); err != nil {
+			return item, err
+		}
+		all.System = previous.System
+	}
+	if err := all.Read(items, "input"); err != nil {
+		return item, err
+	}
+	if len(all.Open) > 0 {
+		return item, input.Unanswered(all.Open[0].ID)
+	}
+	if len(all.Messages) == 0 {
+		return item, wire.Invalid("input", "there is nothing to compact: send input, or previous_response_id")
+	}
+	sealer, err := s.sealer(ctx)
+	if err == nil {
+		item.EncryptedContent, err = sealer.Seal(owner, all.Compacted())
+	}
+	return item, err
+}
+
+// newTalk returns an empty talk of an owner.
+func (s *Surface) newTalk(ctx context.Context, owner string) *input.Talk {
+	return input.NewTalk(func(text string, v any) error {
+		sealer, err := s.sealer(ctx)
+		if err != nil {
+			return err
+		}
+		return sealer.Open(owner, text, v)
+	})
+}
+
+// sealer is made of the host's secret when it is first needed.
+func (s *Surface) sealer(ctx context.Context) (*seal.Sealer, error) {
+	s.sealing.Lock()
+	defer s.sealing.Unlock()
+	if s.seal != nil {
+		return s.seal, nil
+	}
+	secret, err := s.Secret(ctx)
+	if err == nil {
+		s.seal, err = seal.New(secret)
+	}
+	if err != nil {
+		s.Turns.Logger.Error("the secret that seals compactions", "error", err)
+		return nil, wire.ErrStore
+	}
+	return s.seal, nil
+}
+
+// processSecret returns a secret that ends with the process.
+func processSecret() func(context.Context) ([]byte, error) {
+	key := make([]byte, seal.KeySize)
+	_, _ = rand.Read(key) // never fails
+	return func(context.Context) ([]byte, error) { return key, nil }
+}

@@ -1,0 +1,231 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/responses/render"
+	"molar/web/wire"
+)
+
+// A ConversationHead is a conversation as OpenAI's clients see it. Its messages are a host's
+// own business: a turn adds them.
+type ConversationHead struct {
+	ID        string            `json:"id"`
+	Object    string            `json:"object"`
+	CreatedAt int64             `json:"created_at"`
+	Metadata  map[string]string `json:"metadata"`
+}
+
+// A ConversationRequest makes a conversation, or changes its metadata.
+type ConversationRequest struct {
+	Metadata map[string]string `json:"metadata"`
+	Items    json.RawMessage   `json:"items"`
+}
+
+// CreateConversation answers POST /v1/conversations. The conversation is empty until its
+// first turn.
+func (s *Surface) CreateConversation(c *gin.Context) {
+	s.keepConversation(c, ConversationHead{ID: "conv_" + uuid.NewString(), CreatedAt: s.Turns.Now().Unix()})
+}
+
+// UpdateConversation answers POST /v1/conversations/{id}.
+func (s *Surface) UpdateConversation(c *gin.Context) {
+	known, err := s.Conversation(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	if err == nil && known == nil {
+		err = wire.NotFound("conversation")
+	}
+	if err != nil {
+		writeError(c.Writer, err)
+		return
+	}
+	s.keepConversation(c, *known)
+}
+
+func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
+	var q ConversationRequest
+	if c.Request.ContentLength != 0 {
+		if err := wire.ReadBody(c.Request, &q); err != nil {
+			writeError(c.Writer, err)
+			return
+		}
+	}
+	if wire.IsSet(q.Items) && string(q.Items) != "[]" {
+		writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
+		return
+	}
+	o.Object, o.Metadata = "conversation", q.Metadata
+	if o.Metadata == nil {
+		o.Metadata = map[string]string{}
+	}
+	body, err := json.Marshal(o)
+	if err == nil {
+		err = s.Store.Put(c.Request.Context(), Stored{
+			Owner: s.Owner(c.Request), ID: o.ID, ConversationID: o.ID, CreatedAt: s.Turns.Now(), Body: body,
+		})
+	}
+	if err != nil {
+		s.Turns.Logger.Error("a conversation could not be stored", "conversation_id", o.ID, "error", err)
+		writeError(c.Writer, wire.ErrStore)
+		return
+	}
+	wire.WriteJSON(c.Writer, o)
+}
+
+// Conversation returns what is known of an owner's conversation beside its messages; nil
+// when there is none.
+func (s *Surface) Conversation(ctx context.Context, owner, id string) (*ConversationHead, error) {
+	o := &ConversationHead{ID: id, Object: "conversation", Metadata: map[string]string{}}
+	stored, kept, err := s.Store.Get(ctx, owner, id)
+	if err != nil {
+		return nil, s.storeFailed(id, err)
+	}
+	if kept {
+		return o, json.Unmarshal(stored.Body, o)
+	}
+	messages, _, known, err := s.Conversations.Messages(ctx, owner, id)
+	switch {
+	case errors.Is(err, agent.ErrNotFound), err == nil && !known:
+		return nil, nil //nolint:nilnil // unknown
+	case err != nil:
+		return nil, s.storeFailed(id, err)
+	}
+	if len(messages) > 0 {
+		o.CreatedAt = messages[0].Timestamp.Unix()
+	}
+	return o, nil
+}
+
+// Forget drops the responses of a conversation that can still be followed.
+func (s *Surface) Forget(owner, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, l := range s.live {
+		if (owner == "" || l.owner == owner) && l.ended() && l.record.Conversation == id {
+			delete(s.live, key)
+		}
+	}
+}
+
+// DeleteConversation drops what is known of a conversation beside its messages, and reports
+// whether that was anything: one without a turn is known here alone.
+func (s *Surface) DeleteConversation(ctx context.Context, owner, id string) (known bool, err error) {
+	s.Forget(owner, id)
+	if known, err = s.Store.Delete(ctx, owner, id); err != nil {
+		return false, s.storeFailed(id, err)
+	}
+	return known, nil
+}
+
+func (s *Surface) storeFailed(id string, err error) error {
+	s.Turns.Logger.Error("read a conversation", "conversation_id", id, "error", err)
+	return wire.ErrStore
+}
+
+// ConversationItems answers GET /v1/conversations/{id}/items.
+func (s *Surface) ConversationItems(c *gin.Context) {
+	items, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	if err != nil {
+		writeError(c.Writer, err)
+		return
+	}
+	writePage(c, items)
+}
+
+// ConversationItem answers GET /v1/conversations/{id}/items/{item}.
+func (s *Surface) ConversationItem(c *gin.Context) {
+	items, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	i := slices.IndexFunc(items, func(raw json.RawMessage) bool { return idOf(raw) == c.Param("item") })
+	if err == nil && i < 0 {
+		err = wire.NotFound("item")
+	}
+	if err != nil {
+		writeError(c.Writer, err)
+		return
+	}
+	wire.WriteBody(c.Writer, http.StatusOK, items[i])
+}
+
+// AddItems answers POST /v1/conversations/{id}/items, and says what to do instead.
+func (s *Surface) AddItems(c *gin.Context) {
+	writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
+}
+
+// items are those of the newest branch, the oldest first: as the responses have them that
+// are kept, else made of the stored messages.
+func (s *Surface) items(ctx context.Context, owner, id string) ([]json.RawMessage, error) {
+	known, err := s.Conversation(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil {
+		return nil, wire.NotFound("conversation")
+	}
+	messages, _, _, err := s.Conversations.Messages(ctx, owner, id)
+	if err != nil && !errors.Is(err, agent.ErrNotFound) {
+		return nil, s.storeFailed(id, err)
+	}
+	var all []json.RawMessage
+	for len(messages) > 0 {
+		turn := messages[0].TurnID
+		end := slices.IndexFunc(messages, func(m schemas.StoredMessage) bool { return m.TurnID != turn })
+		if end < 0 {
+			end = len(messages)
+		}
+		of, err := s.itemsOf(ctx, owner, turn, messages[:end])
+		if err != nil {
+			return nil, err
+		}
+		all, messages = append(all, of...), messages[end:]
+	}
+	return all, nil
+}
+
+// itemsOf are the items of one turn.
+func (s *Surface) itemsOf(ctx context.Context, owner, turn string, messages []schemas.StoredMessage) ([]json.RawMessage, error) {
+	r, err := s.record(ctx, owner, idPrefix+turn)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil && r.Status != render.StatusInProgress {
+		output, err := r.output()
+		if err != nil {
+			return nil, err
+		}
+		list := slices.Clone(r.Input)
+		for _, it := range output {
+			list = append(list, it.Raw)
+		}
+		return list, nil
+	}
+	var list []json.RawMessage
+	for i, m := range messages {
+		o := render.Message{Type: "message", ID: fmt.Sprintf("msg_%s_%d", turn, i), Status: render.StatusCompleted, Role: string(m.Role)}
+		if m.Role == schemas.RoleAssistant {
+			o.Phase, o.Content = "final_answer", []any{answerText(m)}
+		} else {
+			o.Content = []any{render.TextPart{Type: "input_text", Text: m.Content}}
+		}
+		raw, err := json.Marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, raw)
+	}
+	return list, nil
+}
+
+func answerText(m schemas.StoredMessage) render.OutputText {
+	part := render.NewText(m.Content)
+	part.Annotations = render.Citations(m.Content, m.Sources)
+	return part
+}

@@ -1,0 +1,46 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"molar/web/responses/render"
+)
+
+// outlives reports whether the response goes on without its client, who may then come back
+// to any replica.
+func (q *Request) outlives() bool { return q.Background || q.Molar.Detach || q.key != "" }
+
+// seek returns a response that is being told, here or by another replica; nil means none.
+func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
+	if l := s.find(owner, id); l != nil || s.Turns.Sharing == nil {
+		return l, nil
+	}
+	r, err := s.record(ctx, owner, id)
+	if err != nil || r == nil || r.Status != render.StatusInProgress || r.From > 0 {
+		return nil, err // one that goes on after an approval is told where that was given
+	}
+	return s.tellElsewhere(ctx, owner, id, r)
+}
+
+// tellElsewhere tells a response once more, from the items of its turn, as the replica does
+// that runs it: the same items make the same events.
+func (s *Surface) tellElsewhere(ctx context.Context, owner, id string, r *record) (*live, error) {
+	t, ok, err := s.Turns.Find(ctx, owner, r.Turn)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var begun render.Response
+	if err := json.Unmarshal(r.Response, &begun); err != nil {
+		return nil, err
+	}
+	l := s.newLive(owner, strings.TrimPrefix(id, idPrefix), t, *r, begun, r.Notes, nil)
+	l.elsewhere, l.began = true, time.Unix(begun.CreatedAt, 0)
+	l.render.Response.CreatedAt = begun.CreatedAt
+	if first := s.find(owner, id); first != nil { // another request was faster
+		return first, nil
+	}
+	return l, s.follow(ctx, l)
+}

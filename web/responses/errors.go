@@ -1,0 +1,24 @@
+package responses
+
+import (
+	"net/http"
+
+	"molar/web/responses/render"
+	"molar/web/wire"
+)
+
+func writeError(w http.ResponseWriter, err error) { wire.WriteError(w, render.Failure(err)) }
+
+// noPrevious is told to one who continues a response that is not kept.
+func noPrevious(id string) *wire.Error {
+	e := wire.Invalid("previous_response_id", "there is no response %q to continue: it was not stored, was deleted, or is too old", wire.Clip(id, 100))
+	e.Code = "previous_response_not_found"
+	return e
+}
+
+func noResponse() *wire.Error {
+	return &wire.Error{
+		Status: http.StatusNotFound, Kind: render.TypeNotFound, Code: "response_not_found", Param: "response_id",
+		Message: "there is no response of that id: it was not stored, was deleted, or is too old",
+	}
+}

@@ -1,0 +1,69 @@
+package input
+
+import (
+	"strings"
+
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// How many bytes a compaction keeps of what a person said, of the newest answer, and of
+// each older one.
+const (
+	keptSaid   = 4 << 10
+	keptNewest = 16 << 10
+	keptAnswer = 500
+)
+
+// A Compaction is what a compaction holds: what was said, without calls and their results.
+type Compaction struct {
+	System   []string `json:"system,omitempty"`
+	Messages []words  `json:"messages"`
+}
+
+type words struct {
+	Role schemas.Role `json:"role"`
+	Text string       `json:"text"`
+}
+
+// Compacted is the talk without calls, results and files, and with the beginnings of
+// older answers.
+func (t *Talk) Compacted() Compaction {
+	c := Compaction{System: t.System}
+	for _, m := range t.Messages {
+		text := m.Said()
+		if text == "" {
+			continue
+		}
+		c.Messages = append(c.Messages, words{m.Role, text})
+	}
+	newest := true
+	for i := len(c.Messages) - 1; i >= 0; i-- {
+		w := &c.Messages[i]
+		switch {
+		case w.Role == schemas.RoleUser:
+			w.Text = wire.Clip(w.Text, keptSaid)
+		case newest:
+			w.Text, newest = wire.Clip(w.Text, keptNewest), false
+		default:
+			first, _, _ := strings.Cut(w.Text, "\n\n")
+			w.Text = wire.Clip(first, keptAnswer)
+		}
+	}
+	return c
+}
+
+// addCompaction adds what a compaction stands for.
+func (t *Talk) addCompaction(it Item, at string) error {
+	var c Compaction
+	if err := t.unseal(it.EncryptedContent, &c); err != nil {
+		return wire.Invalid(at+".encrypted_content", "this compaction was not made by this host for this client, or was changed")
+	}
+	t.System = append(t.System, c.System...)
+	for _, w := range c.Messages {
+		if err := t.addText(w.Role, w.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package input
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// A Talk is what items say, in the canonical form.
+type Talk struct {
+	// unseal reads what the host sealed for this client.
+	unseal   func(text string, v any) error
+	System   []string
+	Messages []schemas.Message
+	// Files are those of the last message of role user.
+	Files []agent.Attachment
+	// Media is about how many bytes of the body are files.
+	Media int
+	// Answered is set when it holds more than what a person and the client's developer say.
+	Answered bool
+	// Results are what the last items say that the client's own tools gave.
+	Results []schemas.ToolResult
+	// Open holds the calls whose results have not come yet.
+	Open []schemas.ToolCall
+}
+
+// NewTalk returns an empty talk. unseal reads what the host sealed for this client.
+func NewTalk(unseal func(text string, v any) error) *Talk { return &Talk{unseal: unseal} }
+
+// Read adds items. at names them in errors.
+func (t *Talk) Read(items []Item, at string) error {
+	for i, it := range items {
+		if err := t.add(it, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Talk) add(it Item, at string) error {
+	if it.Type != "function_call_output" {
+		t.Results = nil
+	}
+	switch it.Type {
+	case "message":
+		if len(t.Open) > 0 {
+			return Unanswered(t.Open[0].ID)
+		}
+		return t.addMessage(it, at)
+	case "function_call":
+		t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: it.Name, Arguments: it.Arguments}}})
+		t.Open = append(t.Open, schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: it.Name}})
+		if it.CallID == "" || it.Name == "" {
+			return wire.Invalid(at, "a function_call needs a call_id and a name")
+		}
+	case "function_call_output":
+		return t.addOutput(it, at)
+	case "mcp_call":
+		t.addServerCall(it)
+	case "compaction":
+		if len(t.Open) > 0 {
+			return Unanswered(t.Open[0].ID)
+		}
+		return t.addCompaction(it, at)
+	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", AnswerType: // nothing that a model would have to see again
+	default:
+		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
+	}
+	return nil
+}
+
+// Unanswered is told of a call whose result is missing.
+func Unanswered(callID string) *wire.Error {
+	return wire.Invalid("input", "no tool output found for function call %s", wire.Clip(callID, 80))
+}
+
+func (t *Talk) addMessage(it Item, at string) error {
+	parts, files, err := readContent(it, at+".content")
+	if err != nil {
+		return err
+	}
+	t.Media += wire.FileBytes(parts, files)
+	switch it.Role {
+	case "system", "developer":
+		if text := (schemas.Message{Parts: parts}).Said(); text != "" {
+			t.System = append(t.System, text)
+		}
+	case "assistant":
+		t.say(parts...)
+	case "user":
+		for _, file := range t.Files { // of an earlier message
+			last := &t.Messages[len(t.Messages)-1]
+			last.Parts = append(last.Parts, schemas.Part{Kind: schemas.PartContext, Text: file.Name + ":\n" + file.Text})
+		}
+		t.Files = files
+		if end := len(t.Messages) - 1; end >= 0 && t.Messages[end].Role == schemas.RoleUser {
+			t.Messages[end].Parts = append(t.Messages[end].Parts, apart(t.Messages[end].Parts, parts)...)
+			return nil
+		}
+		t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleUser, Parts: parts})
+	default:
+		return wire.Invalid(at+".role", "role %q is not known; use system, developer, user or assistant", wire.Clip(it.Role, 40))
+	}
+	return nil
+}
+
+// apart puts a blank line between what a person said before and says now.
+func apart(before, parts []schemas.Part) []schemas.Part {
+	if len(parts) == 0 || parts[0].Kind != schemas.PartText || !slices.ContainsFunc(before, func(p schemas.Part) bool { return p.Kind == schemas.PartText }) {
+		return parts
+	}
+	parts = slices.Clone(parts)
+	parts[0].Text = "\n\n" + parts[0].Text
+	return parts
+}
+
+// say adds parts to the assistant's message.
+func (t *Talk) say(parts ...schemas.Part) {
+	t.Answered = true
+	if end := len(t.Messages) - 1; end >= 0 && t.Messages[end].Role == schemas.RoleAssistant {
+		t.Messages[end].Parts = append(t.Messages[end].Parts, parts...)
+		return
+	}
+	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleAssistant, Parts: parts})
+}
+
+// addText adds what one of the two said.
+func (t *Talk) addText(role schemas.Role, text string) error {
+	content, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
+	return t.addMessage(Item{Role: string(role), Content: content}, "input")
+}
+
+// AddStored adds what a conversation holds.
+func (t *Talk) AddStored(messages []schemas.StoredMessage) error {
+	for _, m := range messages {
+		if err := t.addText(m.Role, m.Content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOutput pairs a result with its call.
+func (t *Talk) addOutput(it Item, at string) error {
+	i := slices.IndexFunc(t.Open, func(c schemas.ToolCall) bool { return c.ID == it.CallID })
+	if i < 0 {
+		return wire.Invalid(at+".call_id", "call_id %q answers no function call of what came before", wire.Clip(it.CallID, 80))
+	}
+	text, media, err := readResult(it.Output, at+".output")
+	if err != nil {
+		return err
+	}
+	t.Media += wire.FileBytes(media, nil)
+	result := schemas.ToolResult{ToolName: t.Open[i].Function.Name, ID: it.CallID, Output: wire.AsJSON(text), Media: media}
+	t.Open = slices.Delete(t.Open, i, i+1)
+	t.Results = append(t.Results, result)
+	t.give(schemas.Part{Kind: schemas.PartResult, Text: text, Result: &result})
+	return nil
+}
+
+func (t *Talk) give(part schemas.Part) {
+	t.Answered = true
+	if end := len(t.Messages) - 1; t.Messages[end].Role == schemas.RoleTool {
+		t.Messages[end].Parts = append(t.Messages[end].Parts, part)
+		return
+	}
+	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{part}})
+}
+
+// addServerCall adds a call that a server answered in an earlier response.
+func (t *Talk) addServerCall(it Item) {
+	name := it.ServerLabel + "__" + it.Name
+	t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.ID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})
+	var text string
+	if json.Unmarshal(it.Output, &text) != nil {
+		text = string(it.Error)
+	}
+	result := schemas.ToolResult{ToolName: it.Name, Server: it.ServerLabel, ID: it.ID, Output: wire.AsJSON(text), IsError: wire.IsSet(it.Error)}
+	t.give(schemas.Part{Kind: schemas.PartResult, Text: text, Result: &result})
+}

@@ -1,0 +1,284 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"molar/agent"
+	"molar/web/responses/render"
+	"molar/web/turns"
+	"molar/web/wire"
+)
+
+// How long, and how many of, the responses that have ended can be followed, and how long
+// storing one may take.
+const (
+	followFor   = 60 * time.Second
+	maxEnded    = 256
+	maxEndedLog = 64 << 20 // bytes
+	storeFor    = 5 * time.Second
+)
+
+// A live response is being told, or was a short time ago.
+type live struct {
+	id, owner string
+	turn      *turns.Live
+	// begun is the response before its end, and input are the items of its request.
+	begun []byte
+	input []json.RawMessage
+	// from is the number of the turn's last item that belongs to the response before.
+	from   int
+	record record
+	render *render.Renderer
+	log    *turns.Log[render.Told]
+	// done is closed at its end; final and failure are set then.
+	done    chan struct{}
+	final   []byte
+	failure *wire.Error
+	// kept says that the response is stored from its begin on.
+	kept bool
+	// elsewhere says that another replica runs the turn, and keeps the response.
+	elsewhere bool
+	// blank says that the failure came before anything was told.
+	blank   bool
+	began   time.Time
+	endedAt time.Time
+	// next is where the response that goes on begins, after an approval.
+	next int
+}
+
+// begin runs the turn of a plan and tells its response, or finds the one that its key
+// began.
+func (s *Surface) begin(ctx context.Context, p *plan) (*live, error) {
+	l, t, err := s.register(ctx, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case l == nil:
+		return s.again(ctx, p.turn.Owner, t)
+	case t.ID != p.turn.ID:
+		return l, nil
+	}
+	return l, s.follow(ctx, l)
+}
+
+// register begins the turn and notes its response at once, so that nobody finds a key
+// without it. The turn may be the key's; then the response is that of it, if it is held.
+func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetOld()
+	t, err := s.Turns.Detach(ctx, turns.Request{Turn: p.turn, Hash: p.request.hash, Detach: true, Asks: true, Answers: p.request.Molar.Events, Shared: p.request.outlives()})
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.ID != p.turn.ID {
+		return s.live[idPrefix+t.ID], t, nil
+	}
+	l := s.newLive(p.turn.Owner, p.turn.ID, t, p.record, p.request.echo(p.tools), p.request.Molar.Events, nil)
+	s.live[l.id] = l
+	return l, t, nil
+}
+
+// again tells the stored response of a turn.
+func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live, error) {
+	r, err := s.record(ctx, owner, idPrefix+t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, wire.Invalid("", "this Idempotency-Key belongs to a turn that is no response, or whose response is not kept")
+	}
+	l := s.newLive(owner, t.ID, t, *r, render.Response{}, false, nil)
+	s.tellAgain(l, r)
+	l.log.End()
+	close(l.done)
+	return l, nil
+}
+
+// tellAgain tells a response as it was stored.
+func (s *Surface) tellAgain(l *live, r *record) {
+	for _, t := range render.Replay(r.Response) {
+		l.log.Add(t)
+	}
+	l.final, l.record = r.Response, *r
+}
+
+func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r render.Response, notes bool, after *render.Renderer) *live {
+	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(render.Told.Size), done: make(chan struct{})}
+	l.began = s.Turns.Now()
+	r.ID, r.CreatedAt = l.id, l.began.Unix()
+	l.render = render.New(render.Config{
+		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Tell: l.log.Add, Now: s.Turns.Now,
+	}, after)
+	return l
+}
+
+// follow tells the response, beside the turn, until it ends.
+func (s *Surface) follow(ctx context.Context, l *live) error {
+	l.begun, _ = json.Marshal(l.render.Response) // as the log holds it
+	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
+	if (l.kept || l.render.Response.Background) && !l.elsewhere {
+		l.record.Status, l.record.Response = render.StatusInProgress, l.begun
+		s.put(ctx, l)
+	}
+	s.mu.Lock()
+	s.forgetOld()
+	s.live[l.id] = l
+	s.mu.Unlock()
+	return s.Turns.Set.Go(func() { //nolint:contextcheck // it outlives the request
+		ctx := context.Background() // the turn's own end is what ends this
+		n, ended := l.from, false
+		for !ended {
+			items, err := l.turn.Log.After(ctx, n)
+			if err == nil && len(items) == 0 {
+				err = turns.ErrCut
+			}
+			if err != nil {
+				items = []turns.Item{{Err: err}}
+			}
+			for _, it := range items {
+				n++
+				if again := s.told(ctx, l, it); again {
+					return
+				}
+				if ended = l.render.Take(it); ended {
+					break
+				}
+			}
+		}
+		l.next = n
+		s.finish(ctx, l)
+	})
+}
+
+// told hands over to the stored response where the turn is one that was told before: its
+// Idempotency-Key was sent again after a restart.
+func (s *Surface) told(ctx context.Context, l *live, it turns.Item) bool {
+	if it.Event.Kind != agent.EventStart || it.Event.Start == nil || it.Event.Start.TurnID == "" || it.Event.Start.TurnID == l.turn.ID {
+		return false
+	}
+	r, err := s.record(ctx, l.owner, idPrefix+it.Event.Start.TurnID)
+	if err != nil || r == nil || r.Status == render.StatusInProgress {
+		return false
+	}
+	s.tellAgain(l, r)
+	s.end(l)
+	return true
+}
+
+// finish stores the response before it tells its end, so that whoever has seen the end
+// can continue it.
+func (s *Surface) finish(ctx context.Context, l *live) {
+	r := l.render
+	if start := l.turn.Start(); start != nil {
+		l.record.Conversation = start.ConversationID
+		r.Response.Molar.ConversationID = start.ConversationID
+	}
+	if r.Refused != nil {
+		l.failure, l.blank = r.Refused, len(r.Response.Output) == 0
+	}
+	l.record.Turn, l.record.Listed, l.record.Status = r.Turn, r.Listed, r.Response.Status
+	l.record.Waits, l.record.Calls = r.Waits != nil || r.Question != nil, r.Left
+	if r.Response.Molar.Refused || r.Response.Molar.Unsaved { // no conversation holds the turn
+		l.record.Loose = true
+	}
+	l.final, _ = json.Marshal(r.Response)
+	l.record.Response = l.final
+	if r.Response.Store && (r.Began || r.Response.Background) && !l.elsewhere {
+		s.put(ctx, l)
+	}
+	if r.Began {
+		r.Last()
+	}
+	s.end(l)
+}
+
+func (s *Surface) end(l *live) {
+	s.mu.Lock()
+	l.endedAt = s.Turns.Now()
+	s.ended = append(s.ended, l)
+	s.endedLog += l.log.Bytes()
+	s.mu.Unlock()
+	l.log.End()
+	close(l.done)
+}
+
+func (s *Surface) put(ctx context.Context, l *live) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
+	defer cancel()
+	body, err := json.Marshal(l.record)
+	if err == nil {
+		err = s.Store.Put(ctx, Stored{
+			Owner: l.owner, ID: l.id, ConversationID: l.record.Conversation,
+			CreatedAt: l.began, Body: body,
+		})
+	}
+	if err != nil {
+		s.Turns.Logger.Error("a response could not be stored", "response_id", l.id, "error", err)
+	}
+}
+
+// find returns a response that is being told, or was a short time ago.
+func (s *Surface) find(owner, id string) *live {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetOld()
+	if l := s.live[id]; l != nil && l.owner == owner {
+		return l
+	}
+	return nil
+}
+
+// forgetOld drops responses that ended, when they are too old or too many. One whose turn
+// waits for a person stays.
+func (s *Surface) forgetOld() {
+	now := s.Turns.Now()
+	for range len(s.ended) {
+		l := s.ended[0]
+		if now.Sub(l.endedAt) < followFor && len(s.ended) <= maxEnded && s.endedLog <= maxEndedLog {
+			return
+		}
+		s.ended[0] = nil
+		s.ended = s.ended[1:]
+		if s.live[l.id] == l && !l.turn.IsOver() {
+			l.endedAt = now
+			s.ended = append(s.ended, l)
+			continue
+		}
+		s.endedLog -= l.log.Bytes()
+		if s.live[l.id] == l {
+			delete(s.live, l.id)
+		}
+	}
+}
+
+// record returns what is kept of a response; nil when there is nothing.
+func (s *Surface) record(ctx context.Context, owner, id string) (*record, error) {
+	if l := s.find(owner, id); l != nil {
+		select {
+		case <-l.done:
+			if !l.render.Response.Store {
+				return nil, nil //nolint:nilnil // it is only followed
+			}
+			return &l.record, nil
+		default:
+			return &record{Response: l.begun, Input: l.input, Status: render.StatusInProgress}, nil
+		}
+	}
+	stored, ok, err := s.Store.Get(ctx, owner, id)
+	if err != nil {
+		s.Turns.Logger.Error("read a response", "response_id", id, "error", err)
+		return nil, wire.ErrStore
+	}
+	if !ok {
+		return nil, nil //nolint:nilnil // unknown
+	}
+	var r record
+	if err := json.Unmarshal(stored.Body, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}

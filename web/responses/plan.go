@@ -1,0 +1,315 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/responses/input"
+	"molar/web/responses/render"
+	"molar/web/wire"
+)
+
+// idPrefix stands before what is unique in the id of a response: the id of its turn, or
+// one of its own where it goes on with a turn that waited.
+const idPrefix = "resp_"
+
+// A plan is what a request comes to: a turn, or the decision about a call that waits.
+type plan struct {
+	request *Request
+	tools   *toolbox
+	turn    agent.Turn
+	// decisions are about calls that wait; there is no turn then.
+	decisions []input.Item
+	record    record
+}
+
+// plan reads a request and finds what it continues.
+func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, error) {
+	tools, err := s.readTools(q)
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.readInput(q)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{request: q, tools: tools}
+	if p.decisions, err = input.Decisions(items); err != nil || len(p.decisions) > 0 {
+		return p, err
+	}
+	if items, err = s.resolve(ctx, owner, items); err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, wire.Invalid("input", "input must hold at least one item")
+	}
+	previous, err := s.previous(ctx, owner, q)
+	if err != nil {
+		return nil, err
+	}
+	p.turn = q.turn(tools)
+	p.turn.ID, p.turn.Owner = uuid.NewString(), owner
+	if err := s.mayChoose(p.turn); err != nil {
+		return nil, err
+	}
+	p.record.Input = input.Identified(items, p.turn.ID)
+	if err := s.address(ctx, p, previous, items); err != nil {
+		return nil, err
+	}
+	return p, p.checkQuestion()
+}
+
+// readInput reads the input of a request.
+func (s *Surface) readInput(q *Request) ([]input.Item, error) {
+	items, err := input.Read(q.Input)
+	if err == nil && len(items) > s.MaxMessages {
+		err = wire.Invalid("input", "the request holds %d items, and this server takes %d: send the newest, or raise limits.messages", len(items), s.MaxMessages)
+	}
+	return items, err
+}
+
+// mayChoose refuses a model that the config does not allow to clients with a key.
+func (s *Surface) mayChoose(t agent.Turn) error {
+	for param, model := range map[string]string{"molar.model": t.Model, "molar.guardrail_model": t.GuardrailModel} {
+		if model != "" && !s.MayChoose(t.Assistant, t.Provider, model) {
+			return &wire.Error{
+				Status: http.StatusForbidden, Kind: wire.TypePermission, Code: "model_not_allowed", Param: param,
+				Message: fmt.Sprintf("clients with a key may not choose the model %q here; leave it out, or have it added to llm.*.allow", wire.Clip(model, 100)),
+			}
+		}
+	}
+	return nil
+}
+
+// turn is what the request says beside its input.
+func (q *Request) turn(tools *toolbox) agent.Turn {
+	t := agent.Turn{
+		Assistant:   q.Model,
+		Place:       agent.Place{Key: q.key, WholeHistory: q.Truncation == "disabled"},
+		Wanted:      agent.Wanted{Provider: q.Molar.Provider, Model: q.Molar.Model, GuardrailModel: q.Molar.GuardrailModel},
+		Sampling:    agent.Sampling{Temperature: q.Temperature, TopP: q.TopP, Thinking: q.thinking()},
+		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0},
+		Client: agent.Client{
+			ClientTools: tools.own, MustCall: tools.must, MustCallTool: tools.name,
+			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
+		},
+		JSON: q.json(),
+	}
+	if tools.narrows() {
+		t.Narrow = tools.narrow
+	}
+	if q.MaxOutputTokens != nil {
+		t.MaxTokens = *q.MaxOutputTokens
+	}
+	if q.MaxToolCalls != nil {
+		t.MaxCalls = *q.MaxToolCalls
+	}
+	return t
+}
+
+// resolve puts items of stored responses in the places of references to them.
+func (s *Surface) resolve(ctx context.Context, owner string, items []input.Item) ([]input.Item, error) {
+	known := map[string][]input.Item{}
+	for i, it := range items {
+		if it.Type != "item_reference" {
+			continue
+		}
+		id := responseOf(it.ID)
+		if _, read := known[id]; !read {
+			r, err := s.record(ctx, owner, id)
+			if err != nil {
+				return nil, err
+			}
+			if r != nil {
+				in, err1 := r.input()
+				out, err2 := r.output()
+				if err1 != nil || err2 != nil {
+					return nil, wire.ErrInternal
+				}
+				known[id] = slices.Concat(in, out)
+			}
+		}
+		at := slices.IndexFunc(known[id], func(k input.Item) bool { return k.ID == it.ID })
+		if at < 0 {
+			e := wire.Invalid(fmt.Sprintf("input[%d].id", i), "there is no item %q: its response was not stored, was deleted, or is too old", wire.Clip(it.ID, 100))
+			e.Code = "item_not_found"
+			return nil, e
+		}
+		items[i] = known[id][at]
+	}
+	return items, nil
+}
+
+// responseOf is the response that an item belongs to: ids of items hold it between a
+// prefix and a number.
+func responseOf(itemID string) string {
+	_, rest, _ := strings.Cut(itemID, "_")
+	end := strings.LastIndex(rest, "_")
+	if end < 0 {
+		return ""
+	}
+	return idPrefix + rest[:end]
+}
+
+// previous is the response that the request continues; nil for none.
+func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*record, error) {
+	if q.PreviousResponseID == nil || *q.PreviousResponseID == "" {
+		return nil, nil //nolint:nilnil // a new chain
+	}
+	r, err := q.held.tip(*q.PreviousResponseID), error(nil)
+	if r == nil {
+		r, err = s.record(ctx, owner, *q.PreviousResponseID)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
+		return nil, noPrevious(*q.PreviousResponseID)
+	case r.Status == render.StatusQueued || r.Status == render.StatusInProgress:
+		return nil, wire.Invalid("previous_response_id", "the response %q is still in progress", *q.PreviousResponseID)
+	case r.Waits:
+		return nil, wire.Invalid("input", "the response %q waits for a decision: answer its mcp_approval_request with an mcp_approval_response, or its molar:question with a molar:answer", *q.PreviousResponseID)
+	}
+	return r, nil
+}
+
+// address gives the turn its place: the branch that it continues, or a history that the
+// client, or the chain of stored responses, brings along.
+func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []input.Item) error {
+	conversation, err := p.request.conversation()
+	if err != nil {
+		return err
+	}
+	before, said := s.newTalk(ctx, p.turn.Owner), s.newTalk(ctx, p.turn.Owner)
+	if previous != nil {
+		if q := p.request; q.stored() && q.held.tip(*q.PreviousResponseID) != nil {
+			return wire.Invalid("store", "the response %q was not stored, so what continues it cannot be: send store false, or all items", *q.PreviousResponseID)
+		}
+		if err := s.remember(ctx, p.turn.Owner, p.request.held, previous, before); err != nil {
+			return err
+		}
+		p.record.System, p.record.Listed, p.record.Previous = previous.System, slices.Clone(previous.Listed), *p.request.PreviousResponseID
+	}
+	said.Open = slices.Clone(before.Open)
+	if len(said.Open) > 0 {
+		said.Messages = slices.Clone(before.Messages)
+	}
+	if err := said.Read(items, "input"); err != nil {
+		return err
+	}
+	if len(said.Open) > 0 {
+		return input.Unanswered(said.Open[0].ID)
+	}
+	if int64(p.request.size-said.Media) > s.MaxBody {
+		return wire.ErrTooLarge
+	}
+	continues := len(before.Open) > 0
+	p.record.System = append(slices.Clone(p.record.System), said.System...)
+	p.turn.System = strings.Join(slices.Concat(p.instructions(), p.record.System), "\n\n")
+	p.turn.Form = strings.Join(p.request.form(), "\n\n")
+	p.turn.Attachments, p.turn.Results = said.Files, said.Results
+	switch {
+	case continues: // goes on after the client's own tools
+		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = said.Messages, previous.Conversation, previous.Parent
+		p.turn.Stateless = previous.Loose
+	case previous != nil && !previous.Loose && !said.Answered:
+		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = said.Messages, previous.Conversation, &previous.Turn
+		p.turn.ReadOnly = !p.request.stored()
+	case previous != nil:
+		p.turn.Messages, p.turn.Stateless = slices.Concat(before.Messages, said.Messages), true
+	case conversation != "" && said.Answered && len(said.Results) == 0:
+		return wire.Unsupported("input", "what an assistant said cannot be added to a conversation of this host: send what the person says, or leave conversation out")
+	case conversation != "":
+		p.turn.Messages, p.turn.ConversationID = said.Messages, conversation
+		if p.turn.ReadOnly = !p.request.stored(); p.turn.ReadOnly {
+			p.record.Reads = conversation
+		}
+	default:
+		p.turn.Messages = said.Messages
+		p.turn.Stateless = said.Answered || !p.request.stored()
+	}
+	p.record.Loose, p.record.Parent = p.turn.Stateless || p.turn.ReadOnly, p.turn.Parent
+	return nil
+}
+
+func (p *plan) instructions() []string {
+	if p.request.Instructions == nil || *p.request.Instructions == "" {
+		return nil
+	}
+	return []string{*p.request.Instructions}
+}
+
+// remember reads what came before the end of a response: the branch of the conversation
+// that holds it, and the responses behind that which none holds. The calls that it left to
+// its client are open.
+func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *input.Talk) error {
+	var chain []*record
+	for r != nil && len(chain) <= s.MaxMessages {
+		if !r.Loose && len(r.Calls) == 0 {
+			messages, err := s.Conversations.Branch(ctx, owner, r.Conversation, r.Turn)
+			if err == nil {
+				if err := into.AddStored(messages); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		if r.Reads != "" {
+			messages, _, _, err := s.Conversations.Messages(ctx, owner, r.Reads)
+			if err != nil && !errors.Is(err, agent.ErrNotFound) {
+				return s.storeFailed(r.Reads, err)
+			}
+			if err := into.AddStored(messages); err != nil {
+				return err
+			}
+		}
+		chain = append(chain, r)
+		before, err := h.record(r.Previous), error(nil)
+		if before == nil && r.Previous != "" {
+			before, err = s.record(ctx, owner, r.Previous)
+		}
+		if err != nil {
+			return err
+		}
+		r = before // nil where it was deleted: what is left is what the model sees
+	}
+	for _, r := range slices.Backward(chain) {
+		in, err := r.input()
+		if err != nil {
+			return err
+		}
+		out, err := r.output()
+		if err != nil {
+			return err
+		}
+		if err := into.Read(slices.Concat(in, out), "previous_response_id"); err != nil {
+			return err
+		}
+	}
+	into.System = nil // kept with the record
+	return nil
+}
+
+// checkQuestion refuses a request in which a person says nothing.
+func (p *plan) checkQuestion() error {
+	if len(p.turn.Results) > 0 {
+		return nil
+	}
+	for _, m := range slices.Backward(p.turn.Messages) {
+		if m.Role == schemas.RoleUser && strings.TrimSpace(m.Said()) != "" {
+			return nil
+		}
+		if m.Role == schemas.RoleUser {
+			break
+		}
+	}
+	return wire.Invalid("input", "input must hold a message of role user that has a text")
+}

@@ -1,0 +1,123 @@
+package render
+
+import (
+	"slices"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+// stepTools is the step of a turn in which the model's calls run. Searches that the
+// assistant itself makes are none of them: what they found are sources.
+const stepTools = "6.3"
+
+// listTools adds the tools of each server that the request names and that the chain has
+// not listed before.
+func (r *Renderer) listTools(tools []schemas.ToolInfo) {
+	for len(tools) > 0 {
+		server := tools[0].Server
+		end := slices.IndexFunc(tools, func(t schemas.ToolInfo) bool { return t.Server != server })
+		if end < 0 {
+			end = len(tools)
+		}
+		if !slices.Contains(r.Listed, server) {
+			r.listServer(server, tools[:end])
+		}
+		tools = tools[end:]
+	}
+}
+
+func (r *Renderer) listServer(server string, tools []schemas.ToolInfo) {
+	r.Listed = append(r.Listed, server)
+	it := mcpListTools{Type: "mcp_list_tools", ID: r.id("mcpl"), ServerLabel: server, Tools: []mcpTool{}}
+	i := r.add(it)
+	r.tell(Event{Type: "response.mcp_list_tools.in_progress", ItemID: it.ID, OutputIndex: &i})
+	for _, t := range tools {
+		it.Tools = append(it.Tools, mcpTool{Name: t.ToolName, Description: t.Description, InputSchema: t.InputSchema})
+	}
+	r.tell(Event{Type: "response.mcp_list_tools.completed", ItemID: it.ID, OutputIndex: &i})
+	r.end(i, it)
+}
+
+// call notes a call. One that asks a person first has no item before it was answered.
+func (r *Renderer) call(ev agent.Event) {
+	if ev.Step != stepTools || ev.Server == "" {
+		return // a search of the assistant's, or a tool that is not there
+	}
+	c := &serverCall{server: ev.Server, tool: ev.ToolName, arguments: ev.Call.Function.Arguments, asks: ev.Asks}
+	r.calls[ev.Call.ID] = c
+	if !c.asks {
+		r.openCall(c)
+	}
+}
+
+func (r *Renderer) openCall(c *serverCall) {
+	r.closeMessage("commentary", StatusCompleted)
+	it := &mcpCall{Type: "mcp_call", ID: r.id("mcp"), ServerLabel: c.server, Name: c.tool, Status: StatusInProgress}
+	if c.request != "" {
+		it.ApprovalRequestID = &c.request
+	}
+	c.open, c.index = it, r.add(*it)
+	r.tell(Event{Type: "response.mcp_call.in_progress", ItemID: it.ID, OutputIndex: &c.index})
+	it.Arguments = c.arguments
+	r.tell(Event{Type: "response.mcp_call_arguments.delta", ItemID: it.ID, OutputIndex: &c.index, Delta: &it.Arguments})
+	r.tell(Event{Type: "response.mcp_call_arguments.done", ItemID: it.ID, OutputIndex: &c.index, Arguments: &it.Arguments})
+}
+
+// result ends a call.
+func (r *Renderer) result(ev agent.Event) {
+	c := r.calls[ev.Call.ID]
+	if c == nil {
+		return
+	}
+	delete(r.calls, ev.Call.ID)
+	if c.open == nil {
+		c.arguments = ev.Call.Function.Arguments // a person may have changed them
+		r.openCall(c)
+	}
+	it, text := c.open, ev.Result.OutputText()
+	if ev.Result.IsError {
+		it.Status = StatusFailed
+		it.Error = &mcpError{Type: "mcp_tool_execution_error", Content: []TextPart{{"text", text}}}
+		r.tell(Event{Type: "response.mcp_call.failed", ItemID: it.ID, OutputIndex: &c.index})
+	} else {
+		it.Status, it.Output = StatusCompleted, &text
+		r.tell(Event{Type: "response.mcp_call.completed", ItemID: it.ID, OutputIndex: &c.index})
+	}
+	r.end(c.index, *it)
+}
+
+// approval ends the response in a call that waits for a person.
+func (r *Renderer) approval(a *agent.Approval) {
+	r.closeMessage("commentary", StatusCompleted)
+	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments)}
+	if c := r.calls[a.CallID]; c != nil {
+		it.Name = c.tool
+		c.request = it.ID
+	}
+	r.Waits = a
+	r.closeCalls() // what comes of them is told in the response that goes on
+	r.end(r.add(it), it)
+	r.close(StatusCompleted)
+}
+
+// question ends the response in a question of a server.
+func (r *Renderer) question(a *agent.Asked) {
+	r.closeMessage("commentary", StatusCompleted)
+	it := questionItem{Type: "molar:question", ID: r.id("molarq"), ServerLabel: a.Server, Message: a.Message, Schema: a.Schema, URL: a.URL, Expires: a.Expires}
+	r.Question = a
+	r.closeCalls()
+	r.end(r.add(it), it)
+	r.close(StatusCompleted)
+}
+
+// closeCalls ends the items of calls that still run.
+func (r *Renderer) closeCalls() {
+	for _, c := range r.calls {
+		if c.open != nil {
+			c.open.Status = StatusIncomplete
+			r.end(c.index, *c.open)
+			c.open = nil
+		}
+	}
+}

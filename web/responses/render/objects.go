@@ -1,0 +1,265 @@
+package render
+
+import (
+	"encoding/json"
+	"time"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+// The states of a response and of its items.
+const (
+	StatusQueued     = "queued"
+	StatusInProgress = "in_progress"
+	StatusCompleted  = "completed"
+	StatusIncomplete = "incomplete"
+	StatusFailed     = "failed"
+	StatusCancelled  = "cancelled"
+)
+
+// A Response is the response object. What was asked for is echoed in it.
+type Response struct {
+	ID                 string            `json:"id"`
+	Object             string            `json:"object"`
+	CreatedAt          int64             `json:"created_at"`
+	CompletedAt        *int64            `json:"completed_at"`
+	Status             string            `json:"status"`
+	IncompleteDetails  *incomplete       `json:"incomplete_details"`
+	Model              string            `json:"model"`
+	PreviousResponseID *string           `json:"previous_response_id"`
+	Conversation       *IDObject         `json:"conversation,omitempty"`
+	Instructions       *string           `json:"instructions"`
+	Output             []any             `json:"output"`
+	Error              *responseError    `json:"error"`
+	Tools              []any             `json:"tools"`
+	ToolChoice         json.RawMessage   `json:"tool_choice"`
+	Truncation         string            `json:"truncation"`
+	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
+	Text               TextField         `json:"text"`
+	TopP               float64           `json:"top_p"`
+	PresencePenalty    float64           `json:"presence_penalty"`
+	FrequencyPenalty   float64           `json:"frequency_penalty"`
+	TopLogprobs        int               `json:"top_logprobs"`
+	Temperature        float64           `json:"temperature"`
+	Reasoning          ReasoningField    `json:"reasoning"`
+	Usage              *Usage            `json:"usage"`
+	MaxOutputTokens    *int              `json:"max_output_tokens"`
+	MaxToolCalls       *int              `json:"max_tool_calls"`
+	Store              bool              `json:"store"`
+	Background         bool              `json:"background"`
+	ServiceTier        string            `json:"service_tier"`
+	Metadata           map[string]string `json:"metadata"`
+	SafetyIdentifier   *string           `json:"safety_identifier"`
+	PromptCacheKey     *string           `json:"prompt_cache_key"`
+	// Molar is our own: what the turn tells of itself, once it ended.
+	Molar *molarField `json:"molar,omitempty"`
+}
+
+type incomplete struct {
+	Reason string `json:"reason"`
+}
+
+// An IDObject names a thing by its id.
+type IDObject struct {
+	ID string `json:"id"`
+}
+
+type responseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// A TextField is what was asked of the text.
+type TextField struct {
+	Format    TextFormat `json:"format"`
+	Verbosity string     `json:"verbosity,omitempty"`
+}
+
+// A TextFormat is how the text is to be. The standard echoes no schema.
+type TextFormat struct {
+	Type        string           `json:"type"`
+	Name        string           `json:"name,omitempty"`
+	Description *string          `json:"description,omitempty"`
+	Schema      *json.RawMessage `json:"schema,omitempty"`
+	Strict      *bool            `json:"strict,omitempty"`
+}
+
+// A ReasoningField is what was asked of the reasoning.
+type ReasoningField struct {
+	Effort  *string `json:"effort"`
+	Summary *string `json:"summary"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+	InputDetails struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func usageOf(u schemas.Usage) *Usage {
+	o := &Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+	o.InputDetails.CachedTokens, o.OutputDetails.ReasoningTokens = u.CachedTokens, u.ReasoningTokens
+	return o
+}
+
+// A molarField sums the turn up.
+type molarField struct {
+	ConversationID string `json:"conversation_id"`
+	TurnID         string `json:"turn_id"`
+	agent.Done
+}
+
+// A Message is an item of type message.
+type Message struct {
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Role    string `json:"role"`
+	Phase   string `json:"phase,omitempty"`
+	Content []any  `json:"content"`
+}
+
+// An OutputText is a part of a message.
+type OutputText struct {
+	Type        string     `json:"type"`
+	Text        string     `json:"text"`
+	Annotations []Citation `json:"annotations"`
+	Logprobs    []struct{} `json:"logprobs"`
+}
+
+// NewText returns a part without annotations.
+func NewText(text string) OutputText {
+	return OutputText{Type: "output_text", Text: text, Annotations: []Citation{}, Logprobs: []struct{}{}}
+}
+
+// A Citation is a source, with the characters of the text that name it.
+type Citation struct {
+	Type       string `json:"type"`
+	URL        string `json:"url"`
+	Title      string `json:"title"`
+	StartIndex int    `json:"start_index"`
+	EndIndex   int    `json:"end_index"`
+}
+
+type functionCall struct {
+	Type      string `json:"type"`
+	ID        string `json:"id"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Status    string `json:"status"`
+}
+
+// A reasoning item holds what the model thought: as content, or as summary where the
+// request asks for one.
+type reasoning struct {
+	Type    string     `json:"type"`
+	ID      string     `json:"id"`
+	Status  string     `json:"status"`
+	Summary []TextPart `json:"summary"`
+	Content []TextPart `json:"content,omitempty"`
+}
+
+// A TextPart is a part of another type that holds a text.
+type TextPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type mcpListTools struct {
+	Type        string    `json:"type"`
+	ID          string    `json:"id"`
+	ServerLabel string    `json:"server_label"`
+	Tools       []mcpTool `json:"tools"`
+}
+
+type mcpTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// An mcpCall is a call that the host ran at a server.
+type mcpCall struct {
+	Type              string    `json:"type"`
+	ID                string    `json:"id"`
+	ServerLabel       string    `json:"server_label"`
+	Name              string    `json:"name"`
+	Arguments         string    `json:"arguments"`
+	Status            string    `json:"status"`
+	ApprovalRequestID *string   `json:"approval_request_id"`
+	Output            *string   `json:"output"`
+	Error             *mcpError `json:"error"`
+}
+
+type mcpError struct {
+	Type    string     `json:"type"`
+	Content []TextPart `json:"content"`
+}
+
+// A questionItem is a question of a server that ends the response: an item of type molar:answer
+// answers it in the next request.
+type questionItem struct {
+	Type        string          `json:"type"`
+	ID          string          `json:"id"`
+	ServerLabel string          `json:"server_label"`
+	Message     string          `json:"message"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	URL         string          `json:"url,omitempty"`
+	Expires     time.Time       `json:"expires"`
+}
+
+type mcpApprovalRequest struct {
+	Type        string `json:"type"`
+	ID          string `json:"id"`
+	ServerLabel string `json:"server_label"`
+	Name        string `json:"name"`
+	Arguments   string `json:"arguments"`
+}
+
+// An Event is one of a stream. Which fields are set depends on its type.
+type Event struct {
+	Type         string      `json:"type"`
+	Sequence     int         `json:"sequence_number"`
+	Response     *Response   `json:"response,omitempty"`
+	ItemID       string      `json:"item_id,omitempty"`
+	OutputIndex  *int        `json:"output_index,omitempty"`
+	ContentIndex *int        `json:"content_index,omitempty"`
+	SummaryIndex *int        `json:"summary_index,omitempty"`
+	CitationNo   *int        `json:"annotation_index,omitempty"`
+	Item         any         `json:"item,omitempty"`
+	Part         any         `json:"part,omitempty"`
+	Delta        *string     `json:"delta,omitempty"`
+	Text         *string     `json:"text,omitempty"`
+	Arguments    *string     `json:"arguments,omitempty"`
+	Logprobs     *[]struct{} `json:"logprobs,omitempty"`
+	Annotation   *Citation   `json:"annotation,omitempty"`
+	Error        *EventError `json:"error,omitempty"`
+	// Molar is the data of an event of our own.
+	Molar any `json:"molar,omitempty"`
+}
+
+// An EventError is what an event of type error tells.
+type EventError struct {
+	Type    string  `json:"type"`
+	Code    *string `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+}
+
+// A Told is an event .
+type Told struct {
+	Type string
+	Data []byte
+}
+
+// Size is about how many bytes it takes.
+func (t Told) Size() int { return len(t.Type) + len(t.Data) + 64 }

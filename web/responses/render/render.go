@@ -1,0 +1,312 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/schemas"
+	"molar/web/turns"
+	"molar/web/wire"
+)
+
+// A Renderer turns what a turn yields into the items and events of one response.
+type Renderer struct {
+	Config
+	// Began is set once anything was told.
+	Began bool
+	// Waits is the call that ended the response, or Question the question of a server; Left are those that the client runs, and
+	// Refused is why it failed.
+	Waits    *agent.Approval
+	Question *agent.Asked
+	Left     []string
+	Refused  *wire.Error
+
+	message *openMessage
+	thought *openThought
+	// calls are those of servers, by call id.
+	calls   map[string]*serverCall
+	effects turns.Effects
+	sources []schemas.Source
+	at      time.Duration
+	told    int
+	// first is the index of the only part of an item.
+	first int
+}
+
+// Config is what a response is rendered with.
+type Config struct {
+	// Response is the response so far.
+	Response Response
+	// Unique is what the ids of the response and its items share.
+	Unique string
+	// Turn is the id of the turn.
+	Turn string
+	// Listed are servers whose tools were listed in the chain, so far.
+	Listed []string
+	// Notes adds events of our own.
+	Notes bool
+	// Tell takes each event, as it is to be sent.
+	Tell func(Told)
+	Now  func() time.Time
+}
+
+// New returns the renderer of a response: of the rest of a turn where after is that of the
+// response which ended in a call that waited.
+func New(cfg Config, after *Renderer) *Renderer {
+	r := &Renderer{Config: cfg, calls: make(map[string]*serverCall)}
+	if after != nil {
+		r.calls = after.calls
+	}
+	return r
+}
+
+// Asked reports whether the response ended in that request for approval, or that question.
+func (r *Renderer) Asked(id string) bool {
+	if r.Waits == nil && r.Question == nil {
+		return false
+	}
+	switch it := r.Response.Output[len(r.Response.Output)-1].(type) {
+	case mcpApprovalRequest:
+		return it.ID == id
+	case questionItem:
+		return it.ID == id
+	}
+	return false
+}
+
+// tell numbers an event.
+func (r *Renderer) tell(ev Event) {
+	ev.Sequence = r.told
+	r.told++
+	r.Tell(Encode(ev))
+}
+
+// Encode writes an event.
+func Encode(ev Event) Told {
+	data, err := json.Marshal(ev)
+	if err != nil { // a schema of a tool that is no JSON
+		data, _ = json.Marshal(Event{Type: ev.Type, Sequence: ev.Sequence, ItemID: ev.ItemID, OutputIndex: ev.OutputIndex})
+	}
+	return Told{ev.Type, data}
+}
+
+// A serverCall is one that the host runs. It has no item before it is known to run.
+type serverCall struct {
+	server, tool, arguments string
+	asks                    bool
+	// request is the id of the item that asked for approval.
+	request string
+	index   int
+	open    *mcpCall
+}
+
+// Begin tells of the response, once.
+func (r *Renderer) Begin(st *agent.Start) {
+	if st != nil {
+		r.Turn = st.TurnID
+		if r.Response.Model == "" {
+			r.Response.Model = st.Assistant
+		}
+		r.Response.CreatedAt = st.Created.Unix()
+	}
+	if r.Began {
+		return
+	}
+	r.Began = true
+	if r.Response.Background {
+		queued := r.Response
+		queued.Status = StatusQueued
+		r.tell(Event{Type: "response.queued", Response: &queued})
+	}
+	r.state("response.created")
+	r.state("response.in_progress")
+}
+
+// state tells the response as it is now.
+func (r *Renderer) state(kind string) {
+	now := r.Response
+	now.Output = slices.Clone(r.Response.Output)
+	r.tell(Event{Type: kind, Response: &now})
+}
+
+// Take renders an item of the turn. It reports whether the response has ended.
+func (r *Renderer) Take(it turns.Item) bool {
+	r.at = it.At
+	if it.Err != nil {
+		r.fail(it.Err)
+		return true
+	}
+	ev := it.Event
+	r.effects.Add(ev)
+	switch ev.Kind {
+	case agent.EventStart:
+		r.Begin(ev.Start)
+	case agent.EventText:
+		r.text(ev.Text)
+	case agent.EventThinking:
+		r.think(ev.Text)
+	case agent.EventCommentary:
+		r.closeMessage("commentary", StatusCompleted)
+	case agent.EventTools:
+		r.listTools(ev.Tools)
+	case agent.EventToolCall:
+		r.call(ev)
+	case agent.EventToolResult:
+		r.result(ev)
+	case agent.EventApproval:
+		r.approval(ev.Approval)
+		return true
+	case agent.EventQuestion:
+		r.question(ev.Asked)
+		return true
+	case agent.EventSources:
+		r.sources = ev.Sources
+	case agent.EventClientCalls:
+		r.clientCalls(ev.Calls)
+	case agent.EventDone:
+		r.done(ev.Done)
+		return true
+	}
+	r.note(ev)
+	return false
+}
+
+// note adds an event of our own, for those who ask.
+func (r *Renderer) note(ev agent.Event) {
+	if !r.Notes {
+		return
+	}
+	at := r.at.Milliseconds()
+	switch ev.Kind {
+	case agent.EventStep, agent.EventWarning:
+		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}})
+	case agent.EventProgress, agent.EventLog:
+		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: ev.News})
+	case agent.EventToolCall, agent.EventToolResult:
+		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: map[string]any{
+			"step": ev.Step, "call": ev.Call, "server": ev.Server, "toolName": ev.ToolName, "result": validResult(ev.Result), "at_ms": at,
+		}})
+	}
+}
+
+// validResult is the result with an output that is JSON in any case.
+func validResult(res *schemas.ToolResult) *schemas.ToolResult {
+	if res == nil || json.Valid(res.Output) {
+		return res
+	}
+	valid := *res
+	valid.Output = wire.AppendString(nil, string(res.Output))
+	return &valid
+}
+
+// add puts an item at the end of the output and tells that it begins.
+func (r *Renderer) add(item any) (index int) {
+	r.closeThought()
+	r.Response.Output = append(r.Response.Output, item)
+	index = len(r.Response.Output) - 1
+	r.tell(Event{Type: "response.output_item.added", OutputIndex: &index, Item: item})
+	return index
+}
+
+// end puts the finished item in its place and tells it.
+func (r *Renderer) end(index int, item any) {
+	r.Response.Output[index] = item
+	r.tell(Event{Type: "response.output_item.done", OutputIndex: &index, Item: item})
+}
+
+// id makes the id of the next item.
+func (r *Renderer) id(prefix string) string {
+	return fmt.Sprintf("%s_%s_%d", prefix, r.Unique, len(r.Response.Output))
+}
+
+// clientCalls are calls that the client runs; it sends their outputs with its next request.
+func (r *Renderer) clientCalls(calls []schemas.ToolCall) {
+	r.closeMessage("commentary", StatusCompleted)
+	for _, c := range calls {
+		r.Left = append(r.Left, c.ID)
+		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: StatusInProgress}
+		i := r.add(it)
+		it.Arguments, it.Status = c.Function.Arguments, StatusCompleted
+		r.tell(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})
+		r.tell(Event{Type: "response.function_call_arguments.done", ItemID: it.ID, OutputIndex: &i, Arguments: &it.Arguments})
+		r.end(i, it)
+	}
+}
+
+// done ends a response whose turn ended well.
+func (r *Renderer) done(d *agent.Done) {
+	if d == nil {
+		d = &agent.Done{}
+	}
+	if r.Response.Usage = usageOf(d.Usage); r.sources == nil {
+		r.sources = d.Sources
+	}
+	reason := map[providers.FinishReason]string{
+		providers.FinishLength: "max_output_tokens", providers.FinishContentFilter: "content_filter",
+	}[d.Finish]
+	if reason != "" {
+		r.Response.IncompleteDetails = &incomplete{reason}
+		r.close(StatusIncomplete)
+	} else {
+		r.close(StatusCompleted)
+	}
+	r.Response.Molar.Done = *d
+}
+
+// fail ends a response whose turn broke: by a status while nothing was sent, else as an
+// error in the stream.
+func (r *Renderer) fail(err error) {
+	e := Failure(err)
+	if r.effects.Any() {
+		e = e.AfterTurnTool()
+	}
+	r.Refused = e
+	if e.Code == turns.ErrStopped.Code {
+		r.Response.IncompleteDetails = &incomplete{StatusCancelled}
+		r.close(StatusCancelled)
+		return
+	}
+	r.Response.Error = &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
+	r.close(StatusFailed)
+}
+
+// close ends the items that are open, and sets the state of the response.
+func (r *Renderer) close(status string) {
+	item := StatusCompleted
+	if status != StatusCompleted {
+		item = StatusIncomplete
+	}
+	r.closeThought()
+	r.closeMessage("final_answer", item)
+	r.closeCalls()
+	r.Response.Status = status
+	r.Response.Molar = &molarField{TurnID: r.Turn}
+	if status == StatusCompleted {
+		r.Response.CompletedAt = new(r.Now().Unix())
+	}
+}
+
+// Last tells how the response ended.
+func (r *Renderer) Last() {
+	if r.Response.Error != nil {
+		code, param := &r.Response.Error.Code, (*string)(nil)
+		if r.Refused.Param != "" {
+			param = &r.Refused.Param
+		}
+		r.tell(Event{Type: "error", Error: &EventError{Type: r.Refused.Kind, Code: code, Message: r.Response.Error.Message, Param: param}})
+	}
+	r.state(lastEvent(r.Response.Status))
+}
+
+// lastEvent is the type of the event that ends a response of that state.
+func lastEvent(status string) string {
+	switch status {
+	case StatusCompleted, StatusFailed:
+		return "response." + status
+	}
+	return "response.incomplete" // a cancelled one too: the standard has no event of its own
+}

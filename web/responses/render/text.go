@@ -1,0 +1,162 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// An openMessage is a message that is being written.
+type openMessage struct {
+	Message
+	index int
+	text  strings.Builder
+}
+
+// An openThought is reasoning that is being written.
+type openThought struct {
+	reasoning
+	index   int
+	summary bool
+	text    strings.Builder
+}
+
+// text tells a piece of a message. A blank line only parts a message from what stood
+// before it.
+func (r *Renderer) text(piece string) {
+	if r.message == nil {
+		if piece = strings.TrimLeft(piece, "\n"); piece == "" {
+			return
+		}
+		m := &openMessage{Message: Message{Type: "message", ID: r.id("msg"), Status: StatusInProgress, Role: "assistant", Content: []any{}}}
+		m.index = r.add(m.Message)
+		r.message = m
+		r.tell(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: NewText("")})
+	}
+	if piece == "" {
+		return
+	}
+	m := r.message
+	m.text.WriteString(piece)
+	r.Tell(m.delta(r.told, piece))
+	r.told++
+}
+
+// delta writes an event with a piece of the text by hand: there is one for every few letters
+// of every answer.
+func (m *openMessage) delta(sequence int, piece string) Told {
+	const kind = "response.output_text.delta"
+	b := make([]byte, 0, len(m.ID)+len(piece)+160)
+	b = append(b, `{"type":"`+kind+`","sequence_number":`...)
+	b = strconv.AppendInt(b, int64(sequence), 10)
+	b = append(append(b, `,"item_id":"`...), m.ID...) // of our own making
+	b = strconv.AppendInt(append(b, `","output_index":`...), int64(m.index), 10)
+	b = wire.AppendString(append(b, `,"content_index":0,"delta":`...), piece)
+	return Told{kind, append(b, `,"logprobs":[]}`...)}
+}
+
+// closeMessage ends the message that is open, if one is.
+func (r *Renderer) closeMessage(phase, status string) {
+	m := r.message
+	if m == nil {
+		return
+	}
+	r.message = nil
+	part := NewText(m.text.String())
+	if phase == "final_answer" {
+		part.Annotations = Citations(part.Text, r.sources)
+		for i := range part.Annotations {
+			r.tell(Event{
+				Type: "response.output_text.annotation.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first,
+				CitationNo: &i, Annotation: &part.Annotations[i],
+			})
+		}
+	}
+	r.tell(Event{Type: "response.output_text.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Text: &part.Text, Logprobs: &[]struct{}{}})
+	r.tell(Event{Type: "response.content_part.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: part})
+	m.Phase, m.Status, m.Content = phase, status, []any{part}
+	r.end(m.index, m.Message)
+}
+
+// think tells a piece of the model's reasoning.
+func (r *Renderer) think(piece string) {
+	if piece == "" {
+		return
+	}
+	t := r.thought
+	if t == nil {
+		r.closeMessage("commentary", StatusCompleted)
+		t = &openThought{
+			reasoning: reasoning{Type: "reasoning", ID: r.id("rs"), Status: StatusInProgress, Summary: []TextPart{}},
+			summary:   r.Response.Reasoning.Summary != nil && *r.Response.Reasoning.Summary != "",
+		}
+		t.index = r.add(t.reasoning)
+		r.thought = t
+		if t.summary {
+			r.tell(Event{Type: "response.reasoning_summary_part.added", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: TextPart{Type: "summary_text"}})
+		} else {
+			r.tell(Event{Type: "response.content_part.added", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: TextPart{Type: "reasoning_text"}})
+		}
+	}
+	t.text.WriteString(piece)
+	ev := Event{Type: "response.reasoning.delta", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Delta: &piece}
+	if t.summary {
+		ev.Type, ev.ContentIndex, ev.SummaryIndex = "response.reasoning_summary_text.delta", nil, &r.first
+	}
+	r.tell(ev)
+}
+
+func (r *Renderer) closeThought() {
+	t := r.thought
+	if t == nil {
+		return
+	}
+	r.thought = nil
+	text := t.text.String()
+	t.Status = StatusCompleted
+	if t.summary {
+		t.Summary = []TextPart{{"summary_text", text}}
+		r.tell(Event{Type: "response.reasoning_summary_text.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Text: &text})
+		r.tell(Event{Type: "response.reasoning_summary_part.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: t.Summary[0]})
+	} else {
+		t.Content = []TextPart{{"reasoning_text", text}}
+		r.tell(Event{Type: "response.reasoning.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Text: &text})
+		r.tell(Event{Type: "response.content_part.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: t.Content[0]})
+	}
+	r.end(t.index, t.reasoning)
+}
+
+// Citations finds the sources in the text, which lists them as Markdown links at its end.
+// Offsets count characters.
+func Citations(text string, sources []schemas.Source) []Citation {
+	found := []Citation{}
+	for _, s := range slices.Backward(sources) {
+		link := "](" + s.URL + ")"
+		i := strings.LastIndex(text, link)
+		if i < 0 {
+			continue
+		}
+		start := linkStart(text, i)
+		found = append(found, Citation{
+			Type: "url_citation", URL: s.URL, Title: s.Title,
+			StartIndex: utf8.RuneCountInString(text[:start]), EndIndex: utf8.RuneCountInString(text[:i+len(link)]),
+		})
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// linkStart is where the label of a link begins whose end is at i: brackets in it are
+// escaped.
+func linkStart(text string, i int) int {
+	for at := i - 1; at >= 0 && text[at] != '\n'; at-- {
+		if text[at] == '[' && (at == 0 || text[at-1] != '\\') {
+			return at
+		}
+	}
+	return i
+}

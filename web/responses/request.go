@@ -1,0 +1,253 @@
+package responses
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"molar/providers"
+	"molar/web/responses/render"
+	"molar/web/turns"
+	"molar/web/wire"
+)
+
+// A Request is the body of POST /v1/responses, with Molar's own fields. Fields that are
+// not named here are ignored.
+type Request struct {
+	Model              string            `json:"model"`
+	Input              json.RawMessage   `json:"input"`
+	Instructions       *string           `json:"instructions"`
+	PreviousResponseID *string           `json:"previous_response_id"`
+	Conversation       json.RawMessage   `json:"conversation"`
+	Store              *bool             `json:"store"`
+	Stream             bool              `json:"stream"`
+	Background         bool              `json:"background"`
+	Tools              []json.RawMessage `json:"tools"`
+	ToolChoice         json.RawMessage   `json:"tool_choice"`
+	ParallelToolCalls  *bool             `json:"parallel_tool_calls"`
+	MaxToolCalls       *int              `json:"max_tool_calls"`
+	MaxOutputTokens    *int              `json:"max_output_tokens"`
+	Text               struct {
+		Format    *format `json:"format"`
+		Verbosity string  `json:"verbosity"`
+	} `json:"text"`
+	Reasoning        render.ReasoningField `json:"reasoning"`
+	Truncation       string                `json:"truncation"`
+	Include          []string              `json:"include"`
+	Metadata         map[string]string     `json:"metadata"`
+	Temperature      *float64              `json:"temperature"`
+	TopP             *float64              `json:"top_p"`
+	PresencePenalty  float64               `json:"presence_penalty"`
+	FrequencyPenalty float64               `json:"frequency_penalty"`
+	TopLogprobs      int                   `json:"top_logprobs"`
+	ServiceTier      string                `json:"service_tier"`
+	SafetyIdentifier *string               `json:"safety_identifier"`
+	PromptCacheKey   *string               `json:"prompt_cache_key"`
+	Prompt           json.RawMessage       `json:"prompt"`
+	Molar            struct {
+		// Events adds events of our own to a stream: steps, warnings, searches.
+		Events         bool   `json:"events"`
+		Detach         bool   `json:"detach"`
+		Provider       string `json:"provider"`
+		Model          string `json:"model"`
+		GuardrailModel string `json:"guardrail_model"`
+	} `json:"molar"`
+
+	// hash identifies the request for its Idempotency-Key.
+	hash string
+	key  string
+	// size is how many bytes the body has.
+	size int
+	// held is what the connection of a WebSocket keeps.
+	held *held
+}
+
+// A format is the form of the answer that a request asks for.
+type format struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description *string         `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+	Strict      bool            `json:"strict"`
+}
+
+func readRequest(r *http.Request) (*Request, error) {
+	q := &Request{key: r.Header.Get("Idempotency-Key")}
+	body, err := wire.ReadAll(r)
+	if err != nil {
+		return q, err
+	}
+	q.size = len(body)
+	if len(q.key) > 255 {
+		return q, wire.Invalid("", "the Idempotency-Key header is longer than 255 characters")
+	}
+	if q.key != "" {
+		q.hash = turns.RequestHash(body, r.Header)
+	}
+	if err := wire.DecodeBody(body, q); err != nil {
+		return q, err
+	}
+	return q, q.check()
+}
+
+func (q *Request) stored() bool { return q.Store == nil || *q.Store }
+
+// check refuses what this server would have to ignore at the price of a wrong answer.
+func (q *Request) check() error {
+	switch {
+	case q.PreviousResponseID != nil && wire.IsSet(q.Conversation):
+		return wire.Invalid("conversation", "conversation and previous_response_id exclude each other")
+	case q.Background && !q.stored():
+		return wire.Invalid("background", "a response in the background must be stored: leave store out")
+	case q.MaxOutputTokens != nil && *q.MaxOutputTokens < 16:
+		return wire.Invalid("max_output_tokens", "max_output_tokens must be at least 16")
+	case q.MaxToolCalls != nil && *q.MaxToolCalls < 1:
+		return wire.Invalid("max_tool_calls", "max_tool_calls must be at least 1")
+	case q.Temperature != nil && (*q.Temperature < 0 || *q.Temperature > 2):
+		return wire.Invalid("temperature", "temperature must lie between 0 and 2")
+	case q.TopP != nil && (*q.TopP < 0 || *q.TopP > 1):
+		return wire.Invalid("top_p", "top_p must lie between 0 and 1")
+	case q.PresencePenalty != 0:
+		return wire.Unsupported("presence_penalty", "presence_penalty is not known here: the models behind an assistant differ; leave it out")
+	case q.FrequencyPenalty != 0:
+		return wire.Unsupported("frequency_penalty", "frequency_penalty is not known here: the models behind an assistant differ; leave it out")
+	case q.TopLogprobs != 0:
+		return wire.Unsupported("top_logprobs", "logprobs are not known here: the models behind an assistant differ; leave top_logprobs out")
+	case wire.IsSet(q.Prompt):
+		return wire.Unsupported("prompt", "there are no stored prompts here: an assistant has its own; put the text into instructions")
+	case !slices.Contains([]string{"", "auto", "disabled"}, q.Truncation):
+		return wire.Invalid("truncation", "truncation must be auto or disabled")
+	case !slices.Contains([]string{"", "auto", "default"}, q.ServiceTier):
+		return wire.Unsupported("service_tier", "there are no service tiers here; leave service_tier out")
+	}
+	return q.checkForm()
+}
+
+func (q *Request) checkForm() error {
+	for _, what := range q.Include {
+		// What a model thought is not kept sealed, and nothing is missing where it is left out.
+		if what != "reasoning.encrypted_content" {
+			return wire.Unsupported("include", "include cannot name "+wire.Clip(what, 60)+" here; leave it out")
+		}
+	}
+	if f := q.Text.Format; f != nil {
+		switch {
+		case !slices.Contains([]string{"text", "json_object", "json_schema"}, f.Type):
+			return wire.Invalid("text.format.type", "text.format.type %q is not known; use text, json_object or json_schema", wire.Clip(f.Type, 40))
+		case f.Type == "json_schema" && (len(f.Schema) == 0 || f.Schema[0] != '{'):
+			return wire.Invalid("text.format.schema", "text.format.schema must be a JSON Schema object")
+		}
+	}
+	if !slices.Contains([]string{"", "low", "medium", "high"}, q.Text.Verbosity) {
+		return wire.Invalid("text.verbosity", "text.verbosity must be low, medium or high")
+	}
+	if e := q.Reasoning.Effort; e != nil && *e != "" && wire.Thinking(*e) == "" {
+		return wire.Invalid("reasoning.effort", "reasoning.effort %q is not known; use none, minimal, low, medium, high or xhigh", wire.Clip(*e, 40))
+	}
+	if len(q.Metadata) > 16 {
+		return wire.Invalid("metadata", "metadata holds at most 16 pairs")
+	}
+	for key, value := range q.Metadata {
+		if len(key) > 64 || len(value) > 512 {
+			return wire.Invalid("metadata", "a key of metadata has at most 64 characters, and a value 512")
+		}
+	}
+	return nil
+}
+
+// thinking is what the request says of the model's reasoning.
+func (q *Request) thinking() providers.Thinking {
+	if q.Reasoning.Effort == nil {
+		return ""
+	}
+	return wire.Thinking(*q.Reasoning.Effort)
+}
+
+// json reports whether the answer is to be JSON.
+func (q *Request) json() bool {
+	return q.Text.Format != nil && strings.HasPrefix(q.Text.Format.Type, "json")
+}
+
+// form puts the wanted form into words.
+func (q *Request) form() []string {
+	var words []string
+	if f := q.Text.Format; f != nil && f.Type == "json_schema" {
+		words = append(words, wire.AnswerWith(f.Schema))
+	}
+	switch q.Text.Verbosity {
+	case "low":
+		words = append(words, "Keep the answer short.")
+	case "high":
+		words = append(words, "Answer at length.")
+	}
+	return words
+}
+
+// conversation is the id of the conversation that the request names, by itself or in an
+// object.
+func (q *Request) conversation() (string, error) {
+	if !wire.IsSet(q.Conversation) {
+		return "", nil
+	}
+	var id string
+	if json.Unmarshal(q.Conversation, &id) != nil {
+		var o render.IDObject
+		if json.Unmarshal(q.Conversation, &o) != nil {
+			return "", wire.Invalid("conversation", "conversation must be an id, or an object that holds one")
+		}
+		id = o.ID
+	}
+	if !wire.IsID(id) {
+		return "", wire.Invalid("conversation", "a conversation id is 1 to 128 characters of A-Z a-z 0-9 . _ : -")
+	}
+	return id, nil
+}
+
+// echo is the response as it stands before the turn begins.
+func (q *Request) echo(tools *toolbox) render.Response {
+	r := render.Response{
+		Object: "response", Status: render.StatusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
+		Instructions: q.Instructions, Output: []any{}, Tools: tools.echo, ToolChoice: q.ToolChoice,
+		Truncation: "auto", ParallelToolCalls: q.ParallelToolCalls == nil || *q.ParallelToolCalls,
+		Text: render.TextField{Format: render.TextFormat{Type: "text"}, Verbosity: q.Text.Verbosity},
+		TopP: 1, Temperature: 1, Reasoning: q.Reasoning, MaxOutputTokens: q.MaxOutputTokens, MaxToolCalls: q.MaxToolCalls,
+		Store: q.stored(), Background: q.Background, ServiceTier: "default", Metadata: q.Metadata,
+		SafetyIdentifier: q.SafetyIdentifier, PromptCacheKey: q.PromptCacheKey,
+	}
+	if id, _ := q.conversation(); id != "" { // checked before
+		r.Conversation = &render.IDObject{ID: id}
+	}
+	if q.PreviousResponseID != nil && *q.PreviousResponseID == "" {
+		r.PreviousResponseID = nil
+	}
+	if q.Truncation != "" {
+		r.Truncation = q.Truncation
+	}
+	switch {
+	case tools.choice != nil:
+		r.ToolChoice = tools.choice
+	case !wire.IsSet(r.ToolChoice):
+		r.ToolChoice = json.RawMessage(`"auto"`)
+	}
+	if r.Metadata == nil {
+		r.Metadata = map[string]string{}
+	}
+	if q.TopP != nil {
+		r.TopP = *q.TopP
+	}
+	if q.Temperature != nil {
+		r.Temperature = *q.Temperature
+	}
+	if f := q.Text.Format; f != nil {
+		r.Text.Format = render.TextFormat{Type: f.Type}
+		if f.Type == "json_schema" {
+			none, description := json.RawMessage("null"), ""
+			if f.Description != nil {
+				description = *f.Description
+			}
+			r.Text.Format = render.TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: &none, Strict: &f.Strict}
+		}
+	}
+	return r
+}

@@ -1,0 +1,233 @@
+package responses_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/agent"
+	"molar/providers"
+	"molar/schemas"
+)
+
+func TestCreate_Whole(t *testing.T) {
+	h := serve(t, play(text("Brush "), text("twice."), done()))
+	r := h.create(`{"model":"dental","input":"How often?","instructions":"Be brief.","metadata":{"a":"b"},"temperature":0.5}`)
+	if r["status"] != "completed" || r["model"] != "dental" || r["instructions"] != "Be brief." || at(r, "metadata", "a") != "b" || r["temperature"] != 0.5 {
+		t.Errorf("response %v", r)
+	}
+	if got := at(r, "output", 0, "content", 0, "text"); got != "Brush twice." {
+		t.Errorf("text %v", got)
+	}
+	if at(r, "output", 0, "phase") != "final_answer" || at(r, "usage", "input_tokens_details", "cached_tokens") != 1.0 {
+		t.Errorf("response %v", r)
+	}
+	turn := h.turn(0)
+	if turn.System != "Be brief." || turn.Stateless || *turn.Temperature != 0.5 {
+		t.Errorf("turn %+v", turn)
+	}
+	if q, _ := turn.Question(); q != "How often?" {
+		t.Errorf("question %q", q)
+	}
+}
+
+func TestCreate_Stream(t *testing.T) {
+	h := serve(t, play(text("Brush "), text("twice."), done()))
+	events := h.stream(`{"model":"dental","input":"How often?","stream":true}`)
+	want := []string{
+		"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added",
+		"response.output_text.delta", "response.output_text.delta", "response.output_text.done",
+		"response.content_part.done", "response.output_item.done", "response.completed",
+	}
+	if diff := cmp.Diff(want, types(events)); diff != "" {
+		t.Error(diff)
+	}
+	if got := at(events[9], "response", "output", 0, "content", 0, "text"); got != "Brush twice." {
+		t.Errorf("the last event holds %v", got)
+	}
+}
+
+// What is said before a call, and what is thought, are items of their own.
+func TestCreate_CommentaryReasoningAndCalls(t *testing.T) {
+	call := schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__find", Arguments: `{"q":"Lê"}`}}
+	h := serve(t, play(
+		agent.Event{Kind: agent.EventThinking, Text: "I look."}, text("One moment."),
+		agent.Event{Kind: agent.EventCommentary, Text: "One moment."}, text("\n\n"),
+		agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "find"},
+		agent.Event{Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "find", Result: &schemas.ToolResult{ID: "k1", Output: []byte(`{"n":1}`)}},
+		text("There is one."), done(),
+	))
+	r := h.create(`{"model":"dental","input":"Who?"}`)
+	var kinds []string
+	for _, it := range r["output"].([]any) {
+		kinds = append(kinds, at(it, "type").(string))
+	}
+	if diff := cmp.Diff([]string{"reasoning", "message", "mcp_call", "message"}, kinds); diff != "" {
+		t.Fatal(diff)
+	}
+	if at(r, "output", 1, "phase") != "commentary" || at(r, "output", 3, "content", 0, "text") != "There is one." {
+		t.Errorf("output %v", r["output"])
+	}
+	if at(r, "output", 2, "output") != `{"n":1}` || at(r, "output", 2, "server_label") != "family" || at(r, "output", 2, "name") != "find" || at(r, "output", 2, "status") != "completed" {
+		t.Errorf("call %v", at(r, "output", 2))
+	}
+	events := types(h.stream(`{"model":"dental","input":"Who?","stream":true,"reasoning":{"summary":"auto"}}`))
+	want := []string{
+		"response.created", "response.in_progress",
+		"response.output_item.added", "response.reasoning_summary_part.added", "response.reasoning_summary_text.delta",
+		"response.reasoning_summary_text.done", "response.reasoning_summary_part.done", "response.output_item.done",
+		"response.output_item.added", "response.content_part.added", "response.output_text.delta",
+		"response.output_text.done", "response.content_part.done", "response.output_item.done",
+		"response.output_item.added", "response.mcp_call.in_progress", "response.mcp_call_arguments.delta", "response.mcp_call_arguments.done",
+		"response.mcp_call.completed", "response.output_item.done",
+		"response.output_item.added", "response.content_part.added", "response.output_text.delta",
+		"response.output_text.done", "response.content_part.done", "response.output_item.done", "response.completed",
+	}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The offsets of a citation are those of its link, in characters.
+func TestCreate_Citations(t *testing.T) {
+	sources := []schemas.Source{{Title: `Răng [sữa]`, URL: "https://a.vn/1"}, {Title: "B", URL: "https://b.vn"}}
+	body := "Đánh răng hai lần.\n\nNguồn:\n\n1. [Răng \\[sữa\\]](https://a.vn/1)\n2. [B](https://b.vn)"
+	h := serve(t, play(text(body), agent.Event{Kind: agent.EventSources, Sources: sources}, done()))
+	r := h.create(`{"model":"dental","input":"Mấy lần?"}`)
+	content := at(r, "output", 0, "content", 0).(object)
+	annotations := content["annotations"].([]any)
+	if len(annotations) != 2 {
+		t.Fatalf("annotations %v", annotations)
+	}
+	chars := []rune(content["text"].(string))
+	for i, want := range []string{`[Răng \[sữa\]](https://a.vn/1)`, "[B](https://b.vn)"} {
+		start, end := int(at(annotations[i], "start_index").(float64)), int(at(annotations[i], "end_index").(float64))
+		if got := string(chars[start:end]); got != want {
+			t.Errorf("citation %d covers %q, want %q", i, got, want)
+		}
+	}
+	events := types(h.stream(`{"model":"dental","input":"Mấy lần?","stream":true}`))
+	i, j := slices.Index(events, "response.output_text.annotation.added"), slices.Index(events, "response.output_text.done")
+	if i < 0 || i > j {
+		t.Errorf("no annotation before the end of the text: %v", events)
+	}
+}
+
+func TestCreate_Endings(t *testing.T) {
+	tests := map[string]struct {
+		done           agent.Done
+		status, reason any
+	}{
+		"length":  {agent.Done{Finish: providers.FinishLength}, "incomplete", "max_output_tokens"},
+		"filter":  {agent.Done{Finish: providers.FinishContentFilter}, "incomplete", "content_filter"},
+		"refused": {agent.Done{Finish: "stop", Refused: true}, "completed", nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := serve(t, play(text("So far"), ended(tt.done)))
+			r := h.create(`{"model":"dental","input":"?"}`)
+			if r["status"] != tt.status || at(r, "incomplete_details", "reason") != tt.reason {
+				t.Errorf("status %v, details %v", r["status"], r["incomplete_details"])
+			}
+			if refused, _ := at(r, "molar", "refused").(bool); refused != tt.done.Refused {
+				t.Errorf("molar %v", r["molar"])
+			}
+		})
+	}
+}
+
+// A failure has a status while nothing is told; later it is an event, and the response is
+// failed.
+func TestCreate_Failures(t *testing.T) {
+	broken := &providers.Error{Kind: providers.KindUnavailable, Provider: "ollama", Status: 500, Err: errors.New("out of order")}
+	h := serve(t, func(_ context.Context, turn agent.Turn, say func(agent.Event) bool) error {
+		if q, _ := turn.Question(); q == "later" {
+			say(text("So far"))
+		}
+		return broken
+	})
+	for _, body := range []string{`{"input":"at once"}`, `{"input":"at once","stream":true}`, `{"input":"later"}`} {
+		if status, code, _ := h.refused(body); status != http.StatusBadGateway || code != "model_failed" {
+			t.Errorf("%s: status %d, code %q", body, status, code)
+		}
+	}
+	events := h.stream(`{"input":"later","stream":true}`)
+	kinds := types(events)
+	if got := kinds[len(kinds)-2:]; got[0] != "error" || got[1] != "response.failed" {
+		t.Errorf("the stream ends with %v", got)
+	}
+	last := events[len(events)-1]
+	if at(last, "response", "status") != "failed" || at(last, "response", "error", "code") != "model_failed" || at(last, "response", "output", 0, "status") != "incomplete" {
+		t.Errorf("last event %v", last)
+	}
+}
+
+func TestCreate_RefusesByName(t *testing.T) {
+	h := serve(t, play(done()))
+	tests := []struct{ body, param string }{
+		{`{}`, "input"},
+		{`{"input":[]}`, "input"},
+		{`{"input":"x","prompt":{"id":"p"}}`, "prompt"},
+		{`{"input":"x","top_logprobs":2}`, "top_logprobs"},
+		{`{"input":"x","presence_penalty":1}`, "presence_penalty"},
+		{`{"input":"x","service_tier":"flex"}`, "service_tier"},
+		{`{"input":"x","include":["message.output_text.logprobs"]}`, "include"},
+		{`{"input":"x","max_output_tokens":3}`, "max_output_tokens"},
+		{`{"input":"x","max_tool_calls":0}`, "max_tool_calls"},
+		{`{"input":"x","truncation":"half"}`, "truncation"},
+		{`{"input":"x","background":true,"store":false}`, "background"},
+		{`{"input":"x","text":{"format":{"type":"grammar"}}}`, "text.format.type"},
+		{`{"input":"x","tools":[{"type":"web_search"}]}`, "tools[0].type"},
+		{`{"input":"x","tools":[{"type":"mcp","server_label":"family","server_url":"http://x"}]}`, "tools[0].server_url"},
+		{`{"input":"x","tools":[{"type":"mcp","server_label":"other"}]}`, "tools[0].server_label"},
+		{`{"input":"x","tool_choice":{"type":"custom","name":"x"}}`, "tool_choice.type"},
+		{`{"input":[{"type":"message","role":"user","content":[{"type":"input_video","video_url":"x"}]}]}`, "input[0].content[0].type"},
+		{`{"input":[{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}]}`, "input[0].content[0].file_id"},
+		{`{"input":[{"type":"function_call_output","call_id":"k","output":"x"}]}`, "input[0].call_id"},
+		{`{"input":[{"type":"item_reference","id":"msg_x_0"}]}`, "input[0].id"},
+		{`{"input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"k","name":"f","arguments":"{}"},{"role":"user","content":"b"}]}`, "input"},
+		{`{"input":"x","previous_response_id":"resp_none"}`, "previous_response_id"},
+		{`{"input":"x","conversation":"a b"}`, "conversation"},
+	}
+	for _, tt := range tests {
+		if status, _, param := h.refused(tt.body); status != http.StatusBadRequest || param != tt.param {
+			t.Errorf("%s: status %d, param %q, want 400 and %q", tt.body, status, param, tt.param)
+		}
+	}
+	if _, code, _ := h.refused(`{"input":"x","previous_response_id":"resp_none"}`); code != "previous_response_not_found" {
+		t.Errorf("code %q", code)
+	}
+	if n := len(h.asked); n != 0 {
+		t.Errorf("%d turns were begun", n)
+	}
+}
+
+func TestCreate_InputItems(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	r := h.create(`{"input":[
+		{"type":"message","role":"developer","content":"Speak of teeth."},
+		{"role":"user","content":[{"type":"input_text","text":"See"},{"type":"input_image","image_url":"data:image/png;base64,AA"},
+			{"type":"input_file","filename":"a.txt","file_data":"data:text/plain;base64,eMOhbQ=="}]}]}`)
+	turn := h.turn(0)
+	if turn.System != "Speak of teeth." || turn.Stateless || len(turn.Attachments) != 1 || turn.Attachments[0].Text != "xám" {
+		t.Errorf("turn %+v", turn)
+	}
+	if parts := turn.Messages[0].Parts; len(parts) != 2 || parts[1].Kind != schemas.PartImage {
+		t.Errorf("parts %+v", parts)
+	}
+	status, data := h.do(http.MethodGet, "/v1/responses/"+r["id"].(string)+"/input_items?order=asc", "")
+	list := read(t, data)
+	if status != http.StatusOK || at(list, "data", 0, "role") != "developer" || at(list, "data", 1, "content", 0, "text") != "See" || list["first_id"] == nil {
+		t.Errorf("status %d: %s", status, data)
+	}
+	for _, it := range list["data"].([]any) {
+		if id, _ := at(it, "id").(string); !strings.HasPrefix(id, "in_") {
+			t.Errorf("an item has the id %q", id)
+		}
+	}
+}

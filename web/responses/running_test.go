@@ -1,0 +1,251 @@
+package responses_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/agent"
+	"molar/schemas"
+)
+
+// slow says a word, and the rest when it is let.
+func slow(let <-chan struct{}) script {
+	return func(ctx context.Context, _ agent.Turn, say func(agent.Event) bool) error {
+		say(text("One "))
+		select {
+		case <-let:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		say(text("two."))
+		say(done())
+		return nil
+	}
+}
+
+func (h *host) until(id, status string) object {
+	h.t.Helper()
+	for range 500 {
+		if r := h.get(id); r["status"] == status {
+			return r
+		}
+		time.Sleep(5 * time.Millisecond) // the turn runs in another goroutine
+	}
+	h.t.Fatalf("%s never was %s", id, status)
+	return nil
+}
+
+// A response in the background answers at once, runs on without its client, and can be
+// followed from any event on.
+func TestBackground(t *testing.T) {
+	let := make(chan struct{})
+	h := serve(t, slow(let))
+	r := h.create(`{"input":"x","background":true}`)
+	if r["status"] != "in_progress" && r["status"] != "queued" || r["background"] != true {
+		t.Errorf("response %v", r)
+	}
+	if now := h.get(id(r)); now["status"] != "in_progress" {
+		t.Errorf("status %v", now["status"])
+	}
+	close(let)
+	if r = h.until(id(r), "completed"); at(r, "output", 0, "content", 0, "text") != "One two." {
+		t.Errorf("response %v", r)
+	}
+	all := h.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", "")
+	if all[0]["type"] != "response.queued" {
+		t.Errorf("first event %v", all[0]["type"])
+	}
+	for n := range all {
+		rest := h.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true&starting_after="+strconv.Itoa(n), "")
+		if diff := cmp.Diff(types(all[n+1:]), types(rest)); diff != "" {
+			t.Errorf("after %d: %s", n, diff)
+		}
+	}
+}
+
+// A key brings the response that it began, also while that is told, and no other.
+func TestIdempotencyKey(t *testing.T) {
+	let := make(chan struct{})
+	h := serve(t, slow(let))
+	ask := func(body string) (int, []byte) {
+		return h.doWith(http.MethodPost, "/v1/responses", body, "Idempotency-Key", "k")
+	}
+	answers := make(chan object, 2)
+	for range 2 {
+		go func() {
+			_, data := ask(`{"input":"x"}`)
+			answers <- read(t, data)
+		}()
+	}
+	close(let)
+	first, second := <-answers, <-answers
+	if id(first) != id(second) || at(first, "output", 0, "content", 0, "text") != "One two." {
+		t.Errorf("%v and %v", first, second)
+	}
+	if _, data := ask(`{"input":"x"}`); id(checkResponse(t, data)) != id(first) {
+		t.Errorf("later: %s", data)
+	}
+	if status, data := ask(`{"input":"y"}`); status != http.StatusUnprocessableEntity || at(read(t, data), "error", "code") != "idempotency_key_reused" {
+		t.Errorf("another body: status %d: %s", status, data)
+	}
+	if len(h.asked) != 1 {
+		t.Errorf("%d turns were begun", len(h.asked))
+	}
+}
+
+// What can be followed after its end is bounded, also within the minute for which it can be:
+// a host without a store then has it no more.
+func TestFollow_Bounded(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	first := h.create(`{"input":"x"}`)
+	h.get(id(first))
+	for range 300 {
+		h.do(http.MethodPost, "/v1/responses", `{"input":"x"}`)
+	}
+	if status, _ := h.do(http.MethodGet, "/v1/responses/"+id(first), ""); status != http.StatusNotFound {
+		t.Errorf("status %d", status)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	h := serve(t, slow(nil))
+	r := h.create(`{"input":"x","background":true}`)
+	status, data := h.do(http.MethodPost, "/v1/responses/"+id(r)+"/cancel", "")
+	if got := checkResponse(t, data); status != http.StatusOK || got["status"] != "cancelled" {
+		t.Errorf("status %d: %s", status, data)
+	}
+	events := types(h.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", ""))
+	if got := events[len(events)-1]; got != "response.incomplete" {
+		t.Errorf("the stream ends with %s", got)
+	}
+}
+
+// A client that leaves ends its turn, unless the response is in the background.
+func TestCreate_ClientLeaves(t *testing.T) {
+	ended := make(chan error, 1)
+	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(agent.Event) bool) error {
+		say(text("One "))
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return ctx.Err()
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/v1/responses", strings.NewReader(`{"input":"x","stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the turn ended with %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the turn runs on")
+	}
+}
+
+func TestDelete(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	r := h.create(`{"input":"x"}`)
+	if status, data := h.do(http.MethodDelete, "/v1/responses/"+id(r), ""); status != http.StatusOK || read(t, data)["deleted"] != true {
+		t.Errorf("status %d: %s", status, data)
+	}
+	for _, path := range []string{"", "/input_items"} {
+		if status, _ := h.do(http.MethodGet, "/v1/responses/"+id(r)+path, ""); status != http.StatusNotFound {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+	if status, _ := h.do(http.MethodDelete, "/v1/responses/"+id(r), ""); status != http.StatusNotFound {
+		t.Errorf("status %d", status)
+	}
+}
+
+var eraseCall = schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__erase", Arguments: `{"id":7}`}}
+
+func eraser(effects chan<- string) script {
+	return func(ctx context.Context, t agent.Turn, say func(agent.Event) bool) error {
+		say(text("I would erase it."))
+		say(agent.Event{Kind: agent.EventCommentary, Text: "I would erase it."})
+		say(agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: true, Asks: true})
+		d, err := t.Approver.Approve(ctx, agent.Ask{
+			Call: eraseCall, Tool: store{}.Tools()[1], Why: "it writes", Expires: time.Now().Add(time.Minute),
+			Check: func(string) error { return nil },
+		})
+		result := &schemas.ToolResult{ID: "k1", Output: []byte(`"not executed"`), IsError: true}
+		switch {
+		case err != nil:
+			return err
+		case d.Allowed:
+			effects <- "erased"
+			result = &schemas.ToolResult{ID: "k1", Output: []byte(`"erased"`)}
+		}
+		say(agent.Event{Kind: agent.EventToolResult, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: d.Allowed, Result: result})
+		say(text("So be it."))
+		say(done())
+		return nil
+	}
+}
+
+// A call that needs a person ends the response; the answer of the person brings another
+// one, in which the call runs, once.
+func TestApproval(t *testing.T) {
+	for _, allow := range []bool{true, false} {
+		t.Run(strconv.FormatBool(allow), func(t *testing.T) {
+			effects := make(chan string, 2)
+			h := serve(t, eraser(effects))
+			first := h.create(`{"input":"Erase 7."}`)
+			last := at(first, "output", -1)
+			if first["status"] != "completed" || at(last, "type") != "mcp_approval_request" || at(last, "name") != "erase" || at(last, "server_label") != "family" || at(last, "arguments") != `{"id":7}` {
+				t.Fatalf("response %v", first)
+			}
+			if status, _, _ := h.refused(`{"input":"And now?","previous_response_id":"` + id(first) + `"}`); status != http.StatusBadRequest {
+				t.Errorf("a question instead of a decision: status %d", status)
+			}
+			if len(effects) != 0 {
+				t.Fatal("the tool ran before it was allowed")
+			}
+			answer := `{"input":[{"type":"mcp_approval_response","approval_request_id":"` + at(last, "id").(string) + `","approve":` + strconv.FormatBool(allow) + `}],"previous_response_id":"` + id(first) + `"}`
+			second := h.create(answer)
+			call := at(second, "output", 0)
+			if at(call, "type") != "mcp_call" || at(call, "approval_request_id") != at(last, "id") || (at(call, "status") == "completed") != allow {
+				t.Errorf("output %v", second["output"])
+			}
+			if at(second, "output", 1, "content", 0, "text") != "So be it." || id(second) == id(first) || second["previous_response_id"] != id(first) {
+				t.Errorf("response %v", second)
+			}
+			if want := map[bool]int{true: 1}[allow]; len(effects) != want {
+				t.Errorf("the tool ran %d times, want %d", len(effects), want)
+			}
+			h.create(`{"input":"Thanks.","previous_response_id":"` + id(second) + `"}`)
+			if parent := h.turn(1).Parent; parent == nil || *parent != turnOf(first) {
+				t.Errorf("the next turn follows %v, want %s", parent, turnOf(first))
+			}
+		})
+	}
+}
+
+func TestApproval_Unknown(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	status, code, _ := h.refused(`{"input":[{"type":"mcp_approval_response","approval_request_id":"mcpr_x_0","approve":true}]}`)
+	if status != http.StatusNotFound || code != "approval_not_found" {
+		t.Errorf("status %d, code %q", status, code)
+	}
+}

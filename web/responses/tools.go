@@ -1,0 +1,304 @@
+package responses
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// A wireTool is a tool as a request names it: a function that the client runs, or an
+// attached server.
+type wireTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      *bool           `json:"strict"`
+
+	ServerLabel     string          `json:"server_label"`
+	ServerURL       string          `json:"server_url"`
+	ConnectorID     string          `json:"connector_id"`
+	Authorization   string          `json:"authorization"`
+	Headers         json.RawMessage `json:"headers"`
+	AllowedTools    json.RawMessage `json:"allowed_tools"`
+	RequireApproval json.RawMessage `json:"require_approval"`
+}
+
+// A toolbox is what a request says of tools.
+type toolbox struct {
+	// own are the client's.
+	own []schemas.ToolInfo
+	// servers narrow the tools of servers to those named; empty leaves all.
+	servers map[string]serverChoice
+	// allowed is the hard limit of tool_choice; nil for none.
+	allowed []choice
+	// none offers no tool, must makes the model call one, and name says which.
+	none, must bool
+	name       string
+	// echo are the tools as the response repeats them, and choice is the tool_choice, where
+	// it is not as the request has it.
+	echo   []any
+	choice json.RawMessage
+}
+
+// A serverChoice narrows the tools of one server, and says which of them ask.
+type serverChoice struct {
+	allowed, asking toolFilter
+}
+
+// A toolFilter names tools of a server. The zero filter holds none.
+type toolFilter struct {
+	all      bool
+	names    []string
+	readOnly bool
+}
+
+func (f toolFilter) has(t schemas.Tool) bool {
+	if f.readOnly && !t.Rules.ReadOnly && (t.Annotations.ReadOnlyHint == nil || !*t.Annotations.ReadOnlyHint) {
+		return false
+	}
+	return f.all || slices.Contains(f.names, t.ToolName) || slices.Contains(f.names, t.Name)
+}
+
+// A choice is a tool that tool_choice names.
+type choice struct {
+	Type        string `json:"type"`
+	Name        string `json:"name,omitempty"`
+	ServerLabel string `json:"server_label,omitempty"`
+}
+
+func (c choice) names(t schemas.Tool) bool {
+	if c.Type == "mcp" {
+		return c.ServerLabel == t.Server && (c.Name == "" || c.Name == t.ToolName || c.Name == t.Name)
+	}
+	return c.Name == t.Name
+}
+
+// readTools reads tools and tool_choice. Servers are those that the operator attached.
+func (s *Surface) readTools(q *Request) (*toolbox, error) {
+	b := &toolbox{servers: map[string]serverChoice{}, echo: []any{}}
+	if len(q.Tools) > wire.MaxTools {
+		return b, wire.Invalid("tools", "%d tools are more than the %d that a request may bring", len(q.Tools), wire.MaxTools)
+	}
+	for i, raw := range q.Tools {
+		at := fmt.Sprintf("tools[%d]", i)
+		var t wireTool
+		if err := wire.Decode(raw, &t, at); err != nil {
+			return b, err
+		}
+		if err := s.addTool(b, t, raw, at); err != nil {
+			return b, err
+		}
+	}
+	if err := s.readChoice(b, q.ToolChoice); err != nil {
+		return b, err
+	}
+	if b.none {
+		b.own = nil
+	}
+	if b.allowed != nil {
+		b.own = slices.DeleteFunc(b.own, func(t schemas.ToolInfo) bool {
+			return !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.Type == "function" && c.Name == t.Name })
+		})
+	}
+	return b, nil
+}
+
+func (s *Surface) addTool(b *toolbox, t wireTool, raw json.RawMessage, at string) error {
+	switch t.Type {
+	case "function":
+		return b.addFunction(t, at)
+	case "mcp":
+		b.echo = append(b.echo, raw)
+		return s.addServer(b, t, at)
+	}
+	return wire.Unsupported(at+".type", fmt.Sprintf("a tool of type %q cannot be used here; use function, or mcp with the server_label of an attached server", wire.Clip(t.Type, 40)))
+}
+
+func (b *toolbox) addFunction(t wireTool, at string) error {
+	switch {
+	case !wire.IsToolName(t.Name):
+		return wire.Invalid(at+".name", "a tool's name is 1 to %d characters of A-Z a-z 0-9 _ -", wire.MaxToolName)
+	case !wire.IsSet(t.Parameters):
+		t.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	case t.Parameters[0] != '{':
+		return wire.Invalid(at+".parameters", "%s.parameters must be a JSON Schema object", at)
+	}
+	if slices.ContainsFunc(b.own, func(o schemas.ToolInfo) bool { return o.Name == t.Name }) {
+		return wire.Invalid(at+".name", "the tool %q is declared twice", t.Name)
+	}
+	b.own = append(b.own, schemas.ToolInfo{Name: t.Name, ToolName: t.Name, Description: t.Description, InputSchema: t.Parameters})
+	b.echo = append(b.echo, map[string]any{
+		"type": "function", "name": t.Name, "description": t.Description, "parameters": t.Parameters, "strict": t.Strict,
+	})
+	return nil
+}
+
+// addServer takes an attached server as a choice among the host's own: a client never says
+// where the host connects.
+func (s *Surface) addServer(b *toolbox, t wireTool, at string) error {
+	for field, given := range map[string]bool{
+		"server_url": t.ServerURL != "", "connector_id": t.ConnectorID != "",
+		"authorization": t.Authorization != "", "headers": wire.IsSet(t.Headers),
+	} {
+		if given {
+			return wire.Unsupported(at+"."+field, "a request cannot say where this host connects, nor with what; name an attached server by server_label alone")
+		}
+	}
+	if !slices.ContainsFunc(s.Servers(), func(st schemas.ServerStatus) bool { return st.Name == t.ServerLabel }) {
+		return wire.Invalid(at+".server_label", "no server %q is attached here; GET /v1/servers lists them", wire.Clip(t.ServerLabel, 100))
+	}
+	allowed, err := readFilter(t.AllowedTools, at+".allowed_tools")
+	if err != nil {
+		return err
+	}
+	asking, err := readApproval(t.RequireApproval, at+".require_approval")
+	if err != nil {
+		return err
+	}
+	if _, twice := b.servers[t.ServerLabel]; twice {
+		return wire.Invalid(at+".server_label", "the server %q is named twice", t.ServerLabel)
+	}
+	b.servers[t.ServerLabel] = serverChoice{allowed, asking}
+	return nil
+}
+
+// readFilter reads allowed_tools: names, an object that holds them, or nothing for all.
+func readFilter(raw json.RawMessage, at string) (toolFilter, error) {
+	if !wire.IsSet(raw) {
+		return toolFilter{all: true}, nil
+	}
+	var f toolFilter
+	if json.Unmarshal(raw, &f.names) == nil {
+		return f, nil
+	}
+	var o struct {
+		Names    *[]string `json:"tool_names"`
+		ReadOnly bool      `json:"read_only"`
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return f, wire.Invalid(at, "%s must be a list of names, or an object with tool_names", at)
+	}
+	if f.all, f.readOnly = o.Names == nil, o.ReadOnly; o.Names != nil {
+		f.names = *o.Names
+	}
+	return f, nil
+}
+
+// readApproval reads which tools ask a person. It can only make the operator's policy
+// stricter, so "never" changes nothing.
+func readApproval(raw json.RawMessage, at string) (toolFilter, error) {
+	switch string(raw) {
+	case "", "null", `"never"`:
+		return toolFilter{}, nil
+	case `"always"`:
+		return toolFilter{all: true}, nil
+	}
+	var o struct {
+		Always json.RawMessage `json:"always"`
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return toolFilter{}, wire.Invalid(at, "%s must be always, never, or an object with tools for either", at)
+	}
+	if !wire.IsSet(o.Always) {
+		return toolFilter{}, nil
+	}
+	return readFilter(o.Always, at+".always")
+}
+
+// readChoice reads tool_choice: a word, a tool, or the tools that are allowed.
+func (s *Surface) readChoice(b *toolbox, raw json.RawMessage) error {
+	if !wire.IsSet(raw) {
+		return nil
+	}
+	if raw[0] == '"' {
+		var word string
+		if err := wire.Decode(raw, &word, "tool_choice"); err != nil {
+			return err
+		}
+		return b.choose(word, "tool_choice")
+	}
+	var o struct {
+		choice
+		Mode  string   `json:"mode"`
+		Tools []choice `json:"tools"`
+	}
+	if err := wire.Decode(raw, &o, "tool_choice"); err != nil {
+		return err
+	}
+	switch o.Type {
+	case "function":
+		b.must, b.name = true, o.Name
+		return nil
+	case "mcp":
+		return s.chooseServer(b, o.choice)
+	case "allowed_tools":
+		if len(o.Tools) == 0 {
+			return wire.Invalid("tool_choice.tools", "tool_choice.tools must name at least one tool")
+		}
+		for i, c := range o.Tools {
+			if c.Type != "function" && c.Type != "mcp" {
+				return wire.Unsupported(fmt.Sprintf("tool_choice.tools[%d].type", i), fmt.Sprintf("a tool of type %q cannot be allowed here; use function or mcp", wire.Clip(c.Type, 40)))
+			}
+		}
+		b.allowed = o.Tools
+		if o.Mode == "" {
+			o.Mode = "auto"
+			b.choice, _ = json.Marshal(map[string]any{"type": o.Type, "mode": o.Mode, "tools": o.Tools}) // names
+		}
+		return b.choose(o.Mode, "tool_choice.mode")
+	}
+	return wire.Unsupported("tool_choice.type", fmt.Sprintf("tool_choice of type %q is not known; use function, mcp or allowed_tools", wire.Clip(o.Type, 40)))
+}
+
+func (b *toolbox) choose(word, at string) error {
+	switch word {
+	case "none":
+		b.none = true
+	case "auto":
+	case "required":
+		b.must = true
+	default:
+		return wire.Invalid(at, "%s %q is not known; use none, auto or required", at, wire.Clip(word, 40))
+	}
+	return nil
+}
+
+// chooseServer makes the model call a tool of a server, one that is named or any.
+func (s *Surface) chooseServer(b *toolbox, c choice) error {
+	b.must = true
+	if c.Name == "" {
+		b.allowed = []choice{c}
+		return nil
+	}
+	tools := s.Tools()
+	i := slices.IndexFunc(tools, c.names)
+	if i < 0 {
+		return wire.Invalid("tool_choice", "the server %q has no tool %q", wire.Clip(c.ServerLabel, 100), wire.Clip(c.Name, 100))
+	}
+	b.name = tools[i].Name
+	return nil
+}
+
+// narrow returns a server's tool as this request may use it.
+func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
+	if len(b.servers) > 0 {
+		chosen, named := b.servers[t.Server]
+		if !named || !chosen.allowed.has(t) {
+			return t, false
+		}
+		if chosen.asking.has(t) && t.Rules.Policy != schemas.PolicyDeny {
+			t.Rules.Policy = schemas.PolicyConfirm
+		}
+	}
+	if b.allowed != nil && !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.names(t) }) {
+		return t, false
+	}
+	return t, true
+}
+
+// narrows reports whether it makes any tool fewer or stricter.
+func (b *toolbox) narrows() bool { return len(b.servers) > 0 || b.allowed != nil }

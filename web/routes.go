@@ -1,0 +1,90 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/internal/httpguard"
+)
+
+// routeWaits routes what waits for a person.
+func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
+	e.GET("/v1/approvals", chat, s.listApprovals)
+	e.POST("/v1/approvals/:id", chat, s.decideApproval)
+	e.GET("/v1/questions", chat, s.listQuestions)
+	e.POST("/v1/questions/:id", chat, s.answerQuestion)
+}
+
+func (s *server) routes() (http.Handler, error) {
+	gin.SetMode(gin.ReleaseMode) // gin has no setting of its own for one engine
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.ForwardedByClientIP = false
+	if err := e.SetTrustedProxies(nil); err != nil {
+		return nil, fmt.Errorf("set trusted proxies: %w", err)
+	}
+	e.Use(s.observe, s.logRequest, s.recoverPanic)
+	e.NoRoute(s.noRoute)
+	e.NoMethod(s.noMethod)
+
+	// A key needs one of the scopes; what changes more than its own conversations wants
+	// admin. New routes name theirs here too.
+	chat, read, admin := s.scope(httpguard.ScopeChat), s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin), s.scope(httpguard.ScopeAdmin)
+	e.POST("/v1/chat/completions", chat, s.limitTurns, s.countStream, s.chat.Chat)
+	e.POST("/chat", chat, s.limitTurns, s.countStream, s.chat.Chat)
+	e.POST("/v1/responses", chat, s.limitTurns, s.countStream, s.responses.Create)
+	e.GET("/v1/responses", chat, s.countStream, s.responses.Socket)
+	e.POST("/v1/responses/compact", chat, s.responses.Compact)
+	e.GET("/v1/responses/:id", chat, s.responses.Retrieve)
+	e.DELETE("/v1/responses/:id", chat, s.responses.Delete)
+	e.POST("/v1/responses/:id/cancel", chat, s.responses.Cancel)
+	e.GET("/v1/responses/:id/input_items", chat, s.responses.InputItems)
+	e.GET("/v1/models", read, s.listModels)
+	e.GET("/v1/models/:id", read, s.getModel)
+	e.GET("/v1/conversations", chat, s.listConversations)
+	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
+	e.POST("/v1/conversations", chat, s.responses.CreateConversation)
+	e.POST("/v1/conversations/:id", chat, possibleID, s.responses.UpdateConversation)
+	e.GET("/v1/conversations/:id/items", chat, possibleID, s.responses.ConversationItems)
+	e.POST("/v1/conversations/:id/items", chat, possibleID, s.responses.AddItems)
+	e.GET("/v1/conversations/:id/items/:item", chat, possibleID, s.responses.ConversationItem)
+	e.PATCH("/v1/conversations/:id", chat, possibleID, s.renameConversation)
+	e.DELETE("/v1/conversations/:id", chat, possibleID, s.deleteConversation)
+	e.POST("/v1/conversations/:id/clear", chat, possibleID, s.clearConversation)
+	e.GET("/v1/turns/:id", chat, s.getTurn)
+	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
+	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)
+	if s.Feedback != nil {
+		e.POST("/v1/turns/:id/feedback", chat, s.giveFeedback)
+		e.GET("/v1/feedback", chat, s.listFeedback)
+	}
+	s.routeWaits(e, chat)
+	e.GET("/v1/tools", read, s.listTools)
+	e.GET("/v1/servers", read, s.listServers)
+	e.GET("/v1/prompts", read, s.listPrompts)
+	e.GET("/v1/setup", read, s.getSetup)
+	e.GET("/openapi.json", read, s.openAPI)
+	e.GET("/v1/calls", admin, s.listCalls)
+	for path, route := range s.operatorRoutes() {
+		e.Handle(route.method, path, admin, route.handle)
+	}
+	if s.Telemetry.Metrics() != nil {
+		e.GET("/metrics", s.scope(httpguard.ScopeMetrics, httpguard.ScopeAdmin), s.metrics)
+	}
+	if s.Reload != nil {
+		e.POST("/v1/servers/reload", admin, s.reloadServers)
+	}
+
+	reads := []string{http.MethodGet, http.MethodHead}
+	e.Match(reads, "/health", s.health)
+	e.Match(reads, "/ready", s.ready)
+	for _, path := range s.site.Paths() {
+		e.Match(reads, path, read, s.site.Serve)
+	}
+	e.Match(reads, "/picture", read, s.site.Picture)
+	e.Match(reads, "/static/*file", read, s.site.Serve)
+	return e, nil
+}

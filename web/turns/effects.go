@@ -1,0 +1,31 @@
+package turns
+
+import "molar/agent"
+
+// Acts reports whether ev begins a call that may have an effect.
+func Acts(ev agent.Event) bool { return ev.Kind == agent.EventToolCall && ev.Effect }
+
+// Effects watches whether a tool of a turn may have had an effect. The zero value is
+// that of a turn without calls.
+type Effects struct {
+	had bool
+	// open are calls that have begun, and may never be told the end of.
+	open map[string]bool
+}
+
+// Add takes an event in.
+func (e *Effects) Add(ev agent.Event) {
+	switch {
+	case Acts(ev):
+		if e.open == nil {
+			e.open = make(map[string]bool)
+		}
+		e.open[ev.Call.ID] = true
+	case ev.Kind == agent.EventToolResult:
+		e.had = e.had || ev.Effect
+		delete(e.open, ev.Call.ID)
+	}
+}
+
+// Any reports whether a tool may have had an effect.
+func (e *Effects) Any() bool { return e.had || len(e.open) > 0 }

@@ -1,0 +1,171 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"time"
+
+	"molar/agent"
+	"molar/web/wire"
+)
+
+// A Runner answers turns. The sequence is single use; an error comes once and last,
+// and breaking off or cancelling ctx ends the turn.
+type Runner interface {
+	Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error]
+}
+
+// ErrCut is a turn that ended without saying so.
+var ErrCut = errors.New("the turn ended before its last event")
+
+// A Host runs the turns of every surface. All but Keys is required.
+type Host struct {
+	Agent     Runner
+	Set       *Set
+	Approvals *Approvals
+	Questions *Questions
+	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
+	// minute after the turn's end, and at a restart.
+	Keys KeyStore
+	// Sharing shows detached and keyed turns to other replicas; nil keeps them in this process.
+	Sharing *Sharing
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// A Request asks for a turn.
+type Request struct {
+	Turn agent.Turn
+	// Hash is what [RequestHash] gives, for a turn with a key.
+	Hash string
+	// Detach lets the turn run on when its client leaves, as one with a key does.
+	Detach bool
+	// Shared lets every replica follow, stop and approve the turn, where replicas share; so
+	// does a detached turn that is begun with Begin.
+	Shared bool
+	// Asks says that the client learns of calls that wait for a person, and Answers that it
+	// learns of what servers ask and say meanwhile.
+	Asks, Answers bool
+}
+
+// Begin begins a turn and returns its feed. A turn that is detached or has a key runs on
+// when the client leaves: the client says with either that it comes back. All others end
+// with ctx.
+func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
+	if q.Detach || q.Turn.Key != "" {
+		q.Shared = true
+		t, err := h.Detach(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return t.Follow(ctx, 0), nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	f, ctx := newFeed(ctx)
+	turn := q.Turn
+	news := make(mailbox, 64)
+	if q.Asks {
+		who := asker{h, turn.Owner, turn.ID, func(ev agent.Event) { f.Beside(ev) }, news.put, nil}
+		turn.Approver = who
+		if q.Answers {
+			turn.Person = who
+		}
+	}
+	t := h.newLive(turn, cancel)
+	h.Set.attach(t)
+	f.Run = func(send func(Item) bool) {
+		if q.Answers {
+			defer news.empty(func(ev agent.Event) { f.Beside(ev) })()
+		}
+		pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
+			return send(t.mark(it))
+		})
+	}
+	f.End = func() { f.Stop(); h.Set.end(t) }
+	return f, nil
+}
+
+// Detach runs a turn that does not end with ctx, or finds the one that its key began.
+func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	turn := q.Turn
+	t := h.newLive(turn, cancel)
+	t.key, t.hash = turn.Key, q.Hash
+	sharing := h.Sharing
+	if !q.Shared {
+		sharing = nil
+	}
+	if q.Asks {
+		tell := func(ev agent.Event) { t.add(Item{Event: ev}) }
+		who := asker{h, turn.Owner, turn.ID, tell, tell, sharing}
+		turn.Approver = who
+		if q.Answers {
+			turn.Person = who
+		}
+	}
+	shown := make(chan struct{}) // closed once any replica finds the turn
+	found, mine, err := h.Set.detach(t, func() {
+		err := sharing.begin(ctx, t)
+		close(shown)
+		if err != nil && !h.goesOnAlone(t, err) {
+			return
+		}
+		if t.key == "" || h.Keys == nil {
+			h.forgetFailed(t, h.run(ctx, t, turn, nil), false)
+			return
+		}
+		h.runKeyed(ctx, t, turn)
+	})
+	if mine {
+		<-shown
+	} else {
+		cancel(nil)
+	}
+	if err == nil && found.hash != t.hash && !mine {
+		err = errOtherBody
+	}
+	return found, err
+}
+
+// goesOnAlone says whether a turn that cannot be shown to other replicas runs all the same: not
+// with a key, which another replica would take for that of a turn that is gone.
+func (h *Host) goesOnAlone(t *Live, err error) bool {
+	h.Logger.Error("a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
+	if t.key == "" {
+		return true
+	}
+	h.Set.forgetKey(t)
+	t.add(Item{Err: wire.ErrStore})
+	return false
+}
+
+// run runs a turn into its log. before is called with each event and may end
+// the turn; after, with what ended it.
+func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(agent.Event) error) error {
+	var last error
+	pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
+		if it.Err != nil {
+			last = CauseOf(context.Cause(ctx), it.Err)
+			it.Err = last
+		} else if before != nil {
+			if err := before(it.Event); err != nil {
+				last = err
+				t.add(Item{Err: err})
+				return false
+			}
+		}
+		t.add(t.mark(it))
+		return true
+	})
+	return last
+}
+
+// CauseOf tells a turn that was stopped from one that failed.
+func CauseOf(cause, err error) error {
+	if stopped, ok := errors.AsType[*wire.Error](cause); ok && (errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
+		return stopped
+	}
+	return err
+}

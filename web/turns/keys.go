@@ -1,0 +1,266 @@
+package turns
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// A KeyStore remembers what became of turns with an Idempotency-Key, also over a
+// restart.
+type KeyStore interface {
+	// Claim notes the key for the turn. For a key that is known it changes nothing and
+	// returns what is stored, and false.
+	Claim(ctx context.Context, k KeyRecord) (KeyRecord, bool, error)
+	// Take gives the key of a turn that is gone, and whose tools did not run, to another, and
+	// reports whether it was still the turn before's.
+	Take(ctx context.Context, k KeyRecord, before string) (bool, error)
+	// Set stores what has become of the turn. It fails when another turn has the key.
+	Set(ctx context.Context, k KeyRecord) error
+	// Release forgets the key of a turn: nothing came of it.
+	Release(ctx context.Context, owner, key, turnID string) error
+}
+
+// A KeyRecord is a key and its turn.
+type KeyRecord struct {
+	Owner string
+	Key   string
+	// Hash is that of the body that the key belongs to.
+	Hash           string
+	TurnID         string
+	ConversationID string
+	// Acted says that a tool of the turn may have had its effect.
+	Acted bool
+	// Outcome is what the client was told; empty while the turn runs.
+	Outcome json.RawMessage
+}
+
+// An outcome is a finished turn as it is told again.
+type outcome struct {
+	Start      *agent.Start       `json:"start,omitempty"`
+	Thought    string             `json:"thought,omitempty"`
+	Commentary []string           `json:"commentary,omitempty"`
+	Text       string             `json:"text,omitempty"`
+	Calls      []schemas.ToolCall `json:"calls,omitempty"`
+	Done       *agent.Done        `json:"done,omitempty"`
+	Failure    *storedFailure     `json:"failure,omitempty"`
+}
+
+// A storedFailure is an error that stands for ever, since a tool had run.
+type storedFailure struct {
+	Status  int    `json:"status"`
+	Kind    string `json:"kind"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+var (
+	errOtherBody = &wire.Error{
+		Status: http.StatusUnprocessableEntity, Kind: wire.TypeInvalid, Code: "idempotency_key_reused", NoRetry: true,
+		Message: "this Idempotency-Key was sent with another body; choose a new key for a new request",
+	}
+	errTurnLost = &wire.Error{
+		Status: wire.StatusActed, Kind: wire.TypeInvalid, Code: "turn_lost", NoRetry: true,
+		Message: "the server ended in the middle of the turn of this Idempotency-Key, after a tool had run; send a new key only if that may happen twice",
+	}
+)
+
+// RequestHash identifies what a key belongs to: the body, and what a header adds.
+func RequestHash(body []byte, h http.Header) string {
+	sum := sha256.New()
+	sum.Write(body)
+	sum.Write([]byte(h.Get("X-Conversation-Id")))
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// forgetFailed lets a key whose turn failed before it did anything be used again.
+func (h *Host) forgetFailed(t *Live, err error, acted bool) {
+	if err != nil && !acted {
+		h.Set.forgetKey(t)
+	}
+}
+
+// runKeyed runs the turn of a key, once: what the key stands for already is told
+// again.
+func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
+	k := KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID}
+	claimed, err := h.claim(ctx, t, k)
+	if err != nil {
+		h.Set.forgetKey(t)
+		t.add(Item{Err: err})
+	}
+	if err != nil || !claimed {
+		return
+	}
+	kept, done := &agent.Collector{}, Effects{}
+	err = h.run(ctx, t, turn, func(ev agent.Event) error {
+		kept.Add(ev)
+		if ev.Kind == agent.EventStart && ev.Start != nil {
+			k.ConversationID = ev.Start.ConversationID
+		}
+		done.Add(ev)
+		if !Acts(ev) || k.Acted {
+			return nil
+		}
+		k.Acted = true // noted before the tool runs, since nobody can note it after a crash
+		return h.Keys.Set(ctx, k)
+	})
+	k.Acted = done.Any() // a call that was noted may not have been sent after all
+	h.settle(context.WithoutCancel(ctx), t, k, kept, err)
+}
+
+// claim makes the key the turn's. Where it stands for another turn already, that one is told
+// in its place, and claim says false: one that has ended, or one that runs elsewhere.
+func (h *Host) claim(ctx context.Context, t *Live, k KeyRecord) (bool, error) {
+	failed := func(err error) (bool, error) {
+		h.Logger.Error("claim an Idempotency-Key", "turn_id", t.ID, "error", err)
+		return false, wire.ErrStore
+	}
+	for {
+		known, claimed, err := h.Keys.Claim(ctx, k)
+		switch {
+		case err != nil:
+			return failed(err)
+		case claimed:
+			return true, nil
+		case known.Hash != t.hash:
+			return false, errOtherBody
+		case len(known.Outcome) > 0:
+			if err := tellAgain(t, known); err != nil {
+				return failed(err)
+			}
+			return false, nil
+		}
+		told, err := h.retell(ctx, t, known)
+		if told || err != nil {
+			return false, err
+		}
+		if known.Acted {
+			return false, errTurnLost
+		}
+		taken, err := h.Keys.Take(ctx, k, known.TurnID)
+		if err != nil {
+			return failed(err)
+		}
+		if taken {
+			return true, nil
+		}
+	}
+}
+
+// tellAgain puts what a known key stands for into the log.
+func tellAgain(t *Live, k KeyRecord) error {
+	var kept outcome
+	if err := json.Unmarshal(k.Outcome, &kept); err != nil {
+		return err
+	}
+	for _, it := range kept.items() {
+		t.add(it)
+	}
+	return nil
+}
+
+// retell tells the turn of a key that runs on another replica; it says false when no replica
+// runs it.
+func (h *Host) retell(ctx context.Context, t *Live, k KeyRecord) (told bool, err error) {
+	if h.Sharing == nil {
+		return false, nil
+	}
+	now, ok, err := h.Sharing.ledger.Find(ctx, t.owner, k.TurnID)
+	if err != nil || !ok || now.Ended { // one that ended well had stored its outcome before
+		return false, err
+	}
+	other, ok, err := h.Find(ctx, t.owner, k.TurnID)
+	if err != nil || !ok {
+		return false, err
+	}
+	for n := 0; ; {
+		items, err := other.Log.After(ctx, n)
+		if err != nil {
+			return true, err
+		}
+		if len(items) == 0 {
+			break
+		}
+		for _, it := range items {
+			if it.Err != nil {
+				h.Set.forgetKey(t)
+			}
+			t.add(it)
+		}
+		n += len(items)
+	}
+	if ctx.Err() != nil { // the wish to stop is about the turn itself
+		other.cancel(context.Cause(ctx))
+		return true, context.Cause(ctx)
+	}
+	return true, nil
+}
+
+// settle stores how the turn of a key ended. A turn that failed before any tool ran
+// leaves nothing: the same request may be sent again.
+func (h *Host) settle(ctx context.Context, t *Live, k KeyRecord, kept *agent.Collector, failed error) {
+	const settleFor = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, settleFor)
+	defer cancel()
+	var err error
+	switch {
+	case !k.Acted && (failed != nil || kept.Done == nil):
+		h.Set.forgetKey(t)
+		err = h.Keys.Release(ctx, k.Owner, k.Key, k.TurnID)
+	default:
+		if failed == nil && kept.Done == nil {
+			failed = ErrCut
+		}
+		if k.Outcome, err = json.Marshal(outcomeOf(kept, failed)); err == nil {
+			err = h.Keys.Set(ctx, k)
+		}
+	}
+	if err != nil {
+		h.Logger.Error("the outcome of an Idempotency-Key could not be stored", "turn_id", t.ID, "error", err)
+	}
+}
+
+// outcomeOf is what is kept of a turn, and of what it failed with.
+func outcomeOf(seen *agent.Collector, failed error) outcome {
+	o := outcome{
+		Start: seen.Start, Thought: seen.Thinking(), Commentary: seen.Commentary, Text: seen.Answer(),
+		Calls: seen.ClientCalls, Done: seen.Done,
+	}
+	if failed != nil {
+		e := wire.Failure(failed).AfterTurnTool()
+		o.Failure = &storedFailure{Status: e.Status, Kind: e.Kind, Code: e.Code, Message: e.Message}
+	}
+	return o
+}
+
+// items tells the outcome as a turn would.
+func (o *outcome) items() []Item {
+	items := []Item{{Event: agent.Event{Kind: agent.EventStart, Start: o.Start}}}
+	if o.Failure != nil {
+		e := &wire.Error{Status: o.Failure.Status, Kind: o.Failure.Kind, Code: o.Failure.Code, Message: o.Failure.Message, NoRetry: true}
+		return append(items, Item{Err: e})
+	}
+	if o.Thought != "" {
+		items = append(items, Item{Event: agent.Event{Kind: agent.EventThinking, Text: o.Thought}})
+	}
+	for _, said := range o.Commentary {
+		items = append(items, Item{Event: agent.Event{Kind: agent.EventText, Text: said}},
+			Item{Event: agent.Event{Kind: agent.EventCommentary, Text: said}},
+			Item{Event: agent.Event{Kind: agent.EventText, Text: "\n\n"}}) // parts it from what follows
+	}
+	if o.Text != "" {
+		items = append(items, Item{Event: agent.Event{Kind: agent.EventText, Text: o.Text}})
+	}
+	if len(o.Calls) > 0 {
+		items = append(items, Item{Event: agent.Event{Kind: agent.EventClientCalls, Calls: o.Calls}})
+	}
+	return append(items, Item{Event: agent.Event{Kind: agent.EventDone, Done: o.Done}})
+}

@@ -1,0 +1,55 @@
+package turns
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"molar/agent"
+)
+
+// The states of a turn, as routes name them.
+const (
+	Running  = "running"
+	Over     = "ended"
+	Stopping = "stopping"
+)
+
+// newLive describes a turn that is about to run.
+func (h *Host) newLive(turn agent.Turn, cancel context.CancelCauseFunc) *Live {
+	return &Live{
+		ID: turn.ID, owner: turn.Owner, assistant: turn.Assistant, conversation: turn.ConversationID,
+		began: h.Now(), now: h.Now, cancel: cancel,
+	}
+}
+
+// mark notes when the turn said something, and keeps what it says of itself. Pieces of
+// text have no time: there are too many of them.
+func (t *Live) mark(it Item) Item {
+	switch it.Event.Kind {
+	case agent.EventText, agent.EventThinking:
+		return it
+	case agent.EventStart:
+		t.told.Store(it.Event.Start)
+	}
+	it.At = t.now().Sub(t.began)
+	return it
+}
+
+// SoFar is what is known of a turn that runs, as the begin of its trace: who answers
+// where, and of a turn that can be followed its answer. The rest is recorded at its end.
+func (t *Live) SoFar(now time.Time) agent.Trace {
+	trace := agent.Trace{
+		TurnID: t.ID, Status: Running, Assistant: t.assistant, ConversationID: t.conversation,
+		Started: t.began, TookMS: float64(now.Sub(t.began).Microseconds()) / 1000,
+		Tools: []agent.ToolTrace{}, Passes: []agent.PassTrace{}, // not null: clients range over them
+	}
+	if told := t.told.Load(); told != nil {
+		trace.Assistant, trace.ConversationID = told.Assistant, told.ConversationID
+	}
+	if t.Log != nil {
+		seen, _ := t.SeenUntil(math.MaxInt)
+		trace.Answer, trace.Commentary = seen.Answer(), seen.Commentary
+	}
+	return trace
+}

@@ -1,0 +1,204 @@
+package turns
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"molar/agent"
+	"molar/web/wire"
+)
+
+// maxLog bounds what is held of one turn, in bytes as its log counts them.
+const maxLog = 8 << 20
+
+// ErrEventsLost is told to one who asks for what is not held any more.
+var ErrEventsLost = &wire.Error{
+	Status: http.StatusGone, Kind: wire.TypeInvalid, Code: "events_lost", NoRetry: true,
+	Message: "the turn has more events than are held, and these are gone; read its conversation for the answer",
+}
+
+// A Log holds what was told, one after the other and counted from 1, for any number of
+// readers. Beyond 8 MiB it forgets the oldest.
+type Log[T any] struct {
+	sizeOf func(T) int
+
+	mu      sync.Mutex
+	entries []T
+	// gone is how many entries were forgotten.
+	gone  int
+	size  int
+	ended bool
+	// more is closed when there is news; nil while nobody waits for any. watched is called then.
+	more    chan struct{}
+	watched func()
+}
+
+// NewLog returns an empty log. sizeOf is about how many bytes an entry takes.
+func NewLog[T any](sizeOf func(T) int) *Log[T] {
+	return &Log[T]{sizeOf: sizeOf}
+}
+
+// Add appends an entry.
+func (l *Log[T]) Add(entry T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, entry)
+	l.size += l.sizeOf(entry)
+	for l.size > maxLog && len(l.entries) > 1 {
+		l.size -= l.sizeOf(l.entries[0])
+		var none T
+		l.entries[0] = none // for the garbage collector
+		l.entries, l.gone = l.entries[1:], l.gone+1
+	}
+	l.wake()
+}
+
+// End says that no entry will follow.
+func (l *Log[T]) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.wake()
+}
+
+func (l *Log[T]) wake() {
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
+	if l.watched != nil {
+		l.watched()
+	}
+}
+
+// watch has f called whenever there is news, which may not wait nor use the log.
+func (l *Log[T]) watch(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watched = f
+}
+
+// since returns the entries after number n that are held, the number of the first of them,
+// and whether they are the last.
+func (l *Log[T]) since(n int) (entries []T, first int, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n = max(n, l.gone)
+	return l.entries[n-l.gone:], n + 1, l.ended
+}
+
+// After waits for entries with numbers above n and returns them; none when the log has
+// ended or ctx has.
+func (l *Log[T]) After(ctx context.Context, n int) ([]T, error) {
+	for {
+		l.mu.Lock()
+		have, ended := l.gone+len(l.entries), l.ended
+		switch {
+		case n < l.gone:
+			l.mu.Unlock()
+			return nil, ErrEventsLost
+		case n < have:
+			entries := l.entries[n-l.gone:]
+			l.mu.Unlock()
+			return entries, nil
+		case ended:
+			l.mu.Unlock()
+			return nil, nil
+		}
+		if l.more == nil {
+			l.more = make(chan struct{})
+		}
+		more := l.more
+		l.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// State returns how many entries there were, how many of them are gone, and whether the
+// log has ended.
+func (l *Log[T]) State() (have, gone int, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gone + len(l.entries), l.gone, l.ended
+}
+
+// until returns the entries up to the one with number n, and whether none of them is gone.
+func (l *Log[T]) until(n int) (entries []T, whole bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone > 0 {
+		return nil, n == 0
+	}
+	return l.entries[:min(n, len(l.entries))], true
+}
+
+// Bytes is the size of what is held.
+func (l *Log[T]) Bytes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size
+}
+
+// sizeOf is about how much memory an item takes.
+func sizeOf(it Item) int {
+	const fixed = 256
+	n := fixed + len(it.Event.Text)
+	if it.Event.Result != nil {
+		n += len(it.Event.Result.Output)
+		for _, file := range it.Event.Result.Media {
+			n += len(file.Text)
+		}
+	}
+	if it.Event.Call != nil {
+		n += len(it.Event.Call.Function.Arguments)
+	}
+	if it.Event.Asked != nil {
+		n += len(it.Event.Asked.Message) + len(it.Event.Asked.Schema)
+	}
+	if it.Event.News != nil {
+		n += len(it.Event.News.Text)
+	}
+	if it.Event.Approval != nil {
+		n += len(it.Event.Approval.Arguments)
+	}
+	return n
+}
+
+// SeenUntil returns the turn up to item n, and whether all of that is held.
+func (t *Live) SeenUntil(n int) (seen agent.Collector, whole bool) {
+	items, whole := t.Log.until(n)
+	for _, it := range items {
+		seen.Add(it.Event)
+	}
+	return seen, whole
+}
+
+// Follow gives the items after number n as a feed, which does not hold the turn up.
+func (t *Live) Follow(ctx context.Context, n int) *Feed {
+	f, ctx := newFeed(ctx)
+	f.Run = func(send func(Item) bool) {
+		for {
+			items, err := t.Log.After(ctx, n)
+			if err != nil {
+				send(Item{Err: err})
+				return
+			}
+			if len(items) == 0 {
+				return
+			}
+			for _, it := range items {
+				n++
+				it.Number = n
+				if !send(it) {
+					return
+				}
+			}
+		}
+	}
+	return f
+}

@@ -1,0 +1,211 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"molar/web/wire"
+)
+
+// Find returns a turn of the owner's that runs, or did a short time ago: of this process, or
+// of any that shares its ledger.
+func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) {
+	if t, ok := h.Set.Find(owner, id); ok || h.Sharing == nil {
+		return t, ok, nil
+	}
+	t, err := h.mirror(ctx, owner, id)
+	if err != nil {
+		h.Logger.Error("look for a turn of another replica", "turn_id", id, "error", err)
+		return nil, false, wire.ErrStore
+	}
+	return t, t != nil, nil
+}
+
+// mirror follows a turn of another process, for all who ask for it here; nil means that there
+// is no such turn.
+func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {
+	s := h.Sharing
+	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
+	defer cancel()
+	found, ok, err := s.ledger.Find(ctx, owner, id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	t := &Live{
+		ID: id, owner: owner, assistant: found.Assistant, conversation: found.ConversationID, began: found.Began, now: h.Now,
+		cancel: func(cause error) { s.stopElsewhere(id, cause) }, //nolint:contextcheck // the request that asks for the turn may end first
+	}
+	t, mine := h.Set.attachMirror(t)
+	if mine {
+		s.follow(h.Set, t)
+	}
+	return t, nil
+}
+
+// stopElsewhere leaves the wish of a person; other causes concern this process alone.
+func (s *Sharing) stopElsewhere(id string, cause error) {
+	if !errors.Is(cause, ErrStopped) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ledgerFor)
+	defer cancel()
+	if err := s.ledger.Stop(ctx, id); err != nil {
+		s.log.Error("a turn of another replica could not be stopped", "turn_id", id, "error", err)
+		return
+	}
+	_ = s.ledger.Wake(ctx, id) // else its replica reads it with its next beat
+}
+
+// follow begins to read a turn of another process.
+func (s *Sharing) follow(set *Set, t *Live) {
+	t.over = func(err error) {
+		if err != nil {
+			t.add(Item{Err: err})
+		}
+		set.end(t)
+	}
+	s.mu.Lock()
+	left := s.left
+	if !left {
+		s.theirs[t.ID], s.woken[t.ID] = t, true
+	}
+	s.mu.Unlock()
+	if left {
+		t.over(ErrFollowElsewhere)
+		return
+	}
+	nudge(s.words)
+}
+
+// Leave ends what is followed here of other processes, and takes nobody in any more.
+func (s *Sharing) Leave() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	theirs := s.theirs
+	s.theirs, s.left = nil, true
+	s.mu.Unlock()
+	for _, t := range theirs {
+		t.over(ErrFollowElsewhere)
+	}
+}
+
+// read reads what the turns that are followed here told: those that it was woken for, and
+// from time to time all.
+func (s *Sharing) read(ctx context.Context) {
+	net := time.NewTimer(netEvery)
+	defer net.Stop()
+	failed := false
+	for {
+		all := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.words:
+			all = s.deaf.Load()
+		case <-net.C:
+			all = true
+		}
+		round, cancel := context.WithTimeout(ctx, ledgerFor)
+		err := s.readOnce(round, all)
+		cancel()
+		if err != nil && ctx.Err() == nil && !failed {
+			s.log.Warn("turns of other replicas cannot be read; it is tried again", "error", err)
+		}
+		failed = err != nil
+		if every := netEvery; s.deaf.Load() || failed {
+			net.Reset(deafEvery)
+		} else {
+			net.Reset(every)
+		}
+	}
+}
+
+// readOnce reads until there is no more.
+func (s *Sharing) readOnce(ctx context.Context, all bool) error {
+	for {
+		after := s.wanted(all)
+		if len(after) == 0 {
+			return nil
+		}
+		told, more, err := s.ledger.Read(ctx, after)
+		if err != nil {
+			s.mu.Lock()
+			for id := range after {
+				s.woken[id] = true
+			}
+			s.mu.Unlock()
+			return err
+		}
+		for id, news := range told {
+			s.take(id, after[id], news)
+		}
+		if !more {
+			return nil
+		}
+		s.wake(keysOf(after))
+		all = false
+	}
+}
+
+func keysOf(after map[string]int) []string {
+	ids := make([]string, 0, len(after))
+	for id := range after {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// wanted are the turns to read, with the number of the last item that is here.
+func (s *Sharing) wanted(all bool) map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	after := make(map[string]int, len(s.woken))
+	for id, t := range s.theirs {
+		if all || s.woken[id] {
+			after[id], _, _ = t.Log.State()
+		}
+	}
+	clear(s.woken)
+	return after
+}
+
+// take adds what was read of a turn.
+func (s *Sharing) take(id string, n int, news LedgerTold) {
+	s.mu.Lock()
+	t := s.theirs[id]
+	if t != nil && news.Ended {
+		delete(s.theirs, id)
+	}
+	s.mu.Unlock()
+	if t == nil {
+		return
+	}
+	for _, r := range news.Rows {
+		items, err := itemsOf(r)
+		if err != nil || r.First != n+1 {
+			s.log.Error("a turn of another replica cannot be read", "turn_id", id, "after", n, "first", r.First, "error", err)
+			s.drop(id)
+			t.over(ErrEventsLost)
+			return
+		}
+		for _, it := range items {
+			t.add(it)
+		}
+		n = r.Last
+	}
+	switch {
+	case news.Ended && news.Lost:
+		t.over(ErrLost)
+	case news.Ended:
+		t.over(nil)
+	}
+}
+
+func (s *Sharing) drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.theirs, id)
+}

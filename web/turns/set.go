@@ -1,0 +1,266 @@
+package turns
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"molar/agent"
+	"molar/web/wire"
+)
+
+// How long, and how many of, the turns that have ended can be followed.
+const (
+	followFor   = 60 * time.Second
+	maxEnded    = 256
+	maxEndedLog = 64 << 20 // bytes
+)
+
+// ErrStopped ends a turn that a person stopped. No client should repeat it.
+var ErrStopped = &wire.Error{
+	Status: wire.StatusActed, Kind: wire.TypeInvalid, Code: "stopped", NoRetry: true,
+	Message: "the turn was stopped; what it had answered is kept as interrupted",
+}
+
+// ErrShuttingDown refuses a turn, or ends one that outlasts the drain.
+var ErrShuttingDown = &wire.Error{
+	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "shutting_down",
+	Message: "the server is shutting down; what this turn had answered is kept as interrupted", RetryAfter: time.Second,
+}
+
+// A Set holds the turns that run in this process, and those that can still be followed.
+// A turn belongs to its client's connection, unless it is detached: then it runs on
+// here, and whoever makes the Set calls Drain before it ends.
+type Set struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu     sync.Mutex
+	live   map[string]*Live
+	keys   map[ownedKey]*Live
+	ended  []*Live
+	closed bool
+	// closing is closed with it.
+	closing chan struct{}
+	// running holds the detached
+	running sync.WaitGroup
+}
+
+// An ownedKey is an Idempotency-Key with its scope.
+type ownedKey struct{ owner, key string }
+
+// A Live is one turn of a Set.
+type Live struct {
+	ID    string
+	owner string
+	// assistant and conversation are as the request names them, maybe not at all; told is
+	// what the turn itself said, once it did.
+	assistant, conversation string
+	told                    atomic.Pointer[agent.Start]
+	began                   time.Time
+	now                     func() time.Time
+	cancel                  context.CancelCauseFunc
+	// Log is nil for a turn that only its own client reads.
+	Log *Log[Item]
+	// key and hash are set for a turn with an Idempotency-Key: hash is the body's.
+	key  string
+	hash string
+	// done is closed at its end.
+	done    chan struct{}
+	endedAt time.Time
+	// over ends the mirror of a turn that another process runs.
+	over func(error)
+}
+
+// NewSet returns an empty set. A nil logger discards, a nil clock is time.Now.
+func NewSet(log *slog.Logger, now func() time.Time) *Set {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Set{log: log, now: now, live: make(map[string]*Live), keys: make(map[ownedKey]*Live), closing: make(chan struct{})}
+}
+
+// attach notes a turn that runs with its client's connection. The caller calls end.
+func (ts *Set) attach(t *Live) {
+	t.done = make(chan struct{})
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.live[t.ID] = t
+}
+
+// attachMirror notes a turn that another process runs, or finds it.
+func (ts *Set) attachMirror(t *Live) (*Live, bool) {
+	t.Log, t.done = NewLog(sizeOf), make(chan struct{})
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if first, ok := ts.live[t.ID]; ok {
+		return first, false
+	}
+	ts.live[t.ID] = t
+	return t, true
+}
+
+// detach notes a turn that runs on without its client, and starts run. With a key
+// that is known it returns the turn of that key instead, and false.
+func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
+	t.Log, t.done = NewLog(sizeOf), make(chan struct{})
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.forgetOld()
+	if t.key != "" {
+		if first, ok := ts.keys[ownedKey{t.owner, t.key}]; ok {
+			return first, false, nil
+		}
+	}
+	if ts.closed {
+		return nil, false, ErrShuttingDown
+	}
+	ts.live[t.ID] = t
+	if t.key != "" {
+		ts.keys[ownedKey{t.owner, t.key}] = t
+	}
+	ts.running.Go(func() {
+		defer ts.end(t)
+		run()
+	})
+	return t, true, nil
+}
+
+// end notes that a turn has ended. One with a log stays for a while.
+func (ts *Set) end(t *Live) {
+	t.cancel(nil)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	close(t.done)
+	if t.Log == nil {
+		delete(ts.live, t.ID)
+		return
+	}
+	t.Log.End()
+	t.endedAt = ts.now()
+	ts.ended = append(ts.ended, t)
+	ts.forgetOld()
+}
+
+// forgetKey lets the next request with the turn's key begin anew.
+func (ts *Set) forgetKey(t *Live) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.dropKey(t)
+}
+
+func (ts *Set) dropKey(t *Live) {
+	if k := (ownedKey{t.owner, t.key}); ts.keys[k] == t {
+		delete(ts.keys, k)
+	}
+}
+
+// forgetOld drops ended turns that are too old or too many.
+func (ts *Set) forgetOld() {
+	size := 0
+	for _, t := range ts.ended {
+		size += t.Log.Bytes()
+	}
+	for len(ts.ended) > 0 {
+		t := ts.ended[0]
+		if ts.now().Sub(t.endedAt) < followFor && len(ts.ended) <= maxEnded && size <= maxEndedLog {
+			return
+		}
+		size -= t.Log.Bytes()
+		delete(ts.live, t.ID)
+		ts.dropKey(t)
+		ts.ended[0] = nil
+		ts.ended = ts.ended[1:]
+	}
+}
+
+// Find returns the turn of the id, if it is the owner's.
+func (ts *Set) Find(owner, id string) (*Live, bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.forgetOld()
+	t, ok := ts.live[id]
+	return t, ok && t.owner == owner
+}
+
+// Drain lets detached turns end. Those that still run when ctx ends are cancelled,
+// which saves what they answered as interrupted and tells their followers why; Drain
+// returns when all have ended.
+// No turn can be detached any more.
+func (ts *Set) Drain(ctx context.Context) {
+	ts.mu.Lock()
+	if !ts.closed {
+		close(ts.closing)
+	}
+	ts.closed = true
+	ts.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { // ends with the turns, which Drain waits for
+		ts.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+	}
+	ts.mu.Lock()
+	for _, t := range ts.live {
+		if t.Log != nil {
+			t.cancel(ErrShuttingDown)
+		}
+	}
+	ts.mu.Unlock()
+	<-ended
+}
+
+// Closing is closed when Drain begins.
+func (ts *Set) Closing() <-chan struct{} { return ts.closing }
+
+// Go runs f beside the turns, for as long as one of them may last: Drain waits for it. It
+// fails once Drain was called.
+func (ts *Set) Go(f func()) error {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return ErrShuttingDown
+	}
+	ts.running.Go(f)
+	return nil
+}
+
+// add tells what came of the turn.
+func (t *Live) add(it Item) {
+	if it.Event.Kind == agent.EventStart {
+		t.told.Store(it.Event.Start)
+	}
+	t.Log.Add(it)
+}
+
+// Start is what the turn said of itself; nil before it did.
+func (t *Live) Start() *agent.Start { return t.told.Load() }
+
+// Abandon ends a turn whose client is gone.
+func (t *Live) Abandon() { t.cancel(nil) }
+
+// Stop ends the turn as a person's wish.
+func (t *Live) Stop() { t.cancel(ErrStopped) }
+
+// Ended is closed at the turn's end.
+func (t *Live) Ended() <-chan struct{} { return t.done }
+
+// IsOver says whether the turn has ended.
+func (t *Live) IsOver() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,287 @@
+package turns
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"molar/agent"
+)
+
+// Times of a [Sharing].
+const (
+	// tellEvery is how long news waits for more, so that many tokens of many turns are one
+	// transaction and one notification.
+	tellEvery = 100 * time.Millisecond
+	// beatEvery is how often a process says that its turns run.
+	beatEvery = 2 * time.Second
+	// netEvery is how often followers read unasked, deafEvery while no word comes through.
+	netEvery, deafEvery = 5 * time.Second, 500 * time.Millisecond
+	// reapEvery is how often turns of silent processes are looked for. healthyFor is for how long
+	// this process must have been heard itself before: after an outage all seem silent.
+	reapEvery, healthyFor = time.Second, 8 * time.Second
+	// ledgerFor bounds one exchange with the ledger.
+	ledgerFor = 5 * time.Second
+)
+
+// A Sharing shows the turns of this process to the others, and theirs to the followers here.
+// Whoever makes it calls Run.
+type Sharing struct {
+	ledger Ledger
+	log    *slog.Logger
+
+	mu sync.Mutex
+	// mine are turns of this process, with how many of their items the ledger holds; theirs
+	// are turns of others that are followed here.
+	mine   map[*Live]int
+	theirs map[string]*Live
+	// woken are turns of which there may be news.
+	woken map[string]bool
+	// left says that nobody may follow another's turn here any more.
+	left bool
+
+	// news, words and calls wake the loops.
+	news, words, calls chan struct{}
+	deaf               atomic.Bool
+	// asking is how many calls of this process wait for a person.
+	asking atomic.Int32
+	// decide takes what others decided about these.
+	decide func(owner, id, token string, d agent.Decision) error
+}
+
+// NewSharing returns a sharing over a ledger.
+func NewSharing(ledger Ledger, log *slog.Logger) *Sharing {
+	return &Sharing{
+		ledger: ledger, log: log, mine: make(map[*Live]int), theirs: make(map[string]*Live), woken: make(map[string]bool),
+		news: make(chan struct{}, 1), words: make(chan struct{}, 1), calls: make(chan struct{}, 1),
+	}
+}
+
+// Takes has decisions of other replicas handed to the calls that wait in a. It is called
+// before Run.
+func (s *Sharing) Takes(a *Approvals) { s.decide = a.Decide }
+
+// Run shares until ctx ends; by then the turns of this process have ended, and their last
+// news is told.
+func (s *Sharing) Run(ctx context.Context) {
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	loops.Go(func() { s.listen(ctx) })
+	loops.Go(func() { s.read(ctx) })
+	loops.Go(func() { s.reap(ctx) })
+	s.tell(ctx)
+}
+
+// nudge wakes a loop.
+func nudge(loop chan struct{}) {
+	select {
+	case loop <- struct{}{}:
+	default:
+	}
+}
+
+// begin shows a turn of this process to the others. Its items follow by themselves. A nil
+// sharing shows nothing.
+func (s *Sharing) begin(ctx context.Context, t *Live) error {
+	if s == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
+	defer cancel()
+	err := s.ledger.Begin(ctx, LedgerTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.mine[t] = 0
+	s.mu.Unlock()
+	t.Log.watch(func() { nudge(s.news) })
+	return nil
+}
+
+// tell writes the news of the turns of this process, and that they run.
+func (s *Sharing) tell(ctx context.Context) {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	failed := false
+	for {
+		all := false
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerFor)
+			defer cancel()
+			_ = s.tellOnce(last, false) // nobody hears of a fault any more
+			return
+		case <-beat.C:
+			all = true
+		case <-s.news:
+		}
+		round, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerFor)
+		err := s.tellOnce(round, all)
+		cancel()
+		if err != nil {
+			nudge(s.news)
+			if !failed {
+				s.log.Warn("turns cannot be shown to other replicas; it is tried again", "error", err)
+			}
+		}
+		failed = err != nil
+		pause(ctx, tellEvery)
+	}
+}
+
+func pause(ctx context.Context, long time.Duration) {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// tellOnce tells what is new; with all also of turns that have nothing to say.
+func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
+	news, of, reached := s.gather(all)
+	if len(news) == 0 {
+		return nil
+	}
+	held, err := s.ledger.Tell(ctx, news)
+	if err != nil {
+		return err
+	}
+	var said []string
+	for i, n := range news {
+		stop, ours := held[n.TurnID]
+		switch {
+		case !ours:
+			s.log.Warn("a turn was ended by another replica, as this one was silent for too long", "turn_id", n.TurnID)
+			of[i].cancel(ErrLost)
+		case stop:
+			of[i].cancel(ErrStopped)
+		}
+		if ours && (len(n.Rows) > 0 || n.Ended) {
+			said = append(said, n.TurnID)
+		}
+		s.mu.Lock()
+		if !ours || n.Ended {
+			delete(s.mine, of[i])
+		} else {
+			s.mine[of[i]] = reached[i]
+		}
+		s.mu.Unlock()
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	if err := s.ledger.Wake(ctx, said...); err != nil {
+		s.log.Debug("other replicas could not be woken; they read by themselves", "error", err)
+	}
+	return nil
+}
+
+// gather collects what is to be told, of which turns, and up to which item.
+func (s *Sharing) gather(all bool) (news []LedgerNews, of []*Live, reached []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t, n := range s.mine {
+		items, first, ended := t.Log.since(n)
+		if len(items) == 0 && !ended && !all {
+			continue
+		}
+		rows, err := rowsOf(items, first)
+		if err != nil { // of an event that no JSON can hold: those who follow see the gap
+			s.log.Error("an event of a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
+		}
+		one := LedgerNews{TurnID: t.ID, Rows: rows, Ended: ended}
+		if start := t.Start(); start != nil {
+			one.ConversationID = start.ConversationID
+		}
+		news, of, reached = append(news, one), append(of, t), append(reached, first+len(items)-1)
+	}
+	return news, of, reached
+}
+
+// listen takes the words of the others, and says when none comes through.
+func (s *Sharing) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.ledger.Listen(ctx, s.wake, func(deaf bool) {
+			if s.deaf.Swap(deaf) != deaf {
+				s.heard(deaf)
+			}
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if !s.deaf.Swap(true) {
+			s.log.Warn("the connection that listens for other replicas broke; turns are polled until it is back", "error", err)
+		}
+		nudge(s.words)
+		pause(ctx, time.Second)
+	}
+}
+
+func (s *Sharing) heard(deaf bool) {
+	if deaf {
+		s.log.Warn("no notification of PostgreSQL comes through, as behind a pooler of transactions; turns of other replicas are polled")
+	} else {
+		s.log.Info("notifications of PostgreSQL come through again")
+	}
+	nudge(s.words)
+}
+
+// wake notes what may have news: turns that are followed here, or decisions about calls of
+// this process.
+func (s *Sharing) wake(ids []string) {
+	s.mu.Lock()
+	for _, id := range ids {
+		if s.theirs[id] != nil {
+			s.woken[id] = true
+		}
+	}
+	some := len(s.woken) > 0
+	s.mu.Unlock()
+	if some {
+		nudge(s.words)
+	}
+	if s.asking.Load() > 0 {
+		nudge(s.calls)
+	}
+	nudge(s.news) // somebody may want one of ours stopped
+}
+
+// reap ends turns of processes that are silent. Every replica does that.
+func (s *Sharing) reap(ctx context.Context) {
+	tick := time.NewTicker(reapEvery)
+	defer tick.Stop()
+	var healthy time.Time // since when the ledger answers
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.calls:
+		}
+		s.answerCalls(ctx)
+		if healthy.IsZero() {
+			healthy = time.Now()
+		}
+		if time.Since(healthy) < healthyFor {
+			if _, _, err := s.ledger.Find(ctx, "", ""); err != nil {
+				healthy = time.Time{}
+			}
+			continue
+		}
+		lost, err := s.ledger.Reap(ctx)
+		if err != nil {
+			healthy = time.Time{}
+			continue
+		}
+		if len(lost) > 0 {
+			s.log.Warn("turns whose replica is gone were ended", "turns", len(lost))
+			_ = s.ledger.Wake(ctx, lost...) // else they are read by the net
+			s.wake(lost)
+		}
+	}
+}

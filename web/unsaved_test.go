@@ -1,0 +1,127 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/agent"
+)
+
+// unsaved are the last events of a turn whose store failed: known is the warning.
+func unsaved() (known, end agent.Event) {
+	end = done()
+	end.Done.Saved, end.Done.Unsaved, end.Done.Warnings = false, true, []string{"not saved: disk full"}
+	return agent.Event{Kind: agent.EventWarning, Text: "not saved: disk full", Unsaved: true}, end
+}
+
+// lastMolar is the molar object of the last chunk of a stream.
+func lastMolar(t *testing.T, body string) map[string]any {
+	t.Helper()
+	chunks := strings.Split(strings.TrimSuffix(body, "data: [DONE]\n\n"), "\n\n")
+	var last struct{ Molar map[string]any }
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(chunks[len(chunks)-2], "data: ")), &last); err != nil {
+		t.Fatalf("%v in %q", err, body)
+	}
+	return last.Molar
+}
+
+// A client that asked for nothing is told that the turn is not in the store: by a header,
+// if it is known in time, and in what ends the answer.
+func TestChat_StoreFailed(t *testing.T) {
+	known, end := unsaved()
+	early, late := []agent.Event{start(), known, text("a"), end}, []agent.Event{start(), text("a"), known, end}
+	for name, tt := range map[string]struct {
+		events []agent.Event
+		body   string
+		header string
+	}{
+		"whole":                        {early, `{`, "false"},
+		"whole, known late":            {late, `{`, "false"},
+		"stream":                       {early, `{"stream":true,`, "false"},
+		"stream, with usage":           {early, `{"stream":true,"stream_options":{"include_usage":true},`, "false"},
+		"stream, known after its head": {late, `{"stream":true,`, ""},
+		"detached stream":              {early, `{"stream":true,"molar":{"detach":true},`, "false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := post(handler(t, play(nil, tt.events...)), tt.body+question+`}`)
+			if got := w.Header().Get("X-Molar-Saved"); w.Code != 200 || got != tt.header {
+				t.Errorf("%d, header %q, want %q", w.Code, got, tt.header)
+			}
+			if strings.Contains(tt.body, "stream") {
+				if got := lastMolar(t, w.Body.String()); got["saved"] != false {
+					t.Errorf("last chunk says %v: %s", got, w.Body)
+				}
+				return
+			}
+			var whole struct {
+				Molar struct {
+					agent.Done
+					ConversationID string `json:"conversation_id"`
+					TurnID         string `json:"turn_id"`
+				}
+			}
+			err := json.Unmarshal(w.Body.Bytes(), &whole)
+			if m := whole.Molar; err != nil || m.Saved || len(m.Warnings) != 1 || m.ConversationID != "c1" || m.TurnID != "t1" {
+				t.Errorf("%v: %s", err, w.Body)
+			}
+		})
+	}
+}
+
+// The header says something of the store alone: a turn that is not to be saved has none.
+func TestChat_SavedHeaderOnlyWhereTheStoreFailed(t *testing.T) {
+	stateless := done()
+	stateless.Done.Saved = false
+	for _, end := range []agent.Event{done(), stateless} {
+		for _, stream := range []string{"true", "false"} {
+			w := post(handler(t, play(nil, start(), text("a"), end)), `{"stream":`+stream+`,`+question+`}`)
+			if got, there := w.Header()["X-Molar-Saved"]; there {
+				t.Errorf("saved %v, stream %s: header %q", end.Done.Saved, stream, got)
+			}
+			if stream == "true" && lastMolar(t, w.Body.String())["saved"] != end.Done.Saved {
+				t.Errorf("saved %v: %s", end.Done.Saved, w.Body)
+			}
+		}
+	}
+}
+
+// Headers that went out to keep a stream alive cannot tell; its end does.
+func TestChat_StoreFailedAfterTheHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		known, end := unsaved()
+		w := post(handler(t, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+			yield(start())
+			time.Sleep(1500 * time.Millisecond)
+			yield(known)
+			yield(text("a"))
+			yield(end)
+			return nil
+		})), `{"stream":true,`+question+`}`)
+		if got := lastMolar(t, w.Body.String()); w.Header().Get("X-Molar-Saved") != "" || got["saved"] != false {
+			t.Errorf("headers %v, last chunk %v", w.Header(), got)
+		}
+	})
+}
+
+// A lone question that is not to be stored is a turn without memory; one in a conversation
+// reads that, and leaves nothing in it.
+func TestChat_StoreFalse(t *testing.T) {
+	for body, want := range map[string]struct{ stateless, readOnly bool }{
+		`{` + question + `}`:                              {},
+		`{"store":true,` + question + `}`:                 {},
+		`{"store":true,"chat_id":"c1",` + question + `}`:  {},
+		`{"store":false,` + question + `}`:                {stateless: true},
+		`{"store":false,"chat_id":"c1",` + question + `}`: {readOnly: true},
+		`{"store":null,"molar":{},` + question + `}`:      {},
+	} {
+		k := &keep{}
+		if w := post(handler(t, k), body); w.Code != http.StatusOK || k.turn.Stateless != want.stateless || k.turn.ReadOnly != want.readOnly {
+			t.Errorf("%s: %d, stateless %v, read only %v", body, w.Code, k.turn.Stateless, k.turn.ReadOnly)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"molar/internal/httpguard"
+	"molar/schemas"
+)
+
+// ReadBody reads the body of r, strict JSON, into v.
+func ReadBody(r *http.Request, v any) error {
+	body, err := ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return DecodeBody(body, v)
+}
+
+// busyTime is when large requests may find room again.
+const busyTime = 5 * time.Second
+
+// ErrTooLarge is told of a body that has too many bytes.
+var ErrTooLarge = &Error{
+	Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid,
+	Code: "request_too_large", Message: "the body is larger than this server takes",
+}
+
+// ReadAll reads the body of r, as far as it may be long.
+func ReadAll(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, ErrTooLarge
+	}
+	if errors.Is(err, httpguard.ErrBusy) {
+		return nil, &Error{
+			Status: http.StatusServiceUnavailable, Kind: TypeServer, Code: "overloaded", RetryAfter: busyTime,
+			Message: "too many large requests are in flight; send this one again in a moment",
+		}
+	}
+	if err != nil {
+		return nil, Invalid("", "the body broke off before its end")
+	}
+	return body, nil
+}
+
+// DecodeBody reads a whole body of strict JSON into v.
+func DecodeBody(body []byte, v any) error {
+	if err := schemas.CheckJSON(body); err != nil {
+		return Invalid("", "the body is %v", err)
+	}
+	return Decode(body, v, "")
+}
+
+// Decode reads a value of a body that was checked into v. It names the field at
+// fault below the path at.
+func Decode(value []byte, v any, at string) error {
+	err := json.Unmarshal(value, v)
+	if err == nil {
+		return nil
+	}
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return Invalid(at, "the body cannot be read: %v", err)
+	}
+	param := strings.Trim(at+"."+wrong.Field, ".")
+	if param == "" {
+		return Invalid("", "the body must be a JSON object")
+	}
+	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok {
+		return Invalid(param, "%s must be written as an integer of at most 64 bits, not %s", param, Clip(number, 40))
+	}
+	return Invalid(param, "%s must not be a JSON %s", param, wrong.Value)
+}

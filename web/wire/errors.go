@@ -1,0 +1,242 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"molar/agent"
+	"molar/providers"
+)
+
+// The types of an OpenAI error object.
+const (
+	TypeInvalid   = "invalid_request_error"
+	TypeRateLimit = "rate_limit_error"
+	TypeServer    = "server_error"
+	// TypePermission is that of a request whose key may not do what it asks for.
+	TypePermission = "permission_error"
+)
+
+// MaxMessage bounds the text of an error in bytes, so that no upstream body that
+// slipped into one is passed on whole.
+const MaxMessage = 1000
+
+// An Error is an answer to a request that failed: an HTTP status and an OpenAI
+// error object.
+type Error struct {
+	Status  int
+	Kind    string
+	Message string
+	// Param names the field of the request that is at fault, or is empty.
+	Param string
+	Code  string
+	// RetryAfter is when trying again makes sense; zero when that is not known.
+	RetryAfter time.Duration
+	// NoRetry tells clients that retry by themselves to leave it.
+	NoRetry bool
+	// Faults lists what is wrong one by one, where there may be several.
+	Faults []string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// ErrInternal is told where only the log may say what failed.
+var ErrInternal = &Error{
+	Status: http.StatusInternalServerError, Kind: TypeServer, Code: "internal_error",
+	Message: "something went wrong inside the server; its log says what",
+}
+
+// ErrStore is told where the store failed.
+var ErrStore = &Error{
+	Status: http.StatusServiceUnavailable, Kind: TypeServer, Code: "store_unavailable", RetryAfter: time.Second,
+	Message: "the store does not answer; ask again in a moment, and see the server's log for why",
+}
+
+// Invalid is a 400 that names the field at fault.
+func Invalid(param, format string, args ...any) *Error {
+	return &Error{
+		Status: http.StatusBadRequest, Kind: TypeInvalid, Code: "invalid_value",
+		Param: param, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// Unsupported is a 400 that names a field which cannot be heeded here.
+func Unsupported(param, message string) *Error {
+	e := Invalid(param, "%s", message)
+	e.Code = "unsupported_parameter"
+	return e
+}
+
+// NotFound is a 404 for a thing that was asked for by its id.
+func NotFound(what string) *Error {
+	return &Error{
+		Status: http.StatusNotFound, Kind: TypeInvalid, Code: what + "_not_found",
+		Param: "id", Message: "there is no " + what + " of that id",
+	}
+}
+
+// failures maps the kinds of error that end a turn. The first that matches counts.
+var failures = []struct {
+	is   func(error) bool
+	want Error
+}{
+	{kindIs(providers.KindInvalid), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request"}},
+	{kindIs(providers.KindContextLength), Error{Status: 400, Kind: TypeInvalid, Code: "context_length_exceeded", Param: "messages"}},
+	{kindIs(providers.KindModelNotFound), Error{Status: 404, Kind: TypeInvalid, Code: "model_not_found", Param: "model"}},
+	{kindIs(providers.KindAuth), Error{Status: 502, Kind: TypeServer, Code: "model_auth"}},
+	{kindIs(providers.KindQuota), Error{Status: 429, Kind: TypeRateLimit, Code: "model_quota"}},
+	{isUnreachable, Error{Status: 503, Kind: TypeServer, Code: "model_unreachable"}},
+	{isOverloaded, Error{Status: 503, Kind: TypeServer, Code: "model_overloaded"}},
+	{kindIs(providers.KindUnavailable), Error{Status: 502, Kind: TypeServer, Code: "model_failed"}},
+	{kindIs(providers.KindTimeout), Error{Status: 504, Kind: TypeServer, Code: "model_timeout"}},
+	{kindIs(providers.KindIncomplete), Error{Status: 502, Kind: TypeServer, Code: "model_incomplete"}},
+	{kindIs(providers.KindProtocol), Error{Status: 502, Kind: TypeServer, Code: "model_protocol"}},
+	{errIs(agent.ErrNotSaved), Error{Status: 502, Kind: TypeServer, Code: "answer_not_saved", NoRetry: true}},
+	{errIs(agent.ErrToolChoice), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "tool_choice"}},
+	{errIs(agent.ErrParent), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "molar.parent"}},
+	{errIs(agent.ErrInvalid), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request"}},
+	{errIs(agent.ErrNotFound), Error{Status: 404, Kind: TypeInvalid, Code: "model_not_found", Param: "model"}},
+	{errIs(agent.ErrBusy), Error{Status: 409, Kind: TypeInvalid, Code: "conversation_busy", RetryAfter: time.Second}},
+	{errIs(agent.ErrSearch), Error{Status: 503, Kind: TypeServer, Code: "search_unavailable", RetryAfter: time.Second}},
+	{errIs(agent.ErrStore), Error{Status: 503, Kind: TypeServer, Code: "store_unavailable", RetryAfter: time.Second}},
+	{errIs(agent.ErrUnavailable), Error{Status: 503, Kind: TypeServer, Code: "server_unavailable", RetryAfter: time.Second}},
+	{errIs(context.DeadlineExceeded), Error{Status: 504, Kind: TypeServer, Code: "timeout"}},
+	{errIs(context.Canceled), Error{Status: 503, Kind: TypeServer, Code: "stopped"}},
+}
+
+func kindIs(k providers.Kind) func(error) bool {
+	return func(err error) bool { return providers.KindOf(err) == k }
+}
+
+// isUnreachable tells a service that is not there, or not at its address, from one that
+// answered with a fault.
+func isUnreachable(err error) bool {
+	e, ok := errors.AsType[*providers.Error](err)
+	return ok && e.Kind == providers.KindUnavailable && (e.Status == 0 || e.Status == http.StatusNotFound)
+}
+
+// isOverloaded says whether a service has too much to do; 529 is the word of some for it.
+func isOverloaded(err error) bool {
+	const overloaded = 529
+	e, ok := errors.AsType[*providers.Error](err)
+	return ok && e.Kind == providers.KindUnavailable && (e.Status == http.StatusServiceUnavailable || e.Status == overloaded)
+}
+
+func errIs(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// Failure returns what a client is told about err. The texts of known kinds are
+// written for people; any other error is for the log alone.
+func Failure(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	for _, f := range failures {
+		if !f.is(err) {
+			continue
+		}
+		e := f.want
+		e.Message = err.Error()
+		if p, ok := errors.AsType[*providers.Error](err); ok {
+			e.RetryAfter = p.RetryAfter
+		}
+		return &e
+	}
+	return ErrInternal
+}
+
+// AfterTool rewrites a failure of a turn whose tools may have had their effect:
+// clients repeat a request on 408, 409, 429 and 5xx by themselves, and this one
+// must not run twice.
+func (e *Error) AfterTool() *Error {
+	safe := *e
+	safe.NoRetry = true
+	safe.RetryAfter = 0
+	if e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict ||
+		e.Status == http.StatusTooManyRequests || e.Status >= 500 {
+		safe.Status = http.StatusFailedDependency
+		safe.Message += "; a tool had already run, so ask again only if that may happen twice"
+	}
+	return &safe
+}
+
+// StatusActed answers a turn that failed after a tool ran. 424 would say it best, but
+// of the common clients LangChain repeats a request on any status that it does not
+// know; on this one none does.
+const StatusActed = http.StatusBadRequest
+
+// AfterTurnTool is AfterTool for a turn, which clients repeat with everything in it.
+func (e *Error) AfterTurnTool() *Error {
+	safe := e.AfterTool()
+	if safe.Status == http.StatusFailedDependency {
+		safe.Status = StatusActed
+	}
+	return safe
+}
+
+// An ErrorObject is the body of every answer that is no success.
+type ErrorObject struct {
+	Error struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+		// Faults is set where there may be several. It is our own, beside what OpenAI's
+		// object holds.
+		Faults []string `json:"faults,omitempty"`
+	} `json:"error"`
+}
+
+// Object is what a client is told. Server faults carry the request id, by which the log
+// can be searched.
+func (e *Error) Object(requestID string) ErrorObject {
+	var o ErrorObject
+	o.Error.Message, o.Error.Type, o.Error.Faults = Clip(e.Message, MaxMessage), e.Kind, e.Faults
+	if (e.Status >= 500 || e.Kind == TypeServer) && requestID != "" {
+		o.Error.Message += " (request id " + requestID + ")"
+	}
+	if e.Param != "" {
+		o.Error.Param = &e.Param
+	}
+	if e.Code != "" {
+		o.Error.Code = &e.Code
+	}
+	return o
+}
+
+// Body is the object as JSON.
+func (e *Error) Body(requestID string) []byte {
+	b, err := json.Marshal(e.Object(requestID))
+	if err != nil {
+		panic(err) // strings cannot fail to marshal
+	}
+	return b
+}
+
+// WriteError answers with e; nothing may have been written before.
+func WriteError(w http.ResponseWriter, e *Error) {
+	h := w.Header()
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	if e.NoRetry {
+		h.Set("X-Should-Retry", "false")
+	}
+	WriteBody(w, e.Status, e.Body(RequestID(w)))
+}
+
+// Clip cuts s to at most n bytes, at the border of a character.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

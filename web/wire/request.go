@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// Bounds of what a client may bring.
+const (
+	// MaxTools is how many tools of its own.
+	MaxTools = 128
+	// MaxToolName is how long the name of one, in bytes.
+	MaxToolName = 64
+)
+
+// IsToolName matches the names that OpenAI's API takes for a function.
+func IsToolName(s string) bool {
+	if s == "" || len(s) > MaxToolName {
+		return false
+	}
+	for _, c := range []byte(s) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// Image reads an image by its address, as OpenAI clients send it.
+func Image(url, at string) ([]schemas.Part, error) {
+	for _, scheme := range []string{"data:image/", "https://", "http://"} {
+		if len(url) > len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {
+			return []schemas.Part{{Kind: schemas.PartImage, Text: url}}, nil
+		}
+	}
+	return nil, Invalid(at, "an image must be a data:image URL or an http(s) address")
+}
+
+// Thinking is OpenAI's reasoning_effort in our words; an unknown one changes nothing.
+func Thinking(effort string) providers.Thinking {
+	switch effort {
+	case "none":
+		return providers.ThinkingOff
+	case "minimal", "low":
+		return providers.ThinkingLow
+	case "medium":
+		return providers.ThinkingMedium
+	case "high", "xhigh":
+		return providers.ThinkingHigh
+	}
+	return ""
+}
+
+// AnswerWith puts the wanted form into words, since a turn only knows that the answer is
+// to be JSON.
+func AnswerWith(schema json.RawMessage) string {
+	return "Answer with one JSON value that matches this JSON Schema:\n" + string(schema)
+}
