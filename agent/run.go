@@ -69,9 +69,9 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t Turn, f
 	if w.route.Provider != nil { // else the turn was never accepted
 		a.hand(out.Trace.Finish(out.End(err)))
 	}
-	if err != nil && !errors.Is(err, speaker.ErrStopped) {
+	if err != nil {
 		msg := "turn failed"
-		if errors.Is(err, context.Canceled) { // the client left, or a person stopped the turn
+		if errors.Is(err, context.Canceled) || errors.Is(err, speaker.ErrStopped) { // the client left, or a person stopped the turn
 			msg = "turn broken off"
 		}
 		a.log.Info(msg, "turn", t.ID, "error", err)
