@@ -1,12 +1,15 @@
 # Every target is one line; what it takes to run lives in .ci/, which CI runs too.
 
+TEST = go test
+PACKAGES = ./...
+
 .PHONY: build test race lint fmt generate reference check e2e bench load long release
 
 # Without debug information, and without the MessagePack of gin, which nothing here speaks.
 build: ; go build -trimpath -tags nomsgpack -ldflags "-s -w" -o bin/ ./cmd/...
 test: ; go test ./...
 # SQLite is C in Go's clothes, without goroutines of its own; the detector makes it slow.
-race: ; go test -race -gcflags='modernc.org/...=-race=false' -shuffle=on -count=1 -timeout=20m $(ARGS) ./...
+race: ; $(TEST) -race -gcflags='modernc.org/...=-race=false' -shuffle=on -count=1 -timeout=20m $(ARGS) $(PACKAGES)
 lint: ; .ci/tools && .cache/bin/golangci-lint run
 fmt: ; .ci/tools && .cache/bin/golangci-lint fmt
 generate: ; go generate ./...

@@ -1,19 +1,26 @@
 // Command skips reads the output of "go test -json", shows what failed and how each
 // package fared, and ends with 1 when a test failed or was skipped. It runs where
 // everything that a test could need is present, so that a skip means a hole in
-// the checks.
+// the checks. A test that failed and passed when it was run once more alone is named
+// as flaky; a data race is a failure whatever came after it.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
-func main() { os.Exit(run(os.Stdin, os.Stdout)) }
+func main() {
+	short := flag.Bool("short", false, "let tests be skipped")
+	flag.Parse()
+	os.Exit(run(os.Stdin, os.Stdout, *short))
+}
 
 // An event is one line of "go test -json"; see "go doc test2json".
 type event struct {
@@ -28,14 +35,35 @@ type event struct {
 
 type id struct{ pkg, test string }
 
-// run returns the exit code: 1 when a test or build failed, a test was skipped, or
-// the input holds no passed test at all.
-func run(in io.Reader, out io.Writer) int {
+func (i id) String() string { return strings.TrimSpace(i.pkg + " " + i.test) }
+
+// names is a set in the order of its making.
+type names []string
+
+func (n *names) add(name string) {
+	if !slices.Contains(*n, name) {
+		*n = append(*n, name)
+	}
+}
+
+// remove reports whether name was there.
+func (n *names) remove(name string) bool {
+	i := slices.Index(*n, name)
+	if i >= 0 {
+		*n = slices.Delete(*n, i, i+1)
+	}
+	return i >= 0
+}
+
+// run returns the exit code: 1 when a test or build failed, a test was skipped that may
+// not be, or the input holds no passed test at all.
+func run(in io.Reader, out io.Writer, short bool) int {
 	var (
 		outputs         = map[id]*strings.Builder{}
 		passed          int
-		failed, skipped []string
+		skipped         []string
 		unasked         []string
+		failed, flaky   names
 	)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
@@ -52,25 +80,31 @@ func run(in io.Reader, out io.Writer) int {
 				outputs[key] = new(strings.Builder)
 			}
 			outputs[key].WriteString(e.Output)
+			if strings.Contains(e.Output, "WARNING: DATA RACE") {
+				failed.add("data race in " + key.String())
+			}
 			continue
 		case "build-output":
 			_, _ = io.WriteString(out, e.Output)
 			continue
 		case "build-fail":
-			failed = append(failed, e.ImportPath+" (build)")
+			failed.add(e.ImportPath + " (build)")
 			continue
 		case "pass":
+			if failed.remove(key.String()) && e.Test != "" {
+				flaky.add(key.String())
+			}
 			if e.Test != "" {
 				passed++
 			} else {
 				_, _ = fmt.Fprintf(out, "ok   %-50s %6.1fs\n", e.Package, e.Elapsed)
 			}
 		case "fail":
-			failed = append(failed, strings.TrimSpace(e.Package+" "+e.Test))
+			failed.add(key.String())
 			show(out, outputs[key])
 		case "skip":
 			switch {
-			case e.Test == "": // a folder without tests
+			case e.Test == "" || short: // a folder without tests, or one that takes long
 			case isChoice(outputs[key]):
 				unasked = append(unasked, e.Package+" "+e.Test)
 			default:
@@ -83,10 +117,11 @@ func run(in io.Reader, out io.Writer) int {
 		delete(outputs, key)
 	}
 	if err := lines.Err(); err != nil {
-		failed = append(failed, "reading the results: "+err.Error())
+		failed.add("reading the results: " + err.Error())
 	}
 	_, _ = fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", passed, len(failed), len(skipped))
 	list(out, "failed", failed)
+	list(out, "flaky, passed when run again", flaky)
 	list(out, "skipped", skipped)
 	list(out, "not asked for", unasked)
 	if len(failed)+len(skipped) > 0 || passed == 0 {
