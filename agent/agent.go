@@ -143,7 +143,7 @@ func New(cfg Config) (*Agent, error) {
 		faults = append(faults, errors.New("agent needs models, tools and a tool handler"))
 	}
 	for _, as := range cfg.Assistants {
-		faults = append(faults, as.validate())
+		faults = append(faults, as.Validate())
 		if as.Topic != "" && cfg.Guards[as.Topic] == nil {
 			faults = append(faults, fmt.Errorf("assistant %q: there is no topic %q", as.Name, as.Topic))
 		}

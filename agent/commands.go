@@ -87,3 +87,12 @@ func (q question) with(w task, prompt schemas.Prompt, messages []schemas.Message
 	q.message = schemas.Message{Role: schemas.RoleUser, Parts: parts}
 	return q
 }
+
+// textOf is what some messages say.
+func textOf(messages []schemas.Message) string {
+	var texts []string
+	for _, m := range messages {
+		texts = append(texts, m.Said())
+	}
+	return strings.Join(texts, "\n\n")
+}

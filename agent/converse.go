@@ -86,7 +86,7 @@ func (a *Agent) converse(ctx context.Context, w task, p prompt, o offer.Offer, v
 		if err := w.out.Commentary(); err != nil {
 			return said, err
 		}
-		ours, theirs := split(w.turn.Client, calls)
+		ours, theirs := w.turn.Split(calls)
 		results, err := a.execute(ctx, w, ours, o, &said)
 		said.rounds = append(said.rounds, schemas.Round{Said: out.Message(), Results: results})
 		if err != nil {
@@ -210,7 +210,7 @@ func (a *Agent) request(w task, system string, o offer.Offer, rules flowRules, a
 	}
 	switch {
 	case ask.stop == "" && ask.round == 1:
-		force(w.turn.Client, &req)
+		w.turn.Force(&req)
 		if len(w.turn.Results) == 0 {
 			req.Pass = providers.PassTool
 		}

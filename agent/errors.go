@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"molar/agent/journal"
+	"molar/agent/turn"
 )
 
 // The kinds of error that end a turn, besides providers.Error for a model that
 // failed. Callers map them with errors.Is.
 var (
 	// ErrInvalid: the turn can never succeed as it is. It names the fault.
-	ErrInvalid = errors.New("invalid request")
+	ErrInvalid = turn.ErrInvalid
 	// ErrToolChoice is an ErrInvalid: the tool that the turn must call is not offered.
-	ErrToolChoice = fmt.Errorf("%w: tool_choice", ErrInvalid)
+	ErrToolChoice = turn.ErrToolChoice
 	// ErrParent is an ErrInvalid: the conversation does not have the turn to go on after.
 	ErrParent = fmt.Errorf("%w: parent", ErrInvalid)
 	// ErrNotFound: no assistant of that name.

@@ -234,11 +234,5 @@ func (a *Agent) FirstQuestions(topic string) map[string][]string {
 	if guard == nil {
 		return nil
 	}
-	all := map[string][]string{}
-	for lang, voice := range guard.Topic().Voices {
-		if len(voice.FirstQuestions) > 0 {
-			all[lang] = voice.FirstQuestions
-		}
-	}
-	return all
+	return guard.Topic().FirstQuestions()
 }

@@ -2,11 +2,11 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"molar/agent/filter"
 	"molar/agent/offer"
+	"molar/agent/reading"
 	"molar/agent/results"
 	"molar/providers"
 	"molar/schemas"
@@ -65,7 +65,30 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
 		a.watch(w) // descriptions are a server's words
 	}
-	return a.guarded(w, o), checkForced(w.turn.Client, o.Tools)
+	return a.guarded(w, o), w.turn.CheckForced(o.Tools)
+}
+
+// flowOf is what the model reads before any call, whose text it is, and what of it are the
+// person's own words. earlier are the rounds of the turn before its client's tools ran.
+func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
+	trusted := reading.Trusted(a.cfg.Tools.Tools())
+	words := []string{q.typed}
+	texts := reading.Conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
+	for _, x := range past.exchanges {
+		words = append(words, x.Question)
+	}
+	for _, r := range earlier {
+		texts = append(texts, reading.Results(r.Results, trusted)...)
+	}
+	for _, r := range q.read {
+		r.Trusted = trusted[r.Server]
+		texts = append(texts, r)
+	}
+	if len(found.read) > 0 {
+		texts = append(texts, reading.Results(found.results, trusted)...)
+	}
+	texts = append(texts, reading.Client(w.turn.Results)...)
+	return toolhandler.Flow{Readings: texts, Words: words}
 }
 
 // guarded lets the addresses of the answer carry nothing away that the turn has read.
@@ -129,32 +152,4 @@ func (a *Agent) toolBytes(ctx context.Context, w task) int {
 		}
 	}
 	return tokens * schemaBytes
-}
-
-// checkForced refuses a turn that must call a tool which is not offered.
-func checkForced(c Client, offered []schemas.ToolInfo) error {
-	if !c.MustCall {
-		return nil
-	}
-	named := func(info schemas.ToolInfo) bool { return info.Name == c.MustCallTool }
-	switch {
-	case len(offered) == 0:
-		return fmt.Errorf("%w: a call is asked for, and no tool is offered", ErrToolChoice)
-	case c.MustCallTool != "" && !slices.ContainsFunc(offered, named):
-		return fmt.Errorf("%w: %q is not offered in this turn", ErrToolChoice, c.MustCallTool)
-	}
-	return nil
-}
-
-// force makes a request call a tool, when the client asks for that. It is asked of
-// the first round only: in every round the turn would never end. Where one tool is
-// named, it is the only one offered, which every provider understands.
-func force(c Client, req *providers.Request) {
-	if !c.MustCall {
-		return
-	}
-	req.ToolChoice = providers.ToolRequired
-	if c.MustCallTool != "" {
-		req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(info schemas.ToolInfo) bool { return info.Name != c.MustCallTool })
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/offer"
 	"molar/agent/pause"
 	"molar/providers"
 	"molar/schemas"
@@ -97,16 +96,4 @@ func (s answer) after(p *pause.Turn) answer {
 	s.grounded = slices.Concat(p.Grounded, s.grounded)
 	s.toolCalls += p.ToolCalls
 	return s
-}
-
-// split separates the calls that are executed here from those of the client.
-func split(c Client, calls []schemas.ToolCall) (ours, theirs []schemas.ToolCall) {
-	for _, call := range calls {
-		if offer.Has(c.ClientTools, call.Function.Name) {
-			theirs = append(theirs, call)
-			continue
-		}
-		ours = append(ours, call)
-	}
-	return ours, theirs
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"molar/agent/consent"
-	"molar/agent/mention"
 	"molar/agent/offer"
 	"molar/agent/pause"
 	"molar/agent/trace"
@@ -37,9 +36,6 @@ type (
 	// Pause is one of them.
 	Pause = pause.Kept
 )
-
-// An Attachment is a text beside the question. Package mention tells of it.
-type Attachment = mention.Attachment
 
 // An Observer is told how each accepted turn went, whether traces are kept or not;
 // without a Recorder it gets no prompts and no model's words. It must not block.

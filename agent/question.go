@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"molar/agent/consent"
 	"molar/agent/language"
@@ -45,7 +44,7 @@ type question struct {
 // read takes the last user message, detects its language in code, and puts the prompt of
 // a server that it names, and the attachments, in their places.
 func (a *Agent) read(ctx context.Context, w task) (question, error) {
-	message, err := lastQuestion(w.turn.Messages)
+	message, err := w.turn.Asked()
 	if err != nil {
 		return question{}, err
 	}
@@ -64,22 +63,6 @@ func (a *Agent) read(ctx context.Context, w task) (question, error) {
 		return q, err
 	}
 	return a.attach(w, q, append(slices.Clip(w.turn.Attachments), attached...))
-}
-
-func lastQuestion(messages []schemas.Message) (schemas.Message, error) {
-	for _, m := range slices.Backward(messages) {
-		if m.Role != schemas.RoleUser {
-			continue
-		}
-		switch said := m.Said(); {
-		case said == "":
-			return m, fmt.Errorf("%w: the last user message has no text", ErrInvalid)
-		case !utf8.ValidString(said):
-			return m, fmt.Errorf("%w: the last user message is not valid UTF-8", ErrInvalid)
-		}
-		return m, nil
-	}
-	return schemas.Message{}, fmt.Errorf("%w: there is no message of role user", ErrInvalid)
 }
 
 // mentioned reads the resources that the question names. What cannot be read is told instead

@@ -50,6 +50,17 @@ func (t Topic) Voice(lang string) Voice {
 	return v
 }
 
+// FirstQuestions are questions to begin with, by language.
+func (t Topic) FirstQuestions() map[string][]string {
+	all := map[string][]string{}
+	for lang, voice := range t.Voices {
+		if len(voice.FirstQuestions) > 0 {
+			all[lang] = voice.FirstQuestions
+		}
+	}
+	return all
+}
+
 func (l Labels) or(other Labels) Labels {
 	return Labels{
 		Person: cmp.Or(l.Person, other.Person), Assistant: cmp.Or(l.Assistant, other.Assistant),

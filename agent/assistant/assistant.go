@@ -1,4 +1,5 @@
-package agent
+// Package assistant holds the named configurations that clients choose as the OpenAI model.
+package assistant
 
 import (
 	"errors"
@@ -50,7 +51,8 @@ type Assistant struct {
 	Settings providers.Settings
 }
 
-func (a Assistant) validate() error {
+// Validate names every fault of an assistant.
+func (a Assistant) Validate() error {
 	var faults []error
 	if a.Name == "" {
 		faults = append(faults, errors.New("assistant without a name"))
