@@ -47,7 +47,7 @@ func (q decisionRequest) read() (agent.Decision, error) {
 
 // listApprovals answers GET /v1/approvals.
 func (s *server) listApprovals(c *gin.Context) {
-	waiting, err := s.turns.Waiting(c.Request.Context(), s.Owner(c.Request))
+	waiting, err := s.turns.Approvals(c.Request.Context(), s.Owner(c.Request))
 	if err != nil {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return

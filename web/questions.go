@@ -9,7 +9,12 @@ import (
 
 // listQuestions answers GET /v1/questions.
 func (s *server) listQuestions(c *gin.Context) {
-	wire.WriteJSON(c.Writer, listOf(s.turns.Questions.List(s.Owner(c.Request))))
+	waiting, err := s.turns.Questions(c.Request.Context(), s.Owner(c.Request))
+	if err != nil {
+		wire.WriteError(c.Writer, wire.Failure(err))
+		return
+	}
+	wire.WriteJSON(c.Writer, listOf(waiting))
 }
 
 // An answeredObject says that a question was answered.
@@ -24,7 +29,7 @@ func (s *server) answerQuestion(c *gin.Context) {
 	var answer schemas.Answer
 	err := wire.ReadBody(c.Request, &answer)
 	if err == nil {
-		err = s.turns.Questions.Answer(s.Owner(c.Request), c.Param("id"), answer)
+		err = s.turns.Answer(c.Request.Context(), s.Owner(c.Request), c.Param("id"), answer)
 	}
 	if err != nil {
 		wire.WriteError(c.Writer, wire.Failure(err))

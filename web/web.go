@@ -159,11 +159,11 @@ func newServer(cfg Config) (*server, error) {
 	}
 	s := &server{Config: cfg, started: cfg.Now(), markdown: sync.OnceValue(pages.NewHTML)}
 	s.turns = &turns.Host{
-		Agent: cfg.Agent, Set: cfg.Turns, Approvals: turns.NewApprovals(cfg.Now, cfg.Logger), Questions: turns.NewQuestions(cfg.Now), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
+		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now, cfg.Logger), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
 	}
 	if cfg.Sharing != nil {
 		s.turns.Sharing = cfg.Sharing
-		cfg.Sharing.Takes(s.turns.Approvals)
+		cfg.Sharing.Takes(s.turns.Waits)
 	}
 	s.chat = chat.New(chat.Config{
 		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, HTML: func() *pages.HTML { return s.markdown() },

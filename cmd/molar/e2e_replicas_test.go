@@ -190,3 +190,33 @@ func TestReplicas_Approve(t *testing.T) {
 		t.Error("a second decision counted")
 	}
 }
+
+// A question of a server is listed, and answered, at any replica.
+func TestReplicas_Answer(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, fakemodel.Config{Tool: "bad__wonder", Args: json.RawMessage(`{}`)})
+	hosts := replicas(t, model, 2, "assistants: {plain: {description: x, tools: ['bad__*']}}\n"+
+		"mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: allow}}}}\n")
+	id := hosts[0].begun(t, "chat_wonders")
+	var list struct {
+		Data []struct{ ID string } `json:"data"`
+	}
+	eventually(t, "the other replica lists the question", func() bool {
+		hosts[1].get(t, "/v1/questions", &list)
+		return len(list.Data) == 1
+	})
+	path := "/v1/questions/" + list.Data[0].ID
+	if wrong := hosts[1].send(t, http.MethodPost, path, `{"action":"accept","content":{"day":"Sunday"}}`); wrong.StatusCode != http.StatusBadRequest {
+		t.Errorf("a day that is not in the form: %d %s", wrong.StatusCode, body(t, wrong))
+	}
+	answer := `{"action":"accept","content":{"day":"Friday"}}`
+	if res := hosts[1].send(t, http.MethodPost, path, answer); res.StatusCode != http.StatusOK {
+		t.Errorf("answered elsewhere: %d %s", res.StatusCode, body(t, res))
+	}
+	if text := body(t, hosts[1].send(t, http.MethodGet, "/v1/turns/"+id+"/events", "")); !strings.Contains(text, "Friday") {
+		t.Errorf("the turn went on with %s", text)
+	}
+	if again := hosts[1].send(t, http.MethodPost, path, answer); again.StatusCode == http.StatusOK {
+		t.Error("a second answer counted")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"molar/web/responses/render"
+	"molar/web/turns"
 )
 
 // outlives reports whether the response goes on without its client, who may then come back
@@ -23,6 +24,30 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 		return nil, err // one that goes on after an approval is told where that was given
 	}
 	return s.tellElsewhere(ctx, owner, id, r)
+}
+
+// current is the record of a response for those who read it. One in the background whose
+// process is gone has failed, and is stored as that.
+func (s *Surface) current(ctx context.Context, owner, id string) (*record, error) {
+	r, err := s.record(ctx, owner, id)
+	if err != nil || r == nil || r.Status != render.StatusInProgress || s.find(owner, id) != nil {
+		return r, err
+	}
+	gone, err := s.Turns.IsGone(ctx, owner, r.Turn)
+	if err != nil || !gone {
+		return r, err
+	}
+	var response render.Response
+	if err := json.Unmarshal(r.Response, &response); err != nil {
+		return nil, err
+	}
+	response.Fail(turns.ErrLost)
+	r.Status = response.Status
+	if r.Response, err = json.Marshal(response); err != nil {
+		return nil, err
+	}
+	s.keep(ctx, owner, id, time.Unix(response.CreatedAt, 0), r)
+	return r, nil
 }
 
 // tellElsewhere tells a response once more, from the items of its turn, as the replica does

@@ -37,8 +37,6 @@ type live struct {
 	done    chan struct{}
 	final   []byte
 	failure *wire.Error
-	// kept says that the response is stored from its begin on.
-	kept bool
 	// elsewhere says that another replica runs the turn, and keeps the response.
 	elsewhere bool
 	// blank says that the failure came before anything was told.
@@ -120,9 +118,9 @@ func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r ren
 func (s *Surface) follow(ctx context.Context, l *live) error {
 	l.begun, _ = json.Marshal(l.render.Response) // as the log holds it
 	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
-	if (l.kept || l.render.Response.Background) && !l.elsewhere {
+	if l.render.Response.Background && !l.elsewhere {
 		l.record.Status, l.record.Response = render.StatusInProgress, l.begun
-		s.put(ctx, l)
+		s.keep(ctx, l.owner, l.id, l.began, &l.record)
 	}
 	s.mu.Lock()
 	s.forgetOld()
@@ -188,7 +186,7 @@ func (s *Surface) finish(ctx context.Context, l *live) {
 	l.final, _ = json.Marshal(r.Response)
 	l.record.Response = l.final
 	if r.Response.Store && (r.Began || r.Response.Background) && !l.elsewhere {
-		s.put(ctx, l)
+		s.keep(ctx, l.owner, l.id, l.began, &l.record)
 	}
 	if r.Began {
 		r.Last()
@@ -206,18 +204,15 @@ func (s *Surface) end(l *live) {
 	close(l.done)
 }
 
-func (s *Surface) put(ctx context.Context, l *live) {
+func (s *Surface) keep(ctx context.Context, owner, id string, began time.Time, r *record) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
 	defer cancel()
-	body, err := json.Marshal(l.record)
+	body, err := json.Marshal(r)
 	if err == nil {
-		err = s.Store.Put(ctx, Stored{
-			Owner: l.owner, ID: l.id, ConversationID: l.record.Conversation,
-			CreatedAt: l.began, Body: body,
-		})
+		err = s.Store.Put(ctx, Stored{Owner: owner, ID: id, ConversationID: r.Conversation, CreatedAt: began, Body: body})
 	}
 	if err != nil {
-		s.Turns.Logger.Error("a response could not be stored", "response_id", l.id, "error", err)
+		s.Turns.Logger.Error("a response could not be stored", "response_id", id, "error", err)
 	}
 }
 

@@ -166,7 +166,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 	}
 	r, err := q.held.tip(*q.PreviousResponseID), error(nil)
 	if r == nil {
-		r, err = s.record(ctx, owner, *q.PreviousResponseID)
+		r, err = s.current(ctx, owner, *q.PreviousResponseID)
 	}
 	switch {
 	case err != nil:

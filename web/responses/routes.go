@@ -124,7 +124,7 @@ func (s *Surface) decide(ctx context.Context, owner string, r *render.Renderer, 
 			return wire.Invalid("input", "the content of a molar:answer must be an object: %v", err)
 		}
 	}
-	return s.Turns.Questions.Answer(owner, r.Question.ID, answer)
+	return s.Turns.Answer(ctx, owner, r.Question.ID, answer)
 }
 
 func (l *live) ended() bool {
@@ -241,7 +241,7 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 // Retrieve answers GET /v1/responses/{id}: as it is, or as a stream from an event on.
 func (s *Surface) Retrieve(c *gin.Context) {
 	owner, id := s.Owner(c.Request), c.Param("id")
-	r, err := s.record(c.Request.Context(), owner, id)
+	r, err := s.current(c.Request.Context(), owner, id)
 	switch {
 	case err != nil:
 		writeError(c.Writer, err)
@@ -360,7 +360,7 @@ func (s *Surface) Cancel(c *gin.Context) {
 			return
 		}
 	}
-	r, err := s.record(c.Request.Context(), owner, id)
+	r, err := s.current(c.Request.Context(), owner, id)
 	switch {
 	case err != nil:
 		writeError(c.Writer, err)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/web"
+	"molar/web/responses"
 )
 
 // slow says a word, and the rest when it is let.
@@ -247,5 +251,45 @@ func TestApproval_Unknown(t *testing.T) {
 	status, code, _ := h.refused(`{"input":[{"type":"mcp_approval_response","approval_request_id":"mcpr_x_0","approve":true}]}`)
 	if status != http.StatusNotFound || code != "approval_not_found" {
 		t.Errorf("status %d, code %q", status, code)
+	}
+}
+
+// kept is a store that outlives the hosts over it.
+type kept struct{ sync.Map }
+
+func (k *kept) Put(_ context.Context, r responses.Stored) error {
+	k.Store(r.ID, r)
+	return nil
+}
+
+func (k *kept) Get(_ context.Context, _, id string) (responses.Stored, bool, error) {
+	r, ok := k.Load(id)
+	if !ok {
+		return responses.Stored{}, false, nil
+	}
+	return r.(responses.Stored), true, nil //nolint:forcetypeassert // only Put stores
+}
+
+func (k *kept) Delete(_ context.Context, _, id string) (bool, error) {
+	_, known := k.LoadAndDelete(id)
+	return known, nil
+}
+
+// A response in the background whose process is gone has failed, for all who read it then.
+func TestBackground_ProcessGone(t *testing.T) {
+	all := &kept{}
+	over := func(cfg *web.Config) { cfg.Responses = all }
+	before := serveWith(t, slow(nil), over)
+	r := before.create(`{"input":"x","background":true}`)
+	if now := before.get(id(r)); now["status"] != "in_progress" {
+		t.Fatalf("status %v", now["status"])
+	}
+	after := serveWith(t, slow(nil), over)
+	now := after.get(id(r))
+	if now["status"] != "failed" || at(now, "error", "code") != "turn_interrupted" {
+		t.Errorf("after its process was gone: %v", now)
+	}
+	if told := types(after.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", "")); !slices.Contains(told, "response.failed") {
+		t.Errorf("its events are %v", told)
 	}
 }

@@ -22,10 +22,9 @@ var ErrCut = errors.New("the turn ended before its last event")
 
 // A Host runs the turns of every surface. All but Keys is required.
 type Host struct {
-	Agent     Runner
-	Set       *Set
-	Approvals *Approvals
-	Questions *Questions
+	Agent Runner
+	Set   *Set
+	Waits *Waits
 	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
 	// minute after the turn's end, and at a restart.
 	Keys KeyStore

@@ -34,18 +34,18 @@ type Ledger interface {
 	// words come through.
 	Listen(ctx context.Context, woken func(ids []string), deaf func(bool)) error
 
-	// Ask notes a call that waits for a person, Settle that it waits no more.
+	// Ask notes what waits for a person, Settle that it waits no more.
 	Ask(ctx context.Context, a LedgerAsk) error
 	Settle(ctx context.Context, id string) error
-	// Waiting lists the calls of an owner that wait.
+	// Waiting lists what waits for an owner.
 	Waiting(ctx context.Context, owner string) ([]LedgerAsk, error)
-	// Decide leaves a decision for the process that asked, and reports whether it is the
-	// first. Outcome is that process's answer, empty while there is none; Reopen lets the
-	// call wait on after an answer that was no.
+	// Decide leaves what was said for the process that asked, and reports whether it is the
+	// first. Outcome is that process's answer, empty while there is none; Reopen lets it wait
+	// on after an answer that was no.
 	Decide(ctx context.Context, id, decision string) (bool, error)
 	Outcome(ctx context.Context, id string) (string, error)
 	Reopen(ctx context.Context, id string) error
-	// Decided lists the calls of this process that others decided about, for Answer.
+	// Decided lists what others said to this process, for Answer.
 	Decided(ctx context.Context) ([]LedgerAsk, error)
 	Answer(ctx context.Context, id, outcome string) error
 }
@@ -54,7 +54,8 @@ type Ledger interface {
 type LedgerTurn struct {
 	ID, Owner, Assistant, ConversationID string
 	Began                                time.Time
-	Ended                                bool
+	// Ended says that it runs no more; Lost, that its process fell silent before.
+	Ended, Lost bool
 }
 
 // LedgerNews is what a turn has to tell: that it runs, more items, or its end.
@@ -78,7 +79,7 @@ type LedgerTold struct {
 	Ended, Lost bool
 }
 
-// A LedgerAsk is a call that waits for a person.
+// A LedgerAsk is what waits for a person.
 type LedgerAsk struct{ ID, TurnID, Owner, Body, Decision string }
 
 // ErrLost is told where the replica that ran a turn is gone.

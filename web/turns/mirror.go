@@ -22,6 +22,23 @@ func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) 
 	return t, t != nil, nil
 }
 
+// IsGone says whether the process of a turn of the owner's is gone, as far as it can be known:
+// no process runs it, and none was heard to end it well.
+func (h *Host) IsGone(ctx context.Context, owner, id string) (bool, error) {
+	t, here := h.Set.Find(owner, id)
+	if here = here && t.over == nil; here || h.Sharing == nil {
+		return !here, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
+	defer cancel()
+	found, ok, err := h.Sharing.ledger.Find(ctx, owner, id)
+	if err != nil {
+		h.Logger.Error("look for a turn of another replica", "turn_id", id, "error", err)
+		return false, wire.ErrStore
+	}
+	return !ok || found.Lost, nil
+}
+
 // mirror follows a turn of another process, for all who ask for it here; nil means that there
 // is no such turn.
 func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {

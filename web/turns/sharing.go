@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"molar/agent"
 )
 
 // Times of a [Sharing].
@@ -45,10 +43,10 @@ type Sharing struct {
 	// news, words and calls wake the loops.
 	news, words, calls chan struct{}
 	deaf               atomic.Bool
-	// asking is how many calls of this process wait for a person.
+	// asking is how much of this process waits for a person.
 	asking atomic.Int32
-	// decide takes what others decided about these.
-	decide func(owner, id, token string, d agent.Decision) error
+	// waits holds them.
+	waits *Waits
 }
 
 // NewSharing returns a sharing over a ledger.
@@ -59,9 +57,9 @@ func NewSharing(ledger Ledger, log *slog.Logger) *Sharing {
 	}
 }
 
-// Takes has decisions of other replicas handed to the calls that wait in a. It is called
-// before Run.
-func (s *Sharing) Takes(a *Approvals) { s.decide = a.Decide }
+// Takes has what people say on other replicas handed to what waits in w. It is called before
+// Run.
+func (s *Sharing) Takes(w *Waits) { s.waits = w }
 
 // Run shares until ctx ends; by then the turns of this process have ended, and their last
 // news is told.
@@ -263,7 +261,7 @@ func (s *Sharing) reap(ctx context.Context) {
 		case <-tick.C:
 		case <-s.calls:
 		}
-		s.answerCalls(ctx)
+		s.hearOthers(ctx)
 		if healthy.IsZero() {
 			healthy = time.Now()
 		}

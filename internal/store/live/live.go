@@ -34,7 +34,8 @@ func New(db *database.DB, replica string) *Store { return &Store{db, replica} }
 type Turn struct {
 	ID, Owner, Assistant, ConversationID string
 	Began                                time.Time
-	Ended                                bool
+	// Ended says that it runs no more; Lost, that its replica fell silent before.
+	Ended, Lost bool
 }
 
 // Begin notes a turn of this process.
@@ -50,8 +51,8 @@ func (s *Store) Begin(ctx context.Context, t Turn) error {
 func (s *Store) Find(ctx context.Context, owner, id string) (t Turn, ok bool, err error) {
 	t = Turn{ID: id, Owner: owner}
 	var began, ended int64
-	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at FROM live_turns WHERE id = $1 AND owner = $2`, id, owner).
-		Scan(&t.Assistant, &t.ConversationID, &began, &ended)
+	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at, lost FROM live_turns WHERE id = $1 AND owner = $2`, id, owner).
+		Scan(&t.Assistant, &t.ConversationID, &began, &ended, &t.Lost)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, false, nil
 	}

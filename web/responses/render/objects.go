@@ -6,6 +6,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/web/wire"
 )
 
 // The states of a response and of its items.
@@ -68,6 +69,11 @@ type IDObject struct {
 type responseError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+}
+
+// Fail makes the response one that failed.
+func (r *Response) Fail(e *wire.Error) {
+	r.Status, r.Error = StatusFailed, &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
 }
 
 // A TextField is what was asked of the text.

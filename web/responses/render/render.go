@@ -270,7 +270,7 @@ func (r *Renderer) fail(err error) {
 		r.close(StatusCancelled)
 		return
 	}
-	r.Response.Error = &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
+	r.Response.Fail(e)
 	r.close(StatusFailed)
 }
 

@@ -1,0 +1,141 @@
+package turns
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// An asker reaches the person behind one turn by events of that turn.
+type asker struct {
+	h             *Host
+	owner, turnID string
+	// tell takes an event, and may wait for its reader; news takes one that nobody waits for.
+	tell, news func(agent.Event)
+	// sharing is nil for a turn that other replicas know nothing of.
+	sharing *Sharing
+}
+
+var (
+	_ agent.Approver = asker{}
+	_ agent.Person   = asker{}
+)
+
+// A decision is what a person says about a call.
+type decision struct {
+	Token string `json:"token"`
+	agent.Decision
+}
+
+// Approve waits for the decision. Without one it fails when ctx ends.
+func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
+	w := k.h.Waits
+	a := agent.Approval{
+		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
+		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Expires: ask.Expires.UTC(),
+	}
+	a.Token = w.sign(k.owner, a)
+	decided := make(chan agent.Decision, 1)
+	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, shown: a}
+	p.read = func(said []byte) (func(), error) {
+		d, err := readSaid[decision](said)
+		switch {
+		case err != nil || !hmac.Equal([]byte(d.Token), []byte(a.Token)):
+			return nil, errToken
+		case !w.now().Before(a.Expires):
+			return nil, errExpired
+		}
+		if d.Allowed && d.Arguments != "" {
+			if err := ask.Check(d.Arguments); err != nil {
+				return nil, wire.Invalid("arguments", "the arguments do not fit %q: %v", a.Tool, err)
+			}
+		}
+		return func() {
+			decided <- d.Decision
+			w.audit(k.owner, a, d.Decision)
+		}, nil
+	}
+	return await(ctx, w, p, decided, k.sharing, func() { k.tell(agent.Event{Kind: agent.EventApproval, Approval: &a}) })
+}
+
+// Answer waits for the answer to a server's question. Without one it fails when ctx ends.
+func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
+	asked := agent.Asked{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
+	answered := make(chan schemas.Answer, 1)
+	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, shown: asked}
+	p.read = func(said []byte) (func(), error) {
+		a, err := readSaid[schemas.Answer](said)
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Action == schemas.ActionAccept:
+			if err := q.Check(a.Content); err != nil {
+				return nil, wire.Invalid("content", "the content does not fit the form: %v", err)
+			}
+		case a.Action == schemas.ActionDecline, a.Action == schemas.ActionCancel:
+			a.Content = nil
+		default:
+			return nil, wire.Invalid("action", "action %q is not known; use accept, decline or cancel", wire.Clip(a.Action, 40))
+		}
+		return func() { answered <- a }, nil
+	}
+	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.tell(agent.Event{Kind: agent.EventQuestion, Asked: &asked}) })
+}
+
+// Hear passes on what a server says.
+func (k asker) Hear(n schemas.News) {
+	kind := agent.EventProgress
+	if n.Level != "" {
+		kind = agent.EventLog
+	}
+	k.news(agent.Event{Kind: kind, News: &n})
+}
+
+var (
+	errToken = &wire.Error{
+		Status: http.StatusForbidden, Kind: wire.TypeInvalid, Code: "invalid_token", Param: "token",
+		Message: "the token is not that of this call; send the one that came with the approval",
+	}
+	errExpired = &wire.Error{
+		Status: http.StatusGone, Kind: wire.TypeInvalid, Code: "approval_expired",
+		Message: "nobody decided in time, so the call counts as refused",
+	}
+)
+
+// sign binds a token to the call, its arguments, the turn, the owner and the expiry.
+func (w *Waits) sign(owner string, a agent.Approval) string {
+	mac := hmac.New(sha256.New, w.key[:])
+	args := sha256.Sum256(a.Arguments)
+	for _, field := range []string{a.ID, owner, a.TurnID, a.CallID, a.Tool, string(args[:]), strconv.FormatInt(a.Expires.UnixNano(), 10)} {
+		fmt.Fprintf(mac, "%d:%s", len(field), field)
+	}
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// audit logs who decided what. The arguments may hold what nobody wants in a log.
+func (w *Waits) audit(by string, a agent.Approval, d agent.Decision) {
+	sum := sha256.Sum256(a.Arguments)
+	if d.Arguments != "" {
+		sum = sha256.Sum256([]byte(d.Arguments))
+	}
+	w.log.Info("a person decided about a call", "by", by, "allowed", d.Allowed, "edited", d.Arguments != "", "server", a.Server,
+		"tool", a.Tool, "turn_id", a.TurnID, "call_id", a.CallID, "approval_id", a.ID, "arguments_sha256", hex.EncodeToString(sum[:]))
+}
+
+// argumentsOf are a call's arguments as JSON, whatever the model wrote.
+func argumentsOf(text string) json.RawMessage {
+	if text == "" {
+		return json.RawMessage("{}")
+	}
+	return wire.AsJSON(text)
+}

@@ -1,0 +1,38 @@
+package turns
+
+import (
+	"sync"
+
+	"molar/agent"
+)
+
+// A mailbox holds events until they are passed on, so that who brings them never waits for a
+// slow reader; one too many is dropped.
+type mailbox chan agent.Event
+
+func (m mailbox) put(ev agent.Event) {
+	select {
+	case m <- ev:
+	default:
+	}
+}
+
+// empty passes events on in a goroutine, until the returned function is called.
+func (m mailbox) empty(take func(agent.Event)) (stop func()) {
+	stopped := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for {
+			select {
+			case ev := <-m:
+				take(ev)
+			case <-stopped:
+				return
+			}
+		}
+	})
+	return func() {
+		close(stopped)
+		reader.Wait()
+	}
+}

@@ -1,0 +1,200 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// How long one who speaks here to a turn of another replica waits for its answer, and how
+// often it is looked for.
+const (
+	answerFor   = 10 * time.Second
+	answerEvery = 50 * time.Millisecond
+)
+
+// taken is the answer of a replica that could use what was said.
+const taken = "ok"
+
+// Approvals lists the calls of an owner that wait for a person, the oldest expiry first.
+func (h *Host) Approvals(ctx context.Context, owner string) ([]agent.Approval, error) {
+	return listed(ctx, h, callKind, owner, func(a agent.Approval) (string, time.Time) { return a.ID, a.Expires })
+}
+
+// Questions lists those of servers that wait for a person's answer, the oldest expiry first.
+func (h *Host) Questions(ctx context.Context, owner string) ([]agent.Asked, error) {
+	return listed(ctx, h, questionKind, owner, func(q agent.Asked) (string, time.Time) { return q.ID, q.Expires })
+}
+
+// Decide hands a decision to the call that waits for it, wherever its turn runs. A token
+// counts once.
+func (h *Host) Decide(ctx context.Context, owner, id, token string, d agent.Decision) error {
+	return h.say(ctx, callKind, owner, id, decision{token, d})
+}
+
+// Answer hands an answer to the server that waits for it, wherever its turn runs. It counts
+// once.
+func (h *Host) Answer(ctx context.Context, owner, id string, a schemas.Answer) error {
+	return h.say(ctx, questionKind, owner, id, a)
+}
+
+// listed lists what waits here and on other replicas.
+func listed[T any](ctx context.Context, h *Host, kind *waitKind, owner string, of func(T) (id string, expires time.Time)) ([]T, error) {
+	all := waiting[T](h.Waits, owner)
+	if h.Sharing != nil {
+		asks, err := h.Sharing.ledger.Waiting(ctx, owner)
+		if err != nil {
+			h.Logger.Error("list what waits on other replicas", "error", err)
+			return nil, wire.ErrStore
+		}
+		for _, ask := range asks {
+			if !kind.names(ask.ID) || h.Waits.has(ask.ID) {
+				continue
+			}
+			var v T
+			if err := json.Unmarshal([]byte(ask.Body), &v); err != nil {
+				return nil, err
+			}
+			if _, expires := of(v); h.Now().Before(expires) {
+				all = append(all, v)
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y T) int {
+		_, first := of(x)
+		_, second := of(y)
+		return first.Compare(second)
+	})
+	return all, nil
+}
+
+// say hands over what a person said.
+func (h *Host) say(ctx context.Context, kind *waitKind, owner, id string, said any) error {
+	body, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	if !kind.names(id) {
+		return kind.errGone()
+	}
+	if h.Sharing == nil || h.Waits.has(id) {
+		return h.Waits.take(kind, owner, id, body)
+	}
+	err = h.sayElsewhere(ctx, kind, owner, id, string(body))
+	if _, known := err.(*wire.Error); err != nil && !known { //nolint:errorlint // made here, as it is
+		h.Logger.Error("speak to a turn of another replica", "id", id, "error", err)
+		return wire.ErrStore
+	}
+	return err
+}
+
+func (h *Host) sayElsewhere(ctx context.Context, kind *waitKind, owner, id, said string) error {
+	ledger := h.Sharing.ledger
+	asks, err := ledger.Waiting(ctx, owner)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(asks, func(a LedgerAsk) bool { return a.ID == id })
+	if i < 0 {
+		return kind.errGone()
+	}
+	first, err := ledger.Decide(ctx, id, said)
+	if err != nil {
+		return err
+	}
+	if !first {
+		return kind.errLate()
+	}
+	_ = ledger.Wake(ctx, asks[i].TurnID) // else its replica looks by itself
+	return h.outcome(ctx, id)
+}
+
+// outcome waits for what the replica that asked makes of what was said.
+func (h *Host) outcome(ctx context.Context, id string) error {
+	late := time.NewTimer(answerFor)
+	defer late.Stop()
+	look := time.NewTicker(answerEvery)
+	defer look.Stop()
+	for {
+		outcome, err := h.Sharing.ledger.Outcome(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case outcome == taken:
+			return nil
+		case outcome != "":
+			e := &wire.Error{}
+			if err := json.Unmarshal([]byte(outcome), e); err != nil {
+				return err
+			}
+			if e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden { // it waits on
+				err = h.Sharing.ledger.Reopen(ctx, id)
+			}
+			if err != nil {
+				return err
+			}
+			return e
+		}
+		select {
+		case <-look.C:
+		case <-late.C:
+			return &wire.Error{
+				Status: http.StatusGatewayTimeout, Kind: wire.TypeServer, Code: "replica_silent",
+				Message: "this was left for the replica that runs the turn, which did not answer yet; see the turn for what came of it",
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// hearOthers hands what was said on other replicas to what waits here.
+func (s *Sharing) hearOthers(ctx context.Context) {
+	if s.asking.Load() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
+	defer cancel()
+	left, err := s.ledger.Decided(ctx)
+	for _, a := range left {
+		kind, outcome := callKind, taken
+		if questionKind.names(a.ID) {
+			kind = questionKind
+		}
+		if err := s.waits.take(kind, a.Owner, a.ID, []byte(a.Decision)); err != nil {
+			b, _ := json.Marshal(wire.Failure(err)) // strings and numbers
+			outcome = string(b)
+		}
+		err = s.ledger.Answer(ctx, a.ID, outcome)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("what people said on other replicas cannot be read; it is tried again", "error", err)
+	}
+}
+
+// ask shows a wait to the other replicas, until settled is called.
+func (s *Sharing) ask(ctx context.Context, p *wait) (settled func()) {
+	s.asking.Add(1)
+	whole := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(whole, ledgerFor)
+	defer cancel()
+	body, err := json.Marshal(p.shown)
+	if err == nil {
+		err = s.ledger.Ask(ctx, LedgerAsk{ID: p.id, TurnID: p.turnID, Owner: p.owner, Body: string(body)})
+	}
+	if err != nil {
+		s.log.Error("what waits for a person is shown by this replica alone", "turn_id", p.turnID, "error", err)
+	}
+	return func() {
+		s.asking.Add(-1)
+		ctx, cancel := context.WithTimeout(whole, ledgerFor)
+		defer cancel()
+		_ = s.ledger.Settle(ctx, p.id) // else it goes with its turn
+	}
+}
