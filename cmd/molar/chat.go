@@ -5,10 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"molar/eval"
-	"molar/eval/run"
 	"molar/internal/cli"
-	"molar/internal/config"
 	"molar/internal/session"
 )
 
@@ -48,9 +45,6 @@ func newChatCmd(a *app) *cobra.Command {
 			if cmd.Flags().Changed("resume") && f.Resume == "" {
 				return cli.Usage(errors.New("--resume= has no ID; molar chat --list shows them"))
 			}
-			f.Recording = func(cfg *config.Config) (eval.Edges, func() error, error) {
-				return run.OpenTape(a.CLI, f.Record, cfg, run.Choice{Assistant: f.Assistant, Provider: f.Provider, Model: f.Model})
-			}
 			return session.Start(cmd.Context(), a.CLI, f, args)
 		},
 	}
@@ -70,7 +64,6 @@ func newChatCmd(a *app) *cobra.Command {
 	flags.BoolVar(&f.NoTools, "no-tools", false, "offer no tools to the model")
 	flags.IntVar(&f.MaxRounds, "max-rounds", 0, "at most so `many` rounds of tool calls")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "give up on an answer after this `duration`, such as 90s")
-	flags.StringVar(&f.Record, "record", "", "write a tape of the turn to this new `file`, for molar eval")
 	completeChat(a, cmd)
 	return cmd
 }

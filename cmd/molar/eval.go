@@ -199,7 +199,6 @@ recordings and data sets:
   httprr    recordings of Google's httprr
   openai    conversations as OpenAI messages, or logs of requests and responses
   pairs     request and response pairs
-  tape      a tape of molar serve --record: one case for each conversation, with --config
 
 The format is told by the file. An imported recording runs through Molar's own provider code. What could not be imported or carried over is said on
 standard error, and does not keep the rest from being imported.

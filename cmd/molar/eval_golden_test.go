@@ -216,10 +216,8 @@ func TestEval_never(t *testing.T) {
 		{"eval", "accept", "--live-model", "--yes", "00000000", file},
 		{"eval", "record", "--config", config, "--provider", "ollama", "--out", out, "Find the family Nguyen"},
 		{"eval", "record", "--config", config, "--turn", "some", "--out", out},
-		{"eval", "import", "--from", "tape", "--out", dir, tape},
+		{"eval", "import", "--from", "pairs", "--out", dir, tape},
 		{"eval", "verify", file},
-		{"chat", "--config", config, "--provider", "ollama", "--record", filepath.Join(dir, "chat.tape.jsonl"), "Find the family Nguyen"},
-		{"serve", "--config", config, "--listen", "127.0.0.1:0", "--record", filepath.Join(dir, "serve.tape.jsonl")},
 	} {
 		code, text := molarIn(t, env, args...)
 		if code != cli.Misuse || !strings.Contains(text, "MOLAR_EVAL_RECORD=never") {

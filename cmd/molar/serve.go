@@ -3,8 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"molar/eval"
-	"molar/eval/run"
 	"molar/internal/config"
 	"molar/internal/host/listen"
 )
@@ -13,7 +11,6 @@ func newServeCmd(a *app) *cobra.Command {
 	var (
 		address string
 		mcp     []string
-		tape    string
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -33,14 +30,10 @@ which quotes tools and says so.`,
 				Load: func() (*config.Config, error) {
 					return a.LoadWithServers(map[string]string{"listen": address}, mcp)
 				},
-				Record: func(cfg *config.Config) (eval.Edges, func() error, error) {
-					return run.OpenTape(a.CLI, tape, cfg, run.Choice{})
-				},
 			})
 		},
 	}
 	cmd.Flags().StringVar(&address, "listen", "", "`address` to listen on (default 127.0.0.1:8000)")
 	cmd.Flags().StringArrayVar(&mcp, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
-	cmd.Flags().StringVar(&tape, "record", "", "write a tape of all turns to this new `file`, for molar eval")
 	return cmd
 }

@@ -201,7 +201,7 @@ func TestOpenAI_logs(t *testing.T) {
 // TestRead_strange: what cannot be read is told with its beginning or its address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"eval_set_id": "x", "eval_cases": []}`: "none of cassette, httprr, openai, pairs, tape",
+		`{"eval_set_id": "x", "eval_cases": []}`: "none of cassette, httprr, openai, pairs",
 		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is no model call",
 	} {
 		if _, err := importers.Read("", "f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {

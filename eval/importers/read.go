@@ -15,7 +15,6 @@ func formats() map[string]func(name string, data []byte) ([]Imported, error) {
 		"httprr":   func(name string, data []byte) ([]Imported, error) { return one(HTTPRR(name, data)) },
 		"openai":   OpenAI,
 		"pairs":    Pairs,
-		"tape":     func(name string, data []byte) ([]Imported, error) { return Tape(name, bytes.NewReader(data)) },
 	}
 }
 
@@ -69,8 +68,6 @@ func guess(data []byte) string {
 		return !slices.ContainsFunc(keys, func(key string) bool { _, there := first[key]; return !there })
 	}
 	switch {
-	case has("header", "type"):
-		return "tape"
 	case has("url", "response"):
 		return "pairs"
 	case has("messages"), has("request", "response"):

@@ -106,6 +106,9 @@ func New(words []string) *Masker {
 	return m
 }
 
+// None returns a masker that finds nothing.
+func None() *Masker { return &Masker{} }
+
 // add notes a value of a rule, once.
 func (m *Masker) add(rule, value string, as func(int, string) string) {
 	n := 1

@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	yaml "github.com/goccy/go-yaml"
-
 	"molar/eval"
 	"molar/eval/importers"
 	"molar/eval/report"
+	"molar/eval/tape"
 	"molar/internal/cli"
 )
 
@@ -43,18 +42,12 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	for _, fault := range faults {
 		_, _ = fmt.Fprintln(a.Stderr, report.Clean("not imported: "+fault.Error()))
 	}
-	var err error
 	for _, one := range all {
 		for _, note := range one.Notes {
 			_, _ = fmt.Fprintln(a.Stderr, report.Clean("note: "+strings.TrimSpace(one.Case.ID+" "+note)))
 		}
 		if one.Case.ID == "" {
 			continue
-		}
-		if one.Case.Source == "" { // a tape of ours
-			if one.Case.Config, err = a.configFrom(f.Out); err != nil {
-				return cli.Usage(err)
-			}
 		}
 		if err := writeImport(f, one); err != nil {
 			return cli.Usage(err)
@@ -118,9 +111,5 @@ func writeImport(f ImportFlags, i importers.Imported) error {
 	if _, err := os.Stat(i.Case.File); err == nil && !f.Force {
 		return fmt.Errorf("%s exists; use --force to replace it", i.Case.File)
 	}
-	data, err := yaml.MarshalWithOptions(i.Case, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(i.Case.File, data, 0o600), os.WriteFile(i.Case.TapeFile(), i.Tape, 0o600))
+	return errors.Join(writeCase(i.Case, tape.NewRedactor()), os.WriteFile(i.Case.TapeFile(), i.Tape, 0o600))
 }

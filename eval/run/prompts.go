@@ -96,7 +96,11 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	for i, s := range seen {
 		c.Turns = append(c.Turns, eval.Turn{User: prompts[i], Expect: eval.Observed(s)})
 	}
-	return a.saveCase(c, observe.Redactor(cfg))
+	if err := writeCase(c, observe.Redactor(cfg)); err != nil {
+		return err
+	}
+	a.sayWritten(c)
+	return nil
 }
 
 // whole refuses a recording in which something failed, and says what.
@@ -155,9 +159,8 @@ func (a *Commands) sayTold(seen []tape.Seen) {
 	}
 }
 
-// saveCase writes the case's file, without the secrets that are not on its tape either,
-// and says what to do with it.
-func (a *Commands) saveCase(c eval.Case, redactor *tape.Redactor) error {
+// writeCase writes the case's file, without the secrets that are not on its tape either.
+func writeCase(c eval.Case, redactor *tape.Redactor) error {
 	data, err := yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
 	if err != nil {
 		return err
@@ -165,8 +168,12 @@ func (a *Commands) saveCase(c eval.Case, redactor *tape.Redactor) error {
 	if err := os.WriteFile(c.File, []byte(redactor.Text(string(data))), 0o600); err != nil {
 		return cli.Usage(err)
 	}
+	return nil
+}
+
+// sayWritten says where a case is, and what to do with it.
+func (a *Commands) sayWritten(c eval.Case) {
 	a.Say("case %s: %s", c.ID, c.File)
 	a.Say("tape: %s", c.TapeFile())
 	a.Say("look at its expectations, then: molar eval run %s", c.File)
-	return nil
 }

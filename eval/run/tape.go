@@ -113,22 +113,6 @@ func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Rou
 	return r, nil
 }
 
-// OpenTape starts the recording of --record; without the flag there are no edges.
-func OpenTape(c *cli.CLI, file string, cfg *config.Config, who Choice) (eval.Edges, func() error, error) {
-	if file == "" {
-		return nil, func() error { return nil }, nil
-	}
-	a := &Commands{CLI: c}
-	if err := a.mayRecord(); err != nil {
-		return nil, nil, err
-	}
-	rec, done, err := a.openRecorder(file, "", cfg, who)
-	if err != nil {
-		return nil, nil, err
-	}
-	return rec, done, nil
-}
-
 // withoutUser takes user, password and query out of an address.
 func withoutUser(address string) string {
 	u, err := url.Parse(address)
@@ -138,5 +122,3 @@ func withoutUser(address string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
-
-var _ eval.Edges = (*edge.Recorder)(nil)

@@ -1,18 +1,18 @@
 package run
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-
-	"github.com/google/uuid"
+	"slices"
 
 	"molar/agent"
 	"molar/eval"
+	"molar/eval/mask"
 	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
@@ -20,23 +20,21 @@ import (
 	"molar/internal/host/observe"
 	"molar/internal/host/running"
 	"molar/internal/store"
-	"molar/providers"
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
-// recordTurn makes a case of a saved turn: its trace tells what the model said and
-// called, the servers what their tools look like now.
+// recordTurn makes a case of a saved turn.
 func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	c, err := f.draft(a)
 	if err != nil {
 		return err
 	}
-	cfg, err := a.LoadWithServers(nil, f.MCP)
+	h, err := a.openHost(ctx, f.MCP)
 	if err != nil {
 		return err
 	}
-	raw, err := running.Trace(ctx, a.CLI, cfg, f.Turn)
+	defer h.Close()
+	raw, err := running.Trace(ctx, a.CLI, h.Config, f.Turn)
 	if err != nil {
 		return err
 	}
@@ -50,43 +48,27 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if t.Error != "" && !f.AllowFailure {
 		return a.whole(c.ID, []string{fmt.Sprintf("turn %s ended as %s: %s", f.Turn, t.Status, t.Error)})
 	}
-	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
-	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env})
-	if err != nil {
-		return err
-	}
-	defer h.Close()
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
 		return a.whole(c.ID, []string{err.Error()})
 	}
-	told := evidence{Trace: t}
-	if told.earlier, told.missing, err = before(ctx, h, t); err != nil {
-		return err
-	}
-	seen, err := told.write(h, &c)
+	e, err := gather(ctx, h, t)
 	if err != nil {
 		return err
 	}
-	a.sayTold([]tape.Seen{seen})
-	c.Turns = []eval.Turn{{User: t.Question, Expect: eval.Observed(seen)}}
-	if err := a.saveCase(c, observe.Redactor(cfg)); err != nil {
-		return err
+	return a.writeTurn(ctx, h, c, e, mask.None())
+}
+
+// openHost opens the host of the person's own config.
+func (a *Commands) openHost(ctx context.Context, servers []string) (*host.Host, error) {
+	cfg, err := a.LoadWithServers(nil, servers)
+	if err != nil {
+		return nil, err
 	}
-	if told.missing != "" {
-		a.Say("not in the case: %s", told.missing)
+	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
+	if err != nil {
+		return nil, err
 	}
-	switch r, err := a.tryCase(ctx, c.File); {
-	case err != nil:
-		return err
-	case r.Status == eval.StatusPass:
-		a.Say("replayed: it passes")
-	default: // a difference is no fault of the command: the person decides about it
-		a.Say("replayed: it differs from the turn: %s", report.Clean(r.Why))
-	}
-	return nil
+	return host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env})
 }
 
 // Evidence is what is known of a turn that was saved.
@@ -100,43 +82,108 @@ type evidence struct {
 	wires [][]tape.Record
 }
 
-// write makes the tape of a case, and puts into the case what went before the turn.
-func (e *evidence) write(h *host.Host, c *eval.Case) (tape.Seen, error) {
-	if c.Assistant == "" {
-		c.Assistant = e.Assistant
+// gather collects what is kept of a turn beside its trace.
+func gather(ctx context.Context, h *host.Host, t agent.Trace) (evidence, error) {
+	e := evidence{Trace: t}
+	var err error
+	if e.earlier, e.missing, err = before(ctx, h, t); err != nil {
+		return e, err
+	}
+	e.wires, err = wires(ctx, h, t)
+	return e, err
+}
+
+// writeTurn writes a case of a turn and its tape, and replays it: from the wire traffic of
+// its conversation, where that was kept and replays as it was, else from the trace.
+func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e evidence, masker *mask.Masker) error {
+	if err := e.mask(masker); err != nil {
+		return err
+	}
+	c.Note, c.Assistant = e.said.Note, cmp.Or(c.Assistant, e.Assistant)
+	if len(e.wires) > 0 {
+		r, err := a.tryTape(ctx, h, c, e, func() ([]byte, error) { return tape.Join(c.ID, e.wires, masker.Text) })
+		if err == nil && r.Status != eval.StatusDrift {
+			return a.sayCase(c, r)
+		}
+		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, report.Clean(errorOr(err, r.Why)))
 	}
 	if len(e.earlier) > 0 {
 		c.Input = &eval.Input{Messages: e.earlier}
 	}
-	var b bytes.Buffer
-	if err := tapeOf(h, &b, c.ID, e.Trace); err != nil {
-		return tape.Seen{}, err
+	if e.missing != "" {
+		a.Say("turn %s: not in the case: %s", e.TurnID, e.missing)
 	}
-	if err := os.WriteFile(c.TapeFile(), b.Bytes(), 0o600); err != nil {
-		return tape.Seen{}, cli.Usage(err)
+	r, err := a.tryTape(ctx, h, c, e, func() ([]byte, error) { return tapeOf(h, c.ID, e.Trace) })
+	if err != nil {
+		return err
 	}
-	story, err := c.Story()
-	if err != nil || len(story.Turns) != 1 {
-		return tape.Seen{}, errors.Join(err, errors.New("the trace made no whole tape"))
-	}
-	return story.Turns[0], nil
+	return a.sayCase(c, r)
 }
 
-// tryCase replays a new case once.
-func (a *Commands) tryCase(ctx context.Context, file string) (eval.CaseResult, error) {
-	cases, err := eval.Load(file)
+// tryTape writes a tape and the case with what its last turn should do, and replays it.
+func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evidence, make func() ([]byte, error)) (none eval.CaseResult, err error) {
+	data, err := make()
+	if err == nil {
+		err = os.WriteFile(c.TapeFile(), data, 0o600)
+	}
 	if err != nil {
-		return eval.CaseResult{}, evalError(err)
+		return none, err
+	}
+	story, err := c.Story()
+	if err != nil {
+		return none, err
+	}
+	for _, seen := range story.Turns {
+		c.Turns = append(c.Turns, eval.Turn{User: seen.User})
+	}
+	last := len(story.Turns) - 1
+	if last < 0 {
+		return none, errors.New("the trace made no whole tape")
+	}
+	c.Turns[last].Expect = eval.Observed(story.Turns[last])
+	if e.said.Mark == schemas.MarkDown { // anything but what was bad
+		c.Turns[last].Expect = eval.Unlike(story.Turns[last])
+	}
+	if err := writeCase(c, observe.Redactor(h.Config)); err != nil {
+		return none, err
+	}
+	cases, err := eval.Load(c.File)
+	if err != nil {
+		return none, evalError(err)
 	}
 	runner, err := a.runner(eval.Mode{}, Flags{Quiet: true})
 	if err != nil {
-		return eval.CaseResult{}, err
+		return none, err
 	}
 	r, err := runner.Case(ctx, &cases[0])
 	if err != nil {
-		return r, evalError(err)
+		return none, evalError(err)
 	}
 	return r, nil
+}
+
+// sayCase says what was written and how it replays. A difference is no fault of the
+// command: the person decides about it.
+func (a *Commands) sayCase(c eval.Case, r eval.CaseResult) error {
+	story, err := c.Story()
+	if err != nil {
+		return err
+	}
+	a.sayTold(story.Turns)
+	a.sayWritten(c)
+	if r.Status == eval.StatusPass {
+		a.Say("replayed: it passes")
+		return nil
+	}
+	a.Say("replayed: %s, %s", r.Status, report.Clean(r.Why))
+	return nil
+}
+
+func errorOr(err error, text string) string {
+	if err != nil {
+		return err.Error()
+	}
+	return text
 }
 
 // mostBefore bounds the messages that a case takes over from before its turn.
@@ -168,95 +215,40 @@ func before(ctx context.Context, h *host.Host, t agent.Trace) (earlier []eval.Me
 	return earlier, missing, nil
 }
 
-// tapeOf writes the tape of a traced turn: what the model said, in the wire of its
-// provider, so that a replay parses, judges and repairs it as the turn did.
-func tapeOf(h *host.Host, b *bytes.Buffer, id string, t agent.Trace) error {
-	header := tape.Header{
-		TapeID: uuid.NewString(), Case: id, Host: cli.Version(), Recorded: t.Started.UTC().Format("2006-01-02T15:04:05Z"),
-		Provider: t.Provider, Model: t.Model,
+// wires are the tapes of the turns of a conversation up to this one; none where one of them
+// was not kept, or a judge's verdict was known from before, which no tape has.
+func wires(ctx context.Context, h *host.Host, t agent.Trace) (all [][]tape.Record, err error) {
+	if t.Memory == "stateless" {
+		return nil, nil
 	}
-	for _, p := range t.Passes {
-		if p.Pass == providers.PassGuardrail || p.Pass == providers.PassLanguage {
-			header.Small = p.Model
-		}
-	}
-	w := tape.NewBuilder(b, header)
-	servers := make(map[string][]tape.ToolDef)
-	var order []string
-	for _, tool := range h.MCP.Catalogue().Tools() {
-		if _, known := servers[tool.Server]; !known {
-			order = append(order, tool.Server)
-		}
-		servers[tool.Server] = append(servers[tool.Server], tape.ToolDef{Name: tool.ToolName, Description: tool.Description, InputSchema: tool.InputSchema})
-	}
-	for _, name := range order {
-		w.Server(name, servers[name])
-	}
-	w.User(t.Question)
-	results := make(map[string]tracedCall)
-	model := make(map[string]bool)
-	for _, p := range t.Passes {
-		for _, call := range p.Calls {
-			model[call.ID] = true
-		}
-	}
-	for _, tool := range t.Tools {
-		for _, call := range tool.Calls {
-			results[call.ID] = tracedCall{tool.Name, call}
-			if !model[call.ID] { // the assistant's own search came first
-				tapeCall(h, w, 0, results[call.ID])
-			}
-		}
-	}
-	guardOf(w, t)
-	for _, p := range t.Passes {
-		w.Said(t.Provider, string(p.Pass), tape.Said{
-			Text: p.Output, Thinking: p.Thinking, Calls: p.Calls, Finish: p.Finish, Usage: p.Usage, Error: p.Error,
-		})
-		for slot, call := range p.Calls {
-			if done, known := results[call.ID]; known {
-				tapeCall(h, w, slot+1, done)
-			}
-		}
-	}
-	w.Answer(t.Answer)
-	return w.Err()
-}
-
-// guardOf writes the guardrail's decision. A judge that had decided the same before was
-// not asked in this turn; in a replay it is, and says the same.
-func guardOf(w *tape.Builder, t agent.Trace) {
-	v := t.Verdict
-	if v == nil {
-		return
-	}
-	if v.Cached {
-		answer := map[bool]string{true: "YES", false: "NO"}[v.Pass]
-		w.Said(t.Provider, string(providers.PassGuardrail), tape.Said{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)})
-	}
-	w.Guardrail(v.Pass && (t.Done == nil || !t.Done.Refused))
-}
-
-type tracedCall struct {
-	name string
-	agent.CallTrace
-}
-
-// tapeCall writes a call and what it gave. One that reached no server leaves no frame.
-func tapeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
-	call := schemas.ToolCall{ID: c.ID, Function: schemas.FunctionCall{Name: c.name, Arguments: c.Arguments}}
-	output := json.RawMessage(c.Output)
-	if !json.Valid(output) {
-		text, err := json.Marshal(c.Output)
+	var turns []string
+	if t.ConversationID != "" {
+		messages, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
 		if err != nil {
-			text = []byte(`""`)
+			return nil, err
 		}
-		output = text
+		for _, m := range messages {
+			if m.TurnID == t.TurnID {
+				break
+			}
+			turns = append(turns, m.TurnID)
+		}
 	}
-	tool, known := h.MCP.Catalogue().Lookup(c.name)
-	if !known || c.Status != toolhandler.StatusOK && c.Status != toolhandler.StatusToolError {
-		w.Told(call, tool.Server, tool.ToolName, output)
-		return
+	for _, id := range append(slices.Compact(turns), t.TurnID) {
+		lines, ok, err := h.DB.GetWire(ctx, id)
+		if err != nil || !ok {
+			return nil, err
+		}
+		records, err := tape.Records(lines)
+		if err != nil {
+			return nil, err
+		}
+		kept, ok, err := h.DB.GetTrace(ctx, id)
+		var known struct{ Verdict struct{ Cached bool } }
+		if err != nil || ok && json.Unmarshal(kept.Body, &known) == nil && known.Verdict.Cached {
+			return nil, err
+		}
+		all = append(all, records)
 	}
-	w.Call(slot, tool.Server, tool.ToolName, call, output, c.Status == toolhandler.StatusToolError)
+	return all, nil
 }

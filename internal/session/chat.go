@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"molar/agent"
-	"molar/eval"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
@@ -35,12 +34,8 @@ type Flags struct {
 	Yes          bool
 	MaxRounds    int
 	Timeout      time.Duration
-	Record       string
 	// Files are paths of what goes with the question.
 	Files []string
-	// Recording opens the tape of record, and returns what ends it; without a file it
-	// gives no edges.
-	Recording func(*config.Config) (eval.Edges, func() error, error)
 	// Resume is the ID of a conversation, or [ResumeChoose].
 	Resume string
 	// GoOn continues the latest conversation, List lists them.
@@ -113,13 +108,8 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked qu
 	}
 	cli.CollectLess()
 	ignoreBrokenPipe()
-	edges, recorded, err := f.Recording(cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, recorded()) }()
 	person := newReader(a)
-	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env, Edges: edges, Elicit: person.elicitor()})
+	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env, Elicit: person.elicitor()})
 	if err != nil {
 		return err
 	}

@@ -65,8 +65,8 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	switch {
 	case a.Dumb():
 		return cli.Usage(errors.New(`TERM is "dumb", and a session moves the cursor; ask one question at a time: molar chat "…"`))
-	case f.Format != cli.Text || f.Record != "":
-		return cli.Usage(errors.New("--output-format and --record are for one question: molar chat [flags] PROMPT"))
+	case f.Format != cli.Text:
+		return cli.Usage(errors.New("--output-format is for one question: molar chat [flags] PROMPT"))
 	}
 	cfg, err := a.LoadWithServers(map[string]string{"llm.provider": f.Provider}, f.MCP)
 	if err != nil {

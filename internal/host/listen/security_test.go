@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"molar/eval"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
@@ -257,7 +256,7 @@ func TestSecurityMatrix(t *testing.T) {
 	}
 	t.Run("serve", func(t *testing.T) {
 		address := listening(t, func(ctx context.Context, c *cli.CLI) error {
-			return Serve(ctx, Config{CLI: c, Load: func() (*config.Config, error) { return c.Load(nil) }, Record: nothing})
+			return Serve(ctx, Config{CLI: c, Load: func() (*config.Config, error) { return c.Load(nil) }})
 		})
 		for _, wrong := range runMatrix(t, "serve", address, webRead, webWrite) {
 			t.Error(wrong)
@@ -275,10 +274,6 @@ func TestSecurityMatrix(t *testing.T) {
 			t.Error(wrong)
 		}
 	})
-}
-
-func nothing(*config.Config) (eval.Edges, func() error, error) {
-	return nil, func() error { return nil }, nil
 }
 
 // The same cases against the same handlers with their guard taken off: the matrix is

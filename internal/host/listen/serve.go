@@ -3,7 +3,6 @@ package listen
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/eval"
 	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -39,9 +37,6 @@ type Config struct {
 	CLI *cli.CLI
 	// Load reads the settings, now and at every reload.
 	Load func() (*config.Config, error)
-	// Record, when set, opens a recording of the turns, and returns what ends it. No edges
-	// record nothing.
-	Record func(*config.Config) (eval.Edges, func() error, error)
 }
 
 // A port is a host that listens.
@@ -79,15 +74,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 		return err
 	}
 	defer listener.Close()
-	var edges eval.Edges
-	if with.Record != nil {
-		var recorded func() error
-		if edges, recorded, err = with.Record(cfg); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, recorded()) }()
-	}
-	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: serveAttachWait, Summaries: true, Metrics: true, Env: with.CLI.Env, Edges: edges, Elicit: host.AskNobody})
+	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: serveAttachWait, Summaries: true, Metrics: true, Env: with.CLI.Env, Elicit: host.AskNobody})
 	if err != nil {
 		return err
 	}

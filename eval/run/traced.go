@@ -1,0 +1,111 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"molar/agent"
+	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/host"
+	"molar/providers"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// tapeOf writes the tape of a traced turn: what the model said, in the wire of its
+// provider, so that a replay parses, judges and repairs it as the turn did.
+func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
+	var b bytes.Buffer
+	header := tape.Header{
+		TapeID: uuid.NewString(), Case: id, Host: cli.Version(), Recorded: t.Started.UTC().Format("2006-01-02T15:04:05Z"),
+		Provider: t.Provider, Model: t.Model,
+	}
+	for _, p := range t.Passes {
+		if p.Pass == providers.PassGuardrail || p.Pass == providers.PassLanguage {
+			header.Small = p.Model
+		}
+	}
+	w := tape.NewBuilder(&b, header)
+	servers := make(map[string][]tape.ToolDef)
+	var order []string
+	for _, tool := range h.MCP.Catalogue().Tools() {
+		if _, known := servers[tool.Server]; !known {
+			order = append(order, tool.Server)
+		}
+		servers[tool.Server] = append(servers[tool.Server], tape.ToolDef{Name: tool.ToolName, Description: tool.Description, InputSchema: tool.InputSchema})
+	}
+	for _, name := range order {
+		w.Server(name, servers[name])
+	}
+	w.User(t.Question)
+	results := make(map[string]tracedCall)
+	model := make(map[string]bool)
+	for _, p := range t.Passes {
+		for _, call := range p.Calls {
+			model[call.ID] = true
+		}
+	}
+	for _, tool := range t.Tools {
+		for _, call := range tool.Calls {
+			results[call.ID] = tracedCall{tool.Name, call}
+			if !model[call.ID] { // the assistant's own search came first
+				tapeCall(h, w, 0, results[call.ID])
+			}
+		}
+	}
+	guardOf(w, t)
+	for _, p := range t.Passes {
+		w.Said(t.Provider, string(p.Pass), tape.Said{
+			Text: p.Output, Thinking: p.Thinking, Calls: p.Calls, Finish: p.Finish, Usage: p.Usage, Error: p.Error,
+		})
+		for slot, call := range p.Calls {
+			if done, known := results[call.ID]; known {
+				tapeCall(h, w, slot+1, done)
+			}
+		}
+	}
+	w.Answer(t.Answer)
+	return b.Bytes(), w.Err()
+}
+
+// guardOf writes the guardrail's decision. A judge that had decided the same before was
+// not asked in this turn; in a replay it is, and says the same.
+func guardOf(w *tape.Builder, t agent.Trace) {
+	v := t.Verdict
+	if v == nil {
+		return
+	}
+	if v.Cached {
+		answer := map[bool]string{true: "YES", false: "NO"}[v.Pass]
+		w.Said(t.Provider, string(providers.PassGuardrail), tape.Said{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)})
+	}
+	w.Guardrail(v.Pass && (t.Done == nil || !t.Done.Refused))
+}
+
+type tracedCall struct {
+	name string
+	agent.CallTrace
+}
+
+// tapeCall writes a call and what it gave. One that reached no server leaves no frame.
+func tapeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
+	call := schemas.ToolCall{ID: c.ID, Function: schemas.FunctionCall{Name: c.name, Arguments: c.Arguments}}
+	output := json.RawMessage(c.Output)
+	if !json.Valid(output) {
+		text, err := json.Marshal(c.Output)
+		if err != nil {
+			text = []byte(`""`)
+		}
+		output = text
+	}
+	tool, known := h.MCP.Catalogue().Lookup(c.name)
+	if !known || c.Status != toolhandler.StatusOK && c.Status != toolhandler.StatusToolError {
+		w.Told(call, tool.Server, tool.ToolName, output)
+		return
+	}
+	w.Call(slot, tool.Server, tool.ToolName, call, output, c.Status == toolhandler.StatusToolError)
+}
