@@ -78,7 +78,6 @@ func (r *Runner) Again(ctx context.Context, c *Case, w io.Writer) (*Fresh, error
 	run := func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
 		return player.Turn(ctx, t, host.Run)
 	}
-	known := player.Story().Schemas()
 	for i := range c.Turns {
 		s := tape.Seen{User: c.Turns[i].User}
 		for event, err := range rec.Turn(ctx, c.turn(i), run) {
@@ -87,7 +86,7 @@ func (r *Runner) Again(ctx context.Context, c *Case, w io.Writer) (*Fresh, error
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		checks, _ := c.grade(i, &s, fresh.Seen, known, nil)
+		checks, _ := c.grade(i, &s, fresh.Seen)
 		fresh.Failed = append(fresh.Failed, slices.DeleteFunc(checks, func(r CheckResult) bool { return r.OK })...)
 		fresh.Seen = append(fresh.Seen, s)
 		if player.Summarises() {

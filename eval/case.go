@@ -143,14 +143,10 @@ type Limits struct {
 	LLMCalls  int `yaml:"llm_calls,omitempty" json:"llm_calls,omitempty"`
 	ToolCalls int `yaml:"tool_calls,omitempty" json:"tool_calls,omitempty"`
 	Tokens    int `yaml:"tokens,omitempty" json:"tokens,omitempty"`
-	// HostOverheadMS bounds the host's own time, measured in this run.
-	HostOverheadMS float64 `yaml:"host_overhead_ms,omitempty" json:"host_overhead_ms,omitempty"`
 }
 
 // A Policy says how a case is judged.
 type Policy struct {
-	// Args is strict or schema.
-	Args string `yaml:"args,omitempty" json:"args,omitempty"`
 	// OnMiss is fail (a request that differs ends the turn) or report (the tape's
 	// answer is served in any case).
 	OnMiss string `yaml:"on_miss,omitempty" json:"on_miss,omitempty"`
@@ -234,7 +230,7 @@ func (c *Case) check() error {
 		if strings.TrimSpace(c.Turns[i].User) == "" {
 			add("turn %d has no user text", i+1)
 		}
-		plan, err := c.Turns[i].Expect.plan(c.Policy.Args)
+		plan, err := c.Turns[i].Expect.plan()
 		if err != nil {
 			add("turn %d: %w", i+1, err)
 		}
@@ -247,16 +243,12 @@ func (c *Case) check() error {
 const maxTrials = 1000
 
 // plan compiles the expected calls; nil when none are judged.
-func (e *Expect) plan(args string) (*match.Plan, error) {
+func (e *Expect) plan() (*match.Plan, error) {
 	if e.Guardrail != "" && e.Guardrail != "pass" && e.Guardrail != "refuse" {
 		return nil, fmt.Errorf("guardrail %q: choose pass or refuse", e.Guardrail)
 	}
 	if err := e.Answer.check(); err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
-	}
-	policy, err := match.ParsePolicy(args)
-	if err != nil {
-		return nil, fmt.Errorf("policy.args: %w", err)
 	}
 	calls := e.Calls
 	if calls == nil {
@@ -265,7 +257,8 @@ func (e *Expect) plan(args string) (*match.Plan, error) {
 		}
 		calls = &Calls{}
 	}
-	p := &match.Plan{Policy: policy, Max: calls.Max, NoCall: e.NoCall || calls.NoCall}
+	p := &match.Plan{Max: calls.Max, NoCall: e.NoCall || calls.NoCall}
+	var err error
 	if p.Mode, err = match.ParseMode(calls.Mode); err != nil {
 		return nil, err
 	}

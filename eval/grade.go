@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
@@ -23,9 +22,8 @@ type CheckResult struct {
 	Text string `json:"text,omitempty"`
 }
 
-// grade judges one turn. over is the host's own time of the turn, nil when it was not
-// measured.
-func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, schemas map[string]json.RawMessage, over *float64) ([]CheckResult, *match.Agreement) {
+// grade judges one turn.
+func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen) ([]CheckResult, *match.Agreement) {
 	e := &c.Turns[i].Expect
 	var checks []CheckResult
 	add := func(name string, ok bool, format string, args ...any) {
@@ -43,7 +41,7 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, schemas map[st
 	}
 	var agreement *match.Agreement
 	if plan := c.plans[i]; plan != nil {
-		agreement = new(plan.Compare(seen.Made(schemas)))
+		agreement = new(plan.Compare(seen.Made()))
 		name := "calls"
 		if plan.NoCall {
 			name = "no_call"
@@ -66,9 +64,6 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, schemas map[st
 		bound("model calls", l.LLMCalls, seen.Sum.ModelCalls)
 		bound("tool calls", l.ToolCalls, len(seen.Calls))
 		bound("tokens", l.Tokens, seen.Sum.Usage.TotalTokens)
-		if l.HostOverheadMS > 0 && over != nil {
-			add("limits", *over <= l.HostOverheadMS, "the host's own time is above %g ms", l.HostOverheadMS)
-		}
 	}
 	return checks, agreement
 }

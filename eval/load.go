@@ -272,7 +272,6 @@ func (d *defaults) apply(c *Case, suite string) {
 	or(&c.Assistant, d.Assistant)
 	or(&c.Provider, d.Provider)
 	or(&c.Model, d.Model)
-	or(&c.Policy.Args, d.Policy.Args)
 	or(&c.Policy.OnMiss, d.Policy.OnMiss)
 	if c.Trials == 0 {
 		c.Trials = d.Trials

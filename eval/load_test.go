@@ -87,7 +87,6 @@ func TestLoad_faults(t *testing.T) {
 		{"bad YAML", "a.yaml", "id: [a\n", "a.yaml:1:"},
 		{"a list", "a.yaml", "- a\n", "a.yaml:1: want a case"},
 		{"mode", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: same}}\n", `mode "same"`},
-		{"policy", "a.yaml", "id: a\nuser: x\npolicy: {args: loose}\nexpect: {no_call: true}\n", `policy "loose"`},
 		{"on_miss", "a.yaml", "id: a\nuser: x\npolicy: {on_miss: live}\n", `on_miss "live"`},
 		{"guardrail", "a.yaml", "id: a\nuser: x\nexpect: {guardrail: maybe}\n", `guardrail "maybe"`},
 		{"no name", "a.yaml", "id: a\nuser: x\nexpect: {calls: {items: [{args: {}}]}}\n", "call 1 has no name"},

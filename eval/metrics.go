@@ -2,8 +2,6 @@ package eval
 
 import (
 	"math"
-	"slices"
-	"strings"
 )
 
 // Metrics are computed over all judged cases. A nil value means that there was nothing
@@ -23,8 +21,6 @@ type Metrics struct {
 	PerTurn    *float64 `json:"model_calls_per_turn"`
 	ToolCalls  int      `json:"tool_calls"`
 	Tokens     int      `json:"tokens"`
-	// Latency is recorded, by pass.
-	Latency []PassLatency `json:"latency_recorded"`
 	// Cases is the share of cases that passed, with its 95 % interval.
 	Cases Share `json:"cases"`
 	// PassAt and PassAll are pass@k and pass^k, by k from 1, over cases with as many
@@ -91,15 +87,6 @@ func NewShare(hits, total int) Share {
 	return s
 }
 
-// PassLatency are recorded times of one pass, in milliseconds.
-type PassLatency struct {
-	Pass     string  `json:"pass"`
-	Calls    int     `json:"calls"`
-	FirstP50 float64 `json:"ttft_p50_ms"`
-	P50      float64 `json:"p50_ms"`
-	P95      float64 `json:"p95_ms"`
-}
-
 func ratio(a, b int) *float64 {
 	if b == 0 {
 		return nil
@@ -126,7 +113,6 @@ func measure(cases []CaseResult) Metrics {
 	var m Metrics
 	var trajectory []float64
 	var guard [2][2]int
-	times := make(map[string][]StepTimes)
 	turns, passed, judged := 0, 0, 0
 	for _, c := range cases {
 		if c.Status == StatusInfra {
@@ -146,9 +132,6 @@ func measure(cases []CaseResult) Metrics {
 			m.ModelCalls += t.ModelCalls
 			m.ToolCalls += len(t.Calls)
 			m.Tokens += t.Tokens
-			for _, s := range t.Recorded {
-				times[s.Pass] = append(times[s.Pass], s)
-			}
 		}
 		if c.Status == StatusDrift {
 			continue // the tape stopped fitting: nobody was asked what to call
@@ -175,7 +158,6 @@ func measure(cases []CaseResult) Metrics {
 		OverBlock: NewShare(guard[0][1], guard[0][0]+guard[0][1]),
 	}
 	m.PerTurn = ratio(m.ModelCalls, turns)
-	m.Latency = latencies(times)
 	m.Cases = NewShare(passed, judged)
 	m.PassAt, m.PassAll = passK(cases)
 	return m
@@ -234,25 +216,6 @@ func countGuard(guard *[2][2]int, t TurnResult) {
 	if t.Expected != "" && t.Guardrail != "" {
 		guard[at(t.Expected)][at(t.Guardrail)]++
 	}
-}
-
-func latencies(times map[string][]StepTimes) []PassLatency {
-	all := []PassLatency{}
-	for pass, steps := range times {
-		var first, took []float64
-		for _, s := range steps {
-			first, took = append(first, s.FirstMS), append(took, s.TookMS)
-		}
-		all = append(all, PassLatency{Pass: pass, Calls: len(steps), FirstP50: quantile(first, 0.5), P50: quantile(took, 0.5), P95: quantile(took, 0.95)})
-	}
-	slices.SortFunc(all, func(a, b PassLatency) int { return strings.Compare(a.Pass, b.Pass) })
-	return all
-}
-
-// quantile is the nearest rank.
-func quantile(values []float64, q float64) float64 {
-	slices.Sort(values)
-	return round(values[min(len(values)-1, int(math.Ceil(q*float64(len(values))))-1)])
 }
 
 // passK is pass@k, the chance that one of k trials passes, and pass^k, that all do:

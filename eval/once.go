@@ -105,23 +105,16 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 		}
 	}
 	var seen []tape.Seen
-	schemas := player.Story().Schemas()
 	for i := range c.Turns {
-		began := r.cfg.Now()
 		s, infra := r.turn(ctx, c, i, host, player)
 		if ctx.Err() != nil {
 			return result, context.Cause(ctx)
 		}
-		over := msSince(r.cfg.Now, began)
 		if infra != nil && r.cfg.Mode.Goes() {
 			result.Status, result.Why = StatusInfra, infra.Error()
 			return result, nil
 		}
-		measured := &over
-		if r.cfg.Mode.LiveModel || r.cfg.Mode.LiveTools {
-			measured = nil
-		}
-		checks, agreement := c.grade(i, &s, seen, schemas, measured)
+		checks, agreement := c.grade(i, &s, seen)
 		result.Checks = append(result.Checks, checks...)
 		result.add(c, i, &s, agreement)
 		if s.By != "" {
@@ -138,7 +131,6 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 	for _, f := range player.Unfired() {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
 	}
-	result.recorded(player.Story().Steps)
 	result.conclude(len(r.cfg.Faults)+len(c.faults) > 0)
 	if r.cfg.Mode.FromDrift == "" {
 		return result, nil
@@ -235,21 +227,12 @@ func trace(c *Case, i int, t *TurnResult, a *match.Agreement) []Row {
 		row := Row{Made: call.Name + " " + call.Arguments}
 		if p, paired := byMade[j]; paired {
 			flush(p.Expected)
-			row.Expected, row.Score, row.Faults, row.Coerced = items[p.Expected].String(), round(p.Score), p.Faults, p.Coerced
+			row.Expected, row.Score, row.Faults = items[p.Expected].String(), round(p.Score), p.Faults
 		}
 		rows = append(rows, row)
 	}
 	flush(len(items))
 	return rows
-}
-
-// recorded puts the taped times into their turns.
-func (r *CaseResult) recorded(steps []tape.Step) {
-	for _, s := range steps {
-		if i := max(s.Turn, 1) - 1; i < len(r.Turns) {
-			r.Turns[i].Recorded = append(r.Turns[i].Recorded, StepTimes{Pass: s.Pass, FirstMS: s.FirstMS, TookMS: s.TookMS})
-		}
-	}
 }
 
 // conclude finds the status: drift before failed checks. With faults laid over the

@@ -61,12 +61,11 @@ type TurnResult struct {
 	Expected  string       `json:"expected_guardrail,omitempty"`
 	Calls     []CallResult `json:"calls"`
 	// Trace aligns what was expected with what was made.
-	Trace      []Row       `json:"trace,omitempty"`
-	Answer     string      `json:"answer"`
-	Error      string      `json:"error,omitempty"`
-	ModelCalls int         `json:"model_calls"`
-	Tokens     int         `json:"tokens"`
-	Recorded   []StepTimes `json:"recorded,omitempty"`
+	Trace      []Row  `json:"trace,omitempty"`
+	Answer     string `json:"answer"`
+	Error      string `json:"error,omitempty"`
+	ModelCalls int    `json:"model_calls"`
+	Tokens     int    `json:"tokens"`
 }
 
 // A CallResult is a call that was made.
@@ -83,14 +82,6 @@ type Row struct {
 	Made     string        `json:"made,omitempty"`
 	Score    float64       `json:"score"`
 	Faults   []match.Fault `json:"faults,omitempty"`
-	Coerced  []string      `json:"coerced,omitempty"`
-}
-
-// StepTimes are the times of a model call as the tape has them.
-type StepTimes struct {
-	Pass    string  `json:"pass"`
-	FirstMS float64 `json:"ttft_ms"`
-	TookMS  float64 `json:"took_ms"`
 }
 
 // A Report is the outcome of a run. All but Run is the same in every replay.

@@ -37,11 +37,10 @@ func scoreCase(c *Case) (CaseResult, error) {
 			result.add(c, i, &tape.Seen{User: c.Turns[i].User}, emptyAgreement(c, i))
 			continue
 		}
-		checks, agreement := c.grade(i, &story.Turns[i], story.Turns[:i], story.Schemas(), nil)
+		checks, agreement := c.grade(i, &story.Turns[i], story.Turns[:i])
 		result.Checks = append(result.Checks, checks...)
 		result.add(c, i, &story.Turns[i], agreement)
 	}
-	result.recorded(story.Steps)
 	result.conclude(false)
 	return result, nil
 }

@@ -25,7 +25,6 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 		newEvalReportCmd,
 		newEvalImportCmd,
 		newEvalMatchCmd,
-		newEvalScanCmd,
 	} {
 		cmd.AddCommand(construct(a))
 	}
@@ -122,8 +121,7 @@ func newEvalAcceptCmd(a *app) *cobra.Command {
 with --live-model, --live-tools or --live the real ones are, and what they will be asked is
 told before. What differs is shown, case by case, old against new. On a terminal you are
 asked then; elsewhere the list has a name, and --yes NAME takes over what is in exactly
-that list. With --expect what happened replaces the expectations too. The times of a tape
-that was played are those of the replay.
+that list. With --expect what happened replaces the expectations too.
 
 Nothing replaces a tape when a turn failed, a server is not there, a model answered an
 error, the old tape lacks an answer that was needed, or a check of the case does not hold.
@@ -147,26 +145,21 @@ recording failed and its case was left as it was.`,
 }
 
 func newEvalVerifyCmd(a *app) *cobra.Command {
-	var f run.VerifyFlags
+	var f run.SelectFlags
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE|FOLDER...",
-		Short: "Compare the real servers with the tapes: what their tools look like, and what they give",
-		Long: `Attach the real servers and compare them with the tapes. First the tools that they list:
-one that was removed, renamed, described anew or wants other arguments is named, with what
-that means for callers. Then the taped calls are sent and the results compared. Only tools
-that are marked as read-only are called, by the operator or by themselves; --all calls the
-others too, --no-calls none.
+		Short: "Compare the tools that the real servers list with the tapes, before anybody calls them",
+		Long: `Attach the real servers and compare the tools that they list with the tapes: one that was
+removed, renamed, described anew or wants other arguments is named, with what that means
+for callers. No tool is called; run --live-tools calls them and compares what they give.
 
-Exit codes: 0 all agree, 3 a tool or a result differs, 4 a server is not there, 5 nothing
-to compare.`,
+Exit codes: 0 all agree, 3 a tool differs, 4 a server is not there, 5 nothing to compare.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return evaluations(a).Verify(cmd.Context(), f, args)
 		},
 	}
-	addSelectFlags(cmd, &f.SelectFlags)
-	cmd.Flags().BoolVar(&f.All, "all", false, "call tools that may change something, too")
-	cmd.Flags().BoolVar(&f.NoCalls, "no-calls", false, "compare what the servers list, and call nothing")
+	addSelectFlags(cmd, &f)
 	return cmd
 }
 
@@ -252,15 +245,4 @@ was no line to judge.`,
 		_ = cmd.MarkFlagRequired(name)
 	}
 	return cmd
-}
-
-func newEvalScanCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "scan FILE|FOLDER...",
-		Short: "Look for secrets in tapes and cases",
-		Long: `Look for secrets in files, line by line. Each is reported with its place and kind; the
-exit code is 1 when there is any.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return evaluations(a).Scan(args) },
-	}
 }

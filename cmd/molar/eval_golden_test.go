@@ -342,7 +342,7 @@ func TestEval_verifyContract(t *testing.T) {
 			if err := os.WriteFile(tape, []byte(change(t, whole, `"server":"family","dir":"s2c"`, test.old, test.new)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			code, stdout, stderr := evalRun(t, nowhere, "eval", "verify", "--no-calls", file)
+			code, stdout, stderr := evalRun(t, nowhere, "eval", "verify", file)
 			if code != eval.ExitDrift || !strings.Contains(stdout, test.want) {
 				t.Errorf("exit code %d, want %q: %s%s", code, test.want, stdout, stderr)
 			}

@@ -47,20 +47,9 @@ type Request struct {
 	config string
 }
 
-// Keys are the hashes of the request's components.
-func (r *Request) Keys() Keys {
-	var system, messages, tools strings.Builder
-	for _, p := range r.parts {
-		to := &messages
-		if p.kind == kindSystem {
-			to = &system
-		}
-		fmt.Fprintf(to, "%s %q\n", p.kind, p.text)
-	}
-	for _, t := range r.tools {
-		fmt.Fprintf(&tools, "%q %q %q\n", t.name, t.description, t.schema)
-	}
-	return Keys{System: Sha(system.String()), Messages: Sha(messages.String()), Tools: Sha(tools.String()), Config: Sha(r.config)}
+// Key is equal for requests that ask the same.
+func (r *Request) Key() string {
+	return fmt.Sprintf("%q %q %q", r.parts, r.tools, r.config)
 }
 
 // Sha is the first twelve digits of the SHA-256 of a text.

@@ -89,9 +89,9 @@ func Rank(drifts []Drift) (causes, follows []Drift) {
 }
 
 // Diff names what differs between a taped request and one that was made.
-func (taped *Request) Diff(made *Request, was, is []Offered) []Drift {
+func (taped *Request) Diff(made *Request) []Drift {
 	drifts := diffParts(taped.parts, made.parts)
-	drifts = append(drifts, diffTools(taped.tools, made.tools, was, is)...)
+	drifts = append(drifts, diffTools(taped.tools, made.tools)...)
 	if taped.config != made.config {
 		drifts = append(drifts, Differing(Config, "config", taped.config, made.config))
 	}
@@ -153,10 +153,8 @@ func diffParts(want, got []part) []Drift {
 	return drifts
 }
 
-// diffTools compares the offered functions. The hashes from before any dialect say
-// whether the description or the schema of a tool changed; a dialect may put part of
-// the one into the other.
-func diffTools(want, got []tool, was, is []Offered) []Drift {
+// diffTools compares the offered functions.
+func diffTools(want, got []tool) []Drift {
 	var drifts []Drift
 	old, now := make(map[string]tool), make(map[string]tool)
 	for _, t := range want {
@@ -165,7 +163,6 @@ func diffTools(want, got []tool, was, is []Offered) []Drift {
 	for _, t := range got {
 		now[t.name] = t
 	}
-	raw, current := offered(was), offered(is)
 	var removed, added []string
 	for _, t := range want {
 		n, there := now[t.name]
@@ -174,11 +171,6 @@ func diffTools(want, got []tool, was, is []Offered) []Drift {
 			continue
 		}
 		description, schema := t.description != n.description, t.schema != n.schema
-		before, known := raw[t.name]
-		after, knownNow := current[t.name]
-		if known && knownNow && (before.Description != after.Description || before.Schema != after.Schema) {
-			description, schema = before.Description != after.Description, before.Schema != after.Schema
-		}
 		if description {
 			d := Differing(Description, "tool "+t.name, t.description, n.description)
 			d.Rule, d.Tier = "description-changed", TierMinor
@@ -210,14 +202,6 @@ func toolNames(names []string) string {
 		return "tool " + names[0]
 	}
 	return fmt.Sprintf("%d tools: %s", len(names), strings.Join(names, ", "))
-}
-
-func offered(list []Offered) map[string]Offered {
-	m := make(map[string]Offered, len(list))
-	for _, o := range list {
-		m[o.Name] = o
-	}
-	return m
 }
 
 // Clip cuts a text to what a line can hold.

@@ -6,33 +6,7 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/wire"
-	"molar/schemas"
 )
-
-// Keys are hashes of the parts of a request: the first twelve digits of SHA-256.
-type Keys struct {
-	System   string `json:"system"`
-	Messages string `json:"messages"`
-	Tools    string `json:"tools"`
-	Config   string `json:"config"`
-}
-
-// Offered is a tool that was offered, before any provider's dialect: hashes of its
-// description and its schema.
-type Offered struct {
-	Name        string `json:"name"`
-	Description string `json:"desc_sha"`
-	Schema      string `json:"schema_sha"`
-}
-
-// Offer is what tools look like before any dialect.
-func Offer(tools []schemas.ToolInfo) []Offered {
-	var offered []Offered
-	for _, t := range tools {
-		offered = append(offered, Offered{Name: t.Name, Description: Sha(t.Description), Schema: Sha(match.CanonicalJSON(t.InputSchema))})
-	}
-	return offered
-}
 
 // Tools compares what a server lists now with what it listed: tools that were removed,
 // renamed, added, described anew, or want other arguments.
@@ -49,7 +23,7 @@ func Tools(server string, was, now map[string]wire.Tool) []Drift {
 			delete(was, old)
 		}
 	}
-	return append(drifts, diffTools(tools(server, was), tools(server, now), nil, nil)...)
+	return append(drifts, diffTools(tools(server, was), tools(server, now))...)
 }
 
 // renamed finds a new tool that wants the same or is described the same.

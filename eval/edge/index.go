@@ -1,10 +1,11 @@
 package edge
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"molar/eval/drift"
 	"molar/eval/tape"
@@ -48,7 +49,6 @@ type index struct {
 	story  *tape.Story
 	models []*taped
 	frames map[string][]*tapedFrame // by server
-	names  map[string]bool          // of tools that were offered
 
 	bySeq map[int]*taped
 	byID  map[string]*tapedFrame
@@ -57,7 +57,7 @@ type index struct {
 // readIndex reads a tape once.
 func readIndex(name string, file io.ReaderAt, size int64) (*index, error) {
 	x := &index{
-		name: name, file: file, frames: make(map[string][]*tapedFrame), names: make(map[string]bool),
+		name: name, file: file, frames: make(map[string][]*tapedFrame),
 		bySeq: make(map[int]*taped), byID: make(map[string]*tapedFrame),
 	}
 	var err error
@@ -67,12 +67,10 @@ func readIndex(name string, file io.ReaderAt, size int64) (*index, error) {
 
 // offers reports whether a tool of the server was offered.
 func (x *index) offers(server string) bool {
-	for name := range x.names {
-		if strings.HasPrefix(name, server+"__") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.models, func(m *taped) bool {
+		rec, err := x.load(m.request)
+		return err == nil && bytes.Contains(rec.Body, []byte(`"`+server+"__"))
+	})
 }
 
 func (x *index) add(e tape.Entry) error {
@@ -80,9 +78,6 @@ func (x *index) add(e tape.Entry) error {
 	switch e.Type {
 	case tape.TypeModelRequest:
 		t := &taped{seq: e.Seq, turn: e.Turn, pass: e.ModelPass(), method: e.Method, path: e.Path, unkeyed: e.Unkeyed, request: at}
-		for _, o := range e.Offered {
-			x.names[o.Name] = true
-		}
 		x.bySeq[e.Seq] = t
 		x.models = append(x.models, t)
 	case tape.TypeModelChunk:

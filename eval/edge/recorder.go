@@ -10,10 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"molar/agent"
-	"molar/eval/drift"
 	"molar/eval/tape"
 	"molar/mcpclients"
 	"molar/providers"
@@ -30,8 +28,6 @@ type RecorderConfig struct {
 	Redactor *tape.Redactor
 	// Skip names servers whose frames are not recorded.
 	Skip []string
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 }
 
 // A Recorder writes a tape of what crosses the edges. It is safe for concurrent use,
@@ -39,9 +35,7 @@ type RecorderConfig struct {
 type Recorder struct {
 	w      *tape.Writer
 	redact *tape.Redactor
-	canon  *drift.Canon
 	skip   map[string]bool
-	now    func() time.Time
 	seq    counter
 	turns  counter
 	rpc    counter
@@ -58,12 +52,9 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = tape.NewRedactor()
 	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	r := &Recorder{
 		w: tape.NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor,
-		canon: drift.NewCanon(), skip: make(map[string]bool), now: cfg.Now,
+		skip: make(map[string]bool),
 	}
 	for _, name := range cfg.Skip {
 		r.skip[name] = true
@@ -86,10 +77,6 @@ func (r *Recorder) failed(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failures = append(r.failures, what)
-}
-
-func (r *Recorder) since(start time.Time) float64 {
-	return float64(r.now().Sub(start).Microseconds()) / 1000
 }
 
 // Provider wraps a provider so that the transport below it knows the pass. One
@@ -126,27 +113,23 @@ func (p recordedProvider) Stream(ctx context.Context, req providers.Request) ite
 
 // An exchange is one model call that is being recorded.
 type exchange struct {
-	r       *Recorder
-	slot    slot
-	gaveUp  <-chan struct{} // closed when the host wants no answer any more
-	seq     int
-	started time.Time
+	r      *Recorder
+	slot   slot
+	gaveUp <-chan struct{} // closed when the host wants no answer any more
+	seq    int
 
 	mu     sync.Mutex // a body may be closed while it is read
 	chunks int
-	first  float64
 	ended  bool
 }
 
 // begin writes the request of an exchange.
 func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) *exchange {
 	s := slotOf(ctx, path)
-	x := &exchange{r: r, slot: s, gaveUp: ctx.Done(), seq: r.seq.next(), started: r.now()}
-	rec := &tape.Record{Type: tape.TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path, Offered: s.offered}
+	x := &exchange{r: r, slot: s, gaveUp: ctx.Done(), seq: r.seq.next()}
+	rec := &tape.Record{Type: tape.TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path}
 	if json.Valid(body) {
 		rec.Body = body
-		keys := r.canon.Read(body).Keys()
-		rec.Keys = &keys
 	}
 	r.w.Write(rec)
 	return x
@@ -160,10 +143,7 @@ func (x *exchange) chunk(data []byte) {
 		return
 	}
 	x.chunks++
-	rec := &tape.Record{Type: tape.TypeModelChunk, Seq: x.seq, N: x.chunks, TookMS: x.r.since(x.started)}
-	if x.chunks == 1 {
-		x.first = rec.TookMS
-	}
+	rec := &tape.Record{Type: tape.TypeModelChunk, Seq: x.seq, N: x.chunks}
 	rec.SetBytes(data)
 	x.r.w.Write(rec)
 }
@@ -178,7 +158,6 @@ func (x *exchange) end(status int, contentType string, err error) {
 	x.ended = true
 	rec := &tape.Record{
 		Type: tape.TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
-		FirstMS: x.first, TookMS: x.r.since(x.started),
 	}
 	if err != nil {
 		rec.Error = err.Error()
@@ -226,7 +205,7 @@ type recordedConn struct {
 func (c *recordedConn) Inner() mcpclients.Conn { return c.Conn }
 
 func (c *recordedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	id, started := c.r.rpc.next(), c.r.now()
+	id := c.r.rpc.next()
 	c.r.w.Write(&tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.ToServer, Slot: toolhandler.Slot(ctx), Frame: tape.Frame{ID: id, Method: method, Params: params}.Encode()})
 	result, err := c.Conn.Request(ctx, method, params)
 	answer := tape.Frame{ID: id, Result: result}
@@ -236,10 +215,10 @@ func (c *recordedConn) Request(ctx context.Context, method string, params json.R
 		if ctx.Err() == nil && method == tape.MethodCall {
 			c.r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
 		}
-		c.r.w.Write(&tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.FromServer, TookMS: c.r.since(started), Error: err.Error(), Frame: tape.Frame{ID: id}.Encode()})
+		c.r.w.Write(&tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.FromServer, Error: err.Error(), Frame: tape.Frame{ID: id}.Encode()})
 		return result, err
 	}
-	rec := &tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.FromServer, TookMS: c.r.since(started), Frame: answer.Encode()}
+	rec := &tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.FromServer, Frame: answer.Encode()}
 	if method == tape.MethodCall {
 		c.r.w.Seal(rec)
 	}
@@ -303,7 +282,6 @@ func resultRecord(turn int, e agent.Event) *tape.Record {
 	rec := &tape.Record{Type: tape.TypeToolResult, Turn: turn, Call: e.Call, Server: e.Server, Tool: e.ToolName}
 	if e.Result != nil {
 		rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
-		rec.TookMS = float64(e.Result.Duration.Microseconds()) / 1000
 	}
 	return rec
 }

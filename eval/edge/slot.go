@@ -5,7 +5,6 @@ import (
 	"iter"
 	"sync"
 
-	"molar/eval/drift"
 	"molar/eval/tape"
 	"molar/providers"
 )
@@ -14,9 +13,8 @@ import (
 // context between the two ends of this package: the wrapped provider, which knows
 // the pass, and the transport below it, which sees only bytes.
 type slot struct {
-	turn    int
-	pass    providers.Pass
-	offered []drift.Offered
+	turn int
+	pass providers.Pass
 }
 
 type (
@@ -41,7 +39,7 @@ func slotOf(ctx context.Context, path string) slot {
 	if !ok || tape.Lookup(path) {
 		return slot{turn: turnOf(ctx), pass: tape.PassProbe}
 	}
-	return slot{turn: turnOf(ctx), pass: req.Pass, offered: drift.Offer(req.Tools)}
+	return slot{turn: turnOf(ctx), pass: req.Pass}
 }
 
 // passing marks each call's context with its request, for the pass and the tools.

@@ -82,7 +82,7 @@ func wantWeather(t *testing.T, i importers.Imported) {
 	if turn.User != "Weather in Hanoi?" || len(turn.Calls) != 1 || string(turn.Calls[0].Output) != `{"temp":31}` || turn.Sum.ModelCalls != 2 {
 		t.Errorf("turn %+v", turn)
 	}
-	if schema := string(s.Schemas()["weather"]); schema != `{"properties":{"type":{"type":"string"}},"type":"object"}` {
+	if schema := string(s.Servers[importers.Server].Tools["weather"].InputSchema); schema != `{"properties":{"type":{"type":"string"}},"type":"object"}` {
 		t.Errorf("schema %s", schema)
 	}
 	if got := i.Case.Turns[0].Expect.Answer.All[0].Contains; got != "It is 31." {

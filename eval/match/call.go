@@ -9,30 +9,6 @@ import (
 	"strings"
 )
 
-// A Policy says how arguments are compared.
-type Policy string
-
-// The policies.
-const (
-	// PolicyStrict compares JSON values: 5 equals 5.0, nothing else is converted.
-	PolicyStrict Policy = "strict"
-	// PolicySchema fills in the defaults of the tool's schema on both sides, converts
-	// texts to the numbers and truth values that the schema wants, which is reported,
-	// and demands that the arguments fit the schema.
-	PolicySchema Policy = "schema"
-)
-
-// ParsePolicy reads a policy; the empty text is PolicyStrict.
-func ParsePolicy(s string) (Policy, error) {
-	switch p := Policy(s); p {
-	case "":
-		return PolicyStrict, nil
-	case PolicyStrict, PolicySchema:
-		return p, nil
-	}
-	return "", fmt.Errorf("policy %q: choose strict or schema", s)
-}
-
 // An Expected is a call that should be made.
 type Expected struct {
 	// Ref names the call for After and from.
@@ -56,8 +32,6 @@ type Made struct {
 	Name, Tool, Server string
 	// Arguments is JSON text, as the model wrote it.
 	Arguments string
-	// Schema is the tool's input schema, if it is known.
-	Schema json.RawMessage
 	// Result is what the call gave, as [Decode] gives it; Done is false without one.
 	Result any
 	Done   bool
@@ -130,13 +104,12 @@ func (e *Expected) named(m *Made) bool {
 
 // A comparison is what one made call is worth as one expected call.
 type comparison struct {
-	named   bool
-	faults  []Fault
-	coerced []string
-	slots   int // arguments compared on either side
-	hits    int // of them, those that agree
-	wants   int // arguments on the expected side
-	gives   int // arguments on the made side
+	named  bool
+	faults []Fault
+	slots  int // arguments compared on either side
+	hits   int // of them, those that agree
+	wants  int // arguments on the expected side
+	gives  int // arguments on the made side
 }
 
 func (c comparison) full() bool { return c.named && len(c.faults) == 0 }
@@ -155,7 +128,7 @@ func (c comparison) score() float64 {
 }
 
 // compare looks at one pair.
-func compare(policy Policy, e *Expected, m *Made, earlier map[string][]any) comparison {
+func compare(e *Expected, m *Made, earlier map[string][]any) comparison {
 	c := comparison{named: e.named(m)}
 	if !c.named {
 		return c
@@ -166,11 +139,7 @@ func compare(policy Policy, e *Expected, m *Made, earlier map[string][]any) comp
 		return c
 	}
 	s := &scope{earlier: earlier}
-	switch {
-	case e.Args == nil:
-	case policy == PolicySchema:
-		c.bySchema(s, e.Args, args, m.Schema)
-	default:
+	if e.Args != nil {
 		c.faults = checkMembers(s, "", e.Args, args, true)
 	}
 	c.count(e.Args, args)

@@ -200,35 +200,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestSchemaPolicy(t *testing.T) {
-	schema := `{"type":"object","properties":{"n":{"type":"integer"},"unit":{"type":"string","default":"km"}},"required":["n"]}`
-	call := func(args string) match.Made {
-		m := made("f " + args)
-		m.Schema = []byte(schema)
-		return m
-	}
-	for _, test := range []struct {
-		policy     match.Policy
-		want, args string
-		valid      bool
-		coerced    int
-	}{
-		{match.PolicyStrict, `{"n":5}`, `{"n":"5"}`, false, 0},
-		{match.PolicySchema, `{"n":5}`, `{"n":"5"}`, true, 1},
-		{match.PolicySchema, `{"n":5}`, `{"n":5,"unit":"km"}`, true, 0},
-		{match.PolicySchema, `{"n":5,"unit":"km"}`, `{"n":5}`, true, 0},
-		{match.PolicySchema, `{"n":5}`, `{"n":5,"unit":"mi"}`, false, 0},
-		{match.PolicyStrict, `{"n":5}`, `{"n":5,"unit":"km"}`, false, 0},
-		{match.PolicySchema, `{"n":{"ignore":true}}`, `{"n":1.5}`, false, 0},
-	} {
-		p := match.Plan{Mode: match.ModeExact, Policy: test.policy, Items: []match.Expected{expected(t, "f "+test.want)}}
-		a := p.Compare([]match.Made{call(test.args)})
-		if a.Valid != test.valid || len(a.Pairs) != 1 || len(a.Pairs[0].Coerced) != test.coerced {
-			t.Errorf("%s, %s against %s: %+v", test.policy, test.args, test.want, a)
-		}
-	}
-}
-
 func TestCanonicalJSON(t *testing.T) {
 	got := match.CanonicalJSON([]byte(`{"b": 5.0, "a": [1, "<x>"]}`))
 	if diff := cmp.Diff(`{"a":[1,"<x>"],"b":5.0}`, got); diff != "" {

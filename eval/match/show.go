@@ -10,5 +10,9 @@ func (e *Expected) String() string {
 	if e.Args == nil {
 		return name
 	}
-	return name + " " + e.show()
+	args := make(map[string]any, len(e.Args))
+	for name, m := range e.Args {
+		args[name] = m.raw
+	}
+	return name + " " + Show(args)
 }

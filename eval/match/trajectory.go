@@ -37,9 +37,8 @@ func ParseMode(s string) (Mode, error) {
 
 // A Plan is what is expected of all calls of a turn.
 type Plan struct {
-	Mode   Mode
-	Policy Policy
-	Items  []Expected
+	Mode  Mode
+	Items []Expected
 	// Forbid lists calls that must not be made.
 	Forbid []Expected
 	// Max bounds how many calls are made; 0 means no bound.
@@ -54,8 +53,6 @@ type Pair struct {
 	Made     int     `json:"made"`
 	Score    float64 `json:"score"`
 	Faults   []Fault `json:"faults,omitempty"`
-	// Coerced lists values that only fit after a conversion.
-	Coerced []string `json:"coerced,omitempty"`
 	// Hits are the arguments that agree, of Wants expected and Gives made ones.
 	Hits  int `json:"hits"`
 	Wants int `json:"wants"`
@@ -124,7 +121,7 @@ func (p *Plan) table(slots []slot, made []Made) [][]comparison {
 	for i, s := range slots {
 		table[i] = make([]comparison, len(made))
 		for j := range made {
-			table[i][j] = compare(p.Policy, &p.Items[s.item], &made[j], p.earlier(made[:j]))
+			table[i][j] = compare(&p.Items[s.item], &made[j], p.earlier(made[:j]))
 		}
 	}
 	return table
@@ -211,7 +208,7 @@ func (p *Plan) collect(slots []slot, made []Made, table [][]comparison, pairs ma
 		c := table[i][j]
 		taken[j] = true
 		a.Pairs = append(a.Pairs, Pair{
-			Expected: s.item, Made: j, Score: c.score(), Faults: c.faults, Coerced: c.coerced, Hits: c.hits, Wants: c.wants, Gives: c.gives,
+			Expected: s.item, Made: j, Score: c.score(), Faults: c.faults, Hits: c.hits, Wants: c.wants, Gives: c.gives,
 		})
 		for _, f := range c.faults {
 			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s%s: expected %s, got %s", j+1, made[j].Name, f.Pointer, f.Want, f.Got))
@@ -261,7 +258,7 @@ func (p *Plan) checkBounds(a *Agreement, made []Made) {
 	}
 	for j := range made {
 		forbidden := slices.ContainsFunc(p.Forbid, func(e Expected) bool {
-			return compare(p.Policy, &e, &made[j], nil).full()
+			return compare(&e, &made[j], nil).full()
 		})
 		if forbidden {
 			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s, is forbidden", j+1, made[j].Name))

@@ -202,9 +202,6 @@ func Trace(b *strings.Builder, turn int, t eval.TurnResult, cause *bool) {
 		for _, f := range row.Faults {
 			fmt.Fprintf(b, "      %s: %s → %s\n", or(f.Pointer, "call"), faultText(f.Want), faultText(f.Got))
 		}
-		for _, c := range row.Coerced {
-			fmt.Fprintf(b, "      coerced %s\n", c)
-		}
 	}
 }
 
@@ -272,9 +269,6 @@ func numbers(b *strings.Builder, r *eval.Report) {
 		fmt.Fprintf(b, "guardrail: let through %d of %d to refuse, refused %d of %d to let through\n", g.Unsafe.Hits, g.Unsafe.Total, g.OverBlock.Hits, g.OverBlock.Total)
 	}
 	fmt.Fprintf(b, "model calls %d (%s a turn), tool calls %d, tokens %d\n", m.ModelCalls, Number(m.PerTurn), m.ToolCalls, m.Tokens)
-	for _, l := range m.Latency {
-		fmt.Fprintf(b, "recorded %s: %d calls, first output p50 %.0f ms, p50 %.0f ms, p95 %.0f ms\n", l.Pass, l.Calls, l.FirstP50, l.P50, l.P95)
-	}
 	trialText(b, r)
 	gateText(b, r)
 }

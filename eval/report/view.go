@@ -51,7 +51,6 @@ type rowView struct {
 	Cause          bool
 	Expected, Made callView
 	Faults         []faultView
-	Coerced        []string
 	Output         string
 	IsError        bool
 }
@@ -136,7 +135,7 @@ func rowsOf(t *eval.TurnResult, cause *bool) []rowView {
 	var rows []rowView
 	made := 0
 	for _, r := range trace {
-		row := rowView{Kind: kind(r), Expected: callOf(r.Expected), Made: callOf(r.Made), Coerced: r.Coerced}
+		row := rowView{Kind: kind(r), Expected: callOf(r.Expected), Made: callOf(r.Made)}
 		if plain {
 			row.Kind = "plain"
 		}

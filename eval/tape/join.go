@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"molar/eval/drift"
 	"molar/eval/wire"
 )
 
@@ -41,7 +40,7 @@ func Join(caseID string, turns [][]Record, replace func(string) string) ([]byte,
 			w.Write(&r)
 		}
 	}
-	j := joiner{w: w, canon: drift.NewCanon(), replace: replace, provider: header.Provider, said: make(map[int][]byte)}
+	j := joiner{w: w, replace: replace, provider: header.Provider, said: make(map[int][]byte)}
 	for i, records := range turns {
 		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
 		for _, r := range records[1:] {
@@ -59,7 +58,6 @@ func Join(caseID string, turns [][]Record, replace func(string) string) ([]byte,
 // A joiner writes records of one turn after the other.
 type joiner struct {
 	w               *Writer
-	canon           *drift.Canon
 	replace         func(string) string
 	provider        string
 	turn, seq, id   int // of this turn, and what its numbers begin after
@@ -81,10 +79,6 @@ func (j *joiner) add(r Record) error {
 		call := *r.Call
 		call.Function.Arguments = j.replace(call.Function.Arguments)
 		r.Call = &call
-	}
-	if r.Keys != nil {
-		keys := j.canon.Read(r.Body).Keys()
-		r.Keys = &keys
 	}
 	if len(r.Frame) > 0 {
 		var f Frame

@@ -70,7 +70,6 @@ func FuzzRead(f *testing.F) {
 		_, _ = tape.Tell("t", strings.NewReader(text))
 		if p, err := edge.NewPlayer(edge.PlayerConfig{Name: "t", File: strings.NewReader(text), Size: int64(len(text))}); err == nil {
 			p.Finish()
-			p.Story().Schemas()
 		}
 	})
 }
@@ -93,12 +92,6 @@ func TestRedactor(t *testing.T) {
 		}
 		if got != r.Text(test.text) || got != r.Text(got) {
 			t.Errorf("%q is not stable", got)
-		}
-		if found := r.Find(test.text); len(found) == 0 || found[0].Rule != test.rule || strings.Contains(found[0].Shown, test.secret) {
-			t.Errorf("in %q it found %+v", test.text, found)
-		}
-		if found := r.Find(got); len(found) > 0 {
-			t.Errorf("in the redacted %q it found %+v", got, found)
 		}
 	}
 	for _, harmless := range []string{"Set GEMINI_API_KEY", "a bearer of news", "https://example.com/a?b=c", "task-based-learning-for-everyone"} {

@@ -3,7 +3,6 @@ package tape
 import (
 	"encoding/json"
 
-	"molar/eval/drift"
 	"molar/schemas"
 )
 
@@ -45,14 +44,11 @@ type Record struct {
 	// Text is what the person wrote or the assistant answered.
 	Text string `json:"text,omitempty"`
 
-	// Pass, Method, Path, Keys and Body belong to TypeModelRequest. Path holds no host
-	// and no secret; Keys are hashes of the parts of Body. Unkeyed says that Body comes
-	// from another program and is not compared.
+	// Pass, Method, Path and Body belong to TypeModelRequest. Path holds no host and no
+	// secret. Unkeyed says that Body comes from another program and is not compared.
 	Pass    string          `json:"pass,omitempty"`
 	Method  string          `json:"method,omitempty"`
 	Path    string          `json:"path,omitempty"`
-	Keys    *drift.Keys     `json:"keys,omitempty"`
-	Offered []drift.Offered `json:"offered,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Unkeyed bool            `json:"unkeyed,omitempty"`
 
@@ -63,12 +59,9 @@ type Record struct {
 	B64 []byte `json:"b64,omitempty"`
 
 	// Status and ContentType belong to TypeModelEnd; Error says how the exchange broke.
-	Status      int     `json:"status,omitempty"`
-	ContentType string  `json:"content_type,omitempty"`
-	Error       string  `json:"error,omitempty"`
-	FirstMS     float64 `json:"ttft_ms,omitempty"`
-	// TookMS is the time since the request, of chunks, ends, frames and results.
-	TookMS float64 `json:"dt_ms,omitempty"`
+	Status      int    `json:"status,omitempty"`
+	ContentType string `json:"content_type,omitempty"`
+	Error       string `json:"error,omitempty"`
 
 	// Decision is "pass" or "refuse".
 	Decision string `json:"decision,omitempty"`
@@ -93,6 +86,12 @@ type Record struct {
 
 	// Done is the sum of the turn, for TypeAnswer.
 	Done *Sum `json:"done,omitempty"`
+
+	// What older tapes hold, and nobody reads: hashes and times.
+	Keys    json.RawMessage `json:"keys,omitempty"`
+	Offered json.RawMessage `json:"offered,omitempty"`
+	FirstMS json.RawMessage `json:"ttft_ms,omitempty"`
+	TookMS  json.RawMessage `json:"dt_ms,omitempty"`
 }
 
 // A Header says what the tape is of.

@@ -93,33 +93,6 @@ func mark(rule, secret string) string {
 	return "[REDACTED:" + rule + ":" + hex.EncodeToString(sum[:4]) + "]"
 }
 
-// A Finding is a secret that stands in the open.
-type Finding struct {
-	Rule string `json:"rule"`
-	// Shown is the start of the secret, enough to find it and too little to use it.
-	Shown string `json:"shown"`
-}
-
-// Find lists the secrets in s.
-func (r *Redactor) Find(s string) []Finding {
-	var all []Finding
-	for _, secret := range r.known {
-		if strings.Contains(s, secret) {
-			all = append(all, Finding{Rule: "configured", Shown: secret[:2] + "…"})
-		}
-	}
-	for _, rule := range r.rules {
-		if !rule.worth(s) {
-			continue
-		}
-		for _, m := range rule.pattern.FindAllStringSubmatch(s, -1) {
-			shown := m[len(m)-1]
-			all = append(all, Finding{Rule: rule.name, Shown: shown[:min(4, len(shown))] + "…"})
-		}
-	}
-	return all
-}
-
 // Path is the path of an address with its query, without host, user and secrets.
 func (r *Redactor) Path(u *url.URL) string {
 	query := u.Query()

@@ -40,7 +40,6 @@ type SeenCall struct {
 	Output       json.RawMessage
 	IsError      bool
 	Done         bool
-	TookMS       float64
 	// Line and DoneLine are where a tape has call and result.
 	Line, DoneLine int
 }
@@ -75,7 +74,7 @@ func (s *Seen) result(of SeenCall) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if c.Call.ID == of.Call.ID && !c.Done {
-			c.Output, c.IsError, c.Done, c.TookMS, c.DoneLine = of.Output, of.IsError, true, of.TookMS, of.DoneLine
+			c.Output, c.IsError, c.Done, c.DoneLine = of.Output, of.IsError, true, of.DoneLine
 			return
 		}
 	}
@@ -83,10 +82,8 @@ func (s *Seen) result(of SeenCall) {
 
 // A Step is one recorded model call.
 type Step struct {
-	Turn    int
-	Pass    string
-	FirstMS float64
-	TookMS  float64
+	Turn int
+	Pass string
 
 	seq int
 }
@@ -150,7 +147,6 @@ func (s *Story) take(e Entry) error {
 	case TypeModelEnd:
 		step := s.calls[e.Seq]
 		delete(s.calls, e.Seq)
-		step.FirstMS, step.TookMS = e.FirstMS, e.TookMS
 		if step.Pass != PassProbe {
 			s.Steps = append(s.Steps, step)
 		}
@@ -182,7 +178,7 @@ func (s *Story) turn(e Entry) error {
 		}
 	case TypeToolResult:
 		if e.Call != nil {
-			t.result(SeenCall{Call: *e.Call, Output: e.Content, IsError: e.IsError, TookMS: e.TookMS, DoneLine: e.Line})
+			t.result(SeenCall{Call: *e.Call, Output: e.Content, IsError: e.IsError, DoneLine: e.Line})
 		}
 	case TypeAnswer:
 		t.Answer, t.At.Answer = e.Text, e.Line
@@ -237,27 +233,11 @@ func Listed(result json.RawMessage) []ListedTool {
 	return list.Tools
 }
 
-// Schemas are the input schemas of the tools on the tape, by "server__tool" and by the
-// tool's own name.
-func (s *Story) Schemas() map[string]json.RawMessage {
-	all := make(map[string]json.RawMessage)
-	for name, server := range s.Servers {
-		for _, t := range server.Tools {
-			all[name+"__"+t.Name], all[t.Name] = t.InputSchema, t.InputSchema
-		}
-	}
-	return all
-}
-
 // Made are the calls in the form that package match compares.
-func (s *Seen) Made(schemas map[string]json.RawMessage) []match.Made {
+func (s *Seen) Made() []match.Made {
 	made := make([]match.Made, len(s.Calls))
 	for i, c := range s.Calls {
 		made[i] = match.Made{Name: c.Call.Function.Name, Tool: c.Tool, Server: c.Server, Arguments: c.Call.Function.Arguments, Done: c.Done}
-		made[i].Schema = schemas[c.Server+"__"+c.Tool]
-		if made[i].Schema == nil {
-			made[i].Schema = schemas[c.Call.Function.Name]
-		}
 		if v, err := match.Decode(c.Output); err == nil {
 			made[i].Result = v
 		}
