@@ -13,8 +13,8 @@ race: ; $(TEST) -race -gcflags='modernc.org/...=-race=false' -shuffle=on -count=
 lint: ; .ci/tools && .cache/bin/golangci-lint run
 fmt: ; .ci/tools && .cache/bin/golangci-lint fmt
 generate: ; go generate ./...
-# The pages of docs/reference, after a change of commands, settings, routes or metrics.
-reference: ; go test -count=1 -run='^TestReference$$' ./cmd/molar ./internal/config ./internal/telemetry ./web -update
+# The pages of docs/reference and the picture of the house, from the code.
+reference: ; go test -count=1 -run='^TestReference$$' ./cmd/molar ./internal/config ./internal/imports ./internal/telemetry ./web -update
 release: ; .ci/release
 check: ; .ci/run
 e2e: ; go test -count=1 ./cmd/... ./examples/...

@@ -194,13 +194,22 @@ func noMoreTools(o offer.Offer, round, limit int) string {
 // should not vary from one time to the next; other turns get the provider's own default.
 const defaultTemperature = 0.2
 
+// purpose says in a sentence what the assistant is for. One that can look nothing up is for
+// nothing yet: what it lacks is then worth more to whoever asks.
+func (w task) purpose(o offer.Offer) string {
+	if len(w.assistant.Search)+len(o.Tools) == 0 {
+		return ""
+	}
+	return cmp.Or(w.voice(w.out.Lang()).Description, w.assistant.Description)
+}
+
 // request builds the model call of a round: the first is the tool pass, later ones and
 // those without tools are the chat pass. Where calls are forbidden the tools stay, so
 // that the prompt keeps its head.
 func (a *Agent) request(w task, system string, o offer.Offer, rules flowRules, ask step) providers.Request {
 	req := providers.Request{
 		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: ask.messages, Language: w.out.Lang(),
-		About: cmp.Or(w.voice(w.out.Lang()).Description, w.assistant.Description),
+		About: w.purpose(o),
 		Tools: o.Tools, Temperature: w.turn.Temperature, TopP: w.turn.TopP, MaxTokens: w.turn.MaxTokens, Stop: w.turn.Stop,
 		Seed: w.turn.Seed, Thinking: w.turn.Thinking,
 	}

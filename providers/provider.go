@@ -73,7 +73,8 @@ type Request struct {
 	// Language is the language that the answer should be in, "vi" or "en"; a hint
 	// for providers without a model of their own.
 	Language string
-	// About says in a sentence what the assistant is for; a hint like Language.
+	// About says in a sentence what the assistant is for; a hint like Language. Empty when
+	// it has nothing to look anything up with.
 	About       string
 	Temperature *float64
 	// DefaultTemperature is used where neither the request nor the provider's own settings

@@ -60,7 +60,7 @@ func found(t testing.TB, g *guide, ids, lang, question string) bool {
 	return false
 }
 
-// How each file came about, and what was right at its first sight, is in docs/search.md.
+// How each file came about, and what was right at its first sight, is in testdata/README.md.
 func TestGuide_FindsTheEntryOfAParaphrase(t *testing.T) {
 	g := newGuide()
 	for name, questions := range map[string]int{"questions.tsv": 100, "unseen.tsv": 30, "fresh.tsv": 100, "fresh2.tsv": 50, "fresh3.tsv": 40} {

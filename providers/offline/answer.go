@@ -32,7 +32,7 @@ func pick(vietnamese bool, vi, en string) string {
 // answer quotes the results of a turn; without any it says what can be done.
 func answer(t turn, tools []schemas.ToolInfo) string {
 	if len(t.results) == 0 {
-		if text, ok := smallTalk(t.question, t.about, t.vietnamese); ok {
+		if text, ok := smallTalk(t.question, t.about, t.vietnamese, len(tools) > 0); ok {
 			return text
 		}
 		if t.about != "" && len(tools) == 0 {
@@ -81,13 +81,17 @@ func tell(r schemas.ToolResult, t turn) string {
 // maxNamed is how many tools are named to a person who asked for none of them.
 const maxNamed = 5
 
+// nothing answers a question for which no tool was called. Whoever reads it has no model, and
+// without tools nothing to ask either: then both are named, with the way to them.
 func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
+	if len(tools) == 0 {
+		return pick(vietnamese,
+			"Chưa có mô hình nào và cũng chưa nối máy chủ MCP nào, nên ở đây chưa trả lời được. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama; nối máy chủ bằng mcpServers trong molar.yaml hoặc --mcp TÊN=\"lệnh\". molar doctor cho biết còn thiếu gì.",
+			"Neither a model nor an MCP server answers here yet. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama; attach a server under mcpServers in molar.yaml or with --mcp NAME=\"command\". molar doctor says what is missing.")
+	}
 	text := pick(vietnamese,
 		"Chưa cấu hình mô hình nào, nên tôi chỉ có thể gọi công cụ khớp với câu hỏi và trích kết quả; hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.",
 		"No model is configured, so I can only call a tool that matches the question and quote its result; set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.")
-	if len(tools) == 0 {
-		return text
-	}
 	var names []string
 	for _, t := range tools[:min(len(tools), maxNamed)] {
 		names = append(names, t.Name)

@@ -40,6 +40,20 @@ func TestAnswer_aboutASubject(t *testing.T) {
 	}
 }
 
+// Without a model, a tool and a search somebody sets the host up: both are named.
+func TestAnswer_nothingAttached(t *testing.T) {
+	for question, lang := range map[string]string{"What is the capital of France?": "en", "What can you do?": "en", "Thủ đô của Pháp là gì?": "vi"} {
+		req := ask(question, nil)
+		req.Language = lang
+		text := run(t, req).text
+		for _, want := range []string{"GEMINI_API_KEY", "Ollama", "mcpServers", "--mcp", "molar doctor"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q: %q lacks %q", question, text, want)
+			}
+		}
+	}
+}
+
 func TestAnswer_aComplaint(t *testing.T) {
 	for question, want := range map[string]string{"that was useless": "I am sorry", "trả lời chán quá": "Xin lỗi"} {
 		req := ask(question, nil)

@@ -243,7 +243,7 @@ func TestStream_noToolNoResult(t *testing.T) {
 	if !strings.Contains(o.text, "No model is configured") || strings.Count(o.text, "__") != 5 {
 		t.Errorf("got %q", o.text)
 	}
-	req := ask("Kể chuyện cười đi", nil)
+	req := ask("Kể chuyện cười đi", tuningTools())
 	req.Language = "vi"
 	if o := run(t, req); !strings.Contains(o.text, "Chưa cấu hình mô hình nào") || !strings.Contains(o.text, "OPENAI_API_KEY") {
 		t.Errorf("got %q", o.text)

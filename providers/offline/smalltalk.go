@@ -34,7 +34,7 @@ const smallTalkWords = 8
 
 // smallTalk answers a greeting, thanks, a goodbye, or the question what this assistant can
 // do, as a person would. about says what the assistant is for.
-func smallTalk(question, about string, vietnamese bool) (string, bool) {
+func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
 	words := strings.FieldsFunc(text.Fold(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if len(words) == 0 || len(words) > smallTalkWords {
 		return "", false
@@ -49,6 +49,8 @@ func smallTalk(question, about string, vietnamese bool) (string, bool) {
 		return "", false
 	case all[i].en != "":
 		return pick(vietnamese, all[i].vi, all[i].en), true
+	case about == "" && !tools:
+		return "", false
 	case about == "":
 		return pick(vietnamese, "Mình tra cứu bằng các công cụ được nối vào và trích lại những gì chúng trả về. Bạn cần tìm gì?",
 			"I look things up with the tools that are attached here, and quote what they return. What are you looking for?"), true

@@ -1,0 +1,196 @@
+package imports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// captions say in a few words what a folder of the picture is for.
+func captions() map[string]string {
+	return map[string]string{
+		"cmd": "flags in, output out", "eval/run": "the eval commands", "internal/session": "the terminal application",
+		"internal/setup": "molar init", "internal/doctor": "molar doctor", "internal/host": "wires the parts together",
+		"web": "OpenAI's APIs, pages", "eval": "cases, tapes, scores", "internal/access": "keys, browsers, people",
+		"agent": "one turn, in phases", "toolhandler": "checks and runs calls", "mcpclients": "attached MCP servers",
+		"mcpservers": "memory and search", "providers": "Gemini, OpenAI, Ollama", "internal/store": "SQLite and PostgreSQL",
+		"internal/config": "molar.yaml", "internal/cli": "what commands share", "internal/terminal": "lines, Markdown",
+		"internal/telemetry": "metrics and spans", "internal/markdown": "Markdown of models", "internal/highlight": "colours of code",
+		"internal/httpguard": "Host, Origin, limits", "internal/text": "words of vi and en", "internal/nearest": "did you mean",
+		"schemas": "types that all share",
+	}
+}
+
+// A house is what the program of a module is made of: its folders and what they import.
+type house struct {
+	uses   map[string]map[string]bool
+	levels map[string]int
+}
+
+// Picture draws the folders of the program at root (such as cmd/molar) as an SVG: each
+// stands above all that it imports. A folder without a caption is an error.
+func Picture(module, root string, files []File) (string, error) {
+	h := house{uses: map[string]map[string]bool{}, levels: map[string]int{}}
+	h.collect(module, root, files)
+	for folder := range h.uses {
+		if captions()[folder] == "" {
+			return "", fmt.Errorf("the picture of the house has no caption for %s; see captions in internal/imports/picture.go", folder)
+		}
+		if _, err := h.level(folder, nil); err != nil {
+			return "", err
+		}
+	}
+	return h.draw(), nil
+}
+
+// collect walks the imports of the program's packages, without tests.
+func (h *house) collect(module, root string, files []File) {
+	imported := map[string][]string{}
+	for _, f := range files {
+		if !f.isTest() {
+			imported[path.Dir(f.Path)] = append(imported[path.Dir(f.Path)], f.Imports...)
+		}
+	}
+	seen := map[string]bool{root: true}
+	for next := []string{root}; len(next) > 0; next = next[1:] {
+		from := folderOf(next[0])
+		if h.uses[from] == nil {
+			h.uses[from] = map[string]bool{}
+		}
+		for _, name := range imported[next[0]] {
+			own, ok := strings.CutPrefix(name, module+"/")
+			if !ok {
+				continue
+			}
+			if folderOf(own) != from {
+				h.uses[from][folderOf(own)] = true
+			}
+			if !seen[own] {
+				seen[own] = true
+				next = append(next, own)
+			}
+		}
+	}
+}
+
+// folderOf is the box of a package: its top folder, or the one below internal.
+func folderOf(pkg string) string {
+	if within(pkg, "eval/run") { // opens whole hosts, which stand on eval
+		return "eval/run"
+	}
+	parts := strings.Split(pkg, "/")
+	if parts[0] == "internal" && len(parts) > 1 {
+		return "internal/" + parts[1]
+	}
+	return parts[0]
+}
+
+// level is how many floors a folder stands above the ground.
+func (h *house) level(folder string, above []string) (int, error) {
+	if slices.Contains(above, folder) {
+		return 0, fmt.Errorf("folders import one another in a circle: %s", strings.Join(append(above, folder), ", "))
+	}
+	if n, ok := h.levels[folder]; ok {
+		return n, nil
+	}
+	n := 0
+	for used := range h.uses[folder] {
+		below, err := h.level(used, append(slices.Clone(above), folder))
+		if err != nil {
+			return 0, err
+		}
+		n = max(n, below+1)
+	}
+	h.levels[folder] = n
+	return n, nil
+}
+
+// reaches reports whether a folder uses another, by itself or through others.
+func (h *house) reaches(from, to string) bool {
+	return h.uses[from][to] || slices.ContainsFunc(slices.Collect(maps.Keys(h.uses[from])), func(f string) bool { return h.reaches(f, to) })
+}
+
+// arrows are what a folder uses that nothing else that it uses brings along, but for the
+// ground, on which everything stands.
+func (h *house) arrows(from string) []string {
+	var to []string
+	for used := range h.uses[from] {
+		through := func(other string) bool { return other != used && h.reaches(other, used) }
+		if h.levels[used] > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(h.uses[from])), through) {
+			to = append(to, used)
+		}
+	}
+	slices.Sort(to)
+	return to
+}
+
+// Measures of the picture.
+const (
+	width, floor = 1080, 92
+	boxW, boxH   = 168, 50
+	style        = `<style>
+.page{fill:#fff}.box{fill:#eef3fb;stroke:#33557f}.line{fill:none;stroke:#7a8aa0;stroke-width:1.4}.tip{fill:#7a8aa0}
+.name{font-size:14px;font-weight:600;fill:#14202e}.what{font-size:12px;fill:#44546a}text{text-anchor:middle}
+@media (prefers-color-scheme:dark){.page{fill:#0d1117}.box{fill:#1b2533;stroke:#6d8fbd}.line{stroke:#71829b}.tip{fill:#71829b}.name{fill:#e6edf3}.what{fill:#a9b6c6}}
+</style>`
+)
+
+// A place is the middle of a box's upper edge.
+type place struct{ x, y float64 }
+
+func (h *house) draw() string {
+	places, height := h.places()
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" role="img" aria-label="The folders of molar, each above those that it imports">
+%s
+<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>
+<rect class="page" width="%d" height="%d"/>
+`, width, height, style, width, height)
+	folders := slices.Sorted(maps.Keys(h.uses))
+	for _, from := range folders {
+		a := places[from]
+		for _, to := range h.arrows(from) {
+			z, bend := places[to], float64(floor-boxH)
+			fmt.Fprintf(&b, `<path class="line" marker-end="url(#tip)" d="M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f"/>`+"\n",
+				a.x, a.y+boxH, a.x, a.y+boxH+bend, z.x, z.y-bend, z.x, z.y)
+		}
+	}
+	for _, folder := range folders {
+		p := places[folder]
+		fmt.Fprintf(&b, `<rect class="box" x="%.0f" y="%.0f" width="%d" height="%d" rx="7"/><text class="name" x="%.0f" y="%.0f">%s</text><text class="what" x="%.0f" y="%.0f">%s</text>`+"\n",
+			p.x-boxW/2, p.y, boxW, boxH, p.x, p.y+21, folder, p.x, p.y+39, captions()[folder])
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// places puts each floor into a row, its boxes below those that use them.
+func (h *house) places() (map[string]place, int) {
+	top := slices.Max(slices.Collect(maps.Values(h.levels)))
+	places := map[string]place{}
+	for level := top; level >= 0; level-- {
+		var row []string
+		pull := map[string]float64{}
+		for folder, n := range h.levels {
+			if n != level {
+				continue
+			}
+			row = append(row, folder)
+			sum, count := 0.0, 0.0
+			for user, p := range places {
+				if h.uses[user][folder] {
+					sum, count = sum+p.x, count+1
+				}
+			}
+			pull[folder] = sum / max(count, 1)
+		}
+		slices.SortFunc(row, func(a, b string) int { return cmp.Or(cmp.Compare(pull[a], pull[b]), cmp.Compare(a, b)) })
+		for i, folder := range row {
+			places[folder] = place{width * (float64(i) + 0.5) / float64(len(row)), float64(20 + (top-level)*floor)}
+		}
+	}
+	return places, 40 + top*floor + boxH
+}
