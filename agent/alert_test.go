@@ -228,3 +228,20 @@ func TestRun_afterAnEmergency(t *testing.T) {
 		}
 	}
 }
+
+// What helps in an emergency is often no dentistry: an answer that code would only guess to have
+// left the subject is shown.
+func TestRun_emergency_answerIsNotWithheld(t *testing.T) {
+	for question, answer := range map[string]string{
+		"My lips are swelling after the amoxicillin from the dentist":       "Call an ambulance now. Use an adrenaline pen in the outer thigh if you have one, lie down with the legs raised, and do not eat or drink.",
+		"I took 20 paracetamol today because of my toothache":               "Go to hospital even if you feel well, because the liver is harmed before there are signs. Take the packets with you and do not make yourself vomit.",
+		"em uống 20 viên paracetamol vì đau răng quá":                       "Đến khoa cấp cứu ngay dù thấy khỏe, vì gan tổn thương trước khi có dấu hiệu. Mang theo vỏ thuốc, đừng cố móc họng cho nôn.",
+		"chest pain going into my jaw and left arm, is it my wisdom tooth?": "Sit down and do not walk around. Let somebody call an ambulance, and chew an aspirin if you are not allergic to it.",
+		"tooth pain so bad I want to kill myself":                           "I am glad that you told me. Please call somebody you trust and ask them to stay with you tonight.",
+	} {
+		b := dentalBench(says(answer)).with(t, dental())
+		if p := b.play(t, ask(question)); p.err != nil || !strings.Contains(p.text, answer) {
+			t.Errorf("%q: %q, done %+v, %v", question, p.text, p.done, p.err)
+		}
+	}
+}

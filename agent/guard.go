@@ -96,10 +96,14 @@ func (a *Agent) language(ctx context.Context, w task, q question, verdict *judge
 // watchAnswer sets the watch over an answer that may leave the subject: the model reads text
 // that the person did not write. There is reason for doubt where a model let the question
 // pass that code would have refused, or the text stands where the person's words do.
-func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, doubtful bool) {
+//
+// An emergency is no such reason: what helps there is often no dentistry.
+func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, urgent bool) {
 	history := past.foreign && len(past.exchanges) > 0
 	switch {
-	case doubtful || history || q.ordered || q.server != "" || v.By == "model" && v.Score < 0:
+	case urgent:
+		a.watchFor(w, func(l filter.Look) bool { return l.Sure })
+	case history || q.ordered || q.server != "" || v.By == "model" && v.Score < 0:
 		a.doubt(w)
 	case len(q.read) > 0 || len(past.read) > 0 || len(q.agreed) > 0 || len(w.turn.Attachments) > 0 || w.turn.System != "" || w.turn.Form != "" || len(w.turn.Results) > 0:
 		a.watch(w)
@@ -107,12 +111,16 @@ func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdi
 }
 
 // watch looks at the answer, where the assistant keeps to a subject.
-func (a *Agent) watch(w task) {
+func (a *Agent) watch(w task) { a.watchFor(w, func(l filter.Look) bool { return l.Strayed }) }
+
+// watchFor is watch with a judgement of its own of what has strayed.
+func (a *Agent) watchFor(w task, strayed func(filter.Look) bool) {
 	if w.guard == nil || w.out.Watched() || a.cfg.Off.Watch {
 		return
 	}
 	look := func(text string) (seen filter.Look) {
 		seen.Score, seen.Strayed, seen.Sure = w.guard.Strays(text)
+		seen.Strayed = strayed(seen)
 		return seen
 	}
 	w.out.Watch(filter.NewWatch(look, func(score float64, begun bool) error {

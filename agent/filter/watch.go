@@ -14,10 +14,10 @@ const (
 
 // drift is how far below zero the scores of two blocks in a row come to in an answer that has
 // left the subject, where neither block alone tells.
-const drift = -4
+const drift = -1.6
 
 // doubted is the score at which a later block is enough, where there is reason for doubt.
-const doubted = -2.5
+const doubted = -0.9
 
 // A Look is what the guardrail makes of a part of an answer.
 type Look struct {

@@ -16,6 +16,8 @@ import (
 const (
 	tableBits    = 20
 	ownTableBits = 16
+	// answerBits is the size of the table of answers.
+	answerBits = 17
 )
 
 // Numbers of the training, chosen by cross-validation.
@@ -37,14 +39,15 @@ type Lesson struct {
 }
 
 // Train trains a classifier for a topic and returns it in the form that
-// [topic.Topic.Weights] takes. held, of which no line may be among the lessons, sets the
+// [topic.Topic.Weights] takes. told are parts of answers, which state what questions ask for. held, of which no line may be among the lessons, sets the
 // scores from which on code is sure. The same input gives the same bytes on the same
 // architecture.
-func Train(t topic.Topic, lessons []Lesson, held []topic.Example) (string, error) {
-	if len(lessons) == 0 || len(held) == 0 {
+func Train(t topic.Topic, lessons, told []Lesson, held []topic.Example) (string, error) {
+	if len(lessons) == 0 || len(told) == 0 || len(held) == 0 {
 		return "", fmt.Errorf("topic %q: there is nothing to learn from, or nothing to check against", t.Name)
 	}
 	m := learn(lessons, tableBits, true)
+	m.answers = learnAnswers(slices.Concat(lessons, told))
 	t.Weights, t.Examples = m.encode(), nil
 	g, err := New(Config{Topic: t})
 	if err != nil {
@@ -193,6 +196,20 @@ func learn(lessons []Lesson, bits int, withVocabulary bool) *model {
 		known = newCensus(lessons)
 	}
 	return &model{Table: linear.Fit(samples(lessons, known), bits, decay), known: known.pack()}
+}
+
+// learnAnswers fits what tells whether a part of an answer keeps to the topic.
+func learnAnswers(lessons []Lesson) linear.Table {
+	var all []linear.Sample
+	for _, l := range lessons {
+		forms := map[string]float64{l.Text: l.Weight}
+		maps.Copy(forms, l.Forms)
+		for _, form := range slices.Sorted(maps.Keys(forms)) {
+			clean, _, _ := normalise(form)
+			all = append(all, linear.Sample{Features: alone(wordsOf(clean), bitSet("")), In: l.InDomain, Weight: forms[form]})
+		}
+	}
+	return linear.Fit(all, answerBits, decay)
 }
 
 // judged is how a held-back example fared: its scores, and what code may be sure of.

@@ -2,7 +2,11 @@ package guardrail
 
 const (
 	// straySure is the score from which on, downwards, an answer has left the subject.
-	straySure = -1.25
+	straySure = -0.6
+	// strayCertain is the score of one that hardly ever has not.
+	strayCertain = -1.1
+	// asAnswer is what a score of the classifier of questions is worth for an answer.
+	asAnswer = 0.4
 	// strayWords is the least that tells what an answer is about.
 	strayWords = 6
 )
@@ -16,7 +20,12 @@ func (g *Guard) Strays(answer string) (score float64, strayed, sure bool) {
 	if len(r.words) < strayWords {
 		return 0, false, false
 	}
+	if g.model != nil && g.model.answers.Bits > 0 && !r.other {
+		score = g.model.answers.Score(alone(r.words, bitSet("")))
+		return score, score <= straySure, score <= strayCertain
+	}
 	r.marker = marker{}
 	alone, _ := g.quick(r)
-	return alone.Score, !alone.Pass && (alone.Sure || alone.Score <= straySure), !alone.Pass && alone.Sure
+	score = alone.Score * asAnswer
+	return score, !alone.Pass && (alone.Sure || score <= straySure), !alone.Pass && alone.Sure
 }

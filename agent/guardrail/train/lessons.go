@@ -16,6 +16,7 @@ const (
 	mistyped = 0.5
 	composed = 0.1
 	asName   = 0.1 // a name of the topic, learned as an example
+	asTold   = 0.3 // a part of an answer of the topic; those of other subjects count as much in all
 )
 
 // lessons makes of every example one as it stands, one without marks, and two with typing

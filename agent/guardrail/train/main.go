@@ -38,7 +38,11 @@ func run(folder string) error {
 		return err
 	}
 	dental := topic.Dental()
-	weights, err := guardrail.Train(dental, lessons(dental, p.train), p.held)
+	told, err := answers(folder, dental)
+	if err != nil {
+		return err
+	}
+	weights, err := guardrail.Train(dental, lessons(dental, p.train), told, p.held)
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,14 @@ func TestRun_MakesTheFilesOfTheRepository(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the weights were trained on amd64")
 	}
-	folder := filepath.Join(t.TempDir(), "guardrail")
+	folder := filepath.Join(t.TempDir(), "agent", "guardrail") // the guide is beside its parent
 	if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(weightsFile)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(filepath.Join(folder, "data"), os.DirFS("../data")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(folder, guideFolder), os.DirFS(filepath.Join("..", guideFolder))); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(folder); err != nil {

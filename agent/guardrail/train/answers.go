@@ -1,0 +1,76 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"molar/agent/guardrail"
+	"molar/agent/topic"
+	"molar/internal/text"
+)
+
+// guideFolder holds what the dental guide says, seen from the folder of the guardrail.
+const guideFolder = "../../mcpservers/search/guide"
+
+// answers are parts of answers: sentences of the guide and of the notices of emergencies, which
+// are of the topic whatever they speak of, and those of data/answers.txt.
+func answers(folder string, t topic.Topic) ([]guardrail.Lesson, error) {
+	var of, other []string
+	err := filepath.WalkDir(filepath.Join(folder, guideFolder), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, entry := range strings.Split(string(data), "\n## ")[1:] {
+			lines := strings.Split(strings.TrimSpace(entry), "\n")
+			of = append(of, sentences(lines[len(lines)-1])...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, lang := range []string{"vi", "en"} {
+		for _, kind := range t.Emergencies.Kinds {
+			of = append(of, sentences(t.Voices[lang].Notices[kind.Name])...)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(folder, "data", "answers.txt"))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range topic.Sections(string(data)) {
+		if s.Name == "of the topic" {
+			of = append(of, s.Lines...)
+		} else {
+			other = append(other, s.Lines...)
+		}
+	}
+	return append(told(of, true, asTold), told(other, false, asTold*float64(len(of))/float64(len(other)))...), nil
+}
+
+// sentences returns a text as a whole, its halves, and each sentence with the one before it.
+func sentences(whole string) []string {
+	parts := strings.SplitAfter(whole, ". ")
+	out := []string{whole}
+	for i, part := range parts {
+		if out = append(out, part); i > 0 {
+			out = append(out, parts[i-1]+part)
+		}
+	}
+	return out
+}
+
+func told(texts []string, in bool, weight float64) []guardrail.Lesson {
+	var out []guardrail.Lesson
+	for _, line := range texts {
+		l := guardrail.Lesson{Example: topic.Example{Text: line, InDomain: in}, Weight: weight}
+		if folded := text.Fold(line); folded != strings.ToLower(line) {
+			l.Forms = map[string]float64{folded: weight / 2}
+		}
+		out = append(out, l)
+	}
+	return out
+}
