@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,64 +28,91 @@ func CheckJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return fmt.Errorf("%w: invalid UTF-8", ErrNotJSON)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := checkValue(dec, 0); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	var value json.RawMessage
+	if err := json.Unmarshal(data, &value); err != nil { // one scan, and says what is wrong
 		return fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: data after the value", ErrNotJSON)
+	if err := checkKeys(value); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
 	return nil
 }
 
-func checkValue(dec *json.Decoder, depth int) error {
-	tok, err := dec.Token()
-	if err != nil {
-		return err
+// checkKeys looks at depth and keys of a text that is known to be JSON.
+func checkKeys(data []byte) error {
+	var open []keys // the objects and arrays around; an array has no keys
+	key := false    // the next string is a key
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			if len(open) >= MaxDepth {
+				return fmt.Errorf("nested deeper than %d levels", MaxDepth)
+			}
+			key = data[i] == '{'
+			open = append(open, keys{object: key})
+		case '}', ']':
+			open, key = open[:len(open)-1], false
+		case ',':
+			key = open[len(open)-1].object
+		case '"':
+			end := i + stringEnd(data[i:])
+			if key {
+				if err := open[len(open)-1].add(data[i:end]); err != nil {
+					return err
+				}
+			}
+			i, key = end-1, false
+		}
 	}
-	open, isDelim := tok.(json.Delim)
-	if !isDelim {
-		return nil
-	}
-	if depth >= MaxDepth {
-		return fmt.Errorf("nested deeper than %d levels", MaxDepth)
-	}
-	if open == '{' {
-		err = checkObject(dec, depth)
-	} else {
-		err = checkArray(dec, depth)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = dec.Token() // the closing delimiter
-	return err
+	return nil
 }
 
-func checkObject(dec *json.Decoder, depth int) error {
-	seen := map[string]bool{}
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return err
+// stringEnd is the length of the JSON string at the start of data, with its quotes.
+func stringEnd(data []byte) int {
+	for i := 1; ; i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
-		key, _ := tok.(string)
-		if strings.ContainsRune(key, 0) {
-			return errors.New("NUL in an object key")
-		}
-		folded := fold(key)
-		if seen[folded] {
-			return fmt.Errorf("key %q twice in one object", key)
-		}
-		seen[folded] = true
-		if err := checkValue(dec, depth+1); err != nil {
+	}
+}
+
+// keys are those of an object so far, folded.
+type keys struct {
+	object bool
+	few    []string
+	many   map[string]struct{} // those beyond few, in large objects
+}
+
+// fewKeys is how many keys are looked through one by one.
+const fewKeys = 16
+
+// add takes a quoted key.
+func (k *keys) add(quoted []byte) error {
+	key := string(quoted[1 : len(quoted)-1])
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		if err := json.Unmarshal(quoted, &key); err != nil {
 			return err
 		}
 	}
+	if strings.ContainsRune(key, 0) {
+		return errors.New("NUL in an object key")
+	}
+	folded := fold(key)
+	_, twice := k.many[folded]
+	if twice || slices.Contains(k.few, folded) {
+		return fmt.Errorf("key %q twice in one object", key)
+	}
+	if k.many == nil && len(k.few) < fewKeys {
+		k.few = append(k.few, folded)
+		return nil
+	}
+	if k.many == nil {
+		k.many = map[string]struct{}{}
+	}
+	k.many[folded] = struct{}{}
 	return nil
 }
 
@@ -101,15 +128,6 @@ func fold(key string) string {
 
 // longS is the old form of a small s, which has no capital of its own.
 const longS = 'ſ'
-
-func checkArray(dec *json.Decoder, depth int) error {
-	for dec.More() {
-		if err := checkValue(dec, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Decode checks data with [CheckJSON] and decodes it into v. Unknown fields are
 // ignored, as the protocols that Molar speaks demand.

@@ -73,6 +73,10 @@ type Worker struct {
 // minute only, and models are slow.
 const claimAtOnce = 1
 
+// lookAfter is how long after a turn the worker looks for conversations above the
+// threshold, where requests queue: turns that end together are worth one look.
+const lookAfter = time.Second
+
 // defaultQuiet is also longer than a lease holds: by then, the turns of a process that
 // ended before this one began can be told from those that run.
 const defaultQuiet = 20 * time.Second
@@ -146,8 +150,10 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 	// What an earlier process had in its hands shows itself a little later: turns when their
 	// leases end, summaries when its claims do.
-	timers := []*time.Timer{time.NewTimer(first), time.NewTimer(defaultQuiet), time.NewTimer(retryAfter)}
-	quiet, leases, again := timers[0], timers[1], timers[2]
+	timers := []*time.Timer{time.NewTimer(first), time.NewTimer(defaultQuiet), time.NewTimer(retryAfter), time.NewTimer(lookAfter)}
+	quiet, leases, again, look := timers[0], timers[1], timers[2], timers[3]
+	look.Stop()
+	looks := false // look runs
 	defer func() {
 		for _, t := range timers {
 			t.Stop()
@@ -160,9 +166,18 @@ func (w *Worker) Run(ctx context.Context) {
 			return
 		case <-w.wake:
 			saved, due, _ := w.look()
-			if all = due || !w.cfg.Queues(); !all && saved {
-				quiet.Reset(w.cfg.Quiet)
+			if all = due || !w.cfg.Queues(); !all {
+				if saved {
+					quiet.Reset(w.cfg.Quiet)
+				}
+				if !looks {
+					looks = true
+					look.Reset(lookAfter)
+				}
+				continue
 			}
+		case <-look.C:
+			looks, all = false, !w.cfg.Queues()
 		case <-leases.C:
 			all = !w.cfg.Queues() // to see who is gone
 		case <-quiet.C:

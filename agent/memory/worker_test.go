@@ -456,9 +456,11 @@ func TestWorker_Run_WaitsForQuiet(t *testing.T) {
 		w.Nudge(false)
 		server.add()
 		w.Nudge(false)
+		pass(time.Second)
 		want("with four messages", 4)
 		server.add()
 		w.Nudge(false)
+		pass(time.Second)
 		want("with six messages", 5) // a claim of this server brings one exchange
 	})
 }
