@@ -17,8 +17,8 @@ import (
 	"molar/schemas"
 )
 
-// patience bounds every wait of these tests.
-const patience = 10 * time.Second
+// patience bounds every wait of these tests. It is long, since the machine may be busy.
+const patience = time.Minute
 
 // lines is a stream of output that a test can wait on.
 type lines struct {
