@@ -35,7 +35,11 @@ func TestDocs_Commands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, filepath.Join(checkout, "README.md"), filepath.Join(checkout, "CONTRIBUTING.md")) {
+	howTo, err := filepath.Glob(filepath.Join(checkout, "docs", "how-to", "*.md"))
+	if err != nil || len(howTo) == 0 {
+		t.Fatalf("%d pages of how to do things, %v", len(howTo), err)
+	}
+	for _, page := range append(slices.Concat(pages, howTo), filepath.Join(checkout, "README.md"), filepath.Join(checkout, "CONTRIBUTING.md")) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
