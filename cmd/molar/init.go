@@ -82,7 +82,11 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		}
 	}
 	if !start || yes {
-		a.Say("start it with: molar serve --config %s; if something is amiss: molar doctor --config %s", name, name)
+		named := " --config " + name
+		if usual, _ := config.Find("", a.Env); usual == name {
+			named = ""
+		}
+		a.Say("start it with: molar serve%s; if something is amiss: molar doctor%[1]s", named)
 		return nil
 	}
 	return listen.Serve(cmd.Context(), listen.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})

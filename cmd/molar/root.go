@@ -92,11 +92,12 @@ func (a *app) welcome() error {
 	name, _ := config.Find(a.ConfigFile, a.Env)
 	if _, err := os.Stat(name); err == nil {
 		a.Say("Settings: %s\n", name)
+		a.Say("  molar config check        whether they are valid, and what they come to")
 	} else {
 		a.Say("There is no config file yet.\n")
+		a.Say("  molar init                a model, your MCP servers, a subject: three questions, then it starts")
 	}
-	_, err := fmt.Fprint(a.Stdout, `  molar init                a model, your MCP servers, a subject: three questions, then it starts
-  molar serve               the chat page and the OpenAI endpoint, on http://127.0.0.1:8000
+	_, err := fmt.Fprint(a.Stdout, `  molar serve               the chat page and the OpenAI endpoint, on http://127.0.0.1:8000
   molar chat "a question"   an answer on the command line
   molar doctor              when something is amiss: what, and the way out
 

@@ -84,7 +84,7 @@ func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
 }
 
 func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen []*hostfile.File, typed []string, err error) {
-	d.say("\nWhich MCP servers should it use?")
+	d.say("\nWhich MCP servers should it use? You can attach more at any time.")
 	for _, f := range files {
 		yes, err := d.Confirm(ctx, fmt.Sprintf("  %s has %s: take them over?", f.Host, strings.Join(f.Servers, ", ")))
 		if err != nil {
@@ -94,8 +94,12 @@ func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen 
 			chosen = append(chosen, f)
 		}
 	}
+	another := "Another one"
+	if len(files) == 0 {
+		another = "One"
+	}
 	for {
-		spec, err := d.line(ctx, "  Another one, as NAME=command or NAME=https://address (nothing to go on):", "")
+		spec, err := d.line(ctx, "  "+another+", as NAME=command or NAME=https://address, such as files=npx -y @modelcontextprotocol/server-filesystem . (nothing to go on):", "")
 		if err != nil || spec == "" {
 			return chosen, typed, err
 		}
