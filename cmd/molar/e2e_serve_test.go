@@ -56,7 +56,7 @@ func TestServe_SaysWhatItServes(t *testing.T) {
 	t.Parallel()
 	family, model := buildFamily(t), familyModel(t)
 	s := serveHost(t, familyConfig(t, family), model)
-	overview := s.stdout.wait(t, "server: tool-server", nil)
+	overview := s.stdout.wait(t, "chat page: http://127.0.0.1:", nil)
 	for _, want := range []string{
 		"molar listens on http://127.0.0.1:",
 		"provider: ollama, model qwen2.5:7b-instruct (",

@@ -128,7 +128,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	p.sayLink(listener.Addr())
 	for _, work := range []func(context.Context){
 		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(listener.Addr()) }) },
-		p.announce,
+		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
 		p.Warm,
 		p.files.watch,
 		func(ctx context.Context) { watchDecisions(ctx, p.DB, p.MCP, p.Log) },
@@ -185,8 +185,8 @@ func (p *port) leave(server *http.Server, cancelTurns context.CancelCauseFunc) e
 	})
 }
 
-// announce prints which model answers and why, and what is attached.
-func (p *port) announce(ctx context.Context) {
+// announce prints which model answers and why, what is attached, and where to begin.
+func (p *port) announce(ctx context.Context, addr net.Addr) {
 	route, err := p.Chain.Pick(ctx, chain.Want{})
 	if err != nil {
 		p.cli.Say("provider: none (%v)", err)
@@ -203,6 +203,9 @@ func (p *port) announce(ctx context.Context) {
 	p.cli.Say("assistants: %s (default %s)", strings.Join(p.Config.Assistants.Names(), ", "), p.Config.Default)
 	for _, s := range p.MCP.Status() {
 		p.cli.Say("server: %s", host.ServerLine(s))
+	}
+	if !p.access.Ring().On() { // else its link was printed
+		p.cli.Say("chat page: %s://%s", schemeOf(p.Config), config.Reachable(addr.String()))
 	}
 }
 
