@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/session/ask"
 	"molar/schemas"
 )
 
@@ -81,12 +83,12 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 	if f.Resume == ResumeChoose {
 		return cli.Usage(errors.New("--resume needs an ID here; molar chat --list shows them, and --continue takes the latest"))
 	}
-	files, err := readFiles(f.Files)
+	files, err := ask.Files(f.Files)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	asked, err := readQuestion(ctx, a, args)
-	asked.attached = append(files, asked.attached...)
+	asked, err := ask.Read(ctx, a, args)
+	asked.Attached = append(files, asked.Attached...)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -101,7 +103,7 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 }
 
 // chat runs one turn and renders its events.
-func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked question) (err error) {
+func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked ask.Question) (err error) {
 	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
 	if err != nil {
 		return err
@@ -138,12 +140,12 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked qu
 }
 
 // turn is a question with all that the flags say of it.
-func (f Flags) turn(asked question) agent.Turn {
+func (f Flags) turn(asked ask.Question) agent.Turn {
 	return agent.Turn{
 		Assistant:   f.Assistant,
-		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.parent},
-		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, asked.prompt)},
-		Attachments: asked.attached,
+		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.Parent},
+		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, asked.Prompt)},
+		Attachments: asked.Attached,
 		Wanted:      agent.Wanted{Provider: f.Provider, Model: f.Model},
 		ServerTools: agent.ServerTools{NoTools: f.NoTools, MaxRounds: f.MaxRounds},
 	}
@@ -163,3 +165,8 @@ func chatError(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// ignoreBrokenPipe makes a reader that went away an error of the write, so that the
+// turn is ended and saved as interrupted like any other. Unlike an ignored signal, one
+// with a listener is not handed down to the servers.
+func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

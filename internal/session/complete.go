@@ -9,6 +9,7 @@ import (
 
 	"molar/agent/slash"
 	"molar/internal/cli"
+	"molar/internal/session/ask"
 	"molar/mcpclients"
 	"molar/mcpclients/template"
 	"molar/schemas"
@@ -32,7 +33,7 @@ func (s *session) complete(before string) (start int, proposals []string) {
 	case strings.HasPrefix(before, "/"):
 		name, typed, _ := strings.Cut(before[1:], " ")
 		if name == "file" {
-			return start, cli.Having(word, paths(word))
+			return start, cli.Having(word, ask.Paths(word))
 		}
 		if words := s.argumentWords(ctx, name); words != nil {
 			return start, cli.Having(word, words)

@@ -8,6 +8,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/cli"
+	"molar/internal/session/form"
 	"molar/internal/terminal"
 	"molar/mcpclients"
 	"molar/schemas"
@@ -16,14 +17,14 @@ import (
 // A reader is the person who asked one question, and reads along.
 type reader struct {
 	in        *bufio.Reader
-	questions *questioner // nil where nobody can answer
+	questions *form.Asker // nil where nobody can answer
 	out       *renderer
 }
 
 func newReader(a *cli.CLI) *reader {
 	r := &reader{in: bufio.NewReader(a.Stdin)}
 	if cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stderr) {
-		r.questions = newQuestioner(r.in, a.Stderr)
+		r.questions = form.New(r.in, a.Stderr)
 	}
 	return r
 }
@@ -33,14 +34,14 @@ func (r *reader) elicitor() mcpclients.Elicitor {
 	if r.questions == nil {
 		return nil
 	}
-	return r.questions.ask
+	return r.questions.Ask
 }
 
 func (r *reader) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
 	if r.questions == nil {
 		return schemas.Answer{}, errors.New("nobody is there to answer")
 	}
-	return r.questions.ask(ctx, q.Question)
+	return r.questions.Ask(ctx, q.Question)
 }
 
 // Hear shows what a server says, in the format that shows all events.
@@ -104,9 +105,9 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 	if !s.quiet(ctx) {
 		return false
 	}
-	q := questioner{
-		show: func(text string) { s.lines(text, terminal.Bold) },
-		read: func(ctx context.Context, prompt string) (string, error) {
+	q := form.Asker{
+		Show: func(text string) { s.lines(text, terminal.Bold) },
+		Read: func(ctx context.Context, prompt string) (string, error) {
 			text, ok := s.readAside(ctx, "  "+terminal.Clean(prompt)+" ")
 			if !ok {
 				return "", errBack
@@ -114,7 +115,7 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 			return text, nil
 		},
 	}
-	a, err := q.ask(ctx, want.ask.Question)
+	a, err := q.Ask(ctx, want.ask.Question)
 	if err != nil {
 		return false
 	}
@@ -122,3 +123,6 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 	want.answer <- a
 	return true
 }
+
+// Questions returns who answers servers at this terminal; nil where nobody can.
+func Questions(a *cli.CLI) mcpclients.Elicitor { return newReader(a).elicitor() }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,6 +71,15 @@ func newRenderer(format string, stdout, stderr io.Writer) *renderer {
 	return &renderer{format: format, stdout: stdout, stderr: stderr, summary: chatOutput{
 		Version: outputVersion, ToolCalls: []schemas.ToolCall{}, ToolResults: []schemas.ToolResult{},
 	}}
+}
+
+// newChatRenderer renders for a person when the answer goes to a terminal.
+func newChatRenderer(a *cli.CLI, format string) *renderer {
+	out := newRenderer(format, a.Stdout, a.Stderr)
+	if f, ok := a.Stdout.(*os.File); ok && format == cli.Text && a.Colour(f) {
+		out.styled = terminal.NewMarkdown(f, func() (int, int) { return terminal.Size(f) })
+	}
+	return out
 }
 
 // event renders one event.

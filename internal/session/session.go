@@ -17,6 +17,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/session/ask"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -50,7 +51,7 @@ type session struct {
 	sized  <-chan os.Signal
 	always map[string]bool
 	status string // the line that is shown while something runs
-	last   *question
+	last   *ask.Question
 	files  []agent.Attachment // that go with the next question
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string

@@ -11,6 +11,7 @@ import (
 	"molar/agent/prompts"
 	"molar/internal/host"
 	"molar/internal/nearest"
+	"molar/internal/session/ask"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -174,12 +175,12 @@ func (s *session) retry(ctx context.Context, _ string) error {
 	if s.last == nil {
 		return errors.New("there is no question to ask again")
 	}
-	s.lines(s.last.prompt, terminal.Dim)
+	s.lines(s.last.Prompt, terminal.Dim)
 	again := *s.last
 	messages, err := s.h.Stored(ctx, s.f.Conversation)
 	for _, m := range messages { // a turn that was kept gets a version beside it
 		if err == nil && m.TurnID == s.lastTurn && m.Role == schemas.RoleUser {
-			again.parent = &m.ParentTurn
+			again.Parent = &m.ParentTurn
 		}
 	}
 	return s.run(ctx, again)
@@ -205,4 +206,18 @@ func shown(m schemas.StoredMessage) string {
 		return m.Content + "\n\n(interrupted)"
 	}
 	return m.Content
+}
+
+// file puts a file beside the next question.
+func (s *session) file(_ context.Context, path string) error {
+	if path == "" {
+		return errors.New("name the file: /file FILE")
+	}
+	files, err := ask.Files([]string{path})
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, files...)
+	s.say("%s goes with the next question", terminal.Clean(files[0].Name))
+	return nil
 }

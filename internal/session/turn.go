@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/internal/session/ask"
 	"molar/internal/terminal"
 )
 
@@ -26,7 +27,7 @@ type happening struct {
 
 // ask runs a turn and shows it.
 func (s *session) ask(ctx context.Context, text string) error {
-	asked, err := question{prompt: text, attached: s.files}.withFiles()
+	asked, err := ask.Question{Prompt: text, Attached: s.files}.WithFiles()
 	s.files = nil
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (s *session) ask(ctx context.Context, text string) error {
 }
 
 // run answers a question. Ctrl-C or Escape stops the answer, not the session.
-func (s *session) run(ctx context.Context, asked question) error {
+func (s *session) run(ctx context.Context, asked ask.Question) error {
 	s.last = &asked
 	s.turns.Wait() // one that was stopped may still be saving
 	turnCtx, cancel := context.WithCancel(ctx)

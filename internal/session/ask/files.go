@@ -1,8 +1,6 @@
-package session
+package ask
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,15 +8,14 @@ import (
 	"unicode/utf8"
 
 	"molar/agent"
-	"molar/internal/terminal"
 	"molar/schemas"
 )
 
 // maxFile is how many bytes a file beside a question may have.
 const maxFile = 24 << 20
 
-// readFiles reads files that stand beside a question.
-func readFiles(paths []string) ([]agent.Attachment, error) {
+// Files reads files that stand beside a question.
+func Files(paths []string) ([]agent.Attachment, error) {
 	var files []agent.Attachment
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -57,22 +54,8 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and PDF", name, media)
 }
 
-// file puts a file beside the next question.
-func (s *session) file(_ context.Context, path string) error {
-	if path == "" {
-		return errors.New("name the file: /file FILE")
-	}
-	files, err := readFiles([]string{path})
-	if err != nil {
-		return err
-	}
-	s.files = append(s.files, files...)
-	s.say("%s goes with the next question", terminal.Clean(files[0].Name))
-	return nil
-}
-
-// paths are the files whose names begin as a word does.
-func paths(word string) []string {
+// Paths are the files whose names begin as a word does.
+func Paths(word string) []string {
 	found, _ := filepath.Glob(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(word) + "*")
 	for i, path := range found {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -82,18 +65,18 @@ func paths(word string) []string {
 	return found
 }
 
-// withFiles puts the files that a question names as @path beside it. A word that names no
+// WithFiles puts the files that a question names as @path beside it. A word that names no
 // file stays a word. It is for what a person types: a question that a script passes on may
 // be anybody's text, and has --file.
-func (q question) withFiles() (question, error) {
+func (q Question) WithFiles() (Question, error) {
 	var paths []string
-	for word := range strings.FieldsSeq(q.prompt) {
+	for word := range strings.FieldsSeq(q.Prompt) {
 		if path := named(word); path != "" {
 			paths = append(paths, path)
 		}
 	}
-	files, err := readFiles(paths)
-	q.attached = append(q.attached, files...)
+	files, err := Files(paths)
+	q.Attached = append(q.Attached, files...)
 	return q, err
 }
 

@@ -1,4 +1,4 @@
-package session
+package ask_test
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/internal/session/ask"
 	"molar/schemas"
 )
 
@@ -19,14 +20,14 @@ func TestQuestion_WithFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q, err := question{prompt: "ask me@home.test and @nobody about @notes.txt, @x-ray.png @sub @sub/a.json"}.withFiles()
+	q, err := ask.Question{Prompt: "ask me@home.test and @nobody about @notes.txt, @x-ray.png @sub @sub/a.json"}.WithFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(q.attached) != 3 || q.attached[0].Text != "Tooth 36 hurts." || q.attached[2].Name != "a.json" {
-		t.Fatalf("the files are %+v", q.attached)
+	if len(q.Attached) != 3 || q.Attached[0].Text != "Tooth 36 hurts." || q.Attached[2].Name != "a.json" {
+		t.Fatalf("the files are %+v", q.Attached)
 	}
-	if media := q.attached[1].Media; len(media) != 1 || media[0].Kind != schemas.PartImage || !strings.HasPrefix(media[0].Text, "data:image/png;base64,") {
+	if media := q.Attached[1].Media; len(media) != 1 || media[0].Kind != schemas.PartImage || !strings.HasPrefix(media[0].Text, "data:image/png;base64,") {
 		t.Errorf("the media are %+v", media)
 	}
 }

@@ -1,4 +1,6 @@
-package session
+// Package form puts the questions of MCP servers to the person at the terminal: a sentence, an
+// address to open, or a form whose fields are asked for one by one.
+package form
 
 import (
 	"bufio"
@@ -15,34 +17,27 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/terminal"
-	"molar/mcpclients"
 	"molar/schemas"
 )
 
-// A questioner puts the questions of MCP servers to the person at the terminal.
-type questioner struct {
-	show func(text string)
-	read func(ctx context.Context, prompt string) (string, error) // one line
-	mu   sync.Mutex                                               // one question at a time
+// An Asker asks them, one at a time.
+type Asker struct {
+	// Show shows a line, Read reads one behind a prompt.
+	Show func(text string)
+	Read func(ctx context.Context, prompt string) (string, error)
+
+	mu sync.Mutex
 }
 
-// newQuestioner asks on a terminal that is not in raw mode.
-func newQuestioner(in *bufio.Reader, out io.Writer) *questioner {
-	return &questioner{
-		show: func(text string) { _, _ = fmt.Fprintln(out, terminal.Clean(text)) },
-		read: func(ctx context.Context, prompt string) (string, error) {
+// New asks on a terminal that is not in raw mode.
+func New(in *bufio.Reader, out io.Writer) *Asker {
+	return &Asker{
+		Show: func(text string) { _, _ = fmt.Fprintln(out, terminal.Clean(text)) },
+		Read: func(ctx context.Context, prompt string) (string, error) {
 			_, _ = fmt.Fprint(out, terminal.Clean(prompt)+" ")
 			return cli.ReadLine(ctx, in)
 		},
 	}
-}
-
-// Questions returns who answers at this terminal; nil where nobody can.
-func Questions(a *cli.CLI) mcpclients.Elicitor {
-	if !cli.IsTerminal(a.Stdin) || !cli.IsTerminal(a.Stderr) {
-		return nil
-	}
-	return newQuestioner(bufio.NewReader(a.Stdin), a.Stderr).ask
 }
 
 // A field is one question of a form.
@@ -82,14 +77,15 @@ func (o *options) takes(text string) bool {
 	return text != "" && (len(values) == 0 || slices.Contains(values, text))
 }
 
-func (q *questioner) ask(ctx context.Context, asked schemas.Question) (schemas.Answer, error) {
+// Ask puts one question, and returns what the person chose or filled in.
+func (q *Asker) Ask(ctx context.Context, asked schemas.Question) (schemas.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.say("%s asks: %s", asked.Server, asked.Message)
 	if asked.URL != "" {
 		q.say("open this address in a browser, if you trust it: %s", asked.URL)
 	}
-	yes, err := q.read(ctx, "answer it? [y/N]")
+	yes, err := q.Read(ctx, "answer it? [y/N]")
 	if err != nil || !strings.EqualFold(yes, "y") && !strings.EqualFold(yes, "yes") {
 		return schemas.Answer{Action: schemas.ActionDecline}, err
 	}
@@ -132,7 +128,7 @@ func fields(schema json.RawMessage) []field {
 }
 
 // fill asks until the value fits; nil leaves the field out.
-func (q *questioner) fill(ctx context.Context, f field) (json.RawMessage, error) {
+func (q *Asker) fill(ctx context.Context, f field) (json.RawMessage, error) {
 	text := cmp.Or(f.Title, f.name)
 	if f.Description != "" {
 		text += " (" + f.Description + ")"
@@ -149,7 +145,7 @@ func (q *questioner) fill(ctx context.Context, f field) (json.RawMessage, error)
 		text += ", else " + string(f.Default)
 	}
 	for {
-		typed, err := q.read(ctx, text+":")
+		typed, err := q.Read(ctx, text+":")
 		if err != nil {
 			return nil, err
 		}
@@ -189,6 +185,6 @@ func (f *field) value(typed string) (json.RawMessage, bool) {
 	}
 }
 
-func (q *questioner) say(format string, args ...any) {
-	q.show(fmt.Sprintf(format, args...))
+func (q *Asker) say(format string, args ...any) {
+	q.Show(fmt.Sprintf(format, args...))
 }

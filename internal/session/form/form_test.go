@@ -1,4 +1,4 @@
-package session
+package form_test
 
 import (
 	"bufio"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"molar/internal/session/form"
 	"molar/schemas"
 )
 
 func TestQuestioner(t *testing.T) {
-	form := json.RawMessage(`{"type":"object","required":["hour","day"],"properties":{
+	schema := json.RawMessage(`{"type":"object","required":["hour","day"],"properties":{
 		"day":{"type":"string","enum":["Monday","Friday"],"title":"Which day"},
 		"hour":{"type":"integer","description":"from 8 to 17"},
 		"note":{"type":"string"},
@@ -27,16 +28,16 @@ func TestQuestioner(t *testing.T) {
 		want        string
 		shown       string
 	}{
-		{"declined", "n\n", schemas.Question{Schema: form}, `decline null`, "bank asks: When?"},
-		{"nothing typed", "\n", schemas.Question{Schema: form}, `decline null`, "answer it? [y/N]"},
+		{"declined", "n\n", schemas.Question{Schema: schema}, `decline null`, "bank asks: When?"},
+		{"nothing typed", "\n", schemas.Question{Schema: schema}, `decline null`, "answer it? [y/N]"},
 		{
 			"filled in", "y\nFriday\n9\n\n1.5\nn\n",
-			schemas.Question{Schema: form},
+			schemas.Question{Schema: schema},
 			`accept {"day":"Friday","hour":9,"price":1.5,"sure":false}`, "Which day, one of Monday, Friday:",
 		},
 		{
 			"what does not fit is asked again", "yes\nSunday\nMonday\nnine\n\n10\nmine\n\n\n",
-			schemas.Question{Schema: form},
+			schemas.Question{Schema: schema},
 			`accept {"day":"Monday","hour":10,"note":"mine"}`, "this does not fit",
 		},
 		{
@@ -48,9 +49,9 @@ func TestQuestioner(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
-			q := newQuestioner(bufio.NewReader(strings.NewReader(tc.typed)), &out)
+			q := form.New(bufio.NewReader(strings.NewReader(tc.typed)), &out)
 			tc.asked.Server, tc.asked.Message = "bank", "When?"
-			got, err := q.ask(t.Context(), tc.asked)
+			got, err := q.Ask(t.Context(), tc.asked)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,8 +65,8 @@ func TestQuestioner(t *testing.T) {
 		})
 	}
 	t.Run("the terminal closes", func(t *testing.T) {
-		q := newQuestioner(bufio.NewReader(strings.NewReader("y\n")), &strings.Builder{})
-		if got, err := q.ask(t.Context(), schemas.Question{Schema: form}); err == nil {
+		q := form.New(bufio.NewReader(strings.NewReader("y\n")), &strings.Builder{})
+		if got, err := q.Ask(t.Context(), schemas.Question{Schema: schema}); err == nil {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -1,4 +1,6 @@
-package session
+// Package ask makes a question of what a person typed, piped in and named: its text, and the files
+// beside it.
+package ask
 
 import (
 	"context"
@@ -6,40 +8,28 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"molar/agent"
 	"molar/internal/cli"
-	"molar/internal/terminal"
 )
 
 // pipeWait is how long the first byte of a pipe beside a prompt may take: some programs
 // hold a pipe open that nobody writes to.
 const pipeWait = 5 * time.Second
 
-// A question is what a person asks, with what stands beside it.
-type question struct {
-	prompt   string
-	attached []agent.Attachment
-	// parent is the turn to go on after; nil means the newest.
-	parent *string
+// A Question is what a person asks, with what stands beside it.
+type Question struct {
+	Prompt   string
+	Attached []agent.Attachment
+	// Parent is the turn to go on after; nil means the newest.
+	Parent *string
 }
 
-// newChatRenderer renders for a person when the answer goes to a terminal.
-func newChatRenderer(a *cli.CLI, format string) *renderer {
-	out := newRenderer(format, a.Stdout, a.Stderr)
-	if f, ok := a.Stdout.(*os.File); ok && format == cli.Text && a.Colour(f) {
-		out.styled = terminal.NewMarkdown(f, func() (int, int) { return terminal.Size(f) })
-	}
-	return out
-}
-
-// readQuestion makes a question of the arguments and of what is piped in. A "-" before
+// Read makes a question of the arguments and of what is piped in. A "-" before
 // the prompt, or alone, waits for standard input. It fails as ctx does when that ends.
-func readQuestion(ctx context.Context, a *cli.CLI, args []string) (question, error) {
+func Read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
 	dash := len(args) > 0 && args[0] == "-"
 	if dash {
 		args = args[1:]
@@ -47,18 +37,18 @@ func readQuestion(ctx context.Context, a *cli.CLI, args []string) (question, err
 	prompt := strings.Join(args, " ")
 	piped, err := piped(ctx, a, dash, prompt != "")
 	if err != nil {
-		return question{}, err
+		return Question{}, err
 	}
 	switch {
 	case strings.TrimSpace(prompt) == "" && strings.TrimSpace(piped) == "":
-		return question{}, errors.New(`the prompt is missing: molar chat "…", or molar chat - to read it from standard input; in a terminal, molar chat alone begins a session`)
+		return Question{}, errors.New(`the prompt is missing: molar chat "…", or molar chat - to read it from standard input; in a terminal, molar chat alone begins a session`)
 	case strings.TrimSpace(prompt) == "":
-		return question{prompt: piped}, nil
+		return Question{Prompt: piped}, nil
 	case strings.TrimSpace(piped) == "":
-		return question{prompt: prompt}, nil
+		return Question{Prompt: prompt}, nil
 	}
 	file, err := attachment("standard input", []byte(piped))
-	return question{prompt: prompt, attached: []agent.Attachment{file}}, err
+	return Question{Prompt: prompt, Attached: []agent.Attachment{file}}, err
 }
 
 // piped is what standard input holds, if it is no terminal. With a prompt, only a pipe
@@ -102,7 +92,7 @@ func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, err
 	}
 }
 
-// holdsData says whether an input that is no terminal was meant to be read: a pipe or
+// holdsData reports whether an input that is no terminal was meant to be read: a pipe or
 // a file, not a device or a socket.
 func holdsData(stdin io.Reader) bool {
 	f, ok := stdin.(*os.File)
@@ -127,8 +117,3 @@ func (f *firstByte) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// ignoreBrokenPipe makes a reader that went away an error of the write, so that the
-// turn is ended and saved as interrupted like any other. Unlike an ignored signal, one
-// with a listener is not handed down to the servers.
-func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
