@@ -34,7 +34,7 @@ func layers() []layer {
 		{"internal/store/storetest", []string{"internal/store", "mcpservers/memory", "schemas/..."}},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
 		{"internal/config/...", []string{"internal/config/...", "schemas/...", "internal/nearest", "internal/telemetry"}},
-		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/host/...", "internal/nearest", "internal/terminal")},
+		{"internal/session/...", append(public(), "internal/cli", "internal/config", "internal/host/...", "internal/nearest", "internal/session/...", "internal/terminal")},
 		{"internal/host/...", append(public(), "internal/access", "internal/cli", "internal/config/...", "internal/host/...",
 			"internal/httpguard", "internal/store", "internal/store/database", "internal/store/live", "internal/store/state", "internal/telemetry/...", "internal/terminal")},
 		{"internal/setup", []string{"internal/cli", "internal/config", "internal/config/hostfile", "internal/host/models", "internal/terminal", "internal/text"}},
