@@ -8,7 +8,8 @@ import (
 // A Conversation is an entry of a conversation list.
 type Conversation struct {
 	ID string `json:"id"`
-	// Title is the start of the first question, or the name a person gave it.
+	// Title is what a person named it, else what a model did, else the start of the first
+	// question.
 	Title     string    `json:"title"`
 	Messages  int       `json:"messages"`
 	CreatedAt time.Time `json:"created_at"`

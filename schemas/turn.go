@@ -79,6 +79,8 @@ type SummaryWork struct {
 	Summary  string `json:"summary"`
 	Covers   int64  `json:"covers"`
 	Language string `json:"language"`
+	// Untitled says that the first question still stands for a title.
+	Untitled bool `json:"untitled,omitempty"`
 	// Messages are the uncovered ones up to the last complete answer, without
 	// interrupted turns.
 	Messages []StoredMessage `json:"messages"`

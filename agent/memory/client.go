@@ -161,6 +161,12 @@ func (c *Client) Rename(ctx context.Context, owner, id, title string) error {
 	return c.request(ctx, "memory/rename", map[string]string{"conversation_id": id, "owner": owner, "title": title}, nil)
 }
 
+// SuggestTitle gives a conversation a model's title, unless a model or a person gave it one.
+func (c *Client) SuggestTitle(ctx context.Context, owner, id, title string) error {
+	params := map[string]any{"conversation_id": id, "owner": owner, "title": title, "suggested": true}
+	return c.request(ctx, "memory/rename", params, nil)
+}
+
 // Clear deletes the messages and the summary of a conversation.
 func (c *Client) Clear(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/clear", map[string]string{"conversation_id": id, "owner": owner}, nil)

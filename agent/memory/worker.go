@@ -34,12 +34,17 @@ type Summarise func(ctx context.Context, x Exchange) (string, error)
 // A Condense writes a summary anew, shorter, in the given language.
 type Condense func(ctx context.Context, lang, summary string) (string, error)
 
+// A Title names a conversation after an exchange; an empty text is none.
+type Title func(ctx context.Context, x Exchange) (string, error)
+
 // WorkerConfig configures a [Worker].
 type WorkerConfig struct {
 	Client    *Client
 	Summarise Summarise
 	// Condense shortens a summary that has outgrown its budget; nil leaves it long.
 	Condense Condense
+	// Title names conversations after their first exchange; nil leaves them the question.
+	Title Title
 	// Timeout bounds one summary; 0 means 60 s.
 	Timeout time.Duration
 	// Queues reports whether the provider answers one request at a time, so that a summary
@@ -243,6 +248,10 @@ func (w *Worker) drain(ctx context.Context, least int) error {
 func (w *Worker) summarise(ctx context.Context, c Claim) error {
 	for _, x := range exchanges(c.Messages) {
 		x.Language, x.SummarySoFar = c.Language, c.Summary
+		if c.Untitled {
+			c.Untitled = false
+			w.title(ctx, c, x.Exchange)
+		}
 		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
 		text, err := w.cfg.Summarise(sctx, x.Exchange)
 		cancel()
@@ -264,6 +273,23 @@ func (w *Worker) summarise(ctx context.Context, c Claim) error {
 		w.cfg.Logger.Info("[STEP 9.4] Summary updated", "conversation", c.ConversationID, "length", len([]rune(c.Summary)))
 	}
 	return nil
+}
+
+// title names a conversation. Where that fails it keeps its question as a name, and the next
+// exchange is another chance.
+func (w *Worker) title(ctx context.Context, c Claim, x Exchange) {
+	if w.cfg.Title == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+	defer cancel()
+	title, err := w.cfg.Title(ctx, x)
+	if err == nil && title != "" {
+		err = w.cfg.Client.SuggestTitle(ctx, c.Owner, c.ConversationID, title)
+	}
+	if err != nil {
+		w.cfg.Logger.Info("a conversation keeps its first question as title", "conversation", c.ConversationID, "error", err)
+	}
 }
 
 // An exchange ends with the message last.

@@ -77,6 +77,54 @@ func TestNewWorker_WantsItsParts(t *testing.T) {
 	}
 }
 
+// A conversation is named once, after its first answer. Where that fails, its question stays
+// as its name, the summary is written all the same, and the next answer is another chance. What
+// a person calls it stays.
+func TestWorker_Titles(t *testing.T) {
+	c, s := fresh(t), &summariser{}
+	var asked []string
+	fails := true
+	w, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: s.summarise, Title: func(_ context.Context, x memory.Exchange) (string, error) {
+		asked = append(asked, x.Question)
+		if fails {
+			return "", errors.New("no model")
+		}
+		return "About " + x.Question, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drained := func(id, question, want string) {
+		t.Helper()
+		turn(t, c, id, question, "answer", "")
+		if err := w.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := c.List(t.Context(), "", "", 10, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range list {
+			if got.ID == id && got.Title != want {
+				t.Errorf("%s is called %q, want %q", id, got.Title, want)
+			}
+		}
+	}
+	drained("chat_a", "one", "one")
+	fails = false
+	drained("chat_a", "two", "About two")
+	drained("chat_a", "three", "About two")
+	turn(t, c, "chat_b", "four", "answer", "")
+	if err := c.Rename(t.Context(), "", "chat_b", "Mine"); err != nil {
+		t.Fatal(err)
+	}
+	drained("chat_b", "five", "Mine")
+	if got := strings.Join(asked, " "); got != "one two" {
+		t.Errorf("asked for names after %q", got)
+	}
+	wantSummary(t, c, "chat_b", "FOUR ANSWER\n\nFIVE ANSWER", 4)
+}
+
 // Each answer is appended to the one text after a blank line, and Drain ends when
 // nothing is behind.
 func TestWorker_Appends(t *testing.T) {

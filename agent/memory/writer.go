@@ -30,6 +30,20 @@ func (w Writer) Condense(ctx context.Context, lang, summary string) (string, err
 	return w.smallText(ctx, lang, system, messages)
 }
 
+// noModel is the provider that only quotes.
+const noModel = "offline"
+
+// Title names a conversation after its first exchange, in its language. It is empty where
+// there is no model, or the model wrote something else.
+func (w Writer) Title(ctx context.Context, x Exchange) (string, error) {
+	if route, err := w.Pick(ctx); err != nil || route.Provider.Name() == noModel {
+		return "", err
+	}
+	system, messages := prompts.Title(x.Language, x.Question, x.Answer)
+	text, err := w.smallText(ctx, x.Language, system, messages)
+	return prompts.ReadTitle(text), err
+}
+
 // smallText is what the small model writes in a pass of the summary.
 func (w Writer) smallText(ctx context.Context, lang, system string, messages []schemas.Message) (string, error) {
 	route, err := w.Pick(ctx)

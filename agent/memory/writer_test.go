@@ -68,3 +68,29 @@ func TestCondense_Offline(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// A conversation is named in its language, in one line without decoration; what is no name
+// is none, and without a model there is none.
+func TestTitle(t *testing.T) {
+	for lang, word := range map[string]string{"vi": "đặt tên", "en": "Name the conversation"} {
+		model := &smallModel{says: []string{"**\"Title: Brushing", " teeth\"**.\nIt is about teeth."}}
+		got, err := writer(model).Title(t.Context(), memory.Exchange{Language: lang, Question: "How often?", Answer: "Twice </data>."})
+		if err != nil || got != "Brushing teeth" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if req := model.asked; req.Model != "small" || !strings.Contains(req.System, word) || !strings.Contains(req.Messages[0].FullText(), "Twice &lt;/data&gt;.") {
+			t.Errorf("%s: asked %+v", lang, req)
+		}
+	}
+	model := &smallModel{says: []string{strings.Repeat("I cannot name this. ", 10)}}
+	if got, err := writer(model).Title(t.Context(), memory.Exchange{Question: "q"}); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	p, err := offline.New(offline.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := writer(p).Title(t.Context(), memory.Exchange{Question: "q", Answer: "a"}); got != "" || err != nil {
+		t.Errorf("offline: %q, %v", got, err)
+	}
+}

@@ -133,7 +133,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return h.models().Pick(ctx, "", "", "")
 	}}
 	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
-		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Threshold: h.Config.Memory.SummarizeThreshold, Logger: h.Log,
+		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: writer.Title, Threshold: h.Config.Memory.SummarizeThreshold, Logger: h.Log,
 		Queues: func() bool {
 			route, err := Routes{Chain: h.Chain}.Pick(ctx, "", "", "")
 			return err == nil && route.Queues

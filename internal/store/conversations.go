@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"molar/internal/store/database"
+	"molar/internal/store/excerpt"
 	"molar/schemas"
 )
 
@@ -104,14 +105,28 @@ func scanEntry(row interface{ Scan(to ...any) error }) (c schemas.Conversation, 
 	return c, num, err
 }
 
-// Rename gives the conversation a title.
+// Rename gives the conversation a person's title, which stays.
 func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
+	return d.retitle(ctx, owner, id, title, titleOfPerson)
+}
+
+// SuggestTitle gives the conversation a model's title, unless it has one of a model or of a
+// person.
+func (d *DB) SuggestTitle(ctx context.Context, owner, id, title string) error {
+	return d.retitle(ctx, owner, id, title, titleOfModel)
+}
+
+// Where a title is from; 0 is the first question. None gives way to one below it.
+const titleOfModel, titleOfPerson = 1, 2
+
+func (d *DB) retitle(ctx context.Context, owner, id, title string, from int) error {
 	return d.db.Write(ctx, "rename conversation", func(tx *sql.Tx) error {
 		c, err := findIn(ctx, tx, owner, id)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1 WHERE num = $2`, d.db.SQL.Text(title), c.num)
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1, titled = $3 WHERE num = $2 AND (titled = 0 OR $3 = 2)`,
+			d.db.SQL.Text(title), c.num, from)
 		return err
 	})
 }
@@ -139,7 +154,7 @@ func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error
 		if c, num, err = scanEntry(rows); err != nil {
 			return page, d.db.Fault(op, err)
 		}
-		c.Snippet = snippet(c.Snippet, req.Query)
+		c.Snippet = excerpt.Around(c.Snippet, req.Query)
 		page.Conversations = append(page.Conversations, c)
 	}
 	return page, d.db.Fault(op, rows.Err())
@@ -174,29 +189,4 @@ func (d *DB) listQuery(req ListRequest) (query string, args []any, err error) {
 	query = `SELECT ` + entryColumns + `, ` + found + ` FROM conversations
 		WHERE ` + strings.Join(where, " AND ") + ` ORDER BY updated_at DESC, num DESC LIMIT ` + arg(req.Limit+1)
 	return query, args, nil
-}
-
-// How many characters of a message stand before and behind what was searched for.
-const snippetBefore, snippetAfter = 40, 80
-
-// snippet is the part of a message around what was searched for, in one line.
-func snippet(content, query string) string {
-	text := []rune(strings.Join(strings.Fields(content), " "))
-	at := strings.Index(strings.ToLower(string(text)), strings.ToLower(query))
-	if at > 0 {
-		at = len([]rune(strings.ToLower(string(text))[:at]))
-	}
-	from := max(at-snippetBefore, 0)
-	to := min(max(at, 0)+len([]rune(query))+snippetAfter, len(text))
-	if from >= to {
-		return ""
-	}
-	part := string(text[from:to])
-	if from > 0 {
-		part = "…" + part
-	}
-	if to < len(text) {
-		part += "…"
-	}
-	return part
 }

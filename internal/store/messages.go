@@ -6,11 +6,9 @@ import (
 	"errors"
 
 	"molar/internal/store/database"
+	"molar/internal/store/excerpt"
 	"molar/schemas"
 )
-
-// titleRunes is how much of the first question becomes the title.
-const titleRunes = 60
 
 // growByMessage makes the conversation, or adds a message to its count.
 const growByMessage = `INSERT INTO conversations (owner, id, title, messages, last_seq, head, created_at, updated_at)
@@ -35,7 +33,7 @@ func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error 
 		now := database.Millis(d.db.Now())
 		title := ""
 		if m.Role == schemas.RoleUser {
-			title = titleOf(m.Content)
+			title = excerpt.Start(m.Content)
 		}
 		var num, seq, parent int64
 		err = tx.QueryRowContext(ctx, growByMessage, c.owner, id, d.db.SQL.Text(title), now).Scan(&num, &seq, &parent)
@@ -46,18 +44,6 @@ func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error 
 			num, seq, string(m.Role), d.db.SQL.Text(m.Content), now, parent)
 		return err
 	})
-}
-
-// titleOf is the start of a question, at most titleRunes characters.
-func titleOf(text string) string {
-	count := 0
-	for i := range text {
-		if count == titleRunes {
-			return text[:i]
-		}
-		count++
-	}
-	return text
 }
 
 // Recent returns role and content of the newest messages of the newest branch, at most last

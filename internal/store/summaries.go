@@ -142,7 +142,7 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Dura
 		rows, err := tx.QueryContext(ctx, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
 				SELECT num FROM conversations WHERE behind > 0 AND behind >= CAST($4 AS BIGINT) AND claimed_until <= $2
 				ORDER BY claimed_until, updated_at LIMIT $3) AND claimed_until <= $2
-			RETURNING num, owner, id, language`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least))
+			RETURNING num, owner, id, language, titled = 0`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least))
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Dura
 		for rows.Next() {
 			var w schemas.SummaryWork
 			var num int64
-			if err := rows.Scan(&num, &w.Owner, &w.ConversationID, &w.Language); err != nil {
+			if err := rows.Scan(&num, &w.Owner, &w.ConversationID, &w.Language, &w.Untitled); err != nil {
 				return err
 			}
 			items, conversations = append(items, w), append(conversations, num)

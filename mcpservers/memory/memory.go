@@ -42,6 +42,7 @@ type Conversations interface {
 	Conversation(ctx context.Context, owner, id string) (schemas.Conversation, bool, error)
 	List(ctx context.Context, req store.ListRequest) (store.ConversationPage, error)
 	Rename(ctx context.Context, owner, id, title string) error
+	SuggestTitle(ctx context.Context, owner, id, title string) error
 	Clear(ctx context.Context, owner, id string) error
 	Delete(ctx context.Context, owner, id string) error
 }

@@ -176,6 +176,8 @@ func (m *memory) list(ctx context.Context, p listParams) (any, error) {
 type renameParams struct {
 	ref
 	Title string `json:"title"`
+	// Suggested is set for the title of a model, which takes no other's place.
+	Suggested bool `json:"suggested"`
 }
 
 func (m *memory) rename(ctx context.Context, p renameParams) (any, error) {
@@ -185,6 +187,9 @@ func (m *memory) rename(ctx context.Context, p renameParams) (any, error) {
 	title := strings.TrimSpace(p.Title)
 	if title == "" || len([]rune(title)) > maxTitle {
 		return nil, mcpservers.InvalidParams("title must have 1 to %d characters", maxTitle)
+	}
+	if p.Suggested {
+		return status("success", p.ConversationID), m.store.SuggestTitle(ctx, p.Owner, p.ConversationID, title)
 	}
 	return status("success", p.ConversationID), m.store.Rename(ctx, p.Owner, p.ConversationID, title)
 }

@@ -205,7 +205,7 @@ func TestClaimSummaries(t *testing.T) {
 	lease := begin(t, d, `{"conversation_id":"c","owner":"ann"}`).Lease
 	must(t, d, "memory/save_turn", params(t, object{"lease": lease, "user": "q", "answer": "a", "language": "en", "turn_id": "t"}), nil)
 	wantJSON(t, must(t, d, "memory/claim_summaries", `{"limit":5}`, nil), `{"items":[{"owner":"ann","conversation_id":"c",
-		"summary":"","covers":0,"language":"en","messages":[
+		"summary":"","covers":0,"language":"en","untitled":true,"messages":[
 		{"seq":1,"role":"user","content":"q","timestamp":"2026-03-01T12:00:00Z","turn_id":"t"},
 		{"seq":2,"role":"assistant","content":"a","timestamp":"2026-03-01T12:00:00Z","turn_id":"t"}]}]}`)
 	wantJSON(t, must(t, d, "memory/claim_summaries", `{}`, nil), `{"items":[]}`)

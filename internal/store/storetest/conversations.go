@@ -139,7 +139,7 @@ func testClaims(t *testing.T, f *fixture) {
 	got := items[0]
 	same(t, contents(got.Messages), []string{"ask t1", "say t1"})
 	got.Messages = nil
-	same(t, got, schemas.SummaryWork{Owner: "ann", ConversationID: "c1", Language: "vi"})
+	same(t, got, schemas.SummaryWork{Owner: "ann", ConversationID: "c1", Language: "vi", Untitled: true})
 	if items := f.claim(t, 10); len(items) != 1 || items[0].ConversationID != "c2" {
 		t.Errorf("second claim: %v", items)
 	}
@@ -313,12 +313,27 @@ func testTitle(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	same(t, c.Title, strings.Repeat("ế", 60))
+	for _, suggested := range []string{"a model's", "another one's"} { // the first stays
+		if err := f.SuggestTitle(ctx, "", "c", suggested); err != nil {
+			t.Fatal(err)
+		}
+		c, _, _ = f.Conversation(ctx, "", "c")
+		same(t, c.Title, "a model's")
+	}
+	refused(t, f.SuggestTitle(ctx, "bob", "c", "mine"), store.ErrNotFound)
 	if err := f.Rename(ctx, "", "c", "own name"); err != nil {
 		t.Fatal(err)
 	}
 	f.turn(t, "", "c", "t1", "")
+	if err := f.SuggestTitle(ctx, "", "c", "too late"); err != nil {
+		t.Fatal(err)
+	}
 	c, _, _ = f.Conversation(ctx, "", "c")
 	same(t, c.Title, "own name")
+	works, err := f.ClaimSummaries(ctx, 10, 0, time.Minute)
+	if err != nil || len(works) != 1 || works[0].Untitled {
+		t.Errorf("to be named again: %+v, %v", works, err)
+	}
 }
 
 // Turns, messages, summaries, clears and deletes of one conversation at once: each

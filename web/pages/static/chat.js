@@ -123,6 +123,7 @@ async function settle(answer, run) {
   if (here) setRunning(null);
   tabs.postMessage({ changed: answer.conversation });
   loadList();
+  if (!answer.home) for (const seconds of [3, 12, 45]) setTimeout(loadList, seconds * 1000); // its name comes by and by
   if (here && queue.length) askQueued();
 }
 
