@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"sync"
@@ -179,6 +180,7 @@ type fakeMemory struct {
 	saved               []memory.Record
 	recorded            []memory.Begun
 	calls               []schemas.ToolCall
+	files               []string
 	renewed             []string
 	released, discarded int
 }
@@ -203,6 +205,16 @@ func (f *fakeMemory) Begin(ctx context.Context, r memory.BeginRequest) (memory.O
 		return o, f.beginTry(len(f.begun))
 	}
 	return o, f.beginErr
+}
+
+func (f *fakeMemory) PutFile(_ context.Context, _ schemas.Lease, _ string, file memory.File) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.HasPrefix(file.Name, "lost") {
+		return errors.New("no room")
+	}
+	f.files = append(f.files, fmt.Sprintf("%d %s %s %s", file.N, file.Name, file.Media, file.Data))
+	return nil
 }
 
 func (f *fakeMemory) RecordTurn(_ context.Context, b memory.Begun) error {

@@ -69,6 +69,11 @@ func (a *Agent) save(ctx context.Context, w task, record memory.Record) error {
 		return w.out.Lose("the conversation could not be opened, so this turn is not saved: " + err.Error())
 	}
 	w.out.Mark("9.1", "Turn saved to memory")
+	if err := w.journal.Unkept(ctx); err != nil {
+		if err := w.out.Warn(err.Error()); err != nil {
+			return err
+		}
+	}
 	if a.cfg.Summaries != nil {
 		a.cfg.Summaries.Nudge(record.Compaction != nil)
 	}

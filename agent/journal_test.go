@@ -41,6 +41,33 @@ func TestJournal_recordsWhatBegins(t *testing.T) {
 	}
 }
 
+// What a person put beside a question is kept with it, what a server gave or an address names
+// is not; a file that cannot be kept is told, and the answer is saved all the same.
+func TestJournal_keepsFiles(t *testing.T) {
+	b := newBench(says("nice"))
+	b.with(t, agent.Assistant{})
+	turn := ask("what is this?")
+	turn.Messages[0].Parts = append(turn.Messages[0].Parts,
+		schemas.FilePart("cat.png", "image/png", []byte("CAT")), schemas.FilePart("lost.pdf", "application/pdf", []byte("PDF")),
+		schemas.Part{Kind: schemas.PartImage, Text: "https://example.org/elsewhere.png"})
+	turn.Attachments = []agent.Attachment{
+		{Name: "notes.txt", Text: "hello"},
+		{Name: "file:///x", Server: "srv", Text: "not a person's"},
+		{Name: "dog.jpg", Text: "[image/jpeg]", Media: []schemas.Part{schemas.FilePart("dog.jpg", "image/jpeg", []byte("DOG"))}},
+	}
+	p := b.play(t, turn)
+	if p.err != nil || !p.done.Saved {
+		t.Fatalf("%v, %+v", p.err, p.done)
+	}
+	want := []string{"0 notes.txt text/plain hello", "1 cat.png image/png CAT", "3 dog.jpg image/jpeg DOG"}
+	if diff := cmp.Diff(want, b.memory.files); diff != "" {
+		t.Error(diff)
+	}
+	if len(p.done.Warnings) != 1 || p.done.Warnings[0] != "lost.pdf is not kept with the conversation: no room" {
+		t.Errorf("warnings %q", p.done.Warnings)
+	}
+}
+
 // A refused question leaves nothing: not recorded, its lease given back. One whose answer
 // strays had been recorded, and is taken out again.
 func TestJournal_refusedLeavesNothing(t *testing.T) {

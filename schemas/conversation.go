@@ -41,6 +41,8 @@ type StoredMessage struct {
 	Sources []Source `json:"sources,omitempty"`
 	// Calls are the rounds of a turn that called tools, a JSON list of [Round].
 	Calls json.RawMessage `json:"calls,omitempty"`
+	// Files are those beside a question, where somebody looked for them.
+	Files []File `json:"files,omitempty"`
 	// Parent is the Seq of the message before this one on its branch. It is given with
 	// whole trees only.
 	Parent int64 `json:"parent,omitempty"`

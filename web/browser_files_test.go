@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,35 @@ func TestChatPage_Files(t *testing.T) {
 	}
 	if pictures != 1 || len(turn.Attachments) != 1 || turn.Attachments[0].Text != "Tooth 36 hurts." || !strings.HasSuffix(turn.Attachments[0].Name, ".txt") {
 		t.Errorf("the turn has %d pictures and the texts %+v", pictures, turn.Attachments)
+	}
+}
+
+// Kept files show again when the conversation is opened, and can go with another question, also
+// by another version of their own.
+func TestChatPage_KeptFiles(t *testing.T) {
+	j := newJourney(t, "en", newChatHost())
+	j.do(chromedp.EmulateViewport(1000, 900), chromedp.Navigate(j.url+"/"))
+	eval[any](j, give)
+	j.sees(`document.querySelectorAll("#attached li").length === 3`)
+	eval[any](j, `document.querySelector("#attached button[aria-label$=\"pasted.png\"]").click()`)
+	j.ask("What do you see?")
+	j.sees(idle)
+	j.do(chromedp.Reload())
+	j.sees(idle, `[...document.querySelectorAll(".sent img")].some((i) => i.naturalWidth > 0 && i.alt === "x-ray.png")`)
+	j.shot("kept")
+	eval[any](j, `[...document.querySelectorAll(".user .actions button")].find((b) => b.textContent === "Use the files again").click()`)
+	j.sees(`document.querySelectorAll("#attached img").length === 1`)
+	j.ask("Look again")
+	j.sees(idle, `document.querySelectorAll(".sent img").length === 2`)
+	eval[any](j, `[...document.querySelectorAll(".assistant .actions button")].filter((b) => b.textContent === "Ask again")[0].click()`)
+	j.sees(idle, `document.querySelectorAll(".user:not([hidden]) .sent img").length === 1`)
+	for i, turn := range j.host.turns {
+		last := turn.Messages[len(turn.Messages)-1]
+		if !slices.ContainsFunc(last.Parts, func(p schemas.Part) bool {
+			return p.Name == "x-ray.png" && strings.HasPrefix(p.Text, "data:image/png;base64,iVBOR")
+		}) {
+			t.Errorf("turn %d has no picture: %.200v", i, last.Parts)
+		}
 	}
 }
 

@@ -73,18 +73,21 @@ type chatHost struct {
 	marks map[string]schemas.Feedback
 	// snippet is what a search shows of each conversation.
 	snippet string
+	// files are those of questions, as data URLs, by conversation, seq and number.
+	files    map[string][]schemas.Part
+	fileSeqs []int64
 	// gate lets the words of a slow answer out one by one.
 	gate chan struct{}
 }
 
 func newChatHost() *chatHost {
-	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, calls: map[string]json.RawMessage{}, marks: map[string]schemas.Feedback{}, provider: "ollama", gate: make(chan struct{})}
+	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, calls: map[string]json.RawMessage{}, marks: map[string]schemas.Feedback{}, files: map[string][]schemas.Part{}, provider: "ollama", gate: make(chan struct{})}
 }
 
 func (h *chatHost) config(t *testing.T) web.Config {
 	cfg := config(t, script(h.answer))
 	cfg.Now = time.Now
-	cfg.Conversations, cfg.Servers, cfg.Feedback = h, h, h
+	cfg.Conversations, cfg.Servers, cfg.Feedback, cfg.Files = h, h, h, h
 	cfg.Models = func() []web.ModelInfo {
 		return []web.ModelInfo{{ID: "dental", Description: "About teeth.", Topic: "dental", FirstQuestions: map[string][]string{"en": {"Why do gums bleed?", "How often should I floss?"}, "vi": {"Vì sao chảy máu nướu?"}}}, {ID: "home", Description: "About the family."}}
 	}
@@ -176,6 +179,32 @@ func (h *chatHost) store(id string, turn agent.Turn, asked string, answer schema
 	answer.Seq, answer.Role, answer.TurnID, answer.Timestamp = question.Seq+1, schemas.RoleAssistant, turn.ID, question.Timestamp
 	answer.Parent, answer.Assistant = question.Seq, turn.Assistant
 	h.all[id] = append(list, question, answer)
+	for _, p := range turn.Messages[len(turn.Messages)-1].Parts {
+		if p.Kind == schemas.PartImage {
+			h.files[id] = append(h.files[id], p)
+			h.fileSeqs = append(h.fileSeqs, question.Seq)
+		}
+	}
+}
+
+func (h *chatHost) Files(_ context.Context, _, id string) ([]schemas.File, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []schemas.File
+	for n, p := range h.files[id] {
+		media, data, _ := schemas.DataOf(p.Text)
+		all = append(all, schemas.File{Seq: h.fileSeqs[n], N: n, Name: p.Name, Media: media, Size: int64(len(data))})
+	}
+	return all, nil
+}
+
+func (h *chatHost) File(ctx context.Context, owner, id string, _ int64, n int) (schemas.File, []byte, error) {
+	all, err := h.Files(ctx, owner, id)
+	if err != nil || n >= len(all) {
+		return schemas.File{}, nil, agent.ErrNotFound
+	}
+	_, data, err := schemas.DataOf(h.files[id][n].Text)
+	return all[n], data, err
 }
 
 func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {

@@ -12,6 +12,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/web/files"
 	"molar/web/responses"
 	"molar/web/wire"
 )
@@ -84,6 +85,8 @@ type messageObject struct {
 	schemas.StoredMessage
 	Commentary []commentaryObject `json:"commentary,omitempty"`
 	HTML       string             `json:"html,omitempty"`
+	// Files are those beside a question.
+	Files []files.Object `json:"files,omitempty"`
 }
 
 // A commentaryObject is what was said before a call.
@@ -145,6 +148,11 @@ func (s *server) getConversation(c *gin.Context) {
 		s.storeError(c, what, err)
 		return
 	}
+	kept, err := files.Of(ctx, s.Files, owner, id)
+	if err != nil {
+		s.storeError(c, "conversation", err)
+		return
+	}
 	head, err := s.responses.Conversation(ctx, owner, id) // one that was made may have no turn yet
 	switch {
 	case err != nil:
@@ -157,6 +165,7 @@ func (s *server) getConversation(c *gin.Context) {
 	o := conversationObject{ConversationHead: *head, Summary: summary, Messages: make([]messageObject, len(messages))} // never nil: clients range over it
 	for i, m := range messages {
 		o.Messages[i] = s.messageObject(m, c.Query("html") == "true")
+		o.Messages[i].Files = kept[m.Seq]
 		if m.Assistant != "" {
 			o.Assistant = m.Assistant
 		}

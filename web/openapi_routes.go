@@ -31,6 +31,9 @@ func (s *server) operations() []openapi.Operation {
 	all = append(all, responses.Operations()...)
 	all = append(all, s.conversationOperations()...)
 	all = append(all, s.feedbackOperations()...)
+	if s.Files != nil {
+		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/conversations/{id}/files/{file}", Tag: tagConversations, Scope: "chat", Summary: "Read a file of a question, at the url that its message names", Binary: true, Errors: []int{404, 503}})
+	}
 	all = append(all, s.toolOperations()...)
 	return append(all, s.probeOperations()...)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/internal/httpguard"
+	"molar/web/files"
 )
 
 // routeWaits routes what waits for a person.
@@ -57,6 +58,9 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/turns/:id", chat, s.getTurn)
 	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)
+	if s.Files != nil {
+		e.GET("/v1/conversations/:id/files/:file", chat, possibleID, files.Serve(s.Files, s.Owner, s.storeError))
+	}
 	if s.Feedback != nil {
 		e.POST("/v1/turns/:id/feedback", chat, s.giveFeedback)
 		e.GET("/v1/feedback", chat, s.listFeedback)

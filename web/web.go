@@ -13,6 +13,7 @@ import (
 	"molar/internal/telemetry"
 	"molar/schemas"
 	"molar/web/chat"
+	"molar/web/files"
 	"molar/web/openapi"
 	"molar/web/pages"
 	"molar/web/responses"
@@ -68,6 +69,8 @@ type Config struct {
 	Tools         ToolLister
 	Servers       ServerLister
 	Traces        chat.TraceStore
+	// Files are those beside questions; nil means that none are kept.
+	Files files.Store
 	// Feedback keeps what people say of answers; nil means that there are no such routes.
 	Feedback FeedbackStore
 	// Reload reads the config file anew and applies it; an error that is a

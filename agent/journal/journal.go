@@ -24,6 +24,8 @@ const (
 	storeAgain = 100 * time.Millisecond
 	// turnWait is how long a turn waits for another one of its conversation.
 	turnWait = 30 * time.Second
+	// filesWait is how long the files of a question may take on their way to the store.
+	filesWait = 20 * time.Second
 	// renewEvery is how often a running turn renews its lease.
 	renewEvery = 5 * time.Second
 )
@@ -35,6 +37,7 @@ var ErrNotSaved = errors.New("answer not saved")
 type Memory interface {
 	Begin(ctx context.Context, r memory.BeginRequest) (memory.Opening, error)
 	RecordTurn(ctx context.Context, b memory.Begun) error
+	PutFile(ctx context.Context, lease schemas.Lease, turnID string, f memory.File) error
 	RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error
 	Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error)
 	Save(ctx context.Context, r memory.Record) error
@@ -69,6 +72,8 @@ type Journal struct {
 	opening *future.Future[memory.Opening]
 	// recorded is nil until the question passed.
 	recorded *future.Future[struct{}]
+	// kept is nil where the question has no files.
+	kept *future.Future[struct{}]
 
 	mu    sync.Mutex // guards the lease: it is renewed beside the turn
 	lease schemas.Lease
@@ -122,8 +127,9 @@ func (j *Journal) Saved() bool { return j.saved }
 func (j *Journal) Wait() { j.waits = true }
 
 // Record notes that the question is being answered, beside the turn: what comes next does
-// not wait for it, only a call that writes does. It adds to b what the journal knows.
-func (j *Journal) Record(ctx context.Context, b memory.Begun) {
+// not wait for it, only a call that writes does. It adds to b what the journal knows. The files
+// beside the question follow it.
+func (j *Journal) Record(ctx context.Context, b memory.Begun, files []memory.File) {
 	if !j.Keeps() || j.recorded != nil {
 		return
 	}
@@ -141,6 +147,7 @@ func (j *Journal) Record(ctx context.Context, b memory.Begun) {
 		}
 		return struct{}{}, err
 	})
+	j.keep(ctx, files)
 }
 
 // RecordCall notes a call that may have an effect, before it is sent. A store that fails
@@ -165,6 +172,7 @@ func (j *Journal) Save(ctx context.Context, r memory.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	if j.recorded != nil { // on its way still: the save must come after it
 		_, _ = j.recorded.Wait(ctx) // its own failure is logged, and the save needs no record
+		_ = j.Unkept(ctx)           // told when the turn is saved
 	}
 	opening, err := j.opening.Wait(ctx)
 	if err != nil {

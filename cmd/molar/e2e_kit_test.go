@@ -164,7 +164,8 @@ func startModel(t *testing.T, cfg fakemodel.Config) *fakemodel.Server {
 
 // isSummary tells the calls of the background worker from those of a turn.
 func isSummary(r fakemodel.Request) bool {
-	return strings.Contains(r.Body, "Summarise the last exchange") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi")
+	return strings.Contains(r.Body, "Summarise the last exchange") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi") ||
+		strings.Contains(r.Body, "Name the conversation below") || strings.Contains(r.Body, "Hãy đặt tên cho cuộc trò chuyện")
 }
 
 // isWarmUp tells the call of one token with which serve loads the small model.

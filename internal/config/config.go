@@ -276,6 +276,8 @@ type Limits struct {
 	ResultTokens int           `yaml:"result_tokens" jsonschema:"minimum=1" jsonschema_description:"Longest tool result that a model sees, in tokens of about four bytes."`
 	Messages     int           `yaml:"messages" jsonschema:"minimum=1" jsonschema_description:"Messages that one request may hold."`
 	Body         Size          `yaml:"body" jsonschema_description:"Largest request body."`
+	// Files zero keeps none.
+	Files Size `yaml:"files" jsonschema_description:"Bytes that the files beside the questions of one conversation may have together, to be kept with it; 0 keeps none."`
 	// TurnsInFlight zero means no bound.
 	TurnsInFlight int `yaml:"turns_in_flight" jsonschema:"minimum=0" jsonschema_description:"Turns at a time; 0 for no bound."`
 	// AttachWait nil leaves the command's own: 5 s in serve, 60 s in chat.

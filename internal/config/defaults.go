@@ -64,6 +64,7 @@ func Default() *Config {
 			ResultTokens:   16_000,
 			Messages:       10_000,
 			Body:           4 << 20,
+			Files:          64 << 20,
 			TurnsInFlight:  4096,
 			Tools:          128,
 			TurnsPerMinute: 120,

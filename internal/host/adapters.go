@@ -140,6 +140,12 @@ func (c Conversations) Branch(ctx context.Context, owner, id, tip string) ([]sch
 	return messages, known(err)
 }
 
+// File returns a file of a conversation.
+func (c Conversations) File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error) {
+	f, err := c.ReadFile(ctx, owner, id, seq, n)
+	return f.File, f.Data, known(err)
+}
+
 // Clear deletes the messages and traces of a conversation.
 func (c Conversations) Clear(ctx context.Context, owner, id string) error {
 	if err := c.Traces.forget(ctx, owner, id); err != nil {

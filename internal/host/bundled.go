@@ -18,6 +18,7 @@ func NewMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpse
 		Store:                db,
 		KeepRecent:           cfg.Memory.KeepRecentMessages,
 		CompressAfterSummary: cfg.Memory.CompressAfterSummary,
+		FileBytes:            int64(cfg.Limits.Files),
 		Logger:               log,
 	})
 }

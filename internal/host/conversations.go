@@ -20,7 +20,7 @@ func (h *Host) Recent(ctx context.Context, most int) ([]schemas.Conversation, er
 	return list, err
 }
 
-// Stored are the messages of a conversation; an unknown one is a usage error.
+// Stored are the messages of a conversation, with what files stand beside them; an unknown one is a usage error.
 func (h *Host) Stored(ctx context.Context, id string) ([]schemas.StoredMessage, error) {
 	if err := h.awaitMemory(ctx); err != nil {
 		return nil, err
@@ -31,6 +31,17 @@ func (h *Host) Stored(ctx context.Context, id string) ([]schemas.StoredMessage, 
 	}
 	if !known {
 		return nil, cli.Usage(fmt.Errorf("there is no conversation %q; molar chat --list shows what there is", id))
+	}
+	files, err := h.Memory.Files(ctx, "", id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		for _, f := range files {
+			if f.Seq == messages[i].Seq {
+				messages[i].Files = append(messages[i].Files, f)
+			}
+		}
 	}
 	return messages, nil
 }

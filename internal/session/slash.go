@@ -201,7 +201,11 @@ func (s *session) models(ctx context.Context) []string {
 func shown(m schemas.StoredMessage) string {
 	switch {
 	case m.Role == schemas.RoleUser:
-		return "> " + m.Content
+		text := "> " + m.Content
+		for _, f := range m.Files {
+			text += fmt.Sprintf("\n  [%s, %d bytes]", f.Name, f.Size)
+		}
+		return text
 	case m.Status == schemas.StatusInterrupted:
 		return m.Content + "\n\n(interrupted)"
 	}

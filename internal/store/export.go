@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/internal/store/database"
+	"molar/internal/store/files"
 	"molar/schemas"
 )
 
@@ -28,6 +29,8 @@ type Exported struct {
 	// beginning of the conversation in prompts.
 	Pieces      []schemas.Piece      `json:"pieces,omitempty"`
 	Compactions []schemas.Compaction `json:"compactions,omitempty"`
+	// Files are those beside questions, whole.
+	Files []files.Whole `json:"files,omitempty"`
 
 	num int64
 }
@@ -76,6 +79,9 @@ func (d *DB) exportMessages(ctx context.Context, c *Exported) error {
 	})
 	slices.Reverse(c.Messages)
 	slices.Reverse(c.Pieces)
+	if err == nil {
+		c.Files, err = d.ExportFiles(ctx, c.Owner, c.ID)
+	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 
 	"molar/internal/store/database"
+	"molar/internal/store/files"
 	"molar/internal/store/live"
 	"molar/internal/store/state"
 )
@@ -28,6 +29,8 @@ import (
 type DB struct {
 	// The host's own state is kept in the same database.
 	*state.Store
+	// So are the files beside questions.
+	*files.Files
 
 	db      *database.DB
 	stmts   statements
@@ -47,7 +50,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{Store: state.New(db), db: db}
+	d := &DB{Store: state.New(db), Files: files.New(db), db: db}
 	if err = d.stmts.prepare(ctx, db); err == nil {
 		err = db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error { return d.reap(ctx, tx) })
 	}

@@ -74,13 +74,21 @@ type Turns interface {
 	DiscardTurn(ctx context.Context, l schemas.Lease) error
 }
 
+// Files keeps what stands beside questions.
+type Files interface {
+	PutFile(ctx context.Context, l schemas.Lease, turnID string, f schemas.File, c schemas.FileChunk, most int64) error
+	ListFiles(ctx context.Context, owner, id string) ([]schemas.File, error)
+	ReadFile(ctx context.Context, owner, id string, seq int64, n, part int) (schemas.File, schemas.FileChunk, error)
+}
+
 // Store is what the server needs of a store. Its errors wrap store.ErrNotFound, ErrNoTurn,
-// ErrBusy, ErrStaleLease, ErrConflict and ErrInvalid; any other one is a fault of the store.
+// ErrNoFile, ErrBusy, ErrStaleLease, ErrConflict, ErrTooMuch and ErrInvalid; any other one is a fault of the store.
 type Store interface {
 	Conversations
 	Messages
 	Summaries
 	Turns
+	Files
 }
 
 // Config describes the server.
@@ -92,6 +100,8 @@ type Config struct {
 	// CompressAfterSummary leaves what the summary covers out of get_old_messages.
 	// Nothing is deleted either way.
 	CompressAfterSummary bool
+	// FileBytes is how many bytes the files of one conversation may have together; 0 keeps none.
+	FileBytes int64
 	// LeaseTTL is how long a turn may be silent before others go on; 0 means 15 s.
 	LeaseTTL time.Duration
 	// Logger may be nil.
@@ -104,6 +114,7 @@ type memory struct {
 	keep     int
 	compress bool
 	leaseTTL time.Duration
+	files    int64
 }
 
 // New returns the dispatcher of the memory server.
@@ -114,7 +125,7 @@ func New(cfg Config) (*mcpservers.Dispatcher, error) {
 	if cfg.KeepRecent < 0 {
 		return nil, fmt.Errorf("new memory server: keep_recent_messages is %d, at least 1 is needed", cfg.KeepRecent)
 	}
-	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary, leaseTTL: cfg.LeaseTTL}
+	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary, leaseTTL: cfg.LeaseTTL, files: cfg.FileBytes}
 	if m.leaseTTL <= 0 {
 		m.leaseTTL = defaultLeaseTTL
 	}
@@ -151,6 +162,9 @@ func (m *memory) methods() map[string]mcpservers.Method {
 		"memory/end_turn":              method(m.endTurn),
 		"memory/add_piece":             method(m.addPiece),
 		"memory/claim_summaries":       method(m.claimSummaries),
+		"memory/put_file":              method(m.putFile),
+		"memory/list_files":            method(m.listFiles),
+		"memory/read_file":             method(m.readFile),
 		"memory/list":                  method(m.list),
 		"memory/rename":                method(m.rename),
 		"resources/list":               method(m.listResources),
@@ -181,10 +195,12 @@ func refusal(err error) error {
 		return nil
 	case isBusy:
 		return &mcpservers.RPCError{Code: mcpservers.CodeBusy, Message: err.Error(), Data: map[string]int64{"retry_after_ms": busy.Left.Milliseconds()}}
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNoTurn):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNoTurn), errors.Is(err, store.ErrNoFile):
 		code = mcpservers.CodeResourceNotFound
 	case errors.Is(err, store.ErrStaleLease), errors.Is(err, store.ErrConflict):
 		code = mcpservers.CodeConflict
+	case errors.Is(err, store.ErrTooMuch):
+		return mcpservers.InvalidParams("%v", err)
 	case errors.Is(err, store.ErrInvalid):
 		code = mcpservers.CodeInvalidParams
 	default:

@@ -28,6 +28,7 @@ type Operation struct {
 	Answer       any
 	Event        any // what each event of a text/event-stream holds, when it can answer so
 	Text         bool
+	Binary       bool // the answer is a file
 	Errors       []int
 	Failure      any // of the errors, when it is more than an error object
 }
@@ -115,6 +116,9 @@ func (t *typeSchemas) answers(op Operation) (object, error) {
 	}
 	if op.Text {
 		content["text/plain"] = object{"schema": object{"type": "string"}}
+	}
+	if op.Binary {
+		content["application/octet-stream"] = object{"schema": object{"type": "string", "format": "binary"}}
 	}
 	success := object{"description": op.Summary}
 	if len(content) > 0 {

@@ -41,6 +41,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Agent:         p.Runner(),
 		Models:        p.modelInfos,
 		Conversations: host.Conversations{Client: p.Memory, Traces: host.TraceStore{DB: p.DB, Writer: p.Traces}},
+		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
 		Servers:       p.MCP,
 		Traces:        host.TraceStore{DB: p.DB, Writer: p.Traces},

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Stor
 		"a question asked again under its key":  testAskedAgain,
 		"calls of an interrupted turn":          testInterruptedCalls,
 		"a long conversation is read in part":   testPartial,
+		"files beside questions":                testFiles,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fixture{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}

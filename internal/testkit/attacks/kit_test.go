@@ -196,6 +196,8 @@ func (w *world) Begin(_ context.Context, r memory.BeginRequest) (memory.Opening,
 	return o, nil
 }
 
+func (w *world) PutFile(context.Context, schemas.Lease, string, memory.File) error { return nil }
+
 func (w *world) RecordTurn(context.Context, memory.Begun) error { return nil }
 func (w *world) RecordCall(context.Context, schemas.Lease, string, schemas.ToolCall, string) error {
 	return nil

@@ -36,7 +36,7 @@ func build(t *testing.T, what string, flags ...string) string {
 func script(r fakemodel.Request) *fakemodel.Reply {
 	at := strings.LastIndex(r.LastUser, "ask ")
 	switch {
-	case strings.Contains(r.Body, "Summarise the exchange") || strings.Contains(r.Body, "Summarise the last exchange"):
+	case strings.Contains(r.Body, "Summarise the exchange") || strings.Contains(r.Body, "Summarise the last exchange"), strings.Contains(r.Body, "Name the conversation below"):
 		return fakemodel.Text("They spoke.")
 	case at < 0:
 		counted := make([]string, words)

@@ -44,7 +44,7 @@ function notedTurns() {
 // begin puts a question and an empty answer on the page.
 function begin(content, files = []) {
   $("welcome").hidden = true;
-  const asked = questionBox(content, edit, files);
+  const asked = questionBox(content, edit, files, useAgain);
   const answer = new Answer((a) => again(a));
   Object.assign(answer, { asked, content, files, conversation, home: conversation, goesOn });
   runs.add(answer);
@@ -470,8 +470,14 @@ async function switchVersion(box, by) {
   }
 }
 
+// keptFiles are the files of a stored question, as the box holds files.
+const keptFiles = (m) => (m.files ?? []).map(({ name, media, size, url }) => ({ name, type: media, size, url }));
+
+// useAgain lets files go with the next question too: a model sees them with their own alone.
+const useAgain = (files) => withFiles((f) => f.useAgain(files));
+
 function stored(m, asked) {
-  const box = m.role === "user" ? questionBox(m.content, edit) : storedAnswer(m, () => !running && asked && ask(asked.content, m.turn_id), goesOn);
+  const box = m.role === "user" ? questionBox(m.content, edit, keptFiles(m), useAgain) : storedAnswer(m, () => !running && asked && ask(asked.content, m.turn_id, keptFiles(asked)), goesOn);
   box.classList.add("stored");
   box.dataset.turn = m.turn_id ?? "";
   if (m.versions) setVersions(box, m.versions, switchVersion);

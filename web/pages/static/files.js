@@ -1,7 +1,7 @@
 // Files and pictures that go with a question: chosen, dropped or pasted. The page loads this
 // with the first of them.
 
-import { $, el, icon, number, t } from "/static/app.js";
+import { $, el, icon, number, send, t } from "/static/app.js";
 
 const most = 20 * 1024 * 1024; // bytes in one question
 let held = []; // name, type, size and data (a data URL) of each
@@ -13,22 +13,31 @@ export async function take(files) {
       $("hint").textContent = t(`${file.name} is too large: a question takes ${number(most / 1024 / 1024)} MB of files.`, `${file.name} quá lớn: một câu hỏi nhận tối đa ${number(most / 1024 / 1024)} MB tệp.`);
       continue;
     }
-    const data = await new Promise((done, fail) => {
-      const reader = new FileReader();
-      reader.onload = () => done(reader.result);
-      reader.onerror = () => fail(reader.error);
-      reader.readAsDataURL(file);
-    }).catch(() => null);
+    const data = await dataOf(file).catch(() => null);
     if (data) held.push({ name: file.name || t("pasted picture", "hình đã dán"), type: file.type, size: file.size, data });
     else $("hint").textContent = t(`${file.name} cannot be read.`, `Không đọc được ${file.name}.`);
   }
   draw();
 }
 
+const dataOf = (blob) => new Promise((done, fail) => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result);
+  reader.onerror = () => fail(reader.error);
+  reader.readAsDataURL(blob);
+});
+
 // setFiles replaces what is held, as for a question that is edited.
 export function setFiles(files) {
   held = [...files];
   draw();
+}
+
+// useAgain puts kept files beside what is typed.
+export function useAgain(files) {
+  held = [...held, ...files.filter((f) => !held.includes(f))];
+  draw();
+  $("question").focus();
 }
 
 // takeFiles returns what is held, and holds nothing any more.
@@ -41,12 +50,15 @@ export function takeFiles() {
 
 function draw() {
   $("attached").replaceChildren(...held.map((f, i) => el("li", {},
-    f.type.startsWith("image/") ? el("img", { src: f.data, alt: "" }) : null, el("span", {}, f.name),
+    f.type.startsWith("image/") ? el("img", { src: f.data ?? f.url, alt: "" }) : null, el("span", {}, f.name),
     el("button", { type: "button", className: "plain small square", "aria-label": t(`Leave out ${f.name}`, `Bỏ ${f.name}`), on: { click: () => { held.splice(i, 1); draw(); $("question").focus(); } } }, icon("close")))));
 }
 
-// partsOf is the content of a message with files.
-export const partsOf = (text, files) => [
-  { type: "text", text },
-  ...files.map((f) => (f.type.startsWith("image/") ? { type: "image_url", image_url: { url: f.data } } : { type: "file", file: { filename: f.name, file_data: f.data } })),
-];
+// partsOf is the content of a message with files, of which those that are kept are read first.
+export async function partsOf(text, files) {
+  const parts = await Promise.all(files.map(async (f) => {
+    const data = f.data ?? (await dataOf(await (await send(f.url)).blob())).replace(/^data:[^;,]*/, `data:${f.type}`);
+    return { type: "file", file: { filename: f.name, file_data: data } };
+  }));
+  return [{ type: "text", text }, ...parts];
+}

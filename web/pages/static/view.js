@@ -76,10 +76,14 @@ export function setVersions(box, versions, go) {
   if (versions.of > 1) box.querySelector(".actions").prepend(versionSwitch(versions, (by) => go(box, by)));
 }
 
-const sentFile = (f) => (f.type.startsWith("image/") ? el("img", { src: f.data, alt: f.name }) : el("span", { className: "badge" }, f.name));
+function sentFile(f) {
+  if (f.type.startsWith("image/") && f.type !== "image/svg+xml") return el("img", { src: f.data ?? f.url, alt: f.name, loading: "lazy" });
+  return f.url ? el("a", { className: "badge", href: f.url, download: f.name }, f.name) : el("span", { className: "badge" }, f.name);
+}
 
-// question makes the article of a question. edit is called with its text and the article.
-export function question(content, edit, files = []) {
+// question makes the article of a question. edit is called with its text and the article,
+// useAgain with its files.
+export function question(content, edit, files = [], useAgain = null) {
   const text = el("div", { className: "text" }, content.slice(0, longQuestion));
   const box = Object.assign(el("article", { className: "message user", "aria-label": t("You", "Bạn") }), { source: content, files });
   const more = content.length > longQuestion && action(t("Show all", "Hiện tất cả"), () => {
@@ -88,7 +92,7 @@ export function question(content, edit, files = []) {
     more.remove();
   });
   if (more) text.append("…");
-  box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), ...(files.length ? [el("div", { className: "sent" }, files.map(sentFile))] : []), text, el("div", { className: "actions" }, ...[more].filter(Boolean), copyAction(() => content), action(t("Edit", "Sửa"), () => edit(content, box))));
+  box.append(el("h2", { className: "hidden" }, t("You asked", "Bạn hỏi")), ...(files.length ? [el("div", { className: "sent" }, files.map(sentFile))] : []), text, el("div", { className: "actions" }, more, copyAction(() => content), action(t("Edit", "Sửa"), () => edit(content, box)), files.length > 0 && useAgain && action(t("Use the files again", "Dùng lại tệp"), () => useAgain(files))));
   return box;
 }
 

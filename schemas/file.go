@@ -1,0 +1,23 @@
+package schemas
+
+// A File is a file that stands beside a question of a conversation.
+type File struct {
+	// Seq is that of the question, N counts its files from 0.
+	Seq   int64  `json:"seq"`
+	N     int    `json:"n"`
+	Name  string `json:"name"`
+	Media string `json:"media"`
+	// Size is in bytes.
+	Size int64 `json:"size"`
+}
+
+// FilePartSize is the size of the parts in which files are written and read, but of the last.
+const FilePartSize = 1 << 20
+
+// A FileChunk is a part of a file; parts are counted from 0, and come in order.
+type FileChunk struct {
+	Part int    `json:"part"`
+	Data []byte `json:"data"`
+	// Last says that no part follows.
+	Last bool `json:"last"`
+}

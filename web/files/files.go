@@ -1,0 +1,86 @@
+// Package files serves the files that are kept with conversations. What a browser would run
+// or lay out by itself is handed out as a download, never as a page.
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/web/wire"
+)
+
+// A Store has the files of conversations. A file or conversation that it does not know gives
+// an error that is [agent.ErrNotFound].
+type Store interface {
+	Files(ctx context.Context, owner, id string) ([]schemas.File, error)
+	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
+}
+
+// An Object is a file of a message, as clients see it.
+type Object struct {
+	Name  string `json:"name"`
+	Media string `json:"media"`
+	// Size is in bytes.
+	Size int64 `json:"size"`
+	// URL is where the file is.
+	URL string `json:"url"`
+}
+
+// Of are the files of a conversation, by the seq of their questions.
+func Of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, error) {
+	if s == nil {
+		return nil, nil
+	}
+	list, err := s.Files(ctx, owner, id)
+	all := map[int64][]Object{}
+	for _, f := range list {
+		address := fmt.Sprintf("/v1/conversations/%s/files/%d.%d", url.PathEscape(id), f.Seq, f.N)
+		all[f.Seq] = append(all[f.Seq], Object{f.Name, f.Media, f.Size, address})
+	}
+	return all, err
+}
+
+// Serve answers with one file of a conversation.
+func Serve(s Store, owner func(*http.Request) string, fault func(*gin.Context, string, error)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		before, after, _ := strings.Cut(c.Param("file"), ".")
+		seq, err := strconv.ParseInt(before, 10, 64)
+		n, errN := strconv.Atoi(after)
+		if err != nil || errN != nil {
+			wire.WriteError(c.Writer, wire.NotFound("file"))
+			return
+		}
+		file, data, err := s.File(c.Request.Context(), owner(c.Request), c.Param("id"), seq, n)
+		switch {
+		case errors.Is(err, agent.ErrNotFound):
+			wire.WriteError(c.Writer, wire.NotFound("file"))
+			return
+		case err != nil:
+			fault(c, "file", err)
+			return
+		}
+		head := c.Writer.Header()
+		media, how := "application/octet-stream", "attachment"
+		if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, file.Media) {
+			media, how = file.Media, "inline"
+		}
+		head.Set("Content-Type", media)
+		head.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": file.Name}))
+		head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Cache-Control", "private, no-cache") // it may be deleted
+		c.Writer.WriteHeader(http.StatusOK)
+		_, _ = c.Writer.Write(data) // a client that is gone needs no answer
+	}
+}
