@@ -234,7 +234,7 @@ func (a *Agent) close(ctx context.Context, w task, e ending, err error) error {
 
 // record notes that the question is being answered.
 func (w task) record(ctx context.Context, q question) {
-	asked, _ := lastQuestion(w.turn.Messages)
+	asked, _ := w.turn.Asked()
 	w.journal.Record(ctx, memory.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
 		journal.Files(asked.Parts, w.turn.Attachments))
 }
