@@ -133,7 +133,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return h.models().Pick(ctx, "", "", "")
 	}}
 	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
-		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: writer.Title, Threshold: h.Config.Memory.SummarizeThreshold, Logger: h.Log,
+		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: h.Config.Memory.SummarizeThreshold, Logger: h.Log,
 		Queues: func() bool {
 			route, err := Routes{Chain: h.Chain}.Pick(ctx, "", "", "")
 			return err == nil && route.Queues
@@ -148,6 +148,14 @@ func (h *Host) open(ctx context.Context) (err error) {
 		h.background.Go(func() { h.Worker.Run(ctx) })
 	}
 	return nil
+}
+
+// titles names conversations, but not those of a tape: nobody lists them.
+func (h *Host) titles(w memory.Writer) memory.Title {
+	if h.opts.Edges != nil {
+		return nil
+	}
+	return w.Title
 }
 
 // Close ends what openHost started: background work, servers, traces, database.
