@@ -84,7 +84,7 @@ type Expect struct {
 	// NoCall is short for calls: {no_call: true}.
 	NoCall bool `yaml:"no_call,omitempty" json:"no_call,omitempty"`
 	// Guardrail is "pass" or "refuse".
-	Guardrail string  `yaml:"guardrail,omitempty" json:"guardrail,omitempty"`
+	Guardrail string  `yaml:"guardrail,omitempty" json:"guardrail,omitempty" jsonschema:"enum=pass,enum=refuse"`
 	Answer    *Answer `yaml:"answer,omitempty" json:"answer,omitempty"`
 	Limits    *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
 	// Error expects that the turn fails, with a text that contains this.
@@ -95,7 +95,7 @@ type Expect struct {
 type Calls struct {
 	// Mode is exact, in_order, any_order, dag, subset or superset; any_order when
 	// empty.
-	Mode   string `yaml:"mode,omitempty" json:"mode,omitempty"`
+	Mode   string `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=exact,enum=in_order,enum=any_order,enum=dag,enum=subset,enum=superset"`
 	Items  []Call `yaml:"items,omitempty" json:"items,omitempty"`
 	Forbid []Call `yaml:"forbid,omitempty" json:"forbid,omitempty"`
 	Max    int    `yaml:"max,omitempty" json:"max,omitempty"`
@@ -149,7 +149,7 @@ type Limits struct {
 type Policy struct {
 	// OnMiss is fail (a request that differs ends the turn) or report (the tape's
 	// answer is served in any case).
-	OnMiss string `yaml:"on_miss,omitempty" json:"on_miss,omitempty"`
+	OnMiss string `yaml:"on_miss,omitempty" json:"on_miss,omitempty" jsonschema:"enum=fail,enum=report"`
 }
 
 // TapeFile is the path of the case's tape.

@@ -19,8 +19,18 @@ type Comparison struct {
 	// Better and Worse count cases that pass now, or no longer, among those of both.
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
+	// Turns tell what cases of both do otherwise: calls, answers, verdicts, errors.
+	Turns []Otherwise `json:"turns"`
 	// Metrics lists the metrics that moved.
 	Metrics []Moved `json:"metrics"`
+	// Runs are both runs, with their models and times.
+	Runs [2]RunInfo `json:"runs"`
+}
+
+// Otherwise is a case that does something else now, with the lines of before and now.
+type Otherwise struct {
+	ID    string   `json:"id"`
+	Lines []string `json:"lines"`
 }
 
 // Moved is a metric before and after.
@@ -32,15 +42,19 @@ type Moved struct {
 
 // Compare says what changed from one report to the next.
 func Compare(before, after *Report) Comparison {
-	c := Comparison{Changes: []Change{}, Metrics: []Moved{}}
-	old := make(map[string]Status)
+	c := Comparison{Changes: []Change{}, Turns: []Otherwise{}, Metrics: []Moved{}, Runs: [2]RunInfo{before.Run, after.Run}}
+	old := make(map[string]CaseResult)
 	for _, r := range before.Cases {
-		old[r.ID] = r.Status
+		old[r.ID] = r
 	}
 	seen := make(map[string]bool)
 	for _, r := range after.Cases {
 		seen[r.ID] = true
-		was, known := old[r.ID]
+		earlier, known := old[r.ID]
+		was := earlier.Status
+		if lines := Changed(tell(earlier.Turns, true), tell(r.Turns, true)); known && len(lines) > 0 {
+			c.Turns = append(c.Turns, Otherwise{ID: r.ID, Lines: lines})
+		}
 		if was != r.Status {
 			c.Changes = append(c.Changes, Change{ID: r.ID, Before: was, After: r.Status})
 		}
@@ -58,7 +72,7 @@ func Compare(before, after *Report) Comparison {
 		}
 	}
 	slices.SortFunc(c.Changes, func(a, b Change) int { return strings.Compare(a.ID, b.ID) })
-	for _, name := range []string{"name.f1", "call.precision", "call.recall", "call.f1", "args.f1", "trajectory", "cases"} {
+	for _, name := range []string{"name.f1", "call.precision", "call.recall", "call.f1", "args.f1", "trajectory", "cases", "model_calls", "tool_calls", "tokens"} {
 		a, _ := before.Metrics.Value(name)
 		b, _ := after.Metrics.Value(name)
 		if show(a) != show(b) {

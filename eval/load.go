@@ -144,7 +144,7 @@ func loadLines(file string, data []byte) ([]Case, error) {
 		dec.UseNumber()
 		c := Case{File: file, Line: line}
 		if err := dec.Decode(&c); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
+			return nil, fmt.Errorf("%s:%d: %s", file, line, meant(err.Error()))
 		}
 		if err := c.check(); err != nil {
 			return nil, place(file, line, err)
@@ -313,7 +313,7 @@ func decodeNode(n ast.Node, to any) error {
 // yamlFault gives a fault of the parser or decoder its file and line.
 func yamlFault(file string, err error) error {
 	if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-		return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, ye.GetMessage())
+		return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, meant(ye.GetMessage()))
 	}
 	return fmt.Errorf("%s:1: %w", file, err)
 }

@@ -1,12 +1,15 @@
 package eval_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	yaml "github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"molar/eval"
 )
@@ -76,8 +79,8 @@ files: ["more/*"]
 // TestLoad_faults: every fault names file and line.
 func TestLoad_faults(t *testing.T) {
 	for _, test := range []struct{ name, file, text, want string }{
-		{"unknown key", "a.yaml", "id: a\nuser: x\nexpekt: {}\n", `a.yaml:3: unknown field "expekt"`},
-		{"unknown key below", "a.yaml", "id: a\nuser: x\nexpect:\n  calls:\n    itms: []\n", "a.yaml:5: unknown field"},
+		{"unknown key", "a.yaml", "id: a\nuser: x\nexpekt: {}\n", `a.yaml:3: unknown field "expekt", did you mean "expect"?`},
+		{"unknown key below", "a.yaml", "id: a\nuser: x\nexpect:\n  calls:\n    itms: []\n", `a.yaml:5: unknown field "itms", did you mean "items"?`},
 		{"unknown key in a line", "a.jsonl", "\n" + `{"id":"a","user":"x","colour":1}`, `a.jsonl:2: json: unknown field "colour"`},
 		{"no id", "a.yaml", "\nuser: x\n", "a.yaml:2: the case has no id"},
 		{"no text", "a.yaml", "id: a\n", "a.yaml:1: turn 1 has no user text"},
@@ -105,6 +108,55 @@ func TestLoad_faults(t *testing.T) {
 	}
 	if _, err := eval.Load(filepath.Join(t.TempDir(), "nothing.yaml")); err == nil {
 		t.Error("a file that is not there is read")
+	}
+}
+
+// TestSchema: the suites that ship fit the schema, and a key that does not exist does not.
+func TestSchema(t *testing.T) {
+	data, err := eval.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("case.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("case.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(text []byte) error {
+		asJSON, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(doc)
+	}
+	shipped, err := filepath.Glob("suites/*/cases.yaml")
+	if err != nil || len(shipped) < 3 {
+		t.Fatalf("%v, %v", shipped, err)
+	}
+	for _, file := range append(shipped, "suites/suite.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := valid(text); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, bad := range []string{"id: a\nexpekt: {}\n", "id: a\nexpect: {guardrail: maybe}\n", "id: a\nexpect: {calls: {mode: same}}\n", "cases: [{id: 5}]\n"} {
+		if valid([]byte(bad)) == nil {
+			t.Errorf("%q fits", bad)
+		}
 	}
 }
 

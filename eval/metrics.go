@@ -280,6 +280,12 @@ func (m *Metrics) Value(name string) (*float64, bool) {
 		return m.Trajectory, true
 	case "cases":
 		return m.Cases.Value, true
+	case "model_calls":
+		return new(float64(m.ModelCalls)), true
+	case "tool_calls":
+		return new(float64(m.ToolCalls)), true
+	case "tokens":
+		return new(float64(m.Tokens)), true
 	}
 	return nil, false
 }

@@ -138,7 +138,7 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 	if left, _, _ := player.Left(); left {
 		result.conclude(true) // by its checks: the drift is what was asked about
 	}
-	return result, result.whatIf(c, player, seen)
+	return result, result.whatIf(c, player)
 }
 
 // turn runs one turn of a case.
@@ -189,8 +189,20 @@ func isInfra(err error) bool {
 
 // add notes what happened in a turn.
 func (r *CaseResult) add(c *Case, i int, s *tape.Seen, a *match.Agreement) {
+	t := turnOf(s)
+	t.Expected = c.Turns[i].Expect.Guardrail
+	if plan := c.plans[i]; plan != nil {
+		t.Trace = trace(c, i, &t, a)
+		wants := len(plan.Items) > 0 && slices.ContainsFunc(plan.Items, func(e match.Expected) bool { return e.Min > 0 || e.Max == 0 })
+		r.matched = append(r.matched, matched{agreement: a, made: len(s.Calls), wantsNone: plan.NoCall, wantsCall: wants})
+	}
+	r.Turns = append(r.Turns, t)
+}
+
+// turnOf is what was seen of a turn, as reports have it.
+func turnOf(s *tape.Seen) TurnResult {
 	t := TurnResult{
-		User: s.User, Guardrail: s.Guardrail, Expected: c.Turns[i].Expect.Guardrail, Answer: s.Answer,
+		User: s.User, Guardrail: s.Guardrail, Answer: s.Answer,
 		Error: s.Sum.Error, ModelCalls: s.Sum.ModelCalls, Tokens: s.Sum.Usage.TotalTokens, Calls: []CallResult{},
 	}
 	for _, call := range s.Calls {
@@ -199,12 +211,7 @@ func (r *CaseResult) add(c *Case, i int, s *tape.Seen, a *match.Agreement) {
 			Output: match.CanonicalJSON(call.Output), IsError: call.IsError,
 		})
 	}
-	if plan := c.plans[i]; plan != nil {
-		t.Trace = trace(c, i, &t, a)
-		wants := len(plan.Items) > 0 && slices.ContainsFunc(plan.Items, func(e match.Expected) bool { return e.Min > 0 || e.Max == 0 })
-		r.matched = append(r.matched, matched{agreement: a, made: len(s.Calls), wantsNone: plan.NoCall, wantsCall: wants})
-	}
-	r.Turns = append(r.Turns, t)
+	return t
 }
 
 // trace aligns expected with made calls: in the order in which they were made, with

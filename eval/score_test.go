@@ -184,3 +184,25 @@ func TestCompare(t *testing.T) {
 		t.Errorf("better %d, worse %d", got.Better, got.Worse)
 	}
 }
+
+// TestCompare_turns: what two runs did otherwise is told, though both passed.
+func TestCompare_turns(t *testing.T) {
+	rep := func(args, answer string, tokens int) *eval.Report {
+		return eval.NewReport([]eval.CaseResult{{ID: "a", Status: eval.StatusPass, Turns: []eval.TurnResult{{
+			User: "Which?", Calls: []eval.CallResult{{Name: "f", Arguments: args, Output: "1"}}, Answer: answer, Tokens: tokens,
+		}}}})
+	}
+	got := eval.Compare(rep(`{"n":1}`, "It is one.", 10), rep(`{"n":2}`, "It is two.", 12))
+	want := []eval.Otherwise{{ID: "a", Lines: []string{
+		"  turn 1: Which?", `-   call f {"n":1}`, `+   call f {"n":2}`, "-   answer: It is one.", "+   answer: It is two.",
+	}}}
+	if diff := cmp.Diff(want, got.Turns); diff != "" {
+		t.Error(diff)
+	}
+	if len(got.Metrics) != 1 || got.Metrics[0].Name != "tokens" || *got.Metrics[0].After != 12 {
+		t.Errorf("metrics %+v", got.Metrics)
+	}
+	if same := eval.Compare(rep("{}", "x", 1), rep("{}", "x", 1)); len(same.Turns)+len(same.Metrics)+len(same.Changes) != 0 {
+		t.Errorf("equal runs differ: %+v", same)
+	}
+}

@@ -6,41 +6,48 @@ import (
 	"strings"
 
 	"molar/eval/delta"
-	"molar/eval/match"
 	"molar/eval/tape"
 )
 
 // Told tells what happened in turns, the same lines for the same events.
-func Told(turns []tape.Seen) []string { return tell(turns, true) }
+func Told(seen []tape.Seen) []string { return tell(turnsOf(seen), true) }
+
+func turnsOf(seen []tape.Seen) []TurnResult {
+	var all []TurnResult
+	for i := range seen {
+		all = append(all, turnOf(&seen[i]))
+	}
+	return all
+}
 
 // tell leaves out, unless all is wanted, how it was said: answers, results and errors.
-func tell(turns []tape.Seen, all bool) []string {
+func tell(turns []TurnResult, all bool) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	for i, s := range turns {
-		add("turn %d: %s", i+1, flat(s.User))
-		if s.Guardrail != "" {
-			add("  guardrail: %s", s.Guardrail)
+	for i, t := range turns {
+		add("turn %d: %s", i+1, flat(t.User))
+		if t.Guardrail != "" {
+			add("  guardrail: %s", t.Guardrail)
 		}
-		for _, c := range s.Calls {
-			add("  call %s %s", c.Call.Function.Name, match.CanonicalJSON([]byte(c.Call.Function.Arguments)))
+		for _, c := range t.Calls {
+			add("  call %s %s", c.Name, c.Arguments)
 			switch {
 			case !all:
-			case !c.Done:
+			case c.Output == "":
 				add("    gave nothing")
 			case c.IsError:
-				add("    failed: %s", flat(match.CanonicalJSON(c.Output)))
+				add("    failed: %s", flat(c.Output))
 			default:
-				add("    gave %s", flat(match.CanonicalJSON(c.Output)))
+				add("    gave %s", flat(c.Output))
 			}
 		}
-		if s.Answer != "" && all {
-			add("  answer: %s", flat(s.Answer))
+		if t.Answer != "" && all {
+			add("  answer: %s", flat(t.Answer))
 		}
 		switch {
-		case s.Sum.Error == "":
+		case t.Error == "":
 		case all:
-			add("  failed: %s", s.Sum.Error)
+			add("  failed: %s", t.Error)
 		default:
 			add("  failed")
 		}

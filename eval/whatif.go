@@ -2,7 +2,6 @@ package eval
 
 import (
 	"molar/eval/edge"
-	"molar/eval/tape"
 )
 
 // The ways to go on from the first request that a tape does not fit.
@@ -31,7 +30,7 @@ type WhatIfSum struct {
 }
 
 // whatIf judges a run that left its tape: by what it does, and no longer by the tape.
-func (r *CaseResult) whatIf(c *Case, player *edge.Player, seen []tape.Seen) error {
+func (r *CaseResult) whatIf(c *Case, player *edge.Player) error {
 	left, calls, usage := player.Left()
 	if !left {
 		return nil
@@ -41,7 +40,7 @@ func (r *CaseResult) whatIf(c *Case, player *edge.Player, seen []tape.Seen) erro
 		return err
 	}
 	w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
-	w.Changed = Changed(tell(story.Turns, false), tell(seen, false))
+	w.Changed = Changed(tell(turnsOf(story.Turns), false), tell(r.Turns, false))
 	w.Same = len(w.Changed) == 0
 	r.WhatIf = w
 	switch {

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"molar/eval"
 	"molar/eval/run"
 )
 
@@ -25,6 +26,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 		newEvalReportCmd,
 		newEvalImportCmd,
 		newEvalMatchCmd,
+		newEvalSchemaCmd,
 	} {
 		cmd.AddCommand(construct(a))
 	}
@@ -215,6 +217,21 @@ they found; on a terminal you are asked then, elsewhere --yes writes the cases.`
 	flags.BoolVar(&f.Yes, "yes", false, "write the cases without being asked")
 	_ = cmd.MarkFlagRequired("out")
 	return cmd
+}
+
+func newEvalSchemaCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of case files, for editors",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := eval.Schema()
+			if err == nil {
+				_, err = a.Stdout.Write(schema)
+			}
+			return err
+		},
+	}
 }
 
 func newEvalMatchCmd(a *app) *cobra.Command {

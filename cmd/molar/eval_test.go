@@ -105,6 +105,14 @@ func TestEval_replaysTheSame(t *testing.T) {
 	if n := len(rep.Cases[0].Turns); n != 2 || len(rep.Cases[0].Turns[1].Calls) != 1 {
 		t.Errorf("turns %+v", rep.Cases[0].Turns)
 	}
+	_, stdout, stderr := evalRun(t, nowhere, "eval", "run", "--score", "--quiet", "--json", "-", file)
+	var scored eval.Report
+	if err := json.Unmarshal([]byte(stdout), &scored); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	if got, want := scored.Metrics, rep.Metrics; got.Tokens != want.Tokens || got.Tokens == 0 || got.ModelCalls != want.ModelCalls {
+		t.Errorf("scored: %d tokens in %d model calls, replayed: %d in %d", got.Tokens, got.ModelCalls, want.Tokens, want.ModelCalls)
+	}
 	_, _, second := reportOf(t, file)
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)

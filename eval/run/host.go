@@ -61,13 +61,13 @@ func (h *evalHost) Close() {
 
 // openEval opens the host of a case over the given edges.
 func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
-	blank := blankStore(sync.OnceValues(makeBlank))
+	blank, configs := blankStore(sync.OnceValues(makeBlank)), a.configs()
 	return func(ctx context.Context, c *eval.Case, of *edge.Player, edges eval.Edges) (eval.Host, error) {
 		h := of.Header()
 		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Provider) || !slices.Contains(playable(), rest.Provider)) {
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:1: the tape is of provider %q, and a replay knows %s; without a model on its tape, run the case with --live-model", c.TapeFile(), h.Provider, strings.Join(playable(), ", "))}
 		}
-		cfg, err := a.evalConfig(c, of, mode)
+		cfg, err := a.evalConfig(c, of, mode, configs)
 		if err != nil {
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
 		}
@@ -80,7 +80,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
 		}
 		cfg.Memory.Store, cfg.Memory.URL, cfg.Telemetry.Trace = filepath.Join(dir, "molar.db"), "", "off"
 		if mode.FromDrift != "" {
-			g, err := a.goOn(c, of, mode.FromDrift, log)
+			g, err := a.goOn(c, of, mode.FromDrift, configs, log)
 			if err != nil {
 				return nil, errors.Join(err, os.RemoveAll(dir))
 			}
@@ -95,8 +95,8 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
 }
 
 // goOn is who answers behind the tape: the model that the config names now, or none.
-func (a *Commands) goOn(c *eval.Case, of *edge.Player, how string, log *slog.Logger) (edge.GoOn, error) {
-	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how})
+func (a *Commands) goOn(c *eval.Case, of *edge.Player, how string, configs loader, log *slog.Logger) (edge.GoOn, error) {
+	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how}, configs)
 	if err != nil {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
 	}
@@ -162,16 +162,9 @@ func emptyEnv(string) (string, bool) { return "", false }
 
 // evalConfig reads the settings of a case. A model that is played is the one of the
 // tape, whatever the settings say.
-func (a *Commands) evalConfig(c *eval.Case, of *edge.Player, mode eval.Mode) (*config.Config, error) {
-	h, env := of.Header(), a.Env
-	if !mode.LiveModel {
-		env = a.replayEnv
-	}
-	file := c.ConfigFile()
-	if file == "" {
-		file = a.ConfigFile
-	}
-	cfg, err := a.loadFor(file, env)
+func (a *Commands) evalConfig(c *eval.Case, of *edge.Player, mode eval.Mode, configs loader) (*config.Config, error) {
+	h := of.Header()
+	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), mode.LiveModel)
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +197,38 @@ func (a *Commands) evalConfig(c *eval.Case, of *edge.Player, mode eval.Mode) (*c
 		}
 	}
 	return cfg, nil
+}
+
+// A loader gives the settings of a file to a case of its own, with the environment of a
+// live model or of a replay.
+type loader func(file string, live bool) (*config.Config, error)
+
+// configs reads each file once.
+func (a *Commands) configs() loader {
+	type key struct {
+		file string
+		live bool
+	}
+	var mu sync.Mutex
+	known := make(map[key]*config.Config)
+	return func(file string, live bool) (*config.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if known[key{file, live}] == nil {
+			env := a.replayEnv
+			if live {
+				env = a.Env
+			}
+			cfg, err := a.loadFor(file, env)
+			if err != nil {
+				return nil, err
+			}
+			known[key{file, live}] = cfg
+		}
+		cfg := *known[key{file, live}]
+		cfg.Assistants, cfg.MCPServers = slices.Clone(cfg.Assistants), slices.Clone(cfg.MCPServers)
+		return &cfg, nil
+	}
 }
 
 // loadFor reads a config as a case sees it: without a file the built-in settings, since

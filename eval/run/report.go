@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"molar/eval"
 	"molar/eval/report"
@@ -81,13 +82,20 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 		}
 		return string(s)
 	}
+	for i, when := range []string{"before", "after"} {
+		r := c.Runs[i]
+		line("%s: %s in %.2f s", when, strings.Join(append([]string{r.Mode}, r.Models...), ", "), r.TookMS/1000)
+	}
 	for _, change := range c.Changes {
 		line("%s: %s -> %s", change.ID, name(change.Before), name(change.After))
+	}
+	for _, o := range c.Turns {
+		line("%s:\n%s", o.ID, strings.Join(o.Lines, "\n"))
 	}
 	for _, m := range c.Metrics {
 		line("%s: %s -> %s", m.Name, report.Number(m.Before), report.Number(m.After))
 	}
-	if len(c.Changes)+len(c.Metrics) == 0 {
+	if len(c.Changes)+len(c.Turns)+len(c.Metrics) == 0 {
 		line("nothing changed")
 	}
 	if c.Better+c.Worse > 0 {

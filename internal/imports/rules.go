@@ -28,7 +28,7 @@ func layers() []layer {
 			"eval/...", "agent", "mcpclients", "providers/...", "schemas/...", "toolhandler", "internal/cli", "internal/config/...",
 			"internal/host/...", "internal/store", "internal/terminal",
 		}},
-		{"eval/...", []string{"eval/...", "agent/...", "toolhandler/...", "mcpclients/...", "providers/...", "schemas/...", "internal/telemetry"}},
+		{"eval/...", []string{"eval/...", "agent/...", "toolhandler/...", "mcpclients/...", "providers/...", "schemas/...", "internal/nearest", "internal/telemetry"}},
 		{"web/...", []string{"web/...", "agent", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry"}},
 
 		{"internal/store/storetest", []string{"internal/store", "mcpservers/memory", "schemas/..."}},
