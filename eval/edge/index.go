@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -114,18 +115,35 @@ func (x *index) addFrame(e tape.Entry, at span) error {
 	return nil
 }
 
-// load reads a record again.
+// load reads a record again, a request with all its tools.
 func (x *index) load(at span) (tape.Record, error) {
-	var r tape.Record
-	if at.line == 0 {
-		return r, fmt.Errorf("%s: a record is missing: the recording broke off", x.name)
+	r, err := x.read(at)
+	if err == nil && r.Type == tape.TypeModelRequest {
+		err = r.Whole(x.request)
 	}
-	raw := make([]byte, at.size)
-	if _, err := x.file.ReadAt(raw, at.offset); err != nil {
-		return r, fmt.Errorf("%s:%d: %w", x.name, at.line, err)
-	}
-	if err := json.Unmarshal(raw, &r); err != nil {
+	if err != nil {
 		return r, fmt.Errorf("%s:%d: %w", x.name, at.line, err)
 	}
 	return r, nil
+}
+
+func (x *index) read(at span) (tape.Record, error) {
+	var r tape.Record
+	if at.line == 0 {
+		return r, errors.New("a record is missing: the recording broke off")
+	}
+	raw := make([]byte, at.size)
+	if _, err := x.file.ReadAt(raw, at.offset); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(raw, &r)
+}
+
+// request reads the request of an exchange again.
+func (x *index) request(seq int) (tape.Record, error) {
+	t := x.bySeq[seq]
+	if t == nil {
+		return tape.Record{}, fmt.Errorf("there is no exchange %d, whose tools are named", seq)
+	}
+	return x.read(t.request)
 }

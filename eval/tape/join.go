@@ -14,10 +14,18 @@ var ErrSplit = errors.New("what is masked came in pieces")
 
 // Records reads the records of a tape that is whole.
 func Records(lines []byte) (all []Record, err error) {
+	requests := make(map[int]Record)
+	of := func(seq int) (Record, error) { return requests[seq], nil }
 	for line := range bytes.Lines(lines) {
 		var r Record
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, fmt.Errorf("read a tape: %w", err)
+		}
+		if r.Type == TypeModelRequest {
+			if err := r.Whole(of); err != nil {
+				return nil, fmt.Errorf("read a tape: %w", err)
+			}
+			requests[r.Seq] = r
 		}
 		all = append(all, r)
 	}

@@ -1,6 +1,8 @@
 package tape_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -28,7 +30,7 @@ func TestRead(t *testing.T) {
 		{"empty", "", "t:1: the tape is empty", 0},
 		{"no header", exchange, "t:1: the first line is no header", 0},
 		{"two headers", head + head, "t:2: a second header", 1},
-		{"newer", strings.Replace(head, `"v":1`, `"v":2`, 1), "t:1: the tape has version 2", 0},
+		{"newer", strings.Replace(head, `"v":1`, `"v":3`, 1), "t:1: the tape has version 3", 0},
 		{"no version", strings.Replace(head, `"v":1`, `"v":0`, 1), "t:1: the header has no version", 0},
 		{"broken line", head + "{\n" + exchange, "t:2: no record", 1},
 		{"unknown key", head + `{"type":"user","colour":"red"}` + "\n", `unknown field "colour"`, 1},
@@ -98,5 +100,31 @@ func TestRedactor(t *testing.T) {
 		if got := r.Text(harmless); got != harmless {
 			t.Errorf("%q became %q", harmless, got)
 		}
+	}
+}
+
+// TestWriter_tools: a list of tools stands on a tape once, and each request has it whole.
+func TestWriter_tools(t *testing.T) {
+	const tools = `[{"name":"f","inputSchema":{"type":"object"}}]`
+	var b bytes.Buffer
+	w := tape.NewWriter(&b, tape.NewRedactor(), tape.Header{TapeID: "t"})
+	bodies := []string{`{"model":"m","tools":` + tools + `}`, `{"model":"n","tools":` + tools + `}`, `{"model":"m","tools":[{"name":"g"}]}`, `{"model":"m"}`}
+	for i, body := range bodies {
+		w.Write(&tape.Record{Type: tape.TypeModelRequest, Seq: i + 1, Turn: 1, Body: json.RawMessage(body)})
+	}
+	if n := strings.Count(b.String(), `"name":"f"`); n != 1 || w.Err() != nil {
+		t.Errorf("the list stands there %d times (%v):\n%s", n, w.Err(), &b)
+	}
+	records, err := tape.Records(b.Bytes())
+	if err != nil || len(records) != 5 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for i, body := range bodies {
+		if got := string(records[i+1].Body); got != body {
+			t.Errorf("request %d is %s, want %s", i+1, got, body)
+		}
+	}
+	if _, err := tape.Records([]byte(strings.Replace(b.String(), `"as_in_exchange":1`, `"as_in_exchange":7`, 1))); err == nil {
+		t.Error("tools of no exchange were found")
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // Version is the newest version of the format that this package reads and the one
 // that it writes.
-const Version = 1
+const Version = 2
 
 // The types of record.
 const (

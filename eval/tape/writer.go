@@ -19,11 +19,13 @@ type Writer struct {
 	to     io.Writer
 	redact *Redactor
 	err    error
+
+	offered map[string]int // the first exchange with a list of tools, by its hash
 }
 
 // NewWriter begins a tape with its header.
 func NewWriter(to io.Writer, redact *Redactor, h Header) *Writer {
-	w := &Writer{to: to, redact: redact}
+	w := &Writer{to: to, redact: redact, offered: make(map[string]int)}
 	h.V = Version
 	w.Write(&Record{Type: TypeHeader, Header: &h})
 	return w
@@ -43,7 +45,7 @@ func (w *Writer) Write(r *Record) {
 	if w.err != nil {
 		return
 	}
-	line, err := w.encode(r)
+	line, err := w.encode(w.shorten(r))
 	if err == nil {
 		_, err = w.to.Write(line)
 	}
