@@ -29,7 +29,6 @@ const (
 type breaker struct {
 	name string
 	log  *slog.Logger
-	now  func() time.Time
 
 	mu       sync.Mutex
 	failures int       // in a row
@@ -62,7 +61,7 @@ func (b *breaker) begin(ctx context.Context) (trial bool, err error) {
 }
 
 func (b *breaker) refusal() error {
-	left := b.until.Sub(b.now())
+	left := time.Until(b.until)
 	switch {
 	case b.until.IsZero(), left <= 0 && !b.trial:
 		return nil
@@ -113,8 +112,8 @@ func (b *breaker) failed(ctx context.Context, err *providers.Error) {
 	if err.RetryAfter > 0 {
 		wait = min(err.RetryAfter, maxPause)
 	}
-	wasOpen := b.until.Sub(b.now()) > 0
-	if until := b.now().Add(wait); until.After(b.until) {
+	wasOpen := time.Until(b.until) > 0
+	if until := time.Now().Add(wait); until.After(b.until) {
 		b.until = until
 	}
 	b.trial, b.last = false, err

@@ -26,10 +26,11 @@ const (
 	Offline = "offline"
 )
 
-// Defaults of [Config].
+// ProbeTimeout bounds one probe in auto, reprobe is the least time between two while
+// nothing is found.
 const (
-	DefaultProbeTimeout = 300 * time.Millisecond
-	DefaultReprobe      = 10 * time.Second
+	ProbeTimeout = 300 * time.Millisecond
+	reprobe      = 10 * time.Second
 )
 
 // explicitTimeout bounds the probe of a provider that is asked for by name: it
@@ -71,12 +72,7 @@ type Config struct {
 	Candidates map[string]Candidate
 	// Offline answers when auto finds nothing, or by its name.
 	Offline providers.Provider
-	// ProbeTimeout bounds one probe in auto; Reprobe is the least time between two
-	// while nothing is found. Zero means the defaults.
-	ProbeTimeout, Reprobe time.Duration
-	Logger                *slog.Logger
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
+	Logger  *slog.Logger
 }
 
 // Want is what a turn asks for. Empty fields leave the choice to the chain.
@@ -91,10 +87,7 @@ type Chain struct {
 	offline    providers.Provider
 	probes     map[string]*probe
 	breakers   map[string]*breaker
-	timeout    time.Duration
-	reprobe    time.Duration
 	log        *slog.Logger
-	now        func() time.Time
 }
 
 // New checks cfg and returns a chain. It probes nothing yet; see [Chain.Warm].
@@ -105,10 +98,7 @@ func New(cfg Config) (*Chain, error) {
 		offline:    cfg.Offline,
 		probes:     map[string]*probe{},
 		breakers:   map[string]*breaker{},
-		timeout:    cfg.ProbeTimeout,
-		reprobe:    cfg.Reprobe,
 		log:        cfg.Logger,
-		now:        cfg.Now,
 	}
 	var errs []error
 	for name, candidate := range cfg.Candidates {
@@ -124,9 +114,6 @@ func New(cfg Config) (*Chain, error) {
 			errs = append(errs, c.unknown(name))
 		}
 	}
-	if cfg.ProbeTimeout < 0 || cfg.Reprobe < 0 {
-		errs = append(errs, errors.New("provider probe: times must not be negative"))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -139,21 +126,12 @@ func (c *Chain) fill() {
 	if len(c.order) == 0 {
 		c.order = []string{Auto}
 	}
-	if c.timeout == 0 {
-		c.timeout = DefaultProbeTimeout
-	}
-	if c.reprobe == 0 {
-		c.reprobe = DefaultReprobe
-	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	if c.now == nil {
-		c.now = time.Now
-	}
 	for name := range c.candidates {
 		c.probes[name] = newProbe()
-		c.breakers[name] = &breaker{name: name, log: c.log, now: c.now}
+		c.breakers[name] = &breaker{name: name, log: c.log}
 	}
 }
 

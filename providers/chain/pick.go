@@ -110,7 +110,7 @@ func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, e
 	}
 	timeout := explicitTimeout
 	if listed {
-		timeout = c.timeout
+		timeout = ProbeTimeout
 	}
 	route, err := c.probe(ctx, s.name, timeout, listed)
 	if err == nil && s.auto {

@@ -70,7 +70,7 @@ func (c *Chain) probe(ctx context.Context, name string, timeout time.Duration, s
 // settled returns the last answer, and whether it still holds.
 func (c *Chain) settled(p *probe, stale bool) (providers.Route, bool, error) {
 	route, asked, err := p.last()
-	holds := !asked.IsZero() && (err == nil || stale && c.now().Sub(asked) < c.reprobe)
+	holds := !asked.IsZero() && (err == nil || stale && time.Since(asked) < reprobe)
 	return route, holds, err
 }
 
@@ -85,12 +85,12 @@ func (c *Chain) ask(ctx context.Context, name string, timeout time.Duration) (pr
 		if _, asked, _ := p.last(); asked.IsZero() {
 			c.log.InfoContext(ctx, "provider is not ready", "provider", name, "reason", err)
 		}
-		p.set(providers.Route{}, c.now(), err)
+		p.set(providers.Route{}, time.Now(), err)
 		return providers.Route{}, err
 	}
 	found := route(candidate, model, small, why)
 	c.log.InfoContext(ctx, "provider is ready", "provider", name, "model", found.Model, "small_model", found.SmallModel)
-	p.set(found, c.now(), nil)
+	p.set(found, time.Now(), nil)
 	return found, nil
 }
 
