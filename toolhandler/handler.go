@@ -59,9 +59,7 @@ type Config struct {
 	Caller Caller
 	// Parallel is how many calls of one answer run at once; 0 means 4.
 	Parallel int
-	// CallTimeout applies to tools without a timeout of their own; 0 means 60 s.
-	CallTimeout time.Duration
-	Logger      *slog.Logger
+	Logger   *slog.Logger
 }
 
 // A Handler executes tool calls. It is safe for concurrent use; each turn has its
@@ -69,7 +67,6 @@ type Config struct {
 type Handler struct {
 	caller     Caller
 	parallel   int
-	timeout    time.Duration
 	log        *slog.Logger
 	validators *validators
 }
@@ -79,21 +76,17 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.Caller == nil {
 		return nil, errors.New("tool handler needs a caller")
 	}
-	if cfg.Parallel < 0 || cfg.CallTimeout < 0 {
-		return nil, errors.New("tool handler: parallel and call timeout must not be negative")
+	if cfg.Parallel < 0 {
+		return nil, errors.New("tool handler: parallel must not be negative")
 	}
 	h := &Handler{
 		caller:     cfg.Caller,
 		parallel:   cfg.Parallel,
-		timeout:    cfg.CallTimeout,
 		log:        cfg.Logger,
 		validators: newValidators(),
 	}
 	if h.parallel == 0 {
 		h.parallel = DefaultParallel
-	}
-	if h.timeout == 0 {
-		h.timeout = DefaultCallTimeout
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -102,10 +95,10 @@ func New(cfg Config) (*Handler, error) {
 }
 
 // callTimeout is the time that one call of the tool may take.
-func (h *Handler) callTimeout(rules schemas.ToolRules) time.Duration {
+func callTimeout(rules schemas.ToolRules) time.Duration {
 	d := rules.Timeout
 	if d <= 0 {
-		d = h.timeout
+		d = DefaultCallTimeout
 	}
 	return min(d, MaxCallTimeout)
 }

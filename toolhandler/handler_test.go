@@ -61,7 +61,6 @@ func TestHandler_New(t *testing.T) {
 	for name, cfg := range map[string]toolhandler.Config{
 		"no caller":         {},
 		"negative parallel": {Caller: callerFunc(echo), Parallel: -1},
-		"negative timeout":  {Caller: callerFunc(echo), CallTimeout: -1},
 	} {
 		if _, err := toolhandler.New(cfg); err == nil {
 			t.Errorf("%s: no error", name)

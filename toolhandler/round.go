@@ -118,7 +118,7 @@ func parseArguments(text string) (json.RawMessage, error) {
 
 // execute calls the tool and turns whatever comes into an outcome.
 func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
-	limit := min(r.turn.h.callTimeout(tool.Rules), r.deadline)
+	limit := min(callTimeout(tool.Rules), r.deadline)
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
 	defer stop()
 	if r.turn.before != nil && MayAct(tool) {
