@@ -29,10 +29,6 @@ type Config struct {
 	HTTPClient *http.Client
 	// Client is how the host introduces itself.
 	Client Implementation
-	// StartTimeout, ListTimeout and MaxResult override the defaults when positive.
-	StartTimeout time.Duration
-	ListTimeout  time.Duration
-	MaxResult    int
 	// Elicit, when set, answers what servers ask of a person; without it the host tells
 	// them that it cannot. What is asked during a call of [Manager.CallFor] goes to that
 	// person instead.

@@ -3,7 +3,6 @@ package mcpclients
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -24,8 +23,6 @@ import (
 type Manager struct {
 	servers atomic.Pointer[roster]
 	build   func(ServerConfig) *member
-	// maxResult is how many bytes of a text of a server are kept.
-	maxResult int
 	// decisions are the switches and pins.
 	decisions *catalogue.InForce
 	log       *slog.Logger
@@ -70,9 +67,6 @@ func newRoster(list []*member) *roster {
 // New checks the config and returns a manager that is not started yet. The error
 // joins every fault, each with its place in the config.
 func New(cfg Config) (*Manager, error) {
-	if cfg.StartTimeout < 0 || cfg.ListTimeout < 0 || cfg.MaxResult < 0 {
-		return nil, errors.New("timeouts and limits of the MCP servers must not be negative")
-	}
 	if err := peer.ValidateServers(cfg.Servers); err != nil {
 		return nil, err
 	}
@@ -101,9 +95,9 @@ func New(cfg Config) (*Manager, error) {
 			Name: cmp.Or(cfg.Client.Name, "molar"), Version: cmp.Or(cfg.Client.Version, "0"),
 		},
 		HTTP:         client,
-		StartTimeout: cmp.Or(cfg.StartTimeout, DefaultStartTimeout),
-		ListTimeout:  cmp.Or(cfg.ListTimeout, DefaultListTimeout),
-		MaxResult:    cmp.Or(cfg.MaxResult, DefaultMaxResult),
+		StartTimeout: DefaultStartTimeout,
+		ListTimeout:  DefaultListTimeout,
+		MaxResult:    DefaultMaxResult,
 		Elicit:       cfg.Elicit,
 		Decisions:    m.decisions,
 		Telemetry:    cfg.Telemetry,
@@ -113,7 +107,6 @@ func New(cfg Config) (*Manager, error) {
 		Wrap:         cfg.Wrap,
 		Publish:      m.publish,
 	}
-	m.maxResult = shared.MaxResult
 	m.build = func(sc ServerConfig) *member {
 		return &member{Server: supervise.New(copyConfig(sc), shared), ended: make(chan struct{})}
 	}

@@ -129,7 +129,7 @@ func TestSSE_StartFailures(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			web := serveHTTP(t, tc.handler)
 			cfg := servers(overSSE(web.URL))
-			cfg.StartTimeout = 300 * time.Millisecond
+			cfg.Servers[0].StartTimeout = 300 * time.Millisecond
 			m := start(t, cfg)
 			if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
 				t.Errorf("%s: %s", st.State, st.Reason)

@@ -81,10 +81,8 @@ func TestStdio_StartFailures(t *testing.T) {
 		{"not executable", mcpclients.ServerConfig{Name: "x", Command: "./main_test.go"}, []string{"may not be run"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := start(t, mcpclients.Config{
-				Servers:      []mcpclients.ServerConfig{tc.server, bad("fine")},
-				StartTimeout: 300 * time.Millisecond,
-			})
+			tc.server.StartTimeout = 300 * time.Millisecond
+			m := start(t, servers(tc.server, bad("fine")))
 			var st, fine schemas.ServerStatus
 			for _, s := range m.Status() {
 				if s.Name == "fine" {
