@@ -52,10 +52,8 @@ type Config struct {
 	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
 	// means one with a transport of its own.
 	HTTPClient *http.Client
-	// FirstByte bounds the wait for the first output, Idle every later one. Zero
-	// means the defaults of [wire.Limits].
+	// FirstByte bounds the wait for the first output; zero means [wire.DefaultFirst].
 	FirstByte time.Duration
-	Idle      time.Duration
 	// Window is how many tokens prompt and answer may have together; zero means that it
 	// is not known.
 	Window int
@@ -103,7 +101,7 @@ func New(cfg Config) (*Provider, error) {
 	if base.User != nil || base.RawQuery != "" {
 		return nil, errors.New("gemini base URL: must have no user and no query; the key has a setting of its own")
 	}
-	limits, err := wire.Limits{First: cfg.FirstByte, Idle: cfg.Idle}.Complete()
+	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("gemini %w", err)
 	}

@@ -323,7 +323,7 @@ func TestNew_refuses(t *testing.T) {
 		"no address":      {APIKey: secret, BaseURL: "http://[::1"},
 		"key in query":    {APIKey: secret, BaseURL: "https://host/?key=" + secret},
 		"key as user":     {APIKey: secret, BaseURL: "https://" + secret + "@host/"},
-		"negative timing": {APIKey: secret, Idle: -1},
+		"negative timing": {APIKey: secret, FirstByte: -1},
 	} {
 		_, err := gemini.New(cfg)
 		if err == nil || strings.Contains(err.Error(), secret) {

@@ -16,9 +16,7 @@ import (
 
 // A Model is a model that the server has.
 type Model struct {
-	Name string
-	// Size is in bytes, on disk.
-	Size     int64
+	Name     string
 	Modified time.Time
 	// Remote models run on a machine elsewhere.
 	Remote bool
@@ -29,7 +27,6 @@ type LoadedModel struct {
 	Name string
 	// ContextLength is its context window, in tokens.
 	ContextLength int
-	Expires       time.Time
 }
 
 // Models lists the models that the server has, in its order (newest first).
@@ -41,7 +38,7 @@ func (p *Provider) Models(ctx context.Context) ([]Model, error) {
 	}
 	models := make([]Model, 0, len(list.Models))
 	for _, m := range list.Models {
-		models = append(models, Model{Name: m.Name, Size: m.Size, Modified: m.ModifiedAt, Remote: m.RemoteModel != ""})
+		models = append(models, Model{Name: m.Name, Modified: m.ModifiedAt, Remote: m.RemoteModel != ""})
 	}
 	return models, nil
 }
@@ -55,7 +52,7 @@ func (p *Provider) Loaded(ctx context.Context) ([]LoadedModel, error) {
 	}
 	models := make([]LoadedModel, 0, len(list.Models))
 	for _, m := range list.Models {
-		models = append(models, LoadedModel{Name: m.Name, ContextLength: m.ContextLength, Expires: m.ExpiresAt})
+		models = append(models, LoadedModel{Name: m.Name, ContextLength: m.ContextLength})
 	}
 	return models, nil
 }

@@ -75,7 +75,7 @@ func TestProvider_Lists(t *testing.T) {
 	if err != nil || len(models) != 3 {
 		t.Fatalf("got %v, %v", models, err)
 	}
-	want := ollama.Model{Name: "old:7b", Size: 10, Modified: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)}
+	want := ollama.Model{Name: "old:7b", Modified: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if diff := cmp.Diff(want, models[0]); diff != "" {
 		t.Error(diff)
 	}

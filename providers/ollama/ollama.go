@@ -46,11 +46,9 @@ type Config struct {
 	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
 	// means one with a transport of its own.
 	HTTPClient *http.Client
-	// FirstByte bounds the wait for the first output (which includes loading the
-	// model), Idle every later wait; while tools are offered and no text has come,
-	// 120 s at least. Zero means the defaults of [wire.Limits].
+	// FirstByte bounds the wait for the first output, which includes loading the model; zero
+	// means [wire.DefaultFirst].
 	FirstByte time.Duration
-	Idle      time.Duration
 	// KeepAlive is how long the server keeps a model loaded: a duration ("5m"), a
 	// number of seconds ("300"), "0" for not at all, "-1" for ever. Empty leaves it
 	// to the server.
@@ -102,7 +100,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := wire.Limits{First: cfg.FirstByte, Idle: cfg.Idle}.Complete()
+	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("ollama %w", err)
 	}

@@ -40,10 +40,8 @@ type Config struct {
 	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
 	// means one with a transport of its own.
 	HTTPClient *http.Client
-	// FirstByte bounds the wait for the first output, Idle every later wait. Zero means
-	// the defaults of [wire.Limits].
+	// FirstByte bounds the wait for the first output; zero means [wire.DefaultFirst].
 	FirstByte time.Duration
-	Idle      time.Duration
 	// Window is how many tokens prompt and answer may have together; zero means that it
 	// is not known.
 	Window int
@@ -86,7 +84,7 @@ func New(cfg Config) (*Provider, error) {
 	if err := wire.CheckKey(key); err != nil {
 		return nil, fmt.Errorf("openai API key: %w", err)
 	}
-	limits, err := wire.Limits{First: cfg.FirstByte, Idle: cfg.Idle}.Complete()
+	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("openai %w", err)
 	}

@@ -328,7 +328,6 @@ func TestNew_ReadsAddresses(t *testing.T) {
 		{BaseURL: "http://hunter2\x7f"},
 		{APIKey: "hunter2\nX: y"},
 		{FirstByte: -1},
-		{Idle: -1},
 	} {
 		if _, err := openai.New(cfg); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: got %v", cfg, err)
