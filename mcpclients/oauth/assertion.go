@@ -58,15 +58,6 @@ func encode(v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), err
 }
 
-// CheckKey says what is wrong with a private key in PEM.
-func CheckKey(text string) error {
-	signer, err := parseKey(text)
-	if err == nil {
-		_, _, err = algorithm(signer)
-	}
-	return err
-}
-
 func parseKey(text string) (crypto.Signer, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {

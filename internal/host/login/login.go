@@ -38,7 +38,6 @@ type Flags struct {
 type loginRun struct {
 	*cli.CLI
 	Flags
-	cfg    *config.Config
 	server mcpclients.ServerConfig
 	db     *store.DB
 	web    *http.Client // nil means the defaults
@@ -51,7 +50,7 @@ func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 	if err != nil {
 		return err
 	}
-	run := &loginRun{CLI: c, Flags: f, cfg: cfg}
+	run := &loginRun{CLI: c, Flags: f}
 	if run.server, err = loginServer(cfg, name); err != nil {
 		return cli.Usage(err)
 	}
