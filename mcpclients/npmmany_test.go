@@ -19,9 +19,6 @@ import (
 // tools, whatever the services make of a schema there is one for each of them, and calls find
 // their server.
 func TestNPM_ManyServers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: fifteen servers start")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

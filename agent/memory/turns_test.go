@@ -164,7 +164,7 @@ func wantTexts(t *testing.T, c *memory.Client, id string, want ...string) {
 func TestClient_StopThenAsk(t *testing.T) {
 	c := fresh(t)
 	var want []string
-	for i := range 100 {
+	for i := range 25 {
 		stopped, asked := fmt.Sprint("s", i), fmt.Sprint("a", i)
 		o := begin(t, c, "c", "")
 		if err := c.RecordTurn(t.Context(), memory.Begun{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {

@@ -110,7 +110,7 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 	tools := catalogue(numbered(150)...)
 	chance := rand.New(rand.NewPCG(7, 7))
 	grown, anew := 0, 0
-	for range 200 {
+	for range 40 {
 		var conversation []Asked
 		var before []schemas.Tool
 		for range 12 {

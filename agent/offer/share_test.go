@@ -25,9 +25,6 @@ import (
 // others: because it is offered, or because find_tools gives it for the question itself (what
 // offline looks for) or for words that a model would choose. The table is in docs/architecture.md.
 func TestShare(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: fifteen servers start")
-	}
 	c := offer.New(offer.Config{Tools: attach(t), Rank: ranking.Of, Most: 128, Log: slog.New(slog.DiscardHandler)})
 	for _, file := range []string{"questions.txt", "heldout.txt"} {
 		all := questions(t, file)

@@ -16,6 +16,9 @@ import (
 // Without it the test is skipped, except in CI, where nothing may be missing.
 func Installed(t testing.TB, name ...string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: servers of others are left out")
+	}
 	path := filepath.Join(append([]string{root(t), ".cache"}, name...)...)
 	if _, err := os.Stat(path); err != nil {
 		if os.Getenv("CI") != "" {
