@@ -120,7 +120,7 @@ type Protections struct {
 // An Agent runs turns. It is safe for concurrent use.
 type Agent struct {
 	cfg        Config
-	assistants map[string]Assistant
+	assistants map[string]*Assistant
 	prompts    *prompts.Prompts
 	judges     *judge.Judge
 	search     *lookup.Search
@@ -137,7 +137,7 @@ type Agent struct {
 
 // New checks the configuration as a whole and returns an agent.
 func New(cfg Config) (*Agent, error) {
-	a := &Agent{cfg: cfg, assistants: make(map[string]Assistant), log: cfg.Logger}
+	a := &Agent{cfg: cfg, assistants: make(map[string]*Assistant), log: cfg.Logger}
 	var faults []error
 	if cfg.Models == nil || cfg.Tools == nil || cfg.Handler == nil {
 		faults = append(faults, errors.New("agent needs models, tools and a tool handler"))
@@ -150,7 +150,7 @@ func New(cfg Config) (*Agent, error) {
 		if _, twice := a.assistants[as.Name]; twice {
 			faults = append(faults, fmt.Errorf("assistant %q is defined twice", as.Name))
 		}
-		a.assistants[as.Name] = as
+		a.assistants[as.Name] = &as
 	}
 	if _, ok := a.assistants[cfg.Default]; !ok {
 		faults = append(faults, fmt.Errorf("default assistant %q is not defined", cfg.Default))
@@ -203,7 +203,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if err := a.answer(ctx, cancel, t, fresh, yield); err != nil && !errors.Is(err, speaker.ErrStopped) {
+		if err := a.answer(ctx, cancel, &t, fresh, yield); err != nil && !errors.Is(err, speaker.ErrStopped) {
 			yield(Event{}, err)
 		}
 	}

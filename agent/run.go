@@ -18,10 +18,11 @@ import (
 	"molar/providers"
 )
 
-// A task is what a turn works with. It is made once and only read.
+// A task is what a turn works with. It is made once and only read; it is small, since each
+// phase takes a copy and streams are many.
 type task struct {
-	turn      Turn
-	assistant Assistant
+	turn      *Turn
+	assistant *Assistant
 	route     providers.Route
 	// guard is nil for an assistant without a topic.
 	guard   *guardrail.Guard
@@ -33,9 +34,9 @@ type task struct {
 }
 
 // answer runs a turn, waits for what runs beside it, and hands its trace over.
-func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t Turn, fresh bool, yield func(Event, error) bool) error {
+func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, fresh bool, yield func(Event, error) bool) error {
 	out := speaker.New(t.ID, trace.New(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
-	waited, err := a.resume(ctx, &t)
+	waited, err := a.resume(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -43,18 +44,7 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t Turn, f
 		defer a.cfg.Summaries.Began()()
 	}
 	var group sync.WaitGroup
-	book := journal.Config{
-		Memory: a.cfg.Memory, TurnID: t.ID, ReadOnly: t.ReadOnly, Group: &group, Answer: out.Answer,
-		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
-		// A key may stand for a turn that was saved in another conversation.
-		Fresh: fresh && waited == nil && t.Key == "" && !a.cfg.MemoryRequired,
-		Took:  func(d time.Duration) { out.Trace.Step("memory", d) },
-		Log:   func(msg string, err error) { a.log.Warn(msg, "turn", t.ID, "error", err) },
-	}
-	if t.Stateless || t.ReadOnly && fresh && waited == nil { // there is nothing to read
-		book.Memory = nil
-	}
-	j := journal.Open(ctx, book)
+	j := a.open(ctx, t, fresh && waited == nil, out, &group)
 	w, err := a.accept(ctx, t, out, j, &group)
 	switch {
 	case err != nil:
@@ -79,9 +69,26 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t Turn, f
 	return err
 }
 
+// open begins to read the conversation; fresh says that the turn itself named it.
+func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *speaker.Speaker, group *sync.WaitGroup) *journal.Journal {
+	id := t.ID
+	book := journal.Config{
+		Memory: a.cfg.Memory, TurnID: id, ReadOnly: t.ReadOnly, Group: group, Answer: out.Answer,
+		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
+		// A key may stand for a turn that was saved in another conversation.
+		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
+		Took:  func(d time.Duration) { out.Trace.Step("memory", d) },
+		Log:   func(msg string, err error) { a.log.Warn(msg, "turn", id, "error", err) },
+	}
+	if t.Stateless || t.ReadOnly && fresh { // there is nothing to read
+		book.Memory = nil
+	}
+	return journal.Open(ctx, book)
+}
+
 // accept finds the assistant and the route of a turn, and announces it. A turn that names
 // no assistant goes on with the one that its conversation has.
-func (a *Agent) accept(ctx context.Context, t Turn, out *speaker.Speaker, j *journal.Journal, group *sync.WaitGroup) (task, error) {
+func (a *Agent) accept(ctx context.Context, t *Turn, out *speaker.Speaker, j *journal.Journal, group *sync.WaitGroup) (task, error) {
 	name := t.Assistant
 	if name == "" && j.Reads() && !j.Fresh() {
 		if opening, err := j.Opening(ctx); err == nil {

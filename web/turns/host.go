@@ -64,8 +64,9 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f, ctx := newFeed(ctx)
 	turn := q.Turn
-	news := make(mailbox, 64)
+	var news mailbox // most turns need none
 	if q.Asks {
+		news = make(mailbox, 64)
 		who := asker{h, turn.Owner, turn.ID, func(ev agent.Event) { f.Beside(ev) }, news.put, nil}
 		turn.Approver = who
 		if q.Answers {

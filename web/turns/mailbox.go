@@ -8,11 +8,11 @@ import (
 
 // A mailbox holds events until they are passed on, so that who brings them never waits for a
 // slow reader; one too many is dropped.
-type mailbox chan agent.Event
+type mailbox chan *agent.Event
 
 func (m mailbox) put(ev agent.Event) {
 	select {
-	case m <- ev:
+	case m <- &ev:
 	default:
 	}
 }
@@ -25,7 +25,7 @@ func (m mailbox) empty(take func(agent.Event)) (stop func()) {
 		for {
 			select {
 			case ev := <-m:
-				take(ev)
+				take(*ev)
 			case <-stopped:
 				return
 			}
