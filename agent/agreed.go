@@ -9,7 +9,7 @@ import (
 
 // await tells the person which calls wait for their yes, and keeps them. A client that wants
 // JSON is told in a warning, and gives its yes by a rule of the config.
-func (a *Agent) await(ctx context.Context, w task, e ending) error {
+func (a *Agent) await(ctx context.Context, w task, e *ending) error {
 	waiting := e.answer.waiting
 	if len(waiting) == 0 || a.cfg.Pauses == nil {
 		return nil

@@ -41,7 +41,7 @@ type answer struct {
 
 // converse runs rounds of tool calls until the model answers in text. Each round sees
 // the messages of the ones before it.
-func (a *Agent) converse(ctx context.Context, w task, p prompt, o offer.Offer, verdict *judge.Gate) (answer, error) {
+func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *judge.Gate) (answer, error) {
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("answer", a.cfg.Now().Sub(began)) }()
 	var said answer
@@ -71,41 +71,46 @@ func (a *Agent) converse(ctx context.Context, w task, p prompt, o offer.Offer, v
 		if err := verdict.Pass(ctx); err != nil {
 			return said, err
 		}
-		calls := out.Calls()
-		if ask.stop != "" {
-			calls = nil // a model that calls although it must not may not keep the turn going
-		}
-		if len(calls) == 0 {
-			if quiet {
-				continue
+		if calls := out.Calls(); len(calls) > 0 && ask.stop == "" { // one that calls although it must not may not keep the turn going
+			if more, err := a.act(ctx, w, out, o, &ask, &said); !more {
+				return said, err
 			}
-			said.rounds = append(said.rounds, schemas.Round{Said: out.Spoken()})
-			w.out.Between(ctx, "RESPONSE", out.Text())
-			return said, a.answered(w, &said)
+			continue
 		}
-		if err := w.out.Commentary(); err != nil {
-			return said, err
+		if quiet {
+			continue
 		}
-		ours, theirs := w.turn.Split(calls)
-		results, err := a.execute(ctx, w, ours, o, &said)
-		said.rounds = append(said.rounds, schemas.Round{Said: out.Message(), Results: results})
-		if err != nil {
-			return said, err
-		}
-		said.keepState(out.Message())
-		if len(theirs) > 0 {
-			said.theirs, said.finish = theirs, providers.FinishToolCalls
-			said.messages = slices.Concat(ask.messages, []schemas.Message{out.Message()})
-			return said, nil
-		}
-		for _, tool := range o.Grow(results) {
-			w.out.Trace.Offered(tool.Name)
-		}
-		if onlyFinds(ours) { // the tools that it wanted come next
-			ask.round--
-		}
-		ask.messages = slices.Concat(ask.messages, a.shownRound(w, out.Message(), results))
+		said.rounds = append(said.rounds, schemas.Round{Said: out.Spoken()})
+		w.out.Between(ctx, "RESPONSE", out.Text())
+		return said, a.answered(w, &said)
 	}
+}
+
+// act runs the calls of a round and prepares the next one, if there are more to come.
+func (a *Agent) act(ctx context.Context, w task, out *round.Reply, o *offer.Offer, ask *step, said *answer) (more bool, _ error) {
+	if err := w.out.Commentary(); err != nil {
+		return false, err
+	}
+	ours, theirs := w.turn.Split(out.Calls())
+	results, err := a.execute(ctx, w, ours, o.Handler, said)
+	said.rounds = append(said.rounds, schemas.Round{Said: out.Message(), Results: results})
+	if err != nil {
+		return false, err
+	}
+	said.keepState(out.Message())
+	if len(theirs) > 0 {
+		said.theirs, said.finish = theirs, providers.FinishToolCalls
+		said.messages = slices.Concat(ask.messages, []schemas.Message{out.Message()})
+		return false, nil
+	}
+	for _, tool := range o.Grow(results) {
+		w.out.Trace.Offered(tool.Name)
+	}
+	if onlyFinds(ours) { // the tools that it wanted come next
+		ask.round--
+	}
+	ask.messages = slices.Concat(ask.messages, a.shownRound(w, out.Message(), results))
+	return true, nil
 }
 
 // shownRound is a round as the next one sees it.
@@ -121,9 +126,9 @@ func (a *Agent) shownRound(w task, said schemas.Message, results []schemas.ToolR
 }
 
 // runAgreed runs the calls that the person has just said yes to, as a first round.
-func (a *Agent) runAgreed(ctx context.Context, w task, agreed consent.Waiting, o offer.Offer, ask *step, said *answer) error {
+func (a *Agent) runAgreed(ctx context.Context, w task, agreed consent.Waiting, o *offer.Offer, ask *step, said *answer) error {
 	message := schemas.Message{Role: schemas.RoleAssistant, Parts: agreed}
-	results, err := a.execute(ctx, w, agreed.Calls(), o, said)
+	results, err := a.execute(ctx, w, agreed.Calls(), o.Handler, said)
 	said.rounds = append(said.rounds, schemas.Round{Said: message, Results: results})
 	o.Grow(results)
 	ask.messages = slices.Concat(ask.messages, a.shownRound(w, message, results))
@@ -179,7 +184,7 @@ func (a *Agent) flow(w task) flowRules {
 }
 
 // noMoreTools returns why a round may not call tools, or "" if it may.
-func noMoreTools(o offer.Offer, round, limit int) string {
+func noMoreTools(o *offer.Offer, round, limit int) string {
 	switch {
 	case len(o.Tools) == 0:
 		return "none is offered"
@@ -196,7 +201,7 @@ const defaultTemperature = 0.2
 
 // purpose says in a sentence what the assistant is for. One that can look nothing up is for
 // nothing yet: what it lacks is then worth more to whoever asks.
-func (w task) purpose(o offer.Offer) string {
+func (w task) purpose(o *offer.Offer) string {
 	if len(w.assistant.Search)+len(o.Tools) == 0 {
 		return ""
 	}
@@ -206,7 +211,7 @@ func (w task) purpose(o offer.Offer) string {
 // request builds the model call of a round: the first is the tool pass, later ones and
 // those without tools are the chat pass. Where calls are forbidden the tools stay, so
 // that the prompt keeps its head.
-func (a *Agent) request(w task, system string, o offer.Offer, rules flowRules, ask step) providers.Request {
+func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, ask step) *providers.Request {
 	req := providers.Request{
 		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: ask.messages, Language: w.out.Lang(),
 		About: w.purpose(o),
@@ -233,12 +238,12 @@ func (a *Agent) request(w task, system string, o offer.Offer, rules flowRules, a
 	if req.Pass == providers.PassAnswer {
 		w.out.Mark("8", "Generating response with LLM provider: "+w.route.Provider.Name(), "model", w.route.Model)
 	}
-	return req
+	return &req
 }
 
 // listen takes a round's stream in: text is shown as it arrives, once the verdict is a
 // pass; calls are collected. With quiet, no text is shown.
-func (a *Agent) listen(ctx context.Context, w task, req providers.Request, quiet bool, verdict *judge.Gate, into *answer) (*round.Reply, error) {
+func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *judge.Gate, into *answer) (*round.Reply, error) {
 	out := &round.Reply{}
 	for chunk, err := range a.stream(ctx, w, req) {
 		if err != nil {
@@ -314,16 +319,16 @@ func (a *Agent) answered(w task, said *answer) error {
 }
 
 // execute runs the calls of one answer and returns their results in call order.
-func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, o offer.Offer, said *answer) ([]schemas.ToolResult, error) {
+func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, handler *toolhandler.Turn, said *answer) ([]schemas.ToolResult, error) {
 	for _, call := range calls {
-		tool, _ := o.Handler.Lookup(call.Function.Name)
+		tool, _ := handler.Lookup(call.Function.Name)
 		w.out.Mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
-		if err := w.out.Call("6.3", &call, tool, o.Handler.Asks(call)); err != nil {
+		if err := w.out.Call("6.3", &call, tool, handler.Asks(call)); err != nil {
 			return nil, err
 		}
 	}
 	var results []schemas.ToolResult
-	for out := range o.Handler.Execute(ctx, calls) {
+	for out := range handler.Execute(ctx, calls) {
 		if out.Status == toolhandler.StatusUnapproved {
 			said.unapproved = append(said.unapproved, out.Tool.Name)
 			if w.turn.Approver == nil {
@@ -342,6 +347,6 @@ func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, o
 }
 
 // promptSize is about how many bytes a request's prompt has.
-func promptSize(req providers.Request) int {
+func promptSize(req *providers.Request) int {
 	return len(req.System) + history.Size(req.Messages) + offer.Size(req.Tools)
 }

@@ -34,7 +34,7 @@ type ending struct {
 
 // finish adds the sources, saves question and answer in one transaction, and only then
 // reports the turn done.
-func (a *Agent) finish(ctx context.Context, w task, e ending) error {
+func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 	if err := a.await(ctx, w, e); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *Agent) save(ctx context.Context, w task, record memory.Record) error {
 }
 
 // record is the turn as it is stored.
-func (e ending) record(w task, status string) memory.Record {
+func (e *ending) record(w task, status string) memory.Record {
 	key := w.turn.Key
 	if key == "" || status == schemas.StatusInterrupted { // a key stands for a finished answer
 		key = w.turn.ID
@@ -98,7 +98,7 @@ func (e ending) record(w task, status string) memory.Record {
 }
 
 // serversRead are the servers whose text the conversation has seen, with this turn.
-func (e ending) serversRead(w task) []string {
+func (e *ending) serversRead(w task) []string {
 	read := slices.Clone(e.past.read)
 	for _, r := range e.question.read {
 		read = append(read, r.Server)
@@ -131,7 +131,7 @@ func together(before, said string) string {
 
 // addSources lists the pages that the results of tools name, never the model's own. A
 // client that asked for JSON gets them as data only, as does an answer without text.
-func (a *Agent) addSources(ctx context.Context, w task, e ending) ([]schemas.Source, error) {
+func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.Source, error) {
 	var list sources.List
 	list.Add(e.answer.grounded...)
 	for _, result := range e.found.results {
@@ -195,7 +195,7 @@ func (a *Agent) repeat(w task, f *memory.Finished) error {
 
 // interrupt keeps what came of a turn that broke off: its question, once it was recorded,
 // and the text so far. Of a turn that had not begun nothing is kept.
-func (a *Agent) interrupt(ctx context.Context, w task, e ending) {
+func (a *Agent) interrupt(ctx context.Context, w task, e *ending) {
 	if w.journal == nil || !w.journal.Keeps() || w.journal.Saved() || w.out.Answer() == "" && !w.journal.Recorded() {
 		return
 	}

@@ -58,7 +58,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
 		Question: guardrail.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
 		Stream: func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-			return a.stream(ctx, w, req)
+			return a.stream(ctx, w, &req)
 		},
 	})
 	verdict.OnPass = func(v guardrail.Verdict) error {
@@ -143,7 +143,7 @@ var errStrayed = errors.New("the answer left the subject")
 
 // cutShort ends an answer that has left the subject with a note. Of what was shown, the part
 // that belongs to the subject is kept.
-func (a *Agent) cutShort(ctx context.Context, w task, e ending) error {
+func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 	note := prompts.Strayed(w.out.Lang())
 	good := strings.TrimSpace(w.out.Good())
 	d := e.answer.done(w)
@@ -185,7 +185,7 @@ func (a *Agent) notify(w task, q question, kinds []emergency.Kind) (string, erro
 
 // refuse answers a question that did not pass, or whose answer left the subject. Nothing
 // of it is kept.
-func (a *Agent) refuse(ctx context.Context, w task, e ending, r *judge.RefusedError) error {
+func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedError) error {
 	if e.question.notice != "" {
 		return a.noticeAlone(ctx, w, e)
 	}
@@ -206,7 +206,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e ending, r *judge.RefusedEr
 
 // noticeAlone ends a turn in an emergency whose answer left the subject. No refusal may
 // follow the notice, which is what is kept.
-func (a *Agent) noticeAlone(ctx context.Context, w task, e ending) error {
+func (a *Agent) noticeAlone(ctx context.Context, w task, e *ending) error {
 	if err := w.out.Warn("the answer left the subject and is withheld; ask again about the emergency"); err != nil {
 		return err
 	}

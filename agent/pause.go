@@ -16,7 +16,7 @@ const statusClient toolhandler.Status = "client"
 
 // pause ends a turn in calls that the client runs. Nothing is saved yet: question
 // and answer are saved together, when the turn has gone on to its end.
-func (a *Agent) pause(ctx context.Context, w task, e ending) error {
+func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 	for _, call := range e.answer.theirs {
 		tool := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name}}
 		w.out.Trace.Outcome(toolhandler.Outcome{Call: call, Tool: tool, Status: statusClient}, "the model called it, and the client runs it")
@@ -35,7 +35,7 @@ func (a *Agent) pause(ctx context.Context, w task, e ending) error {
 	return a.done(w, e.question.lang, d)
 }
 
-func (a *Agent) keep(ctx context.Context, w task, e ending) error {
+func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 	if a.cfg.Pauses == nil {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*pause.Turn, error) {
 }
 
 // resumed is what a turn had come to when it began to wait.
-func resumed(p *pause.Turn) ending {
-	return ending{
+func resumed(p *pause.Turn) *ending {
+	return &ending{
 		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice},
 		past:     recalled{read: p.ServersRead},
 		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted},

@@ -56,6 +56,12 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 	cancel()
 	group.Wait()
 	j.Release(ctx, err != nil)
+	a.report(w, out, t.ID, err)
+	return err
+}
+
+// report hands the trace of a turn over, and logs what ended it early.
+func (a *Agent) report(w task, out *speaker.Speaker, turnID string, err error) {
 	if w.route.Provider != nil { // else the turn was never accepted
 		a.hand(out.Trace.Finish(out.End(err)))
 	}
@@ -64,9 +70,8 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 		if errors.Is(err, context.Canceled) || errors.Is(err, speaker.ErrStopped) { // the client left, or a person stopped the turn
 			msg = "turn broken off"
 		}
-		a.log.Info(msg, "turn", t.ID, "error", err)
+		a.log.Info(msg, "turn", turnID, "error", err)
 	}
-	return err
 }
 
 // open begins to read the conversation; fresh says that the turn itself named it.
@@ -135,58 +140,68 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *speaker.Speaker, j *jo
 	return w, err
 }
 
-// run is one turn, a phase a line. The numbers are those of the log.
+// run is one turn: what comes before its model, the rounds of that one, and the end.
 func (a *Agent) run(ctx context.Context, w task) (err error) {
-	var e ending // what has come of the turn so far, for the case that it breaks off
+	e := new(ending) // what has come of the turn so far, for the case that it breaks off
 	defer func() { err = a.close(ctx, w, e, err) }()
 
-	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, what stands beside it
+	verdict, answered, err := a.prepare(ctx, w, e)
+	if err != nil || answered {
 		return err
 	}
-	first, err := a.look(ctx, w, e.question) // 2: what code sees of the question alone
-	if err != nil {
-		return err
-	}
-	if err := a.canSearch(w, first); err != nil {
-		return err
-	}
-	if e.past, err = a.recall(ctx, w, first); err != nil { // 3.1: the conversation
-		return err
-	}
-	if e.past.finished != nil {
-		return a.repeat(w, e.past.finished)
-	}
-	if e.question = e.question.settled(e.past); e.question.reply != nil {
-		return a.reply(w, e.question)
-	}
-	if e.question.agreed, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
-		return err
-	}
-	e.subject = a.needs(w, e.question.asked).Subject(e.question.asked, a.subject(w, e.past))
-	verdict, err := a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or done before it
-	if e.question.notice = verdict.Notice; err != nil {
-		return err
-	}
-	if e.question, err = a.language(ctx, w, e.question, verdict); err != nil { // 1.5: settled
-		return err
-	}
-	if e.found, err = a.lookUp(ctx, w, e.question, e.past, verdict); err != nil { // 6.1: code-driven tools
-		return err
-	}
-	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: what the model may call
-		return err
-	}
-	if e.prompt, err = a.prompt(ctx, w, e.question, e.past, e.found, e.offer); err != nil { // 5.1: what it sees
-		return err
-	}
-	if e.answer, err = a.converse(ctx, w, e.prompt, e.offer, verdict); err != nil { // 6.3, 8: its rounds
+	if e.answer, err = a.converse(ctx, w, &e.prompt, &e.offer, verdict); err != nil { // 6.3, 8: its rounds
 		return err
 	}
 	return a.end(ctx, w, e) // 8.2, 9.1: sources, save, report
 }
 
+// prepare is a turn up to its model, a phase a line. The numbers are those of the log.
+// answered says that code has answered, so that no model is asked.
+func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *judge.Gate, answered bool, err error) {
+	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, what stands beside it
+		return nil, false, err
+	}
+	first, err := a.look(ctx, w, e.question) // 2: what code sees of the question alone
+	if err != nil {
+		return nil, false, err
+	}
+	if err := a.canSearch(w, first); err != nil {
+		return nil, false, err
+	}
+	if e.past, err = a.recall(ctx, w, first); err != nil { // 3.1: the conversation
+		return nil, false, err
+	}
+	if e.past.finished != nil {
+		return nil, true, a.repeat(w, e.past.finished)
+	}
+	if e.question = e.question.settled(e.past); e.question.reply != nil {
+		return nil, true, a.reply(w, e.question)
+	}
+	if e.question.agreed, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
+		return nil, false, err
+	}
+	e.subject = a.needs(w, e.question.asked).Subject(e.question.asked, a.subject(w, e.past))
+	verdict, err = a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or done before it
+	if e.question.notice = verdict.Notice; err != nil {
+		return nil, false, err
+	}
+	if e.question, err = a.language(ctx, w, e.question, verdict); err != nil { // 1.5: settled
+		return nil, false, err
+	}
+	if e.found, err = a.lookUp(ctx, w, e.question, e.past, verdict); err != nil { // 6.1: code-driven tools
+		return nil, false, err
+	}
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: what the model may call
+		return nil, false, err
+	}
+	if e.prompt, err = a.prompt(ctx, w, e.question, e.past, e.found, e.offer); err != nil { // 5.1: what it sees
+		return nil, false, err
+	}
+	return verdict, false, nil
+}
+
 // end finishes a turn, or puts it by until its client has run its own tools.
-func (a *Agent) end(ctx context.Context, w task, e ending) error {
+func (a *Agent) end(ctx context.Context, w task, e *ending) error {
 	if len(e.answer.theirs) > 0 {
 		return a.pause(ctx, w, e)
 	}
@@ -217,7 +232,7 @@ func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
 		a.doubt(w)
 	}
 	w.record(ctx, e.question)
-	said, err := a.converse(ctx, w, e.prompt, e.offer, judge.Open())
+	said, err := a.converse(ctx, w, &e.prompt, &e.offer, judge.Open())
 	if e.answer = said.after(p); err != nil {
 		return err
 	}
@@ -226,7 +241,7 @@ func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
 
 // close ends a turn that did not end well. What was refused is answered as such; what
 // broke off is kept as interrupted, as far as it came, and of the rest nothing is kept.
-func (a *Agent) close(ctx context.Context, w task, e ending, err error) error {
+func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 	if r, ok := errors.AsType[*judge.RefusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
 	}

@@ -12,7 +12,7 @@ import (
 
 // stream makes one model call of a turn: it is counted and traced, and its usage tells
 // how many bytes a token of the model takes.
-func (a *Agent) stream(ctx context.Context, w task, req providers.Request) iter.Seq2[providers.Chunk, error] {
+func (a *Agent) stream(ctx context.Context, w task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		pass := w.out.Trace.Pass(req)
 		logPrompt(ctx, w.out, req)
@@ -22,7 +22,7 @@ func (a *Agent) stream(ctx context.Context, w task, req providers.Request) iter.
 			a.tokens.Learn(req.Model, promptSize(req), usage.PromptTokens)
 			pass.End(usage)
 		}()
-		for chunk, err := range w.route.Provider.Stream(ctx, req) {
+		for chunk, err := range w.route.Provider.Stream(ctx, *req) {
 			if err != nil {
 				pass.Fail(err)
 				yield(chunk, err)
@@ -40,7 +40,7 @@ func (a *Agent) stream(ctx context.Context, w task, req providers.Request) iter.
 }
 
 // logPrompt logs a model call's prompt, at debug only.
-func logPrompt(ctx context.Context, out *speaker.Speaker, req providers.Request) {
+func logPrompt(ctx context.Context, out *speaker.Speaker, req *providers.Request) {
 	if !out.Verbose(ctx) {
 		return
 	}

@@ -92,8 +92,9 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	if t.left == 0 {
 		t.left = DefaultTime
 	}
+	t.tools = slices.Grow(slices.Clip(t.tools), len(cfg.Host))
 	for _, tool := range cfg.Host {
-		t.tools = append(slices.Clip(t.tools), schemas.Tool{ToolInfo: tool.Info, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}})
+		t.tools = append(t.tools, schemas.Tool{ToolInfo: tool.Info, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}})
 	}
 	return t
 }

@@ -158,7 +158,7 @@ func cutText(s string, limit int) string {
 }
 
 // PromptText is a prompt as a person reads it.
-func PromptText(req providers.Request) string {
+func PromptText(req *providers.Request) string {
 	var b strings.Builder
 	b.WriteString(req.System)
 	for _, m := range req.Messages {

@@ -104,7 +104,7 @@ type Pass struct {
 }
 
 // Pass begins to note a model call. It may be called beside the turn.
-func (tr *Tracer) Pass(req providers.Request) *Pass {
+func (tr *Tracer) Pass(req *providers.Request) *Pass {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	p := &Pass{tr: tr, index: len(tr.t.Passes), started: tr.now()}

@@ -112,7 +112,7 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 		var missed []error
 		var last *providers.Error
 		for _, s := range l.steps {
-			a, err := l.attempt(ctx, s, req, missed)
+			a, err := l.attempt(ctx, s, &req, missed)
 			if err == nil {
 				if last != nil {
 					l.chain.log.WarnContext(ctx, "another provider is asked", "provider", s.name, "model", a.req.Model, "why", a.why)
@@ -129,14 +129,14 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 			yield(providers.Chunk{}, besides(last, reasons(others)))
 			return
 		}
-		if last = l.leastBad(ctx, req, missed, yield); last != nil {
+		if last = l.leastBad(ctx, &req, missed, yield); last != nil {
 			yield(providers.Chunk{}, last)
 		}
 	}
 }
 
 // attempt prepares the call of a candidate, or says why it is passed over.
-func (l *line) attempt(ctx context.Context, s step, req providers.Request, missed []error) (*attempt, error) {
+func (l *line) attempt(ctx context.Context, s step, req *providers.Request, missed []error) (*attempt, error) {
 	if err := l.failure(s.name); err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ func (l *line) attempt(ctx context.Context, s step, req providers.Request, misse
 }
 
 // prepare is attempt without asking what failed before.
-func (l *line) prepare(ctx context.Context, s step, req providers.Request, missed []error) (*attempt, error) {
-	route := l.first
+func (l *line) prepare(ctx context.Context, s step, asked *providers.Request, missed []error) (*attempt, error) {
+	route, req := l.first, *asked
 	if s.name == Offline && (len(req.Schema) > 0 || req.Pass.IsSmall()) {
 		return nil, errors.New("offline: has no model that could judge or summarise")
 	}
@@ -169,7 +169,7 @@ func (l *line) prepare(ctx context.Context, s step, req providers.Request, misse
 
 // leastBad makes the call when every candidate was passed over, with the one that
 // is to be tried again first.
-func (l *line) leastBad(ctx context.Context, req providers.Request, missed []error, yield func(providers.Chunk, error) bool) *providers.Error {
+func (l *line) leastBad(ctx context.Context, req *providers.Request, missed []error, yield func(providers.Chunk, error) bool) *providers.Error {
 	var best *attempt
 	for _, s := range l.steps {
 		a, err := l.prepare(ctx, s, req, missed)
