@@ -39,41 +39,41 @@ type answer struct {
 	withheld bool
 }
 
-// converse runs rounds of tool calls until the model answers in text. Each round sees
+// converse runs rounds of tool calls until the model answers in text, and adds to said what
+// comes of them. Each round sees
 // the messages of the ones before it.
-func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *judge.Gate) (answer, error) {
+func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *judge.Gate, said *answer) error {
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("answer", a.cfg.Now().Sub(began)) }()
-	var said answer
 	if w.route.Queues { // a queued model gains nothing by overlap
 		if err := verdict.Pass(ctx); err != nil {
-			return said, err
+			return err
 		}
 	}
 	rules := a.flow(w)
 	ask := step{messages: p.messages}
 	if len(p.agreed) > 0 {
-		if err := a.runAgreed(ctx, w, p.agreed, o, &ask, &said); err != nil {
-			return said, err
+		if err := a.runAgreed(ctx, w, p.agreed, o, &ask, said); err != nil {
+			return err
 		}
 	}
 	for {
 		if err := ctx.Err(); err != nil {
-			return said, err
+			return err
 		}
 		ask.round++
 		ask.stop = noMoreTools(o, ask.round, rules.rounds)
 		quiet := rules.quietFirst && ask.stop == ""
-		out, err := a.listen(ctx, w, a.request(w, p.system, o, rules, ask), quiet, verdict, &said)
+		out, err := a.listen(ctx, w, a.request(w, p.system, o, rules, ask), quiet, verdict, said)
 		if err != nil {
-			return said, err
+			return err
 		}
 		if err := verdict.Pass(ctx); err != nil {
-			return said, err
+			return err
 		}
 		if calls := out.Calls(); len(calls) > 0 && ask.stop == "" { // one that calls although it must not may not keep the turn going
-			if more, err := a.act(ctx, w, out, o, &ask, &said); !more {
-				return said, err
+			if more, err := a.act(ctx, w, out, o, &ask, said); !more {
+				return err
 			}
 			continue
 		}
@@ -82,7 +82,7 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 		}
 		said.rounds = append(said.rounds, schemas.Round{Said: out.Spoken()})
 		w.out.Between(ctx, "RESPONSE", out.Text())
-		return said, a.answered(w, &said)
+		return a.answered(w, said)
 	}
 }
 

@@ -149,7 +149,7 @@ func (a *Agent) run(ctx context.Context, w task) (err error) {
 	if err != nil || answered {
 		return err
 	}
-	if e.answer, err = a.converse(ctx, w, &e.prompt, &e.offer, verdict); err != nil { // 6.3, 8: its rounds
+	if err := a.converse(ctx, w, &e.prompt, &e.offer, verdict, &e.answer); err != nil { // 6.3, 8: its rounds
 		return err
 	}
 	return a.end(ctx, w, e) // 8.2, 9.1: sources, save, report
@@ -232,8 +232,8 @@ func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
 		a.doubt(w)
 	}
 	w.record(ctx, e.question)
-	said, err := a.converse(ctx, w, &e.prompt, &e.offer, judge.Open())
-	if e.answer = said.after(p); err != nil {
+	err = a.converse(ctx, w, &e.prompt, &e.offer, judge.Open(), &e.answer)
+	if e.answer = e.answer.after(p); err != nil {
 		return err
 	}
 	return a.end(ctx, w, e)

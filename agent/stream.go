@@ -10,19 +10,20 @@ import (
 	"molar/schemas"
 )
 
-// stream makes one model call of a turn: it is counted and traced, and its usage tells
-// how many bytes a token of the model takes.
+// stream makes one model call of a turn, whose stream is read at once: it is counted and
+// traced, and its usage tells how many bytes a token of the model takes.
 func (a *Agent) stream(ctx context.Context, w task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
+	pass := w.out.Trace.Pass(req)
+	logPrompt(ctx, w.out, req)
+	chunks := w.route.Provider.Stream(ctx, *req)
 	return func(yield func(providers.Chunk, error) bool) {
-		pass := w.out.Trace.Pass(req)
-		logPrompt(ctx, w.out, req)
 		var usage schemas.Usage
 		defer func() {
 			w.out.Count(usage)
 			a.tokens.Learn(req.Model, promptSize(req), usage.PromptTokens)
 			pass.End(usage)
 		}()
-		for chunk, err := range w.route.Provider.Stream(ctx, *req) {
+		for chunk, err := range chunks {
 			if err != nil {
 				pass.Fail(err)
 				yield(chunk, err)

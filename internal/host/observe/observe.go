@@ -49,15 +49,11 @@ func (p watchedProvider) Unwrap() providers.Provider { return p.Provider }
 
 func (p watchedProvider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		ctx, span := p.to.StartModelCall(ctx, telemetry.ModelCall{
-			Provider: p.Name(), Model: req.Model, Pass: string(req.Pass),
-			ClientModel: req.Model != "" && slices.Contains(p.asked, req.Model),
-			MaxTokens:   req.MaxTokens, Temperature: req.Temperature, System: req.System, Messages: req.Messages,
-		})
+		chunks, span := p.start(ctx, &req)
 		end := telemetry.ModelEnd{Stopped: true}
 		defer func() { span.End(end) }()
 		var said strings.Builder
-		for chunk, err := range p.Provider.Stream(ctx, req) {
+		for chunk, err := range chunks {
 			if err != nil {
 				end.Err, end.Kind = err, string(providers.KindOf(err))
 			} else {
@@ -73,6 +69,16 @@ func (p watchedProvider) Stream(ctx context.Context, req providers.Request) iter
 		}
 		end.Stopped = false
 	}
+}
+
+// start begins a call and its span.
+func (p watchedProvider) start(ctx context.Context, req *providers.Request) (iter.Seq2[providers.Chunk, error], *telemetry.ModelSpan) {
+	ctx, span := p.to.StartModelCall(ctx, telemetry.ModelCall{
+		Provider: p.Name(), Model: req.Model, Pass: string(req.Pass),
+		ClientModel: req.Model != "" && slices.Contains(p.asked, req.Model),
+		MaxTokens:   req.MaxTokens, Temperature: req.Temperature, System: req.System, Messages: req.Messages,
+	})
+	return p.Provider.Stream(ctx, *req), span
 }
 
 func watchChunk(span *telemetry.ModelSpan, chunk providers.Chunk, end *telemetry.ModelEnd) {
