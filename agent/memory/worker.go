@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,6 +55,8 @@ type WorkerConfig struct {
 	// Quiet is how long there must be no turn before a summary is made where requests queue;
 	// 0 means 20 s.
 	Quiet time.Duration
+	// Parallel is how many summaries are made at a time where requests do not queue; 0 means 1.
+	Parallel int
 	// Threshold is with how many messages without a summary a conversation waits no longer
 	// for that; 0 means that it always waits.
 	Threshold int
@@ -213,12 +216,26 @@ func (w *Worker) least(all bool) int {
 	return math.MaxInt32
 }
 
-// Drain summarises everything that is behind, and returns the last error. What failed
-// stays claimed, so that the next claim brings another conversation.
+// Drain summarises everything that is behind, and returns an error of those that failed. What
+// failed stays claimed, so that the next claim brings another conversation.
 func (w *Worker) Drain(ctx context.Context) error { return w.drain(ctx, 0) }
 
 // drain is Drain for conversations with at least so many messages that have no summary.
 func (w *Worker) drain(ctx context.Context, least int) error {
+	failed := make([]error, max(w.cfg.Parallel, 1))
+	if w.cfg.Queues() {
+		failed = failed[:1]
+	}
+	var all sync.WaitGroup
+	for i := range failed {
+		all.Go(func() { failed[i] = w.drainOne(ctx, least) })
+	}
+	all.Wait()
+	return cmp.Or(failed...)
+}
+
+// drainOne makes one summary after the other.
+func (w *Worker) drainOne(ctx context.Context, least int) error {
 	var failed error
 	for failures := 0; failures < failuresInARow; {
 		claims, err := w.cfg.Client.ClaimSummaries(ctx, claimAtOnce, least)

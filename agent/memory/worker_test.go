@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +151,38 @@ func TestWorker_Appends(t *testing.T) {
 	}
 	if !strings.HasPrefix(s.asked[0], "en: ") {
 		t.Errorf("not in the conversation's language: %q", s.asked[0])
+	}
+}
+
+// Summaries of several conversations are made at a time, but one where requests queue.
+func TestWorker_Parallel(t *testing.T) {
+	c := fresh(t)
+	for _, queues := range []bool{false, true} {
+		for _, id := range []string{"chat_a", "chat_b", "chat_c"} {
+			turn(t, c, id, fmt.Sprint(id, " ", queues), "answer", "")
+		}
+		var now, most atomic.Int32
+		w, err := memory.NewWorker(memory.WorkerConfig{
+			Client: c, Parallel: 2, Queues: func() bool { return queues },
+			Summarise: func(context.Context, memory.Exchange) (string, error) {
+				n := now.Add(1)
+				defer now.Add(-1)
+				for begun := time.Now(); n == 1 && !queues && now.Load() < 2 && most.Load() < 2 && time.Since(begun) < time.Minute; {
+					time.Sleep(time.Millisecond) // for the other one
+				}
+				most.Store(max(most.Load(), now.Load()))
+				return "x", nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int32{false: 2, true: 1}[queues]; most.Load() != want {
+			t.Errorf("queues %v: %d at a time, want %d", queues, most.Load(), want)
+		}
 	}
 }
 

@@ -272,6 +272,7 @@ type Limits struct {
 	Rounds       int           `yaml:"rounds" jsonschema:"minimum=1" jsonschema_description:"Tool rounds in one turn."`
 	Calls        int           `yaml:"calls" jsonschema:"minimum=1" jsonschema_description:"Tool calls in one turn."`
 	Parallel     int           `yaml:"parallel" jsonschema:"minimum=1" jsonschema_description:"Tool calls at a time in one turn."`
+	Summaries    int           `yaml:"summaries" jsonschema:"minimum=1" jsonschema_description:"Summaries that are written at a time; one by a provider that answers one request at a time."`
 	ToolTime     time.Duration `yaml:"tool_time" jsonschema_description:"Time for all tools of one turn."`
 	ResultTokens int           `yaml:"result_tokens" jsonschema:"minimum=1" jsonschema_description:"Longest tool result that a model sees, in tokens of about four bytes."`
 	Messages     int           `yaml:"messages" jsonschema:"minimum=1" jsonschema_description:"Messages that one request may hold."`

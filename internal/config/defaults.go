@@ -56,10 +56,11 @@ func Default() *Config {
 			CompressAfterSummary: true,
 		},
 		Limits: Limits{
-			Rounds:   8,
-			Calls:    16,
-			Parallel: 4,
-			ToolTime: 120 * time.Second,
+			Rounds:    8,
+			Calls:     16,
+			Parallel:  4,
+			Summaries: 4,
+			ToolTime:  120 * time.Second,
 			// What 64 KiB of English come to.
 			ResultTokens:   16_000,
 			Messages:       10_000,

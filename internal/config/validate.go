@@ -110,6 +110,7 @@ func (c *checker) limits() {
 		{"limits.rounds", l.Rounds, 1},
 		{"limits.calls", l.Calls, 1},
 		{"limits.parallel", l.Parallel, 1},
+		{"limits.summaries", l.Summaries, 1},
 		{"limits.result_tokens", l.ResultTokens, 1},
 		{"limits.messages", l.Messages, 1},
 		{"limits.tools", l.Tools, 1},

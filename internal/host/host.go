@@ -133,7 +133,8 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return h.models().Pick(ctx, "", "", "")
 	}}
 	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
-		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: h.Config.Memory.SummarizeThreshold, Logger: h.Log,
+		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: h.Config.Memory.SummarizeThreshold,
+		Parallel: h.Config.Limits.Summaries, Logger: h.Log,
 		Queues: func() bool {
 			route, err := Routes{Chain: h.Chain}.Pick(ctx, "", "", "")
 			return err == nil && route.Queues

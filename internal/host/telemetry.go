@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -24,9 +25,27 @@ func (h *Host) openTelemetry(ctx context.Context) (err error) {
 			}
 			return h.Traces.Dropped()
 		},
-		Logger: h.Log,
+		SummariesBehind: h.summariesBehind(),
+		Logger:          h.Log,
 	})
 	return err
+}
+
+// summariesBehind is nil where a server elsewhere keeps the conversations.
+func (h *Host) summariesBehind() func() int64 {
+	if h.Config.Memory.URL != "" {
+		return nil
+	}
+	return func() int64 {
+		const scrape = 5 * time.Second
+		ctx, cancel := context.WithTimeout(context.Background(), scrape)
+		defer cancel()
+		behind, err := h.DB.SummariesBehind(ctx)
+		if err != nil {
+			h.Log.Debug("the summaries that are behind could not be counted", "error", err)
+		}
+		return behind
+	}
 }
 
 // configuredModels are the models that the config names.

@@ -177,6 +177,12 @@ func (d *DB) claimable(ctx context.Context, least int) (any bool, err error) {
 	return any, err
 }
 
+// SummariesBehind counts the turns whose summary is not written yet.
+func (d *DB) SummariesBehind(ctx context.Context) (n int64, err error) {
+	err = d.db.Read.QueryRowContext(ctx, `SELECT coalesce(sum(behind), 0) FROM conversations WHERE behind > 0`).Scan(&n)
+	return n, d.db.Fault("count summaries", err)
+}
+
 // turns is how many turns so many messages are.
 func turns(messages int) int { return (messages + 1) / 2 }
 

@@ -60,6 +60,12 @@ func newMetrics(cfg Config) *metrics {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
 			func() float64 { return float64(cfg.TracesDropped()) }))
 	}
+	if cfg.SummariesBehind != nil {
+		const name, help = "molar_summaries_behind", "Turns whose summary is not written yet, over all replicas."
+		m.note(Gauge, name, help)
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(cfg.SummariesBehind()) }))
+	}
 	if cfg.Servers != nil {
 		m.note(Gauge, serverReady, serverReadyHelp, "server")
 		m.note(Gauge, serverTools, serverToolsHelp, "server")
@@ -84,8 +90,9 @@ type Metric struct {
 // List describes all metrics that a host may show, beside go_* and process_*.
 func List() []Metric {
 	return newMetrics(Config{
-		TracesDropped: func() int64 { return 0 },
-		Servers:       func() []schemas.ServerStatus { return nil },
+		TracesDropped:   func() int64 { return 0 },
+		SummariesBehind: func() int64 { return 0 },
+		Servers:         func() []schemas.ServerStatus { return nil },
 	}).list
 }
 

@@ -35,6 +35,8 @@ type Config struct {
 	Servers func() []schemas.ServerStatus
 	// TracesDropped counts turns' traces that were not stored.
 	TracesDropped func() int64
+	// SummariesBehind counts turns whose summary is not written yet; nil where that is elsewhere.
+	SummariesBehind func() int64
 	// Flush bounds the export of what is left at the end; zero means 3 s.
 	Flush  time.Duration
 	Logger *slog.Logger

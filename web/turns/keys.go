@@ -110,7 +110,11 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 			return nil
 		}
 		k.Acted = true // noted before the tool runs, since nobody can note it after a crash
-		return h.Keys.Set(ctx, k)
+		if err := h.Keys.Set(ctx, k); err != nil {
+			h.Logger.Error("a call of the turn of an Idempotency-Key could not be noted, so it is not made", "turn_id", t.ID, "error", err)
+			return wire.ErrStore
+		}
+		return nil
 	})
 	k.Acted = done.Any() // a call that was noted may not have been sent after all
 	h.settle(context.WithoutCancel(ctx), t, k, kept, err)

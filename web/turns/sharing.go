@@ -116,6 +116,7 @@ func (s *Sharing) tell(ctx context.Context) {
 			all = true
 		case <-s.news:
 		}
+		began := time.Now()
 		round, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerFor)
 		err := s.tellOnce(round, all)
 		cancel()
@@ -126,7 +127,7 @@ func (s *Sharing) tell(ctx context.Context) {
 			}
 		}
 		failed = err != nil
-		pause(ctx, tellEvery)
+		pause(ctx, max(tellEvery-time.Since(began), tellEvery/4)) // what it took has joined news too
 	}
 }
 

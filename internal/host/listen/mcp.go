@@ -138,7 +138,7 @@ func MCP(ctx context.Context, m MCPConfig) (err error) {
 	server.TLSConfig = certificate
 	server.RegisterOnShutdown(p.server.Close) // open streams would hold the drain up
 	ended := make(chan error, 1)
-	go func() { ended <- serveOn(server, listener) }()
+	go func() { ended <- serveOn(server, bound(listener, log)) }()
 	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, cfg.Memory.Retention, p.db.DeleteOlder, log) })()
 	defer beside(ctx, func(ctx context.Context) { p.keys.Watch(ctx, func() {}) })()
 	c.Say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", schemeOf(cfg), listener.Addr())

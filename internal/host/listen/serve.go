@@ -121,7 +121,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	server := newServer(requests, handler, p.Log)
 	server.TLSConfig = certificate
 	ended := make(chan error, 1)
-	background.Go(func() { ended <- serveOn(server, listener) })
+	background.Go(func() { ended <- serveOn(server, bound(listener, p.Log)) })
 	p.cli.Say("molar listens on %s://%s", schemeOf(p.Config), listener.Addr())
 	defer p.serveMetrics(ctx, scrapers)()
 	warnPlain(p.Config, p.Config.Listen, p.Log)

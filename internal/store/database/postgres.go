@@ -93,6 +93,9 @@ func (d *DB) openConns(base *pgx.ConnConfig, conns int, params map[string]string
 		}
 	}
 	db := stdlib.OpenDB(*cfg)
+	if !prepares(cfg) {
+		db = sql.OpenDB(unprepared{stdlib.GetConnector(*cfg)})
+	}
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(connIdle)

@@ -27,22 +27,22 @@ func channel(ctx context.Context, conn *pgx.Conn) (string, error) {
 
 // Wake tells the others that there is news of these turns. One that is missed costs time.
 func (s *Store) Wake(ctx context.Context, ids ...string) error {
+	var payloads []string
 	for len(ids) > 0 {
 		n, size := 0, 0
 		for n < len(ids) && (n == 0 || size+len(ids[n]) < maxPayload) {
 			size += len(ids[n]) + 1
 			n++
 		}
-		if err := s.notify(ctx, strings.Join(ids[:n], " ")); err != nil {
-			return err
-		}
+		payloads = append(payloads, strings.Join(ids[:n], " "))
 		ids = ids[n:]
 	}
-	return nil
+	return s.notify(ctx, payloads...)
 }
 
-func (s *Store) notify(ctx context.Context, payload string) error {
-	_, err := s.db.Relaxed.ExecContext(ctx, `SELECT pg_notify('molar_' || md5(current_schema()), $1)`, payload)
+// notify sends all of them in one transaction: each takes a lock on the whole server.
+func (s *Store) notify(ctx context.Context, payloads ...string) error {
+	_, err := s.db.Relaxed.ExecContext(ctx, `SELECT pg_notify('molar_' || md5(current_schema()), p) FROM unnest($1::text[]) AS p`, payloads)
 	return s.db.Fault("wake the other replicas", err)
 }
 

@@ -121,6 +121,9 @@ func (p *Postgres) create(tb testing.TB) {
 	p.base = &url.URL{Scheme: "postgres", User: url.User("molar"), Host: listener.Addr().String(), Path: "/postgres"}
 }
 
+// Addr is where the server listens.
+func (p *Postgres) Addr() string { return p.base.Host }
+
 // Private reports whether the server is ours to stop.
 func (p *Postgres) Private() bool { return p.bin != "" }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,11 +34,11 @@ type turn struct {
 	id, writer string
 	number     int
 	books      bool
-	// found is how often it stands in the conversation.
-	found int
-	// done: reported saved. failed: told that its replica ended in the middle, after its tool
-	// had run, for ever.
-	done, failed bool
+	// tries is how often it was asked, and found how often it stands in the conversation.
+	tries, found int
+	// done: reported saved. failed: told so for ever, after its tool had run, with this code.
+	done   bool
+	failed string
 }
 
 func (t *turn) question() string {
@@ -61,6 +62,7 @@ func (w *writer) insist(ctx context.Context, t *turn) {
 	const most = 200
 	for range most {
 		w.tries++
+		t.tries++
 		again, err := w.ask(ctx, t)
 		if err != nil && !again {
 			w.faults = append(w.faults, fmt.Sprintf("%s: %v", t.id, err))
@@ -106,12 +108,12 @@ func (w *writer) ask(ctx context.Context, t *turn) (again bool, err error) {
 	switch {
 	case res.StatusCode == http.StatusOK && a.Molar.Saved:
 		t.done = true
-		if got, want := a.Choices[0].Message.Content, "say "+t.id; got != want {
+		if got := a.Choices[0].Message.Content; saidIn(got) != t.id {
 			return false, fmt.Errorf("was answered %q", got)
 		}
 		return false, nil
 	case res.StatusCode == http.StatusBadRequest: // the fate of a turn that acted
-		t.failed = true
+		t.failed = a.Error.Code
 		if a.Error.Code == "invalid_request" || a.Error.Code == "invalid_value" {
 			err = fmt.Errorf("%s: %s", a.Error.Code, a.Error.Message)
 		}
@@ -127,11 +129,28 @@ type message struct {
 	Status  string `json:"status"`
 }
 
+// saidIn is the turn that an answer is about; empty for half an answer.
+func saidIn(answer string) string {
+	id, _ := parts(answer)
+	return id
+}
+
+// parts are the turn of an answer, and the one before it that its model saw.
+func parts(answer string) (id, after string) {
+	rest, ok := strings.CutPrefix(answer, "say ")
+	id, after, both := strings.Cut(rest, " after ")
+	after, whole := strings.CutSuffix(after, ".")
+	if !ok || !both || !whole {
+		return "", ""
+	}
+	return id, after
+}
+
 // judge holds the promises of all writers of a conversation against its messages. A question
 // may stand there as interrupted, before its key was asked again.
 func judge(writers []*writer, messages []message) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	turns, reached := make(map[string]*turn), make(map[string]int)
+	turns, reached, before := make(map[string]*turn), make(map[string]int), []string{"none"}
 	for _, w := range writers {
 		for _, t := range w.turns {
 			turns[t.question()] = t
@@ -146,10 +165,19 @@ func judge(writers []*writer, messages []message) (faults []string) {
 		switch {
 		case t.number < reached[t.writer]:
 			fault("%s stands behind a later turn", t.id)
-		case messages[1].Status == "" && messages[1].Content != "say "+t.id:
+		case messages[1].Status == "" && saidIn(messages[1].Content) != t.id:
 			fault("%s was answered %q", t.id, messages[1].Content)
 		case messages[1].Status == "":
 			t.found++
+		}
+		if id, after := parts(messages[1].Content); id != "" {
+			if t.tries == 1 && !slices.Contains(before, after) {
+				fault("%s was answered after %s, but stands after %v", t.id, after, before)
+			}
+			if t.tries == 1 {
+				before = nil // one that was asked again may have come back to its place later
+			}
+			before = append(before, id)
 		}
 		reached[t.writer], messages = t.number, messages[2:]
 	}

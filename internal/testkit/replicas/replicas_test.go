@@ -3,11 +3,13 @@
 package replicas_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,80 +41,180 @@ func script(r fakemodel.Request) *fakemodel.Reply {
 	case strings.Contains(r.Body, "Summarise the exchange") || strings.Contains(r.Body, "Summarise the last exchange"), strings.Contains(r.Body, "Name the conversation below"):
 		return fakemodel.Text("They spoke.")
 	case at < 0:
-		counted := make([]string, words)
-		for i := range counted {
-			counted[i] = fmt.Sprintf("w%d", i+1)
-		}
-		return fakemodel.Text(strings.Join(counted, " "))
+		return fakemodel.Text(counted())
 	}
 	id, rest, _ := strings.Cut(r.LastUser[at+len("ask "):], " ")
 	if strings.HasPrefix(rest, "book") && r.Roles[len(r.Roles)-1] != "tool" {
 		return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q}`, id))}}}
 	}
-	return fakemodel.Text("say " + id)
+	before := "none"
+	if said := answered().FindAllStringSubmatch(r.Body, -1); len(said) > 0 {
+		before = said[len(said)-1][1]
+	}
+	return fakemodel.Text("say " + id + " after " + before + ".")
 }
 
-// run harms a cluster of hosts built with these flags.
-func run(t *testing.T, harms []replicas.Harm, flags ...string) replicas.Report {
+func answered() *regexp.Regexp { return regexp.MustCompile(`say (w\d+-\d+-\d+) after [^ ."]+\.`) }
+
+// counted is what the model says to all else.
+func counted() string {
+	all := make([]string, words)
+	for i := range all {
+		all[i] = fmt.Sprintf("w%d", i+1)
+	}
+	return strings.Join(all, " ")
+}
+
+// A trial is one run of the checker.
+type trial struct {
+	harms []replicas.Harm
+	// without takes a protection out; pooled puts PgBouncer before PostgreSQL.
+	without replicas.Protection
+	pooled  bool
+	// pace is the time between two words of the model; 0 means 50 ms.
+	pace time.Duration
+}
+
+// cluster is what the hosts of a trial have in common.
+type cluster struct {
+	postgres *storetest.Postgres
+	bookings string
+	wire     *replicas.Wire
+	command  func() *exec.Cmd
+}
+
+func (tr trial) start(t *testing.T, settings string) *cluster {
 	t.Helper()
-	dsn := storetest.StartPostgres(t).Database(t)
-	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: script, FirstToken: 400 * time.Millisecond, Interval: 50 * time.Millisecond})
+	c := &cluster{postgres: storetest.StartPostgres(t)}
+	dsn := c.postgres.Database(t)
+	if tr.pooled {
+		dsn = c.postgres.Pooled(t, dsn)
+	}
+	if tr.without != nil {
+		var err error
+		if c.wire, err = replicas.Without(t.Context(), tr.without, c.postgres.Addr()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.wire.Close)
+		dsn = strings.Replace(dsn, c.postgres.Addr(), c.wire.Addr(), 1)
+	}
+	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: script, FirstToken: 400 * time.Millisecond, Interval: cmp.Or(tr.pace, 50*time.Millisecond)})
 	url, err := model.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
 	home := t.TempDir()
-	config, bookings := filepath.Join(home, "molar.yaml"), filepath.Join(home, "bookings")
+	config := filepath.Join(home, "molar.yaml")
+	c.bookings = filepath.Join(home, "bookings")
 	text := fmt.Sprintf(`
 default: plain
 allowed_hosts: [%s]
 llm: {provider: ollama, ollama: {base_url: %q}}
-memory: {store: %q, required: true}
+memory: {store: %q, required: true, context: 2000}
 assistants: {plain: {system_prompt: Answer., tools: ["effects__*"]}}
 mcpServers: {effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}}
-shutdown: {drain: 20s}
 telemetry: {log_level: warn, trace: off}
-`, replicas.Name, url, dsn, build(t, "molar/internal/testkit/effects"), bookings)
-	for file, text := range map[string]string{config: text, bookings: ""} {
+%s`, replicas.Name, url, dsn, build(t, "molar/internal/testkit/effects"), c.bookings, settings)
+	for file, text := range map[string]string{config: text, c.bookings: ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	molar := build(t, "molar/cmd/molar", flags...)
+	molar := build(t, "molar/cmd/molar")
+	c.command = func() *exec.Cmd {
+		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		cmd.Stderr = os.Stderr
+		return cmd
+	}
+	return c
+}
+
+// run harms a cluster of hosts.
+func (tr trial) run(t *testing.T) replicas.Report {
+	t.Helper()
+	c := tr.start(t, "shutdown: {drain: 20s}\n")
 	report, err := replicas.Run(t.Context(), replicas.Config{
-		Command: func() *exec.Cmd {
-			cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
-			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-			cmd.Stderr = os.Stderr
-			return cmd
+		Command: c.command, Replicas: 3, Writers: 16, Harms: tr.harms, Bookings: c.bookings, Words: words, Seed: 1,
+		Database: func() error {
+			c.postgres.Stop(t)
+			time.Sleep(time.Second)
+			c.postgres.Start(t)
+			return nil
 		},
-		Replicas: 3, Writers: 16, Harms: harms, Bookings: bookings, Words: words, Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%v: %d turns done, %d ended after their tool, in %d requests; %d turns followed, %d of them interrupted; told after a kill within %v",
-		report.Harms, report.Done, report.Failed, report.Tries, report.Followed, report.Interrupts, report.Told)
+	if c.wire != nil && c.wire.Changed() == 0 {
+		t.Fatal("no statement was changed: the protection stands in other words by now")
+	}
+	t.Logf("%v: %d turns done, %d ended after their tool %v, in %d requests; %d turns followed, %d of them interrupted; told after a kill within %v",
+		report.Harms, report.Done, report.Failed, report.Codes, report.Tries, report.Followed, report.Interrupts, report.Told)
+	if report.Done == 0 || report.Followed == 0 {
+		t.Errorf("nothing was asked: %+v", report)
+	}
 	return report
+}
+
+// long repeats harms for as many cycles as MOLAR_REPLICAS_CYCLES says.
+func long(harms ...replicas.Harm) []replicas.Harm {
+	n, err := strconv.Atoi(os.Getenv("MOLAR_REPLICAS_CYCLES"))
+	if err != nil {
+		return harms
+	}
+	var all []replicas.Harm
+	for len(all) < n {
+		all = append(all, harms[len(all)%len(harms)])
+	}
+	return all
 }
 
 // Three replicas are killed, frozen, cut and restarted while clients ask under keys, book
 // rooms and follow detached turns. What was reported done is there once, no room is booked
-// twice, and every follower is told how its turn ended.
+// twice, a turn knows all that was done before it, and every follower is told how its turn
+// ended.
 func TestReplicas(t *testing.T) {
-	harms := []replicas.Harm{replicas.Kill, replicas.Cut, replicas.Freeze, replicas.Restart, replicas.Blink, replicas.Kill}
-	if n, err := strconv.Atoi(os.Getenv("MOLAR_REPLICAS_CYCLES")); err == nil {
-		most := []replicas.Harm{replicas.Kill, replicas.Cut, replicas.Blink, replicas.Kill, replicas.Restart, replicas.Kill, replicas.Blink, replicas.Cut, replicas.Kill, replicas.Freeze}
-		for harms = nil; len(harms) < n; {
-			harms = append(harms, most[len(harms)%len(most)])
-		}
-	}
-	report := run(t, harms)
+	report := trial{harms: long(replicas.Kill, replicas.Cut, replicas.Freeze, replicas.Restart, replicas.Blink, replicas.Kill)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)
 	}
-	if report.Done == 0 || report.Followed == 0 {
-		t.Errorf("nothing was asked: %+v", report)
+}
+
+// The same while PostgreSQL itself ends, and comes back.
+func TestReplicas_Outage(t *testing.T) {
+	report := trial{harms: long(replicas.Outage, replicas.Kill, replicas.Outage)}.run(t)
+	for _, fault := range report.Faults {
+		t.Error(fault)
+	}
+}
+
+// The same behind a pooler, through which no replica hears another one.
+func TestReplicas_Pooled(t *testing.T) {
+	report := trial{pooled: true, harms: long(replicas.Kill, replicas.Cut, replicas.Restart, replicas.Kill)}.run(t)
+	for _, fault := range report.Faults {
+		t.Error(fault)
+	}
+}
+
+// The checker finds what the fence and the queue prevent.
+func TestReplicas_Without(t *testing.T) {
+	for name, tr := range map[string]trial{
+		"fence": {without: replicas.Fence(), harms: []replicas.Harm{replicas.Freeze, replicas.Freeze, replicas.Freeze}},
+		"queue": {without: replicas.Queue(), harms: []replicas.Harm{replicas.Peace, replicas.Peace, replicas.Peace}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := tr.run(t)
+			if len(report.Faults) == 0 {
+				t.Error("no fault was found")
+			}
+			for i, fault := range report.Faults {
+				if i < 10 {
+					t.Log(fault)
+				}
+			}
+			t.Logf("%d faults", len(report.Faults))
+		})
 	}
 }

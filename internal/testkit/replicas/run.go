@@ -18,8 +18,9 @@ import (
 
 // Config says what is run, and how often it is harmed.
 type Config struct {
-	// Command makes a host. Its model answers "say X" to "ask X plain", books X before it says
-	// so to "ask X book", and counts to Words to "count".
+	// Command makes a host. Its model answers "say X after Y." to "ask X plain", where Y is the
+	// turn of the last such answer that it sees, or none; it books X before it says so to "ask X
+	// book", and counts to Words to "count".
 	Command func() *exec.Cmd
 	// Replicas is how many hosts, Writers how many clients.
 	Replicas, Writers int
@@ -29,6 +30,8 @@ type Config struct {
 	Bookings string
 	Words    int
 	Seed     uint64
+	// Database stops and starts PostgreSQL.
+	Database func() error
 }
 
 // A Harm is what is done to a host.
@@ -45,10 +48,14 @@ const (
 	Cut Harm = "cut"
 	// Restart ends it in order, and starts another.
 	Restart Harm = "restart"
+	// Peace does nothing for a while.
+	Peace Harm = "peace"
+	// Outage ends PostgreSQL at once, and starts it.
+	Outage Harm = "outage"
 )
 
 const (
-	blinkFor, freezeFor = time.Second, 14 * time.Second
+	blinkFor, freezeFor, peaceFor = time.Second, 20 * time.Second, 5 * time.Second // a lease holds for 15 s
 	// between is about how long clients are left in peace between two harms.
 	between = time.Second
 	// followFor is how long the end of a turn may take to reach a follower.
@@ -60,6 +67,8 @@ type Report struct {
 	Harms                map[Harm]int
 	Done, Failed, Tries  int
 	Followed, Interrupts int
+	// Codes are how the failed ones ended, by code.
+	Codes map[string]int
 	// Told is the longest time from the death of a replica until a follower of its turn was
 	// told.
 	Told   time.Duration
@@ -80,7 +89,7 @@ type run struct {
 // Run starts the hosts, lets clients ask while harm is done, and judges.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	r := &run{Config: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0)), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	r.report.Harms = make(map[Harm]int)
+	r.report.Harms, r.report.Codes = make(map[Harm]int), make(map[string]int)
 	for range cfg.Replicas {
 		h := NewHost(cfg.Command)
 		if err := h.Start(); err != nil {
@@ -153,6 +162,11 @@ func (r *run) harm(harm Harm, h *Host) error {
 		}
 		h.Ended()
 		return h.Start()
+	case Peace:
+		<-time.After(peaceFor)
+		return nil
+	case Outage:
+		return r.Database()
 	}
 	return fmt.Errorf("unknown harm %q", harm)
 }
@@ -227,8 +241,9 @@ func (r *run) judge(ctx context.Context, writers []*writer) error {
 			}
 			if t.done {
 				r.report.Done++
-			} else if t.failed {
+			} else if t.failed != "" {
 				r.report.Failed++
+				r.report.Codes[t.failed]++
 			}
 		}
 		r.report.Tries += w.tries

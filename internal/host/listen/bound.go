@@ -1,0 +1,66 @@
+package listen
+
+import (
+	"log/slog"
+	"net"
+	"sync"
+)
+
+// spared are the descriptors for servers, files and the database. Of the others half are for
+// clients: a turn needs one to its model too.
+const spared = 128
+
+// sendBuffer is what the system may hold of an answer that its reader does not read, in bytes.
+// By itself it lets that grow to several MiB before the turn has to wait.
+const sendBuffer = 64 << 10
+
+// A bounded listener takes no more connections than the process can serve: one too many waits
+// until another one ends. Beyond the limit of descriptors nothing works, probes included.
+type bounded struct {
+	net.Listener
+	room chan struct{}
+	full func()
+}
+
+// bound bounds a listener by the limit of descriptors.
+func bound(listener net.Listener, log *slog.Logger) net.Listener {
+	limit := descriptors()
+	return boundTo(listener, max((limit-spared)/2, limit/4, 1), log)
+}
+
+func boundTo(listener net.Listener, most int, log *slog.Logger) net.Listener {
+	return &bounded{listener, make(chan struct{}, most), sync.OnceFunc(func() {
+		log.Warn("as many connections are open as the limit of descriptors lets this process serve; others wait until one ends", "most", most)
+	})}
+}
+
+// Accept implements [net.Listener].
+func (b *bounded) Accept() (net.Conn, error) {
+	conn, err := b.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(sendBuffer) // a larger one works too
+	}
+	select {
+	case b.room <- struct{}{}:
+	default:
+		b.full()
+		b.room <- struct{}{} // the connections that are open end by their own limits
+	}
+	return &boundedConn{Conn: conn, leave: sync.OnceFunc(func() { <-b.room })}, nil
+}
+
+// A boundedConn gives its place back when it is closed.
+type boundedConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements [net.Conn].
+func (c *boundedConn) Close() error {
+	err := c.Conn.Close()
+	c.leave()
+	return err
+}
