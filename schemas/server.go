@@ -36,6 +36,8 @@ type ToolChange struct {
 
 // ServerStatus is what a person wants to know about a server.
 type ServerStatus struct {
+	// Added says that the operator added it over the API, beside the config file.
+	Added bool        `json:"added,omitempty"`
 	Name  string      `json:"name"`
 	State ServerState `json:"state"`
 	// Reason explains every state but ready, in one sentence that says what to do.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -47,4 +48,75 @@ func (s *server) importServers(c *gin.Context) {
 		return
 	}
 	wire.WriteJSON(c.Writer, importedObject{Object: "server.import", Imported: found})
+}
+
+// NewServer is a remote server to be attached.
+type NewServer struct {
+	// Name is made from the address when it is empty.
+	Name string `json:"name,omitempty"`
+	URL  string `json:"url"`
+	// Type is http, sse or message; empty finds out.
+	Type string `json:"type,omitempty"`
+	// Headers go with every request; they are stored, and never shown.
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// AddedServer says what was attached, and which assistant may call it where the default one
+// may not.
+type AddedServer struct {
+	Name  string `json:"name"`
+	Offer string `json:"offer,omitempty"`
+}
+
+// Lint is what is to be known of a tool before it is used.
+type Lint struct {
+	// Sends names the arguments by which a reader can carry text to its server.
+	Sends []string `json:"sends,omitempty"`
+	// Notes say what services of models do not take of its schema.
+	Notes []string `json:"notes,omitempty"`
+}
+
+type addedObject struct {
+	Object string `json:"object"`
+	AddedServer
+}
+
+// addServer answers POST /v1/servers. Only an operator with a key adds a server, since any
+// process of the machine reaches a port without keys; and no request starts a program.
+func (s *server) addServer(c *gin.Context) {
+	var body struct {
+		NewServer
+		Command any `json:"command"`
+	}
+	err := wire.ReadBody(c.Request, &body)
+	switch {
+	case !s.Access.Keys.On():
+		err = &wire.Error{
+			Status: http.StatusForbidden, Kind: wire.TypePermission, Code: "admin_key_required",
+			Message: "a server is added over the API with an admin key alone, and this host has no keys: write the server into the config file, or run molar keys create NAME --scope chat,admin",
+		}
+	case err != nil:
+		err = wire.Failure(err)
+	case body.Command != nil:
+		err = wire.Invalid("command", "a command is never taken over the API: write it into the config file")
+	}
+	if err != nil {
+		wire.WriteError(c.Writer, wire.Failure(err))
+		return
+	}
+	done, err := s.Operations.AddServer(context.WithoutCancel(c.Request.Context()), body.NewServer)
+	if err != nil {
+		s.operationError(c, "add a server", err)
+		return
+	}
+	wire.WriteJSON(c.Writer, addedObject{Object: "server", AddedServer: done})
+}
+
+// removeServer answers DELETE /v1/servers/{name}, of one that was added so.
+func (s *server) removeServer(c *gin.Context) {
+	if err := s.Operations.RemoveServer(context.WithoutCancel(c.Request.Context()), c.Param("name")); err != nil {
+		s.operationError(c, "remove a server", err)
+		return
+	}
+	wire.WriteJSON(c.Writer, changedObject{ID: c.Param("name"), Object: "server.deleted", Deleted: true})
 }

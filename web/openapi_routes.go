@@ -120,7 +120,7 @@ func (s *server) toolOperations() []openapi.Operation {
 	all := []openapi.Operation{
 		{
 			Method: "GET", Path: "/v1/tools", Tag: tagTools, Scope: "chat or admin", Summary: "List the tools, their switches and why some are withheld", Answer: toolList{},
-			Query: []openapi.Parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}}, Errors: []int{400},
+			Query: []openapi.Parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}, {"lint", "true: also what is to be known of each tool before it is used"}}, Errors: []int{400},
 		},
 		{
 			Method: "GET", Path: "/v1/calls", Tag: tagTools, Scope: "admin", Summary: "List the last tool calls, newest first", Answer: list[telemetry.Call]{},
@@ -142,6 +142,11 @@ func (s *server) toolOperations() []openapi.Operation {
 	}
 	if s.Operations.ImportServers != nil {
 		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, or an address, as the config file would have them; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
+	}
+	if s.Operations.AddServer != nil {
+		all = append(all,
+			openapi.Operation{Method: "POST", Path: "/v1/servers", Tag: tagServers, Scope: "admin", Summary: "Attach a remote server by its address and keep it; only on a host with keys, and never a command", Request: NewServer{}, Needs: []string{"url"}, Answer: addedObject{}, Errors: []int{400, 403, 409, 500}},
+			openapi.Operation{Method: "DELETE", Path: "/v1/servers/{name}", Tag: tagServers, Scope: "admin", Summary: "Remove a server that was added so", Answer: changedObject{}, Errors: []int{404, 409, 500}})
 	}
 	if s.Operations.TestProvider != nil {
 		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/providers/{name}/test", Tag: tagProbes, Scope: "admin", Summary: "Make one small call to a provider", Request: testBody{}, Answer: providerTestObject{}, Errors: []int{400, 404, 500}})

@@ -75,6 +75,10 @@ func (s *server) routes() (http.Handler, error) {
 	for path, route := range s.operatorRoutes() {
 		e.Handle(route.method, path, admin, route.handle)
 	}
+	if s.Operations.AddServer != nil {
+		e.POST("/v1/servers", admin, s.addServer)
+		e.DELETE("/v1/servers/:name", admin, s.removeServer)
+	}
 	if s.Telemetry.Metrics() != nil {
 		e.GET("/metrics", s.scope(httpguard.ScopeMetrics, httpguard.ScopeAdmin), s.metrics)
 	}

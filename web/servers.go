@@ -1,13 +1,23 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/gin-gonic/gin"
 
 	"molar/web/wire"
 )
 
 func (s *server) listServers(c *gin.Context) {
-	wire.WriteJSON(c.Writer, listOf(s.Servers.Status()))
+	var added []string
+	if s.Operations.AddedServers != nil {
+		added = s.Operations.AddedServers()
+	}
+	all := slices.Clone(s.Servers.Status())
+	for i := range all {
+		all[i].Added = slices.Contains(added, all[i].Name)
+	}
+	wire.WriteJSON(c.Writer, listOf(all))
 }
 
 // approveBody is the body of POST /v1/servers/{name}/approve.

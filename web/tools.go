@@ -32,6 +32,13 @@ type Operations struct {
 	Settings func() Settings
 	// ImportServers writes what a person pasted as the config file would have it.
 	ImportServers func(text string) (Imported, error)
+	// AddServer attaches a remote server by its address and keeps it, RemoveServer takes it
+	// away again, AddedServers names those that are there so. Nothing runs a program.
+	AddServer    func(ctx context.Context, s NewServer) (AddedServer, error)
+	RemoveServer func(ctx context.Context, name string) error
+	AddedServers func() []string
+	// Lint says what is to be known of a tool before it is used.
+	Lint func(schemas.Tool) Lint
 	// Classify tells what a call of a tool may do, and what says so.
 	Classify func(schemas.Tool) (class, why string)
 }
@@ -71,6 +78,8 @@ var (
 	ErrUnknown = errors.New("not found")
 	// ErrConflict means that it cannot be done as things stand.
 	ErrConflict = errors.New("conflict")
+	// ErrInvalid means that what was asked makes no sense.
+	ErrInvalid = errors.New("invalid")
 )
 
 // A ToolOutcome is what became of a call by hand.
@@ -95,6 +104,8 @@ type toolObject struct {
 	// Class is what a call may do ("reads", "only adds", "writes"), ClassWhy what says so.
 	Class    string `json:"class,omitempty"`
 	ClassWhy string `json:"class_why,omitempty"`
+	// Lint is given where it was asked for.
+	Lint *Lint `json:"lint,omitempty"`
 	// Lowered is what the provider is sent that was asked for.
 	Lowered *loweredObject `json:"lowered,omitempty"`
 }
@@ -149,6 +160,9 @@ func (s *server) listTools(c *gin.Context) {
 	var tools []toolObject
 	for _, t := range s.Tools.Tools() {
 		o := s.toolOf(t)
+		if s.Operations.Lint != nil && c.Query("lint") == "true" {
+			o.Lint = new(s.Operations.Lint(t))
+		}
 		if low != nil {
 			o.Lowered = lowered(provider, low, t.InputSchema)
 		}
@@ -222,6 +236,8 @@ func (s *server) operationError(c *gin.Context, what string, err error) {
 		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusNotFound, Kind: wire.TypeInvalid, Code: "not_found", Param: "name", Message: err.Error()})
 	case errors.Is(err, ErrConflict):
 		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "conflict", Message: err.Error(), NoRetry: true})
+	case errors.Is(err, ErrInvalid):
+		wire.WriteError(c.Writer, wire.Invalid("", "%v", err))
 	default:
 		s.Logger.Error(what, "error", err, "request_id", wire.RequestID(c.Writer))
 		wire.WriteError(c.Writer, wire.Failure(err))

@@ -51,6 +51,8 @@ type Host struct {
 	// bundled are memory and tools, in this process or elsewhere, under their reserved
 	// names.
 	bundled []mcpclients.ServerConfig
+	// added are those that the operator added over the API.
+	added added
 	// tools searches; nil when that is elsewhere.
 	tools  *mcpservers.Dispatcher
 	Chain  *chain.Chain
@@ -190,6 +192,9 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	if h.bundled, err = h.bundledServers(); err != nil {
 		return nil, err
 	}
+	if err = h.loadAdded(ctx); err != nil {
+		return nil, err
+	}
 	kept, err := Decisions(ctx, h.DB)
 	if err != nil {
 		return nil, err
@@ -244,13 +249,13 @@ func (h *Host) bundledServers() ([]mcpclients.ServerConfig, error) {
 	return []mcpclients.ServerConfig{{Name: MemoryServer, InProcess: mem}, {Name: ToolServer, InProcess: h.tools}}, nil
 }
 
-// ServerConfigs are the bundled servers and those of cfg.
+// ServerConfigs are the bundled servers, those of cfg, and those that were added.
 func (h *Host) ServerConfigs(cfg *config.Config) []mcpclients.ServerConfig {
 	servers := slices.Clone(h.bundled)
 	for _, entry := range cfg.MCPServers {
 		servers = append(servers, ServerConfig(entry.Name, entry.Value))
 	}
-	return servers
+	return append(servers, h.addedConfigs(cfg)...)
 }
 
 // openAgent builds the agent from the assistants of the config.

@@ -44,7 +44,11 @@ func (p *port) importServers(text string) (web.Imported, error) {
 
 // blockOf is a server at an address as other hosts write it.
 func blockOf(at *url.URL) (string, error) {
-	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
-	block, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: map[string]string{"url": at.String()}}})
+	block, err := json.Marshal(map[string]any{"mcpServers": map[string]any{nameOf(at): map[string]string{"url": at.String()}}})
 	return string(block), err
+}
+
+// nameOf is a name for the server at an address.
+func nameOf(at *url.URL) string {
+	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
 }

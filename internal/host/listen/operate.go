@@ -18,6 +18,7 @@ import (
 	"molar/providers/chain"
 	"molar/schemas"
 	"molar/toolhandler"
+	"molar/toolhandler/lint"
 	"molar/web"
 )
 
@@ -35,11 +36,30 @@ func (p *port) operations() web.Operations {
 		TestProvider:  p.testProvider,
 		Settings:      p.settings,
 		ImportServers: p.importServers,
+		AddServer:     p.addServer,
+		RemoveServer:  p.removeServer,
+		AddedServers:  func() []string { return p.Added(p.Config) },
+		Lint:          p.lint,
 		Classify: func(tool schemas.Tool) (class, why string) {
 			c, why := toolhandler.Classify(tool)
 			return string(c), why
 		},
 	}
+}
+
+// lint says what services of models make of a tool, and what can leave by it.
+func (p *port) lint(tool schemas.Tool) web.Lint {
+	found, _ := lint.Tools([]schemas.Tool{tool}, p.Refusals.Refused, false)
+	l := web.Lint{Sends: lint.Sends(tool)}
+	for _, f := range found {
+		if f.Refused != "" {
+			l.Notes = append(l.Notes, f.Provider+" is not offered it: "+f.Refused)
+		}
+		for _, n := range f.Notes {
+			l.Notes = append(l.Notes, f.Provider+": "+n)
+		}
+	}
+	return l
 }
 
 // settings are those that the host was started witp.

@@ -33,7 +33,9 @@ type reloader struct {
 	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
-	mu      sync.Mutex // one reload at a time
+	// last is the config whose servers are in force.
+	last *config.Config
+	mu   sync.Mutex // one reload at a time
 }
 
 // reload reads the file and applies it. When something is wrong with it the error
@@ -48,6 +50,9 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	var changes mcpclients.Changes
 	if err == nil {
 		changes, err = r.to.Apply(ctx, r.servers(next))
+	}
+	if err == nil {
+		r.last = next
 	}
 	if err == nil && r.keys != nil {
 		err = r.keys(next.APIKeys)
@@ -73,6 +78,12 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 		r.log.Warn("these keys changed too and take effect when molar is started again", "keys", done.NeedsRestart)
 	}
 	return done, nil
+}
+
+// again applies the servers anew: others were added or removed. The caller holds the lock.
+func (r *reloader) again(ctx context.Context) error {
+	_, err := r.to.Apply(ctx, r.servers(r.last))
+	return err
 }
 
 // faultsOf splits an error that joins several.

@@ -92,7 +92,7 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := &reloader{load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config}
+	files := &reloader{load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, last: h.Config}
 	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), files: files}
 	if p.live = h.DB.Live(uuid.NewString()); p.live != nil {
 		p.sharing = turns.NewSharing(host.Ledger{Store: p.live}, h.Log)

@@ -23,24 +23,45 @@ export async function attach(text, changed) {
     box.replaceChildren(el("div", {},
       found.variables?.length ? note(t(`Secrets stay out of the file. Set before molar starts: ${found.variables.join(", ")}`, `Bí mật không nằm trong tệp. Hãy đặt trước khi chạy molar: ${found.variables.join(", ")}`), "warn") : "",
       found.left_out?.length ? note(t(`Left out, with the reason in a comment: ${found.left_out.join(", ")}`, `Bị bỏ qua, lý do ghi trong chú thích: ${found.left_out.join(", ")}`), "warn") : "",
-      code(found.yaml, "molar.yaml"), el("div", { className: "row" }, copy), waiting));
+      code(found.yaml, "molar.yaml"), el("div", { className: "row" }, copy, /^https?:\/\/\S+$/.test(text.trim()) && addNow(text.trim(), box, changed)), waiting));
     look(found.servers ?? [], box, waiting, changed);
   } catch (err) {
     box.replaceChildren(note(words(err), "bad", { role: "alert" }));
   }
 }
 
+// addNow is the button that attaches a server by its address, and keeps it with the host. A
+// host without keys refuses.
+function addNow(url, box, changed) {
+  const button = el("button", { type: "button", on: { click: async () => {
+    button.disabled = true;
+    box.querySelector(".problem")?.remove();
+    try {
+      const { name, offer } = await api("/v1/servers", { method: "POST", body: { url } });
+      const waiting = el("p", { className: "note" }, t(`${name} is being attached…`, `Đang gắn ${name}…`));
+      box.replaceChildren(el("div", {}, waiting));
+      look([name], box, waiting, changed, offer ?? "");
+    } catch (err) {
+      button.disabled = false;
+      box.firstChild.append(note(words(err), "bad problem", { role: "alert" }));
+    }
+  } } }, t("Attach it now, without the file", "Gắn ngay, không cần tệp"));
+  return button;
+}
+
 const lookAgain = 2000; // ms
 
-async function look(names, box, waiting, changed) {
+// look waits for servers; added is the assistant to offer where they were added without the
+// file, which then need not be read again.
+async function look(names, box, waiting, changed, added) {
   const servers = (await api("/v1/servers").catch(() => ({ data: [] }))).data.filter((s) => names.includes(s.name));
   if (!box.contains(waiting)) return;
   if (!servers.length || servers.some((s) => ["starting", "backoff"].includes(s.state))) {
-    watch = setTimeout(() => look(names, box, waiting, changed), lookAgain);
+    watch = setTimeout(() => look(names, box, waiting, changed, added), lookAgain);
     return;
   }
-  const done = await api("/v1/servers/reload", { method: "POST" }).catch(() => ({}));
-  const tools = (await api("/v1/tools").catch(() => ({ data: [] }))).data;
+  const done = added === undefined ? await api("/v1/servers/reload", { method: "POST" }).catch(() => ({})) : { offer: added };
+  const tools = (await api("/v1/tools?lint=true").catch(() => ({ data: [] }))).data;
   waiting.replaceWith(...servers.map((s) => brought(s, tools.filter((tool) => tool.server === s.name))), ask(done.offer));
   changed();
 }
@@ -52,7 +73,17 @@ function brought(s, tools) {
   return el("div", {}, el("h3", {}, s.name, " ", badge(s.state === "ready" ? t("ready", "sẵn sàng") : s.state, s.state === "ready" ? "good" : "warn")),
     s.reason ? note(reason(s.reason), "warn") : "",
     el("ul", { className: "brought" }, tools.map((tool) => el("li", {}, el("a", { href: `#tool-${tool.name}` }, tool.toolName || tool.name), " ",
-      badge(classes[tool.class] ?? tool.class ?? "", tool.class === "writes" ? "warn" : ""), " ", el("span", { className: "quiet" }, reason(tool.class_why ?? ""))))));
+      badge(classes[tool.class] ?? tool.class ?? "", tool.class === "writes" ? "warn" : ""), " ", el("span", { className: "quiet" }, reason(tool.class_why ?? "")),
+      el("a", { className: "try", href: `#tool-${tool.name}`, "aria-label": t(`Try ${tool.toolName || tool.name}`, `Thử ${tool.toolName || tool.name}`) }, t("Try it", "Thử")), linted(tool.lint)))));
+}
+
+// linted says what is to be known of a tool before it is used.
+function linted(lint) {
+  const said = [
+    ...(lint?.sends ?? []).map((name) => t(`Text can leave by the argument ${name}.`, `Văn bản có thể rời đi qua tham số ${name}.`)),
+    ...(lint?.notes ?? []).map(reason),
+  ];
+  return said.length ? el("details", {}, el("summary", {}, t(said.length === 1 ? "1 remark" : `${said.length} remarks`, `${said.length} lưu ý`)), el("ul", {}, said.map((text) => el("li", {}, text)))) : null;
 }
 
 const ask = (assistant) => el("p", { className: "row" }, el("button", { type: "button", className: "primary", on: { click: () => {

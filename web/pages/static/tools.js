@@ -31,7 +31,7 @@ function latency(server) {
 function serverCard(s) {
   const [kind, state] = states[s.state] ?? ["", s.state];
   return el("article", { className: "card server" },
-    el("header", {}, el("h3", {}, s.name), badge(state, kind)),
+    el("header", {}, el("h3", {}, s.name), badge(state, kind), s.added ? badge(t("added here", "thêm từ trang")) : ""),
     s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
     s.pending?.length ? pending(s) : "",
     fold([t(s.tools === 1 ? "1 tool" : `${number(s.tools)} tools`, `${number(s.tools)} công cụ`), s.transport, latency(s.name)].filter(Boolean).join(" · "), facts([
@@ -40,7 +40,23 @@ function serverCard(s) {
       [t("Since", "Từ"), when(s.since)],
     ])),
     s.skipped?.length ? fold(t(`${s.skipped.length} left out`, `${s.skipped.length} bị bỏ qua`), el("ul", {}, s.skipped.map((text) => el("li", {}, text)))) : "",
+    s.added ? removal(s) : "",
     s.stderr?.length ? fold(t("Standard error", "Luồng lỗi chuẩn"), code(s.stderr.join("\n"), t(`Standard error of ${s.name}`, `Luồng lỗi chuẩn của ${s.name}`))) : "");
+}
+
+// removal takes a server away that was added over the page.
+function removal(s) {
+  const said = el("div", { "aria-live": "polite" });
+  return el("div", {}, el("button", { type: "button", className: "small", on: { click: async (event) => {
+    event.currentTarget.disabled = true;
+    try {
+      await api(`/v1/servers/${encodeURIComponent(s.name)}`, { method: "DELETE" });
+      say(t(`${s.name} is removed.`, `Đã gỡ ${s.name}.`));
+      await refresh();
+    } catch (err) {
+      said.replaceChildren(note(words(err), "bad"));
+    }
+  } } }, t(`Remove ${s.name}`, `Gỡ ${s.name}`)), said);
 }
 
 // pending asks for approval of tools that changed since a person last looked.
@@ -271,6 +287,11 @@ $("attach").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { attach } = await import("/static/attach.js");
   await attach($("pasted").value, refresh);
+});
+addEventListener("hashchange", () => { // a link to a tool opens it
+  const open = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.querySelector(".open");
+  if (open?.getAttribute("aria-expanded") === "false") open.click();
+  open?.focus();
 });
 $("refresh").addEventListener("click", refresh);
 $("reload").addEventListener("click", reload);

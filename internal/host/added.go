@@ -1,0 +1,73 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"molar/internal/config"
+	"molar/internal/store/state"
+	"molar/mcpclients"
+)
+
+// added are the servers that the operator added while a host ran, as they are stored.
+type added struct {
+	mu   sync.Mutex
+	list []state.AddedServer
+}
+
+// loadAdded reads which servers were added.
+func (h *Host) loadAdded(ctx context.Context) error {
+	list, err := h.DB.AddedServers(ctx)
+	h.added.mu.Lock()
+	defer h.added.mu.Unlock()
+	if err == nil {
+		h.added.list = list
+	}
+	return err
+}
+
+// Added names the servers that were added, beside those of a config. One of the config hides
+// an added one of its name.
+func (h *Host) Added(cfg *config.Config) []string {
+	var names []string
+	for _, s := range h.addedConfigs(cfg) {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (h *Host) addedConfigs(cfg *config.Config) []mcpclients.ServerConfig {
+	h.added.mu.Lock()
+	defer h.added.mu.Unlock()
+	var all []mcpclients.ServerConfig
+	for _, a := range h.added.list {
+		if _, named := cfg.MCPServers.Get(a.Name); named {
+			h.Log.Warn("an added server is not attached: the config file has one of its name", "server", a.Name)
+			continue
+		}
+		all = append(all, mcpclients.ServerConfig{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers, Pin: true})
+	}
+	return all
+}
+
+// AddServer stores a server. It is attached once its config is applied.
+func (h *Host) AddServer(ctx context.Context, a state.AddedServer) error {
+	if err := h.DB.AddServer(ctx, a); err != nil {
+		return err
+	}
+	return h.loadAdded(ctx)
+}
+
+// RemoveServer forgets an added server; ok is false when there is none of that name.
+func (h *Host) RemoveServer(ctx context.Context, name string) (ok bool, err error) {
+	if ok, err = h.DB.RemoveServer(ctx, name); err != nil {
+		return ok, err
+	}
+	return ok, h.loadAdded(ctx)
+}
+
+// IsBundled reports whether a name is one of the host's own servers.
+func (h *Host) IsBundled(name string) bool {
+	return slices.ContainsFunc(h.bundled, func(s mcpclients.ServerConfig) bool { return s.Name == name })
+}

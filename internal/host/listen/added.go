@@ -1,0 +1,65 @@
+package listen
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"molar/internal/store/state"
+	"molar/mcpclients"
+	"molar/mcpclients/peer"
+	"molar/web"
+)
+
+// addServer attaches a remote server and keeps it, beside those of the config file.
+func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer, error) {
+	at, err := url.Parse(s.URL)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
+		return web.AddedServer{}, fmt.Errorf("%w: url must be an address such as https://mcp.example.org/mcp, without a password in it", web.ErrInvalid)
+	}
+	if s.Name == "" {
+		s.Name = nameOf(at)
+	}
+	a := state.AddedServer{Name: s.Name, URL: s.URL, Type: s.Type, Headers: s.Headers}
+	if err := peer.ValidateServers([]mcpclients.ServerConfig{{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers}}); err != nil {
+		return web.AddedServer{}, fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	p.files.mu.Lock()
+	defer p.files.mu.Unlock()
+	for _, known := range p.MCP.Status() {
+		if known.Name == a.Name {
+			return web.AddedServer{}, fmt.Errorf("%w: there is a server %q already; choose another name", web.ErrConflict, a.Name)
+		}
+	}
+	if err := p.AddServer(ctx, a); err != nil {
+		return web.AddedServer{}, err
+	}
+	p.Log.Info("a server was added", "server", a.Name, "host", at.Host)
+	done := web.AddedServer{Name: a.Name}
+	if with, err := p.Config.WithServers([]string{a.Name + "=" + a.URL}); err == nil {
+		done.Offer = p.Config.Offer(with)
+	}
+	return done, p.files.again(ctx)
+}
+
+// removeServer detaches a server that was added, and forgets it.
+func (p *port) removeServer(ctx context.Context, name string) error {
+	p.files.mu.Lock()
+	defer p.files.mu.Unlock()
+	ok, err := p.RemoveServer(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case !ok && (p.IsBundled(name) || p.isOfFile(name)):
+		return fmt.Errorf("%w: server %q is none that was added here; take it out of the config file", web.ErrConflict, name)
+	case !ok:
+		return fmt.Errorf("%w: there is no server %q", web.ErrUnknown, name)
+	}
+	p.Log.Info("an added server was removed", "server", name)
+	return p.files.again(ctx)
+}
+
+func (p *port) isOfFile(name string) bool {
+	_, ok := p.files.last.MCPServers.Get(name)
+	return ok
+}

@@ -1,0 +1,77 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"molar/internal/store/database"
+)
+
+// An AddedServer is an MCP server that the operator added by its address.
+type AddedServer struct {
+	Name    string            `json:"-"`
+	URL     string            `json:"url"`
+	Type    string            `json:"type,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// AddServer keeps a server in place of one of that name.
+func (s *Store) AddServer(ctx context.Context, a AddedServer) error {
+	settings, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, "keep a server", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO added_servers (name, settings, added_at) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, a.Name, s.db.SQL.Text(string(settings)), database.Millis(s.db.Now()))
+		return err
+	})
+}
+
+// RemoveServer forgets a server, and with it its pins, switches and login; ok is false when
+// there was none of that name.
+func (s *Store) RemoveServer(ctx context.Context, name string) (ok bool, err error) {
+	err = s.db.Write(ctx, "forget a server", func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `DELETE FROM added_servers WHERE name = $1`, name)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if ok = n > 0; !ok || err != nil {
+			return err
+		}
+		for _, statement := range []string{
+			`DELETE FROM tool_pins WHERE server = $1`, `DELETE FROM tool_switches WHERE server = $1`, `DELETE FROM logins WHERE server = $1`,
+		} {
+			if _, err := tx.ExecContext(ctx, statement, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ok, err
+}
+
+// AddedServers are all that were added, by name.
+func (s *Store) AddedServers(ctx context.Context) ([]AddedServer, error) {
+	const op = "list added servers"
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT name, settings FROM added_servers ORDER BY name`)
+	if err != nil {
+		return nil, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	var all []AddedServer
+	for rows.Next() {
+		var a AddedServer
+		var settings string
+		if err = rows.Scan(&a.Name, &settings); err == nil {
+			err = json.Unmarshal([]byte(settings), &a)
+		}
+		if err != nil {
+			return nil, s.db.Fault(op, err)
+		}
+		all = append(all, a)
+	}
+	return all, s.db.Fault(op, rows.Err())
+}
