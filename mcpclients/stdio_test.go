@@ -292,6 +292,20 @@ func TestStdio_GrandchildHoldingThePipes(t *testing.T) {
 	waitFor(t, "the grandchild is gone", func() bool { return !alive(pid) })
 }
 
+// What a server itself started ends with the host, when that ends in order.
+func TestStdio_GrandchildEndsWithTheHost(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	m := start(t, servers(bad("s", "-fork="+pidFile)))
+	pid := readPID(t, pidFile)
+	if !alive(pid) {
+		t.Fatal("there is no grandchild")
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the grandchild is gone", func() bool { return !alive(pid) })
+}
+
 // readPID waits until the file holds a process id.
 func readPID(t *testing.T, file string) int {
 	t.Helper()

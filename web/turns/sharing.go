@@ -12,7 +12,7 @@ import (
 const (
 	// tellEvery is how long news waits for more, so that many tokens of many turns are one
 	// transaction and one notification.
-	tellEvery = 100 * time.Millisecond
+	tellEvery = 50 * time.Millisecond
 	// beatEvery is how often a process says that its turns run.
 	beatEvery = 2 * time.Second
 	// netEvery is how often followers read unasked, deafEvery while no word comes through.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +46,9 @@ func script(r fakemodel.Request) *fakemodel.Reply {
 	}
 	id, rest, _ := strings.Cut(r.LastUser[at+len("ask "):], " ")
 	if strings.HasPrefix(rest, "book") && r.Roles[len(r.Roles)-1] != "tool" {
+		if !slices.Contains(r.Tools, "effects__book") { // a host that does not have its server yet
+			return fakemodel.Text("nothing to book " + id + " with")
+		}
 		return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q}`, id))}}}
 	}
 	before := "none"
