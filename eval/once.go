@@ -128,10 +128,11 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 		}
 	}
 	result.Drift, result.Follows = player.Finish()
-	for _, f := range player.Unfired() {
+	unfired := player.Unfired()
+	for _, f := range unfired {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
 	}
-	result.conclude(len(r.cfg.Faults)+len(c.faults) > 0)
+	result.conclude(len(r.cfg.Faults)+len(c.faults) > len(unfired))
 	if r.cfg.Mode.FromDrift == "" {
 		return result, nil
 	}
@@ -242,8 +243,7 @@ func trace(c *Case, i int, t *TurnResult, a *match.Agreement) []Row {
 	return rows
 }
 
-// conclude finds the status: drift before failed checks. With faults laid over the
-// tape, drift is what was asked for, and only the checks count.
+// conclude finds the status: drift before failed checks. Where a fault hit, drift is what was asked for, and only the checks count.
 func (r *CaseResult) conclude(faulted bool) {
 	r.Status = StatusPass
 	for _, c := range r.Checks {

@@ -83,6 +83,35 @@ func TestMetrics_drift(t *testing.T) {
 	}
 }
 
+// TestRun_faultHitsNothing: a case that drifted before its fault could hit is drift, as any.
+func TestRun_faultHitsNothing(t *testing.T) {
+	cases := story(t, `{no_call: true}`, func(b *tape.Builder) {
+		b.Local("tool", "", []schemas.ToolCall{call("s__f", `{"n":1}`)})
+		b.Answer("")
+	})
+	fault, err := edge.ParseFault("tool:s__f=error")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	runner, err := eval.New(eval.Config{
+		Open: func(context.Context, *eval.Case, *edge.Player, eval.Edges) (eval.Host, error) {
+			return scriptedHost{&runs}, nil
+		},
+		Faults: []edge.Fault{fault},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := runner.Run(t.Context(), cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := rep.Cases[0]; c.Status != eval.StatusDrift || len(c.Notes) != 1 {
+		t.Errorf("status %s, notes %q", c.Status, c.Notes)
+	}
+}
+
 // TestSweep: each call of the tape fails in each way once, and a turn that ends with
 // neither an answer nor an error is a fault of the host.
 func TestSweep(t *testing.T) {

@@ -390,6 +390,26 @@ func TestEval_fromDrift(t *testing.T) {
 	}
 }
 
+// TestEval_recordNamesConfig: a case names the config that it was recorded with, however
+// that was found.
+func TestEval_recordNamesConfig(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Dir(recordedCase(t))
+	file := filepath.Join(dir, "cases", "new.yaml")
+	env := map[string]string{
+		"HOME": t.TempDir(), "PATH": os.Getenv("PATH"), "OLLAMA_BASE_URL": goldenModel(t, false), "MOLAR_CONFIG": filepath.Join(dir, "molar.yaml"),
+	}
+	if code, out := molarIn(t, env, "eval", "record", "--provider", "ollama", "--out", file, "Find the family Nguyen"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	if text := readText(t, file); !strings.Contains(text, "config: ../molar.yaml") {
+		t.Errorf("the case names no config: %s", text)
+	}
+	if code, stdout, stderr := evalRun(t, nowhere, "eval", "run", file); code != 0 {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // TestEval_liveSaysWho: the report of a live run names who answered, a replay's nobody.
 func TestEval_liveSaysWho(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
+	"molar/internal/config"
 )
 
 // ImportFlags are the flags of eval import.
@@ -64,20 +65,16 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	return nil
 }
 
-// configFrom is the --config file as seen from a folder, or "".
-func (a *Commands) configFrom(dir string) (string, error) {
-	if a.ConfigFile == "" {
+// configFrom is a config's file as seen from a folder, or "".
+func configFrom(dir string, cfg *config.Config) (string, error) {
+	if cfg.File == "" {
 		return "", nil
 	}
 	from, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	file, err := filepath.Abs(a.ConfigFile)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Rel(from, file)
+	return filepath.Rel(from, cfg.File)
 }
 
 // readImports reads what it can, and tells why not for the rest.

@@ -80,7 +80,7 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 			a.Say("%s is there already; --force replaces it", c.File)
 			continue
 		}
-		if c.Config, err = a.configFrom(f.Out); err != nil {
+		if c.Config, err = configFrom(f.Out, h.Config); err != nil {
 			return cli.Usage(err)
 		}
 		if err := a.writeTurn(ctx, h, c, e, masker); err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"molar/agent"
 	"molar/eval"
+	"molar/eval/delta"
 	"molar/eval/edge"
 	"molar/eval/report"
 	"molar/eval/tape"
@@ -32,14 +34,10 @@ type RecordFlags struct {
 }
 
 // draft begins a case from the flags.
-func (f *RecordFlags) draft(a *Commands) (eval.Case, error) {
+func (f *RecordFlags) draft() (eval.Case, error) {
 	c := eval.Case{V: eval.CaseVersion, ID: f.ID, Tags: f.Tags, Assistant: f.Assistant, File: f.Out}
 	if c.ID == "" {
 		c.ID = strings.TrimSuffix(filepath.Base(f.Out), filepath.Ext(f.Out))
-	}
-	var err error
-	if c.Config, err = a.configFrom(filepath.Dir(f.Out)); err != nil {
-		return c, err
 	}
 	if _, err := os.Stat(f.Out); err == nil {
 		return c, cli.Usage(fmt.Errorf("%s exists; choose another name, or see: molar eval accept", f.Out))
@@ -66,7 +64,7 @@ func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) 
 
 // recordPrompts runs the conversation on a fresh store.
 func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []string) (err error) {
-	c, err := f.draft(a)
+	c, err := f.draft()
 	if err != nil {
 		return err
 	}
@@ -74,9 +72,10 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	if err != nil {
 		return err
 	}
-	if c.Assistant == "" {
-		c.Assistant = cfg.Default
+	if c.Config, err = configFrom(filepath.Dir(f.Out), cfg); err != nil {
+		return err
 	}
+	c.Assistant = cmp.Or(c.Assistant, cfg.Default)
 	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
 	if err != nil {
 		return err
@@ -152,10 +151,13 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 	return all, nil
 }
 
+// longestTold bounds a line of what a recording holds, in bytes.
+const longestTold = 300
+
 // sayTold says what a recording holds.
 func (a *Commands) sayTold(seen []tape.Seen) {
 	for _, line := range eval.Told(seen) {
-		a.Say("%s", report.Clean(line))
+		a.Say("%s", report.Clean(delta.Cut(line, longestTold)))
 	}
 }
 

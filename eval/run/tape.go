@@ -75,7 +75,7 @@ func (a *Commands) recordHeader(cfg *config.Config, who Choice) (tape.Header, er
 	if rest, err := routeOf(models, cfg, chain.Want{}); err == nil && rest.Provider != turns.Provider {
 		h.Rest = &rest
 	}
-	seen, err := a.loadFor(a.ConfigFile, a.replayEnv) // what a replay will see
+	seen, err := a.loadFor(cfg.File, a.replayEnv) // what a replay will see
 	if err != nil {
 		return none, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"molar/agent"
@@ -25,7 +26,7 @@ import (
 
 // recordTurn makes a case of a saved turn.
 func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
-	c, err := f.draft(a)
+	c, err := f.draft()
 	if err != nil {
 		return err
 	}
@@ -34,6 +35,9 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 		return err
 	}
 	defer h.Close()
+	if c.Config, err = configFrom(filepath.Dir(f.Out), h.Config); err != nil {
+		return err
+	}
 	raw, err := running.Trace(ctx, a.CLI, h.Config, f.Turn)
 	if err != nil {
 		return err
