@@ -43,8 +43,13 @@ func (r *CaseResult) whatIf(c *Case, player *edge.Player) error {
 	w.Changed = Changed(tell(turnsOf(story.Turns), false), tell(r.Turns, false))
 	w.Same = len(w.Changed) == 0
 	r.WhatIf = w
+	taped, err := scoreCase(c)
+	if err != nil {
+		return err
+	}
 	switch {
 	case r.Status == StatusFail:
+	case taped.Status == StatusFail: // something else was wanted, and here it is
 	case w.Same:
 		r.Status, r.Why = StatusPass, ""
 	default:

@@ -183,7 +183,15 @@ func TestEval_markedWire(t *testing.T) {
 	h.run(eval.ExitDrift, "eval", "run", file)
 	h.run(1, "eval", "run", "--from-drift", "live", file)
 
+	// A case that is red on its tape is green by its own checks, once what comes of a change
+	// is what it wants.
+	text := regexp.MustCompile(`(?s)    expect:\n.*`).ReplaceAllString(readText(t, file), "    expect: {no_call: true}\n")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h.prompt(badPrompt, keep)
+	h.run(0, "eval", "run", "--from-drift", "live", file)
+
 	id = h.ask("My name is Lê Thị Bình. Find the family Nguyen")
 	h.run(0, "turns", "mark", id, "down")
 	out, _ = h.run(0, "eval", "import", "--marked", "down", "--since", "1h", "--out", filepath.Join(h.dir, "more"), "--yes")

@@ -95,10 +95,20 @@ func newPage(r *eval.Report) *page {
 			from += part.N
 		}
 	}
+	example := make(map[string]bool) // of the cases with one cause, the first stands open
+	for _, g := range r.Groups {
+		for i, id := range g.Cases {
+			example[id] = i == 0
+		}
+	}
 	at := make(map[string]int)
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		p.Views = append(p.Views, viewOf(c, took(r, c.ID)))
+		v := viewOf(c, took(r, c.ID))
+		if first, grouped := example[c.ID]; grouped {
+			v.Open = first
+		}
+		p.Views = append(p.Views, v)
 		for _, tag := range c.Tags {
 			if _, known := at[tag]; !known {
 				at[tag] = len(p.Tags)
@@ -108,15 +118,15 @@ func newPage(r *eval.Report) *page {
 		}
 	}
 	// What did not pass is what a person came for.
-	slices.SortStableFunc(p.Views, func(a, b caseView) int { return cmp.Compare(rank(a.Open), rank(b.Open)) })
+	slices.SortStableFunc(p.Views, func(a, b caseView) int { return cmp.Compare(rank(a), rank(b)) })
 	return p
 }
 
-func rank(open bool) int {
-	if open {
-		return 0
+func rank(v caseView) int {
+	if v.Status == eval.StatusPass {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // hash is the source expression that lets an inline text run.

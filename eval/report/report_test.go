@@ -142,6 +142,9 @@ func TestGroups(t *testing.T) {
 	if n := strings.Count(text.String(), "\n"); n > 230 {
 		t.Errorf("%d lines of text", n)
 	}
+	if n := strings.Count(page.String(), ` open>`); n != 2 {
+		t.Errorf("%d cases stand open, want the first of each cause", n)
+	}
 	if !strings.Contains(page.String(), `<details class="group">`) || !strings.Contains(page.String(), `<mark class="was">briefly</mark>`) {
 		t.Error("the page does not show the group")
 	}
