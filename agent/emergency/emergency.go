@@ -101,10 +101,15 @@ func (d *Detector) find(message, earlier string, margin float64) []Kind {
 			kinds = append(kinds, k.name)
 		}
 	}
-	if len(kinds) == 0 && d.learned != nil {
-		if k, ok := d.learned.kind(d.features(words, found), margin); ok {
-			kinds = append(kinds, d.kinds[k].name)
-		}
+	if d.learned == nil {
+		return kinds
+	}
+	fs := d.features(words, found)
+	switch score := d.learned.any.Score(fs); {
+	case len(kinds) == 0 && score >= enough+margin:
+		return []Kind{d.kinds[d.learned.likeliest(fs)].name}
+	case score < doubtful && earlier == "" && len(words) <= tellable: // it speaks of signs as a story, a joke or a lesson does
+		return nil
 	}
 	return kinds
 }

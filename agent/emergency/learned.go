@@ -10,18 +10,27 @@ import (
 )
 
 const (
-	// tableBits is the size of each table: 16 KiB.
-	tableBits = 15
+	// anyBits is the size of the table that tells emergencies, kindBits that of each table which
+	// tells their kinds: 512 and 16 KiB.
+	anyBits, kindBits = 20, 15
+	// enough is the score from which on a message describes an emergency, and doubtful the one
+	// below which not even its signs make it one. Both were chosen by cross-validation over
+	// writers.
+	enough, doubtful = 0.1, -0.8
+	// tellable is the length of the longest message, in words, of which the score says that signs
+	// are not meant.
+	tellable = 60
 	// clearly is how much more than enough a score has to be of a message that seems to be about
 	// another subject.
-	clearly = 1.5
+	clearly = 0.4
 )
 
 // What each family of features counts.
 const (
 	runShare  = 1
 	wordShare = 1.2
-	signShare = 1.0
+	skipShare = 0.5
+	signShare = 0.3
 	cueShare  = 0.5
 	bias      = 1
 )
@@ -29,18 +38,12 @@ const (
 // A learned classifier finds what no phrase does: whether a message describes an emergency,
 // and of which kind.
 type learned struct {
-	// enough is the score from which on a message describes an emergency.
-	enough float64
-	any    linear.Table
-	kinds  []linear.Table // as the topic has them
+	any   linear.Table
+	kinds []linear.Table // as the topic has them
 }
 
-// kind returns the kind that a message describes, and whether it describes one: with a score
-// that is more than enough by margin.
-func (l learned) kind(fs []linear.Feature, margin float64) (int, bool) {
-	if l.any.Score(fs) < l.enough+margin {
-		return 0, false
-	}
+// likeliest returns the kind that a message most likely describes, if it describes one.
+func (l learned) likeliest(fs []linear.Feature) int {
 	best := 0
 	scores := make([]float64, len(l.kinds))
 	for i, table := range l.kinds {
@@ -48,30 +51,33 @@ func (l learned) kind(fs []linear.Feature, margin float64) (int, bool) {
 			best = i
 		}
 	}
-	return best, true
+	return best
 }
 
-// readLearned reads what [Train] wrote: the score that is enough, and for each table its largest weight and its cells. It
+// readLearned reads what [Train] wrote: for each table its largest weight and its cells. It
 // returns nil for what was trained for other kinds, or not at all.
 func readLearned(data string, kinds int) *learned {
-	const cells = 1 << (tableBits - 1)
-	if len(data) != 4+(kinds+1)*(4+cells) {
+	const anyBytes, kindBytes = 4 + 1<<(anyBits-1), 4 + 1<<(kindBits-1)
+	if len(data) != anyBytes+kinds*kindBytes {
 		return nil
 	}
-	number := func(at int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[at : at+4]))) }
-	var tables []linear.Table
-	for at := 4; at < len(data); at += 4 + cells {
-		tables = append(tables, linear.Table{Bits: tableBits, Scale: number(at), Cells: data[at+4 : at+4+cells]})
+	table := func(part string, bits int) linear.Table {
+		return linear.Table{Bits: bits, Scale: math.Float32frombits(binary.LittleEndian.Uint32([]byte(part[:4]))), Cells: part[4:]}
 	}
-	return &learned{float64(number(0)), tables[0], tables[1:]}
+	l := &learned{any: table(data[:anyBytes], anyBits)}
+	for at := anyBytes; at < len(data); at += kindBytes {
+		l.kinds = append(l.kinds, table(data[at:at+kindBytes], kindBits))
+	}
+	return l
 }
 
-// features are the character runs and words of a message, its numbers by size, the signs
+// features are the character runs and words of a message, pairs of near ones, its numbers by size, the signs
 // that stand in it, and how it speaks of them.
 func (d *Detector) features(words []text.Word, meant []bool) []linear.Feature {
 	fs := []linear.Feature{{Hash: linear.Hash("bias", "", ""), Value: bias}}
 	fs = linear.AppendRuns(fs, words, runShare)
 	fs = linear.AppendWords(fs, "w", words, wordShare)
+	fs = linear.AppendNear(fs, "near", words, skipShare)
 	for i, w := range words {
 		if size := sizeOf(w.Raw); size != "" {
 			fs = append(fs, linear.Feature{Hash: linear.Hash("number", size, ""), Value: cueShare})
@@ -87,12 +93,20 @@ func (d *Detector) features(words []text.Word, meant []bool) []linear.Feature {
 			fs = append(fs, linear.Feature{Hash: linear.Hash("sign", "named", s.name), Value: signShare})
 		}
 	}
-	for _, name := range []string{"past", "supposed", "general", "present", "person", "over", "denial"} {
-		if d.cues[name].In(words) {
+	for _, name := range manners() {
+		if cue := d.cues[name]; cue != nil && cue.In(words) {
 			fs = append(fs, linear.Feature{Hash: linear.Hash("cue", name, ""), Value: cueShare})
 		}
 	}
 	return fs
+}
+
+// manners are the cues that tell how a message speaks of what it names.
+func manners() []string {
+	return []string{
+		"past", "supposed", "general", "present", "person", "over", "denial", "story", "laugh", "study",
+		"mild", "fine", "ahead", "long ago", "grave", "act", "lately",
+	}
 }
 
 // sizeOf says what a number may be: a few, a dose that is too much, a fever, a year.

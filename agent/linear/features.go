@@ -59,6 +59,21 @@ func AppendWords(fs []Feature, name string, words []text.Word, share float64) []
 	return even(fs, from, share)
 }
 
+// reach is how far apart the words of a pair may be that are near each other.
+const reach = 4
+
+// AppendNear adds, under a name, the pairs of words of a sentence that have one to three others
+// between them. Their squares sum to share.
+func AppendNear(fs []Feature, name string, words []text.Word, share float64) []Feature {
+	from := len(fs)
+	for i, w := range words {
+		for k := i + 2; k < len(words) && k <= i+reach && words[k].Pause < text.SentencePause; k++ {
+			fs = append(fs, Feature{Hash: Hash(name, w.Folded, words[k].Folded)})
+		}
+	}
+	return even(fs, from, share)
+}
+
 // even gives the features from an index on the same value, so that their squares
 // sum to share.
 func even(fs []Feature, from int, share float64) []Feature {

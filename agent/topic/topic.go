@@ -48,10 +48,18 @@ type Example struct {
 	// Kind names a slice of the examples, such as "plain" or "typo". A kind that begins
 	// with "follow" means a message that was sent after an exchange on the topic.
 	Kind string `json:"kind,omitempty"`
+	// History are the exchanges before it, the newest last.
+	History []Exchange `json:"history,omitempty"`
+}
+
+// An Exchange is a question of the topic and its answer.
+type Exchange struct {
+	User      string `json:"user"`
+	Assistant string `json:"assistant"`
 }
 
 // Follows reports whether the example was sent after an exchange on the topic.
-func (e Example) Follows() bool { return strings.HasPrefix(e.Kind, "follow") }
+func (e Example) Follows() bool { return strings.HasPrefix(e.Kind, "follow") || len(e.History) > 0 }
 
 // How many examples of each label a topic should have. Below the fewest, code learns
 // nothing from them and every message that no phrase decides goes to the judge; from

@@ -42,7 +42,8 @@ func newGuardrailCmd(a *app) *cobra.Command {
 }
 
 func newGuardrailEvalCmd(a *app, f *guardFlags) *cobra.Command {
-	return &cobra.Command{
+	var emergencies bool
+	cmd := &cobra.Command{
 		Use:   "eval FILE.jsonl",
 		Short: "Judge labelled messages and report how well it went",
 		Long: `Judge labelled messages, one JSON object on a line:
@@ -50,12 +51,21 @@ func newGuardrailEvalCmd(a *app, f *guardFlags) *cobra.Command {
   {"text": "How much is a filling?", "lang": "en", "in_domain": true, "kind": "plain"}
 
 lang is vi or en, kind a name of your own. A line whose kind begins with "follow" is
-judged as if it came after an exchange on the topic, in its own language. With
---no-model code decides all; otherwise the small model judges what code is not sure of.`,
+judged as if it came after an exchange on the topic, in its own language; one with a
+"history" of {"user": "...", "assistant": "..."} after that. With --no-model code decides
+all; otherwise the small model judges what code is not sure of.
+
+With --emergencies the lines need no in_domain. A kind that is empty or "harmless" marks a
+message that describes no emergency, any other one that does; the report counts those
+that are found, and the false alarms.`,
 		Example: `  molar guardrail eval questions.jsonl --no-model
+  molar guardrail eval messages.jsonl --emergencies
   molar guardrail eval questions.jsonl --topic gardening --config molar.yaml --output-format json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if emergencies {
+				return a.evalEmergencies(cmd.Context(), *f, args[0])
+			}
 			examples, err := scoring.Read(args[0])
 			if err != nil {
 				return cli.Usage(err)
@@ -73,6 +83,40 @@ judged as if it came after an exchange on the topic, in its own language. With
 			}
 			return printReport(a.Stdout, report)
 		},
+	}
+	cmd.Flags().BoolVar(&emergencies, "emergencies", false, "count the emergencies that are found, and the false alarms")
+	return cmd
+}
+
+// evalEmergencies reports on messages of people in need and harmless ones.
+func (a *app) evalEmergencies(ctx context.Context, f guardFlags, path string) error {
+	messages, err := scoring.ReadEmergencies(path)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	f.noModel = true
+	guard, _, err := a.openTrial(ctx, &f)
+	if err != nil {
+		return err
+	}
+	r := scoring.EvaluateEmergencies(guard, messages)
+	if f.format == cli.JSON {
+		return a.PrintJSON(r)
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "emergencies found\t%d of %d\t%.3f\n", r.Found, r.Emergencies, r.FoundShare)
+	_, _ = fmt.Fprintf(w, "false alarms\t%d of %d\t%.3f\n\n", r.False, r.Harmless, r.FalseShare)
+	printSlices(w, r.Slices)
+	for _, wrong := range r.Wrong {
+		_, _ = fmt.Fprintf(w, "line %d wrong (%s): found %q: %s\n", wrong.Line, terminal.Clean(wrong.Kind), wrong.Found, terminal.Clean(terminal.Preview(wrong.Text)))
+	}
+	return w.Flush()
+}
+
+func printSlices(w io.Writer, all map[string]scoring.Slice) {
+	_, _ = fmt.Fprintf(w, "slice\tmessages\taccuracy\n")
+	for _, name := range scoring.SliceNames(all) {
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%.3f\n", name, all[name].N, all[name].Accuracy)
 	}
 }
 
@@ -158,10 +202,7 @@ func printReport(out io.Writer, r scoring.Report) error {
 	_, _ = fmt.Fprintf(w, "sure in code\t%.3f of all, %d of %d wrong\n", r.Sure.Share, r.Sure.Wrong, r.Sure.N)
 	_, _ = fmt.Fprintf(w, "their precision\t%.4f (95 %% interval %.4f to %.4f)\n", r.Sure.Precision, r.Sure.Low, r.Sure.High)
 	_, _ = fmt.Fprintf(w, "language\t%.3f\n\n", r.LanguageAccuracy)
-	_, _ = fmt.Fprintf(w, "slice\tmessages\taccuracy\n")
-	for _, name := range r.SliceNames() {
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%.3f\n", name, r.Slices[name].N, r.Slices[name].Accuracy)
-	}
+	printSlices(w, r.Slices)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -45,6 +45,25 @@ func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 	}
 }
 
+// Lines of emergencies need no label of the topic, and harmless ones are told by their kind.
+func TestGuardrail_EvalEmergencies(t *testing.T) {
+	t.Parallel()
+	file := t.TempDir() + "/lines.jsonl"
+	lines := `{"text": "My front tooth was knocked out just now, it is in my hand", "lang": "en", "kind": "knocked_out"}
+{"text": "Một ngày nên đánh răng bao nhiêu lần?", "lang": "vi", "kind": "harmless"}
+{"text": "How much is a filling?", "lang": "en", "kind": "lost"}
+`
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := molar(t, "guardrail", "eval", "--emergencies", file)
+	for _, want := range []string{"found  1 of 2", "alarms       0 of 1", "line 3 wrong (lost): found []"} {
+		if code != cli.OK || !strings.Contains(out, want) {
+			t.Errorf("exit code %d: no %q in %s%s", code, want, out, errs)
+		}
+	}
+}
+
 // A topic that is nothing but config keeps to its subject.
 func TestGuardrail_SecondTopic(t *testing.T) {
 	t.Parallel()

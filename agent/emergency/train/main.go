@@ -64,6 +64,17 @@ func load(folder string) ([]line, error) {
 			}
 		}
 	}
+	writers, err := filepath.Glob(filepath.Join(folder, "train/data/writers/*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range writers {
+		theirs, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, theirs...)
+	}
 	return lines, nil
 }
 
@@ -87,7 +98,7 @@ func questions(folder string) ([]line, error) {
 	return lines, nil
 }
 
-// read reads messages of no kind from lines of JSON.
+// read reads messages from lines of JSON; those of the guardrail are of no kind.
 func read(path string) ([]line, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -95,11 +106,14 @@ func read(path string) ([]line, error) {
 	}
 	var lines []line
 	for raw := range strings.Lines(string(data)) {
-		var e topic.Example
+		var e struct {
+			topic.Example
+			Emergency emergency.Kind `json:"emergency"`
+		}
 		if err := json.Unmarshal([]byte(raw), &e); err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", path, raw, err)
 		}
-		lines = append(lines, line{text: e.Text, lang: e.Lang})
+		lines = append(lines, line{text: e.Text, lang: e.Lang, kind: e.Emergency})
 	}
 	return lines, nil
 }
@@ -140,7 +154,7 @@ func lessons(lines, others []line) []emergency.Lesson {
 		}
 	}
 	var out []emergency.Lesson
-	for group, l := range lines {
+	for _, l := range lines {
 		folded := text.Fold(l.text)
 		forms := map[string]float64{l.text: asWritten, linear.Mistype(chance, l.text): mistyped, linear.Mistype(chance, folded): mistyped}
 		if folded != strings.ToLower(l.text) {
@@ -150,18 +164,18 @@ func lessons(lines, others []line) []emergency.Lesson {
 		forms[l.text+". "+other] = composed
 		forms[other+". "+folded] = composed
 		for _, form := range slices.Sorted(maps.Keys(forms)) {
-			out = append(out, emergency.Lesson{Text: form, Kind: l.kind, Weight: forms[form], Group: group, Near: l.kind == "" && form == l.text})
+			out = append(out, emergency.Lesson{Text: form, Kind: l.kind, Weight: forms[form]})
 		}
 		if frames := notNow(l.lang); l.kind != "" {
 			frame := frames[chance.IntN(len(frames))]
-			out = append(out, emergency.Lesson{Text: strings.ReplaceAll(frame, "*", l.text), Weight: framed, Group: group})
+			out = append(out, emergency.Lesson{Text: strings.ReplaceAll(frame, "*", l.text), Weight: framed})
 		}
 	}
 	for i, l := range others {
 		if i%2 == 0 {
 			l.text = text.Fold(l.text)
 		}
-		out = append(out, emergency.Lesson{Text: l.text, Weight: ordinary, Group: i})
+		out = append(out, emergency.Lesson{Text: l.text, Weight: ordinary})
 	}
 	return out
 }

@@ -4,7 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
+
+	"molar/agent/emergency"
+	"molar/agent/topic"
 )
 
 // The weights in the repository are what training makes of the messages now. Floating point
@@ -42,28 +46,43 @@ func TestRun_MakesTheFileOfTheRepository(t *testing.T) {
 	}
 }
 
-// A message that is learned is none of those that measure what was learned.
-func TestLoad_LearnsNoLineOfStrangers(t *testing.T) {
+// Writers who had seen neither the signs nor the messages that are learned, each left out once: how
+// much is found of what the others do not say. It flatters a little, as messages were added
+// after theirs were read.
+func TestLessons_withoutEachWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("training takes some seconds")
+	}
 	lines, err := load("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	learned := make(map[string]bool)
-	for _, l := range lines {
-		learned[l.text] = true
+	ordinary, err := questions("../../guardrail/data")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"emergencies.jsonl", "harmless.jsonl"} {
-		strangers, err := read(filepath.Join("../testdata", name))
+	for _, name := range []string{"one", "two"} {
+		theirs, err := read("data/writers/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range strangers {
-			if learned[l.text] {
-				t.Errorf("%q is learned", l.text)
+		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(theirs, l) })
+		dental := topic.Dental()
+		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary))
+		detector := emergency.New(dental)
+		var found, all, alarms, harmless float64
+		for _, l := range theirs {
+			count, hits := &all, &found
+			if l.kind == "" {
+				count, hits = &harmless, &alarms
+			}
+			if *count++; len(detector.Find(l.text, "")) > 0 {
+				*hits++
 			}
 		}
-	}
-	if len(lines) < 1200 || len(learned) < len(lines)*99/100 {
-		t.Errorf("%d lines, %d of them different", len(lines), len(learned))
+		t.Logf("writer %s: %.0f of %.0f found, %.0f of %.0f false alarms", name, found, all, alarms, harmless)
+		if found/all < 0.9 || alarms/harmless > 0.05 {
+			t.Errorf("writer %s: %.3f found, %.3f false alarms", name, found/all, alarms/harmless)
+		}
 	}
 }

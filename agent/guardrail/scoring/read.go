@@ -18,7 +18,12 @@ const maxLine = 1 << 20
 
 // Read reads labelled messages. A line that is torn, has an unknown key or
 // lacks its text or label is an error that names it.
-func Read(path string) ([]topic.Example, error) {
+func Read(path string) ([]topic.Example, error) { return readLines(path, true) }
+
+// ReadEmergencies reads messages whose kind is empty or "harmless" for those of no emergency.
+func ReadEmergencies(path string) ([]topic.Example, error) { return readLines(path, false) }
+
+func readLines(path string, labelled bool) ([]topic.Example, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -31,7 +36,7 @@ func Read(path string) ([]topic.Example, error) {
 		if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
 			continue
 		}
-		e, err := readExample(scanner.Bytes())
+		e, err := readExample(scanner.Bytes(), labelled)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
 		}
@@ -48,12 +53,13 @@ func Read(path string) ([]topic.Example, error) {
 	return examples, nil
 }
 
-func readExample(line []byte) (topic.Example, error) {
+func readExample(line []byte, labelled bool) (topic.Example, error) {
 	var read struct {
 		Text     *string `json:"text"`
 		Lang     string  `json:"lang"`
 		InDomain *bool   `json:"in_domain"`
 		Kind     string  `json:"kind"`
+		History  []topic.Exchange
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -66,10 +72,12 @@ func readExample(line []byte) (topic.Example, error) {
 	switch {
 	case read.Text == nil:
 		return topic.Example{}, errors.New(`"text" is missing`)
+	case read.InDomain == nil && !labelled:
+		read.InDomain = new(bool)
 	case read.InDomain == nil:
 		return topic.Example{}, errors.New(`"in_domain" is missing`)
 	case read.Lang != "" && read.Lang != language.Vietnamese && read.Lang != language.English:
 		return topic.Example{}, fmt.Errorf(`"lang" is %q: want vi or en`, read.Lang)
 	}
-	return topic.Example{Text: *read.Text, Lang: read.Lang, InDomain: *read.InDomain, Kind: read.Kind}, nil
+	return topic.Example{Text: *read.Text, Lang: read.Lang, InDomain: *read.InDomain, Kind: read.Kind, History: read.History}, nil
 }

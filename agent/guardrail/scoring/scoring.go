@@ -111,15 +111,18 @@ func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example,
 }
 
 // SliceNames returns the names of the slices, the largest first.
-func (r Report) SliceNames() []string {
-	return slices.SortedFunc(maps.Keys(r.Slices), func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Slices[b].N, r.Slices[a].N), cmp.Compare(a, b))
+func SliceNames(all map[string]Slice) []string {
+	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b].N, all[a].N), cmp.Compare(a, b))
 	})
 }
 
 func evaluate(ctx context.Context, g *guardrail.Guard, e topic.Example, judge guardrail.Judge) guardrail.Verdict {
 	q := guardrail.Question{Text: e.Text, Lang: languageOf(e), Cold: true}
-	if e.Follows() {
+	switch n := len(e.History); {
+	case n > 0:
+		q.Last = &guardrail.Exchange{Question: e.History[n-1].User, Answer: e.History[n-1].Assistant}
+	case e.Follows():
 		q.Last = sampleExchange(g, q.Lang)
 	}
 	return g.Decide(ctx, q, judge)

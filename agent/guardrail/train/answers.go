@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,19 +18,19 @@ const guideFolder = "../../mcpservers/search/guide"
 // are of the topic whatever they speak of, and those of data/answers.txt.
 func answers(folder string, t topic.Topic) ([]guardrail.Lesson, error) {
 	var of, other []string
-	err := filepath.WalkDir(filepath.Join(folder, guideFolder), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".md" {
-			return err
+	files, err := filepath.Glob(filepath.Join(folder, guideFolder, "*/*.md"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no guide in %s: %w", guideFolder, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
 		}
-		data, err := os.ReadFile(path)
 		for _, entry := range strings.Split(string(data), "\n## ")[1:] {
 			lines := strings.Split(strings.TrimSpace(entry), "\n")
 			of = append(of, sentences(lines[len(lines)-1])...)
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	for _, lang := range []string{"vi", "en"} {
 		for _, kind := range t.Emergencies.Kinds {
