@@ -57,7 +57,7 @@ func EvaluateEmergencies(g *guardrail.Guard, messages []topic.Example) Emergency
 		} else {
 			r.Harmless++
 		}
-		for _, slice := range strings.FieldsSeq(strings.ReplaceAll(m.Kind, " ", "-") + " " + m.Lang) {
+		for slice := range strings.FieldsSeq(strings.ReplaceAll(m.Kind, " ", "-") + " " + m.Lang) {
 			s := r.Slices[slice]
 			s.N++
 			r.Slices[slice] = s
