@@ -1,14 +1,9 @@
 package gemini_test
 
 import (
-	"context"
-	"errors"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"molar/providers"
 	"molar/providers/gemini"
 	"molar/schemas"
 )
@@ -37,30 +32,5 @@ func TestStream_callsOfTheServiceItself(t *testing.T) {
 		if functions == search || strings.Contains(sent.Raw, "includeServerSideToolInvocations") {
 			t.Errorf("request %d: functions %v, search %v: %s", i, functions, search, sent.Raw)
 		}
-	}
-}
-
-// A client that goes away ends the request in the middle of its stream.
-func TestStream_cancelClosesUpstream(t *testing.T) {
-	gone := make(chan struct{})
-	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-		events(parts(say("a")))(w, r)
-		<-r.Context().Done()
-		close(gone)
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var last error
-	for _, err := range newProvider(t, gemini.Config{BaseURL: f.url}).Stream(ctx, question("q")) {
-		last = err
-		cancel()
-	}
-	if !errors.Is(last, context.Canceled) || providers.KindOf(last) != providers.KindIncomplete {
-		t.Errorf("error %v", last)
-	}
-	select {
-	case <-gone:
-	case <-time.After(time.Second):
-		t.Error("the service was not told within a second")
 	}
 }

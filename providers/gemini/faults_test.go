@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +19,6 @@ import (
 	"molar/providers"
 	"molar/providers/gemini"
 	chassis "molar/providers/wire"
-	"molar/schemas"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -345,43 +342,6 @@ func (r *repeat) Read(p []byte) (int, error) {
 		r.off, r.times = 0, r.times-1
 	}
 	return n, nil
-}
-
-// 26: many calls share one provider; each gets its own answer.
-func TestStream_concurrent(t *testing.T) {
-	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get("X-Test")
-		events(parts(say("for ")), ending("STOP", say(id)))(w, r)
-	})
-	var wrong atomic.Int32
-	tagged := wire(func(req *http.Request) (*http.Response, error) {
-		body, err := io.ReadAll(req.Body)
-		if err != nil {
-			return nil, err
-		}
-		_, id, _ := strings.Cut(string(body), "question ")
-		id, _, _ = strings.Cut(id, `"`)
-		req.Header.Set("X-Test", id)
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		return http.DefaultTransport.RoundTrip(req)
-	})
-	p := newProvider(t, gemini.Config{BaseURL: f.url, HTTPClient: tagged.client()})
-	var wg sync.WaitGroup
-	for i := range 50 {
-		wg.Go(func() {
-			id := strconv.Itoa(i)
-			req := question("question " + id)
-			req.Tools = []schemas.ToolInfo{weather()}
-			if a := ask(t.Context(), p, req); a.text != "for "+id || a.err != nil {
-				wrong.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if wrong.Load() != 0 {
-		t.Errorf("%d wrong answers", wrong.Load())
-	}
 }
 
 // A consumer's panic is its own, also while the SDK's are caught.

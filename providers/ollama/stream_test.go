@@ -1,7 +1,6 @@
 package ollama_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -232,40 +231,6 @@ func TestStream_AsksAgainOnce(t *testing.T) {
 	}
 }
 
-func TestStream_CancelClosesUpstream(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"cancel", "break"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			gone := make(chan struct{})
-			f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-				lines(say("a"))(w, r)
-				<-r.Context().Done()
-				close(gone)
-			})
-			p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var last error
-			for _, err := range p.Stream(ctx, question("hi")) {
-				last = err
-				if how == "break" {
-					break
-				}
-				cancel()
-			}
-			if how == "cancel" && !errors.Is(last, context.Canceled) {
-				t.Errorf("got %v, want a cancelled context", last)
-			}
-			select {
-			case <-gone:
-			case <-time.After(5 * time.Second):
-				t.Error("the server was not told")
-			}
-		})
-	}
-}
-
 func TestStream_NobodyListens(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
@@ -289,32 +254,6 @@ type refused struct{}
 
 func (refused) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-}
-
-func TestStream_ConnectionsAreUsedAgain(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	addrs := map[string]bool{}
-	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		addrs[r.RemoteAddr] = true
-		mu.Unlock()
-		lines(say("a"), end)(w, r)
-	})
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
-	for range 5 {
-		for chunk, err := range p.Stream(t.Context(), question("hi")) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if chunk.Finish != "" {
-				break
-			}
-		}
-	}
-	if len(addrs) != 1 {
-		t.Errorf("%d connections for five calls, want 1", len(addrs))
-	}
 }
 
 func TestStream_ManyAtOnce(t *testing.T) {

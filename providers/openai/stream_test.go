@@ -2,18 +2,14 @@ package openai_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -251,79 +247,6 @@ func TestStream_HugeArgumentsAreRefused(t *testing.T) {
 	if providers.KindOf(a.err) != providers.KindProtocol || !strings.Contains(a.err.Error(), "8 MB") {
 		t.Errorf("got %v", a.err)
 	}
-}
-
-func TestStream_CancelClosesUpstream(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"cancel", "break"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			gone := make(chan struct{})
-			f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-				stream(say("a"))(w, r)
-				<-r.Context().Done()
-				close(gone)
-			})
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var last error
-			for _, err := range at(t, f).Stream(ctx, question("hi")) {
-				last = err
-				if how == "break" {
-					break
-				}
-				cancel()
-			}
-			if how == "cancel" && (!errors.Is(last, context.Canceled) || providers.KindOf(last) != providers.KindIncomplete) {
-				t.Errorf("got %v, want a cancelled context", last)
-			}
-			select {
-			case <-gone:
-			case <-time.After(5 * time.Second):
-				t.Error("the server was not told")
-			}
-		})
-	}
-}
-
-func TestStream_ConnectionsAreUsedAgain(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	addrs := map[string]bool{}
-	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		addrs[r.RemoteAddr] = true
-		mu.Unlock()
-		stream(say("a"), stop, done)(w, r)
-	})
-	p := at(t, f)
-	for range 5 {
-		if a := ask(t.Context(), p, question("hi")); a.err != nil {
-			t.Fatal(a.err)
-		}
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if len(addrs) != 1 {
-		t.Errorf("%d connections for five calls, want 1", len(addrs))
-	}
-}
-
-func TestStream_ManyAtOnce(t *testing.T) {
-	t.Parallel()
-	f := newFake(t, raw("text/event-stream", recorded()))
-	p := at(t, f)
-	var wg sync.WaitGroup
-	for i := range 50 {
-		wg.Go(func() {
-			req := question(fmt.Sprint("question ", i))
-			req.Tools = weather()
-			if a := ask(t.Context(), p, req); a.err != nil || a.text != "Hello, wörld" || len(a.calls) != 1 {
-				t.Errorf("stream %d: %+v", i, a)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestStream_IsSentOnlyWhenRangedOver(t *testing.T) {
