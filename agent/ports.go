@@ -62,9 +62,9 @@ type (
 	Trace = trace.Trace
 	// VerdictTrace is the guardrail's decision.
 	VerdictTrace = trace.VerdictTrace
-	// ToolTrace says what became of one tool.
+	// ToolTrace is what became of one tool.
 	ToolTrace = trace.ToolTrace
-	// StepTrace says how long a step took.
+	// StepTrace is how long a step took.
 	StepTrace = trace.StepTrace
 	// CallTrace is one execution.
 	CallTrace = trace.CallTrace

@@ -96,7 +96,7 @@ func TestRun_twoPass(t *testing.T) {
 }
 
 // Text before a call was shown and stays so, as commentary: what follows is set apart by
-// a blank line, and it is no part of the answer, nor of what is saved as such.
+// a blank line, and it is not part of the answer, nor of what is saved as such.
 func TestRun_commentary(t *testing.T) {
 	b := familyBench(calls("Let me look.", "family__get", "{}"), calls("Once more.", "family__get", "{}"), says("An", "swer")).with(t, family())
 	p := b.play(t, ask("who?"))

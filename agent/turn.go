@@ -55,7 +55,7 @@ type (
 type (
 	// Event is something that happened in a turn.
 	Event = event.Event
-	// EventKind says what an event reports.
+	// EventKind is what an event reports.
 	EventKind = event.Kind
 	// Start is known as soon as the turn is accepted.
 	Start = event.Start

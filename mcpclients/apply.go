@@ -14,7 +14,7 @@ import (
 // take to end.
 const drainTimeout = 5 * time.Second
 
-// Changes says what a new config changed. The names are sorted.
+// Changes is what a new config changed. The names are sorted.
 type Changes struct {
 	// Added and Removed servers are in only one of the two configs.
 	Added, Removed []string

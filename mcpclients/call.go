@@ -72,7 +72,7 @@ func (m *Manager) Request(ctx context.Context, server, method string, params, re
 	return nil
 }
 
-// requestRaw sends a request that is no tool call.
+// requestRaw sends a request that is not a tool call.
 func (m *Manager) requestRaw(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error) {
 	for {
 		s, err := m.server(name)

@@ -112,7 +112,7 @@ func answers(code int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// What a gateway answers in place of a server that is being deployed is no word of the
+// What a gateway answers in place of a server that is being deployed is not a word of the
 // server's: it is asked again soon, by itself.
 func TestSupervise_ARefusalOnceIsTriedAgain(t *testing.T) {
 	const gateway = `{"error":"upstream not ready"}`

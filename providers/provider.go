@@ -156,7 +156,7 @@ type Chunk struct {
 	// Thinking is the model's reasoning; it is never part of the answer.
 	Thinking string
 	// Retract is set when all text of this call before this chunk has turned out to be
-	// reasoning. It stays where it was shown, and is no part of the answer, of what is
+	// reasoning. It stays where it was shown, and is not part of the answer, of what is
 	// remembered, or of what the model is sent later.
 	Retract bool
 	// Call is a whole tool call, with a UUID of ours as its id.

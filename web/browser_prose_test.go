@@ -71,7 +71,7 @@ func TestChatPage_PictureOnRequest(t *testing.T) {
 	}
 }
 
-// The frame of a picture may load from one host, and what is no address of one has none.
+// The frame of a picture may load from one host, and what is not an address of one has none.
 func TestPicture(t *testing.T) {
 	h := handler(t, play(nil))
 	get := func(of string) *httptest.ResponseRecorder {

@@ -106,7 +106,7 @@ type Config struct {
 	MaxBody int64
 	// Guard stands in front of every route: Host, origin, body size, headers.
 	Guard func(http.Handler) http.Handler
-	// MayChoose says whether a client with a key may choose this model of the provider for
+	// MayChoose reports whether a client with a key may choose this model of the provider for
 	// the assistant; provider may be empty. Nil means that it may, as it does without keys.
 	MayChoose func(assistant, provider, model string) bool
 	// Access says who may use the port, and how often.

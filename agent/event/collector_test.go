@@ -8,7 +8,7 @@ import (
 	"molar/agent/event"
 )
 
-// Text that was followed by a call is no part of the answer, nor is the blank line behind it.
+// Text that was followed by a call is not part of the answer, nor is the blank line behind it.
 func TestCollector(t *testing.T) {
 	var c event.Collector
 	for _, e := range []event.Event{

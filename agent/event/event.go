@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// A Kind says what an [Event] reports, and which of its fields are set.
+// A Kind is what an [Event] reports, and which of its fields are set.
 type Kind string
 
 // The kinds of event, in the order in which a turn may yield them.
@@ -25,7 +25,7 @@ const (
 	// call, which follows: Text repeats it. It stays where it was shown, and is no part
 	// of the answer.
 	KindCommentary Kind = "commentary"
-	// KindThinking is a piece of the model's reasoning, which is no part of the
+	// KindThinking is a piece of the model's reasoning, which is not part of the
 	// answer: Text is set.
 	KindThinking Kind = "thinking"
 	// KindTools lists the servers' tools that are offered, where the turn asks for that:
@@ -127,7 +127,7 @@ type Done struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"`
 	Language string `json:"language"`
-	// Saved says whether the turn is in the store.
+	// Saved reports whether the turn is in the store.
 	Saved bool `json:"saved"`
 	// Unsaved says that it should be, and that the store failed.
 	Unsaved    bool          `json:"unsaved,omitempty"`

@@ -7,7 +7,7 @@ import "strings"
 // text passes at once, after it sentence by sentence.
 type clean struct {
 	out strings.Builder
-	// raw leaves out nothing but what is cut: the text is no prose.
+	// raw leaves out nothing but what is cut: the text is not prose.
 	raw bool
 	// last is what was shown last.
 	last string

@@ -166,7 +166,7 @@ func endOfLink(rest string) int {
 	return endAt(rest, ")\n", maxAddress)
 }
 
-// endOfDefinition ends behind the address that a label is given; what is none ends at once.
+// endOfDefinition ends behind the address that a label is given, at once where there is no such thing.
 func endOfDefinition(rest string) int {
 	address := strings.TrimLeft(rest, " \t\n")
 	for _, begin := range []string{"http", "<", "//", "www."} {
@@ -194,7 +194,7 @@ func endOfAddress(rest string) int {
 	return n
 }
 
-// endOfTag ends behind the bracket of an HTML tag; what is none ends at once.
+// endOfTag ends behind the bracket of an HTML tag, at once where there is no such thing.
 func endOfTag(rest string) int {
 	if rest == "" {
 		return -1

@@ -98,7 +98,7 @@ func sentences(text string) []string {
 	return append(all, text[start:])
 }
 
-// isOrder says whether a sentence tells a model what to do.
+// isOrder reports whether a sentence tells a model what to do.
 func (o *Orders) isOrder(sentence string) bool {
 	words := strings.FieldsFunc(text.Fold(sentence), func(r rune) bool {
 		return r == ' ' || strings.ContainsRune(`.,!?"'()*_`, r)

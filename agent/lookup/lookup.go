@@ -34,7 +34,7 @@ type Search struct{ cfg Config }
 // New returns a search.
 func New(cfg Config) *Search { return &Search{cfg: cfg} }
 
-// Impossible tells why a list holds nothing but tools that this host lacks, or "" if it holds
+// Impossible returns why a list holds nothing but tools that this host lacks, or "" if it holds
 // another.
 func (s *Search) Impossible(list []string) string {
 	var why []string

@@ -35,7 +35,7 @@ type Summarise func(ctx context.Context, x Exchange) (string, error)
 // A Condense writes a summary anew, shorter, in the given language.
 type Condense func(ctx context.Context, lang, summary string) (string, error)
 
-// A Title names a conversation after an exchange; an empty text is none.
+// A Title names a conversation after an exchange; an empty text gives it none.
 type Title func(ctx context.Context, x Exchange) (string, error)
 
 // WorkerConfig configures a [Worker].

@@ -9,7 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// A Looked says what came of the code-driven search.
+// A Looked is what came of the code-driven search.
 type Looked string
 
 // What a search may come to. The zero value is a turn that searched nothing.

@@ -31,7 +31,7 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:titleOf], "") + " […]"
 }
 
-// ReadTitle is the name in what a model wrote; empty when that is none.
+// ReadTitle is the name in what a model wrote; empty when that is not one.
 func ReadTitle(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }), " ")

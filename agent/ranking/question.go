@@ -11,7 +11,7 @@ import (
 // maxQuestion bounds what is read of a question, in bytes.
 const maxQuestion = 2000
 
-// read tells what a question wants of a tool.
+// read returns what a question wants of a tool.
 func (t *thesaurus) read(question string) []want {
 	question = head(question, maxQuestion)
 	wanted := looks(question)
@@ -48,7 +48,7 @@ var known = sync.OnceValue(func() []look {
 	}
 })
 
-// looks tells what the values in a question are by their form.
+// looks returns what kinds of value a question holds, by their form.
 func looks(question string) []want {
 	var wanted []want
 	for _, l := range known() {

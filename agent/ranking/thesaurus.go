@@ -13,7 +13,7 @@ import (
 //go:embed thesaurus.txt
 var lines string
 
-// What a word counts that stands for another one. A Vietnamese phrase is no word of a tool: the
+// What a word counts that stands for another one. A Vietnamese phrase is not a word of a tool: the
 // first English one of its line has nearly its sense.
 const (
 	translated = 0.9

@@ -122,7 +122,7 @@ func (s *Speaker) Settle() error {
 }
 
 // Commentary marks what was shown since the last call as said on the way: a call follows
-// it. It stays on the screen, and is no part of the answer.
+// it. It stays on the screen, and is not part of the answer.
 func (s *Speaker) Commentary() error {
 	if err := s.Settle(); err != nil {
 		return err

@@ -48,7 +48,7 @@ type VerdictTrace struct {
 	TookMS float64 `json:"took_ms"`
 }
 
-// A ToolTrace says what became of one tool in a turn.
+// A ToolTrace is what became of one tool in a turn.
 type ToolTrace struct {
 	Name string `json:"name"`
 	// Offered says that the model could call it; Reason, why not, or why it was
@@ -58,7 +58,7 @@ type ToolTrace struct {
 	Calls   []CallTrace `json:"calls,omitempty"`
 }
 
-// A StepTrace says how long a step kept the turn waiting, or, for memory and
+// A StepTrace is how long a step kept the turn waiting, or, for memory and
 // guardrail, which run beside others, how long it took.
 type StepTrace struct {
 	Step string `json:"step"`

@@ -303,7 +303,7 @@ func questionBody(assistant, chat, question string, stream bool) string {
 	return string(body)
 }
 
-// readStream reads a whole event stream and fails on anything that is no event of
+// readStream reads a whole event stream and fails on anything that is not an event of
 // an OpenAI stream.
 func readStream(t *testing.T, body string) answer {
 	t.Helper()

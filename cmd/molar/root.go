@@ -87,7 +87,7 @@ func newRootCmd(a *app) *cobra.Command {
 // showHelp is what a command does that only groups others.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// welcome says what to do next to a person who typed the program's name alone.
+// welcome prints what to do next to a person who typed the program's name alone.
 func (a *app) welcome() error {
 	name, _ := config.Find(a.ConfigFile, a.Env)
 	if _, err := os.Stat(name); err == nil {

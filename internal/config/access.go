@@ -22,7 +22,7 @@ type APIKey struct {
 	Scopes []string `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
 }
 
-// People says how a reverse proxy that signs people in names them.
+// People holds how a reverse proxy that signs people in names them.
 type People struct {
 	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has conversations, approvals and limits of their own. The proxy must take away what clients send in it."`
 }

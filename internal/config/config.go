@@ -73,7 +73,7 @@ type LLM struct {
 	OpenAIKey Secret `yaml:"-"`
 }
 
-// Hosted says how to reach a service whose key is in the environment, and which of
+// Hosted holds how to reach a service whose key is in the environment, and which of
 // its models to use.
 type Hosted struct {
 	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of the service, for a gateway or a server of one's own."`
@@ -87,7 +87,7 @@ type Hosted struct {
 	Tuning
 }
 
-// Gemini says how to reach Google's models, with a key or through Vertex AI.
+// Gemini holds how to reach Google's models, with a key or through Vertex AI.
 type Gemini struct {
 	Hosted
 	// Project makes requests go to Vertex AI, with application default credentials.
@@ -108,7 +108,7 @@ type Tuning struct {
 	ExtraBody   Object            `yaml:"extra_body" jsonschema_description:"Further fields of every request's body; they win."`
 }
 
-// Ollama says how to reach an Ollama and which of its models to use.
+// Ollama holds how to reach an Ollama and which of its models to use.
 type Ollama struct {
 	// BaseURL has a scheme and no slash at its end once loaded.
 	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of Ollama, such as http://127.0.0.1:11434."`
@@ -290,7 +290,7 @@ type Limits struct {
 	TurnsPerMinute int `yaml:"turns_per_minute" jsonschema:"minimum=0" jsonschema_description:"Turns that one API key may begin in a minute; 0 for no bound."`
 }
 
-// Telemetry says what is logged and traced.
+// Telemetry holds what is logged and traced.
 type Telemetry struct {
 	// LogLevel empty leaves the command's own: info in serve, warn elsewhere.
 	LogLevel  string `yaml:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"Least level that is logged."`
@@ -306,13 +306,13 @@ type Metrics struct {
 	Listen string `yaml:"listen" jsonschema_description:"Address on which serve answers /metrics, /health and /ready alone, without keys and whatever the Host, such as 0.0.0.0:9464; for a network of one's own."`
 }
 
-// Shutdown says how long a host takes to end.
+// Shutdown holds how long a host takes to end.
 type Shutdown struct {
 	Delay time.Duration `yaml:"delay" jsonschema_description:"How long new turns are still taken after an interrupt, while /ready answers 503, so that load balancers notice."`
 	Drain time.Duration `yaml:"drain" jsonschema_description:"How long answers that have begun may then go on, of any length; what still runs is cut and kept as interrupted."`
 }
 
-// Label says what the server is in one word or two, without arguments, headers,
+// Label returns what the server is in one word or two, without arguments, headers,
 // environment, or anything of the address but its host: those may hold secrets.
 func (s Server) Label() string {
 	switch {

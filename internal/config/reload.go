@@ -12,7 +12,7 @@ import (
 // Digest is the SHA-256 of the file as it was read; zero without a file.
 func (cfg *Config) Digest() [sha256.Size]byte { return cfg.digest }
 
-// CheckReload says why next must not replace the settings of a running host
+// CheckReload returns why next must not replace the settings of a running host
 // although nothing is wrong with it in itself. A file that is gone or holds nothing
 // at all would detach every server; it is what a save leaves that was cut off.
 func (cfg *Config) CheckReload(next *Config) error {

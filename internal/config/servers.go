@@ -35,7 +35,7 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 	return &next, nil
 }
 
-// CheckServers says what is wrong with a YAML text that holds nothing but
+// CheckServers returns what is wrong with a YAML text that holds nothing but
 // mcpServers, as Load would of the same text in a file.
 func CheckServers(text []byte, env func(string) (string, bool)) error {
 	cfg := Default()

@@ -127,7 +127,7 @@ func hideAddress(text string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// describe says what the server is, and which switches of its entry are on.
+// describe returns what the server is, and which switches of its entry are on.
 func (s Server) describe() string {
 	var text strings.Builder
 	text.WriteString(s.Label())
@@ -142,7 +142,7 @@ func (s Server) describe() string {
 	return text.String()
 }
 
-// describe says what the assistant uses.
+// describe returns what the assistant uses.
 func (a Assistant) describe() string {
 	var parts []string
 	for _, p := range []struct{ name, value string }{

@@ -12,7 +12,7 @@ const openAIHost = "api.openai.com"
 
 func providerNames() []string { return []string{"auto", "gemini", "openai", "ollama", "offline"} }
 
-// Missing says how to make a provider usable that lacks its key, and "" for every
+// Missing returns how to make a provider usable that lacks its key, and "" for every
 // other one. An OpenAI-compatible server elsewhere may need no key.
 func (l LLM) Missing(provider string) string {
 	switch {

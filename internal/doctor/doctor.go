@@ -21,7 +21,7 @@ import (
 	"molar/schemas"
 )
 
-// A Level says how bad a finding is.
+// A Level is how bad a finding is.
 type Level string
 
 // The levels of findings. With Warn the host serves, but not all that was meant.
@@ -40,7 +40,7 @@ type Finding struct {
 	Do string `json:"do,omitempty"`
 }
 
-// A Config says what is looked at.
+// A Config is what is looked at.
 type Config struct {
 	CLI *cli.CLI
 	// Attach bounds the wait for the servers.
@@ -158,7 +158,7 @@ func storage(ctx context.Context, h *host.Host) Finding {
 	return Finding{Level: OK, Part: "store", Text: h.Config.Database() + " is sound"}
 }
 
-// model says which model would answer now.
+// model finds which model would answer now.
 func model(ctx context.Context, h *host.Host) Finding {
 	ctx, cancel := context.WithTimeout(ctx, modelTime)
 	defer cancel()

@@ -29,7 +29,7 @@ func Turn(ctx context.Context, model *Model, tools *Tools, history []Message, ea
 	return model.Stream(ctx, history, each)
 }
 
-// A Config says what a handler connects to.
+// A Config is what a handler connects to.
 type Config struct {
 	// ModelURL is the base URL of an Ollama-wire server, Model the name asked for.
 	ModelURL, Model string

@@ -102,7 +102,7 @@ func (c *Code) marked(line string, at int) (Kind, int) {
 		}
 	}
 	for _, mark := range c.comments {
-		// A # within a word is no comment.
+		// A # within a word is not a comment.
 		if strings.HasPrefix(rest, mark) && (mark != "#" || at == 0 || line[at-1] == ' ' || line[at-1] == '\t') {
 			return Comment, len(rest)
 		}

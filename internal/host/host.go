@@ -59,7 +59,7 @@ type Host struct {
 	Memory *memory.Client
 	Agent  *agent.Agent
 	Worker *memory.Worker
-	// writes tells whether turns can be saved.
+	// writes reports whether turns can be saved.
 	writes    writeProbe
 	Telemetry *telemetry.Telemetry
 	Gate      *Gate
@@ -334,7 +334,7 @@ func (h *Host) models() observe.Models {
 	return observe.Models{Models: Routes{Chain: h.Chain}, Telemetry: h.Telemetry}
 }
 
-// Ready says why the host cannot answer, if so: the store does not, or a server is
+// Ready returns why the host cannot answer, if so: the store does not, or a server is
 // neither ready nor failed.
 func (h *Host) Ready(ctx context.Context) error {
 	if h.Gate.isLeaving() {

@@ -61,7 +61,7 @@ func (r *Refusals) Refuse(provider string, tool schemas.ToolInfo, reason string)
 	}
 }
 
-// digest tells whether a tool has changed in what models see of it.
+// digest is the hash of what models see of a tool: it differs when that has changed.
 func digest(tool schemas.ToolInfo) string {
 	data, _ := json.Marshal([]string{tool.ToolName, tool.Title, tool.Description, string(tool.InputSchema)}) // strings alone
 	sum := sha256.Sum256(data)

@@ -39,7 +39,7 @@ func ParseProxy(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(ip, ip.BitLen()), nil
 }
 
-// Of returns the address of the client, the nearest one that is no trusted proxy; it
+// Of returns the address of the client, the nearest one that is not a trusted proxy; it
 // is not valid for a request whose address cannot be read.
 func (a *Addresses) Of(r *http.Request) netip.Addr {
 	ip := peer(r)

@@ -21,7 +21,7 @@ import (
 // none, in bytes.
 const DefaultMaxBody = 4 << 20
 
-// Config says what passes.
+// Config is what passes.
 type Config struct {
 	// Hosts are the exact values of the Host header that pass, with their port
 	// unless it is the scheme's own; [Hosts] computes them. Upper and lower case

@@ -106,5 +106,5 @@ func TooMany(wait time.Duration, what string) *Refusal {
 	}
 }
 
-// errProxy is the fault of a trusted proxy that is no address.
+// errProxy is the fault of a trusted proxy that is not an address.
 var errProxy = errors.New(`want an address or a range such as "10.0.0.0/8"`)

@@ -1,6 +1,6 @@
 package imports
 
-// A layer says what the packages of a folder may import of this module.
+// A layer holds what the packages of a folder may import of this module.
 type layer struct {
 	folder string
 	may    []string

@@ -33,7 +33,7 @@ func Split(source string) (closed, open string) {
 	return source[:cut], source[cut:]
 }
 
-// continues says whether a line belongs to the list that stands before it: then the
+// continues reports whether a line belongs to the list that stands before it: then the
 // list is set as a whole, with its numbers and its spacing.
 func continues(before, line string, ended bool) bool {
 	if !isItem(strings.Trim(before, " \t\r\n")) {
@@ -42,7 +42,7 @@ func continues(before, line string, ended bool) bool {
 	return isItem(line) || !ended && couldBeItem(line)
 }
 
-// isItem says whether the text starts with the mark of a list item.
+// isItem reports whether the text starts with the mark of a list item.
 func isItem(text string) bool {
 	rest := strings.TrimLeft(text, "0123456789")
 	if rest != text {
@@ -51,7 +51,7 @@ func isItem(text string) bool {
 	return strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "* ") || strings.HasPrefix(text, "+ ")
 }
 
-// couldBeItem says whether more text could make it the start of an item.
+// couldBeItem reports whether more text could make it the start of an item.
 func couldBeItem(text string) bool {
 	rest := strings.TrimLeft(text, "0123456789")
 	switch rest {
@@ -72,7 +72,7 @@ func withoutMarks(line string) string {
 	}
 }
 
-// closesFence says whether a line ends the fence that was opened behind indent bytes.
+// closesFence reports whether a line ends the fence that was opened behind indent bytes.
 // One that stands more than three columns further in is code.
 func closesFence(line, trimmed, fence string, indent int) bool {
 	before := len(line) - len(strings.TrimLeft(line, " \t"))

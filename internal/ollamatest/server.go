@@ -194,7 +194,7 @@ func (s *Server) Kill() {
 	<-s.ended
 }
 
-// KillRunners ends the processes that run models and says how many there were.
+// KillRunners ends the processes that run models and returns how many there were.
 // The server stays.
 func (s *Server) KillRunners(t testing.TB) int {
 	t.Helper()
@@ -215,7 +215,7 @@ func (s *Server) KillRunners(t testing.TB) int {
 	return killed
 }
 
-// Ended says how many requests to a path the server has ended, well or not.
+// Ended returns how many requests to a path the server has ended, well or not.
 func (s *Server) Ended(t testing.TB, path string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.dir, "server.log"))

@@ -12,7 +12,7 @@ import (
 // defaultWidth is enough for a call and a sentence.
 const defaultWidth = 512
 
-// A Spec says what a made model is like.
+// A Spec describes a made model.
 type Spec struct {
 	// Script is a piece of Go template that sets $say to the reply. It may look at
 	//

@@ -88,7 +88,7 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 	}
 }
 
-// readAside reads a line that is no message: what was typed before waits for the message
+// readAside reads a line that is not a message: what was typed before waits for the message
 // line. It is false when the person pressed Ctrl-C or Ctrl-D, or when nobody waits for
 // the line any more.
 func (s *session) readAside(ctx context.Context, prompt string) (string, bool) {

@@ -127,7 +127,7 @@ func (s *session) attachConsole(con io.Writer, size func() (int, int)) {
 	}
 }
 
-// introduce says which model answers, and what the servers bring or why they do not.
+// introduce prints which model answers, and what the servers bring or why they do not.
 func (s *session) introduce(ctx context.Context) {
 	if route, err := s.h.Chain.Pick(ctx, s.wanted()); err != nil {
 		s.warn(err.Error())

@@ -16,7 +16,7 @@ import (
 	"molar/schemas"
 )
 
-// A slashCommand is a line of a session that is no question.
+// A slashCommand is a line of a session that is not a question.
 type slashCommand struct {
 	name, args, help string
 	run              func(ctx context.Context, args string) error

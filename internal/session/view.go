@@ -25,7 +25,7 @@ type turnView struct {
 	running map[string]time.Time // the calls under way, by "name"
 	names   map[string]string    // of the calls, by their ID
 	detail  string               // what a running tool said of its progress
-	asked   time.Duration        // how long the person decided, which is no time of a tool
+	asked   time.Duration        // how long the person decided, which is not time of a tool
 	waits   bool                 // servers were still starting when the turn began
 	spoke   bool                 // a part of the answer is on the screen
 	open    bool                 // the Markdown is not closed

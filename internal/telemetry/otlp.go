@@ -103,7 +103,7 @@ func tracesEndpoint(env func(...string) string) (string, error) {
 	return endpoint, nil
 }
 
-// describe says which program the spans come from.
+// describe returns which program the spans come from.
 func describe(version string, env func(...string) string) (*resource.Resource, error) {
 	given, err := pairs(env(envResource))
 	if err != nil {

@@ -129,7 +129,7 @@ func (d *InForce) keep(ctx context.Context, server string, pins map[string]strin
 	return d.keeper.KeepPins(ctx, server, pins)
 }
 
-// withheld says why a tool must not be used, or "", and whether it is switched off.
+// withheld returns why a tool must not be used, or "", and whether it is switched off.
 func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +142,7 @@ func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off 
 	return why, off
 }
 
-// unpinned says why a tool of a pinned server awaits approval, or "". d.mu is held.
+// unpinned returns why a tool of a pinned server awaits approval, or "". d.mu is held.
 func (d *InForce) unpinned(info schemas.ToolInfo) string {
 	pins, known := d.pins[info.Server]
 	if !known {

@@ -134,7 +134,7 @@ func (s *Shelf) Listed() []schemas.ToolInfo {
 	return slices.Clone(s.infos)
 }
 
-// Pending tells which tools await approval, and what is new about them.
+// Pending returns which tools await approval, and what is new about them.
 func (s *Shelf) Pending() (changes []schemas.ToolChange, digest string) {
 	if !s.Config().Pin {
 		return nil, ""
@@ -142,7 +142,7 @@ func (s *Shelf) Pending() (changes []schemas.ToolChange, digest string) {
 	return s.Decisions.pending(s.Listed())
 }
 
-// Withheld says why a tool must not be called, or "". While the server is away, what
+// Withheld returns why a tool must not be called, or "". While the server is away, what
 // it listed last counts.
 func (s *Shelf) Withheld(tool string) string {
 	s.mu.Lock()
@@ -150,5 +150,5 @@ func (s *Shelf) Withheld(tool string) string {
 	return s.held[tool]
 }
 
-// Notes tells which definitions changed, oldest first.
+// Notes returns which definitions changed, oldest first.
 func (s *Shelf) Notes() []string { return s.seen.list(s.Config().Pin) }

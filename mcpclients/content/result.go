@@ -50,7 +50,7 @@ func textOutput(text string, maxText int) json.RawMessage {
 	return Quoted(withoutAddresses(text), maxText)
 }
 
-// jsonOutput returns strict JSON compacted and without bytes in base64, nil for what is no strict JSON. JSON
+// jsonOutput returns strict JSON compacted and without bytes in base64, nil for what is not strict JSON. JSON
 // that is too long becomes a string, as it would not be JSON once cut.
 func jsonOutput(raw json.RawMessage, maxText int) json.RawMessage {
 	if schemas.CheckJSON(raw) != nil {

@@ -103,7 +103,7 @@ func (p *Process) goneWithin(d time.Duration) bool {
 	}
 }
 
-// Outcome says how the process ended.
+// Outcome returns how the process ended.
 func (p *Process) Outcome() error {
 	select {
 	case <-p.Exited:

@@ -153,7 +153,7 @@ func (s *Server) giveUp(conn peer.Conn, late string, err error) error {
 	return err
 }
 
-// A lateError says what was not answered in time.
+// A lateError names what was not answered in time.
 type lateError struct{ text string }
 
 func (e *lateError) Error() string { return e.text }

@@ -133,7 +133,7 @@ func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, e
 	return content.Result(raw, s.settings.MaxResult)
 }
 
-// callError says what happened to a call and what to do. The time stands in it only
+// callError returns what happened to a call, with the way out. The time stands in it only
 // where it is the fault: models read the text, and the same fault should give the same.
 func (s *Server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
 	advice, waited := "", ""
@@ -156,7 +156,7 @@ func roundTo(d time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// Request sends a request that is no tool call, within the limit of one call.
+// Request sends a request that is not a tool call, within the limit of one call.
 func (s *Server) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Config().CallTimeout(), errCallTimeout)
 	defer cancel()

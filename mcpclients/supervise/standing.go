@@ -182,7 +182,7 @@ func (d *door) Retired() bool {
 	return d.retired
 }
 
-// stopReason says why a server is being stopped.
+// stopReason is why a server is being stopped.
 func (d *door) stopReason() string {
 	if d.Retired() {
 		return "its config has changed"

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// floodRate is how much output that is no message a server may write in a second,
+	// floodRate is how much output that is not a message a server may write in a second,
 	// floodSeconds for how many seconds in a row it may write more.
 	floodRate    = 256 << 10
 	floodSeconds = 30
 )
 
-// A flood notices a server that writes what is no message without end: a burst is let
+// A flood notices a server that writes what is not a message without end: a burst is let
 // pass, however large.
 type flood struct {
 	second  time.Time // the running one began then
@@ -34,7 +34,7 @@ func (f *flood) add(size int) bool {
 	return f.seconds >= floodSeconds
 }
 
-// A FloodError is the end of a connection whose server wrote what is no message without
+// A FloodError is the end of a connection whose server wrote what is not a message without
 // end.
 type FloodError struct{ first string }
 

@@ -177,7 +177,7 @@ func (c *stdio) tryNotify(method string, params json.RawMessage) {
 
 func (c *stdio) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended; it is valid once Done is closed.
+// Err returns why the connection ended; it is valid once Done is closed.
 func (c *stdio) Err() error {
 	select {
 	case <-c.done:

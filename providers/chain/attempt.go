@@ -54,7 +54,7 @@ func (a *attempt) run(ctx context.Context, yield func(providers.Chunk, error) bo
 	return nil
 }
 
-// isOutput says whether a chunk shows something to the person, so that no other
+// isOutput reports whether a chunk shows something to the person, so that no other
 // provider can start anew.
 func isOutput(c providers.Chunk) bool { return c.Text != "" || c.Thinking != "" || c.Call != nil }
 
@@ -101,7 +101,7 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	return nil
 }
 
-// mendable says whether another provider may do better.
+// mendable reports whether another provider may do better.
 func mendable(kind providers.Kind) bool {
 	switch kind {
 	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound:
@@ -111,7 +111,7 @@ func mendable(kind providers.Kind) bool {
 	}
 }
 
-// isOutage says whether a failure is the service's as a whole. A missing model is
+// isOutage reports whether a failure is the service's as a whole. A missing model is
 // not: a client may have asked for it.
 func isOutage(kind providers.Kind) bool {
 	switch kind {

@@ -37,7 +37,7 @@ type breaker struct {
 	last     error     // the failure that opened it
 }
 
-// passes says why a call should not be made now, or nil. It changes nothing.
+// passes returns why a call should not be made now, or nil. It changes nothing.
 func (b *breaker) passes() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

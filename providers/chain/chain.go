@@ -135,7 +135,7 @@ func (c *Chain) fill() {
 	}
 }
 
-// known says whether a name may stand in the configuration or a request.
+// known reports whether a name may stand in the configuration or a request.
 func (c *Chain) known(name string) bool {
 	_, configured := c.candidates[name]
 	return configured || name == Auto || name == Offline || slices.Contains(autoOrder(), name)

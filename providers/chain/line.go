@@ -59,7 +59,7 @@ func (c *Chain) steps(order []string) []step {
 }
 
 // lineUp is the line of a route that was found for one of the steps. Auto's offline
-// is no part of it: a turn does not sink to quoting half way.
+// is not part of it: a turn does not sink to quoting half way.
 func (c *Chain) lineUp(chosen step, route providers.Route, steps []step) *line {
 	l := &line{chain: c, first: route, steps: []step{chosen}, failed: map[string]error{}}
 	for _, s := range steps {

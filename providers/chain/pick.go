@@ -127,7 +127,7 @@ func offlineWhy(s step, missed []error) string {
 	return cmp.Or(reasons(missed), "it is asked for")
 }
 
-// errNotConfigured says how the provider of that name is configured.
+// errNotConfigured returns an error with the setting that the provider of that name needs.
 func errNotConfigured(name string) error {
 	switch name {
 	case "gemini":

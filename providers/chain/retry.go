@@ -145,7 +145,7 @@ func Repeat(ctx context.Context, until time.Time, note func(text string) error, 
 	}
 }
 
-// pauseAfter says how long to wait before a busy service is asked again; 0 means not at
+// pauseAfter returns how long to wait before a busy service is asked again; 0 means not at
 // all.
 func pauseAfter(e *providers.Error, tries int) time.Duration {
 	switch {

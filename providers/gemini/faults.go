@@ -26,7 +26,7 @@ type fault struct {
 }
 
 // readFault reads an error in the forms that the service and gateways give it: an object,
-// a list with one, a string, or a text that is no JSON.
+// a list with one, a string, or a text that is not JSON.
 func readFault(data []byte) fault {
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil && len(list) > 0 {

@@ -61,7 +61,7 @@ func (c *call) done(reason providers.FinishReason, note string) error {
 	return c.answer.Emit(providers.Chunk{Usage: &c.usage, Finish: reason, Note: note})
 }
 
-// filtered says whether a finish reason means that an answer was withheld.
+// filtered reports whether a finish reason means that an answer was withheld.
 func filtered(reason string) bool {
 	switch reason {
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR":
@@ -70,7 +70,7 @@ func filtered(reason string) bool {
 	return strings.HasPrefix(reason, "IMAGE_")
 }
 
-// badCall says whether a finish reason means that the model's call could not be used.
+// badCall reports whether a finish reason means that the model's call could not be used.
 func badCall(reason string) bool {
 	switch reason {
 	case "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE":

@@ -33,7 +33,7 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 // name is the provider's name.
 const name = "gemini"
 
-// A Config says how to reach Gemini and how patient the provider is. No
+// A Config holds how to reach Gemini and how patient the provider is. No
 // environment variable changes any of it.
 type Config struct {
 	// APIKey is sent in a header to BaseURL and nowhere else. It must not be empty without

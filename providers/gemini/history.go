@@ -209,7 +209,7 @@ func (h *history) signForeign() {
 	}
 }
 
-// wantsSignatures says whether a model checks signatures: those before Gemini 3 do
+// wantsSignatures reports whether a model checks signatures: those before Gemini 3 do
 // not, and may not know the stand-in.
 func wantsSignatures(model string) bool {
 	return !before(model, "gemini-1", "gemini-2", "gemini-pro", "gemma")

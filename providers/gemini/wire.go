@@ -73,7 +73,7 @@ func newState(signature, id string) *schemas.ProviderState {
 }
 
 // standard brings a signature to standard base64: gateways encode them anew, for
-// addresses or without padding. It is empty for what is no base64.
+// addresses or without padding. It is empty for what is not base64.
 func standard(signature string) string {
 	text := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(signature, "="))
 	data, err := base64.RawStdEncoding.DecodeString(text)

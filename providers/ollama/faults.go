@@ -95,7 +95,7 @@ func (p *Provider) classify(model string, status int, message string) (providers
 // refusesTools is what the server says of a model without tool support.
 const refusesTools = "does not support tools"
 
-// isToolRefusal says whether the model was offered tools and takes none.
+// isToolRefusal reports whether the model was offered tools and takes none.
 func isToolRefusal(err error) bool {
 	return providers.KindOf(err) == providers.KindInvalid && strings.Contains(err.Error(), refusesTools)
 }

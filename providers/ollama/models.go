@@ -57,7 +57,7 @@ func (p *Provider) Loaded(ctx context.Context) ([]LoadedModel, error) {
 	return models, nil
 }
 
-// SupportsTools says whether the model takes tools. The answer is cached.
+// SupportsTools reports whether the model takes tools. The answer is cached.
 // Errors are a [*providers.Error].
 func (p *Provider) SupportsTools(ctx context.Context, model string) (bool, error) {
 	info, err := p.info(ctx, model)

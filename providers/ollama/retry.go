@@ -10,7 +10,7 @@ import (
 	"molar/providers/wire"
 )
 
-// again says whether a request that failed is worth another, after what can be done for
+// again reports whether a request that failed is worth another, after what can be done for
 // it: a model that hangs is loaded anew, a window that is too small grows.
 func (c *call) again(ctx context.Context, chat *chatRequest, err error) error {
 	e, ok := errors.AsType[*providers.Error](err)
@@ -61,25 +61,25 @@ type unreadableError struct{ error }
 // Unwrap returns the fault itself.
 func (e unreadableError) Unwrap() error { return e.error }
 
-// isUnreadable says whether a try failed because its call could not be read.
+// isUnreadable reports whether a try failed because its call could not be read.
 func isUnreadable(err error) bool {
 	_, there := errors.AsType[unreadableError](err)
 	return there || errors.Is(err, errUnreadable)
 }
 
-// parserFault says whether the server could not read the model's tool call.
+// parserFault reports whether the server could not read the model's tool call.
 func (c *call) parserFault(err error) bool {
 	return len(c.set) > 0 && providers.KindOf(err) == providers.KindUnavailable && isParserFault(err.Error())
 }
 
-// isParserFault says whether a message means that the server could not read the
+// isParserFault reports whether a message means that the server could not read the
 // call that the model wrote.
 func isParserFault(message string) bool {
 	return strings.Contains(message, "tool call") || strings.Contains(message, "invalid character") ||
 		strings.Contains(message, "unexpected end of JSON")
 }
 
-// stuck says whether the model is likely to hang for ever, because it gave nothing
+// stuck reports whether the model is likely to hang for ever, because it gave nothing
 // in all the time allowed and the stream before was cut short.
 func (c *call) stuck(err error) bool {
 	_, left := c.p.left.Load(fullName(c.req.Model))

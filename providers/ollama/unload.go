@@ -40,7 +40,7 @@ func (p *Provider) unload(ctx context.Context, model string) {
 	}
 }
 
-// loaded says whether the model is known to be in the server's memory.
+// loaded reports whether the model is known to be in the server's memory.
 func (p *Provider) loaded(ctx context.Context, model string) bool {
 	models, err := p.Loaded(ctx)
 	if err != nil {

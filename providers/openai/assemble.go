@@ -110,7 +110,7 @@ func (a *assembler) last(match func(*openCall) bool) *openCall {
 	return nil
 }
 
-// endsBefore says whether a piece, which stands where a continuation would,
+// endsBefore reports whether a piece, which stands where a continuation would,
 // begins another call instead. Only a name can begin one.
 func (c *openCall) endsBefore(p piece) bool {
 	id, name := string(p.ID), string(p.Function.Name)

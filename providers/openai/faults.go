@@ -66,7 +66,7 @@ type fault struct {
 	param   string
 }
 
-// isError says whether the error field of a frame reports one.
+// isError reports whether the error field of a frame reports one.
 func isError(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", `""`, "false", "{}":

@@ -245,8 +245,8 @@ func (p *Provider) learn(b *body, status int, f fault) string {
 	return ""
 }
 
-// names says whether the fault names a parameter. The text must quote it, unless
-// it is no word of English.
+// names reports whether the fault names a parameter. The text must quote it, unless
+// it is not an English word.
 func (f fault) names(parameter string) bool {
 	if f.param != "" {
 		return f.param == parameter

@@ -19,7 +19,7 @@ type parameter struct {
 	Enum  []any       `json:"enum"`
 }
 
-// fits says whether arguments are an object that the top level of the tool's
+// fits reports whether arguments are an object that the top level of the tool's
 // schema takes. It only keeps text from being taken for a call; the arguments of
 // every call are checked in full where it is executed.
 func (t *Tool) fits(arguments string) bool {
@@ -43,7 +43,7 @@ func (t *Tool) fits(arguments string) bool {
 	return true
 }
 
-// closed says whether the original schema forbids properties that it does not name.
+// closed reports whether the original schema forbids properties that it does not name.
 func (t *Tool) closed() bool {
 	var root struct {
 		AdditionalProperties any `json:"additionalProperties"`
@@ -77,7 +77,7 @@ func equals(v any, raw json.RawMessage) bool {
 	return raw[0] == '{' || raw[0] == '['
 }
 
-// isA says whether a JSON value is of a type of JSON Schema.
+// isA reports whether a JSON value is of a type of JSON Schema.
 func isA(raw json.RawMessage, kind any) bool {
 	switch raw[0] {
 	case '{':

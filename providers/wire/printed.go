@@ -176,7 +176,7 @@ func callKeys() []string {
 	return []string{"name", "arguments", "parameters", "function", "id", "type", "index"}
 }
 
-// mayBePrinted says whether text, without blanks before it, can be the beginning
+// mayBePrinted reports whether text, without blanks before it, can be the beginning
 // of a printed answer.
 func mayBePrinted(text string) bool {
 	text = strings.ReplaceAll(text[:min(len(text), maxPrefix)], "\r\n", "\n")

@@ -244,7 +244,7 @@ func Described(info schemas.ToolInfo, hint string) string {
 }
 
 // Arguments returns the canonical string of a call's arguments: the compact object, "{}"
-// when there are none. An object that was quoted is unquoted; what is no JSON stays, for
+// when there are none. An object that was quoted is unquoted; what is not JSON stays, for
 // the check of the arguments to answer.
 func Arguments(raw []byte) string {
 	raw = bytes.TrimSpace(raw)

@@ -11,7 +11,7 @@ const (
 	maxFacts = 32
 )
 
-// skipped says whether a keyword means nothing to a model.
+// skipped reports whether a keyword means nothing to a model.
 func skipped(key string) bool {
 	switch key {
 	case "$schema", "$id", "id", "$comment", "$anchor", "$dynamicAnchor", "$recursiveAnchor",
@@ -21,7 +21,7 @@ func skipped(key string) bool {
 	return strings.HasPrefix(key, "x-")
 }
 
-// kept says whether a keyword is carried along, to be written or described.
+// kept reports whether a keyword is carried along, to be written or described.
 func kept(key string) bool {
 	switch key {
 	case "default", "examples", "example", "deprecated", "not", "if", "then", "else",

@@ -41,7 +41,7 @@ type property struct {
 
 func (n *node) accepts(typ string) bool { return slices.Contains(n.types, typ) }
 
-// isAny says whether the node constrains nothing.
+// isAny reports whether the node constrains nothing.
 func (n *node) isAny() bool {
 	return !n.never && len(n.types) == 0 && !n.hasEnum && len(n.anyOf) == 0 && len(n.keep) == 0
 }

@@ -51,7 +51,7 @@ func ForOpenAIAnswer(raw json.RawMessage) (schema json.RawMessage, strict bool, 
 	return openai{}.node(nil, root), strict, nil
 }
 
-// strict says whether OpenAI takes the node as part of a strict schema.
+// strict reports whether OpenAI takes the node as part of a strict schema.
 func (n *node) strict(depth int) bool {
 	switch {
 	case depth < 0, len(n.keep) > 0, n.others != nil, n.never,
@@ -180,7 +180,7 @@ func (o openai) split(n *node) (written []member, facts []string) {
 	return written, append(facts, rest.facts(nil)...)
 }
 
-// takes says whether a keyword can be written. The grammars that local servers
+// takes reports whether a keyword can be written. The grammars that local servers
 // make of schemas refuse or choke on patterns, on unknown formats, and on bounds
 // that are huge or that cross.
 func (o openai) takes(n *node, m member) bool {

@@ -164,7 +164,7 @@ func (s *scope) union(u member) error {
 	return nil
 }
 
-// isRequirement says whether a branch only names required properties.
+// isRequirement reports whether a branch only names required properties.
 func isRequirement(v value) bool {
 	for _, m := range v.obj {
 		if m.key != "required" && m.key != "type" {

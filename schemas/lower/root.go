@@ -39,7 +39,7 @@ func asObject(root *node, notes *[]string) (*node, bool, error) {
 	return root, false, nil
 }
 
-// objects says whether all branches are objects, or null, or unions of objects.
+// objects reports whether all branches are objects, or null, or unions of objects.
 func objects(branches []*node) bool {
 	found := false
 	for _, b := range branches {

@@ -109,7 +109,7 @@ func (p *parser) array(depth int) []value {
 	return items
 }
 
-// enter says whether the contents at depth may be read. When they may not, the
+// enter reports whether the contents at depth may be read. When they may not, the
 // parser gives up: it moves to the last byte, where every loop ends.
 func (p *parser) enter(depth int) bool {
 	if depth >= maxNesting {

@@ -30,7 +30,7 @@ type Config struct {
 	Traces        TraceStore
 	// HTML writes answers for pages.
 	HTML func() *pages.HTML
-	// MayChoose says whether this client may choose the model of a provider.
+	// MayChoose reports whether this client may choose the model of a provider.
 	MayChoose func(assistant, provider, model string) bool
 	// Owner names whose conversations a request may see.
 	Owner func(*http.Request) string

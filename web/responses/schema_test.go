@@ -57,7 +57,7 @@ var standard = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	return all, nil
 })
 
-// TestSchema says whether the other tests check by the document.
+// TestSchema reports whether the other tests check by the document.
 func TestSchema(t *testing.T) {
 	all, err := standard()
 	if err != nil {

@@ -27,7 +27,7 @@ type Config struct {
 	Store   Store
 	Tools   func() []schemas.Tool
 	Servers func() []schemas.ServerStatus
-	// MayChoose says whether this client may choose the model of a provider.
+	// MayChoose reports whether this client may choose the model of a provider.
 	MayChoose func(assistant, provider, model string) bool
 	// Owner names whose responses a request may see.
 	Owner func(*http.Request) string

@@ -122,7 +122,7 @@ func isUnreachable(err error) bool {
 	return ok && e.Kind == providers.KindUnavailable && (e.Status == 0 || e.Status == http.StatusNotFound)
 }
 
-// isOverloaded says whether a service has too much to do; 529 is the word of some for it.
+// isOverloaded reports whether a service has too much to do; 529 is the word of some for it.
 func isOverloaded(err error) bool {
 	const overloaded = 529
 	e, ok := errors.AsType[*providers.Error](err)

@@ -93,7 +93,7 @@ func ownOrigin(origin string) bool {
 	return err == nil && isLoopback(u.Host)
 }
 
-// isLoopback says whether an address, with or without a port, is of this machine.
+// isLoopback reports whether an address, with or without a port, is of this machine.
 func isLoopback(address string) bool {
 	host := address
 	if h, _, err := net.SplitHostPort(address); err == nil {

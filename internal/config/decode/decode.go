@@ -146,7 +146,7 @@ func (d *Decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
 	return nil, false
 }
 
-// entries returns the key-value pairs of a mapping, and false when n is none.
+// entries returns the key-value pairs of a mapping, and false when n is not one.
 func (d *Decoder) entries(key string, n ast.Node) ([]*ast.MappingValueNode, bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {

@@ -96,7 +96,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(n) * day, nil
 }
 
-// wanted says what a value of a type looks like.
+// wanted returns what a value of a type looks like.
 func wanted(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Duration]():

@@ -58,7 +58,7 @@ func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 // An UnsetError names the environment variable that is not set.
 type UnsetError string
 
-// Error says what to do.
+// Error returns the fault with the way out.
 func (name UnsetError) Error() string {
 	return fmt.Sprintf("environment variable %[1]s is not set; set it, or write ${%[1]s:-default}", string(name))
 }

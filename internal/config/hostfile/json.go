@@ -34,7 +34,7 @@ func (o object) text(name string) string {
 	return text
 }
 
-// strings returns the strings of a member that is a list; nil when it is none.
+// strings returns the strings of a member that is a list; nil when it is not one.
 func (o object) strings(name string) []string {
 	list, _ := asTexts(o.get(name))
 	return list
@@ -89,7 +89,7 @@ func (o *object) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// asObject reads an object; false when it is none.
+// asObject reads an object; false when it is not one.
 func asObject(raw json.RawMessage) (object, bool) {
 	var o object
 	if raw == nil || json.Unmarshal(raw, &o) != nil {
@@ -100,7 +100,7 @@ func asObject(raw json.RawMessage) (object, bool) {
 
 func asObjects(raw json.RawMessage) []object {
 	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // what is no list has no objects
+	_ = json.Unmarshal(raw, &list) // what is not a list has no objects
 	var objects []object
 	for _, item := range list {
 		if o, ok := asObject(item); ok {

@@ -50,7 +50,7 @@ func (r *reader) cut(value string) []piece {
 	return out
 }
 
-// resolve says what stands for ${inner}.
+// resolve returns what stands for ${inner}.
 func (r *reader) resolve(inner string) piece {
 	kind, id, _ := strings.Cut(inner, ":")
 	use, name := "the file refers to it", ""

@@ -89,7 +89,7 @@ func (r *reader) key(e *entry, there object, m member) {
 	}
 }
 
-// withoutCounterpart says what to do about a key that has none in molar.yaml.
+// withoutCounterpart returns what to do about a key that has none in molar.yaml.
 func withoutCounterpart(key string) string {
 	switch key {
 	case "trust", "autoApprove", "alwaysAllow":

@@ -1,4 +1,4 @@
-// Package watch tells when a file holds something new. It watches the file's
+// Package watch reports when the content of a file changes. It watches the file's
 // folder, since editors save by putting a new file in the place of the old one, and
 // compares contents, so that a save without a change is none. It must not know what
 // the file means.

@@ -103,7 +103,7 @@ func judge(name string, checks []check) scenario {
 	return s
 }
 
-// outside says why a failed check does not apply; empty when it does. The message is
+// outside returns why a failed check does not apply; empty when it does. The message is
 // matched too, so that a scenario fails when it does so for another reason.
 func outside(name, message string) string {
 	const testServer = "needs a tool, prompt or resource that only a test server has"

@@ -218,7 +218,7 @@ func (r *loginRun) out(ctx context.Context, format string) error {
 	return nil
 }
 
-// tell says what became of the login, and whether the server takes it.
+// tell prints what became of the login, and whether the server takes it.
 func (r *loginRun) tell(ctx context.Context, g oauth.Grant, format string) error {
 	status, err := r.tryOut(ctx)
 	if err != nil {

@@ -145,7 +145,7 @@ func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 	}, nil
 }
 
-// Lacking says why a bundled search tool is not there. Those of a molar mcp elsewhere
+// Lacking returns why a bundled search tool is not there. Those of a molar mcp elsewhere
 // are not known here.
 func Lacking(cfg *config.Config) map[string]string {
 	if missing := cfg.LLM.Missing("gemini"); missing != "" && cfg.Memory.URL == "" {

@@ -65,7 +65,7 @@ func (w *Wire) line(server, direction string, f frame) {
 		Version string `json:"jsonrpc"`
 		frame
 	}{"2.0", f})
-	if err != nil { // a server's answer that is no JSON never gets here
+	if err != nil { // a server's answer that is not JSON never gets here
 		data = []byte(err.Error())
 	}
 	w.mu.Lock()

@@ -80,7 +80,7 @@ func trustOwn(c *tls.Config, file, address string) {
 		return
 	}
 	c.RootCAs.AddCert(shown)
-	host, _, _ := net.SplitHostPort(address) // what is no address is told when it is used
+	host, _, _ := net.SplitHostPort(address) // what is not an address is told when it is used
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
 	if local && shown.VerifyHostname(host) != nil {

@@ -51,7 +51,7 @@ func Read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
 	return Question{Prompt: prompt, Attached: []agent.Attachment{file}}, err
 }
 
-// piped is what standard input holds, if it is no terminal. With a prompt, only a pipe
+// piped is what standard input holds, if it is not a terminal. With a prompt, only a pipe
 // or a file is read, and a silent pipe is given up, unless it was asked for or somebody
 // sits at a terminal, who can tell whether it will ever say something.
 func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, error) {
@@ -92,7 +92,7 @@ func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, err
 	}
 }
 
-// holdsData reports whether an input that is no terminal was meant to be read: a pipe or
+// holdsData reports whether an input that is not a terminal was meant to be read: a pipe or
 // a file, not a device or a socket.
 func holdsData(stdin io.Reader) bool {
 	f, ok := stdin.(*os.File)

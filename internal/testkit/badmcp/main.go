@@ -24,7 +24,7 @@ func main() {
 type flags struct {
 	exit      bool          // print a message to standard error and exit with status 3
 	mute      bool          // never answer initialize
-	garbage   bool          // answer only with text that is no JSON
+	garbage   bool          // answer only with text that is not JSON
 	noise     bool          // print text between the messages
 	wait      time.Duration // wait before answering initialize
 	version   string        // answer with this protocol version

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Config says what is killed, and how often.
+// Config is what is killed, and how often.
 type Config struct {
 	// Command makes the child, which answers JSON-RPC as [Serve] does.
 	Command func() *exec.Cmd
@@ -49,7 +49,7 @@ const (
 	patience = 20 * time.Second
 )
 
-// Report says what happened. Faults is empty when every promise was kept.
+// Report is what happened. Faults is empty when every promise was kept.
 type Report struct {
 	Cycles int
 	// Saved is the number of turns that were reported saved, Unsure those whose

@@ -38,7 +38,7 @@ func noise(t *testing.T) []byte {
 }
 
 // A picture of more than a megabyte that a real server reads from a file reaches the model
-// whole, once, and is no part of any text; later turns know of it by its name alone.
+// whole, once, and is not part of any text; later turns know of it by its name alone.
 func TestWire_pictureOfARealServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server under node")

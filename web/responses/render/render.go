@@ -88,7 +88,7 @@ func (r *Renderer) tell(ev Event) {
 // Encode writes an event.
 func Encode(ev Event) Told {
 	data, err := json.Marshal(ev)
-	if err != nil { // a schema of a tool that is no JSON
+	if err != nil { // a schema of a tool that is not JSON
 		data, _ = json.Marshal(Event{Type: ev.Type, Sequence: ev.Sequence, ItemID: ev.ItemID, OutputIndex: ev.OutputIndex})
 	}
 	return Told{ev.Type, data}
