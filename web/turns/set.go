@@ -73,6 +73,8 @@ type Live struct {
 	endedAt time.Time
 	// over ends the mirror of a turn that another process runs.
 	over func(error)
+	// broken is set where the last item is an error that the turn itself never told.
+	broken atomic.Bool
 }
 
 // NewSet returns an empty set. A nil logger discards, a nil clock is time.Now.
@@ -254,6 +256,10 @@ func (t *Live) Stop() { t.cancel(ErrStopped) }
 
 // Ended is closed at the turn's end.
 func (t *Live) Ended() <-chan struct{} { return t.done }
+
+// IsBroken says whether what is known here of the turn ends before the turn did, with an error
+// that says why. The replica that ran it may have told more.
+func (t *Live) IsBroken() bool { return t.broken.Load() }
 
 // IsOver says whether the turn has ended.
 func (t *Live) IsOver() bool {

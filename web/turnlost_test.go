@@ -1,0 +1,54 @@
+package web_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"molar/web/turns"
+)
+
+// lostTurn is a ledger in which the replica of each turn is gone after its first text.
+type lostTurn struct{ turns.Ledger }
+
+func (lostTurn) Find(_ context.Context, owner, id string) (turns.LedgerTurn, bool, error) {
+	return turns.LedgerTurn{ID: id, Owner: owner, Ended: true, Lost: true}, true, nil
+}
+
+func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]turns.LedgerTold, bool, error) {
+	told := make(map[string]turns.LedgerTold)
+	for id := range after {
+		told[id] = turns.LedgerTold{Rows: []turns.LedgerRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
+	}
+	return told, false, nil
+}
+
+func (lostTurn) Listen(ctx context.Context, _ func([]string), _ func(bool)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (lostTurn) Reap(context.Context) ([]string, error) { return nil, nil }
+
+// Whoever follows a turn whose replica is gone is told so, also one who has seen more of it
+// than that replica left behind. The word has no number: it is no event of the turn's.
+func TestTurns_ReplicaGone(t *testing.T) {
+	cfg := config(t, play(nil, start(), done()))
+	cfg.Turns = turns.NewSet(nil, nil)
+	cfg.Sharing = turns.NewSharing(lostTurn{}, slog.New(slog.DiscardHandler))
+	ts := live(t, cfg)
+	defer ts.Client().CloseIdleConnections()
+	ctx, stop := context.WithCancel(t.Context())
+	var sharing sync.WaitGroup
+	sharing.Go(func() { cfg.Sharing.Run(ctx) })
+	defer sharing.Wait()
+	defer stop()
+	for _, last := range []string{"0", "1", "2", "50"} {
+		told := readAll(t, get(t, ts.Client(), ts.URL+"/v1/turns/turn_gone/events", "Last-Event-ID", last))
+		if !strings.Contains(told, `"turn_interrupted"`) || strings.Contains(told, "one ") != (last == "0") || strings.Contains(told, "id: 2") {
+			t.Errorf("after event %s one is told %q", last, told)
+		}
+	}
+}
