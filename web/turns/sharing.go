@@ -118,7 +118,13 @@ func (s *Sharing) tell(ctx context.Context) {
 		}
 		began := time.Now()
 		round, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerFor)
-		err := s.tellOnce(round, all)
+		var err error
+		if failed {
+			err = s.learn(round)
+		}
+		if err == nil {
+			err = s.tellOnce(round, all)
+		}
 		cancel()
 		if err != nil {
 			nudge(s.news)

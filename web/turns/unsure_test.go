@@ -1,0 +1,122 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"molar/agent"
+)
+
+// oddLedger writes what it is told, and now and then loses the answer on its way back.
+type oddLedger struct {
+	Ledger
+	mu    sync.Mutex
+	rows  []LedgerRow
+	ended bool
+	lose  int
+}
+
+func (l *oddLedger) Begin(context.Context, LedgerTurn) error      { return nil }
+func (l *oddLedger) Reap(context.Context) ([]string, error)       { return nil, nil }
+func (l *oddLedger) Wake(context.Context, ...string) error        { return nil }
+func (l *oddLedger) Decided(context.Context) ([]LedgerAsk, error) { return nil, nil }
+func (l *oddLedger) Find(context.Context, string, string) (LedgerTurn, bool, error) {
+	return LedgerTurn{}, false, nil
+}
+
+func (l *oddLedger) Listen(ctx context.Context, _ func([]string), _ func(bool)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Tell refuses a row that is there already, as a primary key does.
+func (l *oddLedger) Tell(_ context.Context, news []LedgerNews) (map[string]bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := map[string]bool{}
+	for _, n := range news {
+		if l.ended {
+			continue
+		}
+		for _, r := range n.Rows {
+			if slices.ContainsFunc(l.rows, func(old LedgerRow) bool { return old.First == r.First }) {
+				return nil, errors.New("duplicate key")
+			}
+		}
+		held[n.TurnID] = false
+		l.rows, l.ended = append(l.rows, n.Rows...), n.Ended
+		if len(n.Rows) > 0 || n.Ended {
+			if l.lose++; l.lose%2 == 1 {
+				return nil, errors.New("the connection was cut")
+			}
+		}
+	}
+	return held, nil
+}
+
+func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]LedgerTold, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	told := map[string]LedgerTold{}
+	for id, n := range after {
+		one := LedgerTold{Ended: l.ended}
+		for _, r := range l.rows {
+			if r.First > n {
+				one.Rows = append(one.Rows, r)
+			}
+		}
+		told[id] = one
+	}
+	return told, false, nil
+}
+
+// What was written although the answer to it was lost is not told again: the ledger refuses
+// it, and nothing of any turn of this process would get through from then on.
+func TestSharing_LearnsWhatWasWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &oddLedger{}
+		s := NewSharing(ledger, slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { s.Run(ctx) })
+		var lost error
+		turn := &Live{ID: "t", Log: NewLog(sizeOf), cancel: func(err error) { lost = err }}
+		if err := s.begin(ctx, turn); err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Fields("one two three four five six seven eight nine ten")
+		for _, word := range words {
+			turn.Log.Add(Item{Event: agent.Event{Kind: agent.EventText, Text: word}})
+			time.Sleep(70 * time.Millisecond)
+		}
+		turn.Log.End()
+		time.Sleep(time.Minute)
+		stop()
+		running.Wait()
+		var got []string
+		n := 0
+		for _, r := range ledger.rows {
+			if r.First != n+1 {
+				t.Errorf("row %d to %d follows %d", r.First, r.Last, n)
+			}
+			n = r.Last
+			items, err := itemsOf(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, it := range items {
+				got = append(got, it.Event.Text)
+			}
+		}
+		if !slices.Equal(got, words) || !ledger.ended || lost != nil || len(s.mine) != 0 {
+			t.Errorf("the ledger holds %q, ended %v; the turn was cancelled with %v, and %d are held", got, ledger.ended, lost, len(s.mine))
+		}
+	})
+}
