@@ -94,12 +94,9 @@ func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen 
 			chosen = append(chosen, f)
 		}
 	}
-	another := "Another one"
-	if len(files) == 0 {
-		another = "One"
-	}
+	question := "  One, as NAME=command or NAME=https://address, such as files=npx -y @modelcontextprotocol/server-filesystem . (nothing to go on):"
 	for {
-		spec, err := d.line(ctx, "  "+another+", as NAME=command or NAME=https://address, such as files=npx -y @modelcontextprotocol/server-filesystem . (nothing to go on):", "")
+		spec, err := d.line(ctx, question, "")
 		if err != nil || spec == "" {
 			return chosen, typed, err
 		}
@@ -107,7 +104,7 @@ func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen 
 			d.say("  %s", strings.TrimPrefix(err.Error(), "--mcp: "))
 			continue
 		}
-		typed = append(typed, spec)
+		typed, question = append(typed, spec), "  Another one (nothing to go on):"
 	}
 }
 
