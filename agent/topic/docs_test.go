@@ -11,7 +11,7 @@ import (
 
 // The page that reviewers read holds the texts as they are shown.
 func TestDental_TextsStandInTheDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/texts.md")
+	page, err := os.ReadFile("../../docs/reference/texts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestDental_TextsStandInTheDocs(t *testing.T) {
 		maps.Copy(texts, voice.Notices)
 		for name, text := range texts {
 			if text == "" || !strings.Contains(plain, text) {
-				t.Errorf("%s %s is not in docs/texts.md as it is shown: %s", lang, name, text)
+				t.Errorf("%s %s is not in docs/reference/texts.md as it is shown: %s", lang, name, text)
 			}
 		}
 		if len(voice.Notices) != len(dental.Emergencies.Kinds) {

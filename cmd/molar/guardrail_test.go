@@ -36,12 +36,12 @@ func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	report, _, _ := strings.Cut(out, "\nline ")
-	doc, err := os.ReadFile("../../docs/guardrail.md")
+	doc, err := os.ReadFile("../../agent/guardrail/data/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(doc), strings.TrimSpace(report)) {
-		t.Errorf("docs/guardrail.md does not show what the command prints:\n%s", report)
+		t.Errorf("agent/guardrail/data/README.md does not show what the command prints:\n%s", report)
 	}
 }
 
