@@ -91,6 +91,8 @@ type Config struct {
 	// Pauses is nil when turns that wait for the client's tools are not kept; they
 	// then continue from what the client sends.
 	Pauses Pauses
+	// Grants keeps what people allow beyond one call; nil allows nothing so.
+	Grants Grants
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
 	// Observer is nil when nobody counts.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"molar/agent/consent"
+	"molar/toolhandler"
 )
 
 // await tells the person which calls wait for their yes, and keeps them. A client that wants
@@ -38,4 +39,12 @@ func (a *Agent) agreed(ctx context.Context, w task, q question, past recalled) (
 		w.out.Mark("6.5", "The person said yes to the calls that waited", "calls", len(agreed))
 	}
 	return agreed, nil
+}
+
+// grants are what the person allowed beyond one call.
+func (a *Agent) grants(w task) toolhandler.Grants {
+	if a.cfg.Grants == nil {
+		return nil
+	}
+	return consent.Standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
 }

@@ -57,7 +57,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Tools:    slices.Concat(choice.Offered, choice.Rest),
 		Host:     own,
 		Flow:     a.flowOf(w, q, past, found, earlier),
-		Approver: w.turn.Approver, Consented: q.agreed.Calls(),
+		Approver: w.turn.Approver, Consented: q.agreed.Calls(), Grants: a.grants(w),
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.journal.RecordCall,

@@ -35,6 +35,8 @@ type (
 	}
 	// Pause is one of them.
 	Pause = pause.Kept
+	// Grants keeps what people allow beyond one call.
+	Grants = consent.Grants
 )
 
 // An Observer is told how each accepted turn went, whether traces are kept or not;

@@ -41,6 +41,8 @@ const (
 type (
 	// Approver asks a person about a call.
 	Approver = toolhandler.Approver
+	// Scope is how far a yes reaches.
+	Scope = toolhandler.Scope
 	// Ask is what it asks.
 	Ask = toolhandler.Approval
 	// Decision is the person's answer.
@@ -67,6 +69,13 @@ type (
 	Done = event.Done
 	// Collector gathers the events of one turn.
 	Collector = event.Collector
+)
+
+// How far a yes reaches.
+const (
+	Once           = toolhandler.Once
+	InConversation = toolhandler.InConversation
+	Always         = toolhandler.Always
 )
 
 // The kinds of event, in the order in which a turn may yield them.

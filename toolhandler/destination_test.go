@@ -13,9 +13,12 @@ func TestApproval_Subject(t *testing.T) {
 		`{"url":"https://API.example/x?q=1","body":"https is fine"}`: "mail__send to api.example",
 		`{"path":"/tmp/a.txt","content":"x"}`:                        "mail__send to /tmp/a.txt",
 		`{"text":"write to c@d.example"}`:                            "mail__send to c@d.example",
-		`{"text":"hi"}`:                                              "mail__send",
-		`not json`:                                                   "mail__send",
+		`{"text":"hi"}`:                                              "mail__send, whatever its arguments",
+		`not json`:                                                   "mail__send, whatever its arguments",
 		`{"channel":"design","text":"late"}`:                         "mail__send to design",
+		`{"account":12345,"amount":10}`:                              "mail__send to 12345",
+		`{"message":{"toAddress":"Bob","text":"hi"}}`:                "mail__send to Bob",
+		`{"channel_ids":["C1","C2"]}`:                                "mail__send to C1, C2",
 	} {
 		a := toolhandler.Approval{Call: call("1", "mail__send", args), Tool: tool("mail", "send", "")}
 		if got := a.Subject(); got != want {

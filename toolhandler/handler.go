@@ -42,6 +42,8 @@ type Approval struct {
 	Why string
 	// Expires is when the call counts as refused.
 	Expires time.Time
+	// Scopes are how far a yes may reach.
+	Scopes []Scope
 	// Check says what is wrong with arguments that a person would put in place of the
 	// call's own: they must be a JSON object that fits the tool's schema.
 	Check func(arguments string) error
@@ -52,6 +54,8 @@ type Decision struct {
 	Allowed bool
 	// Arguments replace the call's own when they are not empty.
 	Arguments string
+	// Scope is how far the yes reaches; empty is [Once].
+	Scope Scope
 }
 
 // Config configures a [Handler].

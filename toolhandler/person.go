@@ -44,7 +44,7 @@ func (t *Turn) reached(p Person) *schemas.Person {
 	}}
 	if p != nil {
 		who.Ask = func(ctx context.Context, q schemas.Question) (schemas.Answer, error) {
-			defer t.clocks.hold()()
+			defer t.clocks.hold(q.Server)()
 			ctx, cancel := context.WithTimeout(ctx, ApprovalTimeout)
 			defer cancel()
 			return p.Answer(ctx, Question{Question: q, Expires: time.Now().Add(ApprovalTimeout), Check: func(content map[string]json.RawMessage) error {
@@ -92,13 +92,14 @@ type clocks struct {
 type clock struct {
 	server, tool    string
 	idle, left, all time.Duration
-	began           time.Time // when it began to run
+	began           time.Time     // when it began to run
+	waited          time.Duration // for a person whom its server asked
 	timer           *time.Timer
 }
 
 // start begins the clock of a call. The cause of what it returns is then
-// [context.DeadlineExceeded].
-func (c *clocks) start(ctx context.Context, tool schemas.Tool, idle, all time.Duration) (context.Context, func()) {
+// [context.DeadlineExceeded]. Stopping it tells how long the call waited for a person.
+func (c *clocks) start(ctx context.Context, tool schemas.Tool, idle, all time.Duration) (context.Context, func() time.Duration) {
 	ctx, end := context.WithCancelCause(ctx)
 	k := &clock{server: tool.Server, tool: tool.ToolName, idle: idle, left: idle, all: all, began: time.Now()}
 	c.mu.Lock()
@@ -111,12 +112,13 @@ func (c *clocks) start(ctx context.Context, tool schemas.Tool, idle, all time.Du
 		c.running = map[*clock]bool{}
 	}
 	c.running[k] = true
-	return ctx, func() {
+	return ctx, func() time.Duration {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		k.timer.Stop()
 		delete(c.running, k)
 		end(context.Canceled)
+		return k.waited
 	}
 }
 
@@ -132,8 +134,9 @@ func (k *clock) goOn() {
 	k.timer.Reset(max(0, min(k.left, k.all)))
 }
 
-// hold stops all clocks until the returned function is called.
-func (c *clocks) hold() (release func()) {
+// hold stops all clocks until the returned function is called: a server asks a person.
+func (c *clocks) hold(server string) (release func()) {
+	asked := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held++; c.held == 1 {
@@ -145,6 +148,11 @@ func (c *clocks) hold() (release func()) {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		for k := range c.running {
+			if k.server == server {
+				k.waited += time.Since(asked)
+			}
+		}
 		if c.held--; c.held == 0 {
 			c.spent += time.Since(c.since)
 			for k := range c.running {

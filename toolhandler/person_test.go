@@ -87,6 +87,9 @@ func TestTurn_APersonAnswersInTheMiddleOfACall(t *testing.T) {
 		if out.Status != toolhandler.StatusOK || string(out.Result.Output) != "3" || len(p.faults) != 2 {
 			t.Errorf("%+v, %q", out, p.faults)
 		}
+		if out.Took != 59*time.Second || out.Waited != 9*time.Minute {
+			t.Errorf("the call took %s and waited %s", out.Took, out.Waited)
+		}
 		if why := turn.Exhausted(); why != "" {
 			t.Error(why)
 		}

@@ -75,7 +75,14 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		out := failure(call, tool, StatusRefused, "%q may not be called", tool.Name)
 		return nil, &out
 	}
-	if r.turn.consented(tool, call) {
+	ask := Approval{
+		Call: call, Tool: tool, Why: why, Scopes: r.turn.scopes(tool),
+		Check: func(arguments string) error {
+			_, err := r.checkedArguments(tool, arguments)
+			return err
+		},
+	}
+	if r.turn.consented(tool, call) || r.turn.granted(ctx, ask) {
 		return args, nil
 	}
 	if r.turn.approver == nil {
@@ -84,18 +91,13 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	}
 	asked := time.Now()
 	askCtx, cancel := context.WithTimeout(ctx, ApprovalTimeout)
-	decision, err := r.turn.approver.Approve(askCtx, Approval{
-		Call: call, Tool: tool, Why: why, Expires: asked.Add(ApprovalTimeout),
-		Check: func(arguments string) error {
-			_, err := r.checkedArguments(tool, arguments)
-			return err
-		},
-	})
+	ask.Expires = asked.Add(ApprovalTimeout)
+	decision, err := r.turn.approver.Approve(askCtx, ask)
 	late := errors.Is(askCtx.Err(), context.DeadlineExceeded)
 	cancel()
 	waited := time.Since(asked)
 	r.asked.Add(int64(waited))
-	r.waits.Store(call.ID, waited)
+	r.addWait(call.ID, waited)
 	if err != nil && late {
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
 		return nil, &out
@@ -108,15 +110,15 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		out := failure(call, tool, StatusRefused, "%q was not executed: the person said no", tool.Name)
 		return nil, &out
 	}
-	if decision.Arguments == "" {
-		return args, nil
+	if decision.Arguments != "" {
+		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
+			out := failure(call, tool, StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
+			return nil, &out
+		}
+		ask.Call.Function.Arguments = decision.Arguments
 	}
-	edited, err := r.checkedArguments(tool, decision.Arguments)
-	if err != nil {
-		out := failure(call, tool, StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
-		return nil, &out
-	}
-	return edited, nil
+	r.turn.grant(ctx, ask, decision.Scope)
+	return args, nil
 }
 
 // checkedArguments reads arguments and checks them against the tool's schema.

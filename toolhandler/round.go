@@ -26,7 +26,7 @@ type round struct {
 	flow     Flow
 	deadline time.Duration
 	asked    atomic.Int64
-	// waits holds, by a call's id, how long a person took to decide it.
+	// waits holds, by a call's id, how long it waited for a person.
 	waits sync.Map
 }
 
@@ -38,6 +38,14 @@ func (t *Turn) openRound(calls []schemas.ToolCall) *round {
 
 // waited is the time that a person took to decide.
 func (r *round) waited() time.Duration { return time.Duration(r.asked.Load()) }
+
+// addWait notes for how long a call waited for a person.
+func (r *round) addWait(id string, waited time.Duration) {
+	if before, ok := r.waits.Load(id); ok {
+		waited += before.(time.Duration)
+	}
+	r.waits.Store(id, waited)
+}
 
 // run takes one call through all checks and executes it.
 func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out Outcome) {
@@ -53,7 +61,7 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 		if waited, ok := r.waits.Load(call.ID); ok {
 			out.Waited, _ = waited.(time.Duration)
 		}
-		out.Took = time.Since(start) - out.Waited
+		out.Took = max(0, time.Since(start)-out.Waited)
 		out.Result.Duration = out.Took
 	}()
 	if index >= r.allowed {
@@ -120,7 +128,7 @@ func parseArguments(text string) (json.RawMessage, error) {
 func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
 	limit := min(callTimeout(tool.Rules), r.deadline)
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
-	defer stop()
+	defer func() { r.addWait(call.ID, stop()) }()
 	if r.turn.before != nil && MayAct(tool) {
 		r.turn.before(ctx, call)
 	}

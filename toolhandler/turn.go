@@ -41,6 +41,8 @@ type TurnConfig struct {
 	Consented []schemas.ToolCall
 	// Approver is nil when nobody is there to ask.
 	Approver Approver
+	// Grants are the yeses that stand; nil when none does.
+	Grants Grants
 	// Person is nil when nobody is there whom a server could reach.
 	Person Person
 	Limits Limits
@@ -62,6 +64,7 @@ type Turn struct {
 	tools    []schemas.Tool
 	host     []HostTool
 	approver Approver
+	grants   Grants
 	calls    int
 	left     time.Duration
 	flow     Flow
@@ -79,6 +82,7 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		tools:    cfg.Tools,
 		host:     cfg.Host,
 		approver: cfg.Approver,
+		grants:   cfg.Grants,
 		before:   cfg.Before,
 		calls:    cfg.Limits.Calls,
 		left:     cfg.Limits.Time,
@@ -131,12 +135,12 @@ func (t *Turn) trusts(server string) bool {
 
 // Asks reports whether a person is asked before the call runs, if it comes to that: a
 // call with bad arguments, or beyond a limit, fails without a question.
-func (t *Turn) Asks(call schemas.ToolCall) bool {
+func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
 	r := round{turn: t, flow: t.flow}
 	args, err := parseArguments(call.Function.Arguments)
 	return known && err == nil && t.approver != nil && tool.Rules.Policy != schemas.PolicyDeny &&
-		!t.consents.has(tool, call) && r.needsApproval(tool, args) != ""
+		!t.consents.has(tool, call) && r.needsApproval(tool, args) != "" && !t.granted(ctx, Approval{Call: call, Tool: tool})
 }
 
 // Lookup finds the tool of a call by its offered name, or by its own name where

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/gin-gonic/gin"
 
 	"molar/agent"
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -13,6 +15,8 @@ import (
 type decisionRequest struct {
 	Token    string `json:"token"`
 	Decision string `json:"decision"`
+	// Scope is how far the yes reaches: once, conversation or always.
+	Scope agent.Scope `json:"scope"`
 	// Arguments replace the call's own: an object, or a string that holds one.
 	Arguments json.RawMessage `json:"arguments"`
 }
@@ -22,7 +26,7 @@ func (q decisionRequest) read() (agent.Decision, error) {
 	var d agent.Decision
 	switch q.Decision {
 	case "approve":
-		d.Allowed = true
+		d.Allowed, d.Scope = true, q.Scope
 	case "refuse":
 	default:
 		return d, wire.Invalid("decision", "decision %q is not known; use approve or refuse", wire.Clip(q.Decision, 40))
@@ -70,5 +74,34 @@ func (s *server) decideApproval(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
-	wire.WriteJSON(c.Writer, map[string]string{"id": c.Param("id"), "object": "approval", "decision": req.Decision})
+	wire.WriteJSON(c.Writer, changedObject{ID: c.Param("id"), Object: "approval", Decision: req.Decision, Scope: string(d.Scope)})
+}
+
+// A GrantStore keeps what people allowed beyond one call. No owner means everybody's.
+type GrantStore interface {
+	ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error)
+	DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error)
+}
+
+// listGrants answers GET /v1/grants.
+func (s *server) listGrants(c *gin.Context) {
+	all, err := s.Grants.ListGrants(c.Request.Context(), s.Owner(c.Request))
+	if err != nil {
+		s.storeError(c, "grant", err)
+		return
+	}
+	wire.WriteJSON(c.Writer, listOf(all))
+}
+
+// takeBack answers DELETE /v1/grants/{id}.
+func (s *server) takeBack(c *gin.Context) {
+	ok, err := s.Grants.DeleteGrant(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	switch {
+	case err != nil:
+		s.storeError(c, "grant", err)
+	case !ok:
+		wire.WriteError(c.Writer, wire.NotFound("grant"))
+	default:
+		wire.WriteJSON(c.Writer, changedObject{ID: c.Param("id"), Object: "grant", Deleted: true})
+	}
 }

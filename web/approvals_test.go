@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +33,7 @@ func asking(ended chan<- agent.Decision, wait time.Duration) script {
 		defer cancel()
 		d, err := turn.Approver.Approve(ctx, agent.Ask{
 			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
-			Why: "its policy is confirm", Expires: time.Now().Add(wait),
+			Why: "its policy is confirm", Scopes: []agent.Scope{agent.Once, agent.InConversation}, Expires: time.Now().Add(wait),
 			Check: func(arguments string) error {
 				if !strings.Contains(arguments, `"q"`) {
 					return errors.New("q is missing")
@@ -95,6 +97,7 @@ func TestApprovals_Decide(t *testing.T) {
 	}{
 		"yes":                   {`"decision":"approve"`, agent.Decision{Allowed: true}},
 		"no":                    {`"decision":"refuse"`, agent.Decision{}},
+		"in this conversation":  {`"decision":"approve","scope":"conversation"`, agent.Decision{Allowed: true, Scope: agent.InConversation}},
 		"edited":                {`"decision":"approve","arguments":{"q":"An"}`, agent.Decision{Allowed: true, Arguments: `{"q":"An"}`}},
 		"edited, as in a call":  {`"decision":"approve","arguments":"{\"q\":\"An\"}"`, agent.Decision{Allowed: true, Arguments: `{"q":"An"}`}},
 		"no arguments of a man": {`"decision":"approve","arguments":null`, agent.Decision{Allowed: true}},
@@ -109,7 +112,7 @@ func TestApprovals_Decide(t *testing.T) {
 			defer ts.Client().CloseIdleConnections()
 			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
 			a := waiting(t, bufio.NewScanner(resp.Body))
-			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || time.Until(a.Expires) < 50*time.Second {
+			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || !strings.HasPrefix(a.Subject, a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
 				t.Errorf("asked %+v", a)
 			}
 			list := readAll(t, get(t, ts.Client(), ts.URL+"/v1/approvals", "X-Who", "ann"))
@@ -128,6 +131,7 @@ func TestApprovals_Decide(t *testing.T) {
 				{"ann", `{"token":"AAAA",` + tt.decision + `}`, 403},
 				{"ann", `{` + tt.decision + `}`, 403},
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"maybe"}`, a.Token), 400},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","scope":"always"}`, a.Token), 400},
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","arguments":{"x":1}}`, a.Token), 400},
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"refuse","arguments":{"q":1}}`, a.Token), 400},
 			} {
@@ -204,6 +208,88 @@ func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
 		cfg.Turns.Drain(t.Context())
 		if (k.turn.Approver != nil) != asked {
 			t.Errorf("%s: asked %v", body, k.turn.Approver != nil)
+		}
+	}
+}
+
+// twice asks about two calls that go to the same place.
+func twice(ended chan<- agent.Decision) script {
+	return func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+		yield(start())
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				d, _ := turn.Approver.Approve(ctx, agent.Ask{
+					Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
+					Scopes: []agent.Scope{agent.Once, agent.Always}, Expires: time.Now().Add(time.Minute),
+				})
+				ended <- d
+			})
+		}
+		both.Wait()
+		yield(done())
+		return nil
+	}
+}
+
+// Who allows something beyond the call is not asked about it a second time.
+func TestApprovals_AlikeAreDecidedTogether(t *testing.T) {
+	ended := make(chan agent.Decision, 2)
+	cfg := config(t, twice(ended))
+	cfg.Now = time.Now
+	ts := live(t, cfg)
+	defer ts.Client().CloseIdleConnections()
+	resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
+	lines := bufio.NewScanner(resp.Body)
+	waiting(t, lines)
+	a := waiting(t, lines)
+	if status, code := decide(t, ts.URL, ts.Client(), a.ID, fmt.Sprintf(`{"token":%q,"decision":"approve","scope":"always"}`, a.Token)); status != 200 {
+		t.Fatalf("%d %s", status, code)
+	}
+	if x, y := <-ended, <-ended; !x.Allowed || !y.Allowed {
+		t.Errorf("decided %+v and %+v", x, y)
+	}
+	readAll(t, resp)
+}
+
+type someGrants []schemas.Grant
+
+func (g *someGrants) ListGrants(_ context.Context, owner string) ([]schemas.Grant, error) {
+	return slices.DeleteFunc(slices.Clone(*g), func(one schemas.Grant) bool { return owner != "" && one.Owner != owner }), nil
+}
+
+func (g *someGrants) DeleteGrant(_ context.Context, owner, id string) (bool, error) {
+	before := len(*g)
+	*g = slices.DeleteFunc(*g, func(one schemas.Grant) bool { return one.ID == id && one.Owner == owner })
+	return len(*g) < before, nil
+}
+
+// What stands is listed for its owner, who takes it back.
+func TestGrants(t *testing.T) {
+	cfg := config(t, script(nil))
+	cfg.Grants = &someGrants{{ID: "g1", Owner: "ann", Subject: "mail__send to bob"}, {ID: "g2", Owner: "bob", Subject: "mail__send to ann"}}
+	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
+	h := build(t, cfg)
+	as := func(who, method, path string) (int, string) {
+		r := request(method, path, "")
+		r.Header.Set("X-Who", who)
+		answer := serve(h, r)
+		return answer.Code, answer.Body.String()
+	}
+	for _, tt := range []struct {
+		who, method, path string
+		status            int
+		has, hasNot       string
+	}{
+		{"ann", "GET", "/v1/grants", 200, "mail__send to bob", "mail__send to ann"},
+		{"ann", "DELETE", "/v1/grants/g2", 404, "", ""},
+		{"ann", "DELETE", "/v1/grants/g1", 200, `"deleted":true`, ""},
+		{"ann", "GET", "/v1/grants", 200, `"data":[]`, "bob"},
+		{"bob", "GET", "/v1/grants", 200, "g2", ""},
+	} {
+		status, body := as(tt.who, tt.method, tt.path)
+		if status != tt.status || !strings.Contains(body, tt.has) || tt.hasNot != "" && strings.Contains(body, tt.hasNot) {
+			t.Errorf("%s %s %s: %d %s", tt.who, tt.method, tt.path, status, body)
 		}
 	}
 }

@@ -34,6 +34,7 @@ func (s *server) operations() []openapi.Operation {
 	if s.Files != nil {
 		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/conversations/{id}/files/{file}", Tag: tagConversations, Scope: "chat", Summary: "Read a file of a question, at the url that its message names", Binary: true, Errors: []int{404, 503}})
 	}
+	all = append(all, s.grantOperations()...)
 	all = append(all, s.toolOperations()...)
 	return append(all, s.probeOperations()...)
 }
@@ -71,6 +72,16 @@ func (s *server) chatOperations() []openapi.Operation {
 			Method: "POST", Path: "/v1/questions/{id}", Tag: tagTurns, Scope: "chat", Summary: "Answer a server that waits: accept with what the form asks for, decline or cancel",
 			Request: schemas.Answer{}, Needs: []string{"action"}, Answer: answeredObject{}, Errors: []int{400, 404, 409},
 		},
+	}
+}
+
+func (s *server) grantOperations() []openapi.Operation {
+	if s.Grants == nil {
+		return nil
+	}
+	return []openapi.Operation{
+		{Method: "GET", Path: "/v1/grants", Tag: tagTurns, Scope: "chat", Summary: "List what was allowed in a conversation, or always", Answer: list[schemas.Grant]{}, Errors: []int{503}},
+		{Method: "DELETE", Path: "/v1/grants/{id}", Tag: tagTurns, Scope: "chat", Summary: "Take back what was allowed: it asks again", Answer: changedObject{}, Errors: []int{404, 503}},
 	}
 }
 

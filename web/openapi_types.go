@@ -20,6 +20,7 @@ type changedObject struct {
 	Deleted  bool   `json:"deleted,omitempty"`
 	Status   string `json:"status,omitempty"`
 	Decision string `json:"decision,omitempty"`
+	Scope    string `json:"scope,omitempty"`
 }
 
 type reloadedObject struct {

@@ -14,6 +14,10 @@ import (
 func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/approvals", chat, s.listApprovals)
 	e.POST("/v1/approvals/:id", chat, s.decideApproval)
+	if s.Grants != nil {
+		e.GET("/v1/grants", chat, s.listGrants)
+		e.DELETE("/v1/grants/:id", chat, s.takeBack)
+	}
 	e.GET("/v1/questions", chat, s.listQuestions)
 	e.POST("/v1/questions/:id", chat, s.answerQuestion)
 }

@@ -73,6 +73,8 @@ type Config struct {
 	Files files.Store
 	// Feedback keeps what people say of answers; nil means that there are no such routes.
 	Feedback FeedbackStore
+	// Grants keeps what people allowed beyond one call; nil means that there are no such routes.
+	Grants GrantStore
 	// Reload reads the config file anew and applies it; an error that is a
 	// [*BrokenConfigError] left everything as it was. Nil means that there is no such
 	// route.

@@ -8,6 +8,7 @@ import (
 
 	"molar/providers"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // A Kind is what an [Event] reports, and which of its fields are set.
@@ -106,6 +107,9 @@ type Approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// Why says which rule asks.
 	Why string `json:"why"`
+	// Subject is what a yes beyond the call is about, Scopes how far it may reach.
+	Subject string              `json:"subject,omitempty"`
+	Scopes  []toolhandler.Scope `json:"scopes,omitempty"`
 	// Expires is when the call counts as refused.
 	Expires time.Time `json:"expires"`
 }

@@ -148,7 +148,8 @@ func TestSession_Interrupt(t *testing.T) {
 	}
 }
 
-// TestSession_Approves: once, edited, and no; nothing runs before the answer.
+// TestSession_Approves: once, edited, in this conversation, always, and no; nothing runs before
+// the answer.
 func TestSession_Approves(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
@@ -159,7 +160,8 @@ func TestSession_Approves(t *testing.T) {
 		{"n\r", "the person said no"},
 		{"o\r", `"first"`},
 		{"e\r\x15{\"text\":\"second\"}\r", `second`},
-		{"a\r", "allowed in this session: bad__echo"},
+		{"c\r", "allowed in this conversation: bad__echo"}, // which ends with the next /clear
+		{"a\r", "allowed always: bad__echo"},
 	} {
 		before := p.screen.String()
 		p.keys("/clear\rEcho something\r") // a model that has seen a result calls nothing
@@ -179,7 +181,7 @@ func TestSession_Approves(t *testing.T) {
 		t.Error("asked again after always")
 	}
 	p.keys("/approvals clear\r")
-	p.see("every tool asks again")
+	p.see("bad__echo, whatever its arguments asks again (always)")
 	before = p.screen.String()
 	p.keys("/clear\rEcho something\r")
 	p.seeAfter(before, "wants to run")
@@ -412,7 +414,7 @@ func TestChat_AtTerminal(t *testing.T) {
 		return nil
 	}})
 	p := sitAt(t, homeEnv(t, model), "chat", "--config", config, "Echo")
-	p.see("[o]nce, [a]lways to there, [e]dit or [n]o?")
+	p.see("[o]nce, in this [c]onversation, [a]lways, [e]dit the arguments, [n]o?")
 	p.keys("e\n")
 	p.see("arguments: ")
 	p.keys("{\"text\":\n")

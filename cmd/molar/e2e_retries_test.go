@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"molar/internal/testkit/fakemodel"
+	"molar/schemas"
 )
 
 // effectsConfig attaches the counting server with the given policy of its tool.
@@ -166,5 +167,78 @@ func TestApprovals_RealServer(t *testing.T) {
 	}
 	if got := strings.Join(rooms(t, effects), " "); got != "asked edited" {
 		t.Errorf("effects %q", got)
+	}
+}
+
+// Who allows a call in this conversation, or always, is not asked again there, over every client;
+// what was allowed is listed and taken back.
+func TestApprovals_Standing(t *testing.T) {
+	t.Parallel()
+	effects := filepath.Join(t.TempDir(), "effects.txt")
+	books := func(r fakemodel.Request) *fakemodel.Reply {
+		if r.Pass == fakemodel.PassJudge || isSummary(r) {
+			return nil
+		}
+		if r.Roles[len(r.Roles)-1] == "user" {
+			return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "effects__book", Args: json.RawMessage(`{"room":"hall"}`)}}}
+		}
+		return fakemodel.Text("It is booked.")
+	}
+	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, fakemodel.Config{Script: books}))
+	s.stdout.wait(t, "server: effects ready", nil)
+	ask := func(chat, events, scope string) (asked bool) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/chat/completions",
+			strings.NewReader(fmt.Sprintf(`{"stream":true,"chat_id":%q,%s"messages":[{"role":"user","content":"book the hall"}]}`, chat, events)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := s.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			var c struct {
+				Molar struct{ Type, ID, Token string } `json:"molar"`
+			}
+			if json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &c) == nil && c.Molar.Type == "approval" {
+				asked = true
+				s.do(t, http.MethodPost, "/v1/approvals/"+c.Molar.ID, fmt.Sprintf(`{"token":%q,"decision":"approve","scope":%q}`, c.Molar.Token, scope))
+			}
+		}
+		return asked
+	}
+	const sees = `"molar":{"events":true},`
+	for _, step := range []struct {
+		chat, events, scope string
+		asked               bool
+	}{
+		{"chat_a", sees, "conversation", true},
+		{"chat_a", sees, "once", false},
+		{"chat_a", "", "", false}, // a client that could not be asked
+		{"chat_b", sees, "always", true},
+		{"chat_c", sees, "once", false},
+	} {
+		if asked := ask(step.chat, step.events, step.scope); asked != step.asked {
+			t.Errorf("%+v: asked %v", step, asked)
+		}
+	}
+	if got := strings.Join(rooms(t, effects), " "); got != "hall hall hall hall hall" {
+		t.Errorf("effects %q", got)
+	}
+	var list struct{ Data []schemas.Grant }
+	s.get(t, "/v1/grants", &list)
+	if len(list.Data) != 2 {
+		t.Fatalf("listed %+v", list)
+	}
+	for _, g := range list.Data {
+		if status, answer := s.do(t, http.MethodDelete, "/v1/grants/"+g.ID, ""); status != 200 {
+			t.Errorf("%d %s", status, answer)
+		}
+	}
+	if !ask("chat_a", sees, "once") {
+		t.Error("it asks no more, though all was taken back")
 	}
 }

@@ -280,6 +280,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Memory:         h.Memory,
 		MemoryRequired: h.Config.Memory.Required,
 		Pauses:         pauses{h.DB.Store},
+		Grants:         h.DB.Store,
 		Guards:         guards,
 		Rank:           ranking.Of,
 		Prompts:        h.MCP,

@@ -3,13 +3,13 @@ package session
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"molar/agent"
 	"molar/internal/terminal"
+	"molar/schemas"
 )
 
 // An approvalAsk is a call that waits for the person at the terminal.
@@ -40,15 +40,19 @@ const (
 	// answerQuiet is for how long nothing may have been typed before what is typed counts as
 	// an answer: until then it may be the rest of a sentence.
 	answerQuiet = 500 * time.Millisecond
-	// answerPrompt stands before an answer.
-	answerPrompt = "  [o]nce, [a]lways to there in this session, [e]dit the arguments, [n]o, then Enter> "
 )
+
+// A grantStore keeps what the person allowed beyond one call.
+type grantStore interface {
+	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
+	ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error)
+	DeleteGrant(ctx context.Context, owner, id string) (bool, error)
+}
 
 // approve asks the person. It is false when they stopped the turn instead.
 func (s *session) approve(ctx context.Context, a approvalAsk) bool {
-	name := a.ask.Subject()
-	if s.always[name] {
-		a.answer <- agent.Decision{Allowed: true}
+	if granted, err := s.grants.Granted(ctx, "", s.f.Conversation, a.ask.Subject()); granted && err == nil && len(a.ask.Scopes) > 1 {
+		a.answer <- agent.Decision{Allowed: true} // a call beside this one was allowed meanwhile
 		return true
 	}
 	for _, line := range approvalLines(a.ask) {
@@ -58,26 +62,21 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 		if !s.quiet(ctx) {
 			return false
 		}
-		text, ok := s.readAside(ctx, answerPrompt)
+		text, ok := s.readAside(ctx, "  "+choices(a.ask)+", then Enter> ")
 		if !ok {
 			return false
 		}
-		decision, chosen := agent.Decision{}, "refused"
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "":
+		answer := strings.ToLower(strings.TrimSpace(text))
+		decision, chosen, known := chosenBy(a.ask, answer)
+		switch {
+		case answer == "":
 			continue
-		case "o", "once", "y", "yes":
-			decision.Allowed, chosen = true, "allowed once"
-		case "a", "always":
-			s.always[name] = true
-			decision.Allowed, chosen = true, "allowed in this session: "+name+"; /approvals takes it back"
-		case "n", "no":
-		case "e", "edit":
+		case answer == "e" || answer == "edit":
 			if decision, ok = s.editArguments(ctx, a.ask); !ok {
 				continue
 			}
 			chosen = "allowed once, with these arguments"
-		default:
+		case !known:
 			s.ahead = append(s.ahead, terminal.Key{Code: terminal.KeyPaste, Text: text})
 			s.lines("  this is no answer; it is kept for the next message", terminal.Dim)
 			continue
@@ -88,7 +87,31 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 	}
 }
 
-// readAside reads a line that is not a message: what was typed before waits for the message
+// choices are the answers to a question, beside which nothing else counts.
+func choices(ask agent.Ask) string {
+	if len(ask.Scopes) < 2 {
+		return "[o]nce, [e]dit the arguments, [n]o"
+	}
+	return "[o]nce, in this [c]onversation, [a]lways, [e]dit the arguments, [n]o"
+}
+
+// chosenBy is the decision that an answer stands for, and what is said of it.
+func chosenBy(ask agent.Ask, answer string) (d agent.Decision, said string, known bool) {
+	reaches := func(scope agent.Scope) bool { return slices.Contains(ask.Scopes, scope) }
+	switch answer {
+	case "n", "no":
+		return d, "refused", true
+	case "o", "once", "y", "yes":
+		return agent.Decision{Allowed: true}, "allowed once", true
+	case "c", "conversation":
+		return agent.Decision{Allowed: true, Scope: agent.InConversation}, "allowed in this conversation: " + ask.Subject() + "; /approvals takes it back", reaches(agent.InConversation)
+	case "a", "always":
+		return agent.Decision{Allowed: true, Scope: agent.Always}, "allowed always: " + ask.Subject() + "; /approvals takes it back", reaches(agent.Always)
+	}
+	return d, "", false
+}
+
+// readAside reads a line that is no message: what was typed before waits for the message
 // line. It is false when the person pressed Ctrl-C or Ctrl-D, or when nobody waits for
 // the line any more.
 func (s *session) readAside(ctx context.Context, prompt string) (string, bool) {
@@ -126,26 +149,46 @@ func (s *session) typeAhead(key terminal.Key) {
 	}
 }
 
-// approvals shows which tools run without a question in this session, or takes that back.
-func (s *session) approvals(_ context.Context, name string) error {
-	switch {
-	case name == "clear":
-		clear(s.always)
-		s.say("every tool asks again")
-	case s.always[name]:
-		delete(s.always, name)
-		s.lines(name+" asks again", same)
-	case name != "":
-		return fmt.Errorf("%s is not allowed for the session; /approvals lists what is", name)
-	case len(s.always) == 0:
-		s.say("no tool is allowed for the session")
+// approvals shows what runs without a question, or takes that back.
+func (s *session) approvals(ctx context.Context, subject string) error {
+	all, err := s.grants.ListGrants(ctx, "")
+	if err != nil {
+		return err
 	}
-	if name == "" {
-		for _, tool := range slices.Sorted(maps.Keys(s.always)) {
-			s.lines("  "+tool, same)
+	if len(all) == 0 && (subject == "" || subject == "clear") {
+		s.say("nothing is allowed beyond a single call")
+		return nil
+	}
+	found := false
+	for _, g := range all {
+		switch subject {
+		case "":
+			s.lines("  "+g.Subject+" ("+s.reach(g)+")", same)
+		case "clear", g.Subject:
+			if _, err := s.grants.DeleteGrant(ctx, "", g.ID); err != nil {
+				return err
+			}
+			s.lines(g.Subject+" asks again ("+s.reach(g)+")", same)
+		default:
+			continue
 		}
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("%q is not allowed; /approvals lists what is", subject)
 	}
 	return nil
+}
+
+// reach says where a yes counts.
+func (s *session) reach(g schemas.Grant) string {
+	switch g.ConversationID {
+	case "":
+		return "always"
+	case s.f.Conversation:
+		return "in this conversation"
+	}
+	return "in the conversation " + g.ConversationID
 }
 
 // editArguments lets the person change the arguments until they fit. It is false when

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,8 +23,20 @@ func quietSession(screen *strings.Builder) *session {
 	size := func() (int, int) { return 100, 30 }
 	return &session{
 		con: screen, size: size, editor: terminal.NewEditor(screen, size, nil, nil),
-		keys: make(chan terminal.Key, 256), always: map[string]bool{},
+		keys: make(chan terminal.Key, 256), grants: &kept{},
 	}
+}
+
+// kept are grants without a database.
+type kept []schemas.Grant
+
+func (k *kept) Granted(context.Context, string, string, string) (bool, error) { return false, nil }
+
+func (k *kept) ListGrants(context.Context, string) ([]schemas.Grant, error) { return *k, nil }
+
+func (k *kept) DeleteGrant(_ context.Context, _, id string) (bool, error) {
+	*k = slices.DeleteFunc(slices.Clone(*k), func(g schemas.Grant) bool { return g.ID == id })
+	return true, nil
 }
 
 func (s *session) typing(typed []aTyped) {
@@ -48,21 +61,22 @@ func TestSession_ApprovalIsNotTypedByAccident(t *testing.T) {
 		typed   []aTyped
 		decided bool
 		allowed bool
-		always  bool
+		scope   agent.Scope
 		ahead   string // what stays for the message line
 		shows   string
 	}{
-		{"the rest of a sentence", []aTyped{{quick, " a bad plot about one year ago"}}, false, false, false, " a bad plot about one year ago", ""},
-		{"a sentence and its Enter", []aTyped{{quick, "so no\n"}}, false, false, false, "so no\n", ""},
-		{"a letter at once", []aTyped{{quick, "a\n"}}, false, false, false, "a\n", ""},
-		{"a letter without Enter", []aTyped{{slow, "a"}}, false, false, false, "", ""},
-		{"a sentence after a pause", []aTyped{{slow, "o"}, {quick, "n Monday\n"}}, false, false, false, "on Monday", "no answer"},
-		{"a sentence in two parts", []aTyped{{quick, "that was a"}, {slow, " "}, {quick, "plot\n"}}, false, false, false, "that was a plot", "no answer"},
-		{"once", []aTyped{{slow, "o"}, {quick, "\n"}}, true, true, false, "", "allowed once"},
-		{"always, after the end of a sentence", []aTyped{{quick, "about it"}, {slow, "a"}, {slow, "\n"}}, true, true, true, "about it", "allowed in this session: s__act"},
-		{"no", []aTyped{{slow, "N\n"}}, true, false, false, "", "refused"},
-		{"a word", []aTyped{{slow, "yes\n"}}, true, true, false, "", "allowed once"},
-		{"an answer after what was none", []aTyped{{slow, "x\n"}, {slow, "n\n"}}, true, false, false, "x", "refused"},
+		{"the rest of a sentence", []aTyped{{quick, " a bad plot about one year ago"}}, false, false, "", " a bad plot about one year ago", ""},
+		{"a sentence and its Enter", []aTyped{{quick, "so no\n"}}, false, false, "", "so no\n", ""},
+		{"a letter at once", []aTyped{{quick, "a\n"}}, false, false, "", "a\n", ""},
+		{"a letter without Enter", []aTyped{{slow, "a"}}, false, false, "", "", ""},
+		{"a sentence after a pause", []aTyped{{slow, "o"}, {quick, "n Monday\n"}}, false, false, "", "on Monday", "no answer"},
+		{"a sentence in two parts", []aTyped{{quick, "that was a"}, {slow, " "}, {quick, "plot\n"}}, false, false, "", "that was a plot", "no answer"},
+		{"once", []aTyped{{slow, "o"}, {quick, "\n"}}, true, true, "", "", "allowed once"},
+		{"always, after the end of a sentence", []aTyped{{quick, "about it"}, {slow, "a"}, {slow, "\n"}}, true, true, agent.Always, "about it", "allowed always: s__act"},
+		{"in this conversation", []aTyped{{slow, "c\n"}}, true, true, agent.InConversation, "", "allowed in this conversation: s__act"},
+		{"no", []aTyped{{slow, "N\n"}}, true, false, "", "", "refused"},
+		{"a word", []aTyped{{slow, "yes\n"}}, true, true, "", "", "allowed once"},
+		{"an answer after what was none", []aTyped{{slow, "x\n"}, {slow, "n\n"}}, true, false, "", "x", "refused"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +84,7 @@ func TestSession_ApprovalIsNotTypedByAccident(t *testing.T) {
 				var screen strings.Builder
 				s := quietSession(&screen)
 				ctx, cancel := context.WithCancel(t.Context())
-				ask := approvalAsk{agent.Ask{Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "s__act"}}}, make(chan agent.Decision, 1)}
+				ask := approvalAsk{agent.Ask{Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "s__act"}}, Scopes: []agent.Scope{agent.Once, agent.InConversation, agent.Always}}, make(chan agent.Decision, 1)}
 				ended := make(chan bool)
 				go func() { ended <- s.approve(ctx, ask) }()
 				s.typing(tt.typed)
@@ -82,8 +96,8 @@ func TestSession_ApprovalIsNotTypedByAccident(t *testing.T) {
 				} else {
 					cancel()
 				}
-				if <-ended != decided || decided != tt.decided || got.Allowed != tt.allowed || s.always["s__act"] != tt.always {
-					t.Errorf("decided %v, %+v, always %v", decided, got, s.always)
+				if <-ended != decided || decided != tt.decided || got.Allowed != tt.allowed || got.Scope != tt.scope {
+					t.Errorf("decided %v, %+v", decided, got)
 				}
 				var ahead strings.Builder
 				for _, key := range s.ahead {
@@ -104,26 +118,36 @@ func TestSession_ApprovalIsNotTypedByAccident(t *testing.T) {
 func TestSession_Approvals(t *testing.T) {
 	var screen strings.Builder
 	s := quietSession(&screen)
+	s.f.Conversation = "c1"
+	s.grants = &kept{{ID: "1", Subject: "s__act to a"}, {ID: "2", Subject: "s__other", ConversationID: "c1"}, {ID: "3", Subject: "s__far", ConversationID: "c2"}}
 	for _, tt := range []struct {
 		args, shows, fault string
 		left               int
 	}{
-		{"", "s__act", "", 2},
-		{"s__other", "s__other asks again", "", 1},
-		{"s__other", "", "s__other is not allowed for the session", 1},
-		{"clear", "every tool asks again", "", 0},
-		{"", "no tool is allowed for the session", "", 0},
+		{"", "s__act to a (always)", "", 3},
+		{"", "s__other (in this conversation)", "", 3},
+		{"", "s__far (in the conversation c2)", "", 3},
+		{"s__other", "s__other asks again", "", 2},
+		{"s__other", "", "\"s__other\" is not allowed", 2},
+		{"clear", "s__act to a asks again", "", 0},
+		{"", "nothing is allowed", "", 0},
 	} {
-		if tt.left == 2 {
-			s.always = map[string]bool{"s__act": true, "s__other": true}
-		}
 		screen.Reset()
 		err := s.approvals(t.Context(), tt.args)
 		if (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 			t.Errorf("/approvals %s: %v", tt.args, err)
 		}
-		if !strings.Contains(screen.String(), tt.shows) || len(s.always) != tt.left {
-			t.Errorf("/approvals %s: %q, left %v", tt.args, &screen, s.always)
+		if left, _ := s.grants.ListGrants(t.Context(), ""); !strings.Contains(screen.String(), tt.shows) || len(left) != tt.left {
+			t.Errorf("/approvals %s: %q, left %v", tt.args, &screen, left)
+		}
+	}
+}
+
+// A call that may be allowed once only has no other answer.
+func TestChosenBy_once(t *testing.T) {
+	for answer, want := range map[string]bool{"o": true, "n": true, "c": false, "a": false, "always": false} {
+		if _, _, known := chosenBy(agent.Ask{Scopes: []agent.Scope{agent.Once}}, answer); known != want {
+			t.Errorf("%q: %v", answer, known)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func approver(a *cli.CLI, f Flags, in *bufio.Reader) agent.Approver {
 	case f.Yes:
 		return yes{}
 	case cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stderr):
-		return &lineAsker{in: in, out: a.Stderr, always: map[string]bool{}}
+		return &lineAsker{in: in, out: a.Stderr}
 	}
 	return nil
 }
@@ -35,43 +35,31 @@ func (yes) Approve(context.Context, agent.Ask) (agent.Decision, error) {
 
 // A lineAsker asks on a terminal that is not in raw mode.
 type lineAsker struct {
-	mu     sync.Mutex // one question at a time
-	in     *bufio.Reader
-	out    io.Writer
-	always map[string]bool
+	mu  sync.Mutex // one question at a time
+	in  *bufio.Reader
+	out io.Writer
 }
 
 func (l *lineAsker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	name := ask.Subject()
-	if l.always[name] {
-		return agent.Decision{Allowed: true}, nil
-	}
 	for _, line := range approvalLines(ask) {
 		_, _ = fmt.Fprintln(l.out, line)
 	}
 	for {
-		_, _ = fmt.Fprint(l.out, "[o]nce, [a]lways to there, [e]dit or [n]o? ")
+		_, _ = fmt.Fprint(l.out, choices(ask)+"? ")
 		answer, err := l.line(ctx)
 		if err != nil {
 			return agent.Decision{}, err
 		}
-		switch strings.ToLower(answer) {
-		case "o", "once", "y", "yes":
-			_, _ = fmt.Fprintln(l.out, "allowed once")
-			return agent.Decision{Allowed: true}, nil
-		case "a", "always":
-			l.always[name] = true
-			_, _ = fmt.Fprintln(l.out, terminal.Clean("allowed until this answer ends: "+name))
-			return agent.Decision{Allowed: true}, nil
-		case "n", "no":
-			_, _ = fmt.Fprintln(l.out, "refused")
-			return agent.Decision{}, nil
-		case "e", "edit":
+		answer = strings.ToLower(answer)
+		if answer == "e" || answer == "edit" {
 			if d, ok, err := l.edit(ctx, ask); ok || err != nil {
 				return d, err
 			}
+		} else if d, said, known := chosenBy(ask, answer); known {
+			_, _ = fmt.Fprintln(l.out, terminal.Clean(said))
+			return d, nil
 		}
 	}
 }
@@ -115,10 +103,14 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 
 // approvalLines say what a person is asked, without the choices.
 func approvalLines(ask agent.Ask) []string {
-	return []string{
+	lines := []string{
 		terminal.Clean(fmt.Sprintf("? %s of server %s wants to run: %s", ask.Tool.Name, ask.Tool.Server, ask.Why)),
 		terminal.Clean("  " + middleCut(ask.Call.Function.Arguments)),
 	}
+	if len(ask.Scopes) > 1 {
+		lines = append(lines, terminal.Clean("  beyond this call: "+middleCut(ask.Subject())))
+	}
+	return lines
 }
 
 // middleCut is a text whose end is always shown: who approves a call must not miss what

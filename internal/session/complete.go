@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +63,11 @@ func (s *session) argumentWords(ctx context.Context, command string) []string {
 	case "model":
 		words = s.models(ctx)
 	case "approvals":
-		words = append(slices.Collect(maps.Keys(s.always)), "clear")
+		all, _ := s.grants.ListGrants(ctx, "")
+		for _, g := range all {
+			words = append(words, g.Subject)
+		}
+		words = append(words, "clear")
 	case "resume":
 		list, _ := s.h.Recent(ctx, RecentCount)
 		for _, c := range list {

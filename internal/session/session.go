@@ -49,7 +49,7 @@ type session struct {
 	wants  chan questionAsk
 	notes  chan string // what servers say of their tools
 	sized  <-chan os.Signal
-	always map[string]bool
+	grants grantStore
 	status string // the line that is shown while something runs
 	last   *ask.Question
 	files  []agent.Attachment // that go with the next question
@@ -77,12 +77,13 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &session{cli: a, f: f, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16), always: map[string]bool{}}
+	s := &session{cli: a, f: f, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16)}
 	if s.h, err = host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Summaries: true, Env: a.Env, Elicit: host.AskNobody}); err != nil {
 		return err
 	}
 	defer s.h.Close()
 	defer s.turns.Wait()
+	s.grants = s.h.DB
 	if s.f.Conversation, s.answering, err = chosenConversation(ctx, s.h, f); err != nil {
 		return err
 	}

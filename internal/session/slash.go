@@ -29,7 +29,7 @@ func (s *session) commands() []slashCommand {
 		{"servers", "", "the MCP servers and their states", s.showServers},
 		{"model", "[NAME]", "show or choose the model", s.chooseModel},
 		{"assistant", "[NAME]", "show or choose the assistant", s.chooseAssistant},
-		{"approvals", "[NAME|clear]", "show which tools run without asking, or let them ask again", s.approvals},
+		{"approvals", "[NAME|clear]", "show what runs without asking, or let it ask again", s.approvals},
 		{"clear", "", "clear the screen and begin a new conversation", s.clear},
 		{"history", "", "show this conversation", s.showConversation},
 		{"resume", "[ID]", "continue an earlier conversation", s.resume},

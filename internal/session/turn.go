@@ -107,7 +107,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 			v.pause()
 			began := time.Now()
 			allowed := s.approve(ctx, ask)
-			v.asked += time.Since(began)
+			v.waited(began)
 			if !allowed && !stopped {
 				stopped, late = true, v.stop(cancel)
 			}
@@ -115,7 +115,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 			v.pause()
 			began := time.Now()
 			answered := s.answer(ctx, want)
-			v.asked += time.Since(began)
+			v.waited(began)
 			if !answered && !stopped {
 				stopped, late = true, v.stop(cancel)
 			}

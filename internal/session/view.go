@@ -25,7 +25,6 @@ type turnView struct {
 	running map[string]time.Time // the calls under way, by "name"
 	names   map[string]string    // of the calls, by their ID
 	detail  string               // what a running tool said of its progress
-	asked   time.Duration        // how long the person decided, which is not time of a tool
 	waits   bool                 // servers were still starting when the turn began
 	spoke   bool                 // a part of the answer is on the screen
 	open    bool                 // the Markdown is not closed
@@ -78,8 +77,7 @@ func (v *turnView) result(e agent.Event) {
 	v.pause()
 	delete(v.running, e.Result.ID)
 	v.detail = ""
-	took := max(e.Result.Duration-v.asked, 0).Round(time.Millisecond)
-	v.asked = 0
+	took := e.Result.Duration.Round(time.Millisecond)
 	verdict := fmt.Sprintf("  ✓ %s: ", took)
 	if e.Result.IsError {
 		verdict = fmt.Sprintf("  ✗ %s: ", took)
@@ -120,6 +118,14 @@ func (v *turnView) pause() {
 
 // close leaves the cursor at the start of a line.
 func (v *turnView) close() { v.pause() }
+
+// waited leaves out what a person took to decide: it is no time of a tool, nor of the model.
+func (v *turnView) waited(since time.Time) {
+	for id, began := range v.running {
+		v.running[id] = began.Add(time.Since(since))
+	}
+	v.heard = time.Now()
+}
 
 // note takes what a server says of a tool that runs.
 func (v *turnView) note(text string) {

@@ -116,7 +116,7 @@ func (s *Surface) decide(ctx context.Context, owner string, r *render.Renderer, 
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
 		}
-		return s.Turns.Decide(ctx, owner, r.Waits.ID, r.Waits.Token, agent.Decision{Allowed: *d.Approve})
+		return s.Turns.Decide(ctx, owner, r.Waits.ID, r.Waits.Token, agent.Decision{Allowed: *d.Approve, Scope: d.Scope})
 	}
 	answer := schemas.Answer{Action: d.Action}
 	if wire.IsSet(d.Content) {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"molar/agent"
@@ -42,11 +43,12 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 	w := k.h.Waits
 	a := agent.Approval{
 		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
-		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Expires: ask.Expires.UTC(),
+		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Subject: ask.Subject(), Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
 	}
 	a.Token = w.sign(k.owner, a)
 	decided := make(chan agent.Decision, 1)
 	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, shown: a}
+	p.allow = func() { decided <- agent.Decision{Allowed: true} }
 	p.read = func(said []byte) (func(), error) {
 		d, err := readSaid[decision](said)
 		switch {
@@ -54,6 +56,8 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 			return nil, errToken
 		case !w.now().Before(a.Expires):
 			return nil, errExpired
+		case d.Allowed && d.Scope != "" && !slices.Contains(a.Scopes, d.Scope):
+			return nil, wire.Invalid("scope", "%q may be allowed for: %v", a.Tool, a.Scopes)
 		}
 		if d.Allowed && d.Arguments != "" {
 			if err := ask.Check(d.Arguments); err != nil {
@@ -62,6 +66,9 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		}
 		return func() {
 			decided <- d.Decision
+			if d.Allowed && d.Arguments == "" && d.Scope != "" && d.Scope != agent.Once {
+				w.allowAlike(p, a.Subject)
+			}
 			w.audit(k.owner, a, d.Decision)
 		}, nil
 	}
@@ -128,7 +135,7 @@ func (w *Waits) audit(by string, a agent.Approval, d agent.Decision) {
 	if d.Arguments != "" {
 		sum = sha256.Sum256([]byte(d.Arguments))
 	}
-	w.log.Info("a person decided about a call", "by", by, "allowed", d.Allowed, "edited", d.Arguments != "", "server", a.Server,
+	w.log.Info("a person decided about a call", "by", by, "allowed", d.Allowed, "scope", d.Scope, "edited", d.Arguments != "", "server", a.Server,
 		"tool", a.Tool, "turn_id", a.TurnID, "call_id", a.CallID, "approval_id", a.ID, "arguments_sha256", hex.EncodeToString(sum[:]))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"molar/agent"
 	"molar/web/wire"
 )
 
@@ -41,6 +42,8 @@ type wait struct {
 	shown any
 	// read says what is wrong with what a person said, or returns what hands it over.
 	read func(said []byte) (hand func(), err error)
+	// allow lets a call run, beside one of the same subject.
+	allow func()
 }
 
 // A waitKind tells the two apart, by their ids.
@@ -138,6 +141,17 @@ func (w *Waits) take(kind *waitKind, owner, id string, said []byte) error {
 	delete(w.open, id)
 	hand()
 	return nil
+}
+
+// allowAlike lets the calls of the same turn run that wait for what was just allowed. w.mu is
+// held.
+func (w *Waits) allowAlike(as *wait, subject string) {
+	for id, p := range w.open {
+		if a, ok := p.shown.(agent.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
+			delete(w.open, id)
+			p.allow()
+		}
+	}
 }
 
 // readSaid is for JSON of this package's own.

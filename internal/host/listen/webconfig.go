@@ -45,6 +45,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Tools:         host.Catalogue{Manager: p.MCP},
 		Servers:       p.MCP,
 		Traces:        host.TraceStore{DB: p.DB, Writer: p.Traces},
+		Grants:        p.DB,
 		Feedback:      host.TraceStore{DB: p.DB, Writer: p.Traces},
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {

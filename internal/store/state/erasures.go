@@ -50,7 +50,7 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 	if err != nil {
 		return 0, err
 	}
-	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "responses", "live_turns"} {
+	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "responses", "live_turns", "grants"} {
 		n, err := rowsChanged(tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND `+whose, id, owner))
 		if err != nil {
 			return 0, err

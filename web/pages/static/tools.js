@@ -1,6 +1,7 @@
 // The tools page: the servers, their tools as a model sees them, and the last calls.
 
 import { $, api, el, files, keep, number, t, when } from "/static/app.js";
+import { listGrants } from "/static/grants.js";
 import { badge, code, facts, fill, fold, frame, note, outcome, pretty, say, table, took, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 import { formFor } from "/static/toolform.js";
@@ -255,6 +256,7 @@ const loadServers = () => fill($("servers"), async () => (await api("/v1/servers
 
 async function refresh() {
   await loadCalls(); // the servers show the median of the calls
+  listGrants($("grants"), say).catch((err) => $("grants").replaceChildren(note(words(err), "warn")));
   await Promise.all([loadServers(), loadTools()]);
 }
 

@@ -138,6 +138,13 @@ function waitsForYou(card) {
   if (time) time.textContent = t("waits for you", "chờ bạn");
 }
 
+// runsOn says that a call goes on once the person has decided.
+function runsOn(card) {
+  if (!card?.classList.contains("asks")) return;
+  card.classList.remove("asks");
+  card.querySelector(".time").textContent = t("running…", "đang chạy…");
+}
+
 // --- marks ---------------------------------------------------------------------------------------
 
 // marks are the thumbs below an answer. A mark is kept at once, a note when it is sent.
@@ -196,8 +203,8 @@ function approvalCard(ask) {
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
   const edited = el("textarea", { value: pretty(ask.arguments), spellcheck: false, "aria-label": label });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
-  const decide = async (decision) => {
-    const body = { token: ask.token, decision };
+  const decide = async (decision, scope = "once") => {
+    const body = decision === "approve" ? { token: ask.token, decision, scope } : { token: ask.token, decision };
     if (decision === "approve" && edited.value !== pretty(ask.arguments)) {
       try {
         body.arguments = JSON.parse(edited.value);
@@ -211,7 +218,11 @@ function approvalCard(ask) {
     try {
       await api(`/v1/approvals/${encodeURIComponent(ask.id)}`, { method: "POST", body });
       if (body.arguments) card.dispatchEvent(new CustomEvent("changed", { detail: body.arguments }));
-      settle(decision === "approve" ? t(`You approved ${tool}.`, `Bạn đã chấp thuận ${tool}.`) : t(`You refused ${tool}.`, `Bạn đã từ chối ${tool}.`));
+      const said = settle(decision !== "approve" ? t(`You refused ${tool}.`, `Bạn đã từ chối ${tool}.`)
+        : scope === "once" ? t(`You approved ${tool} once.`, `Bạn đã chấp thuận ${tool} một lần.`)
+          : scope === "always" ? t(`Always allowed: ${ask.subject}.`, `Luôn cho phép: ${ask.subject}.`)
+            : t(`Allowed in this conversation: ${ask.subject}.`, `Cho phép trong cuộc trò chuyện này: ${ask.subject}.`));
+      if (scope !== "once") import("/static/grants.js").then(({ given }) => given(said, ask.subject)).catch(() => null);
     } catch (err) {
       if ([404, 409, 410].includes(err.status)) return settle(err.message);
       fault.textContent = err.message;
@@ -221,16 +232,23 @@ function approvalCard(ask) {
   };
   const settle = (words) => {
     const said = el("p", { className: "note", tabIndex: -1 }, words);
+    card.dispatchEvent(new CustomEvent("decided"));
     card.replaceWith(said);
     said.focus({ preventScroll: true });
+    return said;
   };
+  const beyond = (ask.scopes?.length ?? 0) > 1 && [
+    el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "conversation") } }, t("In this conversation", "Trong cuộc trò chuyện này")),
+    el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))];
+  if (beyond) edited.addEventListener("input", () => beyond.forEach((b) => { b.hidden = edited.value !== pretty(ask.arguments); }));
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
     el("h3", {}, t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
     el("p", {}, t(`It belongs to ${ask.server}. You are asked because `, `Thuộc ${ask.server}. Lý do hỏi: `), inWords(ask.why),
       t(`. Without an answer until ${until} it counts as refused.`, `. Không trả lời trước ${until} nghĩa là từ chối.`)),
     edited, fault,
+    beyond && el("p", {}, t("In this conversation, or always, would allow: ", "Trong cuộc trò chuyện này, hoặc luôn luôn, là cho phép: "), el("strong", {}, ask.subject), "."),
     el("div", { className: "row" },
-      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, t("Approve", "Chấp thuận")),
+      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, t("Approve once", "Chấp thuận một lần")), beyond,
       el("button", { type: "button", on: { click: () => decide("refuse") } }, t("Refuse", "Từ chối"))));
   card.dataset.call = ask.call_id;
   return card;
@@ -335,6 +353,7 @@ export class Answer {
           this.calls.append(questionCard(note));
           follow();
         }, () => this.note(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."), "bad"));
+        for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) waitsForYou(card);
         announce(t(`${note.server} asks you something.`, `${note.server} hỏi bạn.`));
         break;
       case "progress":
@@ -358,6 +377,7 @@ export class Answer {
   asks(note) {
     const ask = approvalCard(note);
     const card = this.cards.get(note.call_id);
+    ask.addEventListener("decided", () => runsOn(card));
     ask.addEventListener("changed", ({ detail }) => { if (card) card.querySelector("pre").textContent = pretty(detail); });
     this.calls.append(ask);
   }

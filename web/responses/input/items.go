@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"molar/agent"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -28,9 +29,11 @@ type Item struct {
 
 	ApprovalRequestID string `json:"approval_request_id"`
 	Approve           *bool  `json:"approve"`
-	QuestionID        string `json:"question_id"`
-	Action            string `json:"action"`
-	EncryptedContent  string `json:"encrypted_content"`
+	// Scope is how far the yes reaches: once, conversation or always.
+	Scope            agent.Scope `json:"scope"`
+	QuestionID       string      `json:"question_id"`
+	Action           string      `json:"action"`
+	EncryptedContent string      `json:"encrypted_content"`
 
 	// Raw is the item as it came.
 	Raw json.RawMessage `json:"-"`

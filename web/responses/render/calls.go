@@ -90,7 +90,7 @@ func (r *Renderer) result(ev agent.Event) {
 // approval ends the response in a call that waits for a person.
 func (r *Renderer) approval(a *agent.Approval) {
 	r.closeMessage("commentary", StatusCompleted)
-	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments)}
+	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments), Subject: a.Subject, Scopes: a.Scopes}
 	if c := r.calls[a.CallID]; c != nil {
 		it.Name = c.tool
 		c.request = it.ID

@@ -229,6 +229,9 @@ type mcpApprovalRequest struct {
 	ServerLabel string `json:"server_label"`
 	Name        string `json:"name"`
 	Arguments   string `json:"arguments"`
+	// Subject is what a yes beyond the call is about, Scopes how far it may reach.
+	Subject string        `json:"subject,omitempty"`
+	Scopes  []agent.Scope `json:"scopes,omitempty"`
 }
 
 // An Event is one of a stream. Which fields are set depends on its type.

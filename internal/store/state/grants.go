@@ -1,0 +1,60 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/google/uuid"
+
+	"molar/internal/store/database"
+	"molar/schemas"
+)
+
+// PutGrant stores what a person allowed beyond one call; what stands already is left as it is.
+func (s *Store) PutGrant(ctx context.Context, owner, conversation, subject string) error {
+	return s.db.Write(ctx, "put grant", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO grants (id, owner, conversation_id, subject, given_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (owner, conversation_id, subject) DO NOTHING`,
+			"grant_"+uuid.NewString(), owner, conversation, s.db.SQL.Text(subject), database.Millis(s.db.Now()))
+		return err
+	})
+}
+
+// Granted reports whether a subject was allowed in a conversation of the owner, or in all.
+func (s *Store) Granted(ctx context.Context, owner, conversation, subject string) (granted bool, err error) {
+	err = s.db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM grants WHERE owner = $1 AND subject = $3 AND conversation_id IN ('', $2))`,
+		owner, conversation, s.db.SQL.Text(subject)).Scan(&granted)
+	return granted, s.db.Fault("find grant", err)
+}
+
+// ListGrants returns what an owner allowed, the newest first; an empty owner means everybody's.
+func (s *Store) ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error) {
+	const op = "list grants"
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, owner, conversation_id, subject, given_at FROM grants
+		WHERE ($1 = '' OR owner = $1) ORDER BY given_at DESC, subject`, owner)
+	if err != nil {
+		return nil, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	all := []schemas.Grant{}
+	for rows.Next() {
+		var g schemas.Grant
+		var at int64
+		if err := rows.Scan(&g.ID, &g.Owner, &g.ConversationID, &g.Subject, &at); err != nil {
+			return nil, s.db.Fault(op, err)
+		}
+		g.GivenAt = database.TimeAt(at)
+		all = append(all, g)
+	}
+	return all, s.db.Fault(op, rows.Err())
+}
+
+// DeleteGrant takes back what an owner allowed; ok is false when there is no such grant.
+func (s *Store) DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error) {
+	err = s.db.Write(ctx, "delete grant", func(tx *sql.Tx) error {
+		n, err := rowsChanged(tx.ExecContext(ctx, `DELETE FROM grants WHERE id = $1 AND ($2 = '' OR owner = $2)`, s.db.SQL.Text(id), owner))
+		ok = n > 0
+		return err
+	})
+	return ok, err
+}
