@@ -27,10 +27,13 @@ type Grants interface {
 }
 
 // scopes are how far a yes to a call of the tool may reach. What announces itself as
-// destructive is allowed once at a time.
+// destructive, as many servers do that only leave the annotation out, is never allowed for good.
 func (t *Turn) scopes(tool schemas.Tool) []Scope {
-	if t.grants == nil || isTrue(tool.Annotations.DestructiveHint) {
+	switch {
+	case t.grants == nil:
 		return []Scope{Once}
+	case isTrue(tool.Annotations.DestructiveHint):
+		return []Scope{Once, InConversation}
 	}
 	return []Scope{Once, InConversation, Always}
 }

@@ -49,7 +49,7 @@ func TestTurn_grants(t *testing.T) {
 		{tool("mail", "send", ""), `{"to":"c@b.example","text":"2"}`, 1},
 		{tool("post", "send", ""), `{"to":"a@b.example","text":"2"}`, 1},
 		{confirmed, `{"to":"a@b.example"}`, 1},
-		{destroys, `{"to":"a@b.example"}`, 2},
+		{destroys, `{"to":"a@b.example"}`, 1},
 	} {
 		if got := play(tt.tool, tt.args); got != tt.want {
 			t.Errorf("%s %s: asked %d times, want %d", tt.tool.Name, tt.args, got, tt.want)
@@ -68,5 +68,25 @@ func TestTurn_grantsWhatWasEdited(t *testing.T) {
 	collect(t.Context(), turn, call("1", send.Name, `{"to":"evil@b.example"}`))
 	if given[send.Name+" to a@b.example"] != toolhandler.Always || len(given) != 1 {
 		t.Errorf("granted %v", given)
+	}
+}
+
+// What announces itself as destructive is not allowed for good, whoever says so.
+func TestTurn_nothingDestructiveForGood(t *testing.T) {
+	asked, given := 0, grants{}
+	always := approverFunc(func(_ context.Context, a toolhandler.Approval) (toolhandler.Decision, error) {
+		asked++
+		if len(a.Scopes) != 2 {
+			t.Errorf("scopes %v", a.Scopes)
+		}
+		return toolhandler.Decision{Allowed: true, Scope: toolhandler.Always}, nil
+	})
+	drop := tool("s", "drop", "")
+	drop.Annotations.DestructiveHint = new(true)
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{drop}, Approver: always, Grants: given})
+	collect(t.Context(), turn, call("1", drop.Name, `{}`))
+	collect(t.Context(), turn, call("2", drop.Name, `{}`))
+	if asked != 2 || len(given) != 0 {
+		t.Errorf("asked %d times, granted %v", asked, given)
 	}
 }

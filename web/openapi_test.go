@@ -34,6 +34,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	tel.CountCall(telemetry.Call{ID: "k2", At: created, Server: "family", Tool: "get", Status: "tool_error", Error: "no such family"})
 	cfg.Telemetry = tel
 	cfg.Feedback = fakeFeedback{}
+	cfg.Grants = &someGrants{}
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
 		SwitchTool: func(context.Context, string, bool) error { return nil },
@@ -194,6 +195,8 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"GET", "/v1/feedback?since=7d", "/v1/feedback", "", "400"},
 		{"GET", "/v1/approvals", "", "", "200"},
 		{"POST", "/v1/approvals/none", "/v1/approvals/{id}", `{"token":"x","decision":"approve"}`, "404"},
+		{"GET", "/v1/grants", "", "", "200"},
+		{"DELETE", "/v1/grants/none", "/v1/grants/{id}", "", "404"},
 		{"GET", "/v1/questions", "", "", "200"},
 		{"POST", "/v1/questions/none", "/v1/questions/{id}", `{"action":"accept"}`, "404"},
 		{"GET", "/v1/tools?provider=gemini", "/v1/tools", "", "200"},

@@ -89,10 +89,14 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 
 // choices are the answers to a question, beside which nothing else counts.
 func choices(ask agent.Ask) string {
-	if len(ask.Scopes) < 2 {
-		return "[o]nce, [e]dit the arguments, [n]o"
+	all := "[o]nce, "
+	if slices.Contains(ask.Scopes, agent.InConversation) {
+		all += "in this [c]onversation, "
 	}
-	return "[o]nce, in this [c]onversation, [a]lways, [e]dit the arguments, [n]o"
+	if slices.Contains(ask.Scopes, agent.Always) {
+		all += "[a]lways, "
+	}
+	return all + "[e]dit the arguments, [n]o"
 }
 
 // chosenBy is the decision that an answer stands for, and what is said of it.

@@ -239,14 +239,14 @@ function approvalCard(ask) {
   };
   const beyond = (ask.scopes?.length ?? 0) > 1 && [
     el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "conversation") } }, t("In this conversation", "Trong cuộc trò chuyện này")),
-    el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))];
+    ask.scopes.includes("always") && el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))].filter(Boolean);
   if (beyond) edited.addEventListener("input", () => beyond.forEach((b) => { b.hidden = edited.value !== pretty(ask.arguments); }));
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
     el("h3", {}, t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
     el("p", {}, t(`It belongs to ${ask.server}. You are asked because `, `Thuộc ${ask.server}. Lý do hỏi: `), inWords(ask.why),
       t(`. Without an answer until ${until} it counts as refused.`, `. Không trả lời trước ${until} nghĩa là từ chối.`)),
     edited, fault,
-    beyond && el("p", {}, t("In this conversation, or always, would allow: ", "Trong cuộc trò chuyện này, hoặc luôn luôn, là cho phép: "), el("strong", {}, ask.subject), "."),
+    beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), el("strong", {}, ask.subject), "."),
     el("div", { className: "row" },
       el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, t("Approve once", "Chấp thuận một lần")), beyond,
       el("button", { type: "button", on: { click: () => decide("refuse") } }, t("Refuse", "Từ chối"))));
