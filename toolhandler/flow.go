@@ -174,7 +174,8 @@ func (f Flow) Quotes(address string) bool {
 	return false
 }
 
-// carriedBy looks at every value of a call's arguments.
+// carriedBy looks at every name and value of a call's arguments, and at the values together: a
+// text that is cut into several is carried all the same.
 func (f Flow) carriedBy(args json.RawMessage, server string) (from, run string, carried bool) {
 	dec := json.NewDecoder(strings.NewReader(string(args)))
 	dec.UseNumber()
@@ -182,12 +183,29 @@ func (f Flow) carriedBy(args json.RawMessage, server string) (from, run string, 
 	if dec.Decode(&value) != nil {
 		return "", "", false
 	}
-	for _, leaf := range leaves(nil, value) {
+	for _, leaf := range append(leaves(nil, value), strings.Join(values(nil, value), "")) {
 		if from, run, carried = f.Carried(leaf, server); carried {
 			return from, run, true
 		}
 	}
 	return "", "", false
+}
+
+// values are the values of a JSON value without the names.
+func values(all []string, value any) []string {
+	switch v := value.(type) {
+	case []any:
+		for _, e := range v {
+			all = values(all, e)
+		}
+		return all
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = values(all, v[key])
+		}
+		return all
+	}
+	return leaves(all, value)
 }
 
 // leaves are the names and values of a JSON value.

@@ -129,3 +129,19 @@ func TestTurn_consent(t *testing.T) {
 		}
 	}
 }
+
+// A text that one call takes away in pieces is taken away.
+func TestTurn_carriesPieces(t *testing.T) {
+	flow := toolhandler.Flow{Readings: []toolhandler.Reading{{Server: "vault", Text: "the word is blue-heron-sings-at-dawn"}}}
+	fetch := tool("web", "fetch", "")
+	for args, want := range map[string]toolhandler.Status{
+		`{"q":["blue-heron","-sings-at-dawn"]}`:         toolhandler.StatusUnapproved,
+		`{"a":"blue-heron-","b":{"c":"sings-at-dawn"}}`: toolhandler.StatusUnapproved,
+		`{"a":"blue-heron","b":"of the lake"}`:          toolhandler.StatusOK,
+	} {
+		turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{fetch}, Flow: flow})
+		if got := collect(t.Context(), turn, call("1", fetch.Name, args))[0].Status; got != want {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}

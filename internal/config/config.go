@@ -189,6 +189,9 @@ func (cfg *Config) Database() string {
 	return cfg.Memory.Store
 }
 
+// ShownDatabase is [Config.Database] as it may be shown: of an address scheme and host alone.
+func (cfg *Config) ShownDatabase() string { return hideAddress(cfg.Database()) }
+
 // A Server is an MCP server: a command that speaks over stdio, or an address.
 type Server struct {
 	Command string `yaml:"command" jsonschema_description:"Program to start; a relative path with a slash starts at the file's folder."`

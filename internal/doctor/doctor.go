@@ -71,7 +71,8 @@ func Examine(ctx context.Context, c Config) []Finding {
 	findings = append(findings, port(ctx, "listen", cfg.Listen, runs), port(ctx, "mcp.listen", cfg.MCP.Listen, false))
 	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: c.Attach})
 	if err != nil {
-		return append(findings, Finding{Fail, "store", err.Error(), "see that the disk has room and that " + cfg.Database() + " may be written, or set memory.store"})
+		way := "see that the disk has room and that " + cfg.ShownDatabase() + " may be written, or set memory.store"
+		return append(findings, Finding{Fail, "store", err.Error(), way})
 	}
 	defer h.Close() //nolint:contextcheck // what ctx ends is still to be closed
 	findings = append(findings, storage(ctx, h), model(ctx, h))

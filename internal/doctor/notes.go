@@ -31,7 +31,7 @@ func Summary(cfg *config.Config) []string {
 		"provider:   " + strings.Join(cfg.LLM.Provider, ", "),
 		"assistants: " + strings.Join(cfg.Assistants.Names(), ", ") + " (default " + cfg.Default + ")",
 		"servers:    " + orNone(servers),
-		"store:      " + cfg.Database(),
+		"store:      " + cfg.ShownDatabase(),
 	}
 	if cfg.Memory.URL != "" {
 		lines = append(lines, "memory:     "+cfg.Memory.URL)

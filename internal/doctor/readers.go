@@ -26,7 +26,7 @@ func openReaders(cfg *config.Config) []string {
 			default:
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("note: tools %s of server %s may be sent what other servers said, and nobody is asked (%s); molar tools lint says by which arguments", rule.Name, e.Name, why))
+			notes = append(notes, fmt.Sprintf("tools %s of server %s may be sent what other servers said, and nobody is asked (%s); molar tools lint says by which arguments", rule.Name, e.Name, why))
 		}
 	}
 	if attached < 2 {

@@ -1,0 +1,113 @@
+// Package canaries_test puts a secret into every place of the config and the environment that
+// holds one, lets a whole host answer turns that succeed and fail over every surface, and looks
+// for the secrets in all that comes out.
+package canaries_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == childArg {
+		os.Exit(beServer(os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+// canary is the secret of a place.
+func canary(place string) string { return "canary-" + place + "-4f1d0c77ab5e9d2200c3" }
+
+// secrets are the places. Each is a variable of the environment, which the config names, or
+// which Molar reads itself.
+func secrets() map[string]string {
+	return map[string]string{
+		"OPENAI_API_KEY": canary("openai"), "GEMINI_API_KEY": canary("gemini"), // keys of models
+		"MODEL_HEADER": canary("model-header"), "SERVER_HEADER": canary("server-header"), "SERVER_QUERY": canary("server-query"),
+		"SERVER_ENV": canary("server-env"), "CLIENT_SECRET": canary("oauth-secret"), "OWN_KEY": canary("own-api-key"),
+		"OTEL_EXPORTER_OTLP_HEADERS": "x-key=" + canary("otlp"), "PGPASSWORD": canary("database"), "UNRELATED": canary("environment"),
+	}
+}
+
+// wrongKey is one that a client guessed.
+var wrongKey = canary("wrong-key")
+
+// values are what is looked for: the secrets, also as an address and base64 write them.
+func values(more ...string) map[string]string {
+	all := map[string]string{"wrong key": wrongKey}
+	for name, value := range secrets() {
+		all[name] = strings.TrimPrefix(value, "x-key=")
+	}
+	for i, token := range more {
+		all[fmt.Sprint("access token ", i)] = token
+	}
+	for name, value := range all {
+		all[name+" in base64"] = base64.StdEncoding.EncodeToString([]byte(value))[:len(value)]
+		all[name+" in an address"] = url.QueryEscape(value)
+	}
+	return all
+}
+
+// leaks names the secrets that a text holds.
+func leaks(text string, values map[string]string) (found []string) {
+	for name, value := range values {
+		if strings.Contains(text, value) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+const marker = "marker-of-the-person-81723"
+
+// None of them is in a log, a prompt, a trace, an error, a page, a result, the database, a tape
+// or the environment of a server that has nothing to do with it.
+func TestSecretsStayInside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out of short tests: it builds the program and runs it")
+	}
+	h := start(t)
+	out := h.play(t)
+	h.stop(t)
+	maps.Copy(out, h.left(t))
+	all := values(h.login.Secrets()...)
+	for place, text := range out {
+		own := all
+		if place == "environment of home" {
+			own = without(all, "SERVER_ENV") // it is its own
+		}
+		if found := leaks(text, own); len(found) > 0 {
+			t.Errorf("%s holds %q", place, found)
+		}
+	}
+	// What a person typed is there: else nothing was looked at.
+	for _, place := range []string{"log", "prompts", "trace", "database", "tape", "answer of Chat Completions", "conversation"} {
+		if !strings.Contains(out[place], marker) {
+			t.Errorf("%s (%d bytes) holds nothing of the turns; the terminal said: %s", place, len(out[place]), out["command tape written"])
+		}
+	}
+	if !strings.Contains(out["environment of home"], canary("server-env")) {
+		t.Error("the server did not get its own variable")
+	}
+	if h.far.header() != "Bearer "+canary("server-header") || h.model.header() != canary("model-header") {
+		t.Error("the headers were not sent at all")
+	}
+	if h.spans.Headers().Get("X-Key") != canary("otlp") || !strings.Contains(out["spans"], "far") {
+		t.Errorf("the collector got %v, %d bytes", h.spans.Headers(), len(out["spans"]))
+	}
+}
+
+func without(all map[string]string, name string) map[string]string {
+	less := map[string]string{}
+	for k, v := range all {
+		if !strings.HasPrefix(k, name) {
+			less[k] = v
+		}
+	}
+	return less
+}
