@@ -70,7 +70,11 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 			if err := models.Check(cmd.Context(), cfg); err != nil {
 				return cli.Usage(err)
 			}
-			return a.summarise(cfg)
+			err = a.summarise(cfg)
+			for _, note := range doctor.Senders(cmd.Context(), cfg) {
+				a.Say("note: %s", terminal.Clean(note))
+			}
+			return err
 		},
 	}
 }

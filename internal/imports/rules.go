@@ -38,7 +38,7 @@ func layers() []layer {
 		{"internal/host/...", append(public(), "internal/access", "internal/cli", "internal/config/...", "internal/host/...",
 			"internal/httpguard", "internal/store", "internal/store/database", "internal/store/live", "internal/store/state", "internal/telemetry/...", "internal/terminal")},
 		{"internal/setup", []string{"internal/cli", "internal/config", "internal/config/hostfile", "internal/host/models", "internal/terminal", "internal/text"}},
-		{"internal/doctor", []string{"internal/cli", "internal/config", "internal/host", "internal/host/running", "providers", "schemas"}},
+		{"internal/doctor", []string{"internal/cli", "internal/config", "internal/host", "internal/host/running", "providers", "schemas", "toolhandler/lint"}},
 		{"internal/access", []string{"internal/cli", "internal/config", "internal/httpguard", "internal/store", "internal/store/state", "internal/telemetry"}},
 		{"internal/cli", []string{"internal/config"}},
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},

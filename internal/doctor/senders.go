@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/schemas"
+	"molar/toolhandler/lint"
+)
+
+// Senders notes the readers that can send, by the schemas that their servers gave when they were
+// last attached: it says nothing of servers that never were.
+func Senders(ctx context.Context, cfg *config.Config) []string {
+	tools, err := host.PinnedTools(ctx, cfg)
+	if err != nil {
+		return nil // nothing was attached yet, or the store says so elsewhere
+	}
+	return senders(cfg, tools)
+}
+
+func senders(cfg *config.Config, tools []schemas.Tool) []string {
+	var notes []string
+	for _, entry := range cfg.MCPServers {
+		var sends, private []string
+		for _, t := range tools {
+			switch arguments := lint.Sends(t); {
+			case t.Server != entry.Name && !slices.Contains(private, t.Server):
+				private = append(private, t.Server)
+			case t.Server == entry.Name && len(arguments) > 0 && t.Rules.Policy != schemas.PolicyConfirm && t.Rules.Policy != schemas.PolicyDeny:
+				sends = append(sends, t.ToolName+" ("+strings.Join(arguments, ", ")+")")
+			}
+		}
+		if len(sends) > 0 && len(private) > 0 {
+			notes = append(notes, fmt.Sprintf("readers of server %s can send what their arguments hold: %s. Plain text of %s asks first, a code of it does not; where the server is not yours, set policy: confirm",
+				entry.Name, strings.Join(sends, ", "), strings.Join(private, ", ")))
+		}
+	}
+	return notes
+}

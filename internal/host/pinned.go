@@ -1,0 +1,44 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"molar/internal/config"
+	"molar/internal/store"
+	"molar/schemas"
+)
+
+// PinnedTools are the tools of the configured servers as they were when these were last looked
+// at, with the rules of the config; none is known of a server that was never attached. No server
+// is started.
+func PinnedTools(ctx context.Context, cfg *config.Config) ([]schemas.Tool, error) {
+	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), MustExist: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	kept, err := Decisions(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var tools []schemas.Tool
+	for _, entry := range cfg.MCPServers {
+		server := ServerConfig(entry.Name, entry.Value)
+		pins := kept.Pins[entry.Name]
+		for _, name := range slices.Sorted(maps.Keys(pins)) {
+			_, definition, _ := strings.Cut(pins[name], " ")
+			t := schemas.Tool{Rules: server.Rule(name)}
+			if entry.Value.Disabled || json.Unmarshal([]byte(definition), &t.ToolInfo) != nil {
+				continue
+			}
+			t.Server, t.ToolName = entry.Name, name
+			tools = append(tools, t)
+		}
+	}
+	return tools, nil
+}
