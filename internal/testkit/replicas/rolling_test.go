@@ -27,6 +27,7 @@ import (
 // Three replicas end in order and are started anew, one after the other, under 200 streams
 // that are open all the while: each is told to its end.
 func TestRollingRestart(t *testing.T) {
+	inLongRuns(t)
 	const streams = 200
 	c := trial{pace: 200 * time.Millisecond}.start(t, "shutdown: {delay: 3s, drain: 2m}\n")
 	hosts := make([]*replicas.Host, 3)
