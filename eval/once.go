@@ -60,7 +60,7 @@ func (r *Runner) openTape(c *Case) (*edge.Player, *os.File, error) {
 	}
 	player, err := edge.NewPlayer(edge.PlayerConfig{
 		Name: name, File: file, Size: info.Size(), LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
-		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor,
+		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
 		Faults: append(slices.Clone(c.faults), r.cfg.Faults...),
 	})
 	if err != nil {

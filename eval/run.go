@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/eval/drift"
 	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/mcpclients"
@@ -89,7 +90,10 @@ type Config struct {
 }
 
 // A Runner runs cases.
-type Runner struct{ cfg Config }
+type Runner struct {
+	cfg   Config
+	canon *drift.Canon
+}
 
 // New checks the config.
 func New(cfg Config) (*Runner, error) {
@@ -99,8 +103,11 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Redactor == nil { // one for all cases
+		cfg.Redactor = tape.NewRedactor()
+	}
 	cfg.Parallel = max(cfg.Parallel, 1)
-	return &Runner{cfg: cfg}, nil
+	return &Runner{cfg: cfg, canon: drift.NewCanon()}, nil
 }
 
 // Run runs all cases and reports. An [InvalidError] is a fault of a file; it ends the

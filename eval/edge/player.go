@@ -35,6 +35,8 @@ type PlayerConfig struct {
 	Skip []string
 	// Redactor must be the one of the recording; nil knows the general rules only.
 	Redactor *tape.Redactor
+	// Canon may be shared by players; nil makes one.
+	Canon *drift.Canon
 	// Faults are laid over the tape.
 	Faults []Fault
 }
@@ -67,7 +69,10 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{cfg: cfg, x: x, canon: drift.NewCanon(), redact: cfg.Redactor, skip: make(map[string]bool), fired: make(map[int]int), live: make(map[string]map[string]wire.Tool)}
+	p := &Player{cfg: cfg, x: x, canon: cfg.Canon, redact: cfg.Redactor, skip: make(map[string]bool), fired: make(map[int]int), live: make(map[string]map[string]wire.Tool)}
+	if p.canon == nil {
+		p.canon = drift.NewCanon()
+	}
 	if p.redact == nil {
 		p.redact = tape.NewRedactor()
 	}

@@ -15,7 +15,13 @@ var ErrSplit = errors.New("what is masked came in pieces")
 // Records reads the records of a tape that is whole.
 func Records(lines []byte) (all []Record, err error) {
 	requests := make(map[int]Record)
-	of := func(seq int) (Record, error) { return requests[seq], nil }
+	of := func(seq int) (Record, error) {
+		r, there := requests[seq]
+		if !there {
+			return r, fmt.Errorf("there is no exchange %d, whose tools are named", seq)
+		}
+		return r, nil
+	}
 	for line := range bytes.Lines(lines) {
 		var r Record
 		if err := json.Unmarshal(line, &r); err != nil {
