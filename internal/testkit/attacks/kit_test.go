@@ -229,7 +229,10 @@ var dental = sync.OnceValues(func() (*guardrail.Guard, error) {
 	return guardrail.New(guardrail.Config{Topic: topic.Dental()})
 })
 
-func (w *world) agent(t *testing.T) *agent.Agent {
+func (w *world) agent(t *testing.T) *agent.Agent { return w.agentOf(t, w) }
+
+// agentOf is the agent with the model of another.
+func (w *world) agentOf(t *testing.T, models agent.Models) *agent.Agent {
 	t.Helper()
 	handler, err := toolhandler.New(toolhandler.Config{Caller: w})
 	if err != nil {
@@ -248,7 +251,7 @@ func (w *world) agent(t *testing.T) *agent.Agent {
 	}
 	a, err := agent.New(agent.Config{
 		Assistants: []agent.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
-		Models: w, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*guardrail.Guard{"dental": guard},
+		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*guardrail.Guard{"dental": guard},
 		Off: w.Protections,
 	})
 	if err != nil {
