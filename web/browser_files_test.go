@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,7 @@ func TestChatPage_KeptFiles(t *testing.T) {
 	j.sees(idle, `document.querySelectorAll(".sent img").length === 2`)
 	eval[any](j, `[...document.querySelectorAll(".assistant .actions button")].filter((b) => b.textContent === "Ask again")[0].click()`)
 	j.sees(idle, `document.querySelectorAll(".user:not([hidden]) .sent img").length === 1`)
+	j.sharesAPage()
 	for i, turn := range j.host.turns {
 		last := turn.Messages[len(turn.Messages)-1]
 		if !slices.ContainsFunc(last.Parts, func(p schemas.Part) bool {
@@ -77,6 +79,26 @@ func TestChatPage_KeptFiles(t *testing.T) {
 		}) {
 			t.Errorf("turn %d has no picture: %.200v", i, last.Parts)
 		}
+	}
+}
+
+// sharesAPage takes the conversation along as a page, which holds the picture, stands alone, and
+// has nothing that runs or is loaded.
+func (j *journey) sharesAPage() {
+	j.t.Helper()
+	eval[any](j, `window.files = []; const made = URL.createObjectURL; URL.createObjectURL = (b) => { b.text().then((x) => files.push(x)); return made(b); };
+		HTMLAnchorElement.prototype.click = function () {}; document.querySelector("#list button").click()`)
+	j.sees(`document.querySelector("#more:popover-open")`)
+	j.do(chromedp.Click("#more button:nth-of-type(3)"))
+	j.sees(`files.length === 1`)
+	page := eval[string](j, `files[0]`)
+	for _, want := range []string{`http-equiv="Content-Security-Policy" content="default-src 'none'; `, `<img src="data:image/png;base64,iVBOR`, "Look again", "<h1>", `<meta charset="utf-8">`} {
+		if !strings.Contains(page, want) {
+			j.t.Errorf("the page lacks %q:\n%.3000s", want, page)
+		}
+	}
+	if runs := regexp.MustCompile(`(?i)<(script|iframe|link|object|embed|form|button)|<[^>]* on\w+=|<[^>]* src="[^d]`).FindString(page); runs != "" {
+		j.t.Errorf("the page has %q:\n%.3000s", runs, page)
 	}
 }
 
@@ -99,7 +121,7 @@ func TestToolsPage_Attach(t *testing.T) {
 	store.mu.Unlock()
 	j.sees(`document.querySelector(".brought li")`, `document.querySelectorAll(".tool").length === 5`)
 	j.shot("attached")
-	if got := eval[string](j, `document.querySelector(".brought li").textContent`); got != "read_note reads it announces itself as read-only" {
+	if got := eval[string](j, `document.querySelector(".brought li").textContent`); got != "read_note reads it announces itself as read-only Try it1 remarkText can leave by the argument path." {
 		t.Errorf("the page says %q", got)
 	}
 }

@@ -117,7 +117,7 @@ func TestChatPage_ListTools(t *testing.T) {
 	j.shot("found")
 	eval[any](j, `window.files = []; const made = URL.createObjectURL; URL.createObjectURL = (b) => { b.text().then((x) => files.push(x)); return made(b); };
 		HTMLAnchorElement.prototype.click = function () { files.push(this.download); }`)
-	for kind, want := range map[string]string{"3": "# Gums\n\n## Question", "4": `"object": "conversation"`} {
+	for kind, want := range map[string]string{"3": "<h1>Gums</h1>", "4": "# Gums\n\n## Question", "5": `"object": "conversation"`} {
 		eval[any](j, `files.length = 0; document.querySelector("#list button").click()`)
 		j.sees(`document.querySelector("#more:popover-open")`)
 		j.do(chromedp.Click("#more button:nth-of-type(" + kind + ")"))

@@ -60,7 +60,7 @@ func TestPages_APersonsPath(t *testing.T) {
 	eval[any](j, `window.files = []; const made = URL.createObjectURL; URL.createObjectURL = (b) => { b.text().then((x) => files.push(x)); return made(b); };
 		HTMLAnchorElement.prototype.click = function () { files.push(this.download); }; document.querySelector("#list button").click()`)
 	j.sees(`document.querySelector("#more:popover-open")`)
-	j.do(chromedp.Click("#more button:nth-of-type(4)"))
+	j.do(chromedp.Click("#more button:nth-of-type(5)"))
 	j.sees(`files.length === 2`)
 	if got := eval[string](j, `files.join("|")`); !strings.Contains(got, "only look first") || !strings.Contains(got, "pay the dentist") {
 		t.Errorf("the file is %.300s", got)

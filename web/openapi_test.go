@@ -64,6 +64,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 			return []string{"search"}, nil
 		},
 		Classify: func(schemas.Tool) (string, string) { return "reads", "it announces itself as read-only" },
+		Lint:     func(schemas.Tool) web.Lint { return web.Lint{Sends: []string{"path"}} },
 		ImportServers: func(text string) (web.Imported, error) {
 			if text == "" {
 				return web.Imported{}, errors.New("nothing was pasted")

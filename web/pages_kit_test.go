@@ -191,13 +191,15 @@ type look struct {
 	scheme        string
 }
 
+// looks are four sizes, each in light and dark.
 func looks() []look {
-	return []look{
-		{"desktop-light", 1280, 900, "light"},
-		{"desktop-dark", 1280, 900, "dark"},
-		{"phone-light", 390, 844, "light"},
-		{"phone-dark", 390, 844, "dark"},
+	var all []look
+	for _, width := range []int64{320, 768, 1280, 1920} {
+		for _, scheme := range []string{"light", "dark"} {
+			all = append(all, look{fmt.Sprintf("%d-%s", width, scheme), width, 900, scheme})
+		}
 	}
+	return all
 }
 
 // see sets the size of the window and the colours that the reader prefers.

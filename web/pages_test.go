@@ -35,6 +35,17 @@ func states(store *fullStore) []state {
 			until(`document.querySelector("article.user[hidden]") && !document.querySelector(".waiting")`),
 			js(`[...document.querySelectorAll(".user button")].at(-1).click()`),
 		}},
+		{"chat-why", "/", steps{
+			js(`document.getElementById("question").value = "Does it need a check?"; document.getElementById("form").requestSubmit()`),
+			until(`document.querySelector(".assistant:not(.waiting) a[href^='/turn']")`),
+			js(`document.querySelector(".assistant a[href^='/turn']").click()`),
+			until(`document.querySelector("dialog[open], aside.why, #why:not([hidden])")`),
+		}},
+		{"chat-menus", "/", steps{
+			until(`document.querySelector("#list a")`), js(`document.getElementById("menu").click(); document.querySelector("#list button").click()`),
+			until(`document.querySelector("#more:popover-open")`),
+		}},
+		{"chat-assistants", "/", steps{js(`document.getElementById("picker").click()`), until(`document.querySelector("#assistants:popover-open a")`)}},
 		{"config", "/config", steps{until(`document.querySelectorAll(".connection").length === 4 && document.querySelector("#settings table")`)}},
 		{"config-tested", "/config", steps{
 			until(`document.querySelectorAll(".connection").length === 4`),
@@ -47,6 +58,11 @@ func states(store *fullStore) []state {
 			js(`document.querySelector(".tool .open").click(); document.querySelector(".server details").open = true`),
 			js(`document.querySelector(".tool [id$='-0']").value = "Hoa"; document.querySelector(".tool form").requestSubmit()`),
 			until(`document.querySelector(".tool .result .code")`),
+		}},
+		{"tools-attach", "/tools", steps{
+			until(`document.querySelectorAll(".tool").length === 4`),
+			js(`document.getElementById("pasted").value = "https://mcp.example.org/mcp"; document.getElementById("attach").requestSubmit()`),
+			until(`document.querySelector("#attaching .code")`),
 		}},
 		{"turn", "/turn?id=t1", steps{until(`document.querySelectorAll(".fall li").length === 10`), js(`for (const d of document.querySelectorAll(".why details")) d.open = true`)}},
 		{"turn-choose", "/turn", steps{until(`document.querySelector("#id") && document.querySelector("table")`)}},
@@ -62,9 +78,9 @@ func states(store *fullStore) []state {
 // pictures as artefacts, and has axe-core judge each.
 func TestPages_Look(t *testing.T) {
 	axe := axeSource(t)
-	for _, language := range []string{"en", "vi"} {
+	for at, language := range []string{"en", "vi"} {
 		for i, l := range looks() {
-			if language == "vi" && i%3 != 0 { // every size and every colour once is enough for the words
+			if i%2 != (i/2+at)%2 { // each size in each language, in one colour; the other has it in the other
 				continue
 			}
 			t.Run(language+"/"+l.name, func(t *testing.T) {
@@ -102,7 +118,7 @@ func axeSource(t *testing.T) string {
 	return string(source)
 }
 
-// judge has axe-core look at the page, and fails for each finding that is more than minor.
+// judge has axe-core look at the page, and fails for each finding.
 func judge(ctx context.Context, t *testing.T, axe, name string) {
 	t.Helper()
 	if axe == "" {
@@ -133,11 +149,7 @@ func judge(ctx context.Context, t *testing.T, axe, name string) {
 	for _, f := range r.Found {
 		counts[f.Impact]++
 		line := fmt.Sprintf("%s: axe: %s (%s): %s", name, f.ID, f.Impact, strings.Join(f.Nodes, " | "))
-		if f.Impact != "minor" {
-			t.Error(line)
-		} else {
-			t.Log(line)
-		}
+		t.Error(line)
 	}
 	t.Logf("axe | %-36s | %2d rules passed | critical %d | serious %d | moderate %d | minor %d",
 		name, r.Passes, counts["critical"], counts["serious"], counts["moderate"], counts["minor"])

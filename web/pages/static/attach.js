@@ -73,7 +73,7 @@ function brought(s, tools) {
   return el("div", {}, el("h3", {}, s.name, " ", badge(s.state === "ready" ? t("ready", "sẵn sàng") : s.state, s.state === "ready" ? "good" : "warn")),
     s.reason ? note(reason(s.reason), "warn") : "",
     el("ul", { className: "brought" }, tools.map((tool) => el("li", {}, el("a", { href: `#tool-${tool.name}` }, tool.toolName || tool.name), " ",
-      badge(classes[tool.class] ?? tool.class ?? "", tool.class === "writes" ? "warn" : ""), " ", el("span", { className: "quiet" }, reason(tool.class_why ?? "")),
+      badge(classes[tool.class] ?? tool.class ?? "", tool.class === "writes" ? "warn" : ""), " ", el("span", { className: "quiet" }, reason(tool.class_why ?? "")), " ",
       el("a", { className: "try", href: `#tool-${tool.name}`, "aria-label": t(`Try ${tool.toolName || tool.name}`, `Thử ${tool.toolName || tool.name}`) }, t("Try it", "Thử")), linted(tool.lint)))));
 }
 

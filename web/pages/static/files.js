@@ -20,7 +20,8 @@ export async function take(files) {
   draw();
 }
 
-const dataOf = (blob) => new Promise((done, fail) => {
+// dataOf reads a file as a data URL.
+export const dataOf = (blob) => new Promise((done, fail) => {
   const reader = new FileReader();
   reader.onload = () => done(reader.result);
   reader.onerror = () => fail(reader.error);

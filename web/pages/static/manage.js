@@ -1,7 +1,7 @@
 // What a person does with a conversation of the list: name it, pin it, take it along as a
 // file, delete it. The page loads this when the first menu is opened.
 
-import { $, api, el, keep, t, when } from "/static/app.js";
+import { $, api, el, keep, send, showSanitised, t, when } from "/static/app.js";
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 
@@ -13,6 +13,7 @@ export function menu(c, button, hooks) {
   box.replaceChildren(
     item(t("Rename", "Đổi tên"), () => rename(c, button, hooks)),
     item(hooks.pinned(c.id) ? t("Unpin", "Bỏ ghim") : t("Pin", "Ghim"), () => { hooks.pin(c.id); }),
+    item(t("Share as a page", "Chia sẻ thành trang"), () => exported(c, "html")),
     item(t("Export as Markdown", "Xuất ra Markdown"), () => exported(c, "md")),
     item(t("Export as JSON", "Xuất ra JSON"), () => exported(c, "json")),
     item(t("Delete", "Xóa"), () => remove(c, button, hooks), "plain danger"));
@@ -64,20 +65,59 @@ async function remove(c, button, hooks) {
   await change(c.id, { method: "DELETE" }, hooks);
 }
 
-// asMarkdown writes the branch that is newest: what was asked and answered, with the sources.
+const asksAndSays = (m) => `${m.role === "user" ? t("Question", "Câu hỏi") : t("Answer", "Trả lời")} · ${when(m.timestamp)}`;
+
+// asMarkdown writes the branch that is newest: what was asked and answered, with files and
+// sources.
 function asMarkdown(c, all) {
-  const sources = (m) => (m.sources ?? []).map((s) => `- [${(s.title || s.url).replaceAll("]", "\\]")}](${s.url})`).join("\n");
-  const part = (m) => `## ${m.role === "user" ? t("Question", "Câu hỏi") : t("Answer", "Trả lời")} · ${when(m.timestamp)}\n\n${m.content}${m.role === "user" || !m.sources?.length ? "" : `\n\n${t("Sources:", "Nguồn:")}\n\n${sources(m)}`}\n`;
-  return [`# ${c.title}\n`, ...all.messages.map(part)].join("\n");
+  const escaped = (text) => text.replaceAll("]", "\\]");
+  const sources = (m) => (m.sources ?? []).map((s) => `- [${escaped(s.title || s.url)}](${s.url})`).join("\n");
+  const files = (m) => (m.files ?? []).map((f) => `- ${escaped(f.name)}`).join("\n");
+  const part = (m) => [`## ${asksAndSays(m)}`, m.content, files(m), m.sources?.length && `${t("Sources:", "Nguồn:")}\n\n${sources(m)}`].filter(Boolean).join("\n\n");
+  return [`# ${c.title}`, ...all.messages.map(part)].join("\n\n") + "\n";
+}
+
+const look = `body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
+h2{font-size:.85rem;font-weight:600;opacity:.75;margin:2rem 0 .4rem}.user{white-space:pre-wrap;font-weight:600}
+pre{overflow:auto;padding:.8rem;border:1px solid;border-radius:.5rem}table{border-collapse:collapse}td,th{border:1px solid;padding:.25rem .6rem}
+img{max-width:100%;max-height:20rem}:root{color-scheme:light dark}`;
+
+// asPage writes the same as a page that stands alone: nothing in it runs or loads anything.
+function asPage(c, all) {
+  const page = document.implementation.createHTMLDocument(c.title);
+  page.documentElement.lang = document.documentElement.lang;
+  page.head.prepend(el("meta", { charset: "utf-8" }),
+    el("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'" }),
+    el("meta", { name: "viewport", content: "width=device-width" }), el("style", {}, look));
+  page.head.querySelector("meta").setAttribute("charset", "utf-8");
+  const body = (m) => {
+    const box = el("div", { className: m.role }, m.content);
+    if (m.html) showSanitised(box, m.html); // which the server has sanitised
+    return box;
+  };
+  const file = (f) => (/^data:image\/(png|jpeg|gif|webp);/.test(f.data ?? "") ? el("img", { src: f.data, alt: f.name }) : el("p", {}, f.name));
+  const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, s.title || s.url) : s.title || s.url)));
+  page.body.append(el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, asksAndSays(m)), ...(m.files ?? []).map(file), body(m), sources(m))));
+  return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
+}
+
+// withData reads the files of messages, which a file of the browser cannot point to.
+async function withData(all) {
+  const { dataOf } = await import("/static/files.js");
+  for (const f of all.messages.flatMap((m) => m.files ?? [])) {
+    f.data = (await dataOf(await (await send(f.url)).blob())).replace(/^data:[^;,]*/, `data:${f.media}`);
+  }
 }
 
 // exported gives a conversation to the browser as a file.
 async function exported(c, kind) {
+  const media = { html: "text/html", json: "application/json", md: "text/markdown" }[kind];
   try {
-    const all = await api(pathOf(c.id) + (kind === "json" ? "?tree=true" : ""));
-    const text = kind === "json" ? JSON.stringify(all, null, 2) : asMarkdown(c, all);
+    const all = await api(pathOf(c.id) + { html: "?html=true", json: "?tree=true", md: "" }[kind]);
+    if (kind !== "md") await withData(all);
+    const text = { html: asPage, md: asMarkdown, json: (_, whole) => JSON.stringify(whole, null, 2) }[kind](c, all);
     const name = `${(c.title || c.id).replace(/[\\/:*?"<>|\p{Cc}]+/gu, " ").trim().slice(0, 60) || "molar"}.${kind}`;
-    const href = URL.createObjectURL(new Blob([text], { type: kind === "json" ? "application/json" : "text/markdown" }));
+    const href = URL.createObjectURL(new Blob([text], { type: media }));
     el("a", { href, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(href), 10_000);
   } catch (err) {
