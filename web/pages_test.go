@@ -45,7 +45,7 @@ func states(store *fullStore) []state {
 			until(`document.querySelector("#list a")`), js(`document.getElementById("menu").click(); document.querySelector("#list button").click()`),
 			until(`document.querySelector("#more:popover-open")`),
 		}},
-		{"chat-assistants", "/", steps{js(`document.getElementById("picker").click()`), until(`document.querySelector("#assistants:popover-open a")`)}},
+		{"chat-assistants", "/", steps{js(`document.getElementById("picker").click()`), until(`document.querySelector("#assistants:popover-open button")`)}},
 		{"config", "/config", steps{until(`document.querySelectorAll(".connection").length === 4 && document.querySelector("#settings table")`)}},
 		{"config-tested", "/config", steps{
 			until(`document.querySelectorAll(".connection").length === 4`),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -17,6 +18,8 @@ type Hints struct {
 	// Provider names what would answer now and why, or says that nothing can; nil means
 	// that nobody knows.
 	Provider func(ctx context.Context) (name, model, why string, err error)
+	// File is where the config file is, or would be.
+	File string
 }
 
 type promptList = list[schemas.Prompt]
@@ -40,6 +43,8 @@ type setupObject struct {
 	Why      string `json:"why,omitempty"`
 	// Servers counts the attached MCP servers that are not Molar's own.
 	Servers int `json:"servers"`
+	// File is where the config file is, or would be; only operators are told.
+	File string `json:"file,omitempty"`
 }
 
 // getSetup answers GET /v1/setup.
@@ -49,6 +54,9 @@ func (s *server) getSetup(c *gin.Context) {
 		if status.Transport != "in-process" && status.State != schemas.StateDisabled {
 			o.Servers++
 		}
+	}
+	if httpguard.PrincipalOf(c.Request.Context()).Need(httpguard.ScopeAdmin) == nil {
+		o.File = s.Hints.File
 	}
 	if s.Hints.Provider != nil {
 		var err error

@@ -93,6 +93,27 @@ func TestBranches_OverHTTP(t *testing.T) {
 	}
 }
 
+// What is amiss with a server is told a person once, in one line, and no log line stands beside
+// it; an assistant that was chosen and not asked yet goes with what to continue with.
+func TestChat_WarnsOnce(t *testing.T) {
+	t.Parallel()
+	env, config := homeEnv(t, told(t)), writeFile(t, "molar.yaml", twoAssistants)
+	p := sitAt(t, env, "chat", "--mcp", "gone=/nonexistent/program", "--assistant", "general", "What is it?")
+	p.see("Said.")
+	p.exit(cli.OK)
+	if shown := p.screen.String(); strings.Count(shown, "/nonexistent/program") != 1 || strings.Contains(shown, "level=") {
+		t.Errorf("the terminal: %s", shown)
+	}
+	p = sitDown(t, env, "chat", "--config", config, "--conversation", "chat_y")
+	p.keys("What is it?\r")
+	p.see("[ollama")
+	p.keys("/assistant other\r")
+	p.see("other")
+	p.keys("\x04")
+	p.see("continue with: molar chat --config " + config + " --assistant other --resume chat_y")
+	p.exit(cli.OK)
+}
+
 // Commentary stands back in a session; --resume goes on with the assistant of the
 // conversation, the list names it, and what to continue with repeats the config.
 func TestSession_AssistantAndRetry(t *testing.T) {

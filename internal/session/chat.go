@@ -104,9 +104,11 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 
 // chat runs one turn and renders its events.
 func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked ask.Question) (err error) {
-	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
-	if err != nil {
-		return err
+	log := slog.New(slog.DiscardHandler)
+	if !cli.IsTerminal(a.Stderr) || a.LogLevel != "" || cfg.Telemetry.LogLevel != "" { // else warnings are told by events, once
+		if log, err = a.Logger(cfg.Telemetry, slog.LevelWarn); err != nil {
+			return err
+		}
 	}
 	cli.CollectLess()
 	ignoreBrokenPipe()

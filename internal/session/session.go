@@ -170,12 +170,17 @@ func (s *session) loop(ctx context.Context) error {
 	return err
 }
 
-// again are the flags without which another store would be looked into.
+// again are the flags without which another store would be looked into, or another assistant
+// would answer: one was chosen, and the conversation has not been with it yet.
 func (s *session) again() string {
-	if s.cli.ConfigFile == "" {
-		return ""
+	flags := ""
+	if s.cli.ConfigFile != "" {
+		flags = "--config " + quoted(s.cli.ConfigFile) + " "
 	}
-	return "--config " + quoted(s.cli.ConfigFile) + " "
+	if s.f.Assistant != "" && s.f.Assistant != s.answering {
+		flags += "--assistant " + quoted(s.f.Assistant) + " "
+	}
+	return flags
 }
 
 // quoted is a word as a shell takes it.

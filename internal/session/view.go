@@ -100,7 +100,9 @@ func (v *turnView) done(d *agent.Done) {
 		parts = append(parts, terminal.Counted(d.ToolCalls, "tool call"))
 	}
 	parts = append(parts, fmt.Sprintf("%.1f s", time.Since(v.began).Seconds()))
-	if !d.Saved {
+	if d.Saved {
+		v.s.answering = v.s.assistant() // the conversation keeps it
+	} else {
 		parts = append(parts, "not saved")
 	}
 	columns, _ := v.s.size()

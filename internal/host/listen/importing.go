@@ -28,12 +28,8 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	if err != nil {
 		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers nor an address: %w", err)
 	}
-	where := p.Config.File
-	if where == "" {
-		where, _ = config.Find("", p.cli.Env)
-	}
 	found := web.Imported{
-		Host: string(file.Host), File: where, YAML: string(file.YAML),
+		Host: string(file.Host), File: p.configFile(), YAML: string(file.YAML),
 		Servers: file.Servers, LeftOut: file.LeftOut,
 	}
 	for _, v := range file.Variables {
@@ -51,4 +47,13 @@ func blockOf(at *url.URL) (string, error) {
 // nameOf is a name for the server at an address.
 func nameOf(at *url.URL) string {
 	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
+}
+
+// configFile is where the config file is, or would be.
+func (p *port) configFile() string {
+	if p.Config.File != "" {
+		return p.Config.File
+	}
+	where, _ := config.Find("", p.cli.Env)
+	return where
 }

@@ -296,7 +296,7 @@ export async function welcome() {
     step(t("Attach a server", "Gắn một máy chủ công cụ"),
       t(["Its tools let the assistant look things up and act. Write it into the config file, then press “Read the config file again” on the ", link("/tools", "tools page"), "."],
         ["Công cụ của nó giúp trợ lý tra cứu và hành động. Ghi vào tệp cấu hình, rồi bấm “Đọc lại tệp cấu hình” ở ", link("/tools", "trang công cụ"), "."]),
-      "# ~/.config/molar/molar.yaml\nmcpServers:\n  notes:\n    command: npx\n    args: [-y, \"@modelcontextprotocol/server-filesystem\", /home/me/notes]"),
+      `# ${setup.file || "molar.yaml"}\nmcpServers:\n  notes:\n    command: npx\n    args: [-y, "@modelcontextprotocol/server-filesystem", /home/me/notes]`),
     step(t("Ask", "Đặt câu hỏi"),
       t(["Ask below. Each answer shows the calls it made, and says why."], ["Hãy hỏi ở bên dưới. Mỗi câu trả lời cho thấy các lời gọi công cụ và lý do."]))));
 }
