@@ -7,6 +7,7 @@ const sentences = [
   // Why a tool was called, offered, or not.
   ["the model called it, and the client runs it", "mô hình đã gọi, và ứng dụng khách sẽ chạy nó"],
   ["offered, and the model did not call it", "đã đưa cho mô hình, nhưng mô hình không gọi"],
+  ["(the model called it in round .+) and (\\d+)", "$1 và $2"],
   ["the model called it in round (.+)", "mô hình đã gọi ở vòng $1"],
   ["the model called it", "mô hình đã gọi"],
   ["code-driven: it is in the assistant's search list", "mã tự gọi: nó nằm trong danh sách tìm kiếm của trợ lý"],

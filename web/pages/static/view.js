@@ -473,18 +473,35 @@ export function storedAnswer(m, again, goesOn) {
   return answer.box;
 }
 
-const batch = 40; // messages drawn at once, which keeps the page answering
+// How many messages are drawn at once, and for how many milliseconds, which keeps the page
+// answering.
+const least = 6, batch = 40, slice = 12;
+
+// drawSome draws messages up to end, whole exchanges, the last ones first, until it took long
+// enough. It returns them, and where they begin.
+function drawSome(messages, end, draw) {
+  const began = performance.now();
+  const drawn = [];
+  let start = end;
+  while (start > 0 && drawn.length < batch && (drawn.length < least || performance.now() - began < slice)) {
+    const until = start--;
+    if (messages[start].role !== "user" && start > 0) start--;
+    drawn.unshift(...messages.slice(start, until).map((m, i) => draw(m, messages[start + i - 1])));
+  }
+  return [drawn, start];
+}
 
 // showStored draws messages, the last ones first, while here says that they are still
 // wanted. draw makes one of them, given the one before it.
 export async function showStored(messages, draw, here) {
   let before = null;
-  for (let end = messages.length, start; end > 0 && here(); end = start) {
-    start = Math.max(0, end - batch);
-    if (messages[start].role !== "user" && start > 0) start--; // an exchange stays whole
+  for (let end = messages.length; end > 0 && here();) {
+    const [some, start] = drawSome(messages, end, draw);
+    end = start;
     // Each batch stands in a box of its own, so that one that changes lays out few; the
     // nearest is laid out at once, which makes the end the end.
-    const drawn = el("div", { className: before ? "batch" : "batch near" }, messages.slice(start, end).map((m, i) => draw(m, messages[start + i - 1])));
+    const drawn = el("div", { className: before ? "batch" : "batch near" }, some);
+    drawn.style.containIntrinsicSize = `auto ${17 * some.length}rem`;
     const height = log.scrollHeight;
     const top = log.scrollTop;
     if (before) before.before(drawn);
@@ -492,7 +509,7 @@ export async function showStored(messages, draw, here) {
     if (before) log.scrollTop = top + log.scrollHeight - height;
     else toEnd();
     before = drawn;
-    await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 100 }); });
+    await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 50 }); });
   }
 }
 
