@@ -59,11 +59,11 @@ func (n *names) remove(name string) bool {
 // not be, or the input holds no passed test at all.
 func run(in io.Reader, out io.Writer, short bool) int {
 	var (
-		outputs         = map[id]*strings.Builder{}
-		passed          int
-		skipped         []string
-		unasked         []string
-		failed, flaky   names
+		outputs       = map[id]*strings.Builder{}
+		passed        int
+		skipped       []string
+		unasked       []string
+		failed, flaky names
 	)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
