@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/host/running"
@@ -23,45 +22,15 @@ import (
 // Completions come from the config, the store and a running host; no server is
 // started for them, and what cannot be read completes to nothing.
 
-type completer = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
-
-// words completes to those that a function finds.
-func words(find func(ctx context.Context) []string) completer {
-	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-		defer cancel()
-		return cli.Having(start, slices.Clone(find(ctx))), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-func fixed(all ...string) completer {
-	return words(func(context.Context) []string { return all })
-}
-
-// first completes only the first argument.
-func first(complete completer) completer {
-	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, start)
-	}
-}
-
-// completeFlag ignores the error that only an unknown flag gives.
-func completeFlag(cmd *cobra.Command, flag string, complete completer) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
-}
-
 func completeChat(a *app, cmd *cobra.Command) {
-	completeFlag(cmd, "assistant", words(a.assistantNames))
-	completeFlag(cmd, "provider", fixed("auto", "gemini", "openai", "ollama", "offline"))
-	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON, cli.StreamJSON))
-	completeFlag(cmd, "conversation", words(a.conversationIDs))
-	completeFlag(cmd, "resume", words(a.conversationIDs))
+	complete.Flag(cmd, "assistant", complete.Words(a.assistantNames))
+	complete.Flag(cmd, "provider", complete.Fixed("auto", "gemini", "openai", "ollama", "offline"))
+	complete.Flag(cmd, "output-format", complete.Fixed(cli.Text, cli.JSON, cli.StreamJSON))
+	complete.Flag(cmd, "conversation", complete.Words(a.conversationIDs))
+	complete.Flag(cmd, "resume", complete.Words(a.conversationIDs))
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if resume, _ := cmd.Flags().GetString("resume"); resume == session.ResumeChoose && len(args) == 0 {
-			return words(a.conversationIDs)(cmd, args, start) // "--resume ID"
+			return complete.Words(a.conversationIDs)(cmd, args, start) // "--resume ID"
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/doctor"
 	"molar/internal/host"
@@ -38,7 +39,7 @@ model is called. It ends with 1 when something failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
-	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
+	complete.Flag(cmd, "output-format", complete.Fixed(cli.Text, cli.JSON))
 	return cmd
 }
 

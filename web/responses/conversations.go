@@ -138,13 +138,13 @@ func (s *Surface) ConversationItems(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	writePage(c, items)
+	render.WritePage(c, items)
 }
 
 // ConversationItem answers GET /v1/conversations/{id}/items/{item}.
 func (s *Surface) ConversationItem(c *gin.Context) {
 	items, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
-	i := slices.IndexFunc(items, func(raw json.RawMessage) bool { return idOf(raw) == c.Param("item") })
+	i := slices.IndexFunc(items, func(raw json.RawMessage) bool { return render.IDOf(raw) == c.Param("item") })
 	if err == nil && i < 0 {
 		err = wire.NotFound("item")
 	}

@@ -1,7 +1,5 @@
 package responses
 
-import "maps"
-
 // A held chain is what only one connection knows: responses that were not stored. The
 // newest can be continued there, and the others are its history.
 type held struct {
@@ -42,6 +40,6 @@ func (h *held) add(id string, r *record) {
 func (h *held) drop(id string) {
 	if id == h.newest {
 		h.newest = ""
-		maps.DeleteFunc(h.records, func(string, *record) bool { return true })
+		clear(h.records)
 	}
 }

@@ -33,14 +33,14 @@ func Operations() []openapi.Operation {
 		{Method: "DELETE", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Delete a response; its conversation stays", Answer: DeletedObject{}, Errors: []int{404, 503}},
 		{Method: "POST", Path: path + "/{id}/cancel", Tag: tag, Scope: scope, Summary: "Stop a response", Answer: render.Response{}, Errors: []int{404, 503}},
 		{
-			Method: "GET", Path: path + "/{id}/input_items", Tag: tag, Scope: scope, Summary: "List the items that a response was asked with", Answer: ItemList{},
+			Method: "GET", Path: path + "/{id}/input_items", Tag: tag, Scope: scope, Summary: "List the items that a response was asked with", Answer: render.ItemList{},
 			Query:  []openapi.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},
 		{Method: "POST", Path: conversations, Tag: "conversations", Scope: scope, Summary: "Make an empty conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 503}},
 		{Method: "POST", Path: conversation, Tag: "conversations", Scope: scope, Summary: "Change the metadata of a conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 404, 503}},
 		{
-			Method: "GET", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "List the items of the newest branch", Answer: ItemList{},
+			Method: "GET", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "List the items of the newest branch", Answer: render.ItemList{},
 			Query:  []openapi.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},

@@ -371,15 +371,6 @@ func (s *Surface) Cancel(c *gin.Context) {
 	}
 }
 
-// An ItemList is a page of items.
-type ItemList struct {
-	Object  string            `json:"object"`
-	Data    []json.RawMessage `json:"data"`
-	FirstID *string           `json:"first_id"`
-	LastID  *string           `json:"last_id"`
-	HasMore bool              `json:"has_more"`
-}
-
 // InputItems answers GET /v1/responses/{id}/input_items.
 func (s *Surface) InputItems(c *gin.Context) {
 	r, err := s.record(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
@@ -389,6 +380,6 @@ func (s *Surface) InputItems(c *gin.Context) {
 	case r == nil:
 		writeError(c.Writer, noResponse())
 	default:
-		writePage(c, r.Input)
+		render.WritePage(c, r.Input)
 	}
 }

@@ -1,0 +1,44 @@
+// Package complete makes proposals for the shell out of functions that list words.
+package complete
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"molar/internal/cli"
+)
+
+// A Completer proposes how a word of the command line may go on.
+type Completer = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
+
+// Words completes to those that a function finds.
+func Words(find func(ctx context.Context) []string) Completer {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+		defer cancel()
+		return cli.Having(start, slices.Clone(find(ctx))), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Fixed completes to those that it is given.
+func Fixed(all ...string) Completer {
+	return Words(func(context.Context) []string { return all })
+}
+
+// First completes only the first argument.
+func First(complete Completer) Completer {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, start)
+	}
+}
+
+// Flag completes the value of a flag. It ignores the error that only an unknown flag gives.
+func Flag(cmd *cobra.Command, flag string, complete Completer) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+}

@@ -1,0 +1,73 @@
+package render
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"molar/web/wire"
+)
+
+// Bounds of a page of items.
+const (
+	defaultPage = 20
+	maxPage     = 100
+)
+
+// An ItemList is a page of items.
+type ItemList struct {
+	Object  string            `json:"object"`
+	Data    []json.RawMessage `json:"data"`
+	FirstID *string           `json:"first_id"`
+	LastID  *string           `json:"last_id"`
+	HasMore bool              `json:"has_more"`
+}
+
+// WritePage answers with the items that ?limit=, ?order= and ?after= ask for; the newest
+// stand first unless order is asc.
+func WritePage(c *gin.Context, all []json.RawMessage) {
+	limit := defaultPage
+	if text := c.Query("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxPage {
+			wire.WriteError(c.Writer, Failure(wire.Invalid("limit", "limit must be a number from 1 to %d", maxPage)))
+			return
+		}
+		limit = n
+	}
+	all = slices.Clone(all)
+	switch c.Query("order") {
+	case "", "desc":
+		slices.Reverse(all)
+	case "asc":
+	default:
+		wire.WriteError(c.Writer, Failure(wire.Invalid("order", "order must be asc or desc")))
+		return
+	}
+	if after := c.Query("after"); after != "" {
+		at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return IDOf(raw) == after })
+		if at < 0 {
+			wire.WriteError(c.Writer, Failure(wire.Invalid("after", "after must be the id of an item of the list")))
+			return
+		}
+		all = all[at+1:]
+	}
+	page := ItemList{Object: "list", Data: all[:min(limit, len(all))], HasMore: len(all) > limit}
+	if n := len(page.Data); n > 0 {
+		page.FirstID, page.LastID = new(IDOf(page.Data[0])), new(IDOf(page.Data[n-1]))
+	} else {
+		page.Data = []json.RawMessage{}
+	}
+	wire.WriteJSON(c.Writer, page)
+}
+
+// IDOf is the id of an item.
+func IDOf(raw json.RawMessage) string {
+	var it struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &it) // items of our own making
+	return it.ID
+}
