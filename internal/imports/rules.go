@@ -58,7 +58,7 @@ func layers() []layer {
 		{"internal/ci/...", nil},
 
 		// cmd has the flags of everything, and nothing that only tests use.
-		{"cmd/...", append(public(), "internal/access", "internal/cli", "internal/config/...", "internal/doctor", "internal/host/...", "internal/httpguard",
+		{"cmd/...", append(public(), "cmd/molar/complete", "internal/access", "internal/cli", "internal/config/...", "internal/doctor", "internal/host/...", "internal/httpguard",
 			"internal/session", "internal/setup", "internal/store", "internal/store/state", "internal/terminal")},
 		{"deploy", []string{"internal/config", "internal/telemetry"}},
 		{"examples/...", append(public(), "examples/...")},
