@@ -46,7 +46,7 @@ func values(more ...string) map[string]string {
 	for i, token := range more {
 		all[fmt.Sprint("access token ", i)] = token
 	}
-	for name, value := range all {
+	for name, value := range maps.Clone(all) {
 		all[name+" in base64"] = base64.StdEncoding.EncodeToString([]byte(value))[:len(value)]
 		all[name+" in an address"] = url.QueryEscape(value)
 	}
