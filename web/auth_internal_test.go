@@ -109,7 +109,7 @@ func TestRoutes_Scopes(t *testing.T) {
 		"PATCH /v1/conversations/:id": "chat", "DELETE /v1/conversations/:id": "chat", "POST /v1/conversations/:id/clear": "chat",
 		"DELETE /v1/turns/:id": "chat", "POST /v1/approvals/:id": "chat", "POST /v1/questions/:id": "chat",
 		"DELETE /v1/grants/:id": "chat",
-		"GET /health": probe, "HEAD /health": probe, "GET /ready": probe, "HEAD /ready": probe, "GET /metrics": "metrics",
+		"GET /health":           probe, "HEAD /health": probe, "GET /ready": probe, "HEAD /ready": probe, "GET /metrics": "metrics",
 	}
 	for _, route := range engine.Routes() {
 		name := route.Method + " " + route.Path

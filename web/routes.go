@@ -22,6 +22,20 @@ func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
 	e.POST("/v1/questions/:id", chat, s.answerQuestion)
 }
 
+// routeConversations routes what is kept of conversations.
+func (s *server) routeConversations(e *gin.Engine, chat gin.HandlerFunc) {
+	e.GET("/v1/conversations", chat, s.listConversations)
+	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
+	e.POST("/v1/conversations", chat, s.responses.CreateConversation)
+	e.POST("/v1/conversations/:id", chat, possibleID, s.responses.UpdateConversation)
+	e.GET("/v1/conversations/:id/items", chat, possibleID, s.responses.ConversationItems)
+	e.POST("/v1/conversations/:id/items", chat, possibleID, s.responses.AddItems)
+	e.GET("/v1/conversations/:id/items/:item", chat, possibleID, s.responses.ConversationItem)
+	e.PATCH("/v1/conversations/:id", chat, possibleID, s.renameConversation)
+	e.DELETE("/v1/conversations/:id", chat, possibleID, s.deleteConversation)
+	e.POST("/v1/conversations/:id/clear", chat, possibleID, s.clearConversation)
+}
+
 func (s *server) routes() (http.Handler, error) {
 	gin.SetMode(gin.ReleaseMode) // gin has no setting of its own for one engine
 	e := gin.New()
@@ -49,16 +63,7 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/responses/:id/input_items", chat, s.responses.InputItems)
 	e.GET("/v1/models", read, s.listModels)
 	e.GET("/v1/models/:id", read, s.getModel)
-	e.GET("/v1/conversations", chat, s.listConversations)
-	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
-	e.POST("/v1/conversations", chat, s.responses.CreateConversation)
-	e.POST("/v1/conversations/:id", chat, possibleID, s.responses.UpdateConversation)
-	e.GET("/v1/conversations/:id/items", chat, possibleID, s.responses.ConversationItems)
-	e.POST("/v1/conversations/:id/items", chat, possibleID, s.responses.AddItems)
-	e.GET("/v1/conversations/:id/items/:item", chat, possibleID, s.responses.ConversationItem)
-	e.PATCH("/v1/conversations/:id", chat, possibleID, s.renameConversation)
-	e.DELETE("/v1/conversations/:id", chat, possibleID, s.deleteConversation)
-	e.POST("/v1/conversations/:id/clear", chat, possibleID, s.clearConversation)
+	s.routeConversations(e, chat)
 	e.GET("/v1/turns/:id", chat, s.getTurn)
 	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)
