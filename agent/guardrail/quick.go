@@ -10,6 +10,9 @@ const (
 	// admit is the score from which on code guesses that a message is of the topic: to
 	// refuse a person is the worse mistake.
 	admit = -0.1
+	// talkAdmit is that score for a message about the talk, behind an exchange on the topic: it
+	// names nothing of it.
+	talkAdmit = -2.5
 	// greetingWords is the length of the longest message that may be a greeting.
 	greetingWords = 14
 	// softDoubt and hardDoubt are what a sign of injection takes from the score.
@@ -41,7 +44,7 @@ func (g *Guard) quick(r reading) (alone, after Verdict) {
 	alone.Pass, after.Pass = s.alone > admit, s.after > admit
 	alone.Sure, alone.Reason = g.isSure(r, s)
 	after.Sure, after.Reason = g.isSureAfter(r, s)
-	if after.Sure {
+	if after.Sure || r.needs == AboutTalk && r.marker.name == "" && s.after > talkAdmit {
 		after.Pass = true
 	}
 	if r.needs == AboutTalk { // it depends on whether there is a conversation

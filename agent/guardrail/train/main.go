@@ -42,7 +42,7 @@ func run(folder string) error {
 	if err != nil {
 		return err
 	}
-	weights, err := guardrail.Train(dental, lessons(dental, p.train), told, p.held)
+	weights, err := guardrail.Train(dental, lessons(dental, slices.Concat(p.train, p.traps)), told, p.held)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,11 @@ const weightsFile = "../topic/dental/weights"
 
 // parts are the labelled questions, split. The held ones, the test part and the lines of
 // strangers, set the scores from which on code is sure.
-type parts struct{ train, test, held []topic.Example }
+type parts struct {
+	train, test, held []topic.Example
+	// traps are learned by the dental classifier alone: they say little of conversations.
+	traps []topic.Example
+}
 
 // A question is a line of questions.jsonl. Those of one group ask the same in other
 // words and stay in one part, so that none is tested by its own paraphrase.
@@ -75,10 +79,12 @@ func load(folder string) (parts, error) {
 	}{
 		{"known.jsonl", &p.train},
 		{"broad.jsonl", &p.train},
+		{"traps.jsonl", &p.traps},
 		{"probe.jsonl", &p.held},
 		{"probe2.jsonl", &p.held},
 		{"probe3.jsonl", &p.held},
 		{"probe4.jsonl", &p.held},
+		{"probe5.jsonl", &p.held},
 	} {
 		questions, err := read(filepath.Join(folder, "data", file.name))
 		if err != nil {
@@ -100,7 +106,7 @@ func load(folder string) (parts, error) {
 		}
 	}
 	learned := make(map[string]bool)
-	for _, e := range p.train {
+	for _, e := range slices.Concat(p.train, p.traps) {
 		learned[e.Text] = true
 	}
 	p.held = slices.DeleteFunc(append(p.held, p.test...), func(e topic.Example) bool { return learned[e.Text] })
