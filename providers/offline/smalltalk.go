@@ -21,8 +21,18 @@ func courtesies() []courtesy {
 		},
 		{"tam biet|bye|goodbye|see you|hen gap lai", "Tạm biệt bạn, chúc bạn một ngày tốt lành!", "Goodbye, and have a good day!"},
 		{
-			"useless|not helpful|unhelpful|bad answer|wrong answer|that is wrong|thats wrong|not what i asked|did not help|didnt help|vo dung|chan qua|te qua|khong giup gi|tra loi sai|sai roi|khong dung y|do qua",
+			"useless|not helpful|unhelpful|bad answer|wrong answer|that is wrong|thats wrong|not what i asked|did not help|didnt help|vo dung|vo ich|khong dung cai|vong vo|chung chung|chan qua|te qua|khong giup gi|tra loi sai|sai roi|khong dung y|do qua",
 			"Xin lỗi vì câu trả lời chưa giúp được bạn. Bạn cho mình biết rõ hơn điều bạn cần nhé?", "I am sorry that this did not help. Could you tell me more about what you need?",
+		},
+		{
+			"in english|in vietnamese|to english|to vietnamese|bang tieng|sang tieng|tieng anh di|tieng viet di|noi tieng anh|noi tieng viet",
+			"Mình trả lời theo ngôn ngữ của câu hỏi: bạn cứ hỏi bằng tiếng Việt hoặc tiếng Anh nhé. Mình chỉ trích nội dung có sẵn nên chưa dịch lại được câu đã trả lời.",
+			"I answer in the language of the question: just ask in English or Vietnamese. I can only quote what is written, so I cannot translate what I have said.",
+		},
+		{
+			"shorter|too long|bullet points|in a table|one sentence|simpler|summarise|summarize|ngan gon|ngan hon|dai qua|gach dau dong|thanh bang|mot cau thoi|1 cau thoi|tom tat|de hieu hon",
+			"Mình chỉ trích nguyên văn nội dung có sẵn nên chưa viết lại theo ý bạn được. Bạn hỏi riêng từng ý, mình sẽ tìm phần ngắn hơn nhé.",
+			"I can only quote what is written, so I cannot put it in another form. Ask about one point of it, and I will look for that part.",
 		},
 		{"ban lam duoc gi|ban giup duoc gi|ban co the lam gi|ban co the giup gi|ban la ai|what can you do|who are you|how can you help", "", ""},
 		{"xin chao|chao|hello|hi|hey|good morning|good afternoon|good evening|alo", "Chào bạn! Mình có thể giúp gì cho bạn?", "Hello! How can I help you?"},

@@ -19,9 +19,11 @@ func TestSmallTalk(t *testing.T) {
 	for question, want := range map[string]string{
 		"Hello!": "How can I help", "thanks a lot": "welcome", "Cảm ơn bạn nhé": "Không có gì", "xin chào bác sĩ": "Chào bạn",
 		"What can you do?": "teeth and gums", "bạn làm được gì?": "teeth and gums", "Bye": "Goodbye",
+		"trả lời vậy vô ích quá": "Xin lỗi", "Your answer was useless": "sorry", "can you say that in Vietnamese?": "language of the question",
+		"nói lại bằng tiếng Anh giùm": "ngôn ngữ của câu hỏi", "shorter please": "one point", "dài quá, một câu thôi ạ": "từng ý",
 	} {
 		lang := "en"
-		if strings.ContainsAny(question, "ảàạ") {
+		if strings.ContainsAny(question, "ảàạằ") {
 			lang = "vi"
 		}
 		var text string
