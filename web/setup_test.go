@@ -23,7 +23,7 @@ func TestSetup(t *testing.T) {
 			`{"object":"setup","provider":"ollama","model":"qwen2.5:7b-instruct","why":"it answers","servers":1}`,
 		},
 		"where the file is": {func(c *web.Config) { c.Hints.File = "/home/ann/molar.yaml" }, "/v1/setup", `"file":"/home/ann/molar.yaml"`},
-		"prompts": {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/prompts", `"name":"record","server":"sdi"`},
+		"prompts":           {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/prompts", `"name":"record","server":"sdi"`},
 		"no provider": {func(c *web.Config) {
 			c.Hints.Provider = func(context.Context) (name, model, why string, err error) {
 				return "", "", "", errors.New("secret detail")

@@ -201,11 +201,12 @@ func (s *session) models(ctx context.Context) []string {
 func shown(m schemas.StoredMessage) string {
 	switch {
 	case m.Role == schemas.RoleUser:
-		text := "> " + m.Content
+		var text strings.Builder
+		text.WriteString("> " + m.Content)
 		for _, f := range m.Files {
-			text += fmt.Sprintf("\n  [%s, %d bytes]", f.Name, f.Size)
+			fmt.Fprintf(&text, "\n  [%s, %d bytes]", f.Name, f.Size)
 		}
-		return text
+		return text.String()
 	case m.Status == schemas.StatusInterrupted:
 		return m.Content + "\n\n(interrupted)"
 	}

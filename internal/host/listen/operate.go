@@ -74,7 +74,7 @@ func (p *port) settings() web.Settings {
 // hints are what the chat page can tell about this host.
 func (p *port) hints() web.Hints {
 	return web.Hints{
-		File: p.configFile(),
+		File:    p.configFile(),
 		Prompts: p.Agent.Prompts,
 		Provider: func(ctx context.Context) (name, model, why string, err error) {
 			route, err := p.Chain.Pick(ctx, chain.Want{})
