@@ -164,7 +164,11 @@ func wantTexts(t *testing.T, c *memory.Client, id string, want ...string) {
 func TestClient_StopThenAsk(t *testing.T) {
 	c := fresh(t)
 	var want []string
-	for i := range 25 {
+	stops := 100
+	if testing.Short() {
+		stops = 25
+	}
+	for i := range stops {
 		stopped, asked := fmt.Sprint("s", i), fmt.Sprint("a", i)
 		o := begin(t, c, "c", "")
 		if err := c.RecordTurn(t.Context(), memory.Begun{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {

@@ -110,7 +110,11 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 	tools := catalogue(numbered(150)...)
 	chance := rand.New(rand.NewPCG(7, 7))
 	grown, anew := 0, 0
-	for range 40 {
+	conversations := 200
+	if testing.Short() {
+		conversations = 40
+	}
+	for range conversations {
 		var conversation []Asked
 		var before []schemas.Tool
 		for range 12 {

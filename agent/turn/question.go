@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// ErrInvalid: the turn can never succeed as it is. It names the fault.
+	// ErrInvalid says that the turn can never succeed as it is. It names the fault.
 	ErrInvalid = errors.New("invalid request")
 	// ErrToolChoice is an ErrInvalid: the tool that the turn must call is not offered.
 	ErrToolChoice = fmt.Errorf("%w: tool_choice", ErrInvalid)

@@ -17,7 +17,7 @@ import (
 // at, with the rules of the config; none is known of a server that was never attached. No server
 // is started.
 func PinnedTools(ctx context.Context, cfg *config.Config) ([]schemas.Tool, error) {
-	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), MustExist: true, Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), MustExist: true, AsIs: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,21 @@ func TestOpen_MigratesTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	raw(t, path, dump(t, "sqlite"))
 	testMigrated(t, open(t, path))
+}
+
+// A command that only looks at the database of another version leaves it as it was.
+func TestOpen_AsIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	raw(t, path, dump(t, "sqlite"))
+	if _, err := store.Open(t.Context(), store.Config{Path: path, AsIs: true}); err == nil || !strings.Contains(err.Error(), "molar migrate") {
+		t.Errorf("error %v", err)
+	}
+	testMigrated(t, open(t, path))
+	db, err := store.Open(t.Context(), store.Config{Path: path, AsIs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
 }
 
 func dump(t *testing.T, dialect string) string {

@@ -26,6 +26,9 @@ type Config struct {
 	Path string
 	// MustExist refuses a SQLite file that is not there, instead of creating it.
 	MustExist bool
+	// AsIs refuses a database whose schema is older than this program, instead of
+	// bringing it up to date: for commands that only look.
+	AsIs bool
 	// Logger may be nil: nothing is logged then.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now, and for leases PostgreSQL's own, which every

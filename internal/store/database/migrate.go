@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 )
@@ -18,20 +19,20 @@ var migrations embed.FS
 // migrate brings the schema up to date. Each step is one transaction that ends
 // by raising user_version; a second process that starts at the same time waits
 // for the lock and then finds the step done.
-func migrate(ctx context.Context, db *sql.DB, path string) error {
+func migrate(ctx context.Context, db *sql.DB, path string, asIs bool) error {
 	names, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
 	if err != nil {
 		return err
 	}
 	for {
-		done, err := migrateStep(ctx, db, path, names)
+		done, err := migrateStep(ctx, db, path, names, asIs)
 		if err != nil || done {
 			return err
 		}
 	}
 }
 
-func migrateStep(ctx context.Context, db *sql.DB, path string, names []string) (done bool, err error) {
+func migrateStep(ctx context.Context, db *sql.DB, path string, names []string, asIs bool) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
@@ -40,6 +41,9 @@ func migrateStep(ctx context.Context, db *sql.DB, path string, names []string) (
 	version, err := checkVersion(ctx, tx, path, len(names))
 	if err != nil || version == len(names) {
 		return true, err
+	}
+	if asIs {
+		return false, errOlder
 	}
 	script, err := migrations.ReadFile(names[version])
 	if err != nil {
@@ -52,6 +56,9 @@ func migrateStep(ctx context.Context, db *sql.DB, path string, names []string) (
 	}
 	return false, tx.Commit()
 }
+
+// errOlder refuses a schema that is to stay as it is.
+var errOlder = errors.New("its schema is older than this program: molar migrate, or a start of serve, brings it up to date")
 
 // checkVersion returns the schema version of the file and refuses files that are
 // not ours or are newer than this program.

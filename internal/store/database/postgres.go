@@ -60,7 +60,7 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	}
 	d.single = base
 	d.Durable = d.openConns(base, durableConns, map[string]string{"synchronous_commit": "on"})
-	if err := migratePostgres(ctx, d.Durable, d.name); err != nil {
+	if err := migratePostgres(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
 		return err
 	}
 	d.Relaxed = d.openConns(base, relaxedConns, map[string]string{"synchronous_commit": "off"})
@@ -104,7 +104,7 @@ func (d *DB) openConns(base *pgx.ConnConfig, conns int, params map[string]string
 
 // migratePostgres brings the schema up to date in one transaction. A second process
 // that starts at the same time waits for the lock and then finds it done.
-func migratePostgres(ctx context.Context, db *sql.DB, name string) error {
+func migratePostgres(ctx context.Context, db *sql.DB, name string, asIs bool) error {
 	names, err := fs.Glob(migrations, "migrations/postgres/*.sql")
 	if err != nil {
 		return err
@@ -120,6 +120,9 @@ func migratePostgres(ctx context.Context, db *sql.DB, name string) error {
 		version, err := postgresVersion(ctx, tx, name, len(names))
 		if err != nil || version == len(names) {
 			return err
+		}
+		if asIs {
+			return errOlder
 		}
 		for _, step := range names[version:] {
 			script, err := migrations.ReadFile(step)

@@ -38,7 +38,7 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	if d.Durable, err = d.openPool(1, waitForDisk); err != nil {
 		return err
 	}
-	if err := migrate(ctx, d.Durable, d.name); err != nil {
+	if err := migrate(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
 		return err
 	}
 	if d.Relaxed, err = d.openPool(1, "synchronous(NORMAL)"); err != nil {
