@@ -56,7 +56,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 			return nil, errToken
 		case !w.now().Before(a.Expires):
 			return nil, errExpired
-		case d.Allowed && d.Scope != "" && !slices.Contains(a.Scopes, d.Scope):
+		case d.Allowed && d.Scope != "" && d.Scope != agent.Once && !slices.Contains(a.Scopes, d.Scope): // who may allow at all may once
 			return nil, wire.Invalid("scope", "%q may be allowed for: %v", a.Tool, a.Scopes)
 		}
 		if d.Allowed && d.Arguments != "" {
