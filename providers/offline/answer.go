@@ -22,6 +22,21 @@ const (
 	lostVietnamese   = "Mình chưa tìm được gì để trích cho câu này. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
 )
 
+// What a person reads behind an earlier answer: who was told what to do in an emergency must
+// not take this for its end.
+const (
+	noMoreEnglish    = "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again."
+	noMoreVietnamese = "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
+)
+
+// lost says that nothing was found.
+func lost(t turn) string {
+	if t.goesOn {
+		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
+	}
+	return pick(t.vietnamese, lostVietnamese, lostEnglish)
+}
+
 func pick(vietnamese bool, vi, en string) string {
 	if vietnamese {
 		return vi
@@ -36,7 +51,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 			return text
 		}
 		if t.about != "" && len(tools) == 0 {
-			return pick(t.vietnamese, lostVietnamese, lostEnglish)
+			return lost(t)
 		}
 		return nothing(t.vietnamese, tools)
 	}
@@ -59,7 +74,7 @@ func found(t turn) string {
 		}
 	}
 	if len(parts) == 0 {
-		return pick(t.vietnamese, lostVietnamese, lostEnglish)
+		return lost(t)
 	}
 	return strings.Join(append(parts, pick(t.vietnamese, quotedVietnamese, quotedEnglish)), "\n\n")
 }

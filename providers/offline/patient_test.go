@@ -65,3 +65,18 @@ func TestAnswer_aComplaint(t *testing.T) {
 		}
 	}
 }
+
+// Who was told what to do in an emergency must not read that there is nothing.
+func TestAnswer_behindAnother(t *testing.T) {
+	for lang, want := range map[string]string{"en": "What I said before still holds", "vi": "đã nói ở trên vẫn đúng"} {
+		req := ask("i feel ok though", nil)
+		req.Messages = append([]schemas.Message{
+			{Role: schemas.RoleUser, Parts: []schemas.Part{{Kind: schemas.PartText, Text: "I took 20 paracetamol"}}},
+			{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartText, Text: "Call 115 now."}}},
+		}, req.Messages...)
+		req.About, req.Language = "teeth and gums", lang
+		if text := run(t, req).text; !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
