@@ -27,13 +27,10 @@ type Grants interface {
 }
 
 // scopes are how far a yes to a call of the tool may reach. What announces itself as
-// destructive, as many servers do that only leave the annotation out, is never allowed for good.
+// destructive always asks.
 func (t *Turn) scopes(tool schemas.Tool) []Scope {
-	switch {
-	case t.grants == nil:
+	if t.grants == nil || isTrue(tool.Annotations.DestructiveHint) {
 		return []Scope{Once}
-	case isTrue(tool.Annotations.DestructiveHint):
-		return []Scope{Once, InConversation}
 	}
 	return []Scope{Once, InConversation, Always}
 }

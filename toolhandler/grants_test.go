@@ -49,7 +49,7 @@ func TestTurn_grants(t *testing.T) {
 		{tool("mail", "send", ""), `{"to":"c@b.example","text":"2"}`, 1},
 		{tool("post", "send", ""), `{"to":"a@b.example","text":"2"}`, 1},
 		{confirmed, `{"to":"a@b.example"}`, 1},
-		{destroys, `{"to":"a@b.example"}`, 1},
+		{destroys, `{"to":"a@b.example"}`, 2},
 	} {
 		if got := play(tt.tool, tt.args); got != tt.want {
 			t.Errorf("%s %s: asked %d times, want %d", tt.tool.Name, tt.args, got, tt.want)
@@ -71,12 +71,12 @@ func TestTurn_grantsWhatWasEdited(t *testing.T) {
 	}
 }
 
-// What announces itself as destructive is not allowed for good, whoever says so.
-func TestTurn_nothingDestructiveForGood(t *testing.T) {
+// What announces itself as destructive asks each time, whoever allows more.
+func TestTurn_theDestructiveAlwaysAsks(t *testing.T) {
 	asked, given := 0, grants{}
 	always := approverFunc(func(_ context.Context, a toolhandler.Approval) (toolhandler.Decision, error) {
 		asked++
-		if len(a.Scopes) != 2 {
+		if len(a.Scopes) != 1 {
 			t.Errorf("scopes %v", a.Scopes)
 		}
 		return toolhandler.Decision{Allowed: true, Scope: toolhandler.Always}, nil

@@ -26,7 +26,7 @@ func main() {
 
 func serve(path string) error {
 	s := server.NewMCPServer("effects", "1.0.0")
-	book := mcp.NewTool("book", mcp.WithDescription("Books a room"), mcp.WithString("room", mcp.Description("The room")))
+	book := mcp.NewTool("book", mcp.WithDescription("Books a room"), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("room", mcp.Description("The room")))
 	s.AddTool(book, func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		room := req.GetString("room", "any")
 		if err := appendLine(path, room); err != nil {
