@@ -1,0 +1,35 @@
+// Package schema describes files that people write, from the types that they are read into.
+package schema
+
+import "github.com/invopop/jsonschema"
+
+// Of returns the JSON Schema of a file that has one of the forms, which are structs with
+// yaml tags.
+func Of(title string, forms ...any) *jsonschema.Schema {
+	r := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true}
+	s := &jsonschema.Schema{Version: jsonschema.Version, Title: title}
+	for _, form := range forms {
+		one := r.Reflect(form)
+		one.Version = ""
+		s.AnyOf = append(s.AnyOf, one)
+	}
+	return s
+}
+
+// Keys returns all keys that a schema knows, at any depth.
+func Keys(s *jsonschema.Schema) []string { return keysOf(s, nil) }
+
+func keysOf(s *jsonschema.Schema, known []string) []string {
+	if s == nil {
+		return known
+	}
+	if s.Properties != nil {
+		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+			known = keysOf(p.Value, append(known, p.Key))
+		}
+	}
+	for _, one := range s.AnyOf {
+		known = keysOf(one, known)
+	}
+	return keysOf(s.Items, known)
+}
