@@ -104,7 +104,7 @@ func TestPages_TablesOnAPhone(t *testing.T) {
 	cfg, _ := fullConfig(t, asked())
 	ts := live(t, cfg)
 	roles := map[string]int{}
-	err := chromedp.Do(browser(t, "en"), looks()[2].see(), chromedp.Navigate(ts.URL+"/tools"),
+	err := chromedp.Do(browser(t, "en"), looks()[0].see(), chromedp.Navigate(ts.URL+"/tools"),
 		until(`document.querySelectorAll("#calls tbody tr").length === 2 && getComputedStyle(document.querySelector("#calls tr")).display === "block"`),
 		until(`document.querySelectorAll("#calls :is([role=table], [role=rowgroup], [role=row], [role=columnheader], [role=cell])").length === 1 + 2 + 3 + 6 + 12`),
 		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {

@@ -174,6 +174,9 @@ func TestTurn_Guardrail(t *testing.T) {
 				atVerdict.Store(searches.Load())
 				return fakemodel.Text(verdict.Load().(string))
 			}
+			if r.Pass == fakemodel.PassText {
+				return fakemodel.Text("Brush your teeth twice a day, and let a dentist look at a tooth that hurts.")
+			}
 			return nil
 		},
 	})

@@ -30,6 +30,8 @@ func newMarkedHost(t *testing.T, more string) *markedHost {
 	t.Helper()
 	model := fakemodel.New(fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
 		switch last := r.Roles[len(r.Roles)-1]; {
+		case len(r.Tools) == 0 && r.Pass == fakemodel.PassText:
+			return fakemodel.Text("Sugar feeds bacteria on the teeth, and their acid makes cavities.")
 		case len(r.Tools) == 0:
 			return nil
 		case !strings.Contains(r.Body, goodPrompt):

@@ -95,7 +95,7 @@ func spoilings() []spoiling {
 		refused("a turn that is there twice", "family-follow-up", "eval/suites/family/tapes/family-follow-up.tape.jsonl", `"type":"user","turn":2`, `"turn":2`, `"turn":1`, "family-follow-up.tape.jsonl:"),
 		refused("a broken line", "family-details", details, `"pass":"tool"`, `{"type"`, `{"type`, "family-details.tape.jsonl:"),
 		refused("a tape of another case", "family-details", details, `"header"`, `"case":"family-details"`, `"case":"family-search"`, "family-search"),
-		refused("a newer tape", "family-details", details, `"header"`, `"v":1`, `"v":9`, "newer"),
+		refused("a newer tape", "family-details", details, `"header"`, `"v":2`, `"v":9`, "newer"),
 		refused("an unknown key", "family-details", familyCases, "llm_calls: 2", "llm_calls", "llm_call", "llm_call"),
 		refused("a broken config", "family-details", familySettings, "assistants:", "assistants:", "asistants:", "asistants"),
 	}

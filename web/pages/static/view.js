@@ -509,7 +509,7 @@ export async function showStored(messages, draw, here) {
     if (before) log.scrollTop = top + log.scrollHeight - height;
     else toEnd();
     before = drawn;
-    await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 50 }); });
+    if (end > 0) await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 50 }); });
   }
 }
 
