@@ -2,9 +2,9 @@ package guardrail
 
 const (
 	// straySure is the score from which on, downwards, an answer has left the subject.
-	straySure = -0.6
+	straySure = -0.9
 	// strayCertain is the score of one that hardly ever has not.
-	strayCertain = -1.1
+	strayCertain = -1.4
 	// asAnswer is what a score of the classifier of questions is worth for an answer.
 	asAnswer = 0.4
 	// strayWords is the least that tells what an answer is about.
