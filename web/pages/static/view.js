@@ -215,6 +215,7 @@ function approvalCard(ask) {
       }
     }
     for (const b of card.querySelectorAll("button")) b.disabled = true;
+    card.dataset.answered = "here"; // the call's result may come before the answer to this
     try {
       await api(`/v1/approvals/${encodeURIComponent(ask.id)}`, { method: "POST", body });
       if (body.arguments) card.dispatchEvent(new CustomEvent("changed", { detail: body.arguments }));
@@ -227,6 +228,7 @@ function approvalCard(ask) {
       if ([404, 409, 410].includes(err.status)) return settle(err.message);
       fault.textContent = err.message;
       fault.hidden = false;
+      delete card.dataset.answered;
       for (const b of card.querySelectorAll("button")) b.disabled = false;
     }
   };

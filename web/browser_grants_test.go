@@ -1,0 +1,102 @@
+package web_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"molar/agent"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// grantsOf keeps what was allowed beyond one call.
+type grantsOf struct {
+	mu  sync.Mutex
+	all []schemas.Grant
+}
+
+func (g *grantsOf) give(subject string, scope toolhandler.Scope) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := schemas.Grant{ID: "g1", Subject: subject, GivenAt: time.Now()}
+	if scope == toolhandler.InConversation {
+		one.ConversationID = "k1"
+	}
+	g.all = append(g.all, one)
+}
+
+func (g *grantsOf) ListGrants(context.Context, string) ([]schemas.Grant, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]schemas.Grant{}, g.all...), nil
+}
+
+func (g *grantsOf) DeleteGrant(_ context.Context, _, id string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.all) == 0 || g.all[0].ID != id {
+		return false, nil
+	}
+	g.all = nil
+	return true, nil
+}
+
+// What is allowed beyond one call is named before, said after, listed, and taken back in
+// either place.
+func TestChatPage_Grants(t *testing.T) {
+	host, grants := newChatHost(), &grantsOf{}
+	cfg := host.config(t)
+	cfg.Grants = grants
+	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "k1", Assistant: "dental", Created: time.Now()}})
+		yield(toolCall())
+		ask := agent.Ask{
+			Call:    schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send", Arguments: `{"to":"ann@example.com"}`}},
+			Tool:    schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send", Server: "mail"}},
+			Why:     "its policy is confirm",
+			Scopes:  []toolhandler.Scope{toolhandler.Once, toolhandler.InConversation, toolhandler.Always},
+			Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
+		}
+		d, err := turn.Approver.Approve(ctx, ask)
+		if err != nil {
+			return err
+		}
+		grants.give(ask.Subject(), d.Scope)
+		yield(toolResult())
+		yield(agent.Event{Kind: agent.EventText, Text: "Sent as " + string(d.Scope)})
+		yield(agent.Event{Kind: agent.EventDone, Done: &agent.Done{}})
+		return nil
+	})
+	ctx := browser(t, "en") // first, so that it ends before the server
+	server := live(t, cfg)
+	t.Cleanup(server.CloseClientConnections)
+	j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+	press := func(label string) {
+		t.Helper()
+		eval[any](j, `[...document.querySelectorAll("button")].filter((b) => b.textContent === "`+label+`").at(-1).click()`)
+	}
+	const subject = `mail__send to ann@example.com`
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.ask("write to Ann")
+	j.sees(`document.querySelector(".approval strong")?.textContent === "` + subject + `"`)
+	j.shot("three-ways")
+	press("In this conversation")
+	j.sees(idle, `document.body.textContent.includes("Allowed in this conversation: `+subject+`")`, `document.querySelector(".prose").textContent.includes("Sent as conversation")`)
+	j.sees(`[...document.querySelectorAll("button")].some((b) => b.textContent === "Take back")`)
+	j.shot("taken")
+	press("Take back")
+	j.sees(`document.body.textContent.includes("` + subject + ` asks again.")`)
+	j.ask("once more")
+	j.sees(`document.querySelector(".approval strong")`)
+	press("Always")
+	j.sees(idle, `document.body.textContent.includes("Always allowed: `+subject+`")`)
+	j.do(chromedp.Navigate(j.url + "/tools"))
+	j.sees(`document.querySelector(".grant")?.textContent.includes("` + subject + ` (always)")`)
+	j.shot("listed")
+	press("Take back")
+	j.sees(`document.body.textContent.includes("Nothing is allowed beyond a single call.")`)
+}
