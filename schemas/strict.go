@@ -28,11 +28,11 @@ func CheckJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return fmt.Errorf("%w: invalid UTF-8", ErrNotJSON)
 	}
-	var value json.RawMessage
-	if err := json.Unmarshal(data, &value); err != nil { // one scan, and says what is wrong
-		return fmt.Errorf("%w: %w", ErrNotJSON, err)
+	if !json.Valid(data) {
+		var value json.RawMessage
+		return fmt.Errorf("%w: %w", ErrNotJSON, json.Unmarshal(data, &value)) // which says what is wrong
 	}
-	if err := checkKeys(value); err != nil {
+	if err := checkKeys(data); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
 	return nil
