@@ -155,7 +155,7 @@ func (k *Keyring) over(key Key) bool {
 
 // Identify says who makes a request: by the Authorization header, else x-api-key,
 // else the cookie. The refusal of a key that is unknown is that of one that was
-// revoked or has run out.
+// revoked or has run out; one that was cut or mistyped is told so.
 func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 	if !k.On() {
 		return Principal{}, nil
@@ -167,6 +167,10 @@ func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 	}
 	if p, ok := k.find(HashOf(text), session); ok {
 		return p, nil
+	}
+	if isCut(text) {
+		return Principal{}, refuse(http.StatusUnauthorized, "invalid_api_key",
+			"this API key was cut or mistyped: copy the whole of it, which is mk_ and 49 letters and digits")
 	}
 	return Principal{}, refuse(http.StatusUnauthorized, "invalid_api_key",
 		"this API key is not known here, or no longer; make a new one with: molar keys create NAME")

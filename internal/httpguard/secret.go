@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"math/big"
 	"strings"
@@ -52,14 +51,10 @@ func NewKeyText() string {
 	return body + checksum(body)
 }
 
-// CheckKeyText finds a key that was cut or mistyped; it says nothing of whether the
-// key is known.
-func CheckKeyText(text string) error {
+// isCut reports whether a text began as a key and was cut or mistyped since.
+func isCut(text string) bool {
 	body := len(keyPrefix) + bitsLength
-	if !strings.HasPrefix(text, keyPrefix) || len(text) != body+sumLength || text[body:] != checksum(text[:body]) {
-		return fmt.Errorf("not a whole key: want %s and %d letters and digits", keyPrefix, bitsLength+sumLength)
-	}
-	return nil
+	return strings.HasPrefix(text, keyPrefix) && (len(text) != body+sumLength || text[body:] != checksum(text[:body]))
 }
 
 func checksum(body string) string {
