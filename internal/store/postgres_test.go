@@ -71,6 +71,8 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("an id with NUL: %v", err)
 		}
 	})
+	t.Run("turns are ended beside a lock", func(t *testing.T) { testReapsBesideLocks(t, pg.Database(t)) })
+	t.Run("a replica stops anywhere", func(t *testing.T) { testStopsAnywhere(t, pg, pg.Database(t)) })
 	t.Run("a held row is a clear error", func(t *testing.T) { testPostgresLocked(t, pg.Database(t)) })
 	t.Run("restarted under load", func(t *testing.T) {
 		if testing.Short() {

@@ -17,9 +17,6 @@ const (
 	beatEvery = 2 * time.Second
 	// netEvery is how often followers read unasked, deafEvery while no word comes through.
 	netEvery, deafEvery = 5 * time.Second, 500 * time.Millisecond
-	// reapEvery is how often turns of silent processes are looked for. healthyFor is for how long
-	// this process must have been heard itself before: after an outage all seem silent.
-	reapEvery, healthyFor = time.Second, 8 * time.Second
 	// ledgerFor bounds one exchange with the ledger.
 	ledgerFor = 5 * time.Second
 )
@@ -254,39 +251,4 @@ func (s *Sharing) wake(ids []string) {
 		nudge(s.calls)
 	}
 	nudge(s.news) // somebody may want one of ours stopped
-}
-
-// reap ends turns of processes that are silent. Every replica does that.
-func (s *Sharing) reap(ctx context.Context) {
-	tick := time.NewTicker(reapEvery)
-	defer tick.Stop()
-	var healthy time.Time // since when the ledger answers
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-s.calls:
-		}
-		s.hearOthers(ctx)
-		if healthy.IsZero() {
-			healthy = time.Now()
-		}
-		if time.Since(healthy) < healthyFor {
-			if _, _, err := s.ledger.Find(ctx, "", ""); err != nil {
-				healthy = time.Time{}
-			}
-			continue
-		}
-		lost, err := s.ledger.Reap(ctx)
-		if err != nil {
-			healthy = time.Time{}
-			continue
-		}
-		if len(lost) > 0 {
-			s.log.Warn("turns whose replica is gone were ended", "turns", len(lost))
-			_ = s.ledger.Wake(ctx, lost...) // else they are read by the net
-			s.wake(lost)
-		}
-	}
 }

@@ -23,6 +23,9 @@ const (
 	connIdle = 5 * time.Minute
 	// connectTimeout holds unless the URL names one.
 	connectTimeout = 5 * time.Second
+	// stoppedFor is how long a process that was stopped in the middle of a transaction keeps its
+	// locks: shorter than others wait for them by default.
+	stoppedFor = 4 * time.Second
 )
 
 // migrationLock is the advisory lock under which the schema changes ("molr").
@@ -85,8 +88,7 @@ func (d *DB) openConns(base *pgx.ConnConfig, conns int, params map[string]string
 	cfg := base.Copy()
 	params["application_name"] = "molar"
 	params["lock_timeout"] = strconv.FormatInt(d.busy.Milliseconds(), 10)
-	// A process that was stopped in the middle must not hold its locks for ever.
-	params["idle_in_transaction_session_timeout"] = "60000"
+	params["idle_in_transaction_session_timeout"] = strconv.FormatInt(stoppedFor.Milliseconds(), 10)
 	for name, value := range params {
 		if _, set := cfg.RuntimeParams[name]; !set {
 			cfg.RuntimeParams[name] = value

@@ -16,19 +16,15 @@ type Approval struct {
 
 // Ask notes a call of a turn of this process that waits.
 func (s *Store) Ask(ctx context.Context, a Approval) error {
-	return s.db.WriteRelaxed(ctx, "note an approval", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO live_approvals (id, turn_id, owner, body) VALUES ($1, $2, $3, $4)`,
-			a.ID, a.TurnID, a.Owner, s.db.SQL.Text(a.Body))
-		return err
-	})
+	_, err := s.write(ctx, "note an approval", `INSERT INTO live_approvals (id, turn_id, owner, body) VALUES ($1, $2, $3, $4)`,
+		a.ID, a.TurnID, a.Owner, s.db.SQL.Text(a.Body))
+	return err
 }
 
 // Settle forgets a call that waits no more.
 func (s *Store) Settle(ctx context.Context, id string) error {
-	return s.db.WriteRelaxed(ctx, "settle an approval", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM live_approvals WHERE id = $1 AND decision = ''`, id)
-		return err
-	})
+	_, err := s.write(ctx, "settle an approval", `DELETE FROM live_approvals WHERE id = $1 AND decision = ''`, id)
+	return err
 }
 
 // Waiting returns the calls of an owner that wait, of all replicas.
@@ -65,24 +61,15 @@ func (s *Store) approvals(ctx context.Context, query, arg string) ([]Approval, e
 // Decide leaves a decision for the replica that runs the turn, and reports whether it is the
 // first.
 func (s *Store) Decide(ctx context.Context, id, decision string) (first bool, err error) {
-	err = s.db.WriteRelaxed(ctx, "decide about a call", func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE live_approvals SET decision = $2, outcome = '' WHERE id = $1 AND decision = ''`, id, s.db.SQL.Text(decision))
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		first = n == 1
-		return err
-	})
-	return first, err
+	n, err := s.write(ctx, "decide about a call", `UPDATE live_approvals SET decision = $2, outcome = '' WHERE id = $1 AND decision = ''`,
+		id, s.db.SQL.Text(decision))
+	return n == 1, err
 }
 
 // Answer tells what came of a decision that another replica left.
 func (s *Store) Answer(ctx context.Context, id, outcome string) error {
-	return s.db.WriteRelaxed(ctx, "answer a decision", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE live_approvals SET outcome = $2 WHERE id = $1`, id, s.db.SQL.Text(outcome))
-		return err
-	})
+	_, err := s.write(ctx, "answer a decision", `UPDATE live_approvals SET outcome = $2 WHERE id = $1`, id, s.db.SQL.Text(outcome))
+	return err
 }
 
 // Outcome reads the answer to a decision; it is empty while there is none.
@@ -96,8 +83,6 @@ func (s *Store) Outcome(ctx context.Context, id string) (outcome string, err err
 
 // Reopen lets a call wait on whose decision could not be used.
 func (s *Store) Reopen(ctx context.Context, id string) error {
-	return s.db.WriteRelaxed(ctx, "reopen an approval", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE live_approvals SET decision = '', outcome = '' WHERE id = $1`, id)
-		return err
-	})
+	_, err := s.write(ctx, "reopen an approval", `UPDATE live_approvals SET decision = '', outcome = '' WHERE id = $1`, id)
+	return err
 }

@@ -38,13 +38,22 @@ type Turn struct {
 	Ended, Lost bool
 }
 
+// write makes a change. Each is one statement: a process that is stopped between two would hold
+// what they locked, and with that all who share its turns and limits.
+func (s *Store) write(ctx context.Context, op, statement string, args ...any) (changed int64, err error) {
+	res, err := s.db.Relaxed.ExecContext(ctx, s.db.SQL.Say(statement), args...)
+	if err != nil {
+		return 0, s.db.Fault(op, err)
+	}
+	changed, err = res.RowsAffected()
+	return changed, s.db.Fault(op, err)
+}
+
 // Begin notes a turn of this process.
 func (s *Store) Begin(ctx context.Context, t Turn) error {
-	return s.db.WriteRelaxed(ctx, "begin a live turn", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, s.db.SQL.Say(`INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, began_at, beat_at)
-			VALUES ($2, $3, $4, $5, $6, NOW(), NOW())`), s.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, s.replica)
-		return err
-	})
+	_, err := s.write(ctx, "begin a live turn", `INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, began_at, beat_at)
+		VALUES ($2, $3, $4, $5, $6, NOW(), NOW())`, s.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, s.replica)
+	return err
 }
 
 // Find returns a turn, if it is the owner's.
@@ -79,64 +88,47 @@ type Row struct {
 // comes back is which turns are still this process's, and whether somebody wants each
 // stopped; nothing was written of the others.
 func (s *Store) Tell(ctx context.Context, news []News) (held map[string]bool, err error) {
+	const op = "tell of live turns"
 	ids, conversations, ended := make([]string, len(news)), make([]string, len(news)), make([]bool, len(news))
+	var of, bodies []string
+	var firsts, lasts []int64
 	for i, n := range news {
 		ids[i], conversations[i], ended[i] = n.TurnID, n.ConversationID, n.Ended
-	}
-	err = s.db.WriteRelaxed(ctx, "tell of live turns", func(tx *sql.Tx) error {
-		held = make(map[string]bool, len(news))
-		rows, err := tx.QueryContext(ctx, s.db.SQL.Say(`UPDATE live_turns t SET beat_at = NOW(),
-				ended_at = CASE WHEN n.ended THEN NOW() ELSE 0 END, conversation_id = coalesce(nullif(n.conversation, ''), conversation_id)
-			FROM unnest($2::text[], $3::text[], $4::boolean[]) AS n(id, conversation, ended)
-			WHERE t.id = n.id AND t.replica = $5 AND t.ended_at = 0 RETURNING t.id, t.stop`),
-			s.db.Clock(), ids, conversations, ended, s.replica)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			var stop bool
-			if err := rows.Scan(&id, &stop); err != nil {
-				return err
-			}
-			held[id] = stop
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return s.insert(ctx, tx, news, held)
-	})
-	return held, err
-}
-
-// insert writes the rows of turns that are held.
-func (s *Store) insert(ctx context.Context, tx *sql.Tx, news []News, held map[string]bool) error {
-	var ids, bodies []string
-	var firsts, lasts []int64
-	for _, n := range news {
-		if _, ok := held[n.TurnID]; !ok {
-			continue
-		}
 		for _, r := range n.Rows {
-			ids, bodies = append(ids, n.TurnID), append(bodies, s.db.SQL.Text(r.Body))
+			of, bodies = append(of, n.TurnID), append(bodies, s.db.SQL.Text(r.Body))
 			firsts, lasts = append(firsts, int64(r.First)), append(lasts, int64(r.Last))
 		}
 	}
-	if len(ids) == 0 {
-		return nil
+	rows, err := s.db.Relaxed.QueryContext(ctx, s.db.SQL.Say(`WITH held AS (
+			UPDATE live_turns t SET beat_at = NOW(),
+				ended_at = CASE WHEN n.ended THEN NOW() ELSE 0 END, conversation_id = coalesce(nullif(n.conversation, ''), conversation_id)
+			FROM unnest($2::text[], $3::text[], $4::boolean[]) AS n(id, conversation, ended)
+			WHERE t.id = n.id AND t.replica = $5 AND t.ended_at = 0 RETURNING t.id, t.stop
+		), told AS (
+			INSERT INTO live_events (turn_id, first, last, body)
+			SELECT e.* FROM unnest($6::text[], $7::bigint[], $8::bigint[], $9::text[]) AS e(id, first, last, body) JOIN held USING (id)
+		)
+		SELECT id, stop FROM held`), s.db.Clock(), ids, conversations, ended, s.replica, of, firsts, lasts, bodies)
+	if err != nil {
+		return nil, s.db.Fault(op, err)
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO live_events (turn_id, first, last, body)
-		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])`, ids, firsts, lasts, bodies)
-	return err
+	defer rows.Close()
+	held = make(map[string]bool, len(news))
+	for rows.Next() {
+		var id string
+		var stop bool
+		if err := rows.Scan(&id, &stop); err != nil {
+			return nil, s.db.Fault(op, err)
+		}
+		held[id] = stop
+	}
+	return held, s.db.Fault(op, rows.Err())
 }
 
 // Stop asks the replica that runs a turn to stop it.
 func (s *Store) Stop(ctx context.Context, id string) error {
-	return s.db.WriteRelaxed(ctx, "stop a live turn", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE live_turns SET stop = TRUE WHERE id = $1 AND ended_at = 0`, id)
-		return err
-	})
+	_, err := s.write(ctx, "stop a live turn", `UPDATE live_turns SET stop = TRUE WHERE id = $1 AND ended_at = 0`, id)
+	return err
 }
 
 // A Told is what was read of a turn.
@@ -207,28 +199,27 @@ func (s *Store) readStates(ctx context.Context, ids []string, told map[string]*T
 }
 
 // Reap ends the turns whose replica has been silent for too long, forgets those that nobody
-// can follow any more, and returns the ids of the former.
+// can follow any more, and returns the ids of the former. A turn that is locked is left for the
+// next time: its replica is about to write, or was stopped when it was.
 func (s *Store) Reap(ctx context.Context) (lost []string, err error) {
-	err = s.db.WriteRelaxed(ctx, "reap live turns", func(tx *sql.Tx) error {
-		lost = nil
-		if _, err := tx.ExecContext(ctx, s.db.SQL.Say(`DELETE FROM live_turns WHERE ended_at > 0 AND ended_at < NOW() - $2`),
-			s.db.Clock(), kept.Milliseconds()); err != nil {
-			return err
+	const op = "reap live turns"
+	rows, err := s.db.Relaxed.QueryContext(ctx, s.db.SQL.Say(`WITH old AS (
+			DELETE FROM live_turns WHERE id IN (
+				SELECT id FROM live_turns WHERE ended_at > 0 AND ended_at < NOW() - $2 FOR UPDATE SKIP LOCKED)
+		)
+		UPDATE live_turns SET ended_at = NOW(), lost = TRUE WHERE id IN (
+			SELECT id FROM live_turns WHERE ended_at = 0 AND beat_at < NOW() - $3 FOR UPDATE SKIP LOCKED)
+		RETURNING id`), s.db.Clock(), kept.Milliseconds(), Stale.Milliseconds())
+	if err != nil {
+		return nil, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, s.db.Fault(op, err)
 		}
-		rows, err := tx.QueryContext(ctx, s.db.SQL.Say(`UPDATE live_turns SET ended_at = NOW(), lost = TRUE
-			WHERE ended_at = 0 AND beat_at < NOW() - $2 RETURNING id`), s.db.Clock(), Stale.Milliseconds())
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				return err
-			}
-			lost = append(lost, id)
-		}
-		return rows.Err()
-	})
-	return lost, err
+		lost = append(lost, id)
+	}
+	return lost, s.db.Fault(op, rows.Err())
 }

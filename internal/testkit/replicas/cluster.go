@@ -117,8 +117,9 @@ type Balancer struct {
 	next     atomic.Int64
 	tasks    sync.WaitGroup
 
-	mu   sync.Mutex
-	open map[net.Conn]bool
+	mu sync.Mutex
+	// open are the connections, with the host that each goes to; nil before it is chosen.
+	open map[net.Conn]*Host
 }
 
 // Balance listens on loopback until ctx ends; the caller then calls Close.
@@ -127,7 +128,7 @@ func Balance(ctx context.Context, hosts []*Host) (*Balancer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Balancer{hosts: hosts, listener: listener, open: make(map[net.Conn]bool)}
+	b := &Balancer{hosts: hosts, listener: listener, open: make(map[net.Conn]*Host)}
 	for _, h := range hosts {
 		b.tasks.Go(func() { probe(ctx, h) })
 	}
@@ -141,16 +142,18 @@ func (b *Balancer) URL() string { return "http://" + b.listener.Addr().String() 
 // Close ends the balancer, whose context has ended.
 func (b *Balancer) Close() {
 	_ = b.listener.Close()
-	b.Cut()
+	b.Cut(nil)
 	b.tasks.Wait()
 }
 
-// Cut breaks all connections that are open.
-func (b *Balancer) Cut() {
+// Cut breaks the connections that are open to a host, or with nil all.
+func (b *Balancer) Cut(to *Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for c := range b.open {
-		_ = c.Close()
+	for c, h := range b.open {
+		if to == nil || h == to {
+			_ = c.Close()
+		}
 	}
 }
 
@@ -198,8 +201,8 @@ func (b *Balancer) accept() {
 
 // carry connects a client with a host, or with none.
 func (b *Balancer) carry(client net.Conn) {
-	b.keep(client, true)
-	defer b.keep(client, false)
+	b.keep(client, nil)
+	defer b.end(client)
 	dialer := &net.Dialer{Timeout: time.Second}
 	for range b.hosts {
 		h := b.hosts[int(b.next.Add(1))%len(b.hosts)]
@@ -211,8 +214,9 @@ func (b *Balancer) carry(client net.Conn) {
 		if err != nil {
 			continue
 		}
-		b.keep(server, true)
-		defer b.keep(server, false)
+		b.keep(client, h)
+		b.keep(server, h)
+		defer b.end(server)
 		var both sync.WaitGroup
 		both.Go(func() { pass(server, client) })
 		both.Go(func() { pass(client, server) })
@@ -228,13 +232,15 @@ func pass(to, from net.Conn) {
 	_ = from.Close()
 }
 
-func (b *Balancer) keep(c net.Conn, open bool) {
+func (b *Balancer) keep(c net.Conn, to *Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if open {
-		b.open[c] = true
-		return
-	}
+	b.open[c] = to
+}
+
+func (b *Balancer) end(c net.Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	delete(b.open, c)
 	_ = c.Close()
 }

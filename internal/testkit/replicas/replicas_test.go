@@ -154,7 +154,7 @@ func (tr trial) run(t *testing.T) replicas.Report {
 	if c.wire != nil && c.wire.Changed() == 0 {
 		t.Fatal("no statement was changed: the protection stands in other words by now")
 	}
-	t.Logf("%v: %d turns done, %d ended after their tool %v, in %d requests; %d turns followed, %d of them interrupted; told after a kill within %v",
+	t.Logf("%v: %d turns done, %d ended after their tool %v, in %d requests; %d turns followed, %d of them interrupted; told of a host that was gone within %v",
 		report.Harms, report.Done, report.Failed, report.Codes, report.Tries, report.Followed, report.Interrupts, report.Told)
 	if report.Done == 0 || report.Followed == 0 {
 		t.Errorf("nothing was asked: %+v", report)
@@ -194,6 +194,9 @@ func TestReplicas(t *testing.T) {
 	report := trial{harms: long(replicas.Kill, replicas.Cut, replicas.Freeze, replicas.Restart, replicas.Blink, replicas.Kill)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)
+	}
+	if os.Getenv(cyclesVariable) != "" && report.Told > toldFor {
+		t.Errorf("a follower was told after %v", report.Told)
 	}
 }
 

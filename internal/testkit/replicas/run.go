@@ -1,7 +1,6 @@
 package replicas
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +68,8 @@ type Report struct {
 	Followed, Interrupts int
 	// Codes are how the failed ones ended, by code.
 	Codes map[string]int
-	// Told is the longest time from the death of a replica until a follower of its turn was
-	// told.
+	// Told is the longest time from the death of a replica, or from when it was frozen, until a
+	// follower of its turn was told. One at a time is harmed, so that two live who can tell.
 	Told   time.Duration
 	Faults []string
 }
@@ -121,16 +120,16 @@ func (r *run) run(ctx context.Context) error {
 	var err error
 	for _, harm := range r.Harms {
 		at := r.chance.IntN(len(r.hosts))
-		follower, began := r.detach(ctx, at)
+		follower := detach(ctx, r.client, r.hosts[at], "", r.balancer.URL())
 		<-time.After(between/2 + time.Duration(r.chance.Int64N(int64(between))))
 		harmed := time.Now()
+		if follower != nil {
+			clients.Go(func() { r.follow(ctx, follower, harm, harmed) })
+		}
 		if err = r.harm(harm, r.hosts[at]); err != nil {
 			break
 		}
 		r.report.Harms[harm]++
-		if began {
-			clients.Go(func() { r.follow(ctx, follower, harm, harmed) })
-		}
 	}
 	enough()
 	clients.Wait()
@@ -144,17 +143,21 @@ func (r *run) harm(harm Harm, h *Host) error {
 	case Kill:
 		return errors.Join(h.Kill(), h.Start())
 	case Blink, Freeze:
-		long := blinkFor
-		if harm == Freeze {
-			long = freezeFor
-		}
 		if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
-		<-time.After(long)
+		began := time.Now()
+		<-time.After(blinkFor)
+		if harm == Freeze {
+			for h.ready.Load() { // until the balancer has noticed
+				<-time.After(probeEvery)
+			}
+			r.balancer.Cut(h)
+			<-time.After(freezeFor - time.Since(began))
+		}
 		return p.Process.Signal(syscall.SIGCONT)
 	case Cut:
-		r.balancer.Cut()
+		r.balancer.Cut(nil)
 		return nil
 	case Restart:
 		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
@@ -171,24 +174,28 @@ func (r *run) harm(harm Harm, h *Host) error {
 	return fmt.Errorf("unknown harm %q", harm)
 }
 
-// detach begins a turn on a host, and leaves it.
-func (r *run) detach(ctx context.Context, at int) (*follower, bool) {
+// detach begins a turn on a host, in a conversation or one of its own, and leaves it. What
+// comes back follows it at url; nothing does where the host still mends from the last harm.
+func detach(ctx context.Context, client *http.Client, on *Host, conversation, url string) *follower {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	body := `{"stream":true,"molar":{"detach":true,"events":true},"messages":[{"role":"user","content":"count"}]}`
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.hosts[at].Addr()+"/v1/chat/completions", bytes.NewReader([]byte(body)))
+	body := fmt.Sprintf(`{"stream":true,"chat_id":%q,"molar":{"detach":true,"events":true},"messages":[{"role":"user","content":"count"}]}`, conversation)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+on.Addr()+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	req.Host = Name
 	req.Header.Set("Content-Type", "application/json")
-	res, err := r.client.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
-		return nil, false // it still mends from the last harm
+		return nil
 	}
 	res.Body.Close()
 	id := res.Header.Get("X-Turn-Id")
-	return &follower{url: r.balancer.URL(), client: r.client, id: id, last: "0"}, id != ""
+	if id == "" {
+		return nil
+	}
+	return &follower{url: url, client: client, id: id, last: "0"}
 }
 
 // follow holds what a follower is told against what the turn says.
@@ -211,7 +218,7 @@ func (r *run) follow(ctx context.Context, f *follower, harm Harm, harmed time.Ti
 		r.report.Faults = append(r.report.Faults, fmt.Sprintf("after %s a follower was told %q", harm, f.text))
 	case f.code != "":
 		r.report.Interrupts++
-		if harm == Kill {
+		if harm == Kill || harm == Freeze {
 			r.report.Told = max(r.report.Told, f.endedAt.Sub(harmed))
 		}
 	}
