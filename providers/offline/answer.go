@@ -31,7 +31,7 @@ const (
 
 // lost says that nothing was found.
 func lost(t turn) string {
-	if t.goesOn {
+	if len(t.answers) > 0 {
 		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
 	}
 	return pick(t.vietnamese, lostVietnamese, lostEnglish)
@@ -69,7 +69,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 func found(t turn) string {
 	var parts []string
 	for _, r := range t.results {
-		if text := quote(r, t.vietnamese); text != "" && !r.IsError {
+		if text := t.quoteNews(r); text != "" && !r.IsError {
 			parts = append(parts, text)
 		}
 	}

@@ -19,23 +19,12 @@ var entryLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(Title|Content|Link|URL|Source):[ \t]*`)
 })
 
-// quoteText quotes plain text; of search results the best entry.
-func quoteText(s string, vietnamese bool) string {
-	s = strings.TrimSpace(s)
-	if !entryLine().MatchString(s) {
-		return sentences(s, maxQuoted)
-	}
-	var entries []entry
-	for block := range strings.SplitSeq(s, "\n---") {
-		said := labelled(block)
-		entries = append(entries, entry{title: said["Title"], content: said["Content"]})
-	}
-	return bestEntry(entries, vietnamese)
-}
-
-// entriesOf reads structured search results: a list of objects that all have a title
-// and a text, alone or as the only list of an object. Anything else gives none.
+// entriesOf reads search results: labelled blocks of text, or a list of objects that all
+// have a title and a text, alone or as the only list of an object. Anything else gives none.
 func entriesOf(v any) []entry {
+	if s, ok := v.(string); ok {
+		return blocks(s)
+	}
 	if o, ok := v.(object); ok {
 		lists := slices.DeleteFunc(slices.Clone(o.values), func(e any) bool { _, isList := e.([]any); return !isList })
 		if len(lists) != 1 {
@@ -52,6 +41,19 @@ func entriesOf(v any) []entry {
 			return nil
 		}
 		entries = append(entries, e)
+	}
+	return entries
+}
+
+// blocks reads search results that are written as labelled text.
+func blocks(s string) []entry {
+	if !entryLine().MatchString(s) {
+		return nil
+	}
+	var entries []entry
+	for block := range strings.SplitSeq(s, "\n---") {
+		said := labelled(block)
+		entries = append(entries, entry{title: said["Title"], content: said["Content"]})
 	}
 	return entries
 }

@@ -80,3 +80,33 @@ func TestAnswer_behindAnother(t *testing.T) {
 		}
 	}
 }
+
+// What was quoted is not quoted again behind a follow-up: what speaks of it is told, or the
+// next entry that does, or that nothing more was found. Asked for by name it comes again.
+func TestAnswer_tellsNothingTwice(t *testing.T) {
+	const sensitive = "Short pain comes with cold drinks. Use a paste for sensitive teeth. See a dentist when it does not pass."
+	output, err := json.Marshal("Title: Teeth that are sensitive to cold (Guide)\nContent: " + sensitive +
+		"\n---\nTitle: Costs of treatment\nContent: The price depends on the clinic.\n---\nTitle: Whitening\nContent: Bleach makes teeth lighter.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ question, want, absent string }{
+		{"Do I have to see a dentist?", "See a dentist when it does not pass.", "Short pain"},
+		{"What is the price?", "Costs of treatment: The price depends on the clinic.\n\nAlso found: Whitening", "Short pain"},
+		{"Is cold air a matter?", "Short pain comes with cold drinks.", "See a dentist"},
+		{"And tomorrow?", "What I said before still holds", "Bleach"},
+		{"Tell me about sensitive teeth once more", sensitive, "still holds"},
+	} {
+		req := ask(tt.question, nil)
+		m := &req.Messages[len(req.Messages)-1]
+		m.Parts = append(m.Parts, schemas.Part{Kind: schemas.PartContext, Text: "fenced", Result: &schemas.ToolResult{ToolName: "guide", Output: output}})
+		req.Messages = append([]schemas.Message{
+			{Role: schemas.RoleUser, Parts: []schemas.Part{{Kind: schemas.PartText, Text: "My teeth hurt with cold water"}}},
+			{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartText, Text: "Teeth that are sensitive to cold (Guide): " + sensitive + "\n\n1. https://a.example"}}},
+		}, req.Messages...)
+		req.About, req.Language = "teeth and gums", "en"
+		if got := run(t, req).text; !strings.Contains(got, tt.want) || strings.Contains(got, tt.absent) {
+			t.Errorf("%q: %q, want %q and not %q", tt.question, got, tt.want, tt.absent)
+		}
+	}
+}

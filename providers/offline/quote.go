@@ -22,11 +22,11 @@ const (
 // lists the sources.
 func quote(r schemas.ToolResult, vietnamese bool) string {
 	v := decode(r.Output)
-	if s, isText := v.(string); isText {
-		return quoteText(s, vietnamese)
-	}
 	if entries := entriesOf(v); len(entries) > 0 {
 		return bestEntry(entries, vietnamese)
+	}
+	if s, isText := v.(string); isText {
+		return sentences(strings.TrimSpace(s), maxQuoted)
 	}
 	var b strings.Builder
 	quoteValue(&b, v, "", 0)

@@ -16,7 +16,7 @@ type turn struct {
 	results    []schemas.ToolResult // of this question, in order
 	called     bool                 // some of them are of calls, not of code-driven tools
 	found      bool                 // more tools were looked for
-	goesOn     bool                 // something was answered before
+	answers    []string             // what was answered before, as far as the request holds it
 }
 
 // readTurn finds the last question and what tools have given for it since.
@@ -27,7 +27,11 @@ func readTurn(req providers.Request) turn {
 			continue
 		}
 		t.question = strings.TrimSpace(v.Said())
-		t.goesOn = slices.ContainsFunc(req.Messages[:i], func(m schemas.Message) bool { return m.Role == schemas.RoleAssistant })
+		for _, m := range req.Messages[:i] {
+			if m.Role == schemas.RoleAssistant {
+				t.answers = append(t.answers, m.Said())
+			}
+		}
 		for _, m := range req.Messages[i:] {
 			for _, part := range m.Parts {
 				switch {

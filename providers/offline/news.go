@@ -1,0 +1,60 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"molar/schemas"
+)
+
+// maxRepeated is how many sentences are said again of what was quoted before.
+const maxRepeated = 2
+
+// quoteNews quotes what code looked up. A follow-up is searched with its subject, and often
+// finds what the last answer quoted: that is not told twice, unless it is asked for by name.
+// Of it comes what speaks of the question now, else the first other entry that does.
+func (t turn) quoteNews(r schemas.ToolResult) string {
+	entries := entriesOf(decode(r.Output))
+	asked := slices.DeleteFunc(keysOf(t.question), isVerb)
+	if len(entries) == 0 || !t.told(entries[0]) || names(asked, entries[0].title) {
+		return quote(r, t.vietnamese)
+	}
+	var again []string
+	for _, s := range firstSentences(entries[0].content, len(entries[0].content)) {
+		if shares(asked, s) && len(again) < maxRepeated {
+			again = append(again, s)
+		}
+	}
+	if len(again) > 0 {
+		return strings.Join(again, " ")
+	}
+	news := slices.DeleteFunc(entries, t.told)
+	for i, e := range news {
+		if shares(asked, e.title+" "+e.content) {
+			return bestEntry(append([]entry{e}, slices.Delete(news, i, i+1)...), t.vietnamese)
+		}
+	}
+	return ""
+}
+
+// told reports whether an earlier answer quoted an entry.
+func (t turn) told(e entry) bool {
+	start := firstSentences(e.content, 1)
+	return len(start) > 0 && slices.ContainsFunc(t.answers, func(answer string) bool {
+		return strings.Contains(answer, e.title) && strings.Contains(answer, start[0])
+	})
+}
+
+// names reports whether at least half of the words of a title were asked for; what stands in
+// brackets behind it is where the text is from.
+func names(asked []string, title string) bool {
+	title, _, _ = strings.Cut(title, " (")
+	words := slices.DeleteFunc(keysOf(title), isVerb)
+	missing := slices.DeleteFunc(slices.Clone(words), func(key string) bool { return slices.Contains(asked, key) })
+	return len(words) >= 2*len(missing)
+}
+
+// shares reports whether a text holds one of the words that were asked for.
+func shares(asked []string, s string) bool {
+	return slices.ContainsFunc(keysOf(s), func(key string) bool { return slices.Contains(asked, key) })
+}
