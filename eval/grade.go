@@ -23,7 +23,7 @@ type CheckResult struct {
 }
 
 // grade judges one turn.
-func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen) ([]CheckResult, *match.Agreement) {
+func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, agreement *match.Agreement) []CheckResult {
 	e := &c.Turns[i].Expect
 	var checks []CheckResult
 	add := func(name string, ok bool, format string, args ...any) {
@@ -39,11 +39,9 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen) ([]CheckResult
 	case seen.Sum.Error != "":
 		add("turn", false, "the turn failed: %s", seen.Sum.Error)
 	}
-	var agreement *match.Agreement
-	if plan := c.plans[i]; plan != nil {
-		agreement = new(plan.Compare(seen.Made()))
+	if agreement != nil {
 		name := "calls"
-		if plan.NoCall {
+		if c.plans[i].NoCall {
 			name = "no_call"
 		}
 		add(name, agreement.Valid, "%s", strings.Join(agreement.Faults, "; "))
@@ -65,7 +63,7 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen) ([]CheckResult
 		bound("tool calls", l.ToolCalls, len(seen.Calls))
 		bound("tokens", l.Tokens, seen.Sum.Usage.TotalTokens)
 	}
-	return checks, agreement
+	return checks
 }
 
 func or(a, b string) string {

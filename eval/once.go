@@ -43,115 +43,129 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 			kept.Status = StatusFlaky
 		}
 	}
-	kept.gate = c.Gate
 	return kept, nil
 }
 
-// openTape opens the tape of a case. A live run needs none.
-func (r *Runner) openTape(c *Case) (*edge.Player, *os.File, error) {
+// ReadTape reads the case's tape.
+func (c *Case) ReadTape() (*tape.Tape, error) {
 	name := c.TapeFile()
-	file, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, nil, invalid("%s:%d: case %q has no tape: %w; record it, or run it with --live", c.File, c.Line, c.ID, err)
+		return nil, invalid("%s:%d: case %q has no tape: %w; record it, or run it with --live", c.File, c.Line, c.ID, err)
 	}
-	info, err := file.Stat()
+	t, err := tape.Read(name, data)
 	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
+		return nil, &InvalidError{err}
+	}
+	if t.Header.Case != "" && t.Header.Case != c.ID {
+		return nil, invalid("%s:1: the tape is of case %q, not of %q (%s:%d)", name, t.Header.Case, c.ID, c.File, c.Line)
+	}
+	return t, nil
+}
+
+// Open opens the host of a case over its tape. The caller closes it.
+func (r *Runner) Open(ctx context.Context, c *Case) (Host, *edge.Player, error) {
+	return r.open(ctx, c, func(p *edge.Player) (Edges, error) { return p, nil })
+}
+
+// open opens the host of a case over what over puts around the player of its tape.
+func (r *Runner) open(ctx context.Context, c *Case, over func(*edge.Player) (Edges, error)) (Host, *edge.Player, error) {
+	t, err := c.ReadTape()
+	if err != nil {
+		return nil, nil, err
 	}
 	player, err := edge.NewPlayer(edge.PlayerConfig{
-		Name: name, File: file, Size: info.Size(), LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
+		Tape: t, LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
 		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
 		Faults: append(slices.Clone(c.faults), r.cfg.Faults...),
 	})
 	if err != nil {
-		return nil, nil, errors.Join(&InvalidError{err}, file.Close())
+		return nil, nil, &InvalidError{err}
 	}
-	if err := c.owns(name, player.Header()); err != nil {
-		return nil, nil, errors.Join(err, file.Close())
+	edges, err := over(player)
+	if err != nil {
+		return nil, nil, err
 	}
-	return player, file, nil
+	host, err := r.cfg.Open(ctx, c, player, edges)
+	return host, player, err
 }
 
-// Open opens the host of a case over its tape. The caller calls done.
-func (r *Runner) Open(ctx context.Context, c *Case) (host Host, player *edge.Player, done func(), err error) {
-	player, file, err := r.openTape(c)
-	if err != nil {
-		return nil, nil, nil, err
+// Converse asks the turns of a case. run runs one, and after is called behind it.
+func (c *Case) Converse(ctx context.Context, run edge.Run, after func(s *tape.Seen) error) ([]tape.Seen, error) {
+	var all []tape.Seen
+	for i := range c.Turns {
+		s := tape.Seen{User: c.Turns[i].User}
+		for event, err := range run(ctx, c.turn(i)) {
+			s.Event(event, err)
+		}
+		if ctx.Err() != nil {
+			return all, context.Cause(ctx)
+		}
+		if err := after(&s); err != nil {
+			return all, err
+		}
+		all = append(all, s)
 	}
-	if host, err = r.cfg.Open(ctx, c, player, player); err != nil {
-		return nil, nil, nil, errors.Join(err, file.Close())
+	return all, nil
+}
+
+// settle makes the summary that the tape has behind its last turn.
+func settle(ctx context.Context, host Host, player *edge.Player) error {
+	if !player.Summarises() {
+		return nil
 	}
-	return host, player, func() {
-		host.Close()
-		_ = file.Close() // it was only read
-	}, nil
+	if err := host.Settle(player.Settle(ctx)); err != nil {
+		return fmt.Errorf("summary: %w", err)
+	}
+	return nil
 }
 
 // once runs a case one time.
 func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
-	result := CaseResult{ID: c.ID, Tags: c.Tags, File: c.File, Line: c.Line, Checks: []CheckResult{}, Turns: []TurnResult{}}
-	host, player, done, err := r.Open(ctx, c)
+	result := newResult(c)
+	host, player, err := r.Open(ctx, c)
 	if err != nil {
 		return result, err
 	}
-	defer done()
-	if torn := player.Story().Torn; torn != nil {
-		result.Notes = append(result.Notes, torn.Error())
+	defer host.Close()
+	result.torn(player.Tape())
+	down := func(err error) (CaseResult, error) {
+		result.Status, result.Why = StatusInfra, err.Error()
+		return result, nil
 	}
 	if r.cfg.Mode.LiveTools {
 		if err := host.Ready(ctx); err != nil {
-			result.Status, result.Why = StatusInfra, err.Error()
-			return result, nil
+			return down(err)
 		}
 	}
-	var seen []tape.Seen
-	for i := range c.Turns {
-		s, infra := r.turn(ctx, c, i, host, player)
-		if ctx.Err() != nil {
-			return result, context.Cause(ctx)
+	seen, err := c.Converse(ctx, player.Over(host.Run), func(s *tape.Seen) error {
+		if r.cfg.Mode.Goes() && isInfra(s.Err) {
+			return s.Err
 		}
-		if infra != nil && r.cfg.Mode.Goes() {
-			result.Status, result.Why = StatusInfra, infra.Error()
-			return result, nil
+		if err := settle(ctx, host, player); err != nil {
+			result.Notes = append(result.Notes, err.Error())
 		}
-		checks, agreement := c.grade(i, &s, seen)
-		result.Checks = append(result.Checks, checks...)
-		result.add(c, i, &s, agreement)
-		if s.By != "" {
-			result.by = append(result.by, s.By)
-		}
-		seen = append(seen, s)
-		if player.Summarises() {
-			if err := host.Settle(player.Settle(ctx)); err != nil {
-				result.Notes = append(result.Notes, "summary: "+err.Error())
-			}
-		}
+		return nil
+	})
+	switch {
+	case isInfra(err):
+		return down(err)
+	case err != nil:
+		return result, err
 	}
+	result.judge(c, seen)
 	result.Drift, result.Follows = player.Finish()
 	unfired := player.Unfired()
 	for _, f := range unfired {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
 	}
-	result.conclude(len(r.cfg.Faults)+len(c.faults) > len(unfired))
-	if r.cfg.Mode.FromDrift == "" {
-		return result, nil
+	left, calls, usage := player.Left()
+	// Where a fault hit, or the tape was left, drift is what was asked for.
+	result.conclude(left || len(r.cfg.Faults)+len(c.faults) > len(unfired))
+	if left {
+		result.whatIf(c, player.Tape(), calls, usage.TotalTokens)
 	}
-	if left, _, _ := player.Left(); left {
-		result.conclude(true) // by its checks: the drift is what was asked about
-	}
-	return result, result.whatIf(c, player)
-}
-
-// turn runs one turn of a case.
-func (r *Runner) turn(ctx context.Context, c *Case, i int, host Host, player *edge.Player) (s tape.Seen, infra error) {
-	s.User = c.Turns[i].User
-	for event, err := range player.Turn(ctx, c.turn(i), host.Run) {
-		s.Event(event, err)
-		if err != nil && isInfra(err) {
-			infra = err
-		}
-	}
-	return s, infra
+	return result, nil
 }
 
 // turn is what the host is asked.
@@ -188,16 +202,76 @@ func isInfra(err error) bool {
 	return errors.Is(err, agent.ErrUnavailable)
 }
 
+func newResult(c *Case) CaseResult {
+	return CaseResult{ID: c.ID, Tags: c.Tags, File: c.File, Line: c.Line, Checks: []CheckResult{}, Turns: []TurnResult{}, gate: c.Gate}
+}
+
+func (r *CaseResult) torn(t *tape.Tape) {
+	if t.Torn != nil {
+		r.Notes = append(r.Notes, t.Torn.Error())
+	}
+}
+
+// Score grades the tapes of cases and runs nothing.
+func Score(cases []Case) (*Report, error) {
+	var results []CaseResult
+	for i := range cases {
+		t, err := cases[i].ReadTape()
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, score(&cases[i], t))
+	}
+	rep := NewReport(results)
+	rep.Run.Mode = "score"
+	return rep, nil
+}
+
+func score(c *Case, t *tape.Tape) CaseResult {
+	result := newResult(c)
+	result.torn(t)
+	result.judge(c, t.Turns)
+	result.conclude(false)
+	return result
+}
+
+// judge grades the turns of a case by what was seen of them.
+func (r *CaseResult) judge(c *Case, seen []tape.Seen) {
+	for i := range c.Turns {
+		if i >= len(seen) {
+			r.Checks = append(r.Checks, CheckResult{Turn: i + 1, Name: "turn", Text: fmt.Sprintf("the tape has %d turns", len(seen))})
+			none := &tape.Seen{User: c.Turns[i].User}
+			r.add(c, i, none, c.compare(i, none))
+			continue
+		}
+		s := &seen[i]
+		agreement := c.compare(i, s)
+		r.Checks = append(r.Checks, c.grade(i, s, seen[:i], agreement)...)
+		r.add(c, i, s, agreement)
+	}
+}
+
+// compare compares the calls of a turn with what is expected; nil where nothing is.
+func (c *Case) compare(i int, s *tape.Seen) *match.Agreement {
+	if c.plans[i] == nil {
+		return nil
+	}
+	return new(c.plans[i].Compare(s.Made()))
+}
+
 // add notes what happened in a turn.
 func (r *CaseResult) add(c *Case, i int, s *tape.Seen, a *match.Agreement) {
 	t := turnOf(s)
 	t.Expected = c.Turns[i].Expect.Guardrail
 	if plan := c.plans[i]; plan != nil {
-		t.Trace = trace(c, i, &t, a)
-		wants := len(plan.Items) > 0 && slices.ContainsFunc(plan.Items, func(e match.Expected) bool { return e.Min > 0 || e.Max == 0 })
+		t.Trace = trace(plan.Items, t.Calls, a)
+		wants := slices.ContainsFunc(plan.Items, func(e match.Expected) bool { return e.Min > 0 || e.Max == 0 })
 		r.matched = append(r.matched, matched{agreement: a, made: len(s.Calls), wantsNone: plan.NoCall, wantsCall: wants})
 	}
 	r.Turns = append(r.Turns, t)
+	if s.By != "" {
+		r.by = append(r.by, s.By)
+	}
 }
 
 // turnOf is what was seen of a turn, as reports have it.
@@ -217,8 +291,7 @@ func turnOf(s *tape.Seen) TurnResult {
 
 // trace aligns expected with made calls: in the order in which they were made, with
 // the missing ones where they were expected.
-func trace(c *Case, i int, t *TurnResult, a *match.Agreement) []Row {
-	items := c.plans[i].Items
+func trace(items []match.Expected, calls []CallResult, a *match.Agreement) []Row {
 	byMade := make(map[int]match.Pair)
 	for _, p := range a.Pairs {
 		byMade[p.Made] = p
@@ -231,7 +304,7 @@ func trace(c *Case, i int, t *TurnResult, a *match.Agreement) []Row {
 			missing = missing[1:]
 		}
 	}
-	for j, call := range t.Calls {
+	for j, call := range calls {
 		row := Row{Made: call.Name + " " + call.Arguments}
 		if p, paired := byMade[j]; paired {
 			flush(p.Expected)
@@ -243,8 +316,8 @@ func trace(c *Case, i int, t *TurnResult, a *match.Agreement) []Row {
 	return rows
 }
 
-// conclude finds the status: drift before failed checks. Where a fault hit, drift is what was asked for, and only the checks count.
-func (r *CaseResult) conclude(faulted bool) {
+// conclude finds the status: drift before failed checks, unless it was asked for.
+func (r *CaseResult) conclude(wanted bool) {
 	r.Status = StatusPass
 	for _, c := range r.Checks {
 		if !c.OK {
@@ -252,7 +325,7 @@ func (r *CaseResult) conclude(faulted bool) {
 			break
 		}
 	}
-	if len(r.Drift) > 0 && !faulted {
+	if len(r.Drift) > 0 && !wanted {
 		d := r.Drift[0]
 		r.Status, r.Why = StatusDrift, fmt.Sprintf("%s in turn %d, %s: the tape has %s, now %s", d.Class, max(d.Turn, 1), d.Where, d.Want, d.Got)
 	}

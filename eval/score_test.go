@@ -46,10 +46,10 @@ func call(name, args string) schemas.ToolCall {
 
 func TestScore(t *testing.T) {
 	twoCalls := func(b *tape.Builder) {
-		b.Local("tool", "", []schemas.ToolCall{call("s__f", `{"n":1}`), call("s__f", `{"n":2}`)})
+		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}, {ID: "2", Name: "s__f", Arguments: `{"n":2}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`{"url":"https://a.example/1","price":1234.5}`), false)
 		b.Call(2, "s", "f", call("s__f", `{"n":2}`), json.RawMessage(`"nothing"`), true)
-		b.Local("answer", "It is 1,234.50 (https://a.example/1).", nil)
+		b.Said("offline", "answer", wire.Answer{Text: "It is 1,234.50 (https://a.example/1)."}, "")
 		b.Answer("It is 1,234.50 (https://a.example/1).")
 	}
 	for _, test := range []struct {
@@ -93,7 +93,7 @@ func TestScore(t *testing.T) {
 // TestScore_inventedCitation: an address that no result holds is a fault.
 func TestScore_inventedCitation(t *testing.T) {
 	rep, err := eval.Score(story(t, `{answer: {all: [{citation: any}]}}`, func(b *tape.Builder) {
-		b.Local("answer", "See https://made.example/up", nil)
+		b.Said("offline", "answer", wire.Answer{Text: "See https://made.example/up"}, "")
 		b.Answer("See https://made.example/up")
 	}))
 	if err != nil {

@@ -98,20 +98,20 @@ const longestLine = 300
 func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 	models, tools := make(map[string]int), make(map[string]int)
 	for i := range cases {
-		story, err := cases[i].Story()
+		t, err := cases[i].ReadTape()
 		if err != nil {
 			return nil, err
 		}
 		if mode.LiveModel || mode.FromDrift == FromDriftLive {
-			models[strings.TrimSpace(story.Header.Provider+" "+story.Header.Model)] += len(story.Steps)
+			models[strings.TrimSpace(t.Header.Provider+" "+t.Header.Model)] += len(t.Steps)
 		}
 		if !mode.LiveTools {
 			continue
 		}
-		for _, t := range story.Turns {
-			for _, c := range t.Calls {
+		for _, turn := range t.Turns {
+			for _, c := range turn.Calls {
 				name := c.Server + "__" + c.Tool
-				if server := story.Servers[c.Server]; server == nil || !server.Readers[c.Tool] {
+				if server := t.Servers[c.Server]; server == nil || !server.Tools[c.Tool].Annotations.ReadOnly {
 					name += " (may change something)"
 				}
 				if c.Server != "" {

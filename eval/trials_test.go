@@ -11,6 +11,7 @@ import (
 	"molar/eval/edge"
 	"molar/eval/sweep"
 	"molar/eval/tape"
+	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -39,7 +40,7 @@ func (scriptedHost) Close()                       {}
 func trial(t *testing.T, mode eval.Mode, trials int) *eval.Report {
 	t.Helper()
 	cases := story(t, `{calls: {items: [{name: f, args: {n: 1}}]}}`, func(b *tape.Builder) {
-		b.Local("tool", "", []schemas.ToolCall{call("s__f", `{"n":1}`)})
+		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
 		b.Answer("")
 	})
@@ -86,7 +87,7 @@ func TestMetrics_drift(t *testing.T) {
 // TestRun_faultHitsNothing: a case that drifted before its fault could hit is drift, as any.
 func TestRun_faultHitsNothing(t *testing.T) {
 	cases := story(t, `{no_call: true}`, func(b *tape.Builder) {
-		b.Local("tool", "", []schemas.ToolCall{call("s__f", `{"n":1}`)})
+		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Answer("")
 	})
 	fault, err := edge.ParseFault("tool:s__f=error")
@@ -116,9 +117,9 @@ func TestRun_faultHitsNothing(t *testing.T) {
 // neither an answer nor an error is a fault of the host.
 func TestSweep(t *testing.T) {
 	cases := story(t, `{calls: {items: [{name: f}]}}`, func(b *tape.Builder) {
-		b.Local("tool", "", []schemas.ToolCall{call("s__f", `{"n":1}`)})
+		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
-		b.Local("answer", "Done.", nil)
+		b.Said("offline", "answer", wire.Answer{Text: "Done."}, "")
 		b.Answer("Done.")
 	})
 	runs := 0

@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"molar/eval/edge"
+	"molar/eval/tape"
 )
 
 // The ways to go on from the first request that a tape does not fit.
@@ -30,32 +30,19 @@ type WhatIfSum struct {
 }
 
 // whatIf judges a run that left its tape: by what it does, and no longer by the tape.
-func (r *CaseResult) whatIf(c *Case, player *edge.Player) error {
-	left, calls, usage := player.Left()
-	if !left {
-		return nil
-	}
-	story, err := c.Story()
-	if err != nil {
-		return err
-	}
-	w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
-	w.Changed = Changed(tell(turnsOf(story.Turns), false), tell(r.Turns, false))
+func (r *CaseResult) whatIf(c *Case, t *tape.Tape, calls, tokens int) {
+	w := &WhatIf{ModelCalls: calls, Tokens: tokens}
+	w.Changed = Changed(tell(turnsOf(t.Turns), false), tell(r.Turns, false))
 	w.Same = len(w.Changed) == 0
 	r.WhatIf = w
-	taped, err := scoreCase(c)
-	if err != nil {
-		return err
-	}
 	switch {
 	case r.Status == StatusFail:
-	case taped.Status == StatusFail: // something else was wanted, and here it is
+	case score(c, t).Status == StatusFail: // something else was wanted, and here it is
 	case w.Same:
 		r.Status, r.Why = StatusPass, ""
 	default:
 		r.Status, r.Why = StatusFail, "it behaves otherwise than on the tape"
 	}
-	return nil
 }
 
 // whatIfs sums the runs that left their tapes up; nil without any.

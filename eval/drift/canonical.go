@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"molar/eval/match"
+	"molar/eval/wire"
 )
 
 // A Canon gives requests of all wires one form in which they are compared. What
@@ -30,12 +30,8 @@ func NewCanon() *Canon {
 	}
 }
 
-// A part is a piece of what the model reads.
-type part struct {
-	kind string // system | text | call.name | call.args | result | signature
-	at   string // where it stands, for people
-	text string
-}
+// A part is a piece of what the model reads, with the class of drift that a change of it is.
+type part struct{ class, at, text string }
 
 // A tool is one offered function.
 type tool struct{ name, description, schema string }
@@ -58,200 +54,68 @@ func Sha(s string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// The kinds of part.
-const (
-	kindSystem   = "system"
-	kindText     = "text"
-	kindCallName = "call.name"
-	kindCallArgs = "call.args"
-	kindResult   = "result"
-	// kindSignature is what a service wants back unchanged.
-	kindSignature = "signature"
-)
-
 // Read reads the body of any wire that Molar speaks.
 func (c *Canon) Read(body []byte) *Request {
-	v, err := match.Decode(body)
-	object, ok := v.(map[string]any)
+	in, err := wire.ReadRequest(body)
+	if err != nil {
+		return &Request{parts: []part{{Messages, "body", string(body)}}}
+	}
 	r := &Request{}
-	if err != nil || !ok {
-		r.parts = []part{{kind: kindText, at: "body", text: string(body)}}
-		return r
+	for _, p := range in.Parts {
+		c.add(r, p)
 	}
-	rest := maps.Clone(object)
-	for _, key := range []string{"system", "systemInstruction", "system_instruction"} {
-		if value, there := rest[key]; there {
-			c.texts(r, kindSystem, key, value)
-			delete(rest, key)
-		}
+	for _, f := range in.Functions {
+		name, _ := f["name"].(string)
+		description, _ := f["description"].(string)
+		delete(f, "name")
+		delete(f, "description")
+		r.tools = append(r.tools, tool{name: name, description: c.mask(description), schema: match.Canonical(f)})
 	}
-	for _, key := range []string{"messages", "contents"} {
-		if list, there := rest[key].([]any); there {
-			for i, m := range list {
-				c.message(r, fmt.Sprintf("%s[%d]", key, i), m)
-			}
-			delete(rest, key)
-		}
+	slices.SortStableFunc(r.tools, func(a, b tool) int { return strings.Compare(a.name, b.name) })
+	delete(in.Rest, "user")
+	delete(in.Rest, "session_id")
+	if options, ok := in.Rest["options"].(map[string]any); ok {
+		delete(options, "num_ctx") // the window follows what the server has loaded at the moment
 	}
-	if list, there := rest["tools"].([]any); there {
-		for _, t := range list {
-			c.tool(r, t)
-		}
-	}
-	for _, key := range []string{"tools", "user", "session_id"} {
-		delete(rest, key)
-	}
-	if options, ok := rest["options"].(map[string]any); ok {
-		// The window follows what the server has loaded at the moment.
-		options = maps.Clone(options)
-		delete(options, "num_ctx")
-		rest["options"] = options
-	}
-	r.config = c.mask(match.Canonical(rest))
+	r.config = c.mask(match.Canonical(in.Rest))
 	return r
 }
 
-// message takes one message of a history apart.
-func (c *Canon) message(r *Request, at string, v any) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		c.add(r, kindText, at, match.Canonical(v))
-		return
-	}
-	role, _ := m["role"].(string)
-	switch role {
-	case "system", "developer":
-		c.texts(r, kindSystem, at, m["content"])
-		return
-	case "tool", "function":
-		if content, there := m["content"]; there {
-			c.texts(r, kindResult, at, content)
-			return
-		}
-	}
-	r.parts = append(r.parts, part{kind: kindText, at: at, text: "role " + role})
-	c.texts(r, kindText, at, m["content"])
-	c.texts(r, kindText, at, m["thinking"])
-	if images, there := m["images"]; there {
-		c.add(r, kindText, at, match.Canonical(images))
-	}
-	if parts, there := m["parts"].([]any); there {
-		for i, p := range parts {
-			c.part(r, fmt.Sprintf("%s.parts[%d]", at, i), p)
-		}
-	}
-	if calls, there := m["tool_calls"].([]any); there {
-		for i, call := range calls {
-			object, _ := call.(map[string]any)
-			c.call(r, fmt.Sprintf("%s.tool_calls[%d]", at, i), object["function"])
-		}
-	}
-}
-
-// part takes one part of a Gemini content, or of a canonical message, apart.
-func (c *Canon) part(r *Request, at string, v any) {
-	p, _ := v.(map[string]any)
-	for _, key := range []string{"thoughtSignature", "thought_signature", "state"} {
-		if signature, there := p[key]; there {
-			r.parts = append(r.parts, part{kind: kindSignature, at: at + "." + key, text: match.Canonical(signature)})
-		}
-	}
-	if call, there := p["functionCall"]; there {
-		c.call(r, at, call)
-		return
-	}
-	if result, there := p["functionResponse"].(map[string]any); there {
-		c.add(r, kindResult, at, match.Canonical(map[string]any{"name": result["name"], "response": result["response"]}))
-		return
-	}
-	switch kind, _ := p["kind"].(string); kind {
-	case "call":
-		call, _ := p["call"].(map[string]any)
-		c.call(r, at, call["function"])
-		return
-	case "result":
-		c.texts(r, kindResult, at, p["text"])
-		return
-	}
-	if text, there := p["text"].(string); there {
-		c.add(r, kindText, at, text)
-		return
-	}
-	rest := maps.Clone(p)
-	for _, key := range []string{"thoughtSignature", "thought_signature", "state"} {
-		delete(rest, key)
-	}
-	c.add(r, kindText, at, match.Canonical(rest))
-}
-
-// call takes {name, arguments} or {name, args} apart.
-func (c *Canon) call(r *Request, at string, v any) {
-	f, _ := v.(map[string]any)
-	name, _ := f["name"].(string)
-	r.parts = append(r.parts, part{kind: kindCallName, at: at, text: name})
-	args := f["arguments"]
-	if args == nil {
-		args = f["args"]
-	}
-	text, isText := args.(string)
-	if isText {
-		text = match.CanonicalJSON([]byte(text))
-	} else {
-		text = match.Canonical(args)
-	}
-	r.parts = append(r.parts, part{kind: kindCallArgs, at: at, text: c.mask(text)})
-}
-
-// texts adds a text, or the texts of a list of parts.
-func (c *Canon) texts(r *Request, kind, at string, v any) {
-	switch v := v.(type) {
-	case nil:
-	case string:
-		c.add(r, kind, at, v)
-	case []any:
-		for _, item := range v {
-			c.texts(r, kind, at, item)
-		}
-	case map[string]any:
-		if text, ok := v["text"].(string); ok {
-			c.add(r, kind, at, text)
-			return
-		}
-		if parts, ok := v["parts"]; ok {
-			c.texts(r, kind, at, parts)
-			return
-		}
-		c.add(r, kind, at, match.Canonical(v))
+// add takes a part in. What stands in fences is a result wherever it is found.
+func (c *Canon) add(r *Request, p wire.Part) {
+	add := func(class, text string) { r.parts = append(r.parts, part{class, p.At, c.mask(text)}) }
+	switch p.Kind {
+	case wire.KindCall:
+		add(CallName, p.Name)
+		add(CallArgs, match.CanonicalJSON([]byte(p.Text)))
+	case wire.KindResult:
+		add(Result, strings.TrimSpace(p.Name+" "+p.Text))
+	case wire.KindSystem:
+		add(System, p.Text)
+	case wire.KindSignature:
+		add(Signature, p.Text)
+	case wire.KindRole:
+		add(Messages, "role "+p.Text)
 	default:
-		c.add(r, kind, at, match.Canonical(v))
-	}
-}
-
-// add appends a text. What stands in fences is a result wherever it is found.
-func (c *Canon) add(r *Request, kind, at, text string) {
-	if text == "" {
-		return
-	}
-	if kind == kindResult || kind == kindSystem {
-		r.parts = append(r.parts, part{kind: kind, at: at, text: c.mask(text)})
-		return
-	}
-	last := 0
-	for _, m := range c.fence.FindAllStringIndex(text, -1) {
-		if m[0] > last {
-			r.parts = append(r.parts, part{kind: kind, at: at, text: c.mask(text[last:m[0]])})
+		last := 0
+		for _, m := range c.fence.FindAllStringIndex(p.Text, -1) {
+			if m[0] > last {
+				add(Messages, p.Text[last:m[0]])
+			}
+			add(Result, p.Text[m[0]:m[1]])
+			last = m[1]
 		}
-		r.parts = append(r.parts, part{kind: kindResult, at: at, text: c.mask(text[m[0]:m[1]])})
-		last = m[1]
-	}
-	if last < len(text) {
-		r.parts = append(r.parts, part{kind: kind, at: at, text: c.mask(text[last:])})
+		if last < len(p.Text) {
+			add(Messages, p.Text[last:])
+		}
 	}
 }
 
 // mask takes the fence marks out: those of data, and those of the guardrail's question.
 func (c *Canon) mask(text string) string {
-	text = c.mark.ReplaceAllString(text, "data-MARK")
+	if strings.Contains(text, "data-") {
+		text = c.mark.ReplaceAllString(text, "data-MARK")
+	}
 	if !strings.Contains(text, "<<") && !strings.Contains(text, ">>") {
 		return text
 	}
@@ -261,33 +125,6 @@ func (c *Canon) mask(text string) string {
 		}
 		return "MARK>>"
 	})
-}
-
-// tool adds an offered function: OpenAI's and Ollama's form, Gemini's, or ours.
-func (c *Canon) tool(r *Request, v any) {
-	t, _ := v.(map[string]any)
-	if list, there := t["functionDeclarations"].([]any); there {
-		for _, f := range list {
-			c.function(r, f)
-		}
-		return
-	}
-	if f, there := t["function"]; there {
-		c.function(r, f)
-		return
-	}
-	c.function(r, v)
-}
-
-func (c *Canon) function(r *Request, v any) {
-	f, _ := v.(map[string]any)
-	name, _ := f["name"].(string)
-	description, _ := f["description"].(string)
-	rest := maps.Clone(f)
-	delete(rest, "name")
-	delete(rest, "description")
-	r.tools = append(r.tools, tool{name: name, description: c.mask(description), schema: match.Canonical(rest)})
-	slices.SortStableFunc(r.tools, func(a, b tool) int { return strings.Compare(a.name, b.name) })
 }
 
 // Params is what an MCP request is found by: its params without what changes

@@ -98,23 +98,6 @@ func (taped *Request) Diff(made *Request) []Drift {
 	return drifts
 }
 
-// class is the drift class of a kind of part.
-func (p part) class() string {
-	switch p.kind {
-	case kindSystem:
-		return System
-	case kindResult:
-		return Result
-	case kindCallName:
-		return CallName
-	case kindCallArgs:
-		return CallArgs
-	case kindSignature:
-		return Signature
-	}
-	return Messages
-}
-
 // diffParts finds the first difference of each class: what comes after it would only
 // repeat it.
 func diffParts(want, got []part) []Drift {
@@ -128,25 +111,25 @@ func diffParts(want, got []part) []Drift {
 	}
 	for i := range min(len(want), len(got)) {
 		w, g := want[i], got[i]
-		if w.kind != g.kind {
+		if w.class != g.class {
 			class := Messages
-			if w.kind == kindSignature || g.kind == kindSignature {
+			if w.class == Signature || g.class == Signature {
 				class = Signature // one that is lost, or new, moves all that follows
 			}
-			add(Drift{Class: class, Where: w.at, Want: w.kind + " " + Clip(w.text), Got: g.kind + " " + Clip(g.text)})
+			add(Drift{Class: class, Where: w.at, Want: w.class + " " + Clip(w.text), Got: g.class + " " + Clip(g.text)})
 			return drifts
 		}
 		if w.text != g.text {
-			add(Differing(w.class(), w.at, w.text, g.text))
+			add(Differing(w.class, w.at, w.text, g.text))
 		}
 	}
 	if n := min(len(want), len(got)); len(want) != len(got) {
 		w, g := "(nothing)", "(nothing)"
 		var where, class string
 		if n < len(want) {
-			w, where, class = Clip(want[n].text), want[n].at, want[n].class()
+			w, where, class = Clip(want[n].text), want[n].at, want[n].class
 		} else {
-			g, where, class = Clip(got[n].text), got[n].at, got[n].class()
+			g, where, class = Clip(got[n].text), got[n].at, got[n].class
 		}
 		add(Drift{Class: class, Where: where, Want: w, Got: g})
 	}

@@ -13,23 +13,23 @@ import (
 // compare names what differs between a turn as it was seen now and as the tape tells it. A
 // live model makes its own turn.
 func (p *Player) compare(turn int, now *tape.Seen) {
-	if p.cfg.LiveModel || p.hasLeft() || turn > len(p.x.story.Turns) {
+	if p.cfg.LiveModel || p.hasLeft() || turn > len(p.cfg.Tape.Turns) {
 		return
 	}
-	was := &p.x.story.Turns[turn-1]
+	was := &p.cfg.Tape.Turns[turn-1]
 	p.compareGuard(turn, was, now)
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
 	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it fails before it asks for anything
 		p.drift(turn, was.At.User, drift.Drift{Class: drift.Failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
 	}
-	if p.x.story.Header.Imported != "" { // another program may have put its answers together in its own way
+	if p.cfg.Tape.Header.Imported != "" { // another program may have put its answers together in its own way
 		return
 	}
 	if !was.Answered || p.cfg.LiveTools && hasResults(was) {
 		return
 	}
-	if got := p.redact.Text(now.Answer); got != was.Answer {
+	if got := p.cfg.Redactor.Text(now.Answer); got != was.Answer {
 		p.drift(turn, was.At.Answer, drift.Differing(drift.Answer, "answer", was.Answer, got))
 	}
 }
@@ -67,7 +67,7 @@ func (p *Player) compareCalls(turn int, was, now *tape.Seen) {
 			p.drift(turn, afterCalls(was), drift.Drift{Class: drift.CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})
 		case p.nameOf(was.Calls[i]) != p.nameOf(now.Calls[i]):
 			p.drift(turn, was.Calls[i].Line, drift.Drift{Class: drift.CallName, Where: where, Want: callText(was.Calls[i]), Got: callText(now.Calls[i])})
-		case args(was.Calls[i].Call.Function.Arguments) != args(p.redact.Text(now.Calls[i].Call.Function.Arguments)):
+		case args(was.Calls[i].Call.Function.Arguments) != args(p.cfg.Redactor.Text(now.Calls[i].Call.Function.Arguments)):
 			p.drift(turn, was.Calls[i].Line, drift.Differing(drift.CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
 		}
 	}
@@ -76,7 +76,7 @@ func (p *Player) compareCalls(turn int, was, now *tape.Seen) {
 // nameOf is the name under which a call is compared: another program's recording knows
 // tools by their own names alone.
 func (p *Player) nameOf(c tape.SeenCall) string {
-	if p.x.story.Header.Imported != "" && c.Server != "" && c.Tool != "" {
+	if p.cfg.Tape.Header.Imported != "" && c.Server != "" && c.Tool != "" {
 		return c.Tool
 	}
 	return c.Call.Function.Name
@@ -118,7 +118,7 @@ func (p *Player) compareResults(turn int, was, now *tape.Seen) {
 		if !w.Done || !n.Done {
 			continue
 		}
-		want, got := resultText(w.Output, w.IsError), p.redact.Text(resultText(n.Output, n.IsError))
+		want, got := resultText(w.Output, w.IsError), p.cfg.Redactor.Text(resultText(n.Output, n.IsError))
 		if want != got {
 			p.drift(turn, w.DoneLine, drift.Differing(drift.Result, fmt.Sprintf("result %d", i+1), want, got))
 		}

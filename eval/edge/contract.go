@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"molar/eval/drift"
-	"molar/eval/tape"
 	"molar/eval/wire"
 )
 
@@ -16,14 +15,14 @@ func (p *Player) lists(server string, result json.RawMessage) {
 	if p.live[server] == nil {
 		p.live[server] = make(map[string]wire.Tool)
 	}
-	for _, t := range tape.Listed(result) {
-		p.live[server][t.Name] = t.Tool
+	for _, t := range wire.Listed(result) {
+		p.live[server][t.Name] = t
 	}
 }
 
 // Contract compares what a real server lists with what the tape holds of it.
 func (p *Player) Contract(server string) []drift.Drift {
-	was := p.x.story.Servers[server]
+	was := p.cfg.Tape.Servers[server]
 	p.mu.Lock()
 	now, attached := p.live[server]
 	now = maps.Clone(now)

@@ -37,7 +37,11 @@ func record(t *testing.T, secrets ...string) (*edge.Recorder, *bytes.Buffer) {
 // play opens a tape from memory.
 func play(t *testing.T, data []byte, change func(*edge.PlayerConfig)) *edge.Player {
 	t.Helper()
-	cfg := edge.PlayerConfig{Name: "t.jsonl", File: bytes.NewReader(data), Size: int64(len(data))}
+	read, err := tape.Read("t.jsonl", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := edge.PlayerConfig{Tape: read}
 	if change != nil {
 		change(&cfg)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"molar/eval/wire"
 	"molar/mcpclients"
-	"molar/providers"
 )
 
 // The kinds of [Fault].
@@ -179,28 +178,6 @@ func toolText(text string) json.RawMessage {
 		return json.RawMessage(`{"content":[]}`)
 	}
 	return data
-}
-
-// localFault hits a call of a provider without a transport.
-// It breaks an answer at its beginning, even where half was asked for.
-func (p *Player) localFault(ctx context.Context, req providers.Request) (fired bool, err error) {
-	f, hit := p.fires("model", string(req.Pass))
-	if !hit {
-		return false, nil
-	}
-	kind := providers.KindUnavailable
-	switch f.Kind {
-	case FaultDrop:
-		err, kind = wait(ctx, -1), providers.KindTimeout
-	case FaultDelay:
-		err = wait(ctx, f.Delay)
-		return err != nil, err
-	case FaultGarble:
-		err, kind = errors.New("fault: the answer is garbled"), providers.KindProtocol
-	default:
-		err = errors.New("fault: the model service failed")
-	}
-	return true, &providers.Error{Kind: kind, Provider: "offline", Err: err}
 }
 
 // modelFault hits a model request. answer is what the tape would say; fired is false

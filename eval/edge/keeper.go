@@ -7,7 +7,6 @@ import (
 	"errors"
 	"iter"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +16,6 @@ import (
 
 	"molar/agent"
 	"molar/eval/tape"
-	"molar/mcpclients"
-	"molar/providers"
 )
 
 // A Kept is the tape of one turn, whose only turn it is.
@@ -47,6 +44,7 @@ type KeeperConfig struct {
 // A Keeper records each turn of a running host on a tape of its own. What happens outside
 // of turns is not kept, but for the newest lists of tools, which each tape begins with.
 type Keeper struct {
+	tapped
 	cfg KeeperConfig
 
 	mu       sync.Mutex
@@ -62,88 +60,30 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = tape.NewRedactor()
 	}
-	return &Keeper{cfg: cfg, lists: make(map[string][]listing)}, nil
+	k := &Keeper{cfg: cfg, lists: make(map[string][]listing)}
+	k.tapped = tapped{to: recorderOf, skip: cfg.Skip, listed: k.listed}
+	return k, nil
 }
 
 type recorderKey struct{}
 
-// of returns the recorder of the turn that ctx is part of; nil outside of turns.
-func of(ctx context.Context) *Recorder {
+// recorderOf is the recorder of the turn that ctx is part of; nil outside of turns.
+func recorderOf(ctx context.Context) *Recorder {
 	rec, _ := ctx.Value(recorderKey{}).(*Recorder)
 	return rec
-}
-
-// Transport wraps the transport of a model service.
-func (k *Keeper) Transport(base http.RoundTripper) http.RoundTripper { return keptTransport{base} }
-
-type keptTransport struct{ base http.RoundTripper }
-
-func (t keptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if rec := of(req.Context()); rec != nil {
-		return rec.Transport(t.base).RoundTrip(req)
-	}
-	return t.base.RoundTrip(req)
-}
-
-// Provider wraps a provider, as a recorder does.
-func (k *Keeper) Provider(p providers.Provider, local bool) providers.Provider {
-	return keptProvider{p, local}
-}
-
-type keptProvider struct {
-	providers.Provider
-	local bool
-}
-
-// Unwrap returns the provider itself.
-func (p keptProvider) Unwrap() providers.Provider { return p.Provider }
-
-func (p keptProvider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	if rec := of(ctx); rec != nil {
-		return rec.Provider(p.Provider, p.local).Stream(ctx, req)
-	}
-	return p.Provider.Stream(ctx, req)
-}
-
-// Dial wraps the dialer of MCP servers.
-func (k *Keeper) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, server mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
-		conn, err := inner(ctx, server, notify)
-		if err != nil || slices.Contains(k.cfg.Skip, server.Name) {
-			return conn, err
-		}
-		return &keptConn{Conn: conn, k: k, server: server.Name}, nil
-	}
-}
-
-type keptConn struct {
-	mcpclients.Conn
-	k      *Keeper
-	server string
-}
-
-// Inner is the connection below.
-func (c *keptConn) Inner() mcpclients.Conn { return c.Conn }
-
-func (c *keptConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if rec := of(ctx); rec != nil {
-		return (&recordedConn{Conn: c.Conn, r: rec, server: c.server}).Request(ctx, method, params)
-	}
-	result, err := c.Conn.Request(ctx, method, params)
-	if err == nil && (method == tape.MethodInitialize || strings.HasSuffix(method, "/list")) {
-		c.k.listed(c.server, method, params, result)
-	}
-	return result, err
 }
 
 // A listing is the newest answer of a server to a question that is asked outside of turns.
 type listing struct {
 	asked           string
-	request, answer tape.Record
+	request, answer *tape.Record
 }
 
 // listed remembers a handshake, with which a server begins anew, or a list.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
+	if method != tape.MethodInitialize && !strings.HasSuffix(method, "/list") {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	asked := method + string(params)
@@ -152,41 +92,15 @@ func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
 	id := -k.listings // no number of a request in a turn
 	k.lists[server] = append(known, listing{
 		asked:   asked,
-		request: tape.Record{Type: tape.TypeMCP, Server: server, Dir: tape.ToServer, Frame: tape.Frame{ID: id, Method: method, Params: params}.Encode()},
-		answer:  tape.Record{Type: tape.TypeMCP, Server: server, Dir: tape.FromServer, Frame: tape.Frame{ID: id, Result: result}.Encode()},
+		request: frame(server, tape.ToServer, tape.Frame{ID: id, Method: method, Params: params}),
+		answer:  frame(server, tape.FromServer, tape.Frame{ID: id, Result: result}),
 	})
 }
 
-// lines collects what is written until it is taken; what comes later is dropped.
-type lines struct {
-	mu    sync.Mutex
-	b     bytes.Buffer
-	taken bool
-}
-
-// Write implements [io.Writer].
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.taken {
-		l.b.Write(line)
-	}
-	return len(line), nil
-}
-
-// take returns all lines but the header.
-func (l *lines) take() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.taken = true
-	_, rest, _ := bytes.Cut(l.b.Bytes(), []byte("\n"))
-	return rest
-}
-
 // Turn runs a turn and keeps it.
-func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
+func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		var written lines
+		var written bytes.Buffer
 		rec, err := NewRecorder(RecorderConfig{To: &written, Redactor: k.cfg.Redactor})
 		if err != nil {
 			yield(agent.Event{}, err)
@@ -195,8 +109,10 @@ func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run func(context.Contex
 		var start agent.Start
 		var done agent.Done
 		defer func() {
+			rec.w.Stop() // what still comes belongs to no turn
 			if start.TurnID != "" && k.cfg.Wants(start.Assistant) {
-				k.keep(t.Owner, start, done, written.take())
+				_, turn, _ := bytes.Cut(written.Bytes(), []byte("\n")) // without the header
+				k.keep(t.Owner, start, done, turn)
 			}
 		}()
 		for event, err := range rec.Turn(context.WithValue(ctx, recorderKey{}, rec), t, run) {
@@ -224,8 +140,8 @@ func (k *Keeper) keep(owner string, start agent.Start, done agent.Done, turn []b
 	k.mu.Lock()
 	for _, server := range slices.Sorted(maps.Keys(k.lists)) {
 		for _, l := range k.lists[server] {
-			w.Write(&l.request)
-			w.Write(&l.answer)
+			w.Write(l.request)
+			w.Write(l.answer)
 		}
 	}
 	k.mu.Unlock()

@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -51,20 +50,20 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if f == nil {
 		return c.missing(ctx, method, params)
 	}
-	rec, err := c.p.x.load(f.answer)
-	if err != nil {
-		return nil, err
-	}
-	if rec.Sha != "" && rec.Sha != tape.FrameSha(rec.Frame) {
-		c.p.drift(turnOf(ctx), f.answer.line, drift.Drift{
+	if rec := f.answer; rec != nil && rec.Sha != "" && rec.Sha != tape.FrameSha(rec.Frame) {
+		c.p.drift(turnOf(ctx), rec.Line, drift.Drift{
 			Class: drift.Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + tape.FrameSha(rec.Frame),
 		})
 	}
-	return answerOf(rec, c.server, method)
+	return f.result(c.server)
 }
 
-// answerOf is the answer that a frame holds.
-func answerOf(rec tape.Record, server, method string) (json.RawMessage, error) {
+// result is what the tape has for a request.
+func (t *tapedFrame) result(server string) (json.RawMessage, error) {
+	rec := t.answer
+	if rec == nil {
+		return nil, fmt.Errorf("line %d of the tape: a record is missing: the recording broke off", t.request.Line)
+	}
 	if rec.Error != "" {
 		return nil, fmt.Errorf("%w: %s", mcpclients.ErrLost, rec.Error)
 	}
@@ -73,7 +72,7 @@ func answerOf(rec tape.Record, server, method string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("frame: %w", err)
 	}
 	if f.Error != nil {
-		return nil, &mcpclients.RPCError{Server: server, Method: method, Code: f.Error.Code, Message: f.Error.Message, Data: f.Error.Data}
+		return nil, &mcpclients.RPCError{Server: server, Method: t.frame.Method, Code: f.Error.Code, Message: f.Error.Message, Data: f.Error.Data}
 	}
 	return f.Result, nil
 }
@@ -108,18 +107,18 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 // are alike and run side by side are told apart by their place in the round; other
 // methods than calls may repeat.
 func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *tapedFrame {
-	key := drift.Sha(drift.Params(json.RawMessage(p.redact.Text(string(params)))))
+	key := drift.Params(json.RawMessage(p.cfg.Redactor.Text(string(params))))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var first, last, exact *tapedFrame
-	for _, f := range p.x.frames[server] {
+	for _, f := range p.frames[server] {
 		switch {
-		case f.method != method || f.key != key || method == tape.MethodCall && !f.within(turnOf(ctx)):
+		case f.frame.Method != method || f.key != key || method == tape.MethodCall && !f.within(turnOf(ctx)):
 			continue
 		case !f.used && first == nil:
 			first = f
 		}
-		if !f.used && exact == nil && f.slot == toolhandler.Slot(ctx) {
+		if !f.used && exact == nil && f.request.Slot == toolhandler.Slot(ctx) {
 			exact = f
 		}
 		last = f
@@ -129,7 +128,9 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 	}
 	if first != nil {
 		first.used = true
-		p.line = max(p.line, first.answer.line)
+		if first.answer != nil {
+			p.line = max(p.line, first.answer.Line)
+		}
 		return first
 	}
 	if method == tape.MethodCall {
@@ -139,7 +140,9 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 }
 
 // within reports whether the call may be of the turn; 0 is any.
-func (f *tapedFrame) within(turn int) bool { return f.turn == turn || f.turn == 0 || turn == 0 }
+func (f *tapedFrame) within(turn int) bool {
+	return f.request.Turn == turn || f.request.Turn == 0 || turn == 0
+}
 
 // nearest shows the params of the unused call of the same tool that comes closest: in its
 // arguments, then in its place in the round.
@@ -147,29 +150,21 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 	made := paramsOf(params)
 	best, found := -1, ""
 	p.mu.Lock()
-	unused := slices.DeleteFunc(slices.Clone(p.x.frames[server]), func(f *tapedFrame) bool {
-		return f.used || f.method != tape.MethodCall || !f.within(turnOf(ctx))
+	unused := slices.DeleteFunc(slices.Clone(p.frames[server]), func(f *tapedFrame) bool {
+		return f.used || f.frame.Method != tape.MethodCall || !f.within(turnOf(ctx))
 	})
 	p.mu.Unlock()
 	for _, f := range unused {
-		rec, err := p.x.load(f.request)
-		if err != nil {
-			continue
-		}
-		var message tape.Frame
-		if json.Unmarshal(rec.Frame, &message) != nil {
-			continue
-		}
-		taped := paramsOf(message.Params)
+		taped := paramsOf(f.frame.Params)
 		if taped.Name != made.Name {
 			continue
 		}
 		same := 2 * taped.shared(made)
-		if f.slot == toolhandler.Slot(ctx) {
+		if f.request.Slot == toolhandler.Slot(ctx) {
 			same++
 		}
 		if same > best {
-			best, found = same, drift.Params(message.Params)
+			best, found = same, drift.Params(f.frame.Params)
 		}
 	}
 	return found
@@ -213,11 +208,7 @@ func (c *liveConn) Inner() mcpclients.Conn { return c.Conn }
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if method == tape.MethodCall && c.played.p.plays() {
 		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
-			rec, err := c.played.p.x.load(f.answer)
-			if err != nil {
-				return nil, err
-			}
-			return answerOf(rec, c.played.server, method)
+			return f.result(c.played.server)
 		}
 	}
 	result, err := c.Conn.Request(ctx, method, params)
@@ -232,14 +223,9 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	if f == nil {
 		return result, err
 	}
-	rec, loadErr := p.x.load(f.answer)
-	if loadErr != nil {
-		return result, errors.Join(err, loadErr)
-	}
-	taped, tapedErr := answerOf(rec, c.played.server, method)
-	want, got := shown(taped, tapedErr), shown(result, err)
+	want, got := shown(f.result(c.played.server)), shown(result, err)
 	if want != got {
-		p.drift(turnOf(ctx), f.answer.line, drift.Differing(drift.Result, "call on server "+c.played.server, want, got))
+		p.drift(turnOf(ctx), f.request.Line, drift.Differing(drift.Result, "call on server "+c.played.server, want, got))
 	}
 	return result, err
 }

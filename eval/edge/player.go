@@ -1,10 +1,10 @@
 package edge
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -21,10 +21,7 @@ import (
 
 // PlayerConfig configures a [Player].
 type PlayerConfig struct {
-	// Name is the tape's file, for messages; File and Size are its bytes.
-	Name string
-	File io.ReaderAt
-	Size int64
+	Tape *tape.Tape
 	// LiveModel lets model calls through to the real service, LiveTools tool calls to
 	// the real servers. What is live is not compared with the tape's requests.
 	LiveModel, LiveTools bool
@@ -45,10 +42,8 @@ type PlayerConfig struct {
 // tape does not have goes to the network. It is used for one case.
 type Player struct {
 	cfg    PlayerConfig
-	x      *index
-	canon  *drift.Canon
-	redact *tape.Redactor
-	skip   map[string]bool
+	models []*taped
+	frames map[string][]*tapedFrame // by server
 
 	mu     sync.Mutex
 	drifts []drift.Drift
@@ -63,41 +58,86 @@ type Player struct {
 	live   map[string]map[string]wire.Tool // what real servers list, by server
 }
 
-// NewPlayer reads the tape once and returns a player.
+// taped is one model exchange of the tape.
+type taped struct {
+	request *tape.Record
+	pass    string
+	chunks  [][]byte
+	end     *tape.Record // nil when the recording broke off
+	used    bool
+}
+
+// tapedFrame is one MCP request of the tape.
+type tapedFrame struct {
+	request, answer *tape.Record // the answer is nil when the recording broke off
+	frame           tape.Frame   // of the request
+	key             string       // the canonical params
+	used            bool
+}
+
+// NewPlayer returns a player of a tape.
 func NewPlayer(cfg PlayerConfig) (*Player, error) {
-	x, err := readIndex(cfg.Name, cfg.File, cfg.Size)
-	if err != nil {
-		return nil, err
+	if cfg.Canon == nil {
+		cfg.Canon = drift.NewCanon()
 	}
-	p := &Player{cfg: cfg, x: x, canon: cfg.Canon, redact: cfg.Redactor, skip: make(map[string]bool), fired: make(map[int]int), live: make(map[string]map[string]wire.Tool)}
-	if p.canon == nil {
-		p.canon = drift.NewCanon()
+	if cfg.Redactor == nil {
+		cfg.Redactor = tape.NewRedactor()
 	}
-	if p.redact == nil {
-		p.redact = tape.NewRedactor()
-	}
-	for _, name := range cfg.Skip {
-		p.skip[name] = true
+	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), fired: make(map[int]int), live: make(map[string]map[string]wire.Tool)}
+	exchanges, frames := make(map[int]*taped), make(map[string]*tapedFrame)
+	for i := range cfg.Tape.Records {
+		r := &cfg.Tape.Records[i]
+		switch r.Type {
+		case tape.TypeModelRequest:
+			exchanges[r.Seq] = &taped{request: r, pass: r.ModelPass()}
+			p.models = append(p.models, exchanges[r.Seq])
+		case tape.TypeModelChunk:
+			exchanges[r.Seq].chunks = append(exchanges[r.Seq].chunks, r.Bytes())
+		case tape.TypeModelEnd:
+			exchanges[r.Seq].end = r
+		case tape.TypeMCP:
+			if err := p.addFrame(r, frames); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", cfg.Tape.Name, r.Line, err)
+			}
+		}
 	}
 	return p, nil
 }
 
-// Header returns the tape's header.
-func (p *Player) Header() tape.Header { return p.x.story.Header }
+func (p *Player) addFrame(r *tape.Record, byID map[string]*tapedFrame) error {
+	var f tape.Frame
+	if err := json.Unmarshal(r.Frame, &f); err != nil {
+		return fmt.Errorf("frame: %w", err)
+	}
+	id := fmt.Sprintf("%s/%d", r.Server, f.ID)
+	known := byID[id]
+	switch {
+	case r.Dir == tape.ToServer && known != nil:
+		return fmt.Errorf("request %d of server %q begins twice", f.ID, r.Server)
+	case r.Dir == tape.ToServer:
+		byID[id] = &tapedFrame{request: r, frame: f, key: drift.Params(f.Params)}
+		p.frames[r.Server] = append(p.frames[r.Server], byID[id])
+	case known != nil && known.answer != nil:
+		return fmt.Errorf("request %d of server %q is answered twice", f.ID, r.Server)
+	case known != nil:
+		known.answer = r
+	}
+	return nil
+}
 
-// Story returns what the tape tells.
-func (p *Player) Story() *tape.Story { return p.x.story }
+// Tape returns the tape.
+func (p *Player) Tape() *tape.Tape { return p.cfg.Tape }
 
 // Servers are the names of the servers on the tape.
-func (p *Player) Servers() []string { return slices.Collect(maps.Keys(p.x.frames)) }
+func (p *Player) Servers() []string { return slices.Collect(maps.Keys(p.frames)) }
 
 // Summarises reports whether a summary followed the last turn, so that a replay makes
 // it too.
 func (p *Player) Summarises() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.x.models, func(x *taped) bool {
-		return x.pass == string(providers.PassSummary) && !x.used && (x.turn == p.turn || x.turn == 0)
+	return slices.ContainsFunc(p.models, func(x *taped) bool {
+		return x.pass == string(providers.PassSummary) && !x.used && (x.request.Turn == p.turn || x.request.Turn == 0)
 	})
 }
 
@@ -126,56 +166,17 @@ func (p *Player) Differs(where, was, now string) {
 
 // Uses reports whether the tape offers or calls a tool of the server.
 func (p *Player) Uses(server string) bool {
-	return p.x.offers(server) || slices.ContainsFunc(p.x.frames[server], func(f *tapedFrame) bool { return f.method == tape.MethodCall })
+	return slices.ContainsFunc(p.models, func(x *taped) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
+		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == tape.MethodCall })
 }
 
 // Provider wraps a provider so that the transport below it knows the pass. One
-// without a transport (local) is served from the tape itself.
+// without a transport (local) is served from the tape as if it had one.
 func (p *Player) Provider(inner providers.Provider, local bool) providers.Provider {
 	if local && !p.cfg.LiveModel {
-		inner = tapedProvider{Provider: inner, p: p}
+		inner = overTransport(inner, p.Transport)
 	}
 	return leaving{passing{inner}, p}
-}
-
-// tapedProvider answers in the place of a provider without a transport.
-type tapedProvider struct {
-	providers.Provider
-	p *Player
-}
-
-func (t tapedProvider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	return func(yield func(providers.Chunk, error) bool) {
-		refuse := func(err error) {
-			yield(providers.Chunk{}, &providers.Error{Kind: providers.KindInvalid, Provider: t.Name(), Err: err})
-		}
-		if fired, err := t.p.localFault(ctx, req); fired {
-			yield(providers.Chunk{}, err)
-			return
-		}
-		x, err := t.p.take(slotOf(ctx, ""), "", "", tape.EncodeRequest(req))
-		if err != nil {
-			refuse(err)
-			return
-		}
-		for _, at := range x.chunks {
-			rec, err := t.p.x.load(at)
-			if err == nil {
-				var chunk providers.Chunk
-				if chunk, err = tape.DecodeChunk(rec.Bytes()); err == nil {
-					if !yield(chunk, nil) {
-						return
-					}
-					continue
-				}
-			}
-			refuse(err)
-			return
-		}
-		if end, err := t.p.x.load(x.end); err == nil && end.Error != "" {
-			refuse(errors.New(end.Error))
-		}
-	}
 }
 
 // Missed tells what was asked for and is not on the tape: what the player answered there
@@ -205,7 +206,7 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	x := p.find(s, method, path, body)
 	if x != nil {
 		x.used = true
-		p.line = max(p.line, x.request.line)
+		p.line = max(p.line, x.request.Line)
 	}
 	line := p.line
 	p.mu.Unlock()
@@ -216,18 +217,14 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 		}
 		return nil, p.miss("the tape has no further %s call in turn %d", s.pass, s.turn)
 	}
-	if !x.ended {
-		return nil, fmt.Errorf("%s:%d: the recording of this model call broke off", p.x.name, x.request.line)
+	if x.end == nil {
+		return nil, fmt.Errorf("%s:%d: the recording of this model call broke off", p.cfg.Tape.Name, x.request.Line)
 	}
-	if x.unkeyed || s.pass == tape.PassProbe {
+	if x.request.Unkeyed || s.pass == tape.PassProbe {
 		return x, nil
 	}
-	rec, err := p.x.load(x.request)
-	if err != nil {
-		return nil, err
-	}
-	made := []byte(p.redact.Text(string(body)))
-	drifts := p.canon.Read(rec.Body).Diff(p.canon.Read(made))
+	rec := x.request
+	drifts := p.cfg.Canon.Read(rec.Body).Diff(p.cfg.Canon.Read([]byte(p.cfg.Redactor.Text(string(body)))))
 	if rec.Method+" "+rec.Path != method+" "+path {
 		drifts = append(drifts, drift.Differing(drift.Transport, "request", rec.Method+" "+rec.Path, method+" "+path))
 	}
@@ -237,7 +234,7 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	for i := range drifts {
 		drifts[i].Where = fmt.Sprintf("%s pass, %s", s.pass, drifts[i].Where)
 	}
-	p.drift(s.turn, x.request.line, drifts...)
+	p.drift(s.turn, x.request.Line, drifts...)
 	if p.leave() || !p.cfg.Report {
 		return nil, errNoTape(fmt.Sprintf("the %s request of turn %d differs from the tape: %s", s.pass, s.turn, drifts[0].Class))
 	}
@@ -251,14 +248,14 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 		return p.findProbe(method, path, body)
 	}
 	var stray *taped
-	for _, x := range p.x.models {
+	for _, x := range p.models {
 		switch {
 		case x.used || x.pass == tape.PassProbe:
-		case x.turn == s.turn && x.pass == string(s.pass):
+		case x.request.Turn == s.turn && x.pass == string(s.pass):
 			return x
-		case x.turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
+		case x.request.Turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
 			return x
-		case x.turn == 0 && x.pass == string(s.pass) && stray == nil && p.asks(x, body):
+		case x.request.Turn == 0 && x.pass == string(s.pass) && stray == nil && p.asks(x, body):
 			stray = x
 		}
 	}
@@ -269,8 +266,8 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 // address; the last one repeats.
 func (p *Player) findProbe(method, path string, body []byte) *taped {
 	var same, like *taped
-	for _, x := range p.x.models {
-		if x.pass != tape.PassProbe || x.method != method || x.path != path {
+	for _, x := range p.models {
+		if x.pass != tape.PassProbe || x.request.Method != method || x.request.Path != path {
 			continue
 		}
 		if like == nil || like.used {
@@ -288,25 +285,26 @@ func (p *Player) findProbe(method, path string, body []byte) *taped {
 
 // asks reports whether a taped request asks the same.
 func (p *Player) asks(x *taped, body []byte) bool {
-	rec, err := p.x.load(x.request)
-	return err == nil && p.canon.Read(rec.Body).Key() == p.canon.Read(body).Key()
+	return p.cfg.Canon.Read(x.request.Body).Key() == p.cfg.Canon.Read(body).Key()
 }
 
-// Turn runs the next turn, and compares what happens in it with the tape.
-func (p *Player) Turn(ctx context.Context, t agent.Turn, run func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
-		p.mu.Lock()
-		p.turn++
-		turn := p.turn
-		p.mu.Unlock()
-		var seen tape.Seen
-		for event, err := range run(InTurn(ctx, turn), t) {
-			seen.Event(event, err)
-			if !yield(event, err) || err != nil {
-				break
+// Over runs turns over the tape, and compares what happens in them.
+func (p *Player) Over(run Run) Run {
+	return func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+		return func(yield func(agent.Event, error) bool) {
+			p.mu.Lock()
+			p.turn++
+			turn := p.turn
+			p.mu.Unlock()
+			var seen tape.Seen
+			for event, err := range run(InTurn(ctx, turn), t) {
+				seen.Event(event, err)
+				if !yield(event, err) || err != nil {
+					break
+				}
 			}
+			p.compare(turn, &seen)
 		}
-		p.compare(turn, &seen)
 	}
 }
 
@@ -326,9 +324,9 @@ func (p *Player) Finish() (causes, follows []drift.Drift) {
 		return drift.Rank(p.drifts)
 	}
 	if !p.cfg.LiveModel {
-		for _, x := range p.x.models {
+		for _, x := range p.models {
 			if !x.used && x.pass != tape.PassProbe && !x.spare() {
-				p.drift(x.turn, x.request.line, drift.Drift{Class: drift.Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.seq, x.pass), Want: "asked for", Got: "(nothing)"})
+				p.drift(x.request.Turn, x.request.Line, drift.Drift{Class: drift.Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.request.Seq, x.pass), Want: "asked for", Got: "(nothing)"})
 			}
 		}
 	}
@@ -336,17 +334,17 @@ func (p *Player) Finish() (causes, follows []drift.Drift) {
 		p.contracts()
 	}
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
-		for server, frames := range p.x.frames {
+		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !f.used && f.method == tape.MethodCall {
-					p.drift(f.turn, f.request.line, drift.Drift{Class: drift.Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
+				if !f.used && f.frame.Method == tape.MethodCall {
+					p.drift(f.request.Turn, f.request.Line, drift.Drift{Class: drift.Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
 		}
 	}
 	if !p.cfg.LiveModel {
-		for i := p.turn; i < len(p.x.story.Turns); i++ {
-			p.drift(i+1, p.x.story.Turns[i].At.User, drift.Drift{Class: drift.Unconsumed, Where: fmt.Sprintf("turn %d", i+1), Want: "a turn", Got: "(nothing)"})
+		for i := p.turn; i < len(p.cfg.Tape.Turns); i++ {
+			p.drift(i+1, p.cfg.Tape.Turns[i].At.User, drift.Drift{Class: drift.Unconsumed, Where: fmt.Sprintf("turn %d", i+1), Want: "a turn", Got: "(nothing)"})
 		}
 	}
 	p.mu.Lock()
@@ -357,13 +355,13 @@ func (p *Player) Finish() (causes, follows []drift.Drift) {
 // spare reports whether an exchange need not be asked for: a verdict from before the
 // conversation, which its turns had in memory, if they needed one at all.
 func (x *taped) spare() bool {
-	return x.turn == 0 && x.pass == string(providers.PassGuardrail)
+	return x.request.Turn == 0 && x.pass == string(providers.PassGuardrail)
 }
 
 // Dial serves MCP servers from the tape, or lets them through when tools are live.
 func (p *Player) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
 	return func(ctx context.Context, server mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
-		if p.skip[server.Name] {
+		if slices.Contains(p.cfg.Skip, server.Name) {
 			return inner(ctx, server, notify)
 		}
 		c := &playedConn{p: p, server: server.Name, done: make(chan struct{})}

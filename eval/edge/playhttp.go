@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,11 +37,11 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.probe(req, s, body)
 	}
 	answer := func() (*http.Response, error) {
-		x, err := t.p.take(s, req.Method, t.p.redact.Path(req.URL), body)
+		x, err := t.p.take(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
 		if err != nil {
 			return refusal(req, err), nil
 		}
-		return t.serve(req, x)
+		return serve(req, x)
 	}
 	if resp, fired, err := t.p.modelFault(req, s, answer); fired {
 		return resp, err
@@ -63,25 +64,20 @@ func response(req *http.Request, status int, contentType string, body io.ReadClo
 }
 
 // serve plays an exchange chunk by chunk.
-func (t playedTransport) serve(req *http.Request, x *taped) (*http.Response, error) {
-	end, err := t.p.x.load(x.end)
-	if err != nil {
-		return nil, err
+func serve(req *http.Request, x *taped) (*http.Response, error) {
+	body := &chunkReader{chunks: x.chunks}
+	if x.end.Error != "" {
+		body.failure = errors.New(x.end.Error)
+		if x.end.Status == 0 && len(x.chunks) == 0 {
+			return nil, body.failure
+		}
 	}
-	if end.Status == 0 && end.Error != "" {
-		return nil, errors.New(end.Error)
-	}
-	body := &chunkReader{p: t.p, chunks: x.chunks}
-	if end.Error != "" {
-		body.failure = errors.New(end.Error)
-	}
-	return response(req, end.Status, end.ContentType, body), nil
+	return response(req, x.end.Status, x.end.ContentType, body), nil
 }
 
 // chunkReader reads the chunks of an exchange, one a read at most.
 type chunkReader struct {
-	p       *Player
-	chunks  []span
+	chunks  [][]byte
 	rest    []byte
 	failure error // what the body ends with; nil for a whole one
 }
@@ -89,16 +85,9 @@ type chunkReader struct {
 func (c *chunkReader) Read(b []byte) (int, error) {
 	for len(c.rest) == 0 {
 		if len(c.chunks) == 0 {
-			if c.failure != nil {
-				return 0, c.failure
-			}
-			return 0, io.EOF
+			return 0, cmp.Or(c.failure, io.EOF)
 		}
-		rec, err := c.p.x.load(c.chunks[0])
-		if err != nil {
-			return 0, err
-		}
-		c.rest, c.chunks = rec.Bytes(), c.chunks[1:]
+		c.rest, c.chunks = c.chunks[0], c.chunks[1:]
 	}
 	n := copy(b, c.rest)
 	c.rest = c.rest[n:]
@@ -111,13 +100,13 @@ func (c *chunkReader) Close() error { return nil }
 // header, so that a tape that was imported needs no probes.
 func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Response, error) {
 	t.p.mu.Lock()
-	x := t.p.find(s, req.Method, t.p.redact.Path(req.URL), body)
+	x := t.p.find(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
 	if x != nil {
 		x.used = true
 	}
 	t.p.mu.Unlock()
-	if x != nil && x.ended {
-		return t.serve(req, x)
+	if x != nil && x.end != nil {
+		return serve(req, x)
 	}
 	answer := t.p.madeUp(req.URL.Path)
 	if answer == nil {
@@ -132,7 +121,7 @@ func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Re
 
 // madeUp is what a model service would say of its models.
 func (p *Player) madeUp(path string) any {
-	h := p.x.story.Header
+	h := p.cfg.Tape.Header
 	names := []string{h.Model}
 	if h.Small != "" && h.Small != h.Model {
 		names = append(names, h.Small)

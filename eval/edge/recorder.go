@@ -13,9 +13,6 @@ import (
 
 	"molar/agent"
 	"molar/eval/tape"
-	"molar/mcpclients"
-	"molar/providers"
-	"molar/toolhandler"
 )
 
 // RecorderConfig configures a [Recorder].
@@ -33,9 +30,9 @@ type RecorderConfig struct {
 // A Recorder writes a tape of what crosses the edges. It is safe for concurrent use,
 // and delays nothing: every chunk is passed on before it is written.
 type Recorder struct {
+	tapped
 	w      *tape.Writer
 	redact *tape.Redactor
-	skip   map[string]bool
 	seq    counter
 	turns  counter
 	rpc    counter
@@ -52,13 +49,8 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = tape.NewRedactor()
 	}
-	r := &Recorder{
-		w: tape.NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor,
-		skip: make(map[string]bool),
-	}
-	for _, name := range cfg.Skip {
-		r.skip[name] = true
-	}
+	r := &Recorder{w: tape.NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
+	r.tapped = tapped{to: func(context.Context) *Recorder { return r }, skip: cfg.Skip}
 	return r, r.Err()
 }
 
@@ -77,38 +69,6 @@ func (r *Recorder) failed(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failures = append(r.failures, what)
-}
-
-// Provider wraps a provider so that the transport below it knows the pass. One
-// without a transport (local) is recorded itself.
-func (r *Recorder) Provider(p providers.Provider, local bool) providers.Provider {
-	if local {
-		p = recordedProvider{p, r}
-	}
-	return passing{p}
-}
-
-// recordedProvider records a provider that has no transport.
-type recordedProvider struct {
-	providers.Provider
-	r *Recorder
-}
-
-func (p recordedProvider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	return func(yield func(providers.Chunk, error) bool) {
-		x := p.r.begin(ctx, "", "", tape.EncodeRequest(req))
-		var failure error
-		defer func() { x.end(0, "", failure) }()
-		for chunk, err := range p.Provider.Stream(ctx, req) {
-			failure = err
-			if err == nil {
-				x.chunk(tape.EncodeChunk(chunk))
-			}
-			if !yield(chunk, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 // An exchange is one model call that is being recorded.
@@ -148,7 +108,8 @@ func (x *exchange) chunk(data []byte) {
 	x.r.w.Write(rec)
 }
 
-// end closes the exchange, once.
+// end closes the exchange, once. A model call that failed is noted, unless the host itself
+// gave it up.
 func (x *exchange) end(status int, contentType string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,82 +120,29 @@ func (x *exchange) end(status int, contentType string, err error) {
 	rec := &tape.Record{
 		Type: tape.TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
 	}
+	what := fmt.Sprintf("status %d", status)
 	if err != nil {
-		rec.Error = err.Error()
+		rec.Error, what = err.Error(), err.Error()
 	}
 	x.r.w.Write(rec)
-	x.judge(status, err)
-}
-
-// judge notes a model call that failed, unless the host itself gave it up.
-func (x *exchange) judge(status int, err error) {
 	select {
 	case <-x.gaveUp:
 		return
 	default:
 	}
-	if x.slot.pass == tape.PassProbe || err == nil && status < http.StatusBadRequest {
-		return
+	if x.slot.pass != tape.PassProbe && (err != nil || status >= http.StatusBadRequest) {
+		x.r.failed(fmt.Sprintf("turn %d: the %s call of the model ended in an error: %s", x.slot.turn, x.slot.pass, what))
 	}
-	what := fmt.Sprintf("status %d", status)
-	if err != nil {
-		what = err.Error()
-	}
-	x.r.failed(fmt.Sprintf("turn %d: the %s call of the model ended in an error: %s", x.slot.turn, x.slot.pass, what))
-}
-
-// Dial wraps the dialer of MCP servers.
-func (r *Recorder) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, server mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
-		conn, err := inner(ctx, server, notify)
-		if err != nil || r.skip[server.Name] {
-			return conn, err
-		}
-		return &recordedConn{Conn: conn, r: r, server: server.Name}, nil
-	}
-}
-
-// recordedConn records the frames of one connection.
-type recordedConn struct {
-	mcpclients.Conn
-	r      *Recorder
-	server string
-}
-
-// Inner is the connection below.
-func (c *recordedConn) Inner() mcpclients.Conn { return c.Conn }
-
-func (c *recordedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	id := c.r.rpc.next()
-	c.r.w.Write(&tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.ToServer, Slot: toolhandler.Slot(ctx), Frame: tape.Frame{ID: id, Method: method, Params: params}.Encode()})
-	result, err := c.Conn.Request(ctx, method, params)
-	answer := tape.Frame{ID: id, Result: result}
-	if refused, ok := errors.AsType[*mcpclients.RPCError](err); ok {
-		answer = tape.Frame{ID: id, Error: &tape.FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
-	} else if err != nil {
-		if ctx.Err() == nil && method == tape.MethodCall {
-			c.r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
-		}
-		c.r.w.Write(&tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.FromServer, Error: err.Error(), Frame: tape.Frame{ID: id}.Encode()})
-		return result, err
-	}
-	rec := &tape.Record{Type: tape.TypeMCP, Turn: turnOf(ctx), Server: c.server, Dir: tape.FromServer, Frame: answer.Encode()}
-	if method == tape.MethodCall {
-		c.r.w.Seal(rec)
-	}
-	c.r.w.Write(rec)
-	return result, err
 }
 
 // Turn runs a turn and records what happens in it.
-func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
+func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		turn := r.turns.next()
-		ctx := InTurn(ctx, turn)
 		question, _ := t.Question()
 		seen := watch{r: r, turn: turn, user: &tape.Record{Type: tape.TypeUser, Turn: turn, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
 		defer seen.end()
-		for event, err := range run(ctx, t) {
+		for event, err := range run(InTurn(ctx, turn), t) {
 			seen.event(event, err)
 			if !yield(event, err) || err != nil {
 				return
@@ -242,6 +150,9 @@ func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run func(context.Cont
 		}
 	}
 }
+
+// A Run runs a turn of the host.
+type Run = func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]
 
 // watch turns the events of a turn into records.
 type watch struct {
@@ -272,18 +183,14 @@ func (w *watch) event(e agent.Event, err error) {
 	case agent.EventToolCall:
 		w.r.w.Write(&tape.Record{Type: tape.TypeToolCall, Turn: w.turn, Call: e.Call, Server: e.Server, Tool: e.ToolName})
 	case agent.EventToolResult:
-		w.r.w.Write(resultRecord(w.turn, e))
+		rec := &tape.Record{Type: tape.TypeToolResult, Turn: w.turn, Call: e.Call, Server: e.Server, Tool: e.ToolName}
+		if e.Result != nil {
+			rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
+		}
+		w.r.w.Write(rec)
 	case agent.EventDone:
 		w.done = e.Done
 	}
-}
-
-func resultRecord(turn int, e agent.Event) *tape.Record {
-	rec := &tape.Record{Type: tape.TypeToolResult, Turn: turn, Call: e.Call, Server: e.Server, Tool: e.ToolName}
-	if e.Result != nil {
-		rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
-	}
-	return rec
 }
 
 // begin writes what was asked, once.

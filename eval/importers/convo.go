@@ -57,13 +57,15 @@ type convoCall struct {
 	output json.RawMessage // nil when the recording ends before
 }
 
-// step is what an answer is in a conversation.
-func step(a wire.Answer, s wire.Stream) convoStep {
-	out := convoStep{method: http.MethodPost, stream: s, text: a.Text}
-	for _, c := range a.Calls {
-		out.calls = append(out.calls, convoCall{Call: c})
+// said adds an answer to the last turn.
+func (c *convo) said(a wire.Answer, s wire.Stream) *convoStep {
+	t := &c.turns[len(c.turns)-1]
+	step := convoStep{method: http.MethodPost, stream: s, text: a.Text}
+	for _, call := range a.Calls {
+		step.calls = append(step.calls, convoCall{Call: call})
 	}
-	return out
+	t.steps = append(t.steps, step)
+	return &t.steps[len(t.steps)-1]
 }
 
 // build writes the case and the tape.

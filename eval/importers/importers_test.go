@@ -16,9 +16,9 @@ import (
 )
 
 // told reads an imported tape back.
-func told(t *testing.T, i importers.Imported) *tape.Story {
+func told(t *testing.T, i importers.Imported) *tape.Tape {
 	t.Helper()
-	s, err := tape.Tell("t", bytes.NewReader(i.Tape))
+	s, err := tape.Read("t", i.Tape)
 	if err != nil {
 		t.Fatal(err)
 	}

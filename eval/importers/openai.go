@@ -9,58 +9,21 @@ import (
 	"molar/eval/wire"
 )
 
-// openAILine is a conversation in OpenAI's form: its messages, or a request with its
-// response as logs hold them.
-type openAILine struct {
-	ID       string            `json:"id"`
-	Messages []wire.Message    `json:"messages"`
-	Tools    []wire.OpenAITool `json:"tools"`
-	Choices  []openAIChoice    `json:"choices"`
-	Request  *openAILine       `json:"request"`
-	Response *openAILine       `json:"response"`
-}
-
-type openAIChoice struct {
-	Message *wire.Message `json:"message"`
-}
-
-// whole takes request and response together, with the answer as the last message.
-func (l openAILine) whole() (openAILine, error) {
-	if l.Request != nil {
-		l.Messages, l.Tools = l.Request.Messages, l.Request.Tools
-	}
-	if l.Response != nil {
-		l.Choices = l.Response.Choices
-	}
-	switch {
-	case len(l.Choices) > 1:
-		return l, errors.New("several choices have no one truth: keep one as the assistant's message")
-	case len(l.Choices) == 1 && l.Choices[0].Message != nil:
-		said := *l.Choices[0].Message
-		said.Role = "assistant"
-		l.Messages = append(l.Messages, said)
-	}
-	return l, nil
-}
-
 // OpenAI reads conversations in OpenAI's form: messages, or requests with their responses,
 // one after the other or in a list. Several choices have no one truth and are refused.
 func OpenAI(name string, data []byte) ([]Imported, error) {
 	var all []Imported
 	for v, err := range values(data) {
-		var line openAILine
+		var c *convo
 		if err == nil {
-			err = json.Unmarshal(v.raw, &line)
-		}
-		if err == nil {
-			line, err = line.whole()
+			c, err = openAIConvo(v.raw)
 		}
 		var imported Imported
 		if err == nil {
-			if line.ID == "" {
-				line.ID = fmt.Sprintf("%s-%d", baseName(name), v.line)
+			if c.id == "" {
+				c.id = fmt.Sprintf("%s-%d", baseName(name), v.line)
 			}
-			imported, err = line.imported()
+			imported, err = c.build()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, v.line, err)
@@ -70,40 +33,40 @@ func OpenAI(name string, data []byte) ([]Imported, error) {
 	return all, nil
 }
 
-func (l *openAILine) imported() (Imported, error) {
-	c, err := l.convo()
+// openAIConvo takes messages apart into turns, with the answer as the last of them.
+func openAIConvo(raw []byte) (*convo, error) {
+	var line struct {
+		ID       string          `json:"id"`
+		Choices  json.RawMessage `json:"choices"`
+		Request  json.RawMessage `json:"request"`
+		Response json.RawMessage `json:"response"`
+	}
+	if err := json.Unmarshal(raw, &line); err != nil {
+		return nil, err
+	}
+	request, response := raw, line.Response
+	if line.Request != nil {
+		request = line.Request
+	}
+	if response == nil && line.Choices != nil {
+		response = raw
+	}
+	asked, err := wire.ReadRequest(request)
 	if err != nil {
-		return Imported{}, err
+		return nil, err
 	}
-	return c.build()
-}
-
-// convo takes the messages apart into turns.
-func (l *openAILine) convo() (*convo, error) {
-	c := &convo{id: l.ID, source: "openai", provider: "openai", model: "imported", tags: []string{"imported", "openai"}}
-	for _, t := range l.Tools {
-		c.tools = append(c.tools, t.Tool())
+	messages := asked.Messages()
+	if response != nil {
+		said, _, err := wire.ReadAnswer(wire.OpenAI, string(response))
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, wire.Message{Role: "assistant", Text: said.Text, Calls: said.Calls})
 	}
-	for i, m := range l.Messages {
-		text := wire.TextOf(m.Content)
-		switch m.Role {
-		case "system", "developer":
-			c.system = strings.TrimSpace(c.system + "\n" + text)
-		case "user":
-			c.turns = append(c.turns, convoTurn{user: text})
-		case "assistant":
-			if len(c.turns) == 0 {
-				return nil, fmt.Errorf("message %d: the assistant speaks before the user", i+1)
-			}
-			t := &c.turns[len(c.turns)-1]
-			a := m.Answer()
-			t.steps = append(t.steps, step(a, a.Stream(wire.OpenAI, ""))) // as it would have come
-		case "tool":
-			if !c.result(m.ToolCallID, text) {
-				return nil, fmt.Errorf("message %d: no call has the id %q", i+1, m.ToolCallID)
-			}
-		default:
-			return nil, fmt.Errorf("message %d: role %q is not known", i+1, m.Role)
+	c := &convo{id: line.ID, source: "openai", provider: wire.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
+	for i, m := range messages {
+		if err := c.message(m); err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
 	}
 	if len(c.turns) == 0 {
@@ -112,18 +75,51 @@ func (l *openAILine) convo() (*convo, error) {
 	return c, nil
 }
 
+func (c *convo) message(m wire.Message) error {
+	switch m.Role {
+	case wire.KindSystem:
+		c.system = strings.TrimSpace(c.system + "\n" + m.Text)
+	case "user":
+		c.turns = append(c.turns, convoTurn{user: m.Text})
+	case "assistant":
+		if len(c.turns) == 0 {
+			return errors.New("the assistant speaks before the user")
+		}
+		a := wire.Answer{Text: m.Text, Calls: m.Calls}
+		c.said(a, a.Stream(wire.OpenAI, "")) // as it would have come
+	case "tool":
+		for _, r := range m.Results {
+			if !c.result(r) {
+				return fmt.Errorf("no call has the id %q", r.ID)
+			}
+		}
+	default:
+		return fmt.Errorf("role %q is not known", m.Role)
+	}
+	return nil
+}
+
 // result gives a call its output.
-func (c *convo) result(id, text string) bool {
+func (c *convo) result(r wire.Part) bool {
 	for t := range c.turns {
 		for s := range c.turns[t].steps {
-			for i := range c.turns[t].steps[s].calls {
-				call := &c.turns[t].steps[s].calls[i]
-				if call.ID == id && call.output == nil {
-					call.output = wire.JSONOf(text)
+			calls := c.turns[t].steps[s].calls
+			for i := range calls {
+				if calls[i].ID == r.ID && calls[i].output == nil {
+					calls[i].output = jsonOf(r.Text)
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+// jsonOf is a text as JSON: itself when it is some, else a string.
+func jsonOf(text string) json.RawMessage {
+	if json.Valid([]byte(text)) && strings.TrimSpace(text) != "" {
+		return json.RawMessage(text)
+	}
+	data, _ := json.Marshal(text) // a string always marshals
+	return data
 }

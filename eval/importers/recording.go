@@ -1,7 +1,9 @@
 package importers
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -56,29 +58,35 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 
 // add takes one exchange into the conversation.
 func (c *convo) add(p pair, model string) error {
-	h, err := wire.ReadRequest(c.provider, []byte(p.request))
+	asked, err := wire.ReadRequest([]byte(p.request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	if c.model == "" {
-		if c.model = model; c.model == "" {
-			c.model = h.Model
-		}
-	}
-	if c.system == "" {
-		c.system = h.System
-	}
+	c.model = cmp.Or(c.model, model, asked.Model)
 	if len(c.tools) == 0 {
-		c.tools = h.Tools
+		c.tools = asked.Tools()
 	}
-	continues := len(c.turns) > 0 && h.EndsInResults && c.lastCalls() > 0
-	if continues {
-		c.takeResults(h.Results)
-	} else {
-		user := h.User
-		if user == "" {
-			return fmt.Errorf("the request has no text of a user")
+	user := ""
+	var results []wire.Part // of the calls of the last answer
+	for _, m := range asked.Messages() {
+		switch m.Role {
+		case wire.KindSystem:
+			c.system = cmp.Or(c.system, m.Text)
+		case "assistant", "model":
+			results = nil
+		default:
+			if m.Text != "" {
+				user, results = m.Text, nil
+			}
+			results = append(results, m.Results...)
 		}
+	}
+	switch calls := c.lastCalls(); {
+	case len(results) > 0 && len(calls) > 0:
+		takeResults(calls, results)
+	case user == "":
+		return errors.New("the request has no text of a user")
+	default:
 		c.turns = append(c.turns, convoTurn{user: user})
 	}
 	answer, stream, err := wire.ReadAnswer(c.provider, p.response)
@@ -88,30 +96,22 @@ func (c *convo) add(p pair, model string) error {
 	if u, err := url.Parse(p.url); err == nil {
 		stream.Path = u.Path
 	}
-	said := step(answer, stream)
-	said.method, said.request = p.method, json.RawMessage(match.CanonicalJSON([]byte(p.request)))
-	if !json.Valid(said.request) {
-		said.request = nil
-	}
-	t := &c.turns[len(c.turns)-1]
-	t.steps = append(t.steps, said)
+	step := c.said(answer, stream)
+	step.method, step.request = p.method, json.RawMessage(match.CanonicalJSON([]byte(p.request)))
 	return nil
 }
 
-// lastCalls is how many calls the last answer made.
-func (c *convo) lastCalls() int {
-	t := c.turns[len(c.turns)-1]
-	if len(t.steps) == 0 {
-		return 0
+// lastCalls are the calls that the last answer made.
+func (c *convo) lastCalls() []convoCall {
+	if len(c.turns) == 0 {
+		return nil
 	}
-	return len(t.steps[len(t.steps)-1].calls)
+	steps := c.turns[len(c.turns)-1].steps
+	return steps[len(steps)-1].calls
 }
 
-// takeResults gives the calls of the last answer their results, by id, else by name,
-// else in order.
-func (c *convo) takeResults(results []wire.Result) {
-	t := &c.turns[len(c.turns)-1]
-	calls := t.steps[len(t.steps)-1].calls
+// takeResults gives calls their results, by id, else by name, else in order.
+func takeResults(calls []convoCall, results []wire.Part) {
 	used := make([]bool, len(results))
 	for i := range calls {
 		best := -1
@@ -129,7 +129,7 @@ func (c *convo) takeResults(results []wire.Result) {
 		}
 		if best >= 0 {
 			used[best] = true
-			calls[i].output = results[best].Output
+			calls[i].output = jsonOf(results[best].Text)
 		}
 	}
 }

@@ -88,20 +88,16 @@ func (a *Commands) again(ctx context.Context, runner *eval.Runner, c *eval.Case,
 		return r, err
 	}
 	r.next = file.Name()
-	before, err := c.Story()
-	if err != nil {
-		return r, errors.Join(err, file.Close())
-	}
 	fresh, err := runner.Again(ctx, c, file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return r, err
 	}
-	r.seen = fresh.Seen
+	r.seen = fresh.Now
 	if why := f.unfit(fresh); len(why) > 0 {
 		return r, a.sayUnfit(c.ID, why)
 	}
 	r.fit = true
-	changes := eval.Changed(eval.Told(before.Turns), eval.Told(fresh.Seen))
+	changes := eval.Changed(eval.Told(fresh.Was), eval.Told(fresh.Now))
 	if len(fresh.Causes)+len(changes) == 0 && !f.Expect {
 		a.Say("%s: no difference", report.Clean(c.ID))
 		return r, nil

@@ -63,7 +63,7 @@ func (h *evalHost) Close() {
 func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
 	blank, configs := blankStore(sync.OnceValues(makeBlank)), a.configs()
 	return func(ctx context.Context, c *eval.Case, of *edge.Player, edges eval.Edges) (eval.Host, error) {
-		h := of.Header()
+		h := of.Tape().Header
 		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Provider) || !slices.Contains(playable(), rest.Provider)) {
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:1: the tape is of provider %q, and a replay knows %s; without a model on its tape, run the case with --live-model", c.TapeFile(), h.Provider, strings.Join(playable(), ", "))}
 		}
@@ -163,7 +163,7 @@ func emptyEnv(string) (string, bool) { return "", false }
 // evalConfig reads the settings of a case. A model that is played is the one of the
 // tape, whatever the settings say.
 func (a *Commands) evalConfig(c *eval.Case, of *edge.Player, mode eval.Mode, configs loader) (*config.Config, error) {
-	h := of.Header()
+	h := of.Tape().Header
 	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), mode.LiveModel)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (a *Commands) geminiKey() config.Secret {
 // otherModel notes where the config, or the case, names another model than it did when
 // the tape was made. A replay serves the tape's in any case.
 func otherModel(cfg *config.Config, c *eval.Case, of *edge.Player) {
-	h := of.Header()
+	h := of.Tape().Header
 	name := cmp.Or(c.Assistant, cfg.Default)
 	if was, kept := h.Settings[name]; kept {
 		if _, there := cfg.Assistants.Get(name); there && was != modelSettings(cfg, name, h.Provider) {
@@ -355,7 +355,7 @@ func (a *Commands) replayEnv(name string) (string, bool) {
 // onlyOnTape attaches the servers of a tape in name, for the player to answer, and none
 // besides. One that the config of the case had and has no more is left out, and said.
 func onlyOnTape(cfg *config.Config, of *edge.Player, configured bool) {
-	servers, h := of.Servers(), of.Header()
+	servers, h := of.Servers(), of.Tape().Header
 	for _, name := range servers {
 		_, known := cfg.MCPServers.Get(name)
 		switch {

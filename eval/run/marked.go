@@ -136,8 +136,8 @@ func (e *evidence) texts() []string {
 			all = append(all, call.Function.Arguments)
 		}
 	}
-	for _, records := range e.wires {
-		for _, r := range records {
+	for _, kept := range e.wires {
+		for _, r := range kept.Records {
 			all = append(all, r.Text, string(r.Content))
 			if r.Call != nil {
 				all = append(all, r.Call.Function.Arguments)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,7 +23,6 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/host/observe"
-	"molar/schemas"
 )
 
 // RecordFlags are the flags of eval record.
@@ -76,6 +76,9 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 		return err
 	}
 	c.Assistant = cmp.Or(c.Assistant, cfg.Default)
+	for _, prompt := range prompts {
+		c.Turns = append(c.Turns, eval.Turn{User: prompt})
+	}
 	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	if err != nil {
 		return err
 	}
-	seen, err := a.recordTurns(ctx, cfg, log, rec, c, f, prompts)
+	seen, err := a.recordTurns(ctx, cfg, log, rec, &c, f)
 	if err == nil && !f.AllowFailure {
 		err = a.whole(c.ID, append(c.Unfit(seen), rec.Failures()...))
 	}
@@ -92,9 +95,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 		return errors.Join(err, os.Remove(c.TapeFile()))
 	}
 	a.sayTold(seen)
-	for i, s := range seen {
-		c.Turns = append(c.Turns, eval.Turn{User: prompts[i], Expect: eval.Observed(s)})
-	}
+	c.Expected(seen)
 	if err := writeCase(c, observe.Redactor(cfg)); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (a *Commands) whole(id string, why []string) error {
 }
 
 // recordTurns answers the prompts on a store that is thrown away.
-func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *edge.Recorder, c eval.Case, f RecordFlags, prompts []string) ([]tape.Seen, error) {
+func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *edge.Recorder, c *eval.Case, f RecordFlags) ([]tape.Seen, error) {
 	dir, err := os.MkdirTemp("", "molar-eval-")
 	if err != nil {
 		return nil, err
@@ -128,27 +129,21 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
 		return nil, a.whole(c.ID, []string{err.Error()})
 	}
-	var all []tape.Seen
-	for i, prompt := range prompts {
-		seen := tape.Seen{User: prompt}
-		turn := agent.Turn{
-			Assistant: c.Assistant, Place: agent.Place{ConversationID: "chat_eval"}, Wanted: agent.Wanted{Provider: f.Provider, Model: f.Model},
-			Messages: []schemas.Message{schemas.Text(schemas.RoleUser, prompt)},
-		}
-		for event, err := range rec.Turn(ctx, turn, h.Agent.Run) {
-			seen.Event(event, err)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if !f.NoSummary && seen.Sum.Error == "" && !seen.Sum.Refused {
-			if err := h.Worker.Drain(edge.InTurn(ctx, i+1)); err != nil {
-				return nil, fmt.Errorf("summary: %w", err)
-			}
-		}
-		all = append(all, seen)
+	run := func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+		t.Wanted = agent.Wanted{Provider: f.Provider, Model: f.Model}
+		return h.Agent.Run(ctx, t)
 	}
-	return all, nil
+	turn := 0
+	return c.Converse(ctx, func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] { return rec.Turn(ctx, t, run) }, func(s *tape.Seen) error {
+		turn++
+		if f.NoSummary || s.Sum.Error != "" || s.Sum.Refused {
+			return nil
+		}
+		if err := h.Worker.Drain(edge.InTurn(ctx, turn)); err != nil {
+			return fmt.Errorf("summary: %w", err)
+		}
+		return nil
+	})
 }
 
 // longestTold bounds a line of what a recording holds, in bytes.

@@ -9,6 +9,7 @@ import (
 
 	"molar/agent"
 	"molar/eval/tape"
+	"molar/eval/wire"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/providers"
@@ -30,13 +31,13 @@ func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
 		}
 	}
 	w := tape.NewBuilder(&b, header)
-	servers := make(map[string][]tape.ToolDef)
+	servers := make(map[string][]wire.Tool)
 	var order []string
 	for _, tool := range h.MCP.Catalogue().Tools() {
 		if _, known := servers[tool.Server]; !known {
 			order = append(order, tool.Server)
 		}
-		servers[tool.Server] = append(servers[tool.Server], tape.ToolDef{Name: tool.ToolName, Description: tool.Description, InputSchema: tool.InputSchema})
+		servers[tool.Server] = append(servers[tool.Server], wire.Tool{Name: tool.ToolName, Description: tool.Description, InputSchema: tool.InputSchema})
 	}
 	for _, name := range order {
 		w.Server(name, servers[name])
@@ -59,9 +60,11 @@ func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
 	}
 	guardOf(w, t)
 	for _, p := range t.Passes {
-		w.Said(t.Provider, string(p.Pass), tape.Said{
-			Text: p.Output, Thinking: p.Thinking, Calls: p.Calls, Finish: p.Finish, Usage: p.Usage, Error: p.Error,
-		})
+		said := wire.Answer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
+		for _, c := range p.Calls {
+			said.Calls = append(said.Calls, wire.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+		}
+		w.Said(t.Provider, string(p.Pass), said, p.Error)
 		for slot, call := range p.Calls {
 			if done, known := results[call.ID]; known {
 				tapeCall(h, w, slot+1, done)
@@ -81,7 +84,7 @@ func guardOf(w *tape.Builder, t agent.Trace) {
 	}
 	if v.Cached {
 		answer := map[bool]string{true: "YES", false: "NO"}[v.Pass]
-		w.Said(t.Provider, string(providers.PassGuardrail), tape.Said{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)})
+		w.Said(t.Provider, string(providers.PassGuardrail), wire.Answer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
 	}
 	w.Guardrail(v.Pass && (t.Done == nil || !t.Done.Refused))
 }

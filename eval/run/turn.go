@@ -83,7 +83,7 @@ type evidence struct {
 	missing string
 	said    schemas.Feedback
 	// wires are the tapes of the turns of the conversation, this one last, where they were kept.
-	wires [][]tape.Record
+	wires []*tape.Tape
 }
 
 // gather collects what is kept of a turn beside its trace.
@@ -133,20 +133,20 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evi
 	if err != nil {
 		return none, err
 	}
-	story, err := c.Story()
+	t, err := c.ReadTape()
 	if err != nil {
 		return none, err
 	}
-	for _, seen := range story.Turns {
+	for _, seen := range t.Turns {
 		c.Turns = append(c.Turns, eval.Turn{User: seen.User})
 	}
-	last := len(story.Turns) - 1
+	last := len(t.Turns) - 1
 	if last < 0 {
 		return none, errors.New("the trace made no whole tape")
 	}
-	c.Turns[last].Expect = eval.Observed(story.Turns[last])
+	c.Turns[last].Expect = eval.Observed(t.Turns[last])
 	if e.said.Mark == schemas.MarkDown { // anything but what was bad
-		c.Turns[last].Expect = eval.Unlike(story.Turns[last])
+		c.Turns[last].Expect = eval.Unlike(t.Turns[last])
 	}
 	if err := writeCase(c, observe.Redactor(h.Config)); err != nil {
 		return none, err
@@ -169,11 +169,11 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evi
 // sayCase says what was written and how it replays. A difference is no fault of the
 // command: the person decides about it.
 func (a *Commands) sayCase(c eval.Case, r eval.CaseResult) error {
-	story, err := c.Story()
+	t, err := c.ReadTape()
 	if err != nil {
 		return err
 	}
-	a.sayTold(story.Turns)
+	a.sayTold(t.Turns)
 	a.sayWritten(c)
 	if r.Status == eval.StatusPass {
 		a.Say("replayed: it passes")
@@ -221,7 +221,7 @@ func before(ctx context.Context, h *host.Host, t agent.Trace) (earlier []eval.Me
 
 // wires are the tapes of the turns of a conversation up to this one; none where one of them
 // was not kept, or a judge's verdict was known from before, which no tape has.
-func wires(ctx context.Context, h *host.Host, t agent.Trace) (all [][]tape.Record, err error) {
+func wires(ctx context.Context, h *host.Host, t agent.Trace) (all []*tape.Tape, err error) {
 	if t.Memory == "stateless" {
 		return nil, nil
 	}
@@ -243,16 +243,16 @@ func wires(ctx context.Context, h *host.Host, t agent.Trace) (all [][]tape.Recor
 		if err != nil || !ok {
 			return nil, err
 		}
-		records, err := tape.Records(lines)
+		kept, err := tape.Read("the kept traffic of turn "+id, lines)
 		if err != nil {
 			return nil, err
 		}
-		kept, ok, err := h.DB.GetTrace(ctx, id)
+		trace, ok, err := h.DB.GetTrace(ctx, id)
 		var known struct{ Verdict struct{ Cached bool } }
-		if err != nil || ok && json.Unmarshal(kept.Body, &known) == nil && known.Verdict.Cached {
+		if err != nil || ok && json.Unmarshal(trace.Body, &known) == nil && known.Verdict.Cached {
 			return nil, err
 		}
-		all = append(all, records)
+		all = append(all, kept)
 	}
 	return all, nil
 }

@@ -49,11 +49,11 @@ type verified struct {
 
 // verifyCase attaches the case's servers and compares their tools.
 func (a *Commands) verifyCase(ctx context.Context, runner *eval.Runner, c *eval.Case, sum *verified) error {
-	h, player, done, err := runner.Open(ctx, c)
+	h, player, err := runner.Open(ctx, c)
 	if err != nil {
 		return evalError(err)
 	}
-	defer done()
+	defer h.Close()
 	if err := h.Ready(ctx); err != nil {
 		return cli.With(eval.ExitInfra, fmt.Errorf("%s: %w", c.ID, err))
 	}

@@ -53,17 +53,17 @@ func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, 
 	var runs []eval.Case
 	var of []swept
 	for i := range cases {
-		story, err := cases[i].Story()
+		taped, err := cases[i].ReadTape()
 		if err != nil {
 			return nil, err
 		}
 		calls := make(map[string]int)
-		for _, t := range story.Turns {
+		for _, t := range taped.Turns {
 			for _, c := range t.Calls {
 				calls[callOf(c.Call.Function.Name, match.CanonicalJSON([]byte(c.Call.Function.Arguments)))]++
 			}
 		}
-		for _, f := range faultsFor(story) {
+		for _, f := range faultsFor(taped) {
 			runs, of = append(runs, cases[i].WithFault(f)), append(of, swept{f, calls})
 		}
 	}
@@ -82,7 +82,7 @@ func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, 
 func callOf(name, arguments string) string { return name + " " + arguments }
 
 // faultsFor are all faults at all calls of a tape.
-func faultsFor(story *tape.Story) []edge.Fault {
+func faultsFor(taped *tape.Tape) []edge.Fault {
 	hits := make(map[[2]string]int)
 	var faults []edge.Fault
 	add := func(side, name string, kinds []string) {
@@ -92,10 +92,10 @@ func faultsFor(story *tape.Story) []edge.Fault {
 			faults = append(faults, edge.Fault{Kind: kind, Edge: side, Glob: name, Nth: hits[at]})
 		}
 	}
-	for _, s := range story.Steps {
+	for _, s := range taped.Steps {
 		add("model", s.Pass, []string{edge.FaultError, edge.FaultTimeout, edge.FaultEmpty, edge.FaultHuge})
 	}
-	for _, t := range story.Turns {
+	for _, t := range taped.Turns {
 		for _, c := range t.Calls {
 			if c.Server != "" {
 				add("tool", c.Server+"__"+c.Tool, []string{edge.FaultError, edge.FaultTimeout, edge.FaultEmpty, edge.FaultHuge, edge.FaultInject})

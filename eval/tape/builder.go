@@ -3,9 +3,9 @@ package tape
 import (
 	"encoding/json"
 	"io"
+	"net/http"
 
 	"molar/eval/wire"
-	"molar/providers"
 	"molar/schemas"
 )
 
@@ -27,23 +27,20 @@ func NewBuilder(to io.Writer, h Header) *Builder {
 // Err returns the first fault of writing.
 func (b *Builder) Err() error { return b.w.Err() }
 
-// A ToolDef describes a tool of a server.
-type ToolDef = wire.Tool
-
 // Server writes the handshake and the list of tools of a server.
-func (b *Builder) Server(name string, tools []ToolDef) {
+func (b *Builder) Server(name string, tools []wire.Tool) {
 	b.frames(0, name, MethodInitialize, map[string]any{}, map[string]any{
 		"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
 		"serverInfo": map[string]any{"name": name, "version": "1"},
-	}, nil)
+	})
 	if tools == nil {
-		tools = []ToolDef{}
+		tools = []wire.Tool{}
 	}
-	b.frames(0, name, MethodList, map[string]any{}, map[string]any{"tools": tools}, nil)
+	b.frames(0, name, MethodList, map[string]any{}, map[string]any{"tools": tools})
 }
 
 // frames writes a request and its answer.
-func (b *Builder) frames(slot int, server, method string, params, result any, failure *FrameError) {
+func (b *Builder) frames(slot int, server, method string, params, result any) {
 	b.rpc++
 	encode := func(v any) json.RawMessage {
 		data, err := json.Marshal(v)
@@ -53,11 +50,7 @@ func (b *Builder) frames(slot int, server, method string, params, result any, fa
 		return data
 	}
 	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: ToServer, Slot: slot, Frame: Frame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
-	answer := Frame{ID: b.rpc, Error: failure}
-	if failure == nil {
-		answer.Result = encode(result)
-	}
-	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: FromServer, Frame: answer.Encode()}
+	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: FromServer, Frame: Frame{ID: b.rpc, Result: encode(result)}.Encode()}
 	if method == MethodCall {
 		b.w.Seal(rec)
 	}
@@ -100,22 +93,23 @@ func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end 
 	b.w.Write(&end)
 }
 
-// Local writes a model call of a provider without a transport: what it said and
-// called.
-func (b *Builder) Local(pass, text string, calls []schemas.ToolCall) {
-	var chunks [][]byte
-	if text != "" {
-		chunks = append(chunks, EncodeChunk(providers.Chunk{Text: text}))
+// Said writes what a model answered in the wire of the provider, so that a replay takes the
+// same way through the host as the real answer did. failure says how the call failed, or "".
+func (b *Builder) Said(provider, pass string, a wire.Answer, failure string) {
+	stream := a.Stream(provider, "")
+	method, end := http.MethodPost, Record{Status: http.StatusOK, ContentType: stream.ContentType, Error: failure}
+	if stream.Path == "" { // a provider without a wire
+		method, end.Status = "", 0
 	}
-	for i := range calls {
-		chunks = append(chunks, EncodeChunk(providers.Chunk{Call: &calls[i]}))
+	switch {
+	case failure != "" && a.Text+a.Thinking == "" && len(a.Calls) == 0:
+		// Nothing came: a refusal that no provider tries again.
+		end = Record{Status: http.StatusBadRequest, ContentType: "application/json"}
+		stream.Chunks = [][]byte{wire.Refusal(http.StatusBadRequest, failure)}
+	case failure != "":
+		stream.Chunks = stream.Chunks[:len(stream.Chunks)-1] // it broke off before its end
 	}
-	finish := providers.FinishStop
-	if len(calls) > 0 {
-		finish = providers.FinishToolCalls
-	}
-	chunks = append(chunks, EncodeChunk(providers.Chunk{Finish: finish}))
-	b.Exchange(pass, "", "", nil, 0, "", chunks...)
+	b.exchange(pass, method, stream.Path, nil, end, stream.Chunks...)
 }
 
 // Call writes a tool call with its result, which is text or JSON. slot is its place
@@ -134,16 +128,20 @@ func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, out
 	if isError {
 		result["isError"] = true
 	}
-	b.w.Write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
-	b.frames(slot, server, MethodCall, map[string]any{"name": tool, "arguments": args}, result, nil)
-	b.w.Write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
-	b.done.ToolCalls++
+	b.called(call, server, tool, output, isError, func() {
+		b.frames(slot, server, MethodCall, map[string]any{"name": tool, "arguments": args}, result)
+	})
 }
 
 // Told writes a call that reached no server, with what the model was told.
 func (b *Builder) Told(call schemas.ToolCall, server, tool string, output json.RawMessage) {
+	b.called(call, server, tool, output, true, func() {})
+}
+
+func (b *Builder) called(call schemas.ToolCall, server, tool string, output json.RawMessage, isError bool, frames func()) {
 	b.w.Write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
-	b.w.Write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: true})
+	frames()
+	b.w.Write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
 	b.done.ToolCalls++
 }
 

@@ -12,52 +12,23 @@ import (
 // ErrSplit says that an answer streamed what is to be replaced in several pieces.
 var ErrSplit = errors.New("what is masked came in pieces")
 
-// Records reads the records of a tape that is whole.
-func Records(lines []byte) (all []Record, err error) {
-	requests := make(map[int]Record)
-	of := func(seq int) (Record, error) {
-		r, there := requests[seq]
-		if !there {
-			return r, fmt.Errorf("there is no exchange %d, whose tools are named", seq)
-		}
-		return r, nil
-	}
-	for line := range bytes.Lines(lines) {
-		var r Record
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("read a tape: %w", err)
-		}
-		if r.Type == TypeModelRequest {
-			if err := r.Whole(of); err != nil {
-				return nil, fmt.Errorf("read a tape: %w", err)
-			}
-			requests[r.Seq] = r
-		}
-		all = append(all, r)
-	}
-	if len(all) == 0 || all[0].Header == nil {
-		return nil, errors.New("a tape without a header")
-	}
-	return all, nil
-}
-
 // Join makes the tape of a conversation from those of its turns, with text replaced wherever
 // it stands. Header and lists of tools are those of the last one.
-func Join(caseID string, turns [][]Record, replace func(string) string) ([]byte, error) {
+func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, error) {
 	var b bytes.Buffer
 	last := turns[len(turns)-1]
-	header := *last[0].Header
+	header := last.Header
 	header.Case = caseID
 	w := NewWriter(&b, NewRedactor(), header)
-	for i := range last {
-		if r := last[i]; r.Type == TypeMCP && r.Turn == 0 {
+	for _, r := range last.Records {
+		if r.Type == TypeMCP && r.Turn == 0 {
 			w.Write(&r)
 		}
 	}
 	j := joiner{w: w, replace: replace, provider: header.Provider, said: make(map[int][]byte)}
-	for i, records := range turns {
+	for i, t := range turns {
 		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
-		for _, r := range records[1:] {
+		for _, r := range t.Records {
 			if r.Type == TypeMCP && r.Turn == 0 {
 				continue
 			}
@@ -128,17 +99,8 @@ func (j *joiner) json(raw json.RawMessage) json.RawMessage {
 
 // text is what a model said and called in an exchange, each part on a line.
 func (j *joiner) text(said []byte) string {
-	text := ""
-	if (wire.Answer{}).Stream(j.provider, "").Chunks == nil { // a provider without a wire
-		for line := range bytes.Lines(said) {
-			if c, err := DecodeChunk(line); err == nil {
-				text += c.Text
-			}
-		}
-		return text
-	}
 	a, _, _ := wire.ReadAnswer(j.provider, string(said)) // what is no answer says nothing
-	text = a.Text
+	text := a.Text
 	for _, c := range a.Calls {
 		text += "\n" + c.Arguments
 	}

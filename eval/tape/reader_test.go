@@ -3,7 +3,6 @@ package tape_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -46,16 +45,19 @@ func TestRead(t *testing.T) {
 		{"two objects", head + `{"type":"user"}{}` + "\n", "data after the object", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			n, got := 0, ""
-			for _, err := range tape.Read("t", strings.NewReader(test.text)) {
-				if err != nil {
-					got = err.Error()
-					if torn := errors.Is(err, tape.ErrTorn); torn != (test.name == "torn") {
-						t.Errorf("torn is %v", torn)
-					}
-					continue
-				}
+			read, err := tape.Read("t", []byte(test.text))
+			n, got := len(read.Records), ""
+			if read.Header.V > 0 {
 				n++
+			}
+			if err != nil {
+				got = err.Error()
+			}
+			if (read.Torn != nil) != (test.name == "torn") {
+				t.Errorf("torn is %v", read.Torn)
+			}
+			if read.Torn != nil {
+				got = read.Torn.Error()
 			}
 			if n != test.records || !strings.Contains(got, test.want) || got != "" && test.want == "" {
 				t.Errorf("%d records and %q, want %d and %q", n, got, test.records, test.want)
@@ -69,8 +71,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(head + `{"type":"mcp","server":"s","dir":"c2s","frame":{"id":1,"method":"tools/call"}}` + "\n")
 	f.Add(head + `{"type":"user","turn":1,"text":"x"}` + "\n" + `{"type":"answer","turn":1,"done":{}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = tape.Tell("t", strings.NewReader(text))
-		if p, err := edge.NewPlayer(edge.PlayerConfig{Name: "t", File: strings.NewReader(text), Size: int64(len(text))}); err == nil {
+		read, err := tape.Read("t", []byte(text))
+		if err != nil {
+			return
+		}
+		if p, err := edge.NewPlayer(edge.PlayerConfig{Tape: read}); err == nil {
 			p.Finish()
 		}
 	})
@@ -115,16 +120,16 @@ func TestWriter_tools(t *testing.T) {
 	if n := strings.Count(b.String(), `"name":"f"`); n != 1 || w.Err() != nil {
 		t.Errorf("the list stands there %d times (%v):\n%s", n, w.Err(), &b)
 	}
-	records, err := tape.Records(b.Bytes())
-	if err != nil || len(records) != 5 {
-		t.Fatalf("%d records, %v", len(records), err)
+	read, err := tape.Read("t", b.Bytes())
+	if err != nil || len(read.Records) != 4 {
+		t.Fatalf("%d records, %v", len(read.Records), err)
 	}
 	for i, body := range bodies {
-		if got := string(records[i+1].Body); got != body {
+		if got := string(read.Records[i].Body); got != body {
 			t.Errorf("request %d is %s, want %s", i+1, got, body)
 		}
 	}
-	if _, err := tape.Records([]byte(strings.Replace(b.String(), `"as_in_exchange":1`, `"as_in_exchange":7`, 1))); err == nil {
+	if _, err := tape.Read("t", []byte(strings.Replace(b.String(), `"as_in_exchange":1`, `"as_in_exchange":7`, 1))); err == nil {
 		t.Error("tools of no exchange were found")
 	}
 }

@@ -1,7 +1,10 @@
 package tape
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"unicode/utf8"
 
 	"molar/schemas"
 )
@@ -87,11 +90,65 @@ type Record struct {
 	// Done is the sum of the turn, for TypeAnswer.
 	Done *Sum `json:"done,omitempty"`
 
-	// What older tapes hold, and nobody reads: hashes and times.
-	Keys    json.RawMessage `json:"keys,omitempty"`
-	Offered json.RawMessage `json:"offered,omitempty"`
-	FirstMS json.RawMessage `json:"ttft_ms,omitempty"`
-	TookMS  json.RawMessage `json:"dt_ms,omitempty"`
+	// Line is where the record stands on its tape.
+	Line int `json:"-"`
+}
+
+// SetBytes puts the bytes of a chunk into the field that can hold them.
+func (r *Record) SetBytes(data []byte) {
+	if utf8.Valid(data) {
+		r.Raw = string(data)
+		return
+	}
+	r.B64 = bytes.Clone(data)
+}
+
+// Bytes are the bytes of a chunk.
+func (r *Record) Bytes() []byte {
+	if r.B64 != nil {
+		return r.B64
+	}
+	return []byte(r.Raw)
+}
+
+// The MCP methods that matter to a tape.
+const (
+	MethodInitialize = "initialize"
+	MethodCall       = "tools/call"
+	MethodList       = "tools/list"
+)
+
+// The directions of a frame.
+const (
+	ToServer   = "c2s"
+	FromServer = "s2c"
+)
+
+// A Frame is a JSON-RPC message.
+type Frame struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      int             `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *FrameError     `json:"error,omitempty"`
+}
+
+// A FrameError is the error of an answer.
+type FrameError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Encode writes the frame.
+func (f Frame) Encode() json.RawMessage {
+	f.JSONRPC = "2.0"
+	data, err := json.Marshal(f)
+	if err != nil {
+		data, _ = json.Marshal(Frame{JSONRPC: "2.0", ID: f.ID, Error: &FrameError{Code: -32603, Message: fmt.Sprintf("unreadable frame: %v", err)}})
+	}
+	return data
 }
 
 // A Header says what the tape is of.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"unicode/utf8"
 
 	"molar/eval/drift"
 	"molar/eval/match"
@@ -36,6 +35,31 @@ func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
+}
+
+// shorten names the tools of a request by the first exchange that offered them: every request
+// of a turn offers the same ones, which are most of its bytes.
+func (w *Writer) shorten(r *Record) *Record {
+	tools := toolsOf(r.Body)
+	if tools == nil {
+		return r
+	}
+	name := drift.Sha(string(tools))
+	first, known := w.offered[name]
+	if !known {
+		w.offered[name] = r.Seq
+		return r
+	}
+	short := *r
+	short.Body = bytes.Replace(r.Body, tools, fmt.Appendf(nil, `{"as_in_exchange":%d}`, first), 1)
+	return &short
+}
+
+// Stop ends the tape: what is written from now on is dropped.
+func (w *Writer) Stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.to = io.Discard
 }
 
 // Write appends a record. The first fault is kept for [Writer.Err].
@@ -96,21 +120,4 @@ func Reseal(lines []byte) ([]byte, error) {
 		sealed.Write(line)
 	}
 	return sealed.Bytes(), nil
-}
-
-// SetBytes puts bytes into the field that can hold them.
-func (r *Record) SetBytes(data []byte) {
-	if utf8.Valid(data) {
-		r.Raw = string(data)
-		return
-	}
-	r.B64 = bytes.Clone(data)
-}
-
-// Bytes are the bytes of a chunk.
-func (r *Record) Bytes() []byte {
-	if r.B64 != nil {
-		return r.B64
-	}
-	return []byte(r.Raw)
 }

@@ -2,182 +2,320 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"strings"
+
+	"molar/eval/match"
 )
+
+// The kinds of [Part].
+const (
+	KindRole    = "role" // begins a message
+	KindSystem  = "system"
+	KindText    = "text"
+	KindThought = "thought"
+	KindCall    = "call"
+	KindResult  = "result"
+	// KindSignature is what a service wants back unchanged.
+	KindSignature = "signature"
+)
+
+// A Part is a piece of what a model reads or says.
+type Part struct {
+	Kind, At string // At is where it stands, for people
+	// Text is the text, the role, the arguments of a call, or what it gave.
+	Text string
+	// ID and Name are those of a call, as far as its wire tells them.
+	ID, Name string
+}
+
+// A Request is the body of a request of any wire, taken apart.
+type Request struct {
+	Model string
+	Parts []Part // in order; the system text first
+	// Functions are those that are offered, as the wire has them.
+	Functions []object
+	// Rest is all else: the model and its settings.
+	Rest object
+}
+
+// ReadRequest takes a body apart.
+func ReadRequest(body []byte) (*Request, error) {
+	v, err := match.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	rest, ok := v.(object)
+	if !ok {
+		return nil, errors.New("it is no JSON object")
+	}
+	r := &Request{Rest: rest}
+	r.Model, _ = rest["model"].(string)
+	var parts reader
+	for _, key := range []string{"system", "systemInstruction", "system_instruction"} {
+		parts.texts(KindSystem, key, rest[key])
+		delete(rest, key)
+	}
+	for _, key := range []string{"messages", "contents"} {
+		if list, there := rest[key].([]any); there {
+			for i, m := range list {
+				parts.message(fmt.Sprintf("%s[%d]", key, i), m)
+			}
+			delete(rest, key)
+		}
+	}
+	tools, _ := rest["tools"].([]any)
+	delete(rest, "tools")
+	for _, t := range tools {
+		r.offer(t)
+	}
+	r.Parts = parts
+	return r, nil
+}
+
+// offer adds offered functions: in OpenAI's and Ollama's form, Gemini's, or ours.
+func (r *Request) offer(v any) {
+	t, _ := v.(object)
+	if list, there := t["functionDeclarations"].([]any); there {
+		for _, f := range list {
+			r.offer(f)
+		}
+		return
+	}
+	if f, there := t["function"].(object); there {
+		t = f
+	}
+	r.Functions = append(r.Functions, t)
+}
+
+// A reader collects the parts of messages, of a request or of an answer.
+type reader []Part
+
+// text adds a part that says something.
+func (r *reader) text(kind, at, text string) {
+	if text != "" {
+		*r = append(*r, Part{Kind: kind, At: at, Text: text})
+	}
+}
+
+// texts adds a text, or the texts of a list of parts.
+func (r *reader) texts(kind, at string, v any) {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		r.text(kind, at, v)
+	case []any:
+		for _, item := range v {
+			r.texts(kind, at, item)
+		}
+	case object:
+		if text, ok := v["text"].(string); ok {
+			r.text(kind, at, text)
+		} else if parts, ok := v["parts"]; ok {
+			r.texts(kind, at, parts)
+		} else {
+			r.text(kind, at, match.Canonical(v))
+		}
+	default:
+		r.text(kind, at, match.Canonical(v))
+	}
+}
+
+// message takes one message of any wire apart.
+func (r *reader) message(at string, v any) {
+	m, ok := v.(object)
+	if !ok {
+		r.text(KindText, at, match.Canonical(v))
+		return
+	}
+	role, _ := m["role"].(string)
+	content := m["content"]
+	switch {
+	case role == "system" || role == "developer":
+		r.texts(KindSystem, at, content)
+		return
+	case m["parts"] == nil && (role == "tool" || role == "function"):
+		p := Part{Kind: KindResult, At: at}
+		p.ID, _ = m["tool_call_id"].(string)
+		if p.Name, _ = m["tool_name"].(string); p.Name == "" {
+			p.Name, _ = m["name"].(string)
+		}
+		var gave reader
+		gave.texts(KindResult, at, content)
+		for _, text := range gave {
+			p.Text += text.Text
+		}
+		*r = append(*r, p)
+		return
+	}
+	*r = append(*r, Part{Kind: KindRole, At: at, Text: role})
+	r.texts(KindText, at, content)
+	r.texts(KindThought, at, m["thinking"])
+	if images, there := m["images"]; there {
+		r.text(KindText, at, match.Canonical(images))
+	}
+	parts, _ := m["parts"].([]any)
+	for i, p := range parts {
+		r.part(fmt.Sprintf("%s.parts[%d]", at, i), p)
+	}
+	calls, _ := m["tool_calls"].([]any)
+	for i, call := range calls {
+		c, _ := call.(object)
+		r.call(fmt.Sprintf("%s.tool_calls[%d]", at, i), c["id"], c["function"])
+	}
+}
+
+// part takes one part of a content of Gemini's, or of a message of ours, apart.
+func (r *reader) part(at string, v any) {
+	p, _ := v.(object)
+	rest := maps.Clone(p)
+	for _, key := range []string{"thoughtSignature", "thought_signature", "state"} {
+		if signature, there := p[key]; there {
+			r.text(KindSignature, at+"."+key, match.Canonical(signature))
+			delete(rest, key)
+		}
+	}
+	text, isText := p["text"].(string)
+	call, calls := p["functionCall"].(object)
+	result, gave := p["functionResponse"].(object)
+	ours, _ := p["kind"].(string)
+	switch {
+	case calls:
+		r.call(at, call["id"], call)
+	case gave:
+		id, _ := result["id"].(string)
+		name, _ := result["name"].(string)
+		*r = append(*r, Part{Kind: KindResult, At: at, ID: id, Name: name, Text: match.Canonical(result["response"])})
+	case ours == "call":
+		call, _ := p["call"].(object)
+		r.call(at, call["id"], call["function"])
+	case ours == "result":
+		r.texts(KindResult, at, p["text"])
+	case p["thought"] == true:
+		r.text(KindThought, at, text)
+	case isText:
+		r.text(KindText, at, text)
+	default:
+		r.text(KindText, at, match.Canonical(rest))
+	}
+}
+
+// call adds {name, arguments} or {name, args}; the arguments are text or an object.
+func (r *reader) call(at string, id, function any) {
+	f, _ := function.(object)
+	p := Part{Kind: KindCall, At: at}
+	p.ID, _ = id.(string)
+	p.Name, _ = f["name"].(string)
+	args := f["arguments"]
+	if args == nil {
+		args = f["args"]
+	}
+	var isText bool
+	if p.Text, isText = args.(string); !isText {
+		p.Text = match.Canonical(args)
+	}
+	*r = append(*r, p)
+}
+
+// A Message is what a request tells of one message.
+type Message struct {
+	Role, Text string
+	Calls      []Call
+	Results    []Part
+}
+
+// Messages are the messages of the conversation, the system text in one of its own. Results
+// of calls are in a message of role tool, if they had none.
+func (r *Request) Messages() []Message {
+	var all []Message
+	in := func(role string) *Message {
+		if n := len(all); n == 0 || role != "" && all[n-1].Role != role {
+			all = append(all, Message{Role: role})
+		}
+		return &all[len(all)-1]
+	}
+	for _, p := range r.Parts {
+		switch p.Kind {
+		case KindRole:
+			all = append(all, Message{Role: p.Text})
+		case KindSystem:
+			m := in(KindSystem)
+			m.Text = strings.TrimSpace(m.Text + "\n" + p.Text)
+		case KindText:
+			m := in("")
+			m.Text = strings.TrimSpace(m.Text + "\n" + p.Text)
+		case KindCall:
+			m := in("")
+			m.Calls = append(m.Calls, Call{p.ID, p.Name, p.Text})
+		case KindResult:
+			m := in("")
+			if m.Role != "user" || m.Text != "" {
+				m = in("tool")
+			}
+			m.Results = append(m.Results, p)
+		}
+	}
+	return all
+}
 
 // A Tool describes a tool, as MCP does.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations struct {
+		ReadOnly bool `json:"readOnlyHint,omitempty"`
+	} `json:"annotations,omitzero"`
 }
 
-// A Request is what a recorded request tells of its conversation.
-type Request struct {
-	Model, System string
-	Tools         []Tool
-	// User is the last text of the person, Results what the calls after it gave, when the
-	// request ends in them.
-	User          string
-	Results       []Result
-	EndsInResults bool
+// Listed reads the result of a tools/list; one that cannot be read has no tools.
+func Listed(result json.RawMessage) []Tool {
+	var list struct {
+		Tools []Tool `json:"tools"`
+	}
+	if json.Unmarshal(result, &list) != nil {
+		return nil
+	}
+	return list.Tools
 }
 
-// A Result is what a call gave.
-type Result struct {
-	ID, Name string
-	Output   json.RawMessage
-}
-
-// An OpenAITool is a tool in OpenAI's form, which Ollama's is too.
-type OpenAITool struct {
-	Type     string `json:"type"`
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	} `json:"function"`
-}
-
-// Tool is the tool in MCP's form.
-func (t *OpenAITool) Tool() Tool {
-	return Tool{t.Function.Name, t.Function.Description, orAny(t.Function.Parameters)}
-}
-
-func orAny(schema json.RawMessage) json.RawMessage {
-	if len(schema) == 0 {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	return schema
-}
-
-// ReadRequest reads the body of a request.
-func ReadRequest(provider string, body []byte) (*Request, error) {
-	if provider == Gemini {
-		return geminiRequest(body)
-	}
-	var in struct {
-		Model    string       `json:"model"`
-		Messages []Message    `json:"messages"`
-		Tools    []OpenAITool `json:"tools"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, err
-	}
-	r := &Request{Model: in.Model}
-	for i := range in.Tools {
-		r.Tools = append(r.Tools, in.Tools[i].Tool())
-	}
-	for _, m := range in.Messages {
-		text := TextOf(m.Content)
-		switch m.Role {
-		case "system", "developer":
-			r.System = strings.TrimSpace(r.System + "\n" + text)
-		case "user":
-			r.said(text)
-		case "tool":
-			r.gave(Result{m.ToolCallID, m.ToolName + m.Name, JSONOf(text)})
-		default:
-			r.answered()
-		}
-	}
-	return r, nil
-}
-
-func (r *Request) said(text string) { r.User, r.Results, r.EndsInResults = text, nil, false }
-func (r *Request) answered()        { r.Results, r.EndsInResults = nil, false }
-func (r *Request) gave(more ...Result) {
-	r.Results, r.EndsInResults = append(r.Results, more...), true
-}
-
-func geminiRequest(body []byte) (*Request, error) {
-	var in struct {
-		Contents []content `json:"contents"`
-		System   *content  `json:"systemInstruction"`
-		Tools    []struct {
-			Functions []struct {
-				Name        string          `json:"name"`
-				Description string          `json:"description"`
-				Parameters  json.RawMessage `json:"parameters"`
-				Schema      json.RawMessage `json:"parametersJsonSchema"`
-			} `json:"functionDeclarations"`
-		} `json:"tools"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, err
-	}
-	r := &Request{}
-	if in.System != nil {
-		r.System = in.System.text()
-	}
-	for _, t := range in.Tools {
-		for _, f := range t.Functions {
-			schema := f.Schema
-			if len(schema) == 0 {
-				schema = lowerTypes(f.Parameters)
-			}
-			r.Tools = append(r.Tools, Tool{f.Name, f.Description, schema})
-		}
-	}
-	for _, c := range in.Contents {
-		var results []Result
-		for _, p := range c.Parts {
-			if f := p.FunctionResponse; f != nil {
-				results = append(results, Result{f.ID, f.Name, f.Response})
-			}
-		}
-		switch {
-		case len(results) > 0:
-			r.gave(results...)
-		case c.Role == "model":
-			r.answered()
-		case c.text() != "":
-			r.said(c.text())
-		}
-	}
-	return r, nil
-}
-
-func (c *content) text() string {
-	var texts []string
-	for _, p := range c.Parts {
-		if p.Text != "" && !p.Thought {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
-// JSONOf is a text as JSON: itself when it is some, else a string.
-func JSONOf(text string) json.RawMessage {
-	if json.Valid([]byte(text)) && strings.TrimSpace(text) != "" {
-		return json.RawMessage(text)
-	}
-	return encode(text)
-}
-
-// lowerTypes writes Gemini's types in the words of JSON Schema: OBJECT as object.
-func lowerTypes(raw json.RawMessage) json.RawMessage {
-	var v any
-	if json.Unmarshal(orAny(raw), &v) != nil {
-		return orAny(nil)
-	}
-	var walk func(v any, names bool)
-	walk = func(v any, names bool) {
-		switch v := v.(type) {
-		case object:
-			for key, value := range v {
-				if text, ok := value.(string); ok && key == "type" && !names {
-					v[key] = strings.ToLower(text)
+// Tools are the offered functions in MCP's form.
+func (r *Request) Tools() []Tool {
+	var all []Tool
+	for _, f := range r.Functions {
+		t := Tool{InputSchema: json.RawMessage(`{"type":"object"}`)}
+		t.Name, _ = f["name"].(string)
+		t.Description, _ = f["description"].(string)
+		for _, key := range []string{"parametersJsonSchema", "parameters", "inputSchema"} {
+			if schema, there := f[key].(object); there {
+				if key == "parameters" {
+					lowerTypes(schema, false)
 				}
-				walk(value, key == "properties" && !names)
-			}
-		case []any:
-			for _, item := range v {
-				walk(item, false)
+				t.InputSchema = encode(schema)
+				break
 			}
 		}
+		all = append(all, t)
 	}
-	walk(v, false)
-	return encode(v)
+	return all
+}
+
+// lowerTypes writes Gemini's types in the words of JSON Schema: OBJECT as object. names says
+// that the keys of v are names of properties.
+func lowerTypes(v any, names bool) {
+	switch v := v.(type) {
+	case object:
+		for key, value := range v {
+			if text, ok := value.(string); ok && key == "type" && !names {
+				v[key] = strings.ToLower(text)
+			}
+			lowerTypes(value, key == "properties" && !names)
+		}
+	case []any:
+		for _, item := range v {
+			lowerTypes(item, false)
+		}
+	}
 }

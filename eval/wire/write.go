@@ -11,6 +11,8 @@ const (
 	Gemini = "gemini"
 	OpenAI = "openai"
 	Ollama = "ollama"
+	// Offline has no wire, see [LocalChunk].
+	Offline = "offline"
 )
 
 // A Call is a tool call. Arguments is JSON text.
@@ -40,7 +42,7 @@ const sse = "text/event-stream"
 
 type object = map[string]any
 
-// Stream writes the answer in the wire of a provider. It has no chunks for one without.
+// Stream writes the answer in the wire of a provider.
 func (a Answer) Stream(provider, model string) Stream {
 	switch provider {
 	case Gemini:
@@ -50,12 +52,21 @@ func (a Answer) Stream(provider, model string) Stream {
 	case Ollama:
 		return Stream{"/api/chat", "application/x-ndjson", a.ollama(model)}
 	}
-	return Stream{}
+	return Stream{Chunks: a.local()}
 }
 
 // Refusal writes an error that every wire understands.
 func Refusal(status int, message string) []byte {
 	return encode(object{"error": object{"code": status, "status": "INVALID_ARGUMENT", "type": "invalid_request_error", "message": message}})
+}
+
+// Refused is the message of a [Refusal].
+func Refused(body []byte) string {
+	var refusal struct{ Error struct{ Message string } }
+	if json.Unmarshal(body, &refusal) != nil {
+		return string(body)
+	}
+	return refusal.Error.Message
 }
 
 // encode writes what holds nothing but texts, numbers and checked JSON.

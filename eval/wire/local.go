@@ -1,4 +1,4 @@
-package tape
+package wire
 
 import (
 	"encoding/json"
@@ -7,7 +7,8 @@ import (
 	"molar/schemas"
 )
 
-// A localRequest is how a call of a provider without a transport is written down.
+// A provider without a model has no wire of its own: this is how its calls are written down.
+
 type localRequest struct {
 	System      string               `json:"system"`
 	Messages    []schemas.Message    `json:"messages"`
@@ -22,21 +23,17 @@ type localRequest struct {
 	Stop        []string             `json:"stop,omitempty"`
 }
 
-// EncodeRequest writes a request of such a provider.
-func EncodeRequest(req providers.Request) json.RawMessage {
-	body, err := json.Marshal(localRequest{
+// LocalRequest writes a request of such a provider.
+func LocalRequest(req providers.Request) []byte {
+	return encode(localRequest{
 		System: req.System, Messages: req.Messages, Tools: req.Tools, Model: req.Model,
 		ToolChoice: req.ToolChoice, ForbidCalls: req.ForbidCalls, Schema: req.Schema, Language: req.Language,
 		Temperature: req.Temperature, MaxTokens: req.MaxTokens, Stop: req.Stop,
 	})
-	if err != nil {
-		return json.RawMessage("null") // a part that is no JSON never came from a server
-	}
-	return body
 }
 
-// A localChunk is how a chunk of such a provider is written down, one a line.
-type localChunk struct {
+// A LocalChunk is a chunk of such a provider.
+type LocalChunk struct {
 	Text     string                 `json:"text,omitempty"`
 	Thinking string                 `json:"thinking,omitempty"`
 	Call     *schemas.ToolCall      `json:"call,omitempty"`
@@ -46,24 +43,27 @@ type localChunk struct {
 	Finish   providers.FinishReason `json:"finish,omitempty"`
 }
 
-// EncodeChunk writes a chunk of such a provider.
-func EncodeChunk(c providers.Chunk) []byte {
-	line, err := json.Marshal(localChunk{
-		Text: c.Text, Thinking: c.Thinking, Call: c.Call, Sources: c.Sources, Usage: c.Usage, Note: c.Note, Finish: c.Finish,
-	})
-	if err != nil {
-		return []byte("{}")
-	}
-	return line
+// Local is the form of a chunk in which it is written down.
+func Local(c providers.Chunk) LocalChunk {
+	return LocalChunk{c.Text, c.Thinking, c.Call, c.Sources, c.Usage, c.Note, c.Finish}
 }
 
-// DecodeChunk is the reverse of [EncodeChunk].
-func DecodeChunk(line []byte) (providers.Chunk, error) {
-	var c localChunk
-	if err := json.Unmarshal(line, &c); err != nil {
-		return providers.Chunk{}, err
+// Chunk is the reverse of [Local].
+func (c LocalChunk) Chunk() providers.Chunk {
+	return providers.Chunk{Text: c.Text, Thinking: c.Thinking, Call: c.Call, Sources: c.Sources, Usage: c.Usage, Note: c.Note, Finish: c.Finish}
+}
+
+func (a Answer) local() [][]byte {
+	var chunks [][]byte
+	add := func(c LocalChunk) { chunks = append(chunks, encode(c)) }
+	if a.Text != "" {
+		add(LocalChunk{Text: a.Text})
 	}
-	return providers.Chunk{
-		Text: c.Text, Thinking: c.Thinking, Call: c.Call, Sources: c.Sources, Usage: c.Usage, Note: c.Note, Finish: c.Finish,
-	}, nil
+	finish := providers.FinishStop
+	for _, c := range a.Calls {
+		finish = providers.FinishToolCalls
+		add(LocalChunk{Call: &schemas.ToolCall{ID: c.ID, Function: schemas.FunctionCall{Name: c.Name, Arguments: c.Arguments}}})
+	}
+	add(LocalChunk{Finish: finish})
+	return chunks
 }

@@ -1,0 +1,180 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+
+	"molar/eval/tape"
+	"molar/mcpclients"
+	"molar/providers"
+	"molar/toolhandler"
+)
+
+// A tapped edge lets everything through, to be recorded on the way.
+type tapped struct {
+	// to finds the recorder of what happens in ctx; nil for none.
+	to func(ctx context.Context) *Recorder
+	// skip names servers whose frames are not recorded.
+	skip []string
+	// listed is told what servers answer when no recorder wants it.
+	listed func(server, method string, params, result json.RawMessage)
+}
+
+// Provider wraps a provider so that the transport below it knows the pass. One without a
+// transport (local) gets one.
+func (t tapped) Provider(p providers.Provider, local bool) providers.Provider {
+	if local {
+		return passing{tappedLocal{p, t}}
+	}
+	return passing{p}
+}
+
+// tappedLocal goes over a transport only where something is recorded.
+type tappedLocal struct {
+	providers.Provider
+	t tapped
+}
+
+func (l tappedLocal) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	if l.t.to(ctx) == nil {
+		return l.Provider.Stream(ctx, req)
+	}
+	return overTransport(l.Provider, l.t.Transport).Stream(ctx, req)
+}
+
+// Transport wraps the transport of a model service.
+func (t tapped) Transport(base http.RoundTripper) http.RoundTripper {
+	return tappedTransport{base: base, t: t}
+}
+
+type tappedTransport struct {
+	base http.RoundTripper
+	t    tapped
+}
+
+// RoundTrip records method, path and bodies. Headers are not recorded: the key is in
+// them.
+func (t tappedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	r := t.t.to(req.Context())
+	if r == nil {
+		return t.base.RoundTrip(req)
+	}
+	body, err := takeBody(req)
+	if err != nil {
+		return nil, err
+	}
+	x := r.begin(req.Context(), req.Method, r.redact.Path(req.URL), body)
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		x.end(0, "", err)
+		return nil, err
+	}
+	resp.Body = &teed{ReadCloser: resp.Body, x: x, status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
+	return resp, nil
+}
+
+// takeBody reads the body of a request and puts it back.
+func takeBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if err = errors.Join(err, req.Body.Close()); err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return body, nil
+}
+
+// teed records a body as it is read, chunk by chunk.
+type teed struct {
+	io.ReadCloser
+	x           *exchange
+	status      int
+	contentType string
+}
+
+func (t *teed) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if n > 0 {
+		t.x.chunk(p[:n])
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		t.x.end(t.status, t.contentType, nil)
+	case err != nil:
+		t.x.end(t.status, t.contentType, err)
+	}
+	return n, err
+}
+
+// Close ends the exchange where the reader stopped.
+func (t *teed) Close() error {
+	t.x.end(t.status, t.contentType, nil)
+	return t.ReadCloser.Close()
+}
+
+// Dial wraps the dialer of MCP servers.
+func (t tapped) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
+	return func(ctx context.Context, server mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+		conn, err := inner(ctx, server, notify)
+		if err != nil || slices.Contains(t.skip, server.Name) {
+			return conn, err
+		}
+		return &tappedConn{Conn: conn, t: t, server: server.Name}, nil
+	}
+}
+
+// tappedConn records the frames of one connection.
+type tappedConn struct {
+	mcpclients.Conn
+	t      tapped
+	server string
+}
+
+// Inner is the connection below.
+func (c *tappedConn) Inner() mcpclients.Conn { return c.Conn }
+
+func (c *tappedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	r := c.t.to(ctx)
+	if r == nil {
+		result, err := c.Conn.Request(ctx, method, params)
+		if err == nil && c.t.listed != nil {
+			c.t.listed(c.server, method, params, result)
+		}
+		return result, err
+	}
+	id := r.rpc.next()
+	asked := frame(c.server, tape.ToServer, tape.Frame{ID: id, Method: method, Params: params})
+	asked.Turn, asked.Slot = turnOf(ctx), toolhandler.Slot(ctx)
+	r.w.Write(asked)
+	result, err := c.Conn.Request(ctx, method, params)
+	answer, lost := tape.Frame{ID: id, Result: result}, ""
+	if refused, ok := errors.AsType[*mcpclients.RPCError](err); ok {
+		answer = tape.Frame{ID: id, Error: &tape.FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
+	} else if err != nil {
+		answer, lost = tape.Frame{ID: id}, err.Error()
+		if ctx.Err() == nil && method == tape.MethodCall {
+			r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
+		}
+	}
+	rec := frame(c.server, tape.FromServer, answer)
+	rec.Turn, rec.Error = turnOf(ctx), lost
+	if method == tape.MethodCall && lost == "" {
+		r.w.Seal(rec)
+	}
+	r.w.Write(rec)
+	return result, err
+}
+
+func frame(server, dir string, f tape.Frame) *tape.Record {
+	return &tape.Record{Type: tape.TypeMCP, Server: server, Dir: dir, Frame: f.Encode()}
+}

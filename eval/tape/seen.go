@@ -1,0 +1,147 @@
+package tape
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"molar/agent"
+	"molar/eval/match"
+	"molar/eval/wire"
+	"molar/schemas"
+)
+
+// A Seen is what happened in one turn, live, in a replay, or as a tape tells it.
+type Seen struct {
+	User      string
+	Guardrail string // pass, refuse, or "" without one
+	Calls     []SeenCall
+	Answer    string
+	// Answered says that the turn came to its end, with or without an error.
+	Answered bool
+	Sum      Sum
+	// Err is what the turn failed with; a tape has its text alone, in Sum.
+	Err error
+	// By is the provider that answered, and its model; a tape does not tell it.
+	By string
+	// At is where a tape tells it.
+	At Lines
+}
+
+// Lines are places on a tape; 0 is none.
+type Lines struct{ User, Guardrail, Answer int }
+
+// A SeenCall is a call with its result.
+type SeenCall struct {
+	Call         schemas.ToolCall
+	Server, Tool string
+	Output       json.RawMessage
+	IsError      bool
+	Done         bool
+	// Line and DoneLine are where a tape has call and result.
+	Line, DoneLine int
+}
+
+// Event notes an event of a turn.
+func (s *Seen) Event(e agent.Event, err error) {
+	if err != nil {
+		s.Err, s.Sum.Error = err, err.Error()
+		return
+	}
+	switch e.Kind {
+	case agent.EventText:
+		s.Answer += e.Text
+	case agent.EventStep:
+		if d := Decision(e); d != "" {
+			s.Guardrail = d
+		}
+	case agent.EventToolCall:
+		s.Calls = append(s.Calls, SeenCall{Call: *e.Call, Server: e.Server, Tool: e.ToolName})
+	case agent.EventToolResult:
+		if e.Result != nil && e.Call != nil {
+			s.result(SeenCall{Call: *e.Call, Output: e.Result.Output, IsError: e.Result.IsError})
+		}
+	case agent.EventDone:
+		s.Answered, s.Sum = true, *SumOf(e.Done, nil)
+		s.By = strings.TrimSpace(e.Done.Provider + " " + e.Done.Model)
+	}
+}
+
+// result puts a result to its call.
+func (s *Seen) result(of SeenCall) {
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if c.Call.ID == of.Call.ID && !c.Done {
+			c.Output, c.IsError, c.Done, c.DoneLine = of.Output, of.IsError, true, of.DoneLine
+			return
+		}
+	}
+}
+
+// Made are the calls in the form that package match compares.
+func (s *Seen) Made() []match.Made {
+	made := make([]match.Made, len(s.Calls))
+	for i, c := range s.Calls {
+		made[i] = match.Made{Name: c.Call.Function.Name, Tool: c.Tool, Server: c.Server, Arguments: c.Call.Function.Arguments, Done: c.Done}
+		if v, err := match.Decode(c.Output); err == nil {
+			made[i].Result = v
+		}
+	}
+	return made
+}
+
+// A Step is one recorded model call.
+type Step struct {
+	Turn int
+	Pass string
+
+	seq int
+}
+
+// A Server is what a tape knows of the tools of one.
+type Server struct {
+	Tools map[string]wire.Tool
+	// Line is the last line that lists tools.
+	Line int
+}
+
+// ModelPass is the pass of a request. A look-up of models is a probe, whatever it was made
+// in the middle of.
+func (r *Record) ModelPass() string {
+	if Lookup(r.Path) {
+		return PassProbe
+	}
+	return r.Pass
+}
+
+// Lookup reports whether an address tells of models rather than asking one.
+func Lookup(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return slices.ContainsFunc([]string{"/api/show", "/api/tags", "/api/ps", "/api/version", "/models"}, func(end string) bool {
+		return strings.HasSuffix(path, end)
+	})
+}
+
+// Decision reads the guardrail's verdict out of a step: pass, refuse, or "".
+func Decision(e agent.Event) string {
+	switch {
+	case e.Step != "2.1":
+		return ""
+	case e.Text == "Guardrail result: PASSED":
+		return "pass"
+	}
+	return "refuse"
+}
+
+// SumOf sums a turn up by its last event and its error.
+func SumOf(d *agent.Done, err error) *Sum {
+	s := &Sum{}
+	if d != nil {
+		s.Finish, s.Refused, s.ModelCalls, s.ToolCalls = string(d.Finish), d.Refused, d.ModelCalls, d.ToolCalls
+		s.Language, s.Usage, s.Unapproved, s.Sources = d.Language, d.Usage, d.Unapproved, d.Sources
+	}
+	if err != nil {
+		s.Error = err.Error()
+	}
+	return s
+}
