@@ -19,6 +19,13 @@ const drift = -1.6
 // doubted is the score at which a later block is enough, where there is reason for doubt.
 const doubted = -0.9
 
+// A beginning is shown before the first block is full as far as it clearly keeps to the subject:
+// so many words at least, with such a score.
+const (
+	clearWords = 6
+	clearly    = 0.5
+)
+
 // A Look is what the guardrail makes of a part of an answer.
 type Look struct {
 	// Score is above zero for the subject.
@@ -28,8 +35,9 @@ type Look struct {
 }
 
 // A Watch looks at an answer that may have been talked out of its subject, block by block, as
-// the guardrail looks at a question. The first block is held until it was looked at; later ones
-// are shown as they arrive. A nil Watch lets everything pass.
+// the guardrail looks at a question. Of the first block only words that clearly keep to the
+// subject are shown before the whole was looked at; later blocks are shown as they arrive. A nil
+// Watch lets everything pass.
 type Watch struct {
 	look  func(text string) Look
 	leave func(score float64, begun bool) error
@@ -38,6 +46,8 @@ type Watch struct {
 
 	block  strings.Builder
 	begun  bool // the first block has passed
+	shown  int  // so many bytes of the first block are shown already
+	looked int  // so many words behind them were found unclear
 	before Look
 	last   string // the block before
 }
@@ -61,7 +71,7 @@ func (w *Watch) Pass(text string) (show string, settled bool, err error) {
 	n := utf8.RuneCountInString(w.block.String())
 	switch {
 	case !w.begun && n < strayBlock:
-		return "", false, nil
+		return w.early(), false, nil
 	case !w.begun:
 		text, err = w.begin(false)
 		return text, err == nil, err
@@ -94,14 +104,34 @@ func (w *Watch) Rest() (string, error) {
 
 // begin looks at the first block; whole says that it is all of the answer.
 func (w *Watch) begin(whole bool) (string, error) {
-	text := w.block.String()
+	text, shown := w.block.String(), w.shown
 	w.block.Reset()
+	w.shown, w.looked = 0, 0
 	seen := w.look(text)
 	if seen.Sure || seen.Strayed && (whole || w.strict) {
-		return "", w.leave(seen.Score, false)
+		return "", w.leave(seen.Score, shown > 0)
 	}
 	w.begun, w.before = true, seen
-	return text, nil
+	return text[shown:], nil
+}
+
+// early returns what may be shown of a first block that is not full: the words behind what was
+// shown, once they clearly keep to the subject by themselves. Where there is reason for doubt
+// nothing is.
+func (w *Watch) early() string {
+	held := w.block.String()[w.shown:]
+	held = held[:strings.LastIndexAny(held, " \n")+1]
+	words := len(strings.Fields(held))
+	if w.strict || words < w.looked+clearWords {
+		return ""
+	}
+	w.looked = words
+	if w.look(held).Score < clearly {
+		return ""
+	}
+	w.shown += len(held)
+	w.looked = 0
+	return held
 }
 
 // goOn looks at a later block.

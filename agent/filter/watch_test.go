@@ -51,6 +51,9 @@ func TestWatch(t *testing.T) {
 		{"a later block that strays", false, []string{long, stocks[:100], stocks, "more"}, long + stocks[:100], errBegun},
 		{"one block that may", false, []string{long, money, long}, long + money + long, nil},
 		{"two of them", false, []string{long, money, money, "more"}, long + money, errBegun},
+		{"a clear beginning", false, []string{"Brush with paste, then rinse and ", "spit. ", "Buy stocks."}, "Brush with paste, then rinse and ", errBegun},
+		{"a clear beginning, in doubt", true, []string{"Brush with paste, then rinse and ", "spit. ", "Buy stocks."}, "", errLeft},
+		{"a clear end behind what is unclear", false, []string{"It is money. ", "Brush with paste, then rinse and spit. "}, "", errLeft},
 		{"an end that strays", false, []string{long, "Buy stocks."}, long + "Buy stocks.", errBegun},
 	}
 	for _, tt := range tests {
@@ -83,18 +86,21 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// The beginning is held, and what is settled is said.
+// The beginning is held until it is clear, and what is settled is said.
 func TestWatch_settled(t *testing.T) {
 	w := watching()
 	if text, settled, err := w.Pass("Brush. "); text != "" || settled || err != nil {
 		t.Errorf("the beginning passed: %q, %v", text, err)
+	}
+	if text, settled, err := w.Pass("Rinse after it. Spit it out"); text != "Brush. Rinse after it. Spit it " || settled || err != nil {
+		t.Errorf("of a clear beginning %q passed, settled %v, %v", text, settled, err)
 	}
 	long := strings.Repeat("Brush. ", 30)
 	for _, tt := range []struct {
 		piece   string
 		shown   string
 		settled bool
-	}{{long, "Brush. " + long, true}, {"Then rinse", "Then rinse", false}, {long, long, true}} {
+	}{{long, "out" + long, true}, {"Then rinse", "Then rinse", false}, {long, long, true}} {
 		if text, settled, err := w.Pass(tt.piece); text != tt.shown || settled != tt.settled || err != nil {
 			t.Errorf("%q, settled %v, %v", text, settled, err)
 		}
