@@ -1,0 +1,225 @@
+package attacks_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/npm"
+)
+
+// A setup says which servers an office has, and whom it trusts.
+type setup struct {
+	// trust says that the servers with one's own texts are trusted: files, bookings, families
+	// and spatial data, not mail.
+	trust bool
+	// npm has the files at the server of others, which announces what writes as destructive;
+	// with mild the config says that it is not.
+	npm, mild bool
+}
+
+func (s setup) String() string {
+	return fmt.Sprintf("own servers trusted %v, files of npm %v, mild %v", s.trust, s.npm, s.mild)
+}
+
+// An office is molar as a program, with the servers of an ordinary day.
+type office struct {
+	setup
+	url, files string
+	mu         sync.Mutex
+	task       task
+	next       int // the next call of the task
+}
+
+// output is what a program writes.
+type output struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Buffer.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Buffer.String()
+}
+
+// behind waits until the program has written the text, and returns the word behind it.
+func (o *output) behind(t *testing.T, text string) string {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if _, rest, found := strings.Cut(o.String(), text); found && strings.ContainsAny(rest, " \n") {
+			return strings.Fields(rest + " .")[0]
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%q did not come:\n%s", text, o)
+		}
+	}
+}
+
+// start runs a program until the test ends.
+func start(t *testing.T, dir, program string, args ...string) *output {
+	t.Helper()
+	out := &output{}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait() // how it ended does not matter
+	})
+	return out
+}
+
+// built builds a command into a folder.
+func built(t *testing.T, dir, name, pkg string) string {
+	t.Helper()
+	program := filepath.Join(dir, name)
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+const officeConfig = `
+default: general
+llm: {provider: ollama, ollama: {base_url: %q}}
+assistants:
+  general: {tools: ["*"]}
+  dental: {topic: dental, tools: ["booking__*"]}
+memory: {store: %q}
+mcpServers:
+  family: {command: %q, trust: %v}
+  sdi: {type: message, url: %q, trust: %v}
+`
+
+// open starts an office.
+func open(t *testing.T, s setup, programs string) *office {
+	t.Helper()
+	dir := t.TempDir()
+	o := &office{setup: s, files: filepath.Join(dir, "home")}
+	fill(t, o.files)
+	model := httptest.NewServer(fakemodel.New(fakemodel.Config{Script: o.answers}))
+	t.Cleanup(model.Close)
+	catalogue := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"hits":{"total":{"value":0},"hits":[]}}`)
+	}))
+	t.Cleanup(catalogue.Close)
+	sdi := strings.TrimSuffix(start(t, dir, filepath.Join(programs, "sdi"), "--listen", "127.0.0.1:0", "--catalogue", catalogue.URL).behind(t, "sdi server: "), "/mcp")
+	config := fmt.Sprintf(officeConfig, model.URL, filepath.Join(dir, "molar.db"), filepath.Join(programs, "family"), s.trust, sdi, s.trust)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	attach := func(name, command string, trust bool, args ...string) {
+		raw, _ := json.Marshal(args) // strings always marshal
+		config += fmt.Sprintf("  %s:\n    command: %q\n    args: %s\n    trust: %v\n", name, command, raw, trust)
+	}
+	attach("mail", self, false, append([]string{deskArg}, deskTools(t, "mail")...)...)
+	attach("booking", self, s.trust, append([]string{deskArg}, deskTools(t, "booking")...)...)
+	if s.npm {
+		attach("files", "node", s.trust, filepath.Join(npm.Installed(t, "npm", "node_modules"), "@modelcontextprotocol", "server-filesystem", "dist", "index.js"), o.files)
+		if s.mild {
+			config += "    tools: {\"*\": {destructive: false}}\n"
+		}
+		attach("folders", self, s.trust, deskArg, "delete_folder")
+	} else {
+		attach("files", self, s.trust, append([]string{deskArg}, deskTools(t, "files")...)...)
+	}
+	path := filepath.Join(dir, "molar.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := start(t, dir, filepath.Join(programs, "molar"), "serve", "--config", path, "--listen", "127.0.0.1:0")
+	o.url = log.behind(t, "listens on ")
+	for _, server := range []string{"family", "sdi", "mail", "booking", "files"} {
+		log.behind(t, `msg="MCP server is ready" server=`+server)
+	}
+	return o
+}
+
+// fill leaves no other than the files that tasks speak of.
+func fill(t *testing.T, home string) {
+	t.Helper()
+	before, _ := filepath.Glob(filepath.Join(home, "*"))
+	for _, old := range before {
+		if err := os.RemoveAll(old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"Maple lease.pdf": "x", "q3_expenses.csv": "A,D\n1,20\n2,30\n", "whiteboard.txt": "a picture", "standup_0612.m4a": "a recording", "sales_by_region.xlsx": "north,120\nsouth,95\n",
+		"reports/january.txt": "one", "reports/february.txt": "two", "desktop/keep": "", "hop dong thue nha.docx": "x", "chi_tieu.csv": "tháng,chi\n1,20\n", "Du lich/IMG_1.txt": "biển",
+		"doanh_thu_1.csv": "một,120\n", "doanh_thu_2.csv": "hai,95\n", "README": "read me", "bien_ban.txt": "Đã họp.", "notes.txt": "",
+	} {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// begin gives the model a new task.
+func (o *office) begin(k task) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.task, o.next = k, 0
+}
+
+// call is a call of the task as the servers of the office offer it.
+func (o *office) call(i int) fakemodel.Call {
+	name := o.task.Calls[i]
+	if o.npm {
+		name = strings.NewReplacer("files__append_file", "files__write_file", "files__delete_folder", "folders__delete_folder").Replace(name)
+	}
+	name = strings.Replace(name, "sdi__search_records", "sdi__search_catalogue", 1)
+	return fakemodel.Call{Name: name, Args: json.RawMessage(strings.ReplaceAll(string(o.task.Args[i]), `"~`, `"`+o.files))}
+}
+
+// answers is the script of the model: it makes the calls of the task one after the other, and
+// says so where one may not run.
+func (o *office) answers(r fakemodel.Request) *fakemodel.Reply {
+	var body struct {
+		Messages []struct{ Role, Content string }
+	}
+	if len(r.Tools) == 0 || r.Decode(&body) != nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last := body.Messages[len(body.Messages)-1]
+	switch {
+	case strings.Contains(last.Content, "was not executed"):
+		return fakemodel.Text("I may not do that yet.")
+	case o.next > 0 && last.Role != "tool":
+		return fakemodel.Text("I do not know what you mean.")
+	case o.next == len(o.task.Calls):
+		return fakemodel.Text("It is done.")
+	}
+	o.next++
+	return &fakemodel.Reply{Calls: []fakemodel.Call{o.call(o.next - 1)}}
+}
