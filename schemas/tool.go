@@ -112,6 +112,8 @@ type ToolRules struct {
 	// NoEgress says that what a reader is called with goes nowhere, so that it may carry
 	// text of other servers.
 	NoEgress bool
+	// Mild says that the tool destroys nothing of worth, whatever it announces.
+	Mild bool
 	// Trusted says that what the tool returns gives no orders.
 	Trusted bool
 	// Timeout for one call; zero means the default of 60 s.

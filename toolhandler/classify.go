@@ -31,11 +31,11 @@ func Classify(tool schemas.Tool) (class Class, why string) {
 	switch {
 	case tool.Rules.ReadOnly:
 		return Reads, "the config marks it readOnly"
-	case isTrue(hints.DestructiveHint):
+	case destroys(tool):
 		return Writes, "it announces itself as destructive"
 	case isTrue(hints.ReadOnlyHint):
 		return Reads, "it announces itself as read-only"
-	case hints.DestructiveHint != nil:
+	case hints.DestructiveHint != nil && !*hints.DestructiveHint:
 		return Adds, "it announces that it destroys nothing"
 	case verbClass == Adds:
 		return Adds, fmt.Sprintf("its name says %q", verb)
@@ -47,6 +47,12 @@ func Classify(tool schemas.Tool) (class Class, why string) {
 		return Writes, "its annotations do not say that it only reads or adds"
 	}
 	return Writes, "it has no annotations, and its name has no verb that reads or adds"
+}
+
+// destroys reports whether the tool announces itself as destructive, and the operator has not
+// said otherwise.
+func destroys(tool schemas.Tool) bool {
+	return isTrue(tool.Annotations.DestructiveHint) && !tool.Rules.Mild
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }

@@ -24,6 +24,8 @@ func TestClassify(t *testing.T) {
 		{"zap", schemas.ToolRules{}, schemas.ToolAnnotations{}, toolhandler.Writes, "it has no annotations, and its name has no verb that reads or adds"},
 		{"get_it", schemas.ToolRules{}, schemas.ToolAnnotations{ReadOnlyHint: no}, toolhandler.Writes, "its annotations do not say that it only reads or adds"},
 		{"get_it", schemas.ToolRules{}, schemas.ToolAnnotations{OpenWorldHint: yes}, toolhandler.Writes, "its annotations do not say that it only reads or adds"},
+		{"write_it", schemas.ToolRules{Mild: true}, schemas.ToolAnnotations{ReadOnlyHint: no, DestructiveHint: yes}, toolhandler.Writes, `its name says "write"`},
+		{"zap", schemas.ToolRules{Mild: true}, schemas.ToolAnnotations{DestructiveHint: yes}, toolhandler.Writes, "its annotations do not say that it only reads or adds"},
 		{"create_it", schemas.ToolRules{}, schemas.ToolAnnotations{ReadOnlyHint: no}, toolhandler.Adds, `its name says "create"`},
 		{"get_it", schemas.ToolRules{}, schemas.ToolAnnotations{}, toolhandler.Reads, `its name says "get"`},
 		{"slack_list_channels", schemas.ToolRules{}, schemas.ToolAnnotations{}, toolhandler.Reads, `its name says "list"`},

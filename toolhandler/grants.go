@@ -29,7 +29,7 @@ type Grants interface {
 // scopes are how far a yes to a call of the tool may reach. What announces itself as
 // destructive always asks.
 func (t *Turn) scopes(tool schemas.Tool) []Scope {
-	if t.grants == nil || isTrue(tool.Annotations.DestructiveHint) {
+	if t.grants == nil || destroys(tool) {
 		return []Scope{Once}
 	}
 	return []Scope{Once, InConversation, Always}

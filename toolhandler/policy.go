@@ -25,7 +25,7 @@ func (r *round) needsApproval(tool schemas.Tool, args json.RawMessage) string {
 	case schemas.PolicyDeny:
 		return "its policy is deny"
 	}
-	if isTrue(tool.Annotations.DestructiveHint) {
+	if destroys(tool) {
 		return "it announces itself as destructive"
 	}
 	foreign := r.flow.Foreign()

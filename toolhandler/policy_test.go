@@ -49,6 +49,8 @@ func TestTurn_policy(t *testing.T) {
 		{"other read, allowed", schemas.ToolRules{Policy: schemas.PolicyAllow}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusOK},
 		{"destructive", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusUnapproved},
 		{"destructive, marked read-only", schemas.ToolRules{ReadOnly: true}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusUnapproved},
+		{"destructive, not so for the operator", schemas.ToolRules{Mild: true}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusOK},
+		{"the same, once something was read", schemas.ToolRules{Mild: true}, schemas.ToolAnnotations{DestructiveHint: new(true)}, []string{"s"}, toolhandler.StatusUnapproved},
 		{"destructive, allowed", schemas.ToolRules{Policy: schemas.PolicyAllow}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusOK},
 		{"confirm", schemas.ToolRules{Policy: schemas.PolicyConfirm}, schemas.ToolAnnotations{}, nil, toolhandler.StatusUnapproved},
 		{"deny", schemas.ToolRules{Policy: schemas.PolicyDeny}, schemas.ToolAnnotations{}, nil, toolhandler.StatusRefused},

@@ -258,8 +258,10 @@ type ToolRule struct {
 	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
 	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
 	// Egress nil means true.
-	Egress  *bool         `yaml:"egress" jsonschema_description:"Whether what the tool is called with may leave to where others read it; false frees a reader from the question about text of other servers in its arguments."`
-	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`
+	Egress *bool `yaml:"egress" jsonschema_description:"Whether what the tool is called with may leave to where others read it; false frees a reader from the question about text of other servers in its arguments."`
+	// Destructive nil leaves it to what the tool announces.
+	Destructive *bool         `yaml:"destructive" jsonschema_description:"False says that the tool destroys nothing of worth although it announces so: it asks as any other tool that writes, not each time."`
+	Timeout     time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`
 }
 
 // Pinned reports whether tools that change are withheld.

@@ -35,9 +35,9 @@ func TestServerConfig_trust(t *testing.T) {
 			t.Errorf("%s: %s", tool, diff)
 		}
 	}
-	server.Tools[1].Value.Egress = new(bool)
-	if got := ServerConfig("s", server); !got.Rule("get_x").NoEgress || got.Rule("drop").NoEgress {
-		t.Errorf("egress: %+v", got.Rules)
+	server.Tools[1].Value.Egress, server.Tools[1].Value.Destructive = new(bool), new(bool)
+	if got := ServerConfig("s", server); !got.Rule("get_x").NoEgress || got.Rule("drop").NoEgress || !got.Rule("get_x").Mild || got.Rule("drop").Mild {
+		t.Errorf("egress and destructive: %+v", got.Rules)
 	}
 }
 

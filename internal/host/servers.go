@@ -35,6 +35,7 @@ func ServerConfig(name string, s config.Server) mcpclients.ServerConfig {
 		r := mcpclients.ToolRule{Glob: rule.Name}
 		r.Policy, r.ReadOnly, r.Idempotent, r.Timeout = rule.Value.Policy, rule.Value.ReadOnly, rule.Value.Idempotent, rule.Value.Timeout
 		r.NoEgress = rule.Value.Egress != nil && !*rule.Value.Egress
+		r.Mild = rule.Value.Destructive != nil && !*rule.Value.Destructive
 		c.Rules = append(c.Rules, r)
 	}
 	return c
