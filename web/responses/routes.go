@@ -152,92 +152,6 @@ func (s *Surface) whole(w http.ResponseWriter, r *http.Request, l *live) {
 	wire.WriteBody(w, http.StatusOK, l.final)
 }
 
-// stream tells the events after the one with number n, counted from 1. Until something of
-// an answer is told, a failure still gets its status.
-func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int) {
-	st := wire.NewStream(w)
-	st.Open = func(h http.Header) { h.Set(turnIDHeader, l.turn.ID) }
-	st.Committed = n > 0
-	ctx, gone := context.WithCancel(r.Context())
-	defer gone()
-	st.Start(s.KeepAlive, gone)
-	defer st.Close()
-	for ctx.Err() == nil {
-		events, err := l.log.After(ctx, n)
-		if err != nil || len(events) == 0 {
-			s.endStream(st, l, err, ctx.Err() != nil)
-			return
-		}
-		n += len(events)
-		if s.send(st, l, events) != nil {
-			return
-		}
-	}
-}
-
-// send writes events, now or with those that follow at once.
-func (s *Surface) send(st *wire.Stream, l *live, events []render.Told) error {
-	st.Lock()
-	defer st.Unlock()
-	if ended, err := st.Ended(); ended {
-		return err
-	}
-	last := ""
-	for _, ev := range events {
-		last = ev.Type
-		if (last == "error" || last == "response.failed") && !st.Committed && l.isBlankFailure() {
-			return nil // endStream answers with a status
-		}
-		switch last {
-		case "response.queued", "response.created", "response.in_progress":
-		default:
-			st.Committed = true
-		}
-		st.Buf = append(st.Buf, "event: "+last+"\n"+wire.EventStart...)
-		st.Buf = append(st.Buf, ev.Data...)
-		st.Buf = append(st.Buf, wire.EventEnd...)
-	}
-	if last == "response.output_text.delta" && st.MayWait() {
-		return nil
-	}
-	return st.Write()
-}
-
-// isBlankFailure reports whether the response, whose last events are told, failed before
-// anything of it was.
-func (l *live) isBlankFailure() bool {
-	<-l.done // at once
-	return l.failure != nil && l.blank
-}
-
-// endStream closes a stream whose events are all written, or answers with the failure.
-func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
-	st.Lock()
-	defer st.Unlock()
-	if ended, _ := st.Ended(); ended || gone {
-		return
-	}
-	if err == nil && l.failure != nil && !st.Committed {
-		err = l.failure
-	}
-	if err != nil && !st.Committed {
-		writeError(st.Writer(), err)
-		return
-	}
-	if err != nil || l.failure != nil && !l.render.Began { // nothing of a response stands before it
-		e := render.Failure(err)
-		if err == nil {
-			e = l.failure
-		}
-		b := render.Encode(render.Event{Type: "error", Error: &render.EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
-		st.Buf = append(st.Buf, "event: error\n"+wire.EventStart...)
-		st.Buf = append(append(st.Buf, b.Data...), wire.EventEnd...)
-	}
-	st.Committed, st.Done = true, true
-	st.Buf = append(st.Buf, wire.EventLast...)
-	_ = st.Write() // the reader may be gone
-}
-
 // Retrieve answers GET /v1/responses/{id}: as it is, or as a stream from an event on.
 func (s *Surface) Retrieve(c *gin.Context) {
 	owner, id := s.Owner(c.Request), c.Param("id")
@@ -272,32 +186,6 @@ func (s *Surface) Retrieve(c *gin.Context) {
 		return
 	}
 	s.streamAgain(c.Writer, r, after)
-}
-
-// streamAgain tells a stored response whose events are not held any more. One who has seen
-// some of them gets the last alone, which holds all.
-func (s *Surface) streamAgain(w http.ResponseWriter, r *record, after int) {
-	all := render.Replay(r.Response)
-	if after > 0 && len(all) > 0 {
-		all = all[len(all)-1:]
-		var last render.Event
-		if json.Unmarshal(all[0].Data, &last) == nil && last.Sequence < after {
-			last.Sequence = after
-			all[0] = render.Encode(last)
-		}
-	}
-	st := wire.NewStream(w)
-	st.Start(s.KeepAlive, func() {})
-	defer st.Close()
-	st.Lock()
-	defer st.Unlock()
-	for _, ev := range all {
-		st.Buf = append(st.Buf, "event: "+ev.Type+"\n"+wire.EventStart...)
-		st.Buf = append(append(st.Buf, ev.Data...), wire.EventEnd...)
-	}
-	st.Committed, st.Done = true, true
-	st.Buf = append(st.Buf, wire.EventLast...)
-	_ = st.Write() // the reader may be gone
 }
 
 // Delete answers DELETE /v1/responses/{id}. What a conversation holds of it stays there.

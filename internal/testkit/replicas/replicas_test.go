@@ -140,7 +140,7 @@ func (tr trial) run(t *testing.T) replicas.Report {
 	t.Helper()
 	c := tr.start(t, "shutdown: {drain: 20s}\n")
 	report, err := replicas.Run(t.Context(), replicas.Config{
-		Command: c.command, Replicas: 3, Writers: 16, Harms: tr.harms, Bookings: c.bookings, Words: words, Seed: 1,
+		Command: c.command, Replicas: 3, Writers: 16, Harms: tr.harms, Bookings: c.bookings, Words: words, Seed: uint64(len(tr.harms)),
 		Database: func() error {
 			c.postgres.Stop(t)
 			time.Sleep(time.Second)

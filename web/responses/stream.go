@@ -1,0 +1,144 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"molar/web/responses/render"
+	"molar/web/wire"
+)
+
+// stream tells the events after the one with number n, counted from 1. Until something of
+// an answer is told, a failure still gets its status.
+func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int) {
+	st := wire.NewStream(w)
+	st.Open = func(h http.Header) { h.Set(turnIDHeader, l.turn.ID) }
+	st.Committed = n > 0
+	ctx, gone := context.WithCancel(r.Context())
+	defer gone()
+	st.Start(s.KeepAlive, gone)
+	defer st.Close()
+	for told := false; ctx.Err() == nil; told = true {
+		events, err := l.log.After(ctx, n)
+		if err == nil && len(events) == 0 && !told && ctx.Err() == nil {
+			events = l.missed(n)
+		}
+		if err != nil || len(events) == 0 {
+			s.endStream(st, l, err, ctx.Err() != nil)
+			return
+		}
+		n += len(events)
+		if s.send(st, l, events) != nil {
+			return
+		}
+	}
+}
+
+// send writes events, now or with those that follow at once.
+func (s *Surface) send(st *wire.Stream, l *live, events []render.Told) error {
+	st.Lock()
+	defer st.Unlock()
+	if ended, err := st.Ended(); ended {
+		return err
+	}
+	last := ""
+	for _, ev := range events {
+		last = ev.Type
+		if (last == "error" || last == "response.failed") && !st.Committed && l.isBlankFailure() {
+			return nil // endStream answers with a status
+		}
+		switch last {
+		case "response.queued", "response.created", "response.in_progress":
+		default:
+			st.Committed = true
+		}
+		st.Buf = append(st.Buf, "event: "+last+"\n"+wire.EventStart...)
+		st.Buf = append(st.Buf, ev.Data...)
+		st.Buf = append(st.Buf, wire.EventEnd...)
+	}
+	if last == "response.output_text.delta" && st.MayWait() {
+		return nil
+	}
+	return st.Write()
+}
+
+// missed is what one who has seen n events of a response that has ended, and maybe more than
+// there are here, was not told: its last event, when the replica that ran the turn is gone.
+func (l *live) missed(n int) []render.Told {
+	have, _, _ := l.log.State()
+	if n < have || have == 0 || n == have && !l.turn.IsBroken() {
+		return nil
+	}
+	last, err := l.log.After(context.Background(), have-1) // is there
+	if err != nil {
+		return nil
+	}
+	return []render.Told{renumbered(last[0], n)}
+}
+
+// renumbered gives an event at least this number, for one who has seen those below.
+func renumbered(t render.Told, number int) render.Told {
+	var ev render.Event
+	if json.Unmarshal(t.Data, &ev) != nil || ev.Sequence >= number {
+		return t
+	}
+	ev.Sequence = number
+	return render.Encode(ev)
+}
+
+// isBlankFailure reports whether the response, whose last events are told, failed before
+// anything of it was.
+func (l *live) isBlankFailure() bool {
+	<-l.done // at once
+	return l.failure != nil && l.blank
+}
+
+// endStream closes a stream whose events are all written, or answers with the failure.
+func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
+	st.Lock()
+	defer st.Unlock()
+	if ended, _ := st.Ended(); ended || gone {
+		return
+	}
+	if err == nil && l.failure != nil && !st.Committed {
+		err = l.failure
+	}
+	if err != nil && !st.Committed {
+		writeError(st.Writer(), err)
+		return
+	}
+	if err != nil || l.failure != nil && !l.render.Began { // nothing of a response stands before it
+		e := render.Failure(err)
+		if err == nil {
+			e = l.failure
+		}
+		b := render.Encode(render.Event{Type: "error", Error: &render.EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
+		st.Buf = append(st.Buf, "event: error\n"+wire.EventStart...)
+		st.Buf = append(append(st.Buf, b.Data...), wire.EventEnd...)
+	}
+	st.Committed, st.Done = true, true
+	st.Buf = append(st.Buf, wire.EventLast...)
+	_ = st.Write() // the reader may be gone
+}
+
+// streamAgain tells a stored response whose events are not held any more. One who has seen
+// some of them gets the last alone, which holds all.
+func (s *Surface) streamAgain(w http.ResponseWriter, r *record, after int) {
+	all := render.Replay(r.Response)
+	if after > 0 && len(all) > 0 {
+		all = []render.Told{renumbered(all[len(all)-1], after)}
+	}
+	st := wire.NewStream(w)
+	st.Start(s.KeepAlive, func() {})
+	defer st.Close()
+	st.Lock()
+	defer st.Unlock()
+	for _, ev := range all {
+		st.Buf = append(st.Buf, "event: "+ev.Type+"\n"+wire.EventStart...)
+		st.Buf = append(append(st.Buf, ev.Data...), wire.EventEnd...)
+	}
+	st.Committed, st.Done = true, true
+	st.Buf = append(st.Buf, wire.EventLast...)
+	_ = st.Write() // the reader may be gone
+}
