@@ -33,22 +33,27 @@ func (lostTurn) Listen(ctx context.Context, _ func([]string), _ func(bool)) erro
 func (lostTurn) Reap(context.Context) ([]string, error) { return nil, nil }
 
 // Whoever follows a turn whose replica is gone is told so, also one who has seen more of it
-// than that replica left behind. The word has no number: it is no event of the turn's.
+// than that replica left behind, and one who came before it was known. The word has no number:
+// it is no event of the turn's.
 func TestTurns_ReplicaGone(t *testing.T) {
-	cfg := config(t, play(nil, start(), done()))
-	cfg.Turns = turns.NewSet(nil, nil)
-	cfg.Sharing = turns.NewSharing(lostTurn{}, slog.New(slog.DiscardHandler))
-	ts := live(t, cfg)
-	defer ts.Client().CloseIdleConnections()
-	ctx, stop := context.WithCancel(t.Context())
-	var sharing sync.WaitGroup
-	sharing.Go(func() { cfg.Sharing.Run(ctx) })
-	defer sharing.Wait()
-	defer stop()
 	for _, last := range []string{"0", "1", "2", "50"} {
-		told := readAll(t, get(t, ts.Client(), ts.URL+"/v1/turns/turn_gone/events", "Last-Event-ID", last))
-		if !strings.Contains(told, `"turn_interrupted"`) || strings.Contains(told, "one ") != (last == "0") || strings.Contains(told, "id: 2") {
-			t.Errorf("after event %s one is told %q", last, told)
-		}
+		t.Run("after "+last, func(t *testing.T) {
+			cfg := config(t, play(nil, start(), done()))
+			cfg.Turns = turns.NewSet(nil, nil)
+			cfg.Sharing = turns.NewSharing(lostTurn{}, slog.New(slog.DiscardHandler))
+			ts := live(t, cfg)
+			defer ts.Client().CloseIdleConnections()
+			ctx, stop := context.WithCancel(t.Context())
+			var sharing sync.WaitGroup
+			sharing.Go(func() { cfg.Sharing.Run(ctx) })
+			defer sharing.Wait()
+			defer stop()
+			for _, when := range []string{"as it runs", "once its end is known"} {
+				told := readAll(t, get(t, ts.Client(), ts.URL+"/v1/turns/turn_gone/events", "Last-Event-ID", last))
+				if !strings.Contains(told, `"turn_interrupted"`) || strings.Contains(told, "one ") != (last == "0") || strings.Contains(told, "id: 2") {
+					t.Errorf("%s one is told %q", when, told)
+				}
+			}
+		})
 	}
 }

@@ -44,9 +44,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 	case last < gone:
 		wire.WriteError(w, turns.ErrEventsLost)
 		return
-	case ended && t.IsBroken():
-		last = min(last, have-1) // everybody is told that
-	case ended && last >= have: // an EventSource asks again until it is told to stop
+	case ended && last >= have && !t.IsBroken(): // an EventSource asks again until it is told to stop
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

@@ -178,22 +178,26 @@ func (t *Live) SeenUntil(n int) (seen agent.Collector, whole bool) {
 	return seen, whole
 }
 
-// Follow gives the items after number n as a feed, which does not hold the turn up.
+// Follow gives the items after number n as a feed, which does not hold the turn up. Where the
+// turn broke everybody is told that, also one who has seen more items than are here.
 func (t *Live) Follow(ctx context.Context, n int) *Feed {
 	f, ctx := newFeed(ctx)
 	f.Run = func(send func(Item) bool) {
-		for {
+		for failed := false; ; {
 			items, err := t.Log.After(ctx, n)
 			if err != nil {
 				send(Item{Err: err})
 				return
 			}
 			if len(items) == 0 {
+				if why := t.broken.Load(); why != nil && !failed && ctx.Err() == nil {
+					send(Item{Err: *why})
+				}
 				return
 			}
 			for _, it := range items {
 				n++
-				it.Number = n
+				it.Number, failed = n, it.Err != nil
 				if !send(it) {
 					return
 				}

@@ -78,7 +78,7 @@ func (s *Sharing) stopElsewhere(id string, cause error) {
 func (s *Sharing) follow(set *Set, t *Live) {
 	t.over = func(err error) {
 		if err != nil {
-			t.broken.Store(true)
+			t.broken.Store(&err)
 			t.add(Item{Err: err})
 		}
 		set.end(t)

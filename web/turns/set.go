@@ -73,8 +73,8 @@ type Live struct {
 	endedAt time.Time
 	// over ends the mirror of a turn that another process runs.
 	over func(error)
-	// broken is set where the last item is an error that the turn itself never told.
-	broken atomic.Bool
+	// broken is the last item's error where the turn itself never told it.
+	broken atomic.Pointer[error]
 }
 
 // NewSet returns an empty set. A nil logger discards, a nil clock is time.Now.
@@ -259,7 +259,7 @@ func (t *Live) Ended() <-chan struct{} { return t.done }
 
 // IsBroken says whether what is known here of the turn ends before the turn did, with an error
 // that says why. The replica that ran it may have told more.
-func (t *Live) IsBroken() bool { return t.broken.Load() }
+func (t *Live) IsBroken() bool { return t.broken.Load() != nil }
 
 // IsOver says whether the turn has ended.
 func (t *Live) IsOver() bool {

@@ -270,7 +270,7 @@ func (f *follower) read(ctx context.Context) error {
 		for _, choice := range c.Choices {
 			f.text += choice.Delta.Content
 		}
-		if f.code = c.Error.Code; f.code == "turn_interrupted" {
+		if f.code = c.Error.Code; f.code != "" && f.code != "shutting_down" { // that is about this replica alone
 			return nil
 		}
 	}

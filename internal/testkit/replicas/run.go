@@ -216,6 +216,8 @@ func (r *run) follow(ctx context.Context, f *follower, harm Harm, harmed time.Ti
 		r.report.Faults = append(r.report.Faults, fmt.Sprintf("after %s: %v", harm, err))
 	case f.code == "" && f.text != all || !strings.HasPrefix(all, strings.TrimSpace(f.text)):
 		r.report.Faults = append(r.report.Faults, fmt.Sprintf("after %s a follower was told %q", harm, f.text))
+	case f.code != "" && !slices.Contains([]string{"turn_interrupted", "store_unavailable", "answer_not_saved"}, f.code):
+		r.report.Faults = append(r.report.Faults, fmt.Sprintf("after %s a follower was told %s", harm, f.code))
 	case f.code != "":
 		r.report.Interrupts++
 		if harm == Kill || harm == Freeze {
