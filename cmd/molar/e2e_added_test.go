@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molar/internal/httpguard"
+	"molar/internal/testkit/fakemodel"
 )
 
 const adminKey = "an-admin-key-of-forty-characters-at-least"
@@ -102,4 +103,28 @@ func TestAddedServers(t *testing.T) {
 	s.stop()
 	s = serveHost(t, config, nil)
 	listed(false)
+}
+
+// A server that is added, or removed, at one replica is so at the others, without a restart.
+func TestReplicas_AddedServers(t *testing.T) {
+	t.Parallel()
+	remote := serveAlone(t, writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(t.TempDir(), "memory.db")+"}\n"), "127.0.0.1:0")
+	hosts := replicas(t, startModel(t, fakemodel.Config{}), 2,
+		plainAssistant+"api_keys: [{name: op, hash: \""+httpguard.HashOf(adminKey).String()+"\", scopes: [admin]}]\n")
+	attached := func(at *served, want bool) {
+		t.Helper()
+		eventually(t, "the other replica has the server, or has it no more", func() bool {
+			_, body := at.request(t, adminKey, http.MethodGet, "/v1/servers", "")
+			return strings.Contains(body, `"name":"notes","state":"ready"`) == want && strings.Contains(body, `"added":true`) == want
+		})
+	}
+	address := `{"name":"notes","url":"` + remote.url + `/mcp/tool-server"}`
+	if status, body := hosts[0].request(t, adminKey, http.MethodPost, "/v1/servers", address); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	attached(hosts[1], true)
+	if status, body := hosts[1].request(t, adminKey, http.MethodDelete, "/v1/servers/notes", ""); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	attached(hosts[0], false)
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -25,6 +26,19 @@ func (h *Host) loadAdded(ctx context.Context) error {
 		h.added.list = list
 	}
 	return err
+}
+
+// RefreshAdded reads them anew, and says whether another replica changed them.
+func (h *Host) RefreshAdded(ctx context.Context) (changed bool, err error) {
+	list, err := h.DB.AddedServers(ctx)
+	if err != nil {
+		return false, err
+	}
+	h.added.mu.Lock()
+	defer h.added.mu.Unlock()
+	changed = !reflect.DeepEqual(list, h.added.list)
+	h.added.list = list
+	return changed, nil
 }
 
 // Added names the servers that were added, beside those of a config. One of the config hides

@@ -131,7 +131,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
 		p.Warm,
 		p.files.watch,
-		func(ctx context.Context) { watchDecisions(ctx, p.DB, p.MCP, p.Log) },
+		p.watchDecisions,
 		func(ctx context.Context) {
 			applyRetention(ctx, p.Config.Memory.Retention, p.DB.DeleteOlder, p.Log)
 		},

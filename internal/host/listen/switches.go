@@ -2,34 +2,48 @@ package listen
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"molar/internal/host"
-	"molar/internal/store"
 	"molar/mcpclients"
 )
 
-// decisionsRefresh is how often the stored switches and pins are read anew: how long
-// another replica over the same database goes on as before at most.
+// decisionsRefresh is how often the stored switches, pins and added servers are read anew: how
+// long another replica over the same database goes on as before at most.
 const decisionsRefresh = 500 * time.Millisecond
 
-// watchDecisions takes over, until ctx ends, what other replicas decided about tools.
-func watchDecisions(ctx context.Context, db *store.DB, tools *mcpclients.Manager, log *slog.Logger) {
-	read := func(ctx context.Context) (mcpclients.Decisions, error) { return host.DecisionsNow(ctx, db) }
+// watchDecisions takes over, until ctx ends, what other replicas decided about tools and servers.
+func (p *port) watchDecisions(ctx context.Context) {
+	read := func(ctx context.Context) (mcpclients.Decisions, error) { return host.DecisionsNow(ctx, p.DB) }
 	tick := time.NewTicker(decisionsRefresh)
 	defer tick.Stop()
-	said := false
+	said, behind := false, false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		err := tools.Refresh(ctx, read)
+		err := p.MCP.Refresh(ctx, read)
+		if err == nil {
+			behind, err = p.takeAdded(ctx, behind)
+		}
 		if err != nil && ctx.Err() == nil && !said {
-			log.Warn("the switches of tools cannot be read anew; those known so far stay in force", "error", err)
+			p.Log.Warn("what was decided about tools and servers cannot be taken over; what is known so far stays in force", "error", err)
 		}
 		said = err != nil
 	}
+}
+
+// takeAdded attaches and detaches what was added and removed elsewhere. It is behind until that
+// succeeds.
+func (p *port) takeAdded(ctx context.Context, behind bool) (bool, error) {
+	changed, err := p.RefreshAdded(ctx)
+	if err != nil || !changed && !behind {
+		return behind, err
+	}
+	p.files.mu.Lock()
+	defer p.files.mu.Unlock()
+	err = p.files.again(ctx)
+	return err != nil, err
 }
