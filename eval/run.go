@@ -72,6 +72,8 @@ func (m Mode) String() string {
 // Config configures a [Runner].
 type Config struct {
 	Open Opener
+	// Close, when set, closes what the hosts share.
+	Close func()
 	Mode Mode
 	// Skip names servers that run for real in every mode: the bundled memory.
 	Skip []string
@@ -108,6 +110,13 @@ func New(cfg Config) (*Runner, error) {
 	}
 	cfg.Parallel = max(cfg.Parallel, 1)
 	return &Runner{cfg: cfg, canon: drift.NewCanon()}, nil
+}
+
+// Close closes what the hosts share.
+func (r *Runner) Close() {
+	if r.cfg.Close != nil {
+		r.cfg.Close()
+	}
 }
 
 // Run runs all cases and reports. An [InvalidError] is a fault of a file; it ends the

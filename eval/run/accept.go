@@ -47,6 +47,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	if err != nil {
 		return err
 	}
+	defer runner.Close()
 	var list []replacement
 	defer func() {
 		for _, r := range list {

@@ -41,7 +41,7 @@ type Commands struct{ *cli.CLI }
 // evalHost is a host for one case, with a store of its own.
 type evalHost struct {
 	*host.Host
-	dir string
+	put func(*store.DB)
 }
 
 func (h *evalHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
@@ -56,12 +56,12 @@ func (h *evalHost) Ready(ctx context.Context) error { return h.Attached(ctx) }
 
 func (h *evalHost) Close() {
 	h.Host.Close()
-	_ = os.RemoveAll(h.dir)
+	h.put(h.DB)
 }
 
 // openEval opens the host of a case over the given edges.
-func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
-	blank, configs := blankStore(sync.OnceValues(makeBlank)), a.configs()
+func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *stores) eval.Opener {
+	configs := a.configs()
 	return func(ctx context.Context, c *eval.Case, of *edge.Player, edges eval.Edges) (eval.Host, error) {
 		h := of.Tape().Header
 		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Provider) || !slices.Contains(playable(), rest.Provider)) {
@@ -74,23 +74,24 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger) eval.Opener {
 		if !mode.LiveTools {
 			onlyOnTape(cfg, of, c.Config != "" || a.ConfigFile != "")
 		}
-		dir, err := blank.folder()
-		if err != nil {
-			return nil, err
-		}
-		cfg.Memory.Store, cfg.Memory.URL, cfg.Telemetry.Trace = filepath.Join(dir, "molar.db"), "", "off"
 		if mode.FromDrift != "" {
 			g, err := a.goOn(c, of, mode.FromDrift, configs, log)
 			if err != nil {
-				return nil, errors.Join(err, os.RemoveAll(dir))
+				return nil, err
 			}
 			of.GoOn(g)
 		}
-		opened, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: emptyEnv, Edges: edges})
+		db, err := from.get(ctx)
 		if err != nil {
-			return nil, errors.Join(err, os.RemoveAll(dir))
+			return nil, err
 		}
-		return &evalHost{opened, dir}, nil
+		cfg.Memory.Store, cfg.Memory.URL, cfg.Telemetry.Trace = db.Path(), "", "off"
+		opened, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: emptyEnv, Edges: edges, DB: db})
+		if err != nil {
+			from.put(db)
+			return nil, err
+		}
+		return &evalHost{opened, from.put}, nil
 	}
 }
 
@@ -115,38 +116,55 @@ func (a *Commands) goOn(c *eval.Case, of *edge.Player, how string, configs loade
 // playable are the providers whose wire a tape can be replayed through.
 func playable() []string { return []string{"gemini", "offline", "ollama", "openai"} }
 
-// A blankStore gives the bytes of a database with nothing in it: to copy one is much
-// faster than to create one for each case.
-type blankStore func() ([]byte, error)
+// stores are databases with nothing in them: to empty one is much faster than to create one
+// for each case.
+type stores struct {
+	log *slog.Logger
 
-func makeBlank() ([]byte, error) {
-	dir, err := os.MkdirTemp(quickDir(), "molar-eval-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "molar.db")
-	db, err := store.Open(context.Background(), store.Config{Path: file})
-	if err != nil {
-		return nil, err
-	}
-	if err := db.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(file)
+	mu   sync.Mutex
+	free []*store.DB
+	dirs []string
 }
 
-// folder makes a folder with a blank molar.db in it.
-func (b blankStore) folder() (string, error) {
-	data, err := b()
-	if err != nil {
-		return "", err
+// get opens a store, if none is free.
+func (s *stores) get(ctx context.Context) (*store.DB, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := len(s.free) - 1; last >= 0 {
+		db := s.free[last]
+		s.free = s.free[:last]
+		return db, nil
 	}
 	dir, err := os.MkdirTemp(quickDir(), "molar-eval-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return dir, os.WriteFile(filepath.Join(dir, "molar.db"), data, 0o600)
+	s.dirs = append(s.dirs, dir)
+	return store.Open(ctx, store.Config{Path: filepath.Join(dir, "molar.db"), Logger: s.log})
+}
+
+// put takes a store back, if it can be emptied.
+func (s *stores) put(db *store.DB) {
+	if err := db.Empty(context.Background()); err != nil {
+		_ = db.Close() // another one is opened
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, db)
+}
+
+// close removes all stores.
+func (s *stores) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, db := range s.free {
+		_ = db.Close() // its folder goes
+	}
+	for _, dir := range s.dirs {
+		_ = os.RemoveAll(dir)
+	}
+	s.free, s.dirs = nil, nil
 }
 
 // quickDir is where files that live for a case go: in memory, where that is possible.

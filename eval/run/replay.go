@@ -149,6 +149,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	defer runner.Close()
 	cli.CollectLess()
 	if f.Sweep {
 		return a.evalSweep(ctx, runner, cases, f.JSON)
@@ -190,8 +191,9 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 			parallel *= 8
 		}
 	}
+	from := &stores{log: log}
 	cfg := eval.Config{
-		Open: a.openEval(mode, log), Mode: mode, Skip: []string{host.MemoryServer}, Parallel: parallel,
+		Open: a.openEval(mode, log, from), Close: from.close, Mode: mode, Skip: []string{host.MemoryServer}, Parallel: parallel,
 		Trials: f.Trials, Faults: faults, Version: cli.Version(),
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {

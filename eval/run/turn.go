@@ -159,6 +159,7 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evi
 	if err != nil {
 		return none, err
 	}
+	defer runner.Close()
 	r, err := runner.Case(ctx, &cases[0])
 	if err != nil {
 		return none, evalError(err)

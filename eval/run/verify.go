@@ -25,6 +25,7 @@ func (a *Commands) Verify(ctx context.Context, f SelectFlags, paths []string) er
 	if err != nil {
 		return err
 	}
+	defer runner.Close()
 	sum := verified{told: make(map[string]bool), servers: make(map[string]bool), changed: make(map[string]bool)}
 	for i := range cases {
 		if err := a.verifyCase(ctx, runner, &cases[i], &sum); err != nil {

@@ -85,6 +85,8 @@ type Options struct {
 	// Edges, when set, stand between the host and its models and servers: a recorder
 	// or a player of tapes.
 	Edges eval.Edges
+	// DB, when set, is used in the place of the configured store, and is not closed.
+	DB *store.DB
 	// Wrap, when set, watches what passes between the host and its servers.
 	Wrap func(mcpclients.Dialer) mcpclients.Dialer
 	// Elicit, when set, puts questions of the servers to a person, beside those that a turn
@@ -105,8 +107,10 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Option
 }
 
 func (h *Host) open(ctx context.Context) (err error) {
-	if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log}); err != nil {
-		return err
+	if h.DB = h.opts.DB; h.DB == nil {
+		if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log}); err != nil {
+			return err
+		}
 	}
 	if h.Config.Telemetry.Trace != "off" {
 		if h.Traces, err = state.NewTraceWriter(state.TraceWriterConfig{Store: h.DB.Store, Logger: h.Log}); err != nil {
@@ -175,7 +179,7 @@ func (h *Host) Close() {
 	if h.Traces != nil {
 		h.closed("traces", h.Traces.Close())
 	}
-	if h.DB != nil {
+	if h.DB != nil && h.opts.DB == nil {
 		h.closed("database", h.DB.Close())
 	}
 }

@@ -82,5 +82,8 @@ func (d *DB) Check(ctx context.Context) error { return d.db.Check(ctx) }
 // Backup copies the database to a new file, as [database.DB.Backup] does.
 func (d *DB) Backup(ctx context.Context, file string) error { return d.db.Backup(ctx, file) }
 
+// Empty forgets all, as [database.DB.Empty] does.
+func (d *DB) Empty(ctx context.Context) error { return d.db.Empty(ctx) }
+
 // Close closes the database. Calls under way end with an error.
 func (d *DB) Close() error { return errors.Join(d.stmts.close(), d.db.Close()) }

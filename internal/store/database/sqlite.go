@@ -53,6 +53,36 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	return d.enter(ctx)
 }
 
+// Empty deletes all that a SQLite database holds: it is then as it was made.
+func (d *DB) Empty(ctx context.Context) error {
+	const op = "empty the store"
+	return d.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
+		var names []string
+		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema
+			WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence') ORDER BY rowid DESC`) // what refers to others comes first
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM "`+name+`"`); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // enter ends the leases of processes that are gone, if nobody else has the file open: they
 // cannot be anybody's then, and nobody needs to wait for them.
 func (d *DB) enter(ctx context.Context) error {
