@@ -72,11 +72,9 @@ func Compare(before, after *Report) Comparison {
 		}
 	}
 	slices.SortFunc(c.Changes, func(a, b Change) int { return strings.Compare(a.ID, b.ID) })
-	for _, name := range []string{"name.f1", "call.precision", "call.recall", "call.f1", "args.f1", "trajectory", "cases", "model_calls", "tool_calls", "tokens"} {
-		a, _ := before.Metrics.Value(name)
-		b, _ := after.Metrics.Value(name)
-		if show(a) != show(b) {
-			c.Metrics = append(c.Metrics, Moved{Name: name, Before: a, After: b})
+	for i, m := range after.Metrics.Named() {
+		if was := before.Metrics.Named()[i].Value; show(was) != show(m.Value) {
+			c.Metrics = append(c.Metrics, Moved{Name: m.Name, Before: was, After: m.Value})
 		}
 	}
 	return c

@@ -258,34 +258,29 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// Value finds a metric by its name in the report, for gates; nil when there was
-// nothing to measure, false when there is no such metric.
+// A Named is a metric with its name in gates.
+type Named struct {
+	Name  string
+	Value *float64
+}
+
+// Named are the metrics that gates may ask for.
+func (m *Metrics) Named() []Named {
+	return []Named{
+		{"name.precision", m.Name.Precision}, {"name.recall", m.Name.Recall}, {"name.f1", m.Name.F1},
+		{"call.precision", m.Call.Precision}, {"call.recall", m.Call.Recall}, {"call.f1", m.Call.F1},
+		{"args.f1", m.Args.F1}, {"trajectory", m.Trajectory}, {"cases", m.Cases.Value},
+		{"model_calls", new(float64(m.ModelCalls))}, {"tool_calls", new(float64(m.ToolCalls))}, {"tokens", new(float64(m.Tokens))},
+	}
+}
+
+// Value finds a metric by its name; nil when there was nothing to measure, false when there
+// is no such metric.
 func (m *Metrics) Value(name string) (*float64, bool) {
-	switch name {
-	case "name.precision":
-		return m.Name.Precision, true
-	case "name.recall":
-		return m.Name.Recall, true
-	case "name.f1":
-		return m.Name.F1, true
-	case "call.precision":
-		return m.Call.Precision, true
-	case "call.recall":
-		return m.Call.Recall, true
-	case "call.f1":
-		return m.Call.F1, true
-	case "args.f1":
-		return m.Args.F1, true
-	case "trajectory":
-		return m.Trajectory, true
-	case "cases":
-		return m.Cases.Value, true
-	case "model_calls":
-		return new(float64(m.ModelCalls)), true
-	case "tool_calls":
-		return new(float64(m.ToolCalls)), true
-	case "tokens":
-		return new(float64(m.Tokens)), true
+	for _, n := range m.Named() {
+		if n.Name == name {
+			return n.Value, true
+		}
 	}
 	return nil, false
 }

@@ -74,7 +74,7 @@ type Config struct {
 	Open Opener
 	// Close, when set, closes what the hosts share.
 	Close func()
-	Mode Mode
+	Mode  Mode
 	// Skip names servers that run for real in every mode: the bundled memory.
 	Skip []string
 	// Parallel is how many cases run at once; 0 means one.

@@ -54,9 +54,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 	flags := cmd.Flags()
 	addOutFlags(cmd, &f.OutFlags)
 	addSelectFlags(cmd, &f.SelectFlags)
-	flags.BoolVar(&f.LiveModel, "live-model", false, "ask the real model; tools stay taped")
-	flags.BoolVar(&f.LiveTools, "live-tools", false, "call the real servers; the model stays taped")
-	flags.BoolVar(&f.Live, "live", false, "ask the real model and call the real servers")
+	addLiveFlags(cmd, &f.LiveFlags)
 	flags.StringVar(&f.FromDrift, "from-drift", "", "play each tape up to the first request that differs, and go on from there with the `model` live or offline")
 	flags.IntVar(&f.Trials, "trials", 0, "run each case so `many` times")
 	flags.IntVar(&f.Parallel, "parallel", 0, "run so `many` cases at once (default one for each CPU in a replay, else 1)")
@@ -74,6 +72,12 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 func addSelectFlags(cmd *cobra.Command, f *run.SelectFlags) {
 	cmd.Flags().StringArrayVar(&f.IDs, "id", nil, "only cases whose id matches this `glob`; may be repeated")
 	cmd.Flags().StringArrayVar(&f.Tags, "tag", nil, "only cases with this `tag`; may be repeated")
+}
+
+func addLiveFlags(cmd *cobra.Command, f *run.LiveFlags) {
+	cmd.Flags().BoolVar(&f.LiveModel, "live-model", false, "ask the real model; tools stay taped")
+	cmd.Flags().BoolVar(&f.LiveTools, "live-tools", false, "call the real servers; the model stays taped")
+	cmd.Flags().BoolVar(&f.Live, "live", false, "ask the real model and call the real servers")
 }
 
 func addOutFlags(cmd *cobra.Command, f *run.OutFlags) {
@@ -137,12 +141,10 @@ recording failed and its case was left as it was.`,
 	}
 	flags := cmd.Flags()
 	addSelectFlags(cmd, &f.SelectFlags)
+	addLiveFlags(cmd, &f.LiveFlags)
 	flags.StringVar(&f.Yes, "yes", "", "replace the tapes of the list with this `name`, which was shown before")
 	flags.BoolVar(&f.Expect, "expect", false, "replace the expectations as well; the case must be alone in its YAML file")
 	flags.BoolVar(&f.AllowFailure, "allow-failure", false, "replace the tapes by recordings of failures, too")
-	flags.BoolVar(&f.LiveModel, "live-model", false, "ask the real model")
-	flags.BoolVar(&f.LiveTools, "live-tools", false, "call the real servers")
-	flags.BoolVar(&f.Live, "live", false, "ask the real model and call the real servers")
 	return cmd
 }
 

@@ -52,19 +52,12 @@ type Verdict struct {
 	Valid  bool
 	Type   string
 	Reason string
-	// Param is the argument at fault, if it is one.
-	Param string
 }
 
 func valid() Verdict { return Verdict{Valid: true} }
 
 func fault(kind, format string, args ...any) Verdict {
 	return Verdict{Type: kind, Reason: fmt.Sprintf(format, args...)}
-}
-
-func (v Verdict) of(param string) Verdict {
-	v.Param = param
-	return v
 }
 
 // Check judges the calls of one case. category names the group of cases: one with
@@ -152,22 +145,22 @@ func checkCall(f *Function, answer *Answer, call Call) Verdict {
 	}
 	for _, name := range f.Required {
 		if _, ok := call.Args.Get(name); !ok {
-			return fault("simple_function_checker:missing_required", "required argument %q is missing", name).of(name)
+			return fault("simple_function_checker:missing_required", "required argument %q is missing", name)
 		}
 	}
 	for _, arg := range call.Args {
 		param, declared := f.Params[arg.Key]
 		accepted, expected := answer.values(arg.Key)
 		if !declared || !expected {
-			return fault("simple_function_checker:unexpected_param", "argument %q is not expected", arg.Key).of(arg.Key)
+			return fault("simple_function_checker:unexpected_param", "argument %q is not expected", arg.Key)
 		}
 		if v := checkArg(arg.Key, param, accepted, arg.Value); !v.Valid {
-			return v.of(arg.Key)
+			return v
 		}
 	}
 	for _, accepted := range answer.Accepted {
 		if _, ok := call.Args.Get(accepted.Param); !ok && !omittable(accepted.Values) {
-			return fault("simple_function_checker:missing_optional", "argument %q is missing, and the answer demands it", accepted.Param).of(accepted.Param)
+			return fault("simple_function_checker:missing_optional", "argument %q is missing, and the answer demands it", accepted.Param)
 		}
 	}
 	return valid()

@@ -23,34 +23,18 @@ type Piece struct {
 	Text string
 }
 
+// InWas reports whether the text before has the piece, InNow whether the one of now does.
+func (p Piece) InWas() bool { return p.Kind != Now }
+
+// InNow is the other side of [Piece.InWas].
+func (p Piece) InNow() bool { return p.Kind != Was }
+
+// Differs reports whether only one side has the piece.
+func (p Piece) Differs() bool { return p.Kind != Same }
+
 // Words compares by words; what stands between words counts as well.
 func Words(was, now string) []Piece {
-	if len(was)+len(now) > longest {
-		return ends(was, now)
-	}
 	return diff(words(was), words(now))
-}
-
-// longest bounds what is compared word by word, in bytes.
-const longest = 256 << 10
-
-// ends tells only the beginning and the end apart that two long texts share.
-func ends(was, now string) []Piece {
-	head := 0
-	for head < len(was) && head < len(now) && was[head] == now[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(was)-head && tail < len(now)-head && was[len(was)-1-tail] == now[len(now)-1-tail] {
-		tail++
-	}
-	var all []Piece
-	for _, p := range []Piece{{Same, was[:head]}, {Was, was[head : len(was)-tail]}, {Now, now[head : len(now)-tail]}, {Same, was[len(was)-tail:]}} {
-		if p.Text != "" {
-			all = append(all, p)
-		}
-	}
-	return all
 }
 
 // Lines compares by lines, each of which is a piece.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"molar/agent"
 	"molar/eval/tape"
@@ -33,9 +34,8 @@ type Recorder struct {
 	tapped
 	w      *tape.Writer
 	redact *tape.Redactor
-	seq    counter
-	turns  counter
-	rpc    counter
+	// What was begun so far: model calls, turns, requests to servers.
+	seq, turns, rpc atomic.Int64
 
 	mu       sync.Mutex
 	failures []string
@@ -86,7 +86,7 @@ type exchange struct {
 // begin writes the request of an exchange.
 func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) *exchange {
 	s := slotOf(ctx, path)
-	x := &exchange{r: r, slot: s, gaveUp: ctx.Done(), seq: r.seq.next()}
+	x := &exchange{r: r, slot: s, gaveUp: ctx.Done(), seq: int(r.seq.Add(1))}
 	rec := &tape.Record{Type: tape.TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path}
 	if json.Valid(body) {
 		rec.Body = body
@@ -138,12 +138,12 @@ func (x *exchange) end(status int, contentType string, err error) {
 // Turn runs a turn and records what happens in it.
 func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		turn := r.turns.next()
+		turn := int(r.turns.Add(1))
 		question, _ := t.Question()
-		seen := watch{r: r, turn: turn, user: &tape.Record{Type: tape.TypeUser, Turn: turn, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
-		defer seen.end()
+		w := watch{r: r, turn: turn, user: &tape.Record{Type: tape.TypeUser, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
+		defer w.end()
 		for event, err := range run(InTurn(ctx, turn), t) {
-			seen.event(event, err)
+			w.event(event, err)
 			if !yield(event, err) || err != nil {
 				return
 			}
@@ -156,12 +156,15 @@ type Run = func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]
 
 // watch turns the events of a turn into records.
 type watch struct {
-	r      *Recorder
-	turn   int
-	user   *tape.Record // until it is written: the first event tells the conversation
-	answer []byte
-	done   *agent.Done
-	err    error
+	r    *Recorder
+	turn int
+	user *tape.Record // until it is written: the first event tells the conversation
+	seen tape.Seen
+}
+
+func (w *watch) write(rec *tape.Record) {
+	rec.Turn = w.turn
+	w.r.w.Write(rec)
 }
 
 func (w *watch) event(e agent.Event, err error) {
@@ -169,39 +172,35 @@ func (w *watch) event(e agent.Event, err error) {
 		w.user.Conversation, w.user.Assistant = e.Start.ConversationID, e.Start.Assistant
 	}
 	w.begin()
+	w.seen.Event(e, err)
 	if err != nil {
-		w.err = err
 		return
 	}
 	switch e.Kind {
-	case agent.EventText:
-		w.answer = append(w.answer, e.Text...)
 	case agent.EventStep:
 		if d := tape.Decision(e); d != "" {
-			w.r.w.Write(&tape.Record{Type: tape.TypeGuardrail, Turn: w.turn, Decision: d})
+			w.write(&tape.Record{Type: tape.TypeGuardrail, Decision: d})
 		}
 	case agent.EventToolCall:
-		w.r.w.Write(&tape.Record{Type: tape.TypeToolCall, Turn: w.turn, Call: e.Call, Server: e.Server, Tool: e.ToolName})
+		w.write(&tape.Record{Type: tape.TypeToolCall, Call: e.Call, Server: e.Server, Tool: e.ToolName})
 	case agent.EventToolResult:
-		rec := &tape.Record{Type: tape.TypeToolResult, Turn: w.turn, Call: e.Call, Server: e.Server, Tool: e.ToolName}
+		rec := &tape.Record{Type: tape.TypeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
 		if e.Result != nil {
 			rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
 		}
-		w.r.w.Write(rec)
-	case agent.EventDone:
-		w.done = e.Done
+		w.write(rec)
 	}
 }
 
 // begin writes what was asked, once.
 func (w *watch) begin() {
 	if w.user != nil {
-		w.r.w.Write(w.user)
+		w.write(w.user)
 		w.user = nil
 	}
 }
 
 func (w *watch) end() {
 	w.begin()
-	w.r.w.Write(&tape.Record{Type: tape.TypeAnswer, Turn: w.turn, Text: string(w.answer), Done: tape.SumOf(w.done, w.err)})
+	w.write(&tape.Record{Type: tape.TypeAnswer, Text: w.seen.Answer, Done: &w.seen.Sum})
 }

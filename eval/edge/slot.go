@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"iter"
-	"sync"
 
 	"molar/eval/tape"
 	"molar/providers"
@@ -50,17 +49,4 @@ func (p passing) Unwrap() providers.Provider { return p.Provider }
 
 func (p passing) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return p.Provider.Stream(context.WithValue(ctx, passKey{}, req), req)
-}
-
-// A counter numbers things in the order in which they begin.
-type counter struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (c *counter) next() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n++
-	return c.n
 }

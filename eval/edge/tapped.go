@@ -152,7 +152,7 @@ func (c *tappedConn) Request(ctx context.Context, method string, params json.Raw
 		}
 		return result, err
 	}
-	id := r.rpc.next()
+	id := int(r.rpc.Add(1))
 	asked := frame(c.server, tape.ToServer, tape.Frame{ID: id, Method: method, Params: params})
 	asked.Turn, asked.Slot = turnOf(ctx), toolhandler.Slot(ctx)
 	r.w.Write(asked)

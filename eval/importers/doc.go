@@ -1,5 +1,5 @@
 // Package importers makes cases and tapes of recordings and data sets of other
-// programs, and writes cases in their forms.
+// programs.
 //
 // An imported recording is served to Molar's own provider code: what is imported are
 // bytes of the wire, not their meaning. Whatever cannot be carried over is an error or

@@ -1,12 +1,12 @@
 package match
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"molar/schemas"
 )
 
 // An Expected is a call that should be made.
@@ -50,48 +50,7 @@ func (m *Made) arguments() (map[string]any, error) {
 	if !ok {
 		return nil, errors.New("the arguments are no object")
 	}
-	if key, twice := doubled(m.Arguments); twice {
-		return nil, fmt.Errorf("the arguments hold %q twice", key)
-	}
-	return object, nil
-}
-
-// doubled finds a key that one object of a JSON text holds twice: which of the two
-// values a tool would get is anybody's guess.
-func doubled(text string) (key string, twice bool) {
-	type level struct {
-		seen map[string]bool // nil in a list
-		name bool            // the next token is a key
-	}
-	var open []level
-	for dec := json.NewDecoder(strings.NewReader(text)); ; {
-		token, err := dec.Token()
-		if err != nil {
-			return "", false
-		}
-		last := len(open) - 1
-		if name, ok := token.(string); ok && last >= 0 && open[last].name {
-			if open[last].seen[name] {
-				return name, true
-			}
-			open[last].seen[name], open[last].name = true, false
-			continue
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, level{seen: make(map[string]bool), name: true})
-			continue
-		case json.Delim('['):
-			open = append(open, level{})
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:last]
-			last--
-		}
-		if last >= 0 && open[last].seen != nil {
-			open[last].name = true
-		}
-	}
+	return object, schemas.CheckJSON([]byte(m.Arguments)) // of two equal keys anybody may take either
 }
 
 // named reports whether the call is of the expected tool.

@@ -25,7 +25,7 @@ type caseView struct {
 type driftView struct {
 	drift.Drift
 	Cause     bool
-	Was, Now  diff
+	Pieces    []delta.Piece
 	WhereText string
 	// Shown says that the two sides tell more than the class does.
 	Shown bool
@@ -58,16 +58,8 @@ type rowView struct {
 type callView struct{ Name, Args string }
 
 type faultView struct {
-	Pointer  string
-	Was, Now diff
-}
-
-// A diff is a text with marks where it differs from its counterpart.
-type diff []piece
-
-type piece struct {
-	Text    string
-	Differs bool
+	Pointer string
+	Pieces  []delta.Piece
 }
 
 // A groupView is a cause that several cases share, in full.
@@ -82,8 +74,7 @@ func groupsOf(r *eval.Report) []groupView {
 	for _, g := range r.Groups {
 		v := groupView{Cases: len(g.Cases), Few: Clean(few(g.Cases))}
 		for _, c := range g.Causes {
-			was, now := compare(Clean(c.Was), Clean(c.Now))
-			v.Drifts = append(v.Drifts, driftView{Drift: c.Drift, Was: was, Now: now, WhereText: Clean(c.Where)})
+			v.Drifts = append(v.Drifts, driftView{Drift: c.Drift, Pieces: compare(c.Was, c.Now), WhereText: Clean(c.Where)})
 		}
 		all = append(all, v)
 	}
@@ -97,8 +88,7 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 		Open: c.Status != eval.StatusPass,
 	}
 	for i, d := range append(append([]drift.Drift(nil), c.Drift...), c.Follows...) {
-		was, now := compare(Clean(d.Want), Clean(d.Got))
-		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Was: was, Now: now, WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != drift.Unconsumed})
+		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Pieces: compare(d.Want, d.Got), WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != drift.Unconsumed})
 	}
 	cause := len(v.Drifts) == 0 && v.Open // still to be marked
 	for i := range c.Turns {
@@ -140,8 +130,7 @@ func rowsOf(t *eval.TurnResult, cause *bool) []rowView {
 			row.Kind = "plain"
 		}
 		for _, f := range r.Faults {
-			was, now := compare(Clean(f.Want), Clean(f.Got))
-			row.Faults = append(row.Faults, faultView{Pointer: or(Clean(f.Pointer), "call"), Was: was, Now: now})
+			row.Faults = append(row.Faults, faultView{Pointer: or(Clean(f.Pointer), "call"), Pieces: compare(f.Want, f.Got)})
 		}
 		if r.Made != "" && made < len(t.Calls) {
 			row.Output, row.IsError = pretty(t.Calls[made].Output), t.Calls[made].IsError
@@ -191,16 +180,4 @@ func pretty(s string) string {
 	return Clean(s)
 }
 
-// compare tells the two sides of a difference apart, each with marks where it differs.
-func compare(was, now string) (diff, diff) {
-	var a, b diff
-	for _, p := range delta.Words(was, now) {
-		if p.Kind != delta.Now {
-			a = append(a, piece{p.Text, p.Kind == delta.Was})
-		}
-		if p.Kind != delta.Was {
-			b = append(b, piece{p.Text, p.Kind == delta.Now})
-		}
-	}
-	return a, b
-}
+func compare(was, now string) []delta.Piece { return delta.Words(Clean(was), Clean(now)) }

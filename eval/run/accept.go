@@ -23,9 +23,9 @@ import (
 // AcceptFlags are the flags of eval accept.
 type AcceptFlags struct {
 	SelectFlags
-	Yes                        string
-	Expect, AllowFailure       bool
-	LiveModel, LiveTools, Live bool
+	LiveFlags
+	Yes                  string
+	Expect, AllowFailure bool
 }
 
 // Accept records cases anew, shows what differs and takes over what the person wants.
@@ -34,7 +34,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	if err != nil {
 		return err
 	}
-	mode := eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live}
+	mode := f.mode()
 	if f.Yes != "" || mode != (eval.Mode{}) {
 		if err := a.mayRecord(); err != nil {
 			return err

@@ -294,15 +294,7 @@ func otherModel(cfg *config.Config, c *eval.Case, of *edge.Player) {
 // the played provider would use.
 func modelSettings(cfg *config.Config, assistant, played string) string {
 	a, _ := cfg.Assistants.Get(assistant)
-	model, small := "", ""
-	switch played {
-	case "gemini":
-		model, small = cfg.LLM.Gemini.Model, cfg.LLM.Gemini.SmallModel
-	case "openai":
-		model, small = cfg.LLM.OpenAI.Model, cfg.LLM.OpenAI.SmallModel
-	case "ollama":
-		model, small = cfg.LLM.Ollama.Model, cfg.LLM.Ollama.SmallModel
-	}
+	model, small, _ := service(&cfg.LLM, played)
 	window := ""
 	if n := cfg.LLM.Ollama.NumCtx; n > 0 && played == "ollama" {
 		window = fmt.Sprintf(", num_ctx %d", n)
@@ -312,7 +304,7 @@ func modelSettings(cfg *config.Config, assistant, played string) string {
 		rest = ", for the rest " + strings.Join(cfg.LLM.Provider, ", ")
 	}
 	return fmt.Sprintf("provider %s, model %s, small model %s%s%s",
-		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, model, "(none)"), cmp.Or(small, "(none)"), window, rest)
+		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, *model, "(none)"), cmp.Or(*small, "(none)"), window, rest)
 }
 
 // liveModel applies what a case says of provider and model; else the provider of the
@@ -332,25 +324,21 @@ func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 // playedModel sets the models of a tape, with a key that opens nothing.
 func playedModel(llm *config.LLM, h tape.Route) {
 	llm.GeminiKey, llm.OpenAIKey = noKey, noKey
-	set := func(v *string, s string) {
-		if s != "" {
-			*v = s
-		}
-	}
-	switch h.Provider {
+	model, small, address := service(llm, h.Provider)
+	*model, *small, *address = cmp.Or(h.Model, *model), cmp.Or(h.Small, *small), cmp.Or(h.BaseURL, *address)
+}
+
+// service finds the models and the address of a provider; those of none go nowhere.
+func service(llm *config.LLM, provider string) (model, small, address *string) {
+	switch provider {
 	case "gemini":
-		set(&llm.Gemini.Model, h.Model)
-		set(&llm.Gemini.SmallModel, h.Small)
-		set(&llm.Gemini.BaseURL, h.BaseURL)
+		return &llm.Gemini.Model, &llm.Gemini.SmallModel, &llm.Gemini.BaseURL
 	case "openai":
-		set(&llm.OpenAI.Model, h.Model)
-		set(&llm.OpenAI.SmallModel, h.Small)
-		set(&llm.OpenAI.BaseURL, h.BaseURL)
+		return &llm.OpenAI.Model, &llm.OpenAI.SmallModel, &llm.OpenAI.BaseURL
 	case "ollama":
-		set(&llm.Ollama.Model, h.Model)
-		set(&llm.Ollama.SmallModel, h.Small)
-		set(&llm.Ollama.BaseURL, h.BaseURL)
+		return &llm.Ollama.Model, &llm.Ollama.SmallModel, &llm.Ollama.BaseURL
 	}
+	return new(string), new(string), new(string)
 }
 
 // replayEnv is the environment of a replay: no settings of the person who runs it, a key

@@ -24,13 +24,20 @@ import (
 type Flags struct {
 	OutFlags
 	SelectFlags
-	LiveModel, LiveTools, Live bool
-	Trials, Parallel           int
-	Faults                     []string
-	OnMiss, Provider, Model    string
-	Quiet, Full, Score         bool
-	FromDrift                  string
-	Sweep                      bool
+	LiveFlags
+	Trials, Parallel        int
+	Faults                  []string
+	OnMiss, Provider, Model string
+	Quiet, Full, Score      bool
+	FromDrift               string
+	Sweep                   bool
+}
+
+// LiveFlags say what is asked for real.
+type LiveFlags struct{ LiveModel, LiveTools, Live bool }
+
+func (f *LiveFlags) mode() eval.Mode {
+	return eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live}
 }
 
 // SelectFlags choose among the cases of files.
@@ -103,7 +110,8 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 // Run runs cases, or scores their tapes, and reports. The error has the exit code of
 // [eval.Report], or of a fault.
 func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
-	mode := eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live, FromDrift: f.FromDrift}
+	mode := f.mode()
+	mode.FromDrift = f.FromDrift
 	if f.FromDrift != "" && (mode.LiveModel || f.FromDrift != eval.FromDriftLive && f.FromDrift != eval.FromDriftOffline) {
 		return cli.Usage(fmt.Errorf("--from-drift %q: choose live or offline, with --live-tools or without", f.FromDrift))
 	}

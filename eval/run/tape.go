@@ -101,15 +101,8 @@ func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Rou
 		return tape.Route{}, err
 	}
 	r := tape.Route{Provider: route.Provider.Name(), Model: route.Model, Small: route.SmallModel}
-	switch r.Provider {
-	case "gemini":
-		r.BaseURL = cfg.LLM.Gemini.BaseURL
-	case "openai":
-		r.BaseURL = cfg.LLM.OpenAI.BaseURL
-	case "ollama":
-		r.BaseURL = cfg.LLM.Ollama.BaseURL
-	}
-	r.BaseURL = withoutUser(r.BaseURL)
+	_, _, address := service(&cfg.LLM, r.Provider)
+	r.BaseURL = withoutUser(*address)
 	return r, nil
 }
 

@@ -62,7 +62,7 @@ func (s *Seen) Event(e agent.Event, err error) {
 			s.result(SeenCall{Call: *e.Call, Output: e.Result.Output, IsError: e.Result.IsError})
 		}
 	case agent.EventDone:
-		s.Answered, s.Sum = true, *SumOf(e.Done, nil)
+		s.Answered, s.Sum = true, sumOf(e.Done)
 		s.By = strings.TrimSpace(e.Done.Provider + " " + e.Done.Model)
 	}
 }
@@ -133,15 +133,10 @@ func Decision(e agent.Event) string {
 	return "refuse"
 }
 
-// SumOf sums a turn up by its last event and its error.
-func SumOf(d *agent.Done, err error) *Sum {
-	s := &Sum{}
-	if d != nil {
-		s.Finish, s.Refused, s.ModelCalls, s.ToolCalls = string(d.Finish), d.Refused, d.ModelCalls, d.ToolCalls
-		s.Language, s.Usage, s.Unapproved, s.Sources = d.Language, d.Usage, d.Unapproved, d.Sources
+// sumOf sums a turn up by its last event.
+func sumOf(d *agent.Done) Sum {
+	return Sum{
+		Finish: string(d.Finish), Refused: d.Refused, ModelCalls: d.ModelCalls, ToolCalls: d.ToolCalls,
+		Language: d.Language, Usage: d.Usage, Unapproved: d.Unapproved, Sources: d.Sources,
 	}
-	if err != nil {
-		s.Error = err.Error()
-	}
-	return s
 }

@@ -1,6 +1,11 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // Phrases finds phrases in words. In the source of a phrase "a|b" is either word, "=a"
 // that word only with its marks, "a*" any word that begins so, and "*" alone up to four
@@ -112,8 +117,8 @@ func readPhrase(source string) phrase {
 		for word := range strings.SplitSeq(field, "|") {
 			word, exact := strings.CutPrefix(word, "=")
 			word, open := strings.CutSuffix(word, "*")
-			if words := Words(word); len(words) > 0 && words[0].Folded != "" {
-				a.words = append(a.words, wanted{words[0], exact, open})
+			if first := firstWord(word); first.Folded != "" {
+				a.words = append(a.words, wanted{first, exact, open})
 			}
 		}
 		if a.gap || len(a.words) > 0 {
@@ -121,6 +126,20 @@ func readPhrase(source string) phrase {
 		}
 	}
 	return p
+}
+
+// firstWord is the first word of a text in lower case. Most texts of a phrase are one word,
+// which needs not be looked for.
+func firstWord(s string) Word {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) || !norm.NFC.IsNormalString(s) {
+		if words := Words(s); len(words) > 0 {
+			return words[0]
+		}
+		return Word{}
+	}
+	w := NewWord(s)
+	w.Pause = SentencePause
+	return w
 }
 
 // match returns where the phrase ends that begins at words[i], -1 if it does not. A phrase
