@@ -15,7 +15,7 @@ func (a *Agent) await(ctx context.Context, w task, e *ending) error {
 	if len(waiting) == 0 || a.cfg.Pauses == nil {
 		return nil
 	}
-	notice := waiting.Notice(e.question.lang)
+	notice := waiting.Notice(e.question.lang, w.out.Shown())
 	if w.turn.JSON {
 		return w.out.Warn(notice)
 	}

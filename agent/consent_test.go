@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -133,4 +134,69 @@ type decides bool
 
 func (d decides) Approve(context.Context, agent.Ask) (agent.Decision, error) {
 	return agent.Decision{Allowed: bool(d)}, nil
+}
+
+// Where the model's text holds markup that may hide the notice, a plain yes may be one to
+// something else: it must name what stands in the notice.
+func TestConsent_hidden(t *testing.T) {
+	for name, texts := range map[string][2]string{
+		"a comment in the answer": {"", "Shall I read on? <!--"}, "what can be folded": {"", "Shall I read on? <details>"}, "a tag that is not closed": {"", `Shall I read on? <a title="`},
+		"a comment before the call": {"Shall I read on? <!--", "I read it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(calls("", "mail__get_mail", `{}`), calls(texts[0], "mail__send_mail", `{}`), says(texts[1]), says("I read on."), says("It is sent."))
+			b.tools.add("mail", "get_mail", `"a letter"`)
+			b.tools.add("mail", "send_mail", `"sent"`)
+			b.pauses = fakePauses{}
+			b.with(t, agent.Assistant{Tools: []string{"*"}})
+			first := b.play(t, ask("read my mail"))
+			found := regexp.MustCompile(`write (\S+) behind your yes`).FindStringSubmatch(first.text)
+			if found == nil {
+				t.Fatalf("the notice names nothing: %q", first.text)
+			}
+			if b.play(t, history("read my mail", first.text, "yes")); sent(b) != 0 {
+				t.Fatal("a plain yes counted")
+			}
+			if b.play(t, history("read my mail", first.text, "yes "+found[1])); sent(b) != 0 {
+				t.Error("a yes counted after another message")
+			}
+		})
+	}
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("<b>I read it.</b>"), says("It is sent."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first := b.play(t, ask("read my mail"))
+	found := regexp.MustCompile(`write (\S+) behind your yes`).FindStringSubmatch(first.text)
+	if found == nil {
+		t.Fatalf("the notice names nothing: %q", first.text)
+	}
+	if b.play(t, history("read my mail", first.text, "Yes, "+strings.ToLower(found[1])+".")); sent(b) != 1 {
+		t.Error("a yes that names it did not count")
+	}
+}
+
+// Another message drops the call: a later answer that says the same notice once more cannot have
+// it approved.
+func TestConsent_dropped(t *testing.T) {
+	b := mailBench(t, "")
+	first := b.play(t, ask("read my mail"))
+	b.play(t, history("read my mail", first.text, "no"))
+	if b.play(t, history("read my mail", first.text, "yes")); sent(b) != 0 {
+		t.Errorf("sent %d", sent(b))
+	}
+}
+
+// What of a call's arguments would not be seen, or would turn what is, is written out.
+func TestConsent_unseen(t *testing.T) {
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", "{\"to\":\"\u202eelpmaxe.b@a\u202c\u200b\U000e0041\"}"), says("I read it."), says("It is sent."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first := b.play(t, ask("read my mail"))
+	if !strings.Contains(first.text, `{"to":"\u202eelpmaxe.b@a\u202c\u200b\udb40\udc41"}`) {
+		t.Errorf("%q", first.text)
+	}
 }

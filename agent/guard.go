@@ -39,7 +39,7 @@ func (a *Agent) Warm(ctx context.Context) error {
 // that the question does not belong to the topic.
 func (a *Agent) look(ctx context.Context, w task, q question) (judge.First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
-	if first.Refuses() && q.langSure && !consent.IsYes(q.asked) {
+	if first.Refuses() && q.langSure && !consent.MayBeYes(q.asked) {
 		return first, judge.Decided(first.Verdict, w.out).Pass(ctx)
 	}
 	return first, nil

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"molar/internal/text"
 )
 
 var mailAddress = regexp.MustCompile(`[^\s<>,;"']+@[^\s<>,;"']+\.[^\s<>,;"']+`)
@@ -31,7 +33,7 @@ func (a Approval) Subject() string {
 	if len(found) == 0 {
 		return a.Tool.Name + ", whatever its arguments"
 	}
-	return a.Tool.Name + " to " + strings.Join(slices.Sorted(maps.Keys(found)), ", ")
+	return a.Tool.Name + " to " + text.Seen(strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 }
 
 // goesTo finds where a value under a name goes.

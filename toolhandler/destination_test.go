@@ -18,6 +18,7 @@ func TestApproval_Subject(t *testing.T) {
 		`{"channel":"design","text":"late"}`:                         "mail__send to design",
 		`{"account":12345,"amount":10}`:                              "mail__send to 12345",
 		`{"message":{"toAddress":"Bob","text":"hi"}}`:                "mail__send to Bob",
+		"{\"to\":\"x@\u202emoc.b\"}":                                 `mail__send to x@\u202emoc.b`,
 		`{"channel_ids":["C1","C2"]}`:                                "mail__send to C1, C2",
 	} {
 		a := toolhandler.Approval{Call: call("1", "mail__send", args), Tool: tool("mail", "send", "")}

@@ -4,10 +4,12 @@ package consent
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +30,8 @@ const (
 	// shown: nobody agrees to what they have not seen.
 	most     = 5
 	maxShown = 8000
+	// wordLength is that of a word that a yes must name.
+	wordLength = 5
 )
 
 // Store keeps the calls.
@@ -59,18 +63,28 @@ func (w Waiting) Calls() []schemas.ToolCall {
 	return calls
 }
 
-// Notice tells the person what was not done, and how to allow it.
-func (w Waiting) Notice(lang string) string {
+// Notice tells the person what was not done, and how to allow it. Where markup in what was shown
+// before may hide it, the yes must name a word that stands in the notice alone: else it may be one
+// to another question.
+func (w Waiting) Notice(lang, before string) string {
+	word := ""
+	if markup.MatchString(before) {
+		word = rand.Text()[:wordLength]
+	}
 	lines := make([]string, len(w))
 	for i, p := range w {
 		lines[i] = fmt.Sprintf("- `%s` `%s`", p.Call.Function.Name, shown(p.Call.Function.Arguments))
 	}
-	return prompts.Waiting(lang, lines)
+	return prompts.Waiting(lang, lines, word)
 }
 
-// shown writes arguments on one line, in which no client finds an address to open.
+// markup is what Markdown passes on as HTML.
+var markup = regexp.MustCompile(`<[!?/a-zA-Z]`)
+
+// shown writes arguments on one line, in which no client finds an address to open, and nothing
+// stands that is not seen or turns the order of what is.
 func shown(arguments string) string {
-	arguments = strings.Join(strings.Fields(arguments), " ")
+	arguments = text.Seen(strings.Join(strings.Fields(arguments), " "))
 	return strings.ReplaceAll(strings.ReplaceAll(arguments, "://", `:\/\/`), "`", `\u0060`)
 }
 
@@ -87,14 +101,14 @@ func (w Waiting) Keep(ctx context.Context, store Store, owner, conversation, not
 }
 
 // Take returns the calls that a message approves: a plain yes right after an answer that ends
-// in their notice. Each has a new id, for it is a new call.
+// in their notice. Any other message drops them. Each has a new id, for it is a new call.
 func Take(ctx context.Context, store Store, owner, message, answer string) (Waiting, error) {
 	notice := prompts.FindWaiting(answer)
-	if notice == "" || !IsYes(message) {
+	if notice == "" {
 		return nil, nil
 	}
 	state, found, err := store.Take(ctx, owner, idOf(notice))
-	if err != nil || !found {
+	if err != nil || !found || !approves(message, prompts.NamedIn(notice)) {
 		return nil, err
 	}
 	var w Waiting
@@ -118,6 +132,28 @@ func IsYes(message string) bool {
 	words := strings.FieldsFunc(text.Fold(message), func(r rune) bool { return strings.ContainsRune(" \t\r\n.,!;:'\"…👍", r) })
 	said := strings.Join(words, " ")
 	return slices.Contains(yeses(), said) || message != "" && strings.Trim(message, "👍✅ \n") == ""
+}
+
+// MayBeYes reports whether a message is a plain yes, and perhaps a word that a notice names.
+func MayBeYes(message string) bool {
+	yes, word := lastWord(message)
+	return IsYes(message) || len(word) == wordLength && IsYes(yes)
+}
+
+// approves reports whether a message is a plain yes that names the word, if there is one.
+func approves(message, word string) bool {
+	if word == "" {
+		return IsYes(message)
+	}
+	yes, named := lastWord(message)
+	return strings.EqualFold(named, word) && IsYes(yes)
+}
+
+// lastWord parts a message from its last word.
+func lastWord(message string) (before, word string) {
+	message = strings.TrimRight(message, " .,!\r\n")
+	at := strings.LastIndexAny(message, " \n") + 1
+	return message[:at], message[at:]
 }
 
 // yeses are plain ways to agree, folded.

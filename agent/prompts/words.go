@@ -1,6 +1,9 @@
 package prompts
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // words are the fixed phrases of one language around the parts of a prompt, and those
 // that a person reads. The summary's heading is part of the surface.
@@ -13,8 +16,8 @@ type words struct {
 	strayed                      string
 	missing, unusable, ambiguous string
 	// What stands around calls that wait for a yes.
-	waiting, agree string
-	unreadable     string
+	waiting, named, agree string
+	unreadable            string
 }
 
 func wordsOf(lang string) words {
@@ -36,6 +39,7 @@ func wordsOf(lang string) words {
 			unreadable:  "Không đọc được `%s`, nên câu hỏi chưa được trả lời. Hãy kiểm tra địa chỉ rồi hỏi lại.",
 			ambiguous:   "Có nhiều máy chủ có lệnh `%s`. Hãy chọn một: %s",
 			waiting:     "Chưa thực hiện, vì cần bạn đồng ý:",
+			named:       "Câu trả lời trên có mã đánh dấu có thể che mất phần này, nên hãy viết %s sau lời đồng ý.",
 			agree:       "Hãy trả lời \"đồng ý\" để chạy đúng lệnh này; câu trả lời khác sẽ bỏ qua nó.",
 		}
 	}
@@ -56,6 +60,7 @@ func wordsOf(lang string) words {
 		unreadable:  "`%s` could not be read, so the question was not asked. Check the address and ask again.",
 		ambiguous:   "Several servers have `%s`. Choose one: %s",
 		waiting:     "Not done, since it needs your yes:",
+		named:       "The answer above holds markup that may hide this, so write %s behind your yes.",
 		agree:       "Answer \"yes\" to run exactly this; any other message drops it.",
 	}
 }
@@ -72,10 +77,29 @@ func Strayed(lang string) string { return wordsOf(lang).strayed }
 // Unlooked tells a person that no search could be made.
 func Unlooked(lang string) string { return wordsOf(lang).unlooked }
 
-// Waiting tells a person which calls wait for their yes.
-func Waiting(lang string, calls []string) string {
+// Waiting tells a person which calls wait for their yes, which must name a word if there is one.
+func Waiting(lang string, calls []string, word string) string {
 	w := wordsOf(lang)
+	if word != "" {
+		calls = append(calls, fmt.Sprintf(w.named, word))
+	}
 	return w.waiting + "\n" + strings.Join(calls, "\n") + "\n" + w.agree
+}
+
+// NamedIn returns the word that a yes to what [Waiting] gave must name, or "".
+func NamedIn(notice string) string {
+	lines := strings.Split(strings.TrimSpace(notice), "\n")
+	for _, lang := range languages {
+		before, behind, _ := strings.Cut(wordsOf(lang).named, "%s")
+		if len(lines) < 2 {
+			return ""
+		}
+		line := strings.TrimSpace(lines[len(lines)-2])
+		if word, ok := strings.CutPrefix(line, before); ok && strings.HasSuffix(word, behind) {
+			return strings.TrimSuffix(word, behind)
+		}
+	}
+	return ""
 }
 
 // FindWaiting returns what [Waiting] gave, from an answer that ends in it, or "".

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -189,6 +190,13 @@ func (s *Speaker) Answer() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen.Answer()
+}
+
+// Shown is all that the person was shown so far.
+func (s *Speaker) Shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(append(slices.Clone(s.seen.Commentary), s.seen.Answer()), "\n")
 }
 
 // Count adds a model call. It may be called beside the turn.
