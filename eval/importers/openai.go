@@ -88,31 +88,13 @@ func (c *convo) message(m wire.Message) error {
 		a := wire.Answer{Text: m.Text, Calls: m.Calls}
 		c.said(a, a.Stream(wire.OpenAI, "")) // as it would have come
 	case "tool":
-		for _, r := range m.Results {
-			if !c.result(r) {
-				return fmt.Errorf("no call has the id %q", r.ID)
-			}
+		if left := takeResults(c.lastCalls(), m.Results); len(left) > 0 {
+			return fmt.Errorf("no call has the id %q", left[0].ID)
 		}
 	default:
 		return fmt.Errorf("role %q is not known", m.Role)
 	}
 	return nil
-}
-
-// result gives a call its output.
-func (c *convo) result(r wire.Part) bool {
-	for t := range c.turns {
-		for s := range c.turns[t].steps {
-			calls := c.turns[t].steps[s].calls
-			for i := range calls {
-				if calls[i].ID == r.ID && calls[i].output == nil {
-					calls[i].output = jsonOf(r.Text)
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // jsonOf is a text as JSON: itself when it is some, else a string.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"molar/eval/delta"
@@ -101,35 +102,28 @@ func (c *convo) add(p pair, model string) error {
 	return nil
 }
 
-// lastCalls are the calls that the last answer made.
+// lastCalls are the calls that the last answer of the last turn made.
 func (c *convo) lastCalls() []convoCall {
-	if len(c.turns) == 0 {
+	if len(c.turns) == 0 || len(c.turns[len(c.turns)-1].steps) == 0 {
 		return nil
 	}
 	steps := c.turns[len(c.turns)-1].steps
 	return steps[len(steps)-1].calls
 }
 
-// takeResults gives calls their results, by id, else by name, else in order.
-func takeResults(calls []convoCall, results []wire.Part) {
-	used := make([]bool, len(results))
-	for i := range calls {
-		best := -1
-		for j, r := range results {
-			if used[j] {
-				continue
-			}
-			if r.ID != "" && r.ID == calls[i].ID {
-				best = j
-				break
-			}
-			if best < 0 && (r.Name == calls[i].Name || r.Name == "" || r.Name == calls[i].ID) {
-				best = j
-			}
+// takeResults gives calls their results, by id where both have one, else by name and in
+// order. left are results of no call.
+func takeResults(calls []convoCall, results []wire.Part) (left []wire.Part) {
+	for _, r := range results {
+		i := slices.IndexFunc(calls, func(c convoCall) bool {
+			byID := r.ID != "" && c.ID != ""
+			return c.output == nil && (byID && r.ID == c.ID || !byID && (r.Name == "" || r.Name == c.Name))
+		})
+		if i < 0 {
+			left = append(left, r)
+			continue
 		}
-		if best >= 0 {
-			used[best] = true
-			calls[i].output = jsonOf(results[best].Text)
-		}
+		calls[i].output = jsonOf(r.Text)
 	}
+	return left
 }
