@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"molar/agent/language"
 	"molar/internal/text"
 	"molar/schemas"
 )
@@ -14,11 +15,14 @@ const (
 	told = 3
 	// shareOfMost is how much of what the most used result lends another must lend to count.
 	shareOfMost = 0.25
+	// enoughSaid is of how many pairs of words on an answer in the language of the results, that
+	// shares none of theirs, used none of them.
+	enoughSaid = 15
 )
 
 // Used returns a search's result without the entries of which an answer says nothing: those
-// that share few pairs of words with it that the other entries lack. Where the answer does
-// not tell, all stay.
+// that share few pairs of words with it that the other entries lack; an answer that says that
+// nothing fits used none. Where the answer does not tell, all stay.
 func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 	var found map[string]json.RawMessage
 	var entries []json.RawMessage
@@ -26,16 +30,17 @@ func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 		return result
 	}
 	kept := make([]json.RawMessage, 0, len(entries))
-	lent := lend(entries, pairsOf(answer))
+	said := pairsOf(answer)
+	lent := lend(entries, said)
 	most := 0.0
 	for _, n := range lent {
 		most = max(most, n)
 	}
-	if most < told {
+	if most < told && (len(said) < enoughSaid || !sameLanguage(answer, string(entries[0]))) {
 		return result
 	}
 	for i, entry := range entries {
-		if lent[i] >= shareOfMost*most {
+		if most >= told && lent[i] >= shareOfMost*most {
 			kept = append(kept, entry)
 		}
 	}
@@ -48,6 +53,13 @@ func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 		result.Output = output
 	}
 	return result
+}
+
+// sameLanguage reports whether two texts are surely in one language.
+func sameLanguage(a, b string) bool {
+	one, sure := language.Detect(a, "")
+	other, too := language.Detect(b, "")
+	return sure && too && one == other
 }
 
 // lend counts for each entry the pairs of words that the answer has of it, each the less the

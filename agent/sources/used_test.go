@@ -18,6 +18,8 @@ func TestUsed(t *testing.T) {
 		{"one", found, "Brush for two minutes, last thing at night and on one other occasion in the day.", "brushing"},
 		{"two", found, "Brush for two minutes, last thing at night. Use a soft brush. Take a toothpaste with fluoride, and do not rinse with water.", "brushing toothpaste"},
 		{"another language", found, "Hãy chải răng hai phút, mỗi ngày hai lần.", "brushing toothpaste costs"},
+		{"nothing that fits", found, "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again.", ""},
+		{"nothing that fits, in another language", found, "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại giúp mình nhé.", "brushing toothpaste costs"},
 		{"too little to tell", found, "Twice.", "brushing toothpaste costs"},
 		{"no answer", found, "", "brushing toothpaste costs"},
 	} {

@@ -21,7 +21,7 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	}
 	var again []string
 	for _, s := range firstSentences(entries[0].content, len(entries[0].content)) {
-		if shares(asked, s) && len(again) < maxRepeated {
+		if t.speaksOf(s) && len(again) < maxRepeated {
 			again = append(again, s)
 		}
 	}
@@ -30,7 +30,7 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	}
 	news := slices.DeleteFunc(entries, t.told)
 	for i, e := range news {
-		if shares(asked, e.title+" "+e.content) {
+		if t.speaksOf(e.title + " " + e.content) {
 			return bestEntry(append([]entry{e}, slices.Delete(news, i, i+1)...), t.vietnamese)
 		}
 	}
@@ -54,7 +54,22 @@ func names(asked []string, title string) bool {
 	return len(words) >= 2*len(missing)
 }
 
-// shares reports whether a text holds one of the words that were asked for.
-func shares(asked []string, s string) bool {
-	return slices.ContainsFunc(keysOf(s), func(key string) bool { return slices.Contains(asked, key) })
+// speaksOf reports whether a text holds at least half of the words that were asked for, with
+// their marks where the question has any: "còn" is not "con".
+func (t turn) speaksOf(s string) bool {
+	keys := func(s string) []string {
+		if !isVietnamese(t.question) {
+			return slices.DeleteFunc(keysOf(s), isVerb)
+		}
+		var marked []string
+		for _, w := range tokenize(s) {
+			if w.key != "" && !isVerb(w.key) {
+				marked = append(marked, strings.ToLower(s[w.start:w.end]))
+			}
+		}
+		return marked
+	}
+	asked, held := keys(t.question), keys(s)
+	missing := slices.DeleteFunc(slices.Clone(asked), func(key string) bool { return slices.Contains(held, key) })
+	return len(asked) > 0 && len(asked) >= 2*len(missing)
 }

@@ -93,7 +93,7 @@ func TestAnswer_tellsNothingTwice(t *testing.T) {
 	for _, tt := range []struct{ question, want, absent string }{
 		{"Do I have to see a dentist?", "See a dentist when it does not pass.", "Short pain"},
 		{"What is the price?", "Costs of treatment: The price depends on the clinic.\n\nAlso found: Whitening", "Short pain"},
-		{"Is cold air a matter?", "Short pain comes with cold drinks.", "See a dentist"},
+		{"Is the cold bad?", "Short pain comes with cold drinks.", "See a dentist"},
 		{"And tomorrow?", "What I said before still holds", "Bleach"},
 		{"Tell me about sensitive teeth once more", sensitive, "still holds"},
 	} {

@@ -19,6 +19,10 @@ func courtesies() []courtesy {
 			"cam on|thanks|thank you|thx",
 			"Không có gì ạ! Bạn cần hỏi thêm gì thì cứ nhắn nhé.", "You're welcome! Ask me whenever something else comes up.",
 		},
+		{
+			"are you a bot|are you a robot|are you real|are you human|are you a person|are you a machine|are you an ai|bot ha|la bot|la robot|la may a|la may ha|nguoi hay may|nguoi that",
+			"Mình là trợ lý tự động, không phải người thật. Bạn cần hỏi gì thì cứ nhắn nhé.", "I am an automatic assistant, not a person. Ask me what you would like to know.",
+		},
 		{"tam biet|bye|goodbye|see you|hen gap lai", "Tạm biệt bạn, chúc bạn một ngày tốt lành!", "Goodbye, and have a good day!"},
 		{
 			"useless|not helpful|unhelpful|bad answer|wrong answer|that is wrong|thats wrong|not what i asked|did not help|didnt help|vo dung|vo ich|khong dung cai|vong vo|chung chung|chan qua|te qua|khong giup gi|tra loi sai|sai roi|khong dung y|do qua",
@@ -39,6 +43,14 @@ func courtesies() []courtesy {
 	}
 }
 
+// nods are the words of messages that only say that an answer was read.
+const nods = " ok okay oke oki okie okela alright fine right got it i see understood sure yes no yeah yep da vang u uh um a ah roi duoc hieu nhe nha nhen ban bs em minh ad "
+
+// isNod reports a message that asks for nothing.
+func isNod(words []string) bool {
+	return len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(nods, " "+w+" ") })
+}
+
 // smallTalkWords is how many words a courtesy has at most: a longer message asks for more.
 const smallTalkWords = 8
 
@@ -55,6 +67,8 @@ func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
 		return slices.ContainsFunc(strings.Split(c.phrases, "|"), func(p string) bool { return strings.Contains(line, " "+p+" ") })
 	})
 	switch {
+	case i < 0 && isNod(words):
+		return pick(vietnamese, "Vâng ạ. Bạn cần hỏi thêm gì thì cứ nhắn nhé.", "All right. Ask me whenever something else comes up."), true
 	case i < 0:
 		return "", false
 	case all[i].en != "":
