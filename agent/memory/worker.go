@@ -162,16 +162,25 @@ func (w *Worker) Run(ctx context.Context) {
 	quiet, leases, again, look := timers[0], timers[1], timers[2], timers[3]
 	look.Stop()
 	looks := false // look runs
+	work := &crew{w: w, ended: make(chan error), owed: -1}
 	defer func() {
 		for _, t := range timers {
 			t.Stop()
 		}
+		work.wait()
 	}()
 	for {
 		all := true
 		select {
 		case <-ctx.Done():
 			return
+		case err := <-work.ended:
+			if err != nil && ctx.Err() == nil {
+				w.cfg.Logger.Warn("summaries are behind", "error", err)
+				again.Reset(retryAfter)
+			}
+			work.goOn(ctx)
+			continue
 		case <-w.wake:
 			saved, due, _ := w.look()
 			if all = due || !w.cfg.Queues(); !all {
@@ -198,11 +207,54 @@ func (w *Worker) Run(ctx context.Context) {
 				quiet.Reset(w.cfg.Quiet)
 			}
 		}
-		if err := w.drain(ctx, w.least(all)); err != nil && ctx.Err() == nil {
-			w.cfg.Logger.Warn("summaries are behind", "error", err)
-			again.Reset(retryAfter)
-		}
+		work.begin(ctx, w.least(all))
 	}
+}
+
+// A crew are the drains that run beside one another, so that a slow summary holds up no other
+// conversation as long as there is a place.
+type crew struct {
+	w     *Worker
+	ended chan error
+	busy  int
+	// owed is from how many messages on one was wanted while no place was free; below zero none
+	// was.
+	owed int
+}
+
+// begin fills the places that are free, or notes that one is wanted.
+func (c *crew) begin(ctx context.Context, least int) {
+	places := c.w.places()
+	if c.busy >= places && (c.owed < 0 || least < c.owed) {
+		c.owed = least
+	}
+	for ; c.busy < places; c.busy++ {
+		go func() { c.ended <- c.w.drainOne(ctx, least) }()
+	}
+}
+
+// goOn is called when one has ended.
+func (c *crew) goOn(ctx context.Context) {
+	c.busy--
+	if owed := c.owed; owed >= 0 {
+		c.owed = -1
+		c.begin(ctx, owed)
+	}
+}
+
+// wait lets all end.
+func (c *crew) wait() {
+	for ; c.busy > 0; c.busy-- {
+		<-c.ended
+	}
+}
+
+// places is how many summaries are made at a time.
+func (w *Worker) places() int {
+	if w.cfg.Queues() {
+		return 1
+	}
+	return max(w.cfg.Parallel, 1)
 }
 
 // least is from how many messages on a conversation is summarised now.
@@ -218,23 +270,18 @@ func (w *Worker) least(all bool) int {
 
 // Drain summarises everything that is behind, and returns an error of those that failed. What
 // failed stays claimed, so that the next claim brings another conversation.
-func (w *Worker) Drain(ctx context.Context) error { return w.drain(ctx, 0) }
-
-// drain is Drain for conversations with at least so many messages that have no summary.
-func (w *Worker) drain(ctx context.Context, least int) error {
-	failed := make([]error, max(w.cfg.Parallel, 1))
-	if w.cfg.Queues() {
-		failed = failed[:1]
-	}
+func (w *Worker) Drain(ctx context.Context) error {
+	failed := make([]error, w.places())
 	var all sync.WaitGroup
 	for i := range failed {
-		all.Go(func() { failed[i] = w.drainOne(ctx, least) })
+		all.Go(func() { failed[i] = w.drainOne(ctx, 0) })
 	}
 	all.Wait()
 	return cmp.Or(failed...)
 }
 
-// drainOne makes one summary after the other.
+// drainOne makes one summary after the other, of conversations with at least so many messages
+// that have none.
 func (w *Worker) drainOne(ctx context.Context, least int) error {
 	var failed error
 	for failures := 0; failures < failuresInARow; {

@@ -389,7 +389,7 @@ func run(t *testing.T, server *fakeServer, s *summariser) (w *memory.Worker, sto
 	return runWith(t, server, memory.WorkerConfig{Summarise: s.summarise})
 }
 
-func runWith(t *testing.T, server *fakeServer, cfg memory.WorkerConfig) (w *memory.Worker, stop func()) {
+func runWith(t *testing.T, server memory.Requester, cfg memory.WorkerConfig) (w *memory.Worker, stop func()) {
 	t.Helper()
 	var err error
 	if cfg.Client, err = memory.New(server); err != nil {
@@ -430,6 +430,61 @@ func TestWorker_Run(t *testing.T) {
 		synctest.Wait()
 		if behind, _ := server.look(); behind != 0 || s.count() != 2 {
 			t.Errorf("after a nudge: %d behind, asked %d times", behind, s.count())
+		}
+	})
+}
+
+// A crowd is a server with many conversations, each of which is claimed once.
+type crowd struct {
+	mu           sync.Mutex
+	behind, done int
+}
+
+func (c *crowd) Request(_ context.Context, _, method string, _, result any) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case method == "memory/add_piece":
+		c.done++
+	case method == "memory/claim_summaries" && c.behind > 0:
+		c.behind--
+		return json.Unmarshal([]byte(`{"items":[{"conversation_id":"c","messages":[{"seq":1,"role":"user","content":"q"},{"seq":2,"role":"assistant","content":"a"}]}]}`), result)
+	}
+	return nil
+}
+
+// A slow summary keeps no other conversation waiting as long as there is room for both, and
+// what comes while there is none is not forgotten.
+func TestWorker_Run_BesideASlowOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &crowd{}
+		var asked atomic.Int32
+		w, stop := runWith(t, server, memory.WorkerConfig{Parallel: 2, Summarise: func(context.Context, memory.Exchange) (string, error) {
+			if asked.Add(1)%2 == 1 { // every other one takes its time
+				time.Sleep(30 * time.Second)
+			}
+			return "x", nil
+		}})
+		defer stop()
+		pass(5 * time.Minute)
+		save := func(wantBegun int32) {
+			t.Helper()
+			server.mu.Lock()
+			server.behind++
+			server.mu.Unlock()
+			w.Nudge(false)
+			pass(time.Second)
+			if got := asked.Load(); got != wantBegun {
+				t.Errorf("%d summaries were begun, want %d", got, wantBegun)
+			}
+		}
+		save(1)
+		save(2)
+		save(3)
+		save(3) // both places are taken
+		pass(time.Minute)
+		if server.done != 4 {
+			t.Errorf("%d of 4 summaries were made", server.done)
 		}
 	})
 }
