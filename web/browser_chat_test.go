@@ -21,53 +21,57 @@ func TestChatPage_Looks(t *testing.T) {
 	}
 	for _, language := range []string{"en", "vi"} {
 		for _, s := range []size{{"desktop", 1280, 860}, {"phone", 390, 844}} {
-			for _, theme := range []string{"light", "dark"} {
-				t.Run(language+"-"+s.name+"-"+theme, func(t *testing.T) {
-					host := newChatHost()
-					host.provider, host.bare = "offline", true
-					j := newJourney(t, language, host)
-					j.do(chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(j.url+"/"))
-					eval[any](j, `localStorage.setItem("molar.theme", "`+theme+`")`)
-					j.do(chromedp.Reload())
-					j.sees(`document.querySelectorAll("#steps li").length === 3`, `document.documentElement.lang === "`+language+`"`)
-					j.sees(`document.getElementById("log").scrollTop === 0`)
-					j.shot("first-run")
-					j.fits()
-					j.host.provider = "ollama"
-					host.fill("k1", "Which toothpaste for a child of three?", 4)
-					host.fill("k2", "Đau răng khôn mọc lệch phải làm sao?", 2)
-					j.ask("What is a molar, and what do I do when it hurts?")
-					j.sees(idle, `document.querySelectorAll("#list li").length === 3`)
-					j.shot("answer")
-					j.fits()
-					eval[any](j, `document.querySelector(".call").open = true; document.getElementById("log").scrollTop = 0`)
-					j.shot("call")
-					j.ask("pay the dentist")
-					j.sees(`document.querySelector(".approval")`)
-					j.shot("approval")
-					j.fits()
-					j.do(chromedp.Click(".approval .row button:last-child"))
-					j.sees(idle)
-					j.ask("wide " + strings.Repeat("Krankenversicherungskarte", 10))
-					j.sees(idle, `[...document.querySelectorAll(".prose")].at(-1).querySelector("br")`)
-					eval[any](j, `[...document.querySelectorAll(".call")].at(-1).open = true; const last = [...document.querySelectorAll(".user")].at(-1); last.scrollIntoView()`)
-					j.shot("wide")
-					j.fits()
-					eval[any](j, `document.getElementById("log").scrollTop = 1e6`)
-					j.shot("wide-end")
-					j.ask("fail now")
-					j.sees(`document.querySelector(".assistant .note.bad")`)
-					j.shot("error")
-					if s.name == "phone" {
-						j.do(chromedp.Click("#menu"))
-						j.sees(`document.activeElement.id === "close"`, `document.getElementById("side").getBoundingClientRect().left === 0`)
-						j.shot("drawer")
-						j.do(chromedp.Click("#list li:nth-child(2) a"))
-						j.sees(`!document.querySelector(".drawer")`, `document.querySelectorAll(".message").length === 4`)
-					}
-				})
-			}
+			t.Run(language+"-"+s.name, func(t *testing.T) {
+				host := newChatHost()
+				host.provider, host.bare = "offline", true
+				j := newJourney(t, language, host)
+				j.do(chromedp.EmulateViewport(s.width, s.height), chromedp.Navigate(j.url+"/"))
+				eval[any](j, `localStorage.setItem("molar.theme", "dark")`)
+				j.do(chromedp.Reload())
+				j.sees(`document.querySelectorAll("#steps li").length === 3`, `document.documentElement.lang === "`+language+`"`, `document.documentElement.dataset.theme === "dark"`)
+				j.sees(`document.getElementById("log").scrollTop === 0`)
+				j.look("first-run")
+				j.host.provider = "ollama"
+				host.fill("k1", "Which toothpaste for a child of three?", 4)
+				host.fill("k2", "Đau răng khôn mọc lệch phải làm sao?", 2)
+				j.ask("What is a molar, and what do I do when it hurts?")
+				j.sees(idle, `document.querySelectorAll("#list li").length === 3`)
+				j.look("answer")
+				eval[any](j, `document.querySelector(".call").open = true; document.getElementById("log").scrollTop = 0`)
+				j.look("call")
+				j.ask("pay the dentist")
+				j.sees(`document.querySelector(".approval")`)
+				j.look("approval")
+				j.do(chromedp.Click(".approval .row button:last-child"))
+				j.sees(idle)
+				j.ask("wide " + strings.Repeat("Krankenversicherungskarte", 10))
+				j.sees(idle, `[...document.querySelectorAll(".prose")].at(-1).querySelector("br")`)
+				eval[any](j, `[...document.querySelectorAll(".call")].at(-1).open = true; const last = [...document.querySelectorAll(".user")].at(-1); last.scrollIntoView()`)
+				j.look("wide")
+				eval[any](j, `document.getElementById("log").scrollTop = 1e6`)
+				j.look("wide-end")
+				j.ask("fail now")
+				j.sees(`document.querySelector(".assistant .note.bad")`)
+				j.look("error")
+				if s.name == "phone" {
+					j.do(chromedp.Click("#menu"))
+					j.sees(`document.activeElement.id === "close"`, `document.getElementById("side").getBoundingClientRect().left === 0`)
+					j.look("drawer")
+					j.do(chromedp.Click("#list li:nth-child(2) a"))
+					j.sees(`!document.querySelector(".drawer")`, `document.querySelectorAll(".message").length === 4`)
+				}
+			})
 		}
+	}
+}
+
+// look keeps pictures of the page in both themes, and fails when it does not fit in one.
+func (j *journey) look(name string) {
+	j.t.Helper()
+	for _, theme := range []string{"light", "dark"} {
+		eval[any](j, `document.documentElement.dataset.theme = "`+theme+`"`)
+		j.shot(name + "-" + theme)
+		j.fits()
 	}
 }
 

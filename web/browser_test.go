@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"flag"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -145,6 +146,9 @@ func eval[T any](j *journey, script string) T {
 // shot keeps a picture of the page with the test's artefacts.
 func (j *journey) shot(name string) {
 	j.t.Helper()
+	if !keepsPictures() {
+		return
+	}
 	png, err := chromedp.Run(j.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		j.t.Logf("no picture: %v", err)
@@ -154,6 +158,10 @@ func (j *journey) shot(name string) {
 		j.t.Fatal(err)
 	}
 }
+
+// keepsPictures reports whether the pictures of this run stay: without -artifacts they would
+// be taken, which costs more than the rest of most tests, only to be deleted.
+func keepsPictures() bool { return flag.Lookup("test.artifacts").Value.String() == "true" }
 
 // remove deletes the conversation that is shown.
 func (j *journey) remove() {
