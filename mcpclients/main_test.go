@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"go.uber.org/goleak"
 
+	"molar/internal/testkit/programs"
 	"molar/mcpclients"
 	"molar/schemas"
 )
@@ -54,16 +53,9 @@ func hostUntilKilled() {
 }
 
 func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "badmcp")
-	if err != nil {
+	var err error
+	if badServer, err = programs.Path("molar/internal/testkit/badmcp"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	badServer = filepath.Join(dir, "badmcp.exe")
-	build := exec.Command("go", "build", "-o", badServer, "molar/internal/testkit/badmcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build badmcp: %v\n%s", err, out)
 		return 1
 	}
 	if code := m.Run(); code != 0 {

@@ -13,6 +13,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/npm"
+	"molar/internal/testkit/programs"
 	"molar/internal/testkit/pty"
 	"molar/schemas"
 )
@@ -154,7 +155,7 @@ func TestSession_Approves(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	for _, step := range []struct{ keys, want string }{
 		{"n\r", "the person said no"},
@@ -238,7 +239,7 @@ func TestSession_HostileText(t *testing.T) {
 		}
 		return nil
 	}, Tool: "echo", Args: args})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Echo\r")
 	p.see("[ollama")
@@ -320,7 +321,7 @@ func TestSession_Progress(t *testing.T) {
 	long(t, "a person waits for a slow tool")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "progress", Tokens: 2})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Go\r")
 	p.see("Ctrl-C stops: bad__progress: ")
@@ -360,7 +361,7 @@ func TestSession_Question(t *testing.T) {
 	long(t, "a person answers a server")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "wonder", Tokens: 2})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+buildProgram(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	env := homeEnv(t, model)
 	p := sitDown(t, env, "chat", "--config", config)
 	p.keys("Go\r")
@@ -405,7 +406,7 @@ func TestSession_NoColour(t *testing.T) {
 // Ctrl-C ends it with 130.
 func TestChat_AtTerminal(t *testing.T) {
 	t.Parallel()
-	badmcp := buildProgram(t, "molar/internal/testkit/badmcp")
+	badmcp := programs.Build(t, "molar/internal/testkit/badmcp")
 	config := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+", tools: {'*': {policy: confirm}}}}\n")
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Script: func(r fakemodel.Request) *fakemodel.Reply {
 		if r.Pass == fakemodel.PassText {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/programs"
 	"molar/schemas"
 )
 
@@ -27,7 +28,7 @@ assistants:
 mcpServers:
   effects: {command: %q, args: [%q], tools: {"*": {policy: %s}}}
 memory: {store: ./molar.db}
-`, buildProgram(t, "molar/internal/testkit/effects"), effects, policy))
+`, programs.Build(t, "molar/internal/testkit/effects"), effects, policy))
 }
 
 // rooms are the effects so far.

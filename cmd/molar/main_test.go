@@ -2,17 +2,17 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"molar/internal/testkit/programs"
 )
 
 // TestMain runs the tests with a molar in PATH: the binary of the tests themselves, which
@@ -23,61 +23,7 @@ func TestMain(m *testing.M) {
 	if runtime.GOMAXPROCS(0) < sideBySide {
 		_ = flag.Set("test.parallel", strconv.Itoa(sideBySide)) // a flag of the command line comes later, and wins
 	}
-	testscript.Main(cleaning{m}, map[string]func(){"molar": main})
-}
-
-// cleaning removes the built programs behind the tests.
-type cleaning struct{ *testing.M }
-
-func (c cleaning) Run() int {
-	defer built.remove()
-	return c.M.Run()
-}
-
-// built are the programs that tests run, each built once.
-var built programs
-
-type programs struct {
-	mu    sync.Mutex
-	dir   string
-	paths map[string]string // by package
-}
-
-// path returns the program of a package of this module, and builds it at the first call.
-func (p *programs) path(pkg string) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if path, ok := p.paths[pkg]; ok {
-		return path, nil
-	}
-	if p.dir == "" {
-		dir, err := os.MkdirTemp("", "molar-programs-")
-		if err != nil {
-			return "", err
-		}
-		p.dir, p.paths = dir, map[string]string{}
-	}
-	path := filepath.Join(p.dir, strconv.Itoa(len(p.paths)), filepath.Base(pkg))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
-	}
-	if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	p.paths[pkg] = path
-	return path, nil
-}
-
-func (p *programs) remove() { _ = os.RemoveAll(p.dir) }
-
-// buildProgram returns a program of this module, built.
-func buildProgram(t *testing.T, pkg string) string {
-	t.Helper()
-	path, err := built.path(pkg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	testscript.Main(m, map[string]func(){"molar": main})
 }
 
 // molarProgram returns a molar without the race detector: the binary of the tests, unless
@@ -85,7 +31,7 @@ func buildProgram(t *testing.T, pkg string) string {
 func molarProgram(t *testing.T) string {
 	t.Helper()
 	if raced {
-		return buildProgram(t, "molar/cmd/molar")
+		return programs.Build(t, "molar/cmd/molar")
 	}
 	path, err := exec.LookPath("molar")
 	if err != nil {
@@ -109,7 +55,7 @@ func long(t *testing.T, why string) {
 // they run it without the race detector; the tests beside them run it in their process.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	molar, family, badmcp := molarProgram(t), buildFamily(t), buildProgram(t, "molar/internal/testkit/badmcp")
+	molar, family, badmcp := molarProgram(t), buildFamily(t), programs.Build(t, "molar/internal/testkit/badmcp")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -136,5 +82,5 @@ func TestScripts(t *testing.T) {
 // buildFamily returns the MCP server of the family example, built.
 func buildFamily(t *testing.T) string {
 	t.Helper()
-	return buildProgram(t, "molar/examples/family/server")
+	return programs.Build(t, "molar/examples/family/server")
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/goleak"
+
+	"molar/internal/testkit/programs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,11 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start builds the program, runs it and shakes hands with it over its pipes.
 func start(t *testing.T) *client.Client {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "server")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	c, err := client.NewStdioMCPClient(binary, nil)
+	c, err := client.NewStdioMCPClient(programs.Build(t, "molar/examples/family/server"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/oauthserver"
 	"molar/internal/testkit/otlpsink"
+	"molar/internal/testkit/programs"
 )
 
 // A seen server remembers a header of its last request.
@@ -140,10 +141,7 @@ func start(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.program = filepath.Join(h.dir, "molar")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", h.program, "molar/cmd/molar").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	h.program = programs.Build(t, "molar/cmd/molar")
 	h.write(t, "molar.yaml", fmt.Sprintf(settings, model.URL, refuses.URL+"/v1", filepath.Join(h.dir, "molar.db"),
 		self, childArg, filepath.Join(h.dir, "home.env"), self, childArg, filepath.Join(h.dir, "plain.env"), far.URL+"/mcp", h.login.MCP()))
 	h.write(t, "postgres.yaml", "memory: {store: \"postgres://molar:"+canary("database")+"@127.0.0.1:9/molar\"}\n")

@@ -13,6 +13,7 @@ import (
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/crash"
 	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/programs"
 )
 
 // buildMolar builds the program that is shipped, with the flags of go build, if any.
@@ -21,13 +22,7 @@ func buildMolar(t *testing.T, flags ...string) string {
 	if testing.Short() {
 		t.Skip("kill loops are left out of short tests")
 	}
-	path := filepath.Join(t.TempDir(), "molar")
-	args := append([]string{"build", "-o", path}, append(flags, "molar/cmd/molar")...)
-	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("build molar: %v\n%s", err, out)
-	}
-	return path
+	return programs.Build(t, "molar/cmd/molar", flags...)
 }
 
 // serve makes "molar serve" with this memory, a line of the config, and a model that
@@ -90,7 +85,7 @@ func TestKillHost(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		// Each cycle waits until the leases of the one before have ended, up to 15 s.
 		dsn := storetest.StartPostgres(t).Database(t)
-		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, stored(dsn)), Cycles: cycles(t, usualCycles/4)}))
+		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, stored(dsn)), Cycles: cycles(t, 2)}))
 	})
 }
 

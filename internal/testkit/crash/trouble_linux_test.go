@@ -29,7 +29,7 @@ func TestTrouble_sqlite(t *testing.T) {
 }
 
 // troubledCycles is how often a trouble is tried.
-const troubledCycles = 5
+const troubledCycles = 3
 
 func TestTrouble_postgres(t *testing.T) {
 	t.Parallel()

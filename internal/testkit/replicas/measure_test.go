@@ -20,6 +20,7 @@ import (
 
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/programs"
 	"molar/internal/testkit/replicas"
 )
 
@@ -43,7 +44,7 @@ func measured(t *testing.T, n int, model fakemodel.Config) []*replicas.Host {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	molar := build(t, "molar/cmd/molar")
+	molar := programs.Build(t, "molar/cmd/molar")
 	hosts := make([]*replicas.Host, n)
 	for i := range hosts {
 		hosts[i] = replicas.NewHost(func() *exec.Cmd {

@@ -18,22 +18,12 @@ import (
 
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/programs"
 	"molar/internal/testkit/replicas"
 )
 
 // words is how far the model counts, and with it how long a detached turn runs.
 const words = 60
-
-// build builds a program, with the flags of go build, if any.
-func build(t *testing.T, what string, flags ...string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), filepath.Base(what))
-	out, err := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", path}, flags...), what)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("build %s: %v\n%s", what, err, out)
-	}
-	return path
-}
 
 // script is the model's part.
 func script(r fakemodel.Request) *fakemodel.Reply {
@@ -119,13 +109,13 @@ memory: {store: %q, required: true, context: 2000}
 assistants: {plain: {system_prompt: Answer., tools: ["effects__*"]}}
 mcpServers: {effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}}
 telemetry: {log_level: warn, trace: off}
-%s`, replicas.Name, url, dsn, build(t, "molar/internal/testkit/effects"), c.bookings, settings)
+%s`, replicas.Name, url, dsn, programs.Build(t, "molar/internal/testkit/effects"), c.bookings, settings)
 	for file, text := range map[string]string{config: text, c.bookings: ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	molar := build(t, "molar/cmd/molar")
+	molar := programs.Build(t, "molar/cmd/molar")
 	c.command = func() *exec.Cmd {
 		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
 		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/programs"
 	"molar/internal/testkit/replicas"
 )
 
@@ -144,7 +145,7 @@ func TestSilentReaders(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	molar := build(t, "molar/cmd/molar")
+	molar := programs.Build(t, "molar/cmd/molar")
 	host := replicas.NewHost(func() *exec.Cmd {
 		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
 		cmd.Env, cmd.Stderr = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, os.Stderr

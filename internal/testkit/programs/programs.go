@@ -1,0 +1,77 @@
+// Package programs builds the programs of this module that tests run: each once for all
+// packages and all runs, as long as its sources stay the same.
+package programs
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// Build returns the path of a program of this module, built with the flags of go build.
+func Build(tb testing.TB, pkg string, flags ...string) string {
+	tb.Helper()
+	path, err := Path(pkg, flags...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Path is [Build] for those who have no test yet. It always asks go build, which leaves a
+// program alone that is as it should be. What is built stays in .cache of the module.
+func Path(pkg string, flags ...string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	// One folder for each way to build, so that two do not replace each other's work.
+	way := sha256.Sum256([]byte(strings.Join(append(flags, pkg), "\x00")))
+	dir := filepath.Join(root, ".cache", "programs", fmt.Sprintf("%x", way[:6]))
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a program, no secret
+		return "", err
+	}
+	// The tests of several packages run at once.
+	unlock, err := lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	path := filepath.Join(dir, filepath.Base(pkg))
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	args := append(append([]string{"build", "-ldflags=-s -w", "-o", path}, flags...), pkg)
+	build := exec.Command("go", args...) //nolint:gosec,noctx // arguments of tests; others wait for it as well
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return path, nil
+}
+
+// moduleRoot is the next folder above the test's that has a go.mod.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("there is no go.mod above the test's folder")
+		}
+		dir = parent
+	}
+}
