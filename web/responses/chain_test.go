@@ -2,12 +2,14 @@ package responses_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/web"
 )
 
 func id(r object) string { return r["id"].(string) }
@@ -131,6 +133,49 @@ func TestConversations(t *testing.T) {
 	}
 	if status, _ = h.do(http.MethodGet, "/v1/conversations/other/items", ""); status != http.StatusNotFound {
 		t.Errorf("status %d", status)
+	}
+}
+
+// files are kept with the question of a conversation.
+type files struct{}
+
+func (files) Files(_ context.Context, _, id string) ([]schemas.File, error) {
+	if id != "known" {
+		return nil, agent.ErrNotFound
+	}
+	return []schemas.File{{Seq: 1, N: 0, Name: "x-ray.png", Media: "image/png", Size: 3}, {Seq: 1, N: 1, Name: "note.txt", Media: "text/plain", Size: 4}}, nil
+}
+
+func (files) File(_ context.Context, _, _ string, _ int64, n int) (schemas.File, []byte, error) {
+	return schemas.File{}, []byte([]string{"png", "note"}[n]), nil
+}
+
+// The items of a conversation give its files back, in the form in which a request sends them;
+// and so do the input items of a response.
+func TestItems_GiveFilesBack(t *testing.T) {
+	h := serveWith(t, play(text("ok"), done()), func(cfg *web.Config) { cfg.Files = files{} })
+	_, data := h.do(http.MethodGet, "/v1/conversations/known/items?order=asc", "")
+	question := at(read(t, data), "data", 0)
+	image, file := at(question, "content", 1), at(question, "content", 2)
+	if at(image, "type") != "input_image" || at(image, "image_url") != "data:image/png;base64,cG5n" || at(file, "type") != "input_file" || at(file, "filename") != "note.txt" || at(file, "file_data") != "data:text/plain;base64,bm90ZQ==" {
+		t.Errorf("the items are %s", data)
+	}
+	_, data = h.do(http.MethodGet, "/v1/conversations/known/items/"+at(question, "id").(string), "")
+	if at(read(t, data), "content", 1, "image_url") != "data:image/png;base64,cG5n" {
+		t.Errorf("the item is %s", data)
+	}
+	content, err := json.Marshal(at(question, "content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.create(`{"input":[{"role":"user","content":` + string(content) + `}]}`)
+	turn := h.turn(0)
+	if parts := turn.Messages[0].Parts; len(turn.Attachments) != 1 || len(parts) != 2 || parts[1].Kind != schemas.PartImage {
+		t.Errorf("sent again, they come to %+v beside %+v", parts, turn.Attachments)
+	}
+	_, data = h.do(http.MethodGet, "/v1/responses/"+id(r)+"/input_items", "")
+	if at(read(t, data), "data", 0, "content", 1, "image_url") != "data:image/png;base64,cG5n" {
+		t.Errorf("the input items are %s", data)
 	}
 }
 

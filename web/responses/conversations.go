@@ -133,26 +133,32 @@ func (s *Surface) storeFailed(id string, err error) error {
 
 // ConversationItems answers GET /v1/conversations/{id}/items.
 func (s *Surface) ConversationItems(c *gin.Context) {
-	items, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
+	k, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
 	if err != nil {
 		writeError(c.Writer, err)
 		return
 	}
-	render.WritePage(c, items)
+	render.WritePage(c, k.all, k.whole)
 }
 
 // ConversationItem answers GET /v1/conversations/{id}/items/{item}.
 func (s *Surface) ConversationItem(c *gin.Context) {
-	items, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
-	i := slices.IndexFunc(items, func(raw json.RawMessage) bool { return render.IDOf(raw) == c.Param("item") })
-	if err == nil && i < 0 {
-		err = wire.NotFound("item")
-	}
+	k, err := s.items(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
 	if err != nil {
 		writeError(c.Writer, err)
 		return
 	}
-	wire.WriteBody(c.Writer, http.StatusOK, items[i])
+	i := slices.IndexFunc(k.all, func(raw json.RawMessage) bool { return render.IDOf(raw) == c.Param("item") })
+	if i < 0 {
+		writeError(c.Writer, wire.NotFound("item"))
+		return
+	}
+	item, err := k.whole(k.all[i])
+	if err != nil {
+		writeError(c.Writer, err)
+		return
+	}
+	wire.WriteBody(c.Writer, http.StatusOK, item)
 }
 
 // AddItems answers POST /v1/conversations/{id}/items, and says what to do instead.
@@ -160,9 +166,17 @@ func (s *Surface) AddItems(c *gin.Context) {
 	writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
 }
 
+// A kept conversation is its items, and the files that are kept with them.
+type kept struct {
+	all []json.RawMessage
+	// files are those of the questions that no record has whole, by the item's id.
+	files map[string][]schemas.File
+	data  func(schemas.File) ([]byte, error)
+}
+
 // items are those of the newest branch, the oldest first: as the responses have them that
 // are kept, else made of the stored messages.
-func (s *Surface) items(ctx context.Context, owner, id string) ([]json.RawMessage, error) {
+func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -174,54 +188,83 @@ func (s *Surface) items(ctx context.Context, owner, id string) ([]json.RawMessag
 	if err != nil && !errors.Is(err, agent.ErrNotFound) {
 		return nil, s.storeFailed(id, err)
 	}
-	var all []json.RawMessage
+	var files []schemas.File
+	if s.Files != nil {
+		if files, err = s.Files.Files(ctx, owner, id); err != nil && !errors.Is(err, agent.ErrNotFound) {
+			return nil, s.storeFailed(id, err)
+		}
+	}
+	k := &kept{files: map[string][]schemas.File{}, data: func(f schemas.File) ([]byte, error) {
+		_, data, err := s.Files.File(ctx, owner, id, f.Seq, f.N)
+		if err != nil {
+			return nil, s.storeFailed(id, err)
+		}
+		return data, nil
+	}}
 	for len(messages) > 0 {
 		turn := messages[0].TurnID
 		end := slices.IndexFunc(messages, func(m schemas.StoredMessage) bool { return m.TurnID != turn })
 		if end < 0 {
 			end = len(messages)
 		}
-		of, err := s.itemsOf(ctx, owner, turn, messages[:end])
-		if err != nil {
+		if err := s.addItems(ctx, owner, k, messages[:end], files); err != nil {
 			return nil, err
 		}
-		all, messages = append(all, of...), messages[end:]
+		messages = messages[end:]
 	}
-	return all, nil
+	return k, nil
 }
 
-// itemsOf are the items of one turn.
-func (s *Surface) itemsOf(ctx context.Context, owner, turn string, messages []schemas.StoredMessage) ([]json.RawMessage, error) {
+// addItems adds the items of one turn.
+func (s *Surface) addItems(ctx context.Context, owner string, k *kept, messages []schemas.StoredMessage, files []schemas.File) error {
+	turn := messages[0].TurnID
 	r, err := s.record(ctx, owner, idPrefix+turn)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r != nil && r.Status != render.StatusInProgress {
 		output, err := r.output()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list := slices.Clone(r.Input)
+		k.all = append(k.all, r.Input...)
 		for _, it := range output {
-			list = append(list, it.Raw)
+			k.all = append(k.all, it.Raw)
 		}
-		return list, nil
+		return nil
 	}
-	var list []json.RawMessage
 	for i, m := range messages {
 		o := render.Message{Type: "message", ID: fmt.Sprintf("msg_%s_%d", turn, i), Status: render.StatusCompleted, Role: string(m.Role)}
 		if m.Role == schemas.RoleAssistant {
 			o.Phase, o.Content = "final_answer", []any{answerText(m)}
 		} else {
 			o.Content = []any{render.TextPart{Type: "input_text", Text: m.Content}}
+			for _, f := range files {
+				if f.Seq == m.Seq {
+					k.files[o.ID] = append(k.files[o.ID], f)
+				}
+			}
 		}
 		raw, err := json.Marshal(o)
 		if err != nil {
+			return err
+		}
+		k.all = append(k.all, raw)
+	}
+	return nil
+}
+
+// whole is an item with the files of its question.
+func (k *kept) whole(raw json.RawMessage) (json.RawMessage, error) {
+	var parts []schemas.Part
+	for _, f := range k.files[render.IDOf(raw)] {
+		data, err := k.data(f)
+		if err != nil {
 			return nil, err
 		}
-		list = append(list, raw)
+		parts = append(parts, schemas.FilePart(f.Name, f.Media, data))
 	}
-	return list, nil
+	return render.WithFiles(raw, parts)
 }
 
 func answerText(m schemas.StoredMessage) render.OutputText {

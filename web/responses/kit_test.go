@@ -106,8 +106,8 @@ func (store) Messages(_ context.Context, _, id string) ([]schemas.StoredMessage,
 		return nil, "", false, nil
 	}
 	return []schemas.StoredMessage{
-		{Role: schemas.RoleUser, Content: "where?", TurnID: "t1"},
-		{Role: schemas.RoleAssistant, Content: "There.\n\n1. [A](https://a.vn)", TurnID: "t1", Sources: []schemas.Source{{Title: "A", URL: "https://a.vn"}}},
+		{Seq: 1, Role: schemas.RoleUser, Content: "where?", TurnID: "t1"},
+		{Seq: 2, Role: schemas.RoleAssistant, Content: "There.\n\n1. [A](https://a.vn)", TurnID: "t1", Sources: []schemas.Source{{Title: "A", URL: "https://a.vn"}}},
 	}, "", true, nil
 }
 

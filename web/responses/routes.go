@@ -268,6 +268,6 @@ func (s *Surface) InputItems(c *gin.Context) {
 	case r == nil:
 		writeError(c.Writer, noResponse())
 	default:
-		render.WritePage(c, r.Input)
+		render.WritePage(c, r.Input, nil)
 	}
 }

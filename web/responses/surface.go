@@ -19,12 +19,20 @@ type Conversations interface {
 	Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error)
 }
 
+// Files reads the files that stand beside stored questions.
+type Files interface {
+	Files(ctx context.Context, owner, id string) ([]schemas.File, error)
+	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
+}
+
 // Config is what the surface is built from. All but Store and Secret is required.
 type Config struct {
 	Turns         *turns.Host
 	Conversations Conversations
 	// Store keeps responses; nil keeps the newest in memory alone.
-	Store   Store
+	Store Store
+	// Files are kept with conversations; nil means that none are.
+	Files   Files
 	Tools   func() []schemas.Tool
 	Servers func() []schemas.ServerStatus
 	// MayChoose reports whether this client may choose the model of a provider.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -26,8 +27,8 @@ type ItemList struct {
 }
 
 // WritePage answers with the items that ?limit=, ?order= and ?after= ask for; the newest
-// stand first unless order is asc.
-func WritePage(c *gin.Context, all []json.RawMessage) {
+// stand first unless order is asc. whole completes those that are shown; nil leaves them.
+func WritePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage) (json.RawMessage, error)) {
 	limit := defaultPage
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -57,6 +58,13 @@ func WritePage(c *gin.Context, all []json.RawMessage) {
 	page := ItemList{Object: "list", Data: all[:min(limit, len(all))], HasMore: len(all) > limit}
 	if n := len(page.Data); n > 0 {
 		page.FirstID, page.LastID = new(IDOf(page.Data[0])), new(IDOf(page.Data[n-1]))
+		for i := 0; i < n && whole != nil; i++ {
+			var err error
+			if page.Data[i], err = whole(page.Data[i]); err != nil {
+				wire.WriteError(c.Writer, Failure(err))
+				return
+			}
+		}
 	} else {
 		page.Data = []json.RawMessage{}
 	}
@@ -70,4 +78,25 @@ func IDOf(raw json.RawMessage) string {
 	}
 	_ = json.Unmarshal(raw, &it) // items of our own making
 	return it.ID
+}
+
+// WithFiles adds files to a message, as a request would send them.
+func WithFiles(raw json.RawMessage, files []schemas.Part) (json.RawMessage, error) {
+	if len(files) == 0 {
+		return raw, nil
+	}
+	var message map[string]any
+	if err := json.Unmarshal(raw, &message); err != nil {
+		return nil, err
+	}
+	content, _ := message["content"].([]any)
+	for _, f := range files {
+		part := map[string]string{"type": "input_file", "filename": f.Name, "file_data": f.Text}
+		if f.Kind == schemas.PartImage {
+			part = map[string]string{"type": "input_image", "detail": "auto", "image_url": f.Text}
+		}
+		content = append(content, part)
+	}
+	message["content"] = content
+	return json.Marshal(message)
 }
