@@ -18,7 +18,7 @@ import (
 const completeWait = 2 * time.Second
 
 // complete proposes commands and prompts behind "/" at the start, the arguments that
-// are known, and resources behind "@".
+// are known, and files and resources behind "@".
 func (s *session) complete(before string) (start int, proposals []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), completeWait)
 	defer cancel()
@@ -117,6 +117,9 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 	if !named {
 		for _, name := range s.serverNames() {
 			words = append(words, "@"+name+":")
+		}
+		for _, path := range ask.Paths(word[1:]) {
+			words = append(words, "@"+path)
 		}
 		return words
 	}

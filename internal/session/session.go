@@ -25,6 +25,9 @@ import (
 // promptMark stands before what a person types.
 const promptMark = "> "
 
+// missingTools begins the warning of a turn that a server's tools are not there.
+const missingTools = "tools are missing: server "
+
 // errLeave ends a session that a person leaves, errBack a line that was asked for.
 var (
 	errLeave = errors.New("leave")
@@ -56,6 +59,9 @@ type session struct {
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string
 	lastTurn  string // its id
+	// told are the warnings of missing tools that were given, listed that of commands was.
+	told   map[string]bool
+	listed bool
 
 	turns sync.WaitGroup // turns that still end after Ctrl-C
 }
@@ -77,7 +83,7 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &session{cli: a, f: f, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16)}
+	s := &session{cli: a, f: f, told: map[string]bool{}, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16)}
 	if s.h, err = host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Summaries: true, Env: a.Env, Elicit: host.AskNobody}); err != nil {
 		return err
 	}
@@ -139,8 +145,9 @@ func (s *session) introduce(ctx context.Context) {
 	for _, status := range s.h.MCP.Status() {
 		switch {
 		case status.Transport == "in-process" || status.State == schemas.StateDisabled:
-		case status.Reason != "":
+		case status.Reason != "" && status.State != schemas.StateStarting:
 			s.warn("server " + host.ServerLine(status))
+			s.told[fmt.Sprintf("%s%q is %s: %s", missingTools, status.Name, status.State, status.Reason)] = true
 		default:
 			ready = append(ready, host.ServerLine(status))
 		}
@@ -247,8 +254,9 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 			return "", err
 		}
 		typed := s.editor.Text()
-		if typed == "" && key.Text == "/" {
+		if typed == "" && key.Text == "/" && !s.listed {
 			s.menu()
+			s.listed = true
 		}
 		switch s.editor.Key(key) {
 		case terminal.Submitted:

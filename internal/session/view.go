@@ -50,6 +50,10 @@ func (v *turnView) event(e agent.Event) error {
 	case agent.EventToolResult:
 		v.result(e)
 	case agent.EventWarning:
+		if v.s.told[e.Text] {
+			break
+		}
+		v.s.told[e.Text] = strings.HasPrefix(e.Text, missingTools)
 		v.pause()
 		v.s.warn(e.Text)
 	case agent.EventDone:
