@@ -3,8 +3,11 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -125,9 +128,9 @@ func possibleID(c *gin.Context) {
 
 func (s *server) getConversation(c *gin.Context) {
 	ctx, owner, id := c.Request.Context(), s.Owner(c.Request), c.Param("id")
-	tip, tree := c.Query("tip"), c.Query("tree") == "true"
+	tip, tree := c.Query("tip"), c.Query("tree") == "true" || c.Query("lines") == "true"
 	if tip != "" && (tree || !wire.IsID(tip)) {
-		wire.WriteError(c.Writer, wire.Invalid("tip", "tip must be the id of a turn, and stand without tree"))
+		wire.WriteError(c.Writer, wire.Invalid("tip", "tip must be the id of a turn, and stand without tree and lines"))
 		return
 	}
 	var messages []schemas.StoredMessage
@@ -162,15 +165,41 @@ func (s *server) getConversation(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.NotFound("conversation"))
 		return
 	}
-	o := conversationObject{ConversationHead: *head, Summary: summary, Messages: make([]messageObject, len(messages))} // never nil: clients range over it
-	for i, m := range messages {
-		o.Messages[i] = s.messageObject(m, c.Query("html") == "true")
-		o.Messages[i].Files = kept[m.Seq]
+	o := conversationObject{ConversationHead: *head, Summary: summary, Messages: []messageObject{}} // never nil: clients range over it
+	for _, m := range messages {
 		if m.Assistant != "" {
 			o.Assistant = m.Assistant
 		}
 	}
+	object := func(m schemas.StoredMessage) messageObject {
+		o := s.messageObject(m, c.Query("html") == "true")
+		o.Files = kept[m.Seq]
+		return o
+	}
+	if c.Query("lines") == "true" {
+		s.writeLines(c, o, messages, object)
+		return
+	}
+	for _, m := range messages {
+		o.Messages = append(o.Messages, object(m))
+	}
 	wire.WriteJSON(c.Writer, o)
+}
+
+// writeLines answers with a line of JSON for the conversation and one for each message, the
+// newest first, so that a reader can show what is seen first while the rest comes.
+func (s *server) writeLines(c *gin.Context, o conversationObject, messages []schemas.StoredMessage, object func(schemas.StoredMessage) messageObject) {
+	c.Header("Content-Type", "application/x-ndjson")
+	c.Status(http.StatusOK)
+	write, limits := json.NewEncoder(c.Writer), http.NewResponseController(c.Writer)
+	err := write.Encode(o)
+	for _, m := range slices.Backward(messages) {
+		if err != nil {
+			return // the client is gone
+		}
+		_ = limits.SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // a writer without deadlines has none
+		err = write.Encode(object(m))
+	}
 }
 
 func (s *server) messageObject(m schemas.StoredMessage, html bool) messageObject {

@@ -135,3 +135,37 @@ func TestHTML_OfStoredAnswers(t *testing.T) {
 		}
 	}
 }
+
+// Line by line, the newest message comes first, and the conversation itself before all.
+func TestConversation_Lines(t *testing.T) {
+	host := newChatHost()
+	host.fill("c1", "Teeth", 4)
+	host.all["c1"][3].Assistant = "dental"
+	cfg := config(t, play(nil))
+	cfg.Conversations = host
+	h := build(t, cfg)
+	w := serve(h, request(http.MethodGet, "/v1/conversations/c1?lines=true&html=true", ""))
+	if got := w.Header().Get("Content-Type"); got != "application/x-ndjson" {
+		t.Errorf("content type %q", got)
+	}
+	var seqs []int64
+	for i, line := range strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n") {
+		var one struct {
+			ID, Assistant, HTML string
+			Seq                 int64
+		}
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 && (one.ID != "c1" || one.Assistant != "dental") || i == 1 && !strings.Contains(one.HTML, "<strong>molar</strong>") {
+			t.Errorf("line %d is %.200s", i, line)
+		}
+		seqs = append(seqs, one.Seq)
+	}
+	if diff := cmp.Diff([]int64{0, 4, 3, 2, 1}, seqs); diff != "" {
+		t.Error(diff)
+	}
+	if w := serve(h, request(http.MethodGet, "/v1/conversations/none?lines=true", "")); w.Code != http.StatusNotFound {
+		t.Errorf("an unknown conversation: %d", w.Code)
+	}
+}

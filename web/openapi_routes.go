@@ -120,6 +120,7 @@ func (s *server) conversationOperations() []openapi.Operation {
 			{"html", "true: also each answer as sanitised HTML"},
 			{"tip", "the id of a turn: the branch that ends with it, instead of the newest"},
 			{"tree", "true: the messages of all branches, each with the seq of its parent"},
+			{"lines", "true: the same as application/x-ndjson: a line for the conversation, then one for each message, the newest first"},
 		}, Errors: []int{400, 404, 500}},
 		{Method: "PATCH", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Rename a conversation", Request: titleBody{}, Needs: []string{"title"}, Answer: changedObject{}, Errors: []int{400, 404, 500}},
 		{Method: "DELETE", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Delete a conversation", Answer: changedObject{}, Errors: []int{404, 500}},

@@ -189,6 +189,28 @@ export async function send(path, { method = "GET", body, signal, headers = {} } 
 // api is send for routes that answer with JSON.
 export const api = async (path, options) => (await send(path, options)).json();
 
+// linesOf gives the JSON lines of an answer, and lets the page breathe between them.
+export async function* linesOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let busy = performance.now();
+  try {
+    for (let rest = ""; ;) {
+      const { value, done } = await reader.read().catch(() => { throw new Problem(unreachable(), 0, "unreachable"); });
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      for (const line of lines) {
+        yield JSON.parse(line);
+        if (performance.now() - busy < 8) continue;
+        await new Promise((next) => { setTimeout(next); });
+        busy = performance.now();
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => null);
+  }
+}
+
 // sleep waits for some milliseconds, or until the network comes back.
 export const sleep = (ms) => new Promise((done) => {
   setTimeout(done, ms);

@@ -1,9 +1,9 @@
 // The chat page: it sends questions, follows their turns, also over a cut connection or a
 // reload, and keeps the list of conversations and what is typed.
 
-import { $, Problem, api, el, eventsOf, keep, kept, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
+import { $, Problem, api, el, eventsOf, keep, kept, linesOf, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
 import { draftOf, drawer, filesNow, keepDraft, loadList, markHere, setInput, setUpFrame, showAssistant, showModel, welcome, withFiles } from "/static/frame.js";
-import { Answer, announce, besideOf, leafUnder, loadProse, pathTo, question as questionBox, setVersions, showMarks, showStored, stopTurn, storedAnswer, toEnd } from "/static/view.js";
+import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
 const input = $("question");
 const model = $("model");
@@ -85,7 +85,9 @@ function cover(turn) {
 // parentFor is the turn that a question goes after; undefined lets the server take the newest.
 async function parentFor(answer) {
   if (!answer.replaces || !answer.conversation) return branch || undefined;
-  const beside = besideOf((await treeOf(answer.conversation)).messages, answer.replaces);
+  const { tree } = await treeOf(answer.conversation);
+  const beside = await tree.beside(answer.replaces);
+  tree.close();
   if (!beside.length) return branch || undefined; // the turn was not kept
   answer.versions = { at: beside.length + 1, of: beside.length + 1 };
   return beside[0].parent_turn ?? "";
@@ -194,7 +196,7 @@ function show(chunk, answer) {
   if (answer === running) showModel(chunk.molar.model ?? "");
   if (chunk.molar.provider === "offline") answer.note(t("No model is attached, so this only quotes what the tools found.", "Chưa có mô hình nên đây chỉ là trích dẫn từ công cụ."), "warn");
   if (chunk.molar.saved && answer === running) isKept(answer);
-  else if (!chunk.molar.refused && !chunk.molar.saved) answer.note(t("This answer is not saved.", "Câu trả lời này chưa được lưu."));
+  else if (!chunk.molar.refused && !chunk.molar.saved && !chunk.molar.warnings?.length) answer.note(t("This answer is not saved.", "Câu trả lời này chưa được lưu."));
 }
 
 // follow goes on with a turn whose stream was cut, after the last event that came, since
@@ -250,10 +252,9 @@ function missing(answer, err) {
 // store has it, if it has.
 function rejoin(going) {
   if (running) return;
-  const isStored = (turn) => [...log.querySelectorAll(".message")].some((m) => m.dataset.turn === turn);
   const unseen = [...runs].find((a) => a.conversation === conversation && a.turn);
   const left = noted.find((n) => n.conversation === conversation) ?? (going && { turn: going.turn_id, content: going.content });
-  if (unseen && !isStored(unseen.turn)) {
+  if (unseen && !isDrawn(unseen.turn)) {
     $("welcome").hidden = true;
     if (!going && unseen.replaces) unseen.covered = cover(unseen.replaces);
     log.append(unseen.asked, unseen.box);
@@ -262,7 +263,7 @@ function rejoin(going) {
     if (unseen.paused) settle(unseen, () => follow(unseen));
   } else if (left) {
     noted = noted.filter((n) => n !== left);
-    if (isStored(left.turn)) return noteTurns();
+    if (isDrawn(left.turn)) return noteTurns();
     const covered = !going && left.replaces ? cover(left.replaces) : [];
     const answer = Object.assign(begin(left.content), { turn: left.turn, replaces: left.replaces, covered, versions: going?.versions });
     noteTurns();
@@ -404,18 +405,19 @@ async function openConversation(id) {
   remember(id);
   if (moved) setInput(draftOf(id));
   try {
-    const [{ messages, assistant }] = await Promise.all([treeOf(id, "&html=true"), loadProse()]);
-    if (here !== view || (!moved && running)) return;
+    const [{ tree, assistant }] = await Promise.all([treeOf(id, "&html=true"), loadProse()]);
+    const leaf = await tree.newest();
+    if (here !== view || (!moved && running)) return tree.close();
     if (!moved) leave();
     here = view;
     if (moved) {
       choose(assistant);
       chosen = true;
     }
-    const going = await showBranch(messages, messages.at(-1));
+    const going = await showBranch(tree, leaf);
     if (here !== view) return;
     rejoin(going);
-    showMarks((await api(`/v1/feedback?conversation=${encodeURIComponent(id)}&limit=1000`).catch(() => ({ data: [] }))).data);
+    await loadMarks(id);
   } catch (err) {
     if (here !== view) return;
     if (!moved && err.status !== 404) return hint(err.advice);
@@ -435,17 +437,51 @@ const broken = (err, id) => log.append(el("div", { className: "problem note bad"
   el("p", {}, err.advice, el("small", {}, err.detail)),
   el("button", { type: "button", on: { click: () => openConversation(id) } }, t("Try again", "Thử lại"))));
 
-const treeOf = (id, more = "") => api(`${pathOf(id)}?tree=true${more}`);
+// treeOf begins to read a conversation, and tells whose it is.
+async function treeOf(id, more = "") {
+  const lines = linesOf(await send(`${pathOf(id)}?lines=true${more}`));
+  return { ...(await lines.next()).value, tree: new Tree(lines) };
+}
 
-// showBranch draws the branch that ends with a message, and returns the question that is
-// still being answered on it, undrawn.
-async function showBranch(all, leaf) {
+// showBranch draws the end of the branch that leads to a message, at least back to the question
+// of a turn, and the rest when there is time. It returns the question that is still being
+// answered on it, undrawn.
+async function showBranch(tree, leaf, turn = "") {
   const here = view;
-  branch = leaf && leaf !== all.at(-1) ? leaf.turn_id ?? "" : "";
-  const path = pathTo(all, leaf);
-  const [going] = leaf?.status === "running" ? path.splice(-2) : [];
-  await showStored(path, stored, () => here === view);
+  branch = leaf && leaf !== await tree.newest() ? leaf.turn_id ?? "" : "";
+  const exchanges = tree.branch(leaf);
+  const going = leaf?.status === "running" ? (await exchanges.next()).value?.[0] : undefined;
+  let more = true;
+  do more = here === view && await showSome(exchanges, stored);
+  while (more && turn && !isDrawn(turn));
+  showRest(tree, exchanges, more);
   return going;
+}
+
+async function showRest(tree, exchanges, more) {
+  const here = view;
+  try {
+    while (more && here === view) {
+      await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 50 }); });
+      more = here === view && await showSome(exchanges, stored);
+    }
+  } catch (err) {
+    if (here === view) hint(err.advice);
+  } finally {
+    tree.close();
+  }
+}
+
+const isDrawn = (turn) => [...log.querySelectorAll(".message")].some((m) => m.dataset.turn === turn);
+
+let given = new Map(); // the thumbs of the conversation, by turn
+
+async function loadMarks(id) {
+  const here = view;
+  const { data } = await api(`/v1/feedback?conversation=${encodeURIComponent(id)}&limit=1000`).catch(() => ({ data: [] }));
+  if (here !== view) return;
+  given = new Map(data.map((m) => [m.turn_id, m]));
+  for (const box of log.querySelectorAll(".assistant")) if (given.has(box.dataset.turn)) showMark(box, given.get(box.dataset.turn));
 }
 
 // switchVersion shows another version of a question, with what came after it.
@@ -457,11 +493,11 @@ async function switchVersion(box, by) {
   leave();
   const here = view;
   try {
-    const { messages } = await treeOf(conversation, "&html=true");
-    const beside = besideOf(messages, box.dataset.turn);
+    const { tree } = await treeOf(conversation, "&html=true");
+    const beside = await tree.beside(box.dataset.turn);
     const version = beside[beside.findIndex((m) => m.turn_id === box.dataset.turn) + by];
-    if (here !== view) return;
-    rejoin(await showBranch(messages, version ? leafUnder(messages, version.seq) : messages.at(-1)));
+    if (here !== view) return tree.close();
+    rejoin(await showBranch(tree, version ? tree.leaf(version.seq) : await tree.newest(), version?.turn_id));
     const shown = [...log.querySelectorAll(".user")].find((m) => m.dataset.turn === version?.turn_id);
     shown?.scrollIntoView({ block: "nearest" });
     shown?.querySelector(".versions button:enabled")?.focus({ preventScroll: true });
@@ -481,6 +517,7 @@ function stored(m, asked) {
   box.classList.add("stored");
   box.dataset.turn = m.turn_id ?? "";
   if (m.versions) setVersions(box, m.versions, switchVersion);
+  if (m.role !== "user" && given.has(m.turn_id)) showMark(box, given.get(m.turn_id));
   return box;
 }
 

@@ -55,13 +55,32 @@ export function showProse(box, html) {
   showSanitised(box, html);
   for (const pre of box.querySelectorAll("pre")) dressCode(pre);
   for (const table of box.querySelectorAll("table")) dressTable(table);
-  for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
+  labelTasks(box);
   for (const link of box.querySelectorAll("a.image")) dressPicture(link);
 }
 
+// finish sees to what the parts of an answer have in common once all are there. A heading says
+// its level to screen readers where it leaves one out; what it looks like stays.
+export function finish(answer) {
+  setLevels(answer);
+  linkNotes(answer);
+}
+
+export function setLevels(answer) {
+  let above = 2; // that of the answer itself
+  for (const heading of answer.querySelectorAll("h3, h4, h5, h6")) {
+    above = Math.min(Number(heading.tagName[1]), above + 1);
+    heading.setAttribute("aria-level", above);
+  }
+}
+
+export const labelTasks = (box) => {
+  for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
+};
+
 // linkNotes makes buttons of the marks of notes that an answer has: they may stand in
 // another part of it, and come after their marks.
-export function linkNotes(answer) {
+function linkNotes(answer) {
   const notes = new Map([...answer.querySelectorAll(".footnote > sup")].map((sup) => [sup.textContent, sup.parentElement]));
   for (const mark of notes.size ? answer.querySelectorAll("sup:not(.footnote > sup)") : []) {
     const note = notes.get(mark.textContent);

@@ -178,13 +178,8 @@ function marks(answer) {
   return [good, poor];
 }
 
-// showMarks presses the thumbs that were given before.
-export function showMarks(given) {
-  for (const { turn_id: turn, mark, note } of given) {
-    const box = [...log.querySelectorAll(".assistant")].find((m) => m.dataset.turn === turn);
-    box?.dispatchEvent(new CustomEvent("marked", { detail: { mark, note } }));
-  }
-}
+// showMark presses the thumb that was given to an answer before.
+export const showMark = (box, { mark, note }) => box.dispatchEvent(new CustomEvent("marked", { detail: { mark, note } }));
 
 // --- approvals -------------------------------------------------------------------------------------
 
@@ -201,7 +196,7 @@ function approvalCard(ask) {
   const label = t("Arguments", "Tham số");
   const tool = nameOf(ask.tool);
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
-  const edited = el("textarea", { value: pretty(ask.arguments), spellcheck: false, "aria-label": label });
+  const edited = el("textarea", { value: pretty(ask.arguments), rows: Math.min(14, pretty(ask.arguments).split("\n").length), spellcheck: false, "aria-label": label });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
   const decide = async (decision, scope = "once") => {
     const body = decision === "approve" ? { token: ask.token, decision, scope } : { token: ask.token, decision };
@@ -420,7 +415,7 @@ export class Answer {
     }
     for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) ask.remove();
     if (this.open) announce(this.open.textContent);
-    prose?.linkNotes(this.body);
+    prose?.finish(this.body);
     this.showSources();
     this.after.querySelector(".actions")?.remove();
     const thumbs = this.turn && this.source ? marks(this) : [];
@@ -476,82 +471,119 @@ export function storedAnswer(m, again, goesOn) {
 }
 
 // How many messages are drawn at once, and for how many milliseconds, which keeps the page
-// answering.
-const least = 6, batch = 40, slice = 12;
+// answering; and how long more of them are waited for.
+const least = 6, batch = 40, slice = 12, patience = 60;
 
-// drawSome draws messages up to end, whole exchanges, the last ones first, until it took long
-// enough. It returns them, and where they begin.
-function drawSome(messages, end, draw) {
-  const began = performance.now();
-  const drawn = [];
-  let start = end;
-  while (start > 0 && drawn.length < batch && (drawn.length < least || performance.now() - began < slice)) {
-    const until = start--;
-    if (messages[start].role !== "user" && start > 0) start--;
-    drawn.unshift(...messages.slice(start, until).map((m, i) => draw(m, messages[start + i - 1])));
+// showSome draws the next exchanges of a branch above those that are drawn, until it took long
+// enough, and says whether there may be more. draw makes one message, given the one before it.
+export async function showSome(exchanges, draw) {
+  const some = [];
+  let ended = false;
+  for (let spent = 0, began = 0; some.length < batch && (some.length < least || spent < slice && performance.now() - began < patience);) {
+    const { value: exchange, done } = await exchanges.next();
+    began ||= performance.now(); // the first is waited for
+    ended = done;
+    if (done) break;
+    const before = performance.now();
+    some.unshift(...exchange.map((m, i) => draw(m, exchange[i - 1])));
+    spent += performance.now() - before;
   }
-  return [drawn, start];
-}
-
-// showStored draws messages, the last ones first, while here says that they are still
-// wanted. draw makes one of them, given the one before it.
-export async function showStored(messages, draw, here) {
-  let before = null;
-  for (let end = messages.length; end > 0 && here();) {
-    const [some, start] = drawSome(messages, end, draw);
-    end = start;
-    // Each batch stands in a box of its own, so that one that changes lays out few; the
-    // nearest is laid out at once, which makes the end the end.
-    const drawn = el("div", { className: before ? "batch" : "batch near" }, some);
-    drawn.style.containIntrinsicSize = `auto ${17 * some.length}rem`;
-    const height = log.scrollHeight;
-    const top = log.scrollTop;
-    if (before) before.before(drawn);
-    else $("welcome").after(drawn); // a question may have been asked meanwhile
-    if (before) log.scrollTop = top + log.scrollHeight - height;
-    else toEnd();
-    before = drawn;
-    if (end > 0) await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 50 }); });
-  }
+  if (!some.length) return !ended;
+  // Each batch stands in a box of its own, so that one that changes lays out few; the
+  // nearest is laid out at once, which makes the end the end.
+  const before = log.querySelector(".batch");
+  const drawn = el("div", { className: before ? "batch" : "batch near" }, some);
+  drawn.style.containIntrinsicSize = `auto ${17 * some.length}rem`;
+  const height = log.scrollHeight;
+  const top = log.scrollTop;
+  if (before) before.before(drawn);
+  else $("welcome").after(drawn); // a question may have been asked meanwhile
+  if (before) log.scrollTop = top + log.scrollHeight - height;
+  else toEnd();
+  return !ended;
 }
 
 // --- branches -------------------------------------------------------------------------------------
 
-// A conversation is a tree: each message says by seq which one it follows. Questions that
-// follow the same message are versions of one another.
-
-// leafUnder is the newest message of all that come after one.
-export function leafUnder(all, seq) {
-  const under = new Set([seq]);
-  let leaf = null;
-  for (const m of all) {
-    if (!under.has(m.seq) && !under.has(m.parent)) continue;
-    under.add(m.seq);
-    leaf = m;
+// A Tree is a conversation as its lines come: each message says by seq which one it follows,
+// and the newest come first. Questions that follow the same message are versions of one
+// another; those of a message are known once that has come.
+export class Tree {
+  constructor(lines) {
+    this.lines = lines;
+    this.all = new Map(); // by seq, the newest first
+    this.versions = new Map(); // the questions after each message
   }
-  return leaf;
-}
 
-// pathTo is the branch that ends with a message. Each question on it has its versions: how
-// many there are, and which one it is.
-export function pathTo(all, leaf) {
-  const bySeq = new Map(all.map((m) => [m.seq, m]));
-  const versions = Map.groupBy(all.filter((m) => m.role === "user"), (m) => m.parent ?? 0);
-  const path = [];
-  for (let m = leaf; m; m = bySeq.get(m.parent)) {
-    if (m.role === "user") {
-      const beside = versions.get(m.parent ?? 0);
-      m.versions = { at: beside.indexOf(m) + 1, of: beside.length };
+  // read takes one more message; null when there is none.
+  async read() {
+    const { value: m } = await this.lines.next();
+    this.oldest = m?.seq ?? -1;
+    if (!m) return null;
+    this.all.set(m.seq, m);
+    if (m.role !== "user") return m;
+    const parent = m.parent ?? 0;
+    this.versions.set(parent, [m, ...this.versions.get(parent) ?? []]);
+    return m;
+  }
+
+  // find reads on until a message is there; 0 stands before the first.
+  async find(seq = 0) {
+    while (!(this.oldest <= seq)) if (!await this.read()) break;
+    return this.all.get(seq);
+  }
+
+  // newest is the message that came last, where there is one.
+  async newest() {
+    if (!this.all.size) await this.read();
+    return this.all.values().next().value;
+  }
+
+  // beside are the versions of the question of a turn, in their order.
+  async beside(turn) {
+    let asked = null;
+    while (!asked) {
+      const m = await this.read();
+      if (!m) return [];
+      if (m.turn_id === turn && m.role === "user") asked = m;
     }
-    path.unshift(m);
+    await this.find(asked.parent);
+    return this.versions.get(asked.parent ?? 0);
   }
-  return path;
-}
 
-// besideOf are the versions of the question of a turn, in their order.
-export function besideOf(all, turn) {
-  const asked = all.find((m) => m.turn_id === turn && m.role === "user");
-  return asked ? all.filter((m) => m.role === "user" && (m.parent ?? 0) === (asked.parent ?? 0)) : [];
+  // leaf is the newest message of all that come after one.
+  leaf(seq) {
+    const under = new Set([seq]);
+    let leaf = null;
+    for (const m of [...this.all.values()].reverse()) {
+      if (!under.has(m.seq) && !under.has(m.parent)) continue;
+      under.add(m.seq);
+      leaf = m;
+    }
+    return leaf;
+  }
+
+  // branch gives the exchanges that lead to a message, the newest first, each as soon as the
+  // versions of its question are known: how many there are, and which one it is.
+  async* branch(leaf) {
+    let exchange = [];
+    for (let m = leaf; m;) {
+      exchange.unshift(m);
+      const before = await this.find(m.parent);
+      if (m.role === "user" || !before) {
+        const beside = this.versions.get(m.parent ?? 0) ?? [];
+        if (m.role === "user") m.versions = { at: beside.indexOf(m) + 1, of: beside.length };
+        yield exchange;
+        exchange = [];
+      }
+      m = before;
+    }
+  }
+
+  // close ends the reading.
+  close() {
+    this.lines.return();
+  }
 }
 
 // stopTurn asks the server to end a turn; one that has ended already is fine.
