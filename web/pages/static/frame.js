@@ -152,6 +152,7 @@ function setUpSide() {
   $("theme").addEventListener("click", toggleTheme);
   $("theme").title = themeWords();
   $("assistants").addEventListener("beforetoggle", (event) => { if (event.newState === "open") listAssistants(); });
+  if (matchMedia("(pointer: coarse)").matches) $("search").placeholder = t("Search", "Tìm kiếm"); // no key to name
   let typing = 0;
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(loadList, 200); });
   $("list").addEventListener("click", (event) => { if (event.target.closest("a")) drawer(false); });

@@ -2,6 +2,7 @@
 // file, delete it. The page loads this when the first menu is opened.
 
 import { $, api, el, keep, send, showSanitised, t, when } from "/static/app.js";
+import { labelTasks, setLevels } from "/static/prose.js";
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 
@@ -78,9 +79,11 @@ function asMarkdown(c, all) {
 }
 
 const look = `body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
-h2{font-size:.85rem;font-weight:600;opacity:.75;margin:2rem 0 .4rem}.user{white-space:pre-wrap;font-weight:600}
-pre{overflow:auto;padding:.8rem;border:1px solid;border-radius:.5rem}table{border-collapse:collapse}td,th{border:1px solid;padding:.25rem .6rem}
-img{max-width:100%;max-height:20rem}:root{color-scheme:light dark}`;
+h2{font-size:.85rem;font-weight:600;color:light-dark(#5a6466,#a0acaf);margin:2rem 0 .4rem}.user{white-space:pre-wrap;font-weight:600;padding:.5rem .9rem;border-radius:.8rem;background:light-dark(#e9ecf9,#232a4a)}
+pre{overflow:auto;padding:.8rem;border-radius:.5rem;background:light-dark(#f3f2ee,#1e2426)}table{border-collapse:collapse}td,th{border:1px solid light-dark(#e1dfd9,#2f383b);padding:.25rem .6rem;overflow-wrap:break-word}
+.footnote{display:flex;gap:.5rem}.footnote p{margin:0}li:has(>input){list-style:none}
+img{max-width:100%;max-height:20rem}a{color:light-dark(#3f4fae,#a5b2ff)}
+:root{color-scheme:light dark;background:light-dark(#fff,#121617);color:light-dark(#1b2021,#e6eaea)}`;
 
 // asPage writes the same as a page that stands alone: nothing in it runs or loads anything.
 function asPage(c, all) {
@@ -92,12 +95,16 @@ function asPage(c, all) {
   page.head.querySelector("meta").setAttribute("charset", "utf-8");
   const body = (m) => {
     const box = el("div", { className: m.role }, m.content);
-    if (m.html) showSanitised(box, m.html); // which the server has sanitised
+    if (!m.html) return box;
+    showSanitised(box, m.html); // which the server has sanitised
+    setLevels(box);
+    labelTasks(box);
+    for (const pre of box.querySelectorAll("pre")) pre.tabIndex = 0; // it scrolls
     return box;
   };
   const file = (f) => (/^data:image\/(png|jpeg|gif|webp);/.test(f.data ?? "") ? el("img", { src: f.data, alt: f.name }) : el("p", {}, f.name));
   const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, s.title || s.url) : s.title || s.url)));
-  page.body.append(el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, asksAndSays(m)), ...(m.files ?? []).map(file), body(m), sources(m))));
+  page.body.append(el("main", {}, el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, asksAndSays(m)), ...(m.files ?? []).map(file), body(m), sources(m)))));
   return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
 }
 

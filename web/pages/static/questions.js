@@ -8,7 +8,7 @@ import { formFor } from "/static/toolform.js";
 export function questionCard(ask) {
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
-  const form = ask.url ? null : formFor(ask.schema ?? {}, ask.id, t("Nothing is to be filled in.", "Không cần điền gì."));
+  const form = ask.url ? null : formFor(ask.schema ?? {}, ask.id, t("Nothing is to be filled in.", "Không cần điền gì."), true);
   const buttons = () => card.querySelectorAll("button");
   const settle = (words) => {
     const said = el("p", { className: "note", tabIndex: -1 }, words);

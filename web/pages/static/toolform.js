@@ -94,7 +94,7 @@ function limits(schema) {
   return parts.join(", ");
 }
 
-function field(name, schema, id, required) {
+function field(name, schema, id, required, plain) {
   const input = control(schema, id);
   start(input, schema);
   if (required) input.setAttribute("aria-required", "true");
@@ -103,8 +103,8 @@ function field(name, schema, id, required) {
   const listed = schema.items ? choices(schema.items).map(({ value: v }) => JSON.stringify(v)).join(", ") : "";
   const why = [schema.description, limits(schema), listed].filter(Boolean).join(" · ");
   const box = el("div", { className: "field" },
-    el("label", { for: id }, schema.title ? `${schema.title} ` : "", el("code", {}, name), required ? el("span", { className: "required" }, t(" (required)", " (bắt buộc)")) : "",
-      el("span", { className: "quiet" }, ` ${type}`)),
+    el("label", { for: id }, schema.title ? `${schema.title} ` : "", plain ? schema.title ? "" : name : el("code", {}, name), required ? el("span", { className: "required" }, t(" (required)", " (bắt buộc)")) : "",
+      plain ? "" : el("span", { className: "quiet" }, ` ${type}`)),
     input,
     el("p", { className: "why", id: `${id}-why` }, why), wrong);
   return { box, input, wrong, schema, name, required };
@@ -112,14 +112,14 @@ function field(name, schema, id, required) {
 
 // formFor returns the elements of a form for an input schema, and read, which gives the
 // arguments, or null after it has shown what is wrong. none is said where there is nothing to
-// fill in.
-export function formFor(schema, prefix, none = t("This tool takes no arguments.", "Công cụ này không cần tham số.")) {
+// fill in; plain leaves out what only programmers read.
+export function formFor(schema, prefix, none = t("This tool takes no arguments.", "Công cụ này không cần tham số."), plain = false) {
   const properties = Object.entries(schema?.properties ?? {});
   const required = new Set(schema?.required ?? []);
   if (properties.length === 0) return whole(schema, prefix, none);
   properties.sort(([a], [b]) => required.has(b) - required.has(a));
   const fields = properties.map(([name, property], i) =>
-    field(name, property && typeof property === "object" ? property : {}, `${prefix}-${i}`, required.has(name)));
+    field(name, property && typeof property === "object" ? property : {}, `${prefix}-${i}`, required.has(name), plain));
   return { elements: fields.map((f) => f.box), read: () => readAll(fields) };
 }
 
