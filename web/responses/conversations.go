@@ -138,7 +138,7 @@ func (s *Surface) ConversationItems(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	render.WritePage(c, k.all, k.whole)
+	render.WritePage(c, k.All, k.Whole)
 }
 
 // ConversationItem answers GET /v1/conversations/{id}/items/{item}.
@@ -148,12 +148,12 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	i := slices.IndexFunc(k.all, func(raw json.RawMessage) bool { return render.IDOf(raw) == c.Param("item") })
+	i := slices.IndexFunc(k.All, func(raw json.RawMessage) bool { return render.IDOf(raw) == c.Param("item") })
 	if i < 0 {
 		writeError(c.Writer, wire.NotFound("item"))
 		return
 	}
-	item, err := k.whole(k.all[i])
+	item, err := k.Whole(k.All[i])
 	if err != nil {
 		writeError(c.Writer, err)
 		return
@@ -166,17 +166,9 @@ func (s *Surface) AddItems(c *gin.Context) {
 	writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
 }
 
-// A kept conversation is its items, and the files that are kept with them.
-type kept struct {
-	all []json.RawMessage
-	// files are those of the questions that no record has whole, by the item's id.
-	files map[string][]schemas.File
-	data  func(schemas.File) ([]byte, error)
-}
-
 // items are those of the newest branch, the oldest first: as the responses have them that
 // are kept, else made of the stored messages.
-func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
+func (s *Surface) items(ctx context.Context, owner, id string) (*render.Kept, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -194,7 +186,7 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
 			return nil, s.storeFailed(id, err)
 		}
 	}
-	k := &kept{files: map[string][]schemas.File{}, data: func(f schemas.File) ([]byte, error) {
+	k := &render.Kept{Data: func(f schemas.File) ([]byte, error) {
 		_, data, err := s.Files.File(ctx, owner, id, f.Seq, f.N)
 		if err != nil {
 			return nil, s.storeFailed(id, err)
@@ -216,7 +208,7 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
 }
 
 // addItems adds the items of one turn.
-func (s *Surface) addItems(ctx context.Context, owner string, k *kept, messages []schemas.StoredMessage, files []schemas.File) error {
+func (s *Surface) addItems(ctx context.Context, owner string, k *render.Kept, messages []schemas.StoredMessage, files []schemas.File) error {
 	turn := messages[0].TurnID
 	r, err := s.record(ctx, owner, idPrefix+turn)
 	if err != nil {
@@ -227,48 +219,16 @@ func (s *Surface) addItems(ctx context.Context, owner string, k *kept, messages 
 		if err != nil {
 			return err
 		}
-		k.all = append(k.all, r.Input...)
+		k.All = append(k.All, r.Input...)
 		for _, it := range output {
-			k.all = append(k.all, it.Raw)
+			k.All = append(k.All, it.Raw)
 		}
 		return nil
 	}
 	for i, m := range messages {
-		o := render.Message{Type: "message", ID: fmt.Sprintf("msg_%s_%d", turn, i), Status: render.StatusCompleted, Role: string(m.Role)}
-		if m.Role == schemas.RoleAssistant {
-			o.Phase, o.Content = "final_answer", []any{answerText(m)}
-		} else {
-			o.Content = []any{render.TextPart{Type: "input_text", Text: m.Content}}
-			for _, f := range files {
-				if f.Seq == m.Seq {
-					k.files[o.ID] = append(k.files[o.ID], f)
-				}
-			}
-		}
-		raw, err := json.Marshal(o)
-		if err != nil {
+		if err := k.Add(fmt.Sprintf("msg_%s_%d", turn, i), m, files); err != nil {
 			return err
 		}
-		k.all = append(k.all, raw)
 	}
 	return nil
-}
-
-// whole is an item with the files of its question.
-func (k *kept) whole(raw json.RawMessage) (json.RawMessage, error) {
-	var parts []schemas.Part
-	for _, f := range k.files[render.IDOf(raw)] {
-		data, err := k.data(f)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, schemas.FilePart(f.Name, f.Media, data))
-	}
-	return render.WithFiles(raw, parts)
-}
-
-func answerText(m schemas.StoredMessage) render.OutputText {
-	part := render.NewText(m.Content)
-	part.Annotations = render.Citations(m.Content, m.Sources)
-	return part
 }

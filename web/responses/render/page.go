@@ -7,7 +7,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -78,25 +77,4 @@ func IDOf(raw json.RawMessage) string {
 	}
 	_ = json.Unmarshal(raw, &it) // items of our own making
 	return it.ID
-}
-
-// WithFiles adds files to a message, as a request would send them.
-func WithFiles(raw json.RawMessage, files []schemas.Part) (json.RawMessage, error) {
-	if len(files) == 0 {
-		return raw, nil
-	}
-	var message map[string]any
-	if err := json.Unmarshal(raw, &message); err != nil {
-		return nil, err
-	}
-	content, _ := message["content"].([]any)
-	for _, f := range files {
-		part := map[string]string{"type": "input_file", "filename": f.Name, "file_data": f.Text}
-		if f.Kind == schemas.PartImage {
-			part = map[string]string{"type": "input_image", "detail": "auto", "image_url": f.Text}
-		}
-		content = append(content, part)
-	}
-	message["content"] = content
-	return json.Marshal(message)
 }

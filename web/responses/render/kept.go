@@ -1,0 +1,66 @@
+package render
+
+import (
+	"encoding/json"
+
+	"molar/schemas"
+)
+
+// Kept is a conversation as its items, with the files that are kept beside its questions.
+type Kept struct {
+	All []json.RawMessage
+	// Data reads a file.
+	Data func(schemas.File) ([]byte, error)
+	// files are those of the messages that were added, by the item's id.
+	files map[string][]schemas.File
+}
+
+// Add adds a stored message as an item. files are those of the conversation.
+func (k *Kept) Add(id string, m schemas.StoredMessage, files []schemas.File) error {
+	o := Message{Type: "message", ID: id, Status: StatusCompleted, Role: string(m.Role)}
+	if m.Role == schemas.RoleAssistant {
+		part := NewText(m.Content)
+		part.Annotations = Citations(m.Content, m.Sources)
+		o.Phase, o.Content = "final_answer", []any{part}
+	} else {
+		o.Content = []any{TextPart{Type: "input_text", Text: m.Content}}
+		for _, f := range files {
+			if f.Seq == m.Seq {
+				if k.files == nil {
+					k.files = map[string][]schemas.File{}
+				}
+				k.files[id] = append(k.files[id], f)
+			}
+		}
+	}
+	raw, err := json.Marshal(o)
+	k.All = append(k.All, raw)
+	return err
+}
+
+// Whole is an item with its files, as a request would send them.
+func (k *Kept) Whole(raw json.RawMessage) (json.RawMessage, error) {
+	files := k.files[IDOf(raw)]
+	if len(files) == 0 {
+		return raw, nil
+	}
+	var message map[string]any
+	if err := json.Unmarshal(raw, &message); err != nil {
+		return nil, err
+	}
+	content, _ := message["content"].([]any)
+	for _, f := range files {
+		data, err := k.Data(f)
+		if err != nil {
+			return nil, err
+		}
+		file := schemas.FilePart(f.Name, f.Media, data)
+		part := map[string]string{"type": "input_file", "filename": f.Name, "file_data": file.Text}
+		if file.Kind == schemas.PartImage {
+			part = map[string]string{"type": "input_image", "detail": "auto", "image_url": file.Text}
+		}
+		content = append(content, part)
+	}
+	message["content"] = content
+	return json.Marshal(message)
+}
