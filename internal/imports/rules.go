@@ -20,7 +20,7 @@ func layers() []layer {
 		// agent must link no provider's SDK.
 		{"agent", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
 		{"agent/*", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
-		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/store/fulltext", "internal/httpguard", "internal/telemetry", "internal/text"}},
+		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry", "internal/text"}},
 		// The program that makes the tapes of the suites runs beside a scripted model.
 		{"eval/suites/record", []string{"eval", "eval/tape", "eval/wire", "internal/testkit/fakemodel"}},
 		// The eval commands open whole hosts.

@@ -3,9 +3,8 @@
 // or of models: who may see what, and how an answer looks on a wire, is decided by its
 // callers.
 //
-// Below it stand [molar/internal/store/database] (SQLite and PostgreSQL, the schema),
-// [molar/internal/store/state] (traces, keys, logins and the like) and
-// [molar/internal/store/fulltext] (the index of the search server, in memory).
+// Below it stand [molar/internal/store/database] (SQLite and PostgreSQL, the schema) and
+// [molar/internal/store/state] (traces, keys, logins and the like).
 //
 // Every method takes an owner. A given owner sees its own conversations only; an
 // empty owner is the operator and sees all of them, and what it creates belongs

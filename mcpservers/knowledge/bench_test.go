@@ -43,7 +43,7 @@ func wordOf(n uint64) string {
 
 func filled(b *testing.B, files, bytes int) *index {
 	b.Helper()
-	ix := newIndex(newVocabulary(nil))
+	ix := newIndex(newVocabulary(nil, nil))
 	for name, file := range plainText(files, bytes) {
 		ix.put(name, cut(name, file.Data))
 	}
@@ -77,7 +77,7 @@ func BenchmarkIndex(b *testing.B) {
 	}
 	b.SetBytes(int64(size))
 	for b.Loop() {
-		ix := newIndex(newVocabulary(nil))
+		ix := newIndex(newVocabulary(nil, nil))
 		for name, file := range files {
 			ix.put(name, cut(name, file.Data))
 		}

@@ -1,13 +1,16 @@
 package knowledge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
+	"maps"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +42,7 @@ type Config struct {
 	// Link is the address under which the files can be opened: the path of a file is put
 	// behind it. Empty gives paths alone.
 	Link string
-	// Fixed is set when the files never change.
+	// Fixed is set when the files never change; they are indexed at the first question.
 	Fixed bool
 	// Logger may be nil. It gets counts, never a question.
 	Logger *slog.Logger
@@ -49,12 +52,13 @@ type Config struct {
 type Folder struct {
 	cfg   Config
 	log   *slog.Logger
+	begin func()        // the watch, once
 	ready chan struct{} // closed after the first look
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 
 	mu       sync.RWMutex
-	index    *index
+	shelves  shelves
 	progress Progress
 	known    map[string]stamp // only the goroutine that looks uses it
 }
@@ -86,11 +90,12 @@ func Open(cfg Config) (*Folder, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f := &Folder{
-		cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop,
-		index: newIndex(newVocabulary(cfg.Languages)), known: make(map[string]stamp),
+	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp)}
+	f.shelves = newShelves(cfg.Languages, nil)
+	f.begin = sync.OnceFunc(func() { f.ended.Go(func() { f.watch(ctx) }) })
+	if !cfg.Fixed { // else the first question is early enough
+		f.begin()
 	}
-	f.ended.Go(func() { f.watch(ctx) })
 	return f, nil
 }
 
@@ -138,11 +143,20 @@ func (f *Folder) watch(ctx context.Context) {
 	}
 }
 
-// look indexes what is new or changed and drops what is gone.
+// look indexes what is new or changed and drops what is gone. When synonyms change all is indexed
+// anew, and what is there answers until then.
 func (f *Folder) look(ctx context.Context) {
 	stamps := f.list(ctx)
 	if ctx.Err() != nil {
 		return
+	}
+	into := f.current()
+	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
+		into = newShelves(f.cfg.Languages, synonyms)
+		clear(f.known)
+		if !f.isReady() { // nothing answers yet
+			f.replace(into)
+		}
 	}
 	var changed []string
 	for name, s := range stamps {
@@ -152,7 +166,7 @@ func (f *Folder) look(ctx context.Context) {
 	}
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
-			f.current().put(name, nil)
+			into.of(name).put(name, nil)
 			delete(f.known, name)
 		}
 	}
@@ -166,16 +180,11 @@ func (f *Folder) look(ctx context.Context) {
 			reported = time.Now()
 			f.log.InfoContext(ctx, "indexing knowledge", "done", len(stamps)-len(changed)+i, "files", len(stamps))
 		}
-		f.read(ctx, name)
+		into.of(name).put(name, cut(name, f.read(ctx, name)))
 		f.known[name] = stamps[name]
 	}
 	f.advance(len(stamps), len(stamps))
-	if len(changed) > 0 && f.current().stale() {
-		fresh := f.current().compacted(newVocabulary(f.cfg.Languages))
-		f.mu.Lock()
-		f.index = fresh
-		f.mu.Unlock()
-	}
+	f.replace(into.compacted())
 }
 
 // list returns the files that are there.
@@ -201,18 +210,24 @@ func (f *Folder) list(ctx context.Context) map[string]stamp {
 	return stamps
 }
 
-func (f *Folder) read(ctx context.Context, name string) {
+func (f *Folder) read(ctx context.Context, name string) []byte {
 	data, err := fs.ReadFile(f.cfg.Files, name)
 	if err != nil {
 		f.log.WarnContext(ctx, "a file cannot be read", "path", name, "error", err)
 	}
-	f.current().put(name, cut(name, []byte(strings.ToValidUTF8(string(data), " "))))
+	return bytes.ToValidUTF8(data, []byte(" "))
 }
 
-func (f *Folder) current() *index {
+func (f *Folder) current() shelves {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.index
+	return f.shelves
+}
+
+func (f *Folder) replace(s shelves) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shelves = s
 }
 
 func (f *Folder) advance(done, files int) {
@@ -221,47 +236,29 @@ func (f *Folder) advance(done, files int) {
 	f.progress = Progress{done, files}
 }
 
-// A Result is a passage that answers a question.
-type Result struct {
-	Title   string
-	Content string
-	// Link is the address of its file, with the heading; the file's path without an address.
-	Link string
-	// Place is the file and the line on which the passage begins.
-	Place string
-	// Score is between 0 and 1, 1 the best.
-	Score float64
+// synonyms returns the lists of the files of synonyms, by the folder that they lie in.
+func (f *Folder) synonyms(ctx context.Context, stamps map[string]stamp) map[string][]string {
+	lists := make(map[string][]string)
+	for name := range stamps {
+		if path.Base(name) != synonymFile {
+			continue
+		}
+		in := strings.TrimPrefix(path.Dir(name), ".")
+		for line := range strings.Lines(string(f.read(ctx, name))) {
+			if strings.Contains(line, ",") {
+				lists[in] = append(lists[in], line)
+			}
+		}
+		delete(stamps, name)
+	}
+	return lists
 }
 
-// Search returns the passages that answer a question, best first; none when the folder does
-// not speak of it.
-func (f *Folder) Search(ctx context.Context, question string, limit int) ([]Result, error) {
-	wait := time.NewTimer(firstWait)
-	defer wait.Stop()
+func (f *Folder) isReady() bool {
 	select {
 	case <-f.ready:
-	case <-wait.C:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		return true
+	default:
+		return false
 	}
-	var results []Result
-	for _, h := range f.current().search(question, limit) {
-		results = append(results, Result{Title: h.title, Content: h.text, Link: f.link(h.passage), Place: h.place(), Score: h.score})
-	}
-	return results, nil
-}
-
-func (f *Folder) link(p passage) string {
-	if f.cfg.Link == "" {
-		return p.file
-	}
-	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: p.anchor}).String()
-}
-
-// place returns the file of a passage, with the line where one is known.
-func (p passage) place() string {
-	if p.line == 0 {
-		return p.file
-	}
-	return fmt.Sprintf("%s:%d", p.file, p.line)
 }

@@ -36,7 +36,7 @@ func open(t *testing.T, files fstest.MapFS, link string) *knowledge.Folder {
 
 func first(t *testing.T, f *knowledge.Folder, question string) knowledge.Result {
 	t.Helper()
-	results, err := f.Search(t.Context(), question, 5)
+	results, err := f.Search(t.Context(), knowledge.Query{Text: question}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +126,24 @@ func TestFolder_ReadsWhatChanged(t *testing.T) {
 	})
 }
 
+// Synonyms that are new or changed are heeded for all passages.
+func TestFolder_SynonymsThatChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := onDisk(t, garden())
+		defer f.Close()
+		for _, tt := range []struct{ lists, word, want string }{
+			{"", "blackfly", ""}, {"greenfly, blackfly\n", "blackfly", "Roses - Greenfly"}, {"greenfly, whitefly\n", "blackfly", ""}, {"greenfly, whitefly\n", "whitefly", "Roses - Greenfly"},
+		} {
+			write(t, filepath.Join(root, "synonyms.txt"), tt.lists)
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			if got := first(t, f, tt.word); got.Title != tt.want {
+				t.Errorf("%q with %q: got %q, want %q", tt.word, tt.lists, got.Title, tt.want)
+			}
+		}
+	})
+}
+
 // What was replaced over and over does not pile up.
 func TestFolder_ManyChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +164,7 @@ func TestFolder_ManyChanges(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		results, err := f.Search(t.Context(), "special399", 5)
+		results, err := f.Search(t.Context(), knowledge.Query{Text: "special399"}, 5)
 		if err != nil || len(results) != 1 || results[0].Title != "Page 399" {
 			t.Errorf("got %v, %v", results, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -42,6 +43,7 @@ type index struct {
 	words    *vocabulary
 	passages []indexed
 	postings [][]posting // by term
+	senses   map[uint32][]posting
 	files    map[string][]uint32
 	live     int
 	length   float64 // of all that are live
@@ -50,7 +52,7 @@ type index struct {
 }
 
 func newIndex(words *vocabulary) *index {
-	return &index{words: words, files: make(map[string][]uint32)}
+	return &index{words: words, senses: make(map[uint32][]posting), files: make(map[string][]uint32)}
 }
 
 // put replaces the passages of a file; none remove it.
@@ -70,17 +72,29 @@ func (ix *index) put(file string, passages []passage) {
 
 func (ix *index) add(p passage) {
 	id := uint32(len(ix.passages)) //nolint:gosec // memory ends long before
-	title := append(ix.words.learn(p.title), ix.words.learn(p.keywords)...)
-	numbers := slices.Concat(title, ix.words.learn(p.text))
-	counts := make(map[uint32]int, len(numbers))
+	numbers := ix.words.learn(p.title)
+	for phrase := range strings.SplitSeq(p.keywords, ",") {
+		numbers = append(append(numbers, none), ix.words.learn(phrase)...)
+	}
+	titled := len(numbers)
+	numbers = slices.Concat(numbers, []uint32{none}, ix.words.learn(p.text))
+	counts, senses := make(map[uint32]int, len(numbers)), make(map[uint32]int)
 	length := 0
+	previous := none
 	for i, n := range numbers {
+		if n == none {
+			previous = none
+			continue
+		}
 		w := ix.words.words[n]
-		if w.idle {
+		if sense := ix.words.sense(previous, w.term, w.sense); sense != none && i < titled {
+			senses[sense]++
+		}
+		if previous = w.term; w.idle {
 			continue
 		}
 		times := 1
-		if i < len(title) {
+		if i < titled {
 			times = titleTimes
 		}
 		counts[w.term] += times
@@ -92,8 +106,11 @@ func (ix *index) add(p passage) {
 	for term, n := range counts {
 		ix.postings[term] = append(ix.postings[term], posting{id, uint8(min(n, math.MaxUint8))}) //nolint:gosec // bounded
 	}
+	for sense, n := range senses {
+		ix.senses[sense] = append(ix.senses[sense], posting{id, uint8(min(n, math.MaxUint8))}) //nolint:gosec // bounded
+	}
 	length = max(length, 1)
-	ix.passages = append(ix.passages, indexed{passage: p, words: numbers, titled: len(title), length: float32(length)})
+	ix.passages = append(ix.passages, indexed{passage: p, words: numbers, titled: titled, length: float32(length)})
 	ix.files[p.file] = append(ix.files[p.file], id)
 	ix.live++
 	ix.length += float64(length)
@@ -126,19 +143,19 @@ func (ix *index) size() int {
 	return ix.live
 }
 
-// likeliest returns the passages that hold most of the terms, by BM25, the best first.
-func (ix *index) likeliest(terms []uint32) []uint32 {
+// likeliest returns the passages that hold most of some terms and senses, given by their postings,
+// by BM25, the best first.
+func (ix *index) likeliest(lists [][]posting) []uint32 {
 	scores := ix.scores()
 	defer ix.pool.Put(scores)
-	slices.SortStableFunc(terms, func(a, b uint32) int { return cmp.Compare(len(ix.postings[a]), len(ix.postings[b])) })
-	average, left := ix.length/float64(max(ix.live, 1)), maxPostings
+	slices.SortStableFunc(lists, func(a, b []posting) int { return cmp.Compare(len(a), len(b)) })
+	left := maxPostings
 	var touched []uint32
-	for i, term := range terms {
-		list := ix.postings[term]
+	for i, list := range lists {
 		if left -= len(list); left < 0 && i > 0 {
 			break
 		}
-		rare := ix.rare(term)
+		rare := ix.rare(len(list))
 		for _, p := range list {
 			length := ix.passages[p.passage].length
 			if length == 0 {
@@ -147,8 +164,7 @@ func (ix *index) likeliest(terms []uint32) []uint32 {
 			if (*scores)[p.passage] == 0 {
 				touched = append(touched, p.passage)
 			}
-			n := float64(p.times)
-			(*scores)[p.passage] += float32(rare * n * (saturation + 1) / (n + saturation*(1-lengthLoss+lengthLoss*float64(length)/average)))
+			(*scores)[p.passage] += float32(rare * ix.saturated(float64(p.times), length))
 		}
 	}
 	best := top(touched, *scores)
@@ -156,6 +172,12 @@ func (ix *index) likeliest(terms []uint32) []uint32 {
 		(*scores)[id] = 0
 	}
 	return best
+}
+
+// saturated is what a term counts that a passage of a length holds so many times.
+func (ix *index) saturated(times float64, length float32) float64 {
+	average := ix.length / float64(max(ix.live, 1))
+	return times * (saturation + 1) / (times + saturation*(1-lengthLoss+lengthLoss*float64(length)/average))
 }
 
 // scores returns a score for each passage, all zero.
@@ -185,12 +207,16 @@ func top(ids []uint32, scores []float32) []uint32 {
 	return best[:min(len(best), candidates)]
 }
 
-// rare is how rare a term is among the passages.
-func (ix *index) rare(term uint32) float64 {
-	holders := 0
-	if term != none {
-		holders = len(ix.postings[term])
-	}
+// rare is how much a term says that so many passages hold.
+func (ix *index) rare(holders int) float64 {
 	n, df := float64(ix.live), float64(min(holders, ix.live))
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
+}
+
+// holding returns the postings of a term.
+func (ix *index) holding(term uint32) []posting {
+	if int(term) >= len(ix.postings) { // none, or of a synonym that no passage has
+		return nil
+	}
+	return ix.postings[term]
 }

@@ -28,6 +28,8 @@ type passage struct {
 	text   string
 	// keywords are words that people may ask for it by; they are never shown.
 	keywords string
+	// source is the page that it rests on, as "name | address".
+	source string
 }
 
 // isText reports whether a file is one of those that are read, by its name.
@@ -57,13 +59,17 @@ func cut(file string, data []byte) []passage {
 // A cutter puts paragraphs together to passages.
 type cutter struct {
 	file, title string
-	keywords    string   // of the whole file
-	headings    []string // by level, down to the present one
-	anchor      string
-	line        int // of the paragraph that is read now
-	from        int // of the passage that is open
-	text        strings.Builder
-	passages    []passage
+	keywords    string // of the whole file
+	// head is set right behind a heading, where a section may say what it is about; about is
+	// what it said.
+	head     bool
+	about    passage
+	headings []string // by level, down to the present one
+	anchor   string
+	line     int // of the paragraph that is read now
+	from     int // of the passage that is open
+	text     strings.Builder
+	passages []passage
 }
 
 // heading begins a passage under a heading of a level from 1.
@@ -76,7 +82,22 @@ func (c *cutter) heading(level int, name string) {
 		c.headings = append(c.headings, "")
 	}
 	c.headings = append(c.headings[:level-1], name)
-	c.anchor = anchorOf(name)
+	c.anchor, c.about, c.head = anchorOf(name), passage{}, true
+}
+
+// says reads a line right behind a heading that is about the section.
+func (c *cutter) says(line string) bool {
+	name, value, _ := strings.Cut(line, ": ")
+	switch {
+	case !c.head || line == "":
+	case name == "keywords":
+		c.about.keywords = value
+	case name == "source":
+		c.about.source = value
+	case name != "checked":
+		c.head = false
+	}
+	return c.head
 }
 
 // paragraph adds text to the passage, and closes one that is full.
@@ -110,8 +131,12 @@ func (c *cutter) close() {
 			parts = append(parts, h)
 		}
 	}
+	if c.about.source != "" { // an article of its own
+		parts = parts[len(parts)-1:]
+	}
 	c.passages = append(c.passages, passage{
-		file: c.file, title: strings.Join(parts, " - "), anchor: c.anchor, line: c.from, text: c.text.String(), keywords: c.keywords,
+		file: c.file, title: strings.Join(parts, " - "), anchor: c.anchor, line: c.from, text: c.text.String(),
+		keywords: strings.Trim(c.keywords+", "+c.about.keywords, ", "), source: c.about.source,
 	})
 	c.text.Reset()
 }
@@ -145,7 +170,12 @@ func (c *cutter) markdown(text string) {
 		}
 		switch {
 		case isHeading:
-			c.heading(level, strings.Trim(plain[level:], " #"))
+			name, id, named := strings.Cut(strings.Trim(plain[level:], " #"), " {#")
+			c.heading(level, name)
+			if named {
+				c.anchor = strings.TrimSuffix(id, "}")
+			}
+		case !fenced && c.says(plain):
 		case plain != "" || fenced:
 			if paragraph.Len() == 0 {
 				c.line = n

@@ -40,6 +40,13 @@ func TestCut(t *testing.T) {
 			},
 		},
 		{"plain text", "notes.txt", "one\ntwo\n\n\nthree", []passage{{file: "notes.txt", title: "notes", line: 1, text: "one\ntwo\n\nthree"}}},
+		{
+			"a section of its own", "c.md", "---\nkeywords: all\n---\n# A\n## B {#b1}\n\nkeywords: x, y\nsource: Name | https://b.example/\nchecked: 2026-11\nb\nsource: no\n## C\nc\n",
+			[]passage{
+				{file: "c.md", title: "B", anchor: "b1", line: 10, text: "b\nsource: no", keywords: "all, x, y", source: "Name | https://b.example/"},
+				{file: "c.md", title: "A - C", anchor: "c", line: 13, text: "c", keywords: "all"},
+			},
+		},
 		{"nothing", "empty.md", "# Only a heading\n", nil},
 	} {
 		got := cut(tt.file, []byte(tt.text))

@@ -3,26 +3,32 @@ package knowledge
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 const (
-	// threshold is the share of what a question asks for that a passage must hold, each word
-	// as much as it is rare: below it a question is none of the folder's.
-	threshold = 0.34
-	// otherMarks is what a word counts that differs in its marks from the one asked for:
-	// "bão" is a storm, "báo" a newspaper.
-	otherMarks = 0.4
-	// strange is what a word counts that stands nowhere in the folder: people tell stories.
-	strange = 0.6
-	// oneOfMany is what a passage is worth that holds at most one word as it is asked for, of several: "vàng" is gold
-	// and yellow.
-	oneOfMany = 0.5
-	// What the parts of a score weigh.
-	heldShare, pairShare, titleShare, rankShare = 0.65, 0.15, 0.1, 0.1
+	// threshold is the share of what a question asks for that one of the first passages, so many
+	// are judged, must hold, each word as much as it is rare: below it a question is none of the
+	// folder's. One with a word of the subject needs so much less.
+	threshold, less, judged = 0.65, 0.1, 3
+	// subject is the share of the passages in which a word of the folder's subject stands.
+	subject = 0.2
+	// common is the least that a word counts, beside one that no passage has: one that stands in
+	// most does not tell which is meant, but that the folder is.
+	common = 0.4
+	// otherMarks is what a word counts where a passage has it with other marks: "bão" is a storm,
+	// "báo" a newspaper; synonym, where it has one of the same sense.
+	otherMarks, synonym = 0.4, 0.8
+	// paired is what two neighbours count that stand so in a passage too, beside a word as rare.
+	paired = 0.5
+	// titleWeight is how often a word counts in a title or among the keywords.
+	titleWeight = 5
 	// shareOfBest is below which a passage is left out beside the best.
-	shareOfBest = 0.5
+	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
 	maxWords = 64
+	// urgentShown is how many passages for emergencies come first.
+	urgentShown = 2
 )
 
 // A hit is a passage with its score, between 0 and 1.
@@ -31,101 +37,191 @@ type hit struct {
 	score float64
 }
 
+// A query is a question as the index reads it.
+type query struct {
+	words  []askedWord
+	weight []float64 // of each word; 0 of one that is idle or stood before
+	// places are where a term stands among the words, senses where a sense does.
+	places, senses map[uint32][]int
+	lists          [][]posting // of terms and senses to look up
+}
+
+func (ix *index) ask(question string) query {
+	words := ix.words.ask(question)
+	q := query{words: words[:min(len(words), maxWords)], places: make(map[uint32][]int), senses: make(map[uint32][]int)}
+	for i, w := range q.words {
+		list := ix.holding(w.term)
+		weight := ix.tells(w, len(list))
+		if w.term != none && len(q.places[w.term]) > 0 {
+			weight = 0
+		}
+		if weight > 0 && len(list) > 0 {
+			q.lists = append(q.lists, list)
+		}
+		if w.sense != none {
+			if q.senses[w.sense] == nil && len(ix.senses[w.sense]) > 0 {
+				q.lists = append(q.lists, ix.senses[w.sense])
+			}
+			q.senses[w.sense] = append(q.senses[w.sense], i)
+			if weight > 0 && len(list) == 0 && len(ix.senses[w.sense]) > 0 {
+				weight = max(ix.rare(len(ix.senses[w.sense])), common*ix.rare(1))
+			}
+		}
+		if w.term != none {
+			q.places[w.term] = append(q.places[w.term], i)
+		}
+		q.weight = append(q.weight, weight)
+	}
+	return q
+}
+
+// tells is how much a word of a question says whose term so many passages hold: one that is
+// written with marks as much as it is rare in that form.
+func (ix *index) tells(w askedWord, holders int) float64 {
+	switch {
+	case w.idle || w.number == none && isNumber(w.raw):
+		return 0
+	case !w.bare && w.number == none:
+		holders = 0
+	case !w.bare:
+		holders = int(float64(holders) * float64(ix.words.words[w.number].times) / float64(max(ix.words.tallies[w.term].all, 1)))
+	}
+	return w.meant * max(ix.rare(max(holders, 1)), common*ix.rare(1))
+}
+
+func isNumber(raw string) bool { return strings.Trim(raw, "0123456789") == "" }
+
+// A found passage is told by what of each word, sense and pair of a question it holds, how often.
+type found struct {
+	id                 uint32
+	fits               [maxWords]float64 // how well the best of them agrees
+	words, same, pairs [maxWords]float64
+	score, held        float64
+	inside             float64 // how surely a word of the subject is among what it holds
+}
+
 // search returns the passages that answer a question, best first; none when no passage holds
 // enough of what it asks for.
 func (ix *index) search(question string, limit int) []hit {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	q := ix.ask(question)
-	if len(q.known) == 0 {
+	all := ix.ranked(question)
+	held := 0.0
+	for _, f := range all[:min(len(all), judged)] {
+		if f.held >= threshold-less*f.inside {
+			held = max(held, f.held)
+		}
+	}
+	if held == 0 {
 		return nil
 	}
 	var hits []hit
-	for i, id := range ix.likeliest(q.known) {
-		held, score := ix.score(&ix.passages[id], q)
-		if held >= threshold {
-			hits = append(hits, hit{ix.passages[id].passage, score + rankShare*(1-float64(i)/candidates)})
+	for _, f := range all[:min(len(all), limit)] {
+		if share := f.score / all[0].score; share >= shareOfBest {
+			hits = append(hits, hit{ix.passages[f.id].passage, held * share})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	hits = hits[:min(len(hits), limit)]
-	return slices.DeleteFunc(hits, func(h hit) bool { return h.score < shareOfBest*hits[0].score })
+	return hits
 }
 
-// A query is a question as the index reads it.
-type query struct {
-	words  []askedWord
-	weight []float64 // of each word; 0 of one that is idle or stood before
-	whole  float64   // their sum
-	known  []uint32  // the terms that some passage holds
-	// places are where a term stands among the words.
-	places map[uint32][]int
-}
-
-func (ix *index) ask(question string) query {
-	words := ix.words.ask(question)
-	q := query{words: words[:min(len(words), maxWords)], places: make(map[uint32][]int)}
-	for i, w := range q.words {
-		weight := 0.0
-		switch {
-		case w.idle || w.term != none && slices.Contains(q.known, w.term):
-		case w.term == none:
-			weight = strange * ix.rare(none)
-		default:
-			weight = ix.rare(w.term)
-			q.known = append(q.known, w.term)
+// urgent returns passages for emergencies: those that hold words of a question, however few, else
+// the first that there is.
+func (ix *index) urgent(question string) (first []hit) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	for _, f := range ix.ranked(question) {
+		if p := ix.passages[f.id].passage; p.isUrgent() && len(first) < urgentShown {
+			first = append(first, hit{p, 1})
 		}
-		if w.term != none {
-			q.places[w.term] = append(q.places[w.term], i)
-		}
-		q.weight, q.whole = append(q.weight, weight), q.whole+weight
 	}
-	return q
+	for i := range ix.passages {
+		if p := ix.passages[i].passage; len(first) == 0 && p.isUrgent() {
+			first = []hit{{p, 1}}
+		}
+	}
+	return first
 }
 
-// score returns how much of what is asked for a passage holds, and its score with where the
-// words stand.
-func (ix *index) score(p *indexed, q query) (held, score float64) {
-	var fits, titled [maxWords]float64
-	var paired [maxWords]bool
+// ranked returns the likeliest passages, the best first.
+func (ix *index) ranked(question string) []found {
+	q := ix.ask(question)
+	ids := ix.likeliest(q.lists)
+	all := make([]found, len(ids))
+	pairs := make([]int, len(q.words)) // how many of them hold each
+	for i, id := range ids {
+		all[i].id = id
+		ix.compare(q, &all[i])
+		for j, n := range all[i].pairs[:len(q.words)] {
+			if n > 0 {
+				pairs[j]++
+			}
+		}
+	}
+	for i := range all {
+		ix.weigh(q, pairs, &all[i])
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	return all
+}
+
+// compare notes what a passage holds of a question.
+func (ix *index) compare(q query, f *found) {
+	p := &ix.passages[f.id]
 	previous := none
 	for at, n := range p.words {
+		if n == none {
+			previous = none
+			continue
+		}
 		w := ix.words.words[n]
+		weight := 1.0
+		if at < p.titled {
+			weight = titleWeight
+		}
 		for _, i := range q.places[w.term] {
-			word := q.words[i]
+			asked := q.words[i]
 			fit := otherMarks
-			if word.number == n || word.bare || w.bare {
+			if asked.number == n || asked.bare || w.bare {
 				fit = 1
 			}
-			fits[i] = max(fits[i], fit)
-			if at < p.titled {
-				titled[i] = max(titled[i], fit)
+			f.fits[i] = max(f.fits[i], fit)
+			f.words[i] += weight * fit
+			if i > 0 && previous != none && q.words[i-1].term == previous && (!asked.idle || !q.words[i-1].idle) {
+				f.pairs[i] += weight * fit
 			}
-			paired[i] = paired[i] || i > 0 && at != p.titled && previous != none && q.words[i-1].term == previous
+		}
+		if at < p.titled && len(q.senses) > 0 {
+			for _, i := range q.senses[ix.words.sense(previous, w.term, w.sense)] {
+				f.same[i] += weight
+			}
 		}
 		previous = w.term
 	}
-	var got, inTitle float64
-	couples, joined, asked, matched := 0, 0, 0, 0
+}
+
+// weigh scores a passage, and says how much of what is asked for it holds.
+func (ix *index) weigh(q query, pairs []int, f *found) {
+	p := &ix.passages[f.id]
+	var got, whole float64
 	for i, weight := range q.weight {
-		got += weight * fits[i]
-		inTitle += weight * titled[i]
 		if weight > 0 {
-			asked++
-		}
-		if weight > 0 && fits[i] == 1 {
-			matched++
-		}
-		if i > 0 && (!q.words[i].idle || !q.words[i-1].idle) {
-			couples++
-			if paired[i] {
-				joined++
+			fit, holders := f.fits[i], len(ix.holding(q.words[i].term))
+			if fit == 1 && float64(holders) >= subject*float64(ix.live) {
+				f.inside = max(f.inside, q.words[i].meant)
 			}
+			rare := ix.rare(holders)
+			f.score += rare * ix.saturated(f.words[i], p.length)
+			if f.same[i] > 0 {
+				fit = max(fit, synonym)
+				f.score += synonym * ix.rare(len(ix.senses[q.words[i].sense])) * ix.saturated(f.same[i], p.length)
+			}
+			got, whole = got+weight*fit, whole+weight
+		}
+		if f.pairs[i] > 0 {
+			rare := ix.rare(pairs[i])
+			f.score += rare * ix.saturated(f.pairs[i], p.length)
+			got, whole = got+paired*rare, whole+paired*rare
 		}
 	}
-	held = got / max(q.whole, 1e-9)
-	if matched <= 1 && asked > 1 {
-		held *= oneOfMany
-	}
-	return held, heldShare*held + pairShare*float64(joined)/float64(max(couples, 1)) + titleShare*inTitle/max(q.whole, 1e-9)
+	f.held = got / max(whole, 1e-9)
 }

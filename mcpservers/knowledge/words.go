@@ -12,45 +12,97 @@ import (
 	"molar/internal/text"
 )
 
-// idleWords are words of each language that carry no meaning of their own.
+// languageWords are, for each language, words that carry no meaning of their own, and forms that
+// no ending tells.
 //
-//go:embed idle.txt
-var idleWords string
+//go:embed words.txt
+var languageWords string
 
 // A vocabulary knows every word of a folder, as it is written there, by a number. Words that
 // differ only in their marks or, in English, in their endings have one term in common.
 type vocabulary struct {
-	english bool
-	idle    map[string]bool
+	english, vietnamese bool
+	idle                map[string]bool
+	forms               map[string]string // of irregular words, the base
+	// senses number the lists of synonyms that a word stands in, as it is written: without its
+	// marks it is often another. Those of phrases are known by the terms of their last two words.
+	senses       map[string]uint32
+	phraseSenses map[[2]uint32]uint32
 
 	numbers map[string]uint32 // of words, by how they are written
 	words   []word
 	terms   map[string]uint32
+	tallies []tally
+	initial map[byte][]string // the terms that may be meant by a slip, by their first letter
 }
 
 // A word is one way to write a term.
 type word struct {
 	term uint32
-	idle bool // it carries no meaning of its own
-	bare bool // it is written without marks
+	// sense is the list of synonyms that it stands in, none if in none.
+	sense uint32
+	idle  bool   // it carries no meaning of its own
+	bare  bool   // it is written without marks
+	times uint32 // how often it was read
 }
 
-// none is the number of a term that no text holds.
+// A tally says how often a term was read, and how often in a word that has a meaning of its own.
+type tally struct{ meant, all uint32 }
+
+// none is the number of a term that no text holds, and of what stands between two phrases.
 const none = ^uint32(0)
 
-func newVocabulary(languages []string) *vocabulary {
-	v := &vocabulary{idle: make(map[string]bool), numbers: make(map[string]uint32), terms: make(map[string]uint32)}
-	for line := range strings.Lines(idleWords) {
-		lang, words, _ := strings.Cut(line, ":")
+// newVocabulary returns an empty vocabulary of some languages, all when none is named, with lists
+// of words and phrases that stand for one another.
+func newVocabulary(languages []string, synonyms [][]string) *vocabulary {
+	v := &vocabulary{
+		idle: make(map[string]bool), forms: make(map[string]string), senses: make(map[string]uint32), phraseSenses: make(map[[2]uint32]uint32),
+		numbers: make(map[string]uint32), terms: make(map[string]uint32), initial: make(map[byte][]string),
+	}
+	for line := range strings.Lines(languageWords) {
+		about, words, _ := strings.Cut(line, ":")
+		lang, kind, _ := strings.Cut(about, " ")
 		if len(languages) > 0 && !slices.Contains(languages, lang) {
 			continue
 		}
-		v.english = v.english || lang == "en"
+		v.english, v.vietnamese = v.english || lang == "en", v.vietnamese || lang == "vi"
 		for w := range strings.FieldsSeq(words) {
-			v.idle[w] = true
+			if kind == "idle" {
+				v.idle[w] = true
+				continue
+			}
+			base, forms, _ := strings.Cut(w, "=")
+			for form := range strings.SplitSeq(forms, ",") {
+				v.forms[form] = base
+			}
+		}
+	}
+	for i, list := range synonyms {
+		for _, phrase := range list {
+			v.same(slices.Collect(split(phrase)), uint32(i))
 		}
 	}
 	return v
+}
+
+// same notes that a word or phrase stands in a list of synonyms.
+func (v *vocabulary) same(words []string, list uint32) {
+	switch n := len(words); {
+	case n > 1:
+		v.phraseSenses[[2]uint32{v.term(v.fold(words[n-2])), v.term(v.fold(words[n-1]))}] = list
+	case n == 1 && text.NewWord(words[0]).Bare:
+		v.senses[v.fold(words[0])] = list
+	case n == 1:
+		v.senses[words[0]] = list
+	}
+}
+
+// sense returns the list that a word stands in, alone or behind another; none if in none.
+func (v *vocabulary) sense(previous, term uint32, own uint32) uint32 {
+	if s, ok := v.phraseSenses[[2]uint32{previous, term}]; ok {
+		return s
+	}
+	return own
 }
 
 // learn returns the numbers of the words of a text, in their order; new ones get one.
@@ -62,58 +114,60 @@ func (v *vocabulary) learn(s string) []uint32 {
 			n = v.add(strings.Clone(raw))
 		}
 		numbers = append(numbers, n)
+		w := &v.words[n]
+		w.times++
+		t := &v.tallies[w.term]
+		if t.all++; !w.idle {
+			t.meant++
+		}
 	}
 	return numbers
 }
 
 func (v *vocabulary) add(raw string) uint32 {
 	w := v.read(raw)
-	folded := v.fold(raw, w.bare)
-	term, known := v.terms[folded]
-	if !known {
-		term = uint32(len(v.terms)) //nolint:gosec // memory ends long before
-		v.terms[folded] = term
-	}
-	w.term = term
+	w.term = v.term(v.fold(raw))
 	v.words = append(v.words, w)
 	n := uint32(len(v.words) - 1) //nolint:gosec // memory ends long before
 	v.numbers[raw] = n
 	return n
 }
 
-// read returns a word whose term is not looked up yet.
-func (v *vocabulary) read(raw string) word {
-	return word{term: none, idle: v.idle[raw] || len(raw) == 1, bare: text.NewWord(raw).Bare}
+// term returns the number of a term; a new one gets one.
+func (v *vocabulary) term(folded string) uint32 {
+	term, known := v.terms[folded]
+	if !known {
+		term = uint32(len(v.terms)) //nolint:gosec // memory ends long before
+		v.terms[folded] = term
+		v.tallies = append(v.tallies, tally{})
+		if len(folded) >= mendable-1 && folded[0] < utf8.RuneSelf {
+			v.initial[folded[0]] = append(v.initial[folded[0]], folded)
+		}
+	}
+	return term
 }
 
-func (v *vocabulary) fold(raw string, bare bool) string {
+// read returns a word whose term is not looked up yet.
+func (v *vocabulary) read(raw string) word {
+	w := word{term: none, sense: none, idle: v.idle[raw] || len(raw) == 1, bare: text.NewWord(raw).Bare}
+	if w.bare {
+		raw = v.fold(raw)
+	}
+	if s, ok := v.senses[raw]; ok {
+		w.sense = s
+	}
+	return w
+}
+
+func (v *vocabulary) fold(raw string) string {
+	if base := v.forms[raw]; base != "" {
+		raw = base
+	}
 	folded := text.Fold(raw)
-	if bare && v.english {
+	if v.english && text.NewWord(raw).Bare {
 		return text.Stem(folded)
 	}
 	return folded
-}
-
-// An askedWord is a word of a question: how it is written, and its term.
-type askedWord struct {
-	word
-	number uint32 // none when no text writes it so
-}
-
-// ask returns the words of a question, of which nothing is learned.
-func (v *vocabulary) ask(question string) []askedWord {
-	var out []askedWord
-	for raw := range split(question) {
-		a := askedWord{word: v.read(raw), number: none}
-		if n, known := v.numbers[raw]; known {
-			a.number = n
-		}
-		if term, known := v.terms[v.fold(raw, a.bare)]; known {
-			a.term = term
-		}
-		out = append(out, a)
-	}
-	return out
 }
 
 // split yields the words of a text in lower case: letters, digits and marks, without

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"molar/internal/text"
 )
 
 // DuckDuckGoConfig says how DuckDuckGo is reached. The zero value works.
@@ -184,8 +186,8 @@ func queryLanguage(query string) string {
 			return "vi"
 		}
 	}
-	for _, t := range tokenize(query) {
-		switch t.folded {
+	for _, word := range text.Words(query) {
+		switch word.Folded {
 		case "rang", "nuou", "nieng", "khong", "bao", "nhieu", "lam", "bi", "dau", "cach", "toi", "nhu", "gi", "benh", "tre", "khoa", "duoc", "nguoi":
 			return "vi"
 		}

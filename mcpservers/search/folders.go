@@ -10,12 +10,20 @@ import (
 	"molar/mcpservers/knowledge"
 )
 
-// folderTool is the tool that searches a folder of the operator's own.
+// folderTool is the tool that searches the guide, or a folder of the operator's own.
 func folderTool(f *knowledge.Folder) mcp.Tool {
+	about := fmt.Sprintf("Search %q, a collection of documents of whoever runs this assistant. Returns up to %d passages with their title, place and link; needs no internet.", f.Name(), maxResults)
+	if f.Name() == guideTool {
+		about = "Search a built-in dental guide in Vietnamese and English. Returns up to 5 entries with their text and the public page that it rests on; needs no internet."
+	}
 	return mcp.NewTool(f.Name(),
-		mcp.WithDescription(fmt.Sprintf("Search %q, a collection of documents of whoever runs this assistant. Returns up to %d passages with their title, place and link; needs no internet.", f.Name(), maxResults)),
+		mcp.WithDescription(about),
 		mcp.WithString("query", mcp.Required(),
-			mcp.Description("The question, in the words that the documents may use")),
+			mcp.Description("The question, in Vietnamese (with or without diacritics) or English")),
+		mcp.WithString("language", mcp.Enum("vi", "en"),
+			mcp.Description("Language of the entries; taken from the query when left out")),
+		mcp.WithBoolean("urgent",
+			mcp.Description("True when somebody needs help at once: what to do in emergencies comes first")),
 		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
 		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(false),
 	)
@@ -27,7 +35,11 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 		if bad != nil {
 			return bad, nil
 		}
-		found, err := f.Search(ctx, query, maxResults)
+		lang := req.GetString("language", "")
+		if lang != "" && lang != "vi" && lang != "en" {
+			return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
+		}
+		found, err := f.Search(ctx, knowledge.Query{Text: query, Language: lang, Urgent: req.GetBool("urgent", false)}, maxResults)
 		if err != nil {
 			return nil, err
 		}
@@ -42,10 +54,10 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 	}
 }
 
-// close ends the index of the guide and those of the folders.
+// close ends the indexing of the guide and of the folders.
 func (t *tools) close() error {
 	for _, f := range t.folders {
 		f.Close()
 	}
-	return t.guide.close()
+	return nil
 }

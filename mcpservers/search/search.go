@@ -50,8 +50,7 @@ type Result struct {
 type tools struct {
 	duck   *duckDuckGo
 	google func(ctx context.Context, query string) ([]Result, error)
-	guide  *guide
-	// folders are those of whoever runs the server.
+	// folders are the guide and those of whoever runs the server.
 	folders []*knowledge.Folder
 	log     *slog.Logger
 }
@@ -62,17 +61,20 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tools{duck: duck, google: c.Google, guide: newGuide(), folders: c.Folders, log: c.Logger}
+	guide, err := openGuide(c.Logger)
+	if err != nil {
+		return nil, err
+	}
+	t := &tools{duck: duck, google: c.Google, folders: append([]*knowledge.Folder{guide}, c.Folders...), log: c.Logger}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
 	s := server.NewMCPServer(Name, version, server.WithToolCapabilities(false))
 	s.AddTool(duckDuckGoTool(), t.searchWeb)
-	s.AddTool(guideTool(), t.searchGuide)
 	if c.Google != nil {
 		s.AddTool(googleTool(), t.searchGoogle)
 	}
-	for _, f := range c.Folders {
+	for _, f := range t.folders {
 		s.AddTool(folderTool(f), t.searchFolder(f))
 	}
 	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Close: t.close, Logger: c.Logger})
@@ -98,20 +100,6 @@ func googleTool() mcp.Tool {
 	)
 }
 
-func guideTool() mcp.Tool {
-	return mcp.NewTool("dental_guide_search",
-		mcp.WithDescription("Search a built-in dental guide in Vietnamese and English. Returns up to 5 entries with their text and the public page that it rests on; needs no internet."),
-		mcp.WithString("query", mcp.Required(),
-			mcp.Description("The question, in Vietnamese (with or without diacritics) or English")),
-		mcp.WithString("language", mcp.Enum("vi", "en"),
-			mcp.Description("Language of the entries; taken from the query when left out")),
-		mcp.WithBoolean("urgent",
-			mcp.Description("True when somebody needs help at once: what to do in emergencies comes first")),
-		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
-		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(false),
-	)
-}
-
 func (t *tools) searchWeb(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	query, bad := queryOf(req)
 	if bad != nil {
@@ -134,22 +122,6 @@ func (t *tools) searchGoogle(ctx context.Context, req mcp.CallToolRequest) (*mcp
 		return mcp.NewToolResultError(err.Error()), nil
 	}
 	return t.answer(ctx, "google_search", ranked(results)), nil
-}
-
-func (t *tools) searchGuide(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	query, bad := queryOf(req)
-	if bad != nil {
-		return bad, nil
-	}
-	lang := req.GetString("language", "")
-	if lang != "" && lang != "vi" && lang != "en" {
-		return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
-	}
-	results, err := t.guide.search(ctx, query, lang, req.GetBool("urgent", false))
-	if err != nil {
-		return nil, err
-	}
-	return t.answer(ctx, "dental_guide_search", results), nil
 }
 
 // queryOf returns the query in one line, or the tool error that says what is wrong.

@@ -1,0 +1,110 @@
+package knowledge
+
+import (
+	"cmp"
+
+	"molar/internal/text"
+)
+
+// mendable is the length from which an unknown word is taken for a known one with a slip.
+const mendable = 5
+
+// An askedWord is a word of a question: how it is written, and its term.
+type askedWord struct {
+	word
+	number uint32  // none when no text writes it so
+	meant  float64 // how probably it carries a meaning of its own
+	raw    string
+}
+
+// ask returns the words of a question, of which nothing is learned. Where the writer left out all
+// marks, a word may be any of those that fold to it: it means as much as they do in the folder.
+func (v *vocabulary) ask(question string) []askedWord {
+	unmarked := v.vietnamese
+	for raw := range split(question) {
+		unmarked = unmarked && text.Fold(raw) == raw
+	}
+	var out []askedWord
+	before := askedWord{word: word{term: none, idle: true}}
+	for raw := range split(question) {
+		a := askedWord{word: v.read(raw), number: none, meant: 1, raw: raw}
+		if n, known := v.numbers[raw]; known {
+			a.number = n
+		}
+		key, joined := v.reading(a, before)
+		if joined {
+			out[len(out)-1].idle = true
+		}
+		if term, known := v.terms[key]; known {
+			a.term = term
+		}
+		if s, ok := v.senses[key]; ok && a.bare {
+			a.sense = s
+		}
+		if unmarked && a.term != none && v.tallies[a.term].all > 0 {
+			t := v.tallies[a.term]
+			a.meant = float64(t.meant) / float64(t.all)
+			a.idle = t.meant == 0
+		}
+		a.sense = v.sense(before.term, a.term, a.sense)
+		out, before = append(out, a), a
+	}
+	return out
+}
+
+// reading is the term that a word of a question is read as: the one that it spells with the word
+// before it ("mouth wash"), else its own, else the known one that is a slip away.
+func (v *vocabulary) reading(a, before askedWord) (term string, joined bool) {
+	term = v.fold(a.raw)
+	if a.idle || !a.bare || !v.english {
+		return term, false
+	}
+	_, known := v.terms[term]
+	if !before.idle && before.bare && (!known || before.term == none) {
+		both := v.fold(before.raw + a.raw)
+		if _, joined = v.terms[both]; joined {
+			return both, true
+		}
+	}
+	if !known && len(term) >= mendable {
+		return cmp.Or(v.nearest(term), term), false
+	}
+	return term, false
+}
+
+// nearest returns the known word that is one slip away, of several the most frequent one; "" when
+// there is none. People get the first letter right.
+func (v *vocabulary) nearest(folded string) (best string) {
+	most := uint32(0)
+	for _, known := range v.initial[folded[0]] {
+		if !oneSlip(folded, known) {
+			continue
+		}
+		if n := v.tallies[v.terms[known]].meant; n > most {
+			best, most = known, n
+		}
+	}
+	return best
+}
+
+// oneSlip says whether two words differ by one letter too many, too few, other or
+// swapped with its neighbour.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if i == len(a) || a[i+1:] == b[i+1:] {
+		return true
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}

@@ -1,0 +1,118 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"molar/mcpservers/knowledge"
+)
+
+func md(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+func anchors(t *testing.T, f *knowledge.Folder, q knowledge.Query) (all []string) {
+	t.Helper()
+	results, err := f.Search(t.Context(), q, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		all = append(all, r.Anchor)
+	}
+	return all
+}
+
+// Words that differ in nothing but their marks meet, and the one that agrees in its
+// marks too comes first.
+func TestFolder_ExactMarksComeFirst(t *testing.T) {
+	text := "## cầu {#bridge}\nx\n## câu {#wish}\nx\n## đinh {#nail}\nx\n"
+	for i := range 20 {
+		text += fmt.Sprintf("## filler%d\nfiller%d\n", i, i)
+	}
+	f := open(t, fstest.MapFS{"a.md": md(text)}, "")
+	for query, want := range map[string]string{
+		"cầu": "bridge wish", "câu": "wish bridge", "cau": "bridge wish", "dinh": "nail", "CẦU": "bridge wish", "ca\u0302\u0300u": "bridge wish",
+	} {
+		// A hit in the marks too is worth more than twice the other: that one may fall
+		// below the share of the best.
+		got := anchors(t, f, knowledge.Query{Text: query})
+		if len(got) == 0 || got[0] != strings.Fields(want)[0] || !strings.HasPrefix(want, strings.Join(got, " ")) {
+			t.Errorf("%q: got %v, want %s", query, got, want)
+		}
+	}
+}
+
+// One passage speaks of dentures, another of mouthwash: a slip and a split word find
+// them, and a word of the same sense does.
+func TestFolder_MeetsSlipsAndSynonyms(t *testing.T) {
+	f := open(t, fstest.MapFS{
+		"a.md":         md("## Dentures {#plates}\nkeywords: denture, plate\nx\n## Mouthwash {#rinse}\nkeywords: mouthwash, rinse\nx\n## Loose teeth {#loose}\nkeywords: loose, moving\nx\n"),
+		"synonyms.txt": md("loose, wobbly, about to drop\n"),
+	}, "")
+	for query, want := range map[string]string{
+		"dentrue": "plates", "dentture": "plates", "mouth wash": "rinse", "wobbly": "loose", "it is about to drop": "loose",
+		"wheelbarrow": "", "dxntxre": "", "synonyms": "",
+	} {
+		if got := strings.Join(anchors(t, f, knowledge.Query{Text: query}), " "); got != want {
+			t.Errorf("%q: got %q, want %q", query, got, want)
+		}
+	}
+}
+
+// A passage that holds all of a question comes before one that holds a part, and what holds too
+// little of it is none.
+func TestFolder_HoldsEnough(t *testing.T) {
+	f := open(t, fstest.MapFS{"a.md": md("## One\nDogs bark at night in the yard.\n## Two\nCats sleep at night, dogs too.\n## Three\nBirds sing.\n## Four\nFish swim.\n## Five\nHorses run.\n")}, "")
+	for query, want := range map[string]string{
+		"Why do dogs bark?": "one", "dogs and cats": "two", "Which bark cures malaria in horses of Peru?": "", "bark": "one",
+	} {
+		if got := anchors(t, f, knowledge.Query{Text: query}); len(got) == 0 && want != "" || len(got) > 0 && got[0] != want {
+			t.Errorf("%q: got %v, want %q first", query, got, want)
+		}
+	}
+}
+
+// Files below a folder that is named like a language answer questions in it; which one it is may
+// be told by the question alone.
+func TestFolder_Languages(t *testing.T) {
+	f := open(t, fstest.MapFS{
+		"en/a.md": md("## Bonsai {#en}\nA bonsai wants water each day.\n"),
+		"vi/a.md": md("## Bonsai {#vi}\nCây bonsai cần tưới nước hằng ngày.\n"),
+		"b.md":    md("## Orchid {#both}\nOrchid, hoa lan.\n"),
+	}, "")
+	for _, tt := range []struct{ query, lang, want string }{
+		{"bonsai", "en", "en"},
+		{"bonsai", "vi", "vi"},
+		{"tưới nước cho bonsai", "", "vi"},
+		{"does a bonsai want water", "", "en"},
+		{"orchid", "en", "both"},
+		{"hoa lan", "vi", "both"},
+	} {
+		if got := strings.Join(anchors(t, f, knowledge.Query{Text: tt.query, Language: tt.lang}), " "); got != tt.want {
+			t.Errorf("%q in %q: got %q, want %q", tt.query, tt.lang, got, tt.want)
+		}
+	}
+	onlyEnglish := open(t, fstest.MapFS{"en/a.md": md("## Bonsai\nA bonsai.\n")}, "")
+	if got := anchors(t, onlyEnglish, knowledge.Query{Text: "bonsai", Language: "vi"}); !slices.Equal(got, []string{"bonsai"}) {
+		t.Errorf("a folder without the language of the question: got %v", got)
+	}
+}
+
+// In an emergency what stands in files named urgent comes first, however little of the question
+// it holds, in any folder.
+func TestFolder_UrgentLeads(t *testing.T) {
+	f := open(t, fstest.MapFS{
+		"roses.md":  md("## Roses\nPrune roses in spring. Berries of yew look like rose hips.\n"),
+		"urgent.md": md("## Call for help {#help}\nSay who is ill and where.\n## Poison {#poison}\nAfter eating berries do not vomit.\n"),
+	}, "")
+	for query, want := range map[string]string{"my son ate berries beside the roses": "poison", "prune roses": "help", "xyzzy": "help"} {
+		if got := anchors(t, f, knowledge.Query{Text: query, Urgent: true}); len(got) == 0 || got[0] != want {
+			t.Errorf("%q: got %v, want %q first", query, got, want)
+		}
+	}
+	if got := anchors(t, f, knowledge.Query{Text: "when to prune roses"}); !slices.Equal(got, []string{"roses"}) {
+		t.Errorf("without an emergency: got %v", got)
+	}
+}

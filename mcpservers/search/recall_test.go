@@ -1,0 +1,145 @@
+package search
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"molar/internal/text"
+	"molar/mcpservers/knowledge"
+)
+
+// openNotes opens the notes of the gardening example.
+func openNotes(t testing.TB) *knowledge.Folder {
+	t.Helper()
+	f, err := knowledge.Open(knowledge.Config{Name: "garden_notes", Files: knowledge.Dir("../../examples/gardening/notes")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+func openTestGuide(t testing.TB) *knowledge.Folder {
+	t.Helper()
+	f, err := openGuide(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+func testLines(t testing.TB, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
+}
+
+// ask returns what a folder finds; a question stands alone, so its language is not said.
+func ask(t testing.TB, f *knowledge.Folder, q knowledge.Query, limit int) []knowledge.Result {
+	t.Helper()
+	results, err := f.Search(t.Context(), q, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// Every folder is measured in one way: how many questions bring the right passage of their
+// language among the first three. How each file came about is in testdata/README.md.
+func TestRecall(t *testing.T) {
+	guide, notes := openTestGuide(t), openNotes(t)
+	for _, tt := range []struct {
+		file      string
+		folder    *knowledge.Folder
+		questions int
+		least     float64
+	}{
+		{"fresh3.tsv", guide, 40, 0.9},
+		{"questions.tsv", guide, 100, 0.9},
+		{"unseen.tsv", guide, 30, 0.9},
+		{"fresh.tsv", guide, 100, 0.85},
+		{"fresh2.tsv", guide, 50, 0.82}, // roundabout and slang
+		{"gardening.tsv", notes, 10, 0.9},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			asked, right := map[string]int{}, map[string]int{}
+			note := func(slice, lang, wanted, question string) {
+				asked[slice]++
+				if found(t, tt.folder, lang, wanted, question) {
+					right[slice]++
+				}
+			}
+			for _, line := range testLines(t, tt.file) {
+				f := strings.Split(line, "\t")
+				note(f[0], f[0], f[1], f[2])
+				if f[0] == "vi" {
+					note("vi without marks", f[0], f[1], text.Fold(f[2]))
+				}
+			}
+			for _, slice := range []string{"vi", "vi without marks", "en"} {
+				share := float64(right[slice]) / float64(asked[slice])
+				t.Logf("%s: %d of %d (%.3f)", slice, right[slice], asked[slice], share)
+				if asked[slice] < tt.questions || share < tt.least {
+					t.Errorf("%s: %.3f of %d questions, want at least %.2f of at least %d", slice, share, asked[slice], tt.least, tt.questions)
+				}
+			}
+		})
+	}
+}
+
+// found says whether one of the wanted passages, named by heading or its anchor, is among the
+// first three.
+func found(t *testing.T, f *knowledge.Folder, lang, wanted, question string) bool {
+	t.Helper()
+	results := ask(t, f, knowledge.Query{Text: question}, 3)
+	var got []string
+	for _, r := range results {
+		got = append(got, r.Place+" "+r.Title)
+		for want := range strings.SplitSeq(wanted, ",") {
+			if strings.HasPrefix(r.Place, lang+"/") && (r.Anchor == want || strings.Contains(r.Title, want)) {
+				return true
+			}
+		}
+	}
+	t.Logf("%q: got %v, want one of %s/%s among them", question, got, lang, wanted)
+	return false
+}
+
+// Most questions that a folder says nothing of find nothing, with no list of what it is not about.
+func TestRejection(t *testing.T) {
+	guide, notes := openTestGuide(t), openNotes(t)
+	for _, tt := range []struct {
+		what   string
+		files  []string
+		folder *knowledge.Folder
+		most   float64 // the share that is answered
+	}{
+		{"of other things", []string{"outside.txt", "fresh3_outside.txt"}, guide, 0.2},
+		{"of teeth, but not covered", []string{"uncovered.txt", "fresh_outside.txt", "fresh2_outside.txt", "fresh4_outside.txt"}, guide, 0.35},
+		{"of other things than plants", []string{"gardening_outside.txt", "uncovered.txt", "fresh4_outside.txt"}, notes, 0.05},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			var lines []string
+			for _, name := range tt.files {
+				lines = append(lines, testLines(t, name)...)
+			}
+			through := slices.DeleteFunc(slices.Clone(lines), func(question string) bool {
+				results := ask(t, tt.folder, knowledge.Query{Text: question}, 1)
+				if len(results) > 0 {
+					t.Logf("%q: got %q (%.2f)", question, results[0].Title, results[0].Score)
+				}
+				return len(results) > 0
+			})
+			t.Logf("%d of %d fall through", len(through), len(lines))
+			if answered := len(lines) - len(through); float64(answered) > tt.most*float64(len(lines)) {
+				t.Errorf("%d of %d questions were answered, want at most %.0f %%", answered, len(lines), tt.most*100)
+			}
+		})
+	}
+}
