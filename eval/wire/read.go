@@ -38,7 +38,11 @@ func ReadAnswer(provider, body string) (Answer, Stream, error) {
 	}
 	var a Answer
 	for i, event := range list {
-		if err := a.add(event); err != nil {
+		err := a.add(event)
+		switch {
+		case err != nil && len(list) == 1: // a whole answer
+			return a, Stream{}, err
+		case err != nil:
 			return a, Stream{}, fmt.Errorf("event %d: %w", i+1, err)
 		}
 	}
