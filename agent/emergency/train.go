@@ -8,8 +8,11 @@ import (
 	"molar/agent/topic"
 )
 
-// decay was chosen by cross-validation.
-const decay = 2e-4
+// Numbers of the training, chosen by cross-validation.
+const (
+	decay  = 2e-4
+	epochs = 12
+)
 
 // A Lesson is a message to learn from: the kind of emergency that it describes, empty when it
 // describes none, and how much it counts.
@@ -36,7 +39,7 @@ func Train(t topic.Topic, lessons []Lesson) string {
 				all = append(all, linear.Sample{Features: features[i], In: is(l), Weight: l.Weight})
 			}
 		}
-		return linear.Fit(all, bits, decay)
+		return linear.Fit(all, bits, epochs, decay)
 	}
 	isOne := func(l Lesson) bool { return l.Kind != "" }
 	out := appendTable(nil, learn(anyBits, isOne, func(Lesson) bool { return true }))

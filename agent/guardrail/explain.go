@@ -36,7 +36,7 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	add("names", "%s", namesIn(r))
 	add("needs", "%s", r.needs)
 	if m := g.model; m != nil {
-		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f and %.2f on, or below %.2f", s.alone, s.after, m.sureIn, m.sureAfter, m.sureOut)
+		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f and %.2f on, or below %.2f", s.alone, s.after, m.In, m.After, m.Out)
 	} else {
 		add("classifier", "none: the names of the topic decide")
 	}

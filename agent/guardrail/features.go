@@ -1,8 +1,6 @@
 package guardrail
 
 import (
-	"strconv"
-
 	"molar/agent/linear"
 	"molar/internal/text"
 )
@@ -11,47 +9,40 @@ import (
 const (
 	runShare  = 1
 	wordShare = 1.2
-	strangers = 0.5
+	endShare  = 0.7
 	bias      = 1
 )
 
-// alone turns the words of a message into what the classifier weighs: character runs,
-// words and pairs of words, and how many of them are new to the topic.
-func alone(words []text.Word, known vocabulary) []linear.Feature {
-	fs := make([]linear.Feature, 0, 32*len(words))
+// plain turns the words of a text into character runs, words and pairs of words.
+func plain(words []text.Word) []linear.Feature {
+	fs := make([]linear.Feature, 0, 40*len(words))
 	fs = append(fs, linear.Feature{Hash: linear.Hash("bias", "", ""), Value: bias})
 	fs = linear.AppendRuns(fs, words, runShare)
-	fs = linear.AppendWords(fs, "w", words, wordShare)
-	return appendStrangers(fs, "w", words, known)
+	return linear.AppendWords(fs, "w", words, wordShare)
 }
 
-// behind is the message read behind an exchange on the topic, where "how much?" means
-// something: its words count a second time under names of their own.
-func behind(words []text.Word, known vocabulary) []linear.Feature {
-	fs := append(alone(words, known), linear.Feature{Hash: linear.Hash("bias", "after", ""), Value: bias})
-	return appendStrangers(linear.AppendWords(fs, "after", words, 1), "after", words, known)
+// alone is what the classifier weighs of a message: the words of its last part count once more,
+// as it is there that people say what they want.
+func alone(words []text.Word) []linear.Feature {
+	return linear.AppendWords(plain(words), "end", lastPart(words), endShare)
 }
 
-// appendStrangers adds how many words and pairs of words no example of the topic has
-// used: a message with many of them speaks of something else.
-func appendStrangers(fs []linear.Feature, name string, words []text.Word, known vocabulary) []linear.Feature {
-	if known.size() == 0 {
-		return fs
-	}
-	var single, pairs int
-	for i, w := range words {
-		if !known.holds(linear.Hash("term", w.Folded, "")) {
-			single++
+// behind is a message read behind an exchange on the topic, where "how much?" means something.
+func behind(alone []linear.Feature) []linear.Feature {
+	return append(alone, linear.Feature{Hash: linear.Hash("bias", "after", ""), Value: bias})
+}
+
+// A last part has so many words, unless a sentence begins between them.
+const fewestLast, mostLast = 4, 24
+
+// lastPart returns the last sentence, with the one before it where it is very short.
+func lastPart(words []text.Word) []text.Word {
+	from := len(words)
+	for from > 0 {
+		from--
+		if n := len(words) - from; n >= mostLast || n >= fewestLast && words[from].Pause == text.SentencePause {
+			break
 		}
-		if i+1 < len(words) && !known.holds(linear.Hash("term", w.Folded, words[i+1].Folded)) {
-			pairs++
-		}
 	}
-	n := max(len(words), 1)
-	for _, sign := range [...]string{
-		"words " + strconv.Itoa(min(single, 5)), "share " + strconv.Itoa(single*5/n), "pairs " + strconv.Itoa(pairs*5/n),
-	} {
-		fs = append(fs, linear.Feature{Hash: linear.Hash(name, "strangers", sign), Value: strangers})
-	}
-	return fs
+	return words[from:]
 }

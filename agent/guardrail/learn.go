@@ -1,7 +1,7 @@
 package guardrail
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -20,10 +20,11 @@ const (
 	answerBits = 17
 )
 
-// Numbers of the training, chosen by cross-validation.
+// Numbers of the training, chosen by cross-validation over the writers of the lines.
 const (
 	decay     = 6e-3
-	afterHalf = 0.5 // what an example counts, read behind an exchange
+	epochs    = 5
+	fewEpochs = 12  // of some hundred examples, and of answers
 	favour    = 1.5 // an example of the topic: to refuse it is the worse mistake
 	asTask    = 0.5 // a task that is none of any topic, beside a topic's own examples
 )
@@ -34,26 +35,17 @@ type Lesson struct {
 	Weight float64
 	// Forms are other ways to write it, and what they count.
 	Forms map[string]float64
-	// Made is set for a lesson that was made of others: its words are news of nothing.
-	Made bool
 }
 
 // Train trains a classifier for a topic and returns it in the form that
-// [topic.Topic.Weights] takes. told are parts of answers, which state what questions ask for. held, of which no line may be among the lessons, sets the
-// scores from which on code is sure. The same input gives the same bytes on the same
-// architecture.
-func Train(t topic.Topic, lessons, told []Lesson, held []topic.Example) (string, error) {
-	if len(lessons) == 0 || len(told) == 0 || len(held) == 0 {
-		return "", fmt.Errorf("topic %q: there is nothing to learn from, or nothing to check against", t.Name)
+// [topic.Topic.Weights] takes. told are parts of answers, and questions, of which the table of
+// answers is made. The same input gives the same bytes on the same architecture.
+func Train(lessons, told []Lesson, sure Sure) (string, error) {
+	if len(lessons) == 0 || len(told) == 0 {
+		return "", errors.New("there is nothing to learn from")
 	}
-	m := learn(lessons, tableBits, true)
-	m.answers = learnAnswers(slices.Concat(lessons, told))
-	t.Weights, t.Examples = m.encode(), nil
-	g, err := New(Config{Topic: t})
-	if err != nil {
-		return "", err
-	}
-	m.calibrate(g.judged(m, held))
+	m := learn(lessons, tableBits, epochs)
+	m.Sure, m.answers = sure, learnAnswers(told)
 	return m.encode(), nil
 }
 
@@ -91,7 +83,7 @@ func learnFew(examples []topic.Example) *model {
 			lessons = append(lessons, l)
 		}
 	}
-	return learn(lessons, ownTableBits, false)
+	return learn(lessons, ownTableBits, fewEpochs)
 }
 
 // own is an example of a topic of one's own, as written and without marks.
@@ -103,99 +95,30 @@ func own(e topic.Example) Lesson {
 	return l
 }
 
-// A census counts in how many examples of the topic each word and pair of words stands.
-// As a vocabulary it knows the hash that is already folded.
-type census map[uint32]int
-
-func newCensus(lessons []Lesson) census {
-	c := make(census)
+// learn fits a classifier. It reads every form of every lesson: a follow-up behind an exchange,
+// and alone too when it is of another subject even there.
+func learn(lessons []Lesson, bits, epochs int) *model {
+	var all []linear.Sample
+	add := func(l Lesson, form string, weight float64) {
+		clean, _, _ := normalise(form)
+		words := wordsOf(clean)
+		if l.InDomain {
+			weight *= favour
+		}
+		if !l.Follows() || !l.InDomain {
+			all = append(all, linear.Sample{Features: alone(words), In: l.InDomain, Weight: weight})
+		}
+		if l.Follows() {
+			all = append(all, linear.Sample{Features: behind(alone(words)), In: l.InDomain, Weight: weight})
+		}
+	}
 	for _, l := range lessons {
-		if l.InDomain && !l.Made {
-			c.add(l.Text, 1)
-		}
-	}
-	return c
-}
-
-func (c census) holds(hash uint32) bool { return c[linear.Bucket(hash, vocabularyBits)] > 0 }
-
-func (c census) size() int { return len(c) }
-
-func (c census) pack() bitSet {
-	if c == nil {
-		return ""
-	}
-	set := make([]byte, vocabularyBytes)
-	for at, n := range c {
-		if n > 0 {
-			set[at>>3] |= 1 << (at & 7)
-		}
-	}
-	return bitSet(set)
-}
-
-// add counts each term of a text once.
-func (c census) add(message string, n int) {
-	clean, _, _ := normalise(message)
-	words := wordsOf(clean)
-	seen := make(map[uint32]bool)
-	count := func(hash uint32) {
-		if at := linear.Bucket(hash, vocabularyBits); !seen[at] {
-			seen[at] = true
-			c[at] += n
-		}
-	}
-	for i, w := range words {
-		count(linear.Hash("term", w.Folded, ""))
-		if i+1 < len(words) {
-			count(linear.Hash("term", w.Folded, words[i+1].Folded))
-		}
-	}
-}
-
-// samples reads every form of every lesson alone and behind an exchange, a follow-up only
-// so. What an example says itself is not known to it.
-func samples(lessons []Lesson, known census) []linear.Sample {
-	var out []linear.Sample
-	for _, l := range lessons {
-		own := known != nil && l.InDomain && !l.Made
-		if own {
-			known.add(l.Text, -1)
-		}
-		out = appendSamples(out, l, l.Text, l.Weight, known)
+		add(l, l.Text, l.Weight)
 		for _, form := range slices.Sorted(maps.Keys(l.Forms)) {
-			out = appendSamples(out, l, form, l.Forms[form], known)
-		}
-		if own {
-			known.add(l.Text, 1)
+			add(l, form, l.Forms[form])
 		}
 	}
-	return out
-}
-
-func appendSamples(out []linear.Sample, l Lesson, form string, weight float64, known census) []linear.Sample {
-	clean, _, _ := normalise(form)
-	words := wordsOf(clean)
-	share := afterHalf
-	if l.InDomain {
-		weight *= favour
-	}
-	if l.Follows() {
-		share = 1
-	}
-	if !l.Follows() || !l.InDomain {
-		out = append(out, linear.Sample{Features: alone(words, known), In: l.InDomain, Weight: weight})
-	}
-	return append(out, linear.Sample{Features: behind(words, known), In: l.InDomain, Weight: weight * share})
-}
-
-// learn fits a classifier. A few examples say nothing of which words are new.
-func learn(lessons []Lesson, bits int, withVocabulary bool) *model {
-	var known census
-	if withVocabulary {
-		known = newCensus(lessons)
-	}
-	return &model{Table: linear.Fit(samples(lessons, known), bits, decay), known: known.pack()}
+	return &model{Table: linear.Fit(all, bits, epochs, decay)}
 }
 
 // learnAnswers fits what tells whether a part of an answer keeps to the topic.
@@ -206,10 +129,10 @@ func learnAnswers(lessons []Lesson) linear.Table {
 		maps.Copy(forms, l.Forms)
 		for _, form := range slices.Sorted(maps.Keys(forms)) {
 			clean, _, _ := normalise(form)
-			all = append(all, linear.Sample{Features: alone(wordsOf(clean), bitSet("")), In: l.InDomain, Weight: forms[form]})
+			all = append(all, linear.Sample{Features: plain(wordsOf(clean)), In: l.InDomain, Weight: forms[form]})
 		}
 	}
-	return linear.Fit(all, answerBits, decay)
+	return linear.Fit(all, answerBits, fewEpochs, decay)
 }
 
 // judged is how a held-back example fared: its scores, and what code may be sure of.
@@ -259,7 +182,7 @@ func (m *model) calibrate(held []judged) {
 		}
 		return float32(max(least, mistakes[worst]*room))
 	}
-	m.sureIn, m.sureAfter, m.sureOut = beyond(in), beyond(after), -beyond(out)
+	m.Sure = Sure{beyond(in), beyond(after), -beyond(out)}
 }
 
 const (

@@ -56,8 +56,8 @@ func mustJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// The parts that nothing was trained on, in code alone. They set the scores from which on
-// code is sure, so what is said of sure decisions is no measure here.
+// The test part, which nothing was trained on, and the probes, which are learned by now, in code
+// alone. What is to be expected of new lines is measured in train, writer by writer.
 func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 	for _, part := range []struct {
 		name             string

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -48,6 +49,8 @@ func (m markers) find(message string, words []text.Word, hidden bool) marker {
 		return marker{"encoded text", true}
 	case m.orders.In(words):
 		return marker{"order to the machinery", false}
+	case hasMarkup(message):
+		return marker{"markup or data", false}
 	case m.orders.In(unleet(words)):
 		return marker{"order in disguised letters", true}
 	}
@@ -59,8 +62,8 @@ func (m markers) find(message string, words []text.Word, hidden bool) marker {
 func hasRoleTag(message string) bool {
 	lower := strings.ToLower(message)
 	for _, tag := range []string{
-		"<|", "|>", "[inst]", "[/inst]", "<<sys>>", "<system", "</system", "<assistant", "</assistant", "<user>", "</user>",
-		"### system", "### instruction", "###system", "[system]", "[assistant]", "```", "{\"", "{'", "\":", "</", "<!--", "${", "{{",
+		"<|", "|>", "[inst]", "[/inst]", "<<sys>>", "<system", "</system", "<assistant", "</assistant",
+		"### system", "### instruction", "###system", "[system]", "[assistant]", "in_domain", "\"verdict",
 	} {
 		if strings.Contains(lower, tag) {
 			return true
@@ -75,6 +78,12 @@ func hasRoleTag(message string) bool {
 		}
 	}
 	return strings.Contains(lower, " system:") || strings.Contains(lower, " assistant:")
+}
+
+// hasMarkup knows what programs write. People paste forms and messages of machines too.
+func hasMarkup(message string) bool {
+	lower := strings.ToLower(message)
+	return slices.ContainsFunc([]string{"```", "{\"", "{'", "\":", "</", "<user>", "<!--", "${", "{{"}, func(tag string) bool { return strings.Contains(lower, tag) })
 }
 
 // spelledOut reports a run of six single letters, a way past word lists.

@@ -1,22 +1,19 @@
 package guardrail
 
-import (
-	"math"
-
-	"molar/internal/text"
-)
+import "molar/internal/text"
 
 const (
 	// admit is the score from which on code guesses that a message is of the topic: to
 	// refuse a person is the worse mistake.
-	admit = -0.1
+	admit = 0
 	// talkAdmit is that score for a message about the talk, behind an exchange on the topic: it
 	// names nothing of it.
 	talkAdmit = -2.5
 	// greetingWords is the length of the longest message that may be a greeting.
 	greetingWords = 14
-	// softDoubt and hardDoubt are what a sign of injection takes from the score.
-	softDoubt, hardDoubt = 0.5, 100
+	// softDoubt and hardDoubt are what a sign of injection takes from the score. The words of an
+	// order take little: as many people quote one in a question of the topic as give one.
+	softDoubt, hardDoubt = 0.3, 100
 	// lean is what a message that leans on an exchange of the topic is given behind it, and
 	// half of it is what it loses alone when it names nothing of the topic.
 	lean = 1.0
@@ -72,12 +69,9 @@ func score(m *model, r reading) scores {
 		}
 		return scores{alone: guess, after: guess, plain: guess}
 	}
-	s := scores{alone: m.Score(alone(r.words, m.known)), after: m.Score(behind(r.words, m.known))}
+	fs := alone(r.words)
+	s := scores{alone: m.Score(fs), after: m.Score(behind(fs))}
 	s.plain = max(s.alone, s.after)
-	if len(r.words) >= storyWords {
-		rise := strongest(m, r.words) - storyDoubt
-		s.alone, s.after = s.alone+rise, s.after+rise
-	}
 	if r.needs != StandsAlone && r.marker.name == "" {
 		s.after += lean
 		if !r.named && len(r.words) <= longQuestion {
@@ -95,26 +89,9 @@ func score(m *model, r reading) scores {
 	return s
 }
 
-// A story is a message of so many words. Its score rises with that of the part that says
-// most for the topic, by how far it is above what some part of any story has: what a
-// person asks for is one sentence among many.
-const (
-	storyWords = 28
-	storyDoubt = 1.3
-	partWords  = 10
-)
-
-// strongest returns the score of the part of a message that says most for the topic.
-func strongest(m *model, words []text.Word) float64 {
-	best, from := math.Inf(-1), 0
-	for i := 1; i <= len(words); i++ {
-		if n := i - from; i == len(words) || n >= partWords && (words[i].Pause != text.NoPause || n >= 2*partWords) {
-			best = max(best, m.Score(alone(words[from:i], m.known)))
-			from = i
-		}
-	}
-	return best
-}
+// storyWords is the length of a message from which on code is not sure that it is of the topic it
+// names: what a person asks for is one sentence among many.
+const storyWords = 28
 
 // greets reports a message that is nothing but greetings and what may stand beside them.
 func (g *Guard) greets(r reading) bool {
@@ -130,9 +107,9 @@ func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 		return false, "too long for code to be sure"
 	case r.marker.name != "":
 		return false, "sign of injection (" + r.marker.name + ")"
-	case g.model != nil && s.plain <= float64(g.model.sureOut):
+	case g.model != nil && s.plain <= float64(g.model.Out):
 		return true, "clearly of another subject"
-	case g.model == nil && r.named, g.model != nil && g.admits(r) && s.alone >= float64(g.model.sureIn):
+	case g.model == nil && r.named, g.model != nil && g.admits(r) && s.alone >= float64(g.model.In):
 		return true, "clearly of the topic"
 	}
 	return false, "unclear"
@@ -149,7 +126,7 @@ func (g *Guard) isSureAfter(r reading, s scores) (sure bool, reason string) {
 		return false, "unclear, even after the last exchange"
 	case r.talk:
 		return true, "about the conversation itself"
-	case r.needs == FollowUp && (g.model == nil || s.after >= float64(g.model.sureAfter)):
+	case r.needs == FollowUp && (g.model == nil || s.after >= float64(g.model.After)):
 		return true, "follow-up of the last exchange"
 	}
 	return false, "unclear, even after the last exchange"

@@ -21,7 +21,7 @@ func (g *Guard) Strays(answer string) (score float64, strayed, sure bool) {
 		return 0, false, false
 	}
 	if g.model != nil && g.model.answers.Bits > 0 && !r.other {
-		score = g.model.answers.Score(alone(r.words, bitSet("")))
+		score = g.model.answers.Score(plain(r.words))
 		return score, score <= straySure, score <= strayCertain
 	}
 	r.marker = marker{}

@@ -21,8 +21,9 @@ const (
 	talkBits = 15
 	// talkDecay and leansFrom were chosen by cross-validation. A follow-up that is searched
 	// without its subject finds nothing; a question behind another one finds both.
-	talkDecay = 2e-3
-	leansFrom = -1.0
+	talkDecay  = 2e-3
+	talkEpochs = 12
+	leansFrom  = -1.0
 )
 
 // A talkModel says by general signs, learned from conversations about many subjects, what
@@ -51,7 +52,7 @@ func TrainTalk(lessons []TalkLesson) string {
 			share := l.Weight * float64(len(lessons)) / total[l.Needs] / float64(len(total))
 			all = append(all, linear.Sample{Features: talkFeatures(wordsOf(clean)), In: l.Needs == needs, Weight: share})
 		}
-		m := linear.Fit(all, talkBits, talkDecay)
+		m := linear.Fit(all, talkBits, talkEpochs, talkDecay)
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(m.Scale))
 		out = append(out, m.Cells...)
 	}

@@ -5,10 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Numbers of the training, chosen by cross-validation.
 const (
-	epochs   = 12
-	averaged = 8 // of the last epochs the weights are averaged
 	rate     = 0.5
 	smallest = 1e-8
 )
@@ -22,29 +19,33 @@ type Sample struct {
 }
 
 // Fit learns a table of 1<<bits buckets from samples: a logistic regression by stochastic
-// gradient descent with a step size of its own for each bucket. decay is how strongly weights
-// are drawn to zero. The same samples give the same table on the same architecture.
-func Fit(all []Sample, bits int, decay float64) Table {
-	table, slopes, sums := make([]float64, 1<<bits), make([]float64, 1<<bits), make([]float64, 1<<bits)
+// gradient descent with a step size of its own for each bucket. It reads them epochs times, and
+// takes the average weights of the last two thirds. decay is how strongly weights are drawn to
+// zero. The same samples give the same table on the same architecture.
+func Fit(all []Sample, bits, epochs int, decay float64) Table {
+	cells, sums, averaged := make([]cell, 1<<bits), make([]float64, 1<<bits), epochs*2/3
 	order := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the same order every time
 	for epoch := range epochs {
 		order.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, s := range all {
-			step(table, slopes, s, bits, decay)
+			step(cells, s, bits, decay)
 		}
 		if epoch >= epochs-averaged {
-			for i, v := range table {
-				sums[i] += v / averaged
+			for i, c := range cells {
+				sums[i] += c.weight / float64(averaged)
 			}
 		}
 	}
 	return pack(sums, bits)
 }
 
-func step(table, slopes []float64, s Sample, bits int, decay float64) {
+// A cell is a bucket while it is learned, and how steep its slopes were.
+type cell struct{ weight, slopes float64 }
+
+func step(cells []cell, s Sample, bits int, decay float64) {
 	var sum float64
 	for _, f := range s.Features {
-		sum += table[Bucket(f.Hash, bits)] * float64(f.Value)
+		sum += cells[Bucket(f.Hash, bits)].weight * float64(f.Value)
 	}
 	want := 0.0
 	if s.In {
@@ -52,9 +53,9 @@ func step(table, slopes []float64, s Sample, bits int, decay float64) {
 	}
 	slope := (1/(1+math.Exp(-sum)) - want) * s.Weight
 	for _, f := range s.Features {
-		at := Bucket(f.Hash, bits)
-		gradient := slope*float64(f.Value) + decay*table[at]
-		slopes[at] += gradient * gradient
-		table[at] -= rate * gradient / (math.Sqrt(slopes[at]) + smallest)
+		c := &cells[Bucket(f.Hash, bits)]
+		gradient := slope*float64(f.Value) + decay*c.weight
+		c.slopes += gradient * gradient
+		c.weight -= rate * gradient / (math.Sqrt(c.slopes) + smallest)
 	}
 }

@@ -25,7 +25,7 @@ func Dental() Topic {
 	emergencies.Weights = dentalAlarms
 	return Topic{
 		Name:        "dental",
-		Version:     "6",
+		Version:     "7",
 		Weights:     dentalWeights,
 		Phrases:     readPhrases(read("words.txt")),
 		Voices:      map[string]Voice{"vi": readVoice(read("vi.txt")), "en": readVoice(read("en.txt"))},
