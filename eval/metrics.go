@@ -267,10 +267,18 @@ type Named struct {
 // Named are the metrics that gates may ask for.
 func (m *Metrics) Named() []Named {
 	return []Named{
-		{"name.precision", m.Name.Precision}, {"name.recall", m.Name.Recall}, {"name.f1", m.Name.F1},
-		{"call.precision", m.Call.Precision}, {"call.recall", m.Call.Recall}, {"call.f1", m.Call.F1},
-		{"args.f1", m.Args.F1}, {"trajectory", m.Trajectory}, {"cases", m.Cases.Value},
-		{"model_calls", new(float64(m.ModelCalls))}, {"tool_calls", new(float64(m.ToolCalls))}, {"tokens", new(float64(m.Tokens))},
+		{"name.precision", m.Name.Precision},
+		{"name.recall", m.Name.Recall},
+		{"name.f1", m.Name.F1},
+		{"call.precision", m.Call.Precision},
+		{"call.recall", m.Call.Recall},
+		{"call.f1", m.Call.F1},
+		{"args.f1", m.Args.F1},
+		{"trajectory", m.Trajectory},
+		{"cases", m.Cases.Value},
+		{"model_calls", new(float64(m.ModelCalls))},
+		{"tool_calls", new(float64(m.ToolCalls))},
+		{"tokens", new(float64(m.Tokens))},
 	}
 }
 

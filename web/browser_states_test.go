@@ -241,17 +241,17 @@ func says(host *chatHost) script {
 		asked, _ := turn.Question()
 		begin := agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "e" + turn.ID, Assistant: "dental", Created: time.Now()}}
 		end := done()
-		switch {
-		case asked == "emergency":
+		switch asked {
+		case "emergency":
 			return play(nil, begin, text("**This may be an emergency. Call 115 in Vietnam, or your local emergency number, or go to the nearest emergency department now; do not wait for the answer below.**\n\nSit upright, and eat or drink nothing.\n\n"),
 				text("A swelling that spreads to the eye or the neck comes from an infection."), end)(ctx, turn, yield)
-		case asked == "gold":
+		case "gold":
 			end.Done.Saved, end.Done.Refused = false, true
 			return play(nil, begin, text("I only answer questions about teeth and the mouth. Ask me about brushing, pain, or a visit to the dentist."), end)(ctx, turn, yield)
-		case asked == "unsaved":
+		case "unsaved":
 			known, end := unsaved()
 			return play(nil, begin, text("Brush twice a day."), known, end)(ctx, turn, yield)
-		case asked == "send mail":
+		case "send mail":
 			yield(begin)
 			mail := schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send_message", Arguments: `{"to":"ann@example.com","subject":"Visit","text":"I come on Monday."}`}}
 			yield(agent.Event{Kind: agent.EventToolCall, Call: &mail, Server: "mail", ToolName: "send_message"})

@@ -140,8 +140,8 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 }
 
 // within reports whether the call may be of the turn; 0 is any.
-func (f *tapedFrame) within(turn int) bool {
-	return f.request.Turn == turn || f.request.Turn == 0 || turn == 0
+func (t *tapedFrame) within(turn int) bool {
+	return t.request.Turn == turn || t.request.Turn == 0 || turn == 0
 }
 
 // nearest shows the params of the unused call of the same tool that comes closest: in its

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"molar/eval/wire"
 )
@@ -100,9 +101,9 @@ func (j *joiner) json(raw json.RawMessage) json.RawMessage {
 // text is what a model said and called in an exchange, each part on a line.
 func (j *joiner) text(said []byte) string {
 	a, _, _ := wire.ReadAnswer(j.provider, string(said)) // what is no answer says nothing
-	text := a.Text
+	parts := []string{a.Text}
 	for _, c := range a.Calls {
-		text += "\n" + c.Arguments
+		parts = append(parts, c.Arguments)
 	}
-	return text
+	return strings.Join(parts, "\n")
 }

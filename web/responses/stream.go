@@ -22,7 +22,7 @@ func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int)
 	for told := false; ctx.Err() == nil; told = true {
 		events, err := l.log.After(ctx, n)
 		if err == nil && len(events) == 0 && !told && ctx.Err() == nil {
-			events = l.missed(n)
+			events = l.missed(ctx, n)
 		}
 		if err != nil || len(events) == 0 {
 			s.endStream(st, l, err, ctx.Err() != nil)
@@ -65,12 +65,12 @@ func (s *Surface) send(st *wire.Stream, l *live, events []render.Told) error {
 
 // missed is what one who has seen n events of a response that has ended, and maybe more than
 // there are here, was not told: its last event, when the replica that ran the turn is gone.
-func (l *live) missed(n int) []render.Told {
+func (l *live) missed(ctx context.Context, n int) []render.Told {
 	have, _, _ := l.log.State()
 	if n < have || have == 0 || n == have && !l.turn.IsBroken() {
 		return nil
 	}
-	last, err := l.log.After(context.Background(), have-1) // is there
+	last, err := l.log.After(ctx, have-1) // is there
 	if err != nil {
 		return nil
 	}

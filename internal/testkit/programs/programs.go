@@ -36,7 +36,7 @@ func Path(pkg string, flags ...string) (string, error) {
 	// One folder for each way to build, so that two do not replace each other's work.
 	way := sha256.Sum256([]byte(strings.Join(append(flags, pkg), "\x00")))
 	dir := filepath.Join(root, ".cache", "programs", fmt.Sprintf("%x", way[:6]))
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a program, no secret
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	// The tests of several packages run at once.
@@ -50,7 +50,7 @@ func Path(pkg string, flags ...string) (string, error) {
 		path += ".exe"
 	}
 	args := append(append([]string{"build", "-ldflags=-s -w", "-o", path}, flags...), pkg)
-	build := exec.Command("go", args...) //nolint:gosec,noctx // arguments of tests; others wait for it as well
+	build := exec.Command("go", args...) //nolint:noctx // arguments of tests; others wait for it as well
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
