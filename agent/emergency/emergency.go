@@ -104,6 +104,9 @@ func (d *Detector) find(message, earlier string, margin float64) []Kind {
 	if d.learned == nil {
 		return kinds
 	}
+	if len(words) <= terse {
+		margin = max(margin, tersely)
+	}
 	fs := d.features(words, found)
 	switch score := d.learned.any.Score(fs); {
 	case len(kinds) == 0 && score >= enough+margin:

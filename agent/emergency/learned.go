@@ -16,13 +16,16 @@ const (
 	// enough is the score from which on a message describes an emergency, and doubtful the one
 	// below which not even its signs make it one. Both were chosen by cross-validation over
 	// writers.
-	enough, doubtful = 0.1, -0.8
+	enough, doubtful = -0.3, -2.2
 	// tellable is the length of the longest message, in words, of which the score says that signs
 	// are not meant.
 	tellable = 60
 	// clearly is how much more than enough a score has to be of a message that seems to be about
 	// another subject.
 	clearly = 0.4
+	// terse is the length in words of a message of which little is learned, so that without a
+	// sign it has to score so much more: "My jaw hurts" is none.
+	terse, tersely = 4, 2.5
 )
 
 // What each family of features counts.

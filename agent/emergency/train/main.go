@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"molar/agent/emergency"
+	"molar/agent/language"
 	"molar/agent/linear"
 	"molar/agent/topic"
 	"molar/internal/text"
@@ -35,11 +36,11 @@ func run(folder string) error {
 	if err != nil {
 		return err
 	}
-	ordinary, err := questions(filepath.Join(folder, "../guardrail/data"))
+	ordinary, strangers, err := questions(filepath.Join(folder, "../guardrail/data"))
 	if err != nil {
 		return err
 	}
-	weights := emergency.Train(topic.Dental(), lessons(lines, ordinary))
+	weights := emergency.Train(topic.Dental(), lessons(lines, ordinary, strangers))
 	return os.WriteFile(filepath.Join(folder, weightsFile), []byte(weights), 0o644)
 }
 
@@ -78,25 +79,29 @@ func load(folder string) ([]line, error) {
 	return lines, nil
 }
 
-// questions returns what the guardrail learns from and no sign of an emergency stands in.
-func questions(folder string) ([]line, error) {
+// questions returns what the guardrail learns from: what its authors wrote, but for what signs of
+// an emergency stand in, and the lines of strangers, which say by their kind what is one.
+func questions(folder string) (ordinary, strangers []line, err error) {
 	t := topic.Dental()
 	t.Emergencies.Weights = ""
 	detector := emergency.New(t)
-	var lines []line
 	for _, name := range []string{"questions.jsonl", "broad.jsonl"} {
 		all, err := read(filepath.Join(folder, name))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, l := range all {
 			if len(detector.Find(l.text, "")) == 0 {
-				lines = append(lines, l)
+				ordinary = append(ordinary, l)
 			}
 		}
 	}
-	return lines, nil
+	strangers, err = read(filepath.Join(folder, "strangers.jsonl"))
+	return ordinary, slices.DeleteFunc(strangers, func(l line) bool { return l.kind == unclear }), err
 }
+
+// unclear marks a line that two readers may take for an emergency or not.
+const unclear = "unclear"
 
 // read reads messages from lines of JSON; those of the guardrail are of no kind.
 func read(path string) ([]line, error) {
@@ -124,6 +129,7 @@ const (
 	mistyped  = 0.5
 	composed  = 0.3
 	ordinary  = 0.1
+	strange   = 0.4 // a harmless line of a stranger, with and without marks
 	framed    = 0.3
 )
 
@@ -145,15 +151,30 @@ func notNow(lang string) []string {
 
 // lessons makes of every message one as it stands, one without marks and one mistyped, and puts
 // some together with another message: an emergency stays one whatever else is said.
-func lessons(lines, others []line) []emergency.Lesson {
+func lessons(lines, others, strangers []line) []emergency.Lesson {
 	chance := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // the same lessons every time
+	var out []emergency.Lesson
+	for _, lang := range []string{language.English, language.Vietnamese} {
+		for _, l := range complain(chance, lang) {
+			out = append(out, emergency.Lesson{Text: l.text, Weight: asComplaint}, emergency.Lesson{Text: text.Fold(l.text), Weight: asComplaint})
+		}
+	}
+	for _, l := range strangers {
+		if l.kind != "" {
+			lines = append(slices.Clip(lines), l)
+			continue
+		}
+		out = append(out, emergency.Lesson{Text: l.text, Weight: strange})
+		if folded := text.Fold(l.text); folded != strings.ToLower(l.text) {
+			out = append(out, emergency.Lesson{Text: folded, Weight: strange})
+		}
+	}
 	harmless := make(map[string][]string)
 	for _, l := range slices.Concat(lines, others) {
 		if l.kind == "" {
 			harmless[l.lang] = append(harmless[l.lang], l.text)
 		}
 	}
-	var out []emergency.Lesson
 	for _, l := range lines {
 		folded := text.Fold(l.text)
 		forms := map[string]float64{l.text: asWritten, linear.Mistype(chance, l.text): mistyped, linear.Mistype(chance, folded): mistyped}

@@ -57,18 +57,18 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ordinary, err := questions("../../guardrail/data")
+	ordinary, strangers, err := questions("../../guardrail/data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"one", "two"} {
+	for _, name := range []string{"one", "two", "three", "four"} {
 		theirs, err := read("data/writers/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
 		}
 		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(theirs, l) })
 		dental := topic.Dental()
-		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary))
+		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary, strangers))
 		detector := emergency.New(dental)
 		var found, all, alarms, harmless float64
 		for _, l := range theirs {

@@ -72,6 +72,8 @@ type parts struct {
 type question struct {
 	Group int    `json:"group"`
 	By    string `json:"by"` // who wrote it
+	// Emergency is for whoever learns those: its kind, or "unclear".
+	Emergency string `json:"emergency"`
 	topic.Example
 }
 
