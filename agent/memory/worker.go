@@ -245,7 +245,7 @@ func (c *crew) goOn(ctx context.Context) {
 // wait lets all end.
 func (c *crew) wait() {
 	for ; c.busy > 0; c.busy-- {
-		_ = <-c.ended
+		<-c.ended //nolint:errcheck // the work was called off
 	}
 }
 
