@@ -18,18 +18,8 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 		Args: onlyCommands,
 		RunE: showHelp,
 	}
-	for _, construct := range []func(*app) *cobra.Command{
-		newEvalRecordCmd,
-		newEvalRunCmd,
-		newEvalAcceptCmd,
-		newEvalVerifyCmd,
-		newEvalReportCmd,
-		newEvalImportCmd,
-		newEvalMatchCmd,
-		newEvalSchemaCmd,
-	} {
-		cmd.AddCommand(construct(a))
-	}
+	cmd.AddCommand(newEvalRecordCmd(a), newEvalRunCmd(a), newEvalAcceptCmd(a), newEvalVerifyCmd(a),
+		newEvalReportCmd(a), newEvalImportCmd(a), newEvalMatchCmd(a), newEvalSchemaCmd(a))
 	return cmd
 }
 
