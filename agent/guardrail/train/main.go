@@ -43,7 +43,7 @@ func run(folder string) error {
 		return err
 	}
 	own := append(lessons(slices.Concat(p.train, p.traps), 1), names(dental)...)
-	weights, err := guardrail.Train(slices.Concat(own, lessons(p.strangers, asStranger)), slices.Concat(own, told), sureFrom)
+	weights, err := guardrail.Train(slices.Concat(own, lessons(p.plain, 1), lessons(p.strangers, asStranger)), slices.Concat(own, told), sureFrom)
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,9 @@ type parts struct {
 	// traps and strangers are learned by the dental classifier alone: they say little of
 	// conversations. Strangers have seen neither rules nor data.
 	traps, strangers []topic.Example
+	// plain are the plainest questions. What they ask an answer states, so that its watch does
+	// not learn them.
+	plain []topic.Example
 }
 
 // A question is a line of the data. Those of one group of questions.jsonl ask the same in other
@@ -87,6 +90,7 @@ func load(folder string) (parts, error) {
 		{"known.jsonl", &p.train},
 		{"broad.jsonl", &p.train},
 		{"traps.jsonl", &p.traps},
+		{"plain.jsonl", &p.plain},
 		{"probe.jsonl", &p.strangers},
 		{"probe2.jsonl", &p.strangers},
 		{"probe3.jsonl", &p.strangers},
