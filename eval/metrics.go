@@ -282,8 +282,8 @@ func (m *Metrics) Named() []Named {
 	}
 }
 
-// Value finds a metric by its name; nil when there was nothing to measure, false when there
-// is no such metric.
+// Value finds a metric by its name; nil when there was nothing to measure, false for
+// a name that is none.
 func (m *Metrics) Value(name string) (*float64, bool) {
 	for _, n := range m.Named() {
 		if n.Name == name {

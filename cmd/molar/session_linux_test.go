@@ -97,6 +97,23 @@ func TestSession_GoesBack(t *testing.T) {
 	p.exit(cli.OK)
 }
 
+// TestSession_WarnsOnce: that a server's tools are missing is said once, not under every answer.
+func TestSession_WarnsOnce(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, "mcpServers: {gone: {command: /there/is/none}}\n"))
+	for _, question := range []string{"First", "Second", "Third"} {
+		before := p.screen.String()
+		p.keys(question + "\r")
+		p.seeAfter(before, "[ollama")
+	}
+	p.keys("\x04")
+	p.exit(cli.OK)
+	if n := strings.Count(p.screen.String(), "/there/is/none"); n == 0 || n > 1 {
+		t.Errorf("the server that is not there is named %d times:\n%s", n, p.screen.String())
+	}
+}
+
 // TestSession_WaitsForServer: a turn that waits for a server says for which, and Ctrl-C
 // ends the wait.
 func TestSession_WaitsForServer(t *testing.T) {

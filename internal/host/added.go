@@ -28,7 +28,7 @@ func (h *Host) loadAdded(ctx context.Context) error {
 	return err
 }
 
-// RefreshAdded reads them anew, and says whether another replica changed them.
+// RefreshAdded reads them anew, and reports whether another replica changed them.
 func (h *Host) RefreshAdded(ctx context.Context) (changed bool, err error) {
 	list, err := h.DB.AddedServers(ctx)
 	if err != nil {

@@ -87,7 +87,7 @@ func (v *vocabulary) nearest(folded string) (best string) {
 	return best
 }
 
-// oneSlip says whether two words differ by one letter too many, too few, other or
+// oneSlip reports whether two words differ by one letter too many, too few, other or
 // swapped with its neighbour.
 func oneSlip(a, b string) bool {
 	if len(a) > len(b) {

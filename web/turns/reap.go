@@ -16,7 +16,7 @@ const (
 // A pulse knows for how long a process has looked without a gap. The zero value has none yet.
 type pulse struct{ since, last time.Time }
 
-// beat notes a look and says whether there were enough.
+// beat notes a look and reports whether there were enough.
 func (p *pulse) beat(now time.Time) bool {
 	now = now.Round(0) // the other clock stands still while a machine sleeps
 	if gap := now.Sub(p.last); gap > gapFor || gap < 0 {

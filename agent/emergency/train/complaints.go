@@ -12,8 +12,8 @@ import (
 const asComplaint = 0.2
 
 // complain makes the plainest messages that a clinic gets: who has what pain, where, and how much,
-// and who is on the way. They are no emergency, and nobody who is asked to write messages writes
-// them. Each two ends of a message meet once.
+// and who is on the way. None of them is an emergency, and writers who are asked for messages leave
+// them out. Every choice for the last place meets every one for the place before it once.
 func complain(chance *rand.Rand, lang string) []line {
 	var out []line
 	for _, places := range plaints(lang) {
