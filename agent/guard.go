@@ -170,6 +170,9 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 	return a.done(w, e.question.lang, d)
 }
 
+// Notice returns the emergency notice that an answer begins with, or nothing.
+func (a *Agent) Notice(answer string) string { return a.judges.Leading(answer) }
+
 // notify says what to do in an emergency, and returns what was said. A client that wants
 // JSON gets it as a warning, which leaves its answer whole.
 func (a *Agent) notify(w task, q question, kinds []emergency.Kind) (string, error) {

@@ -25,6 +25,7 @@ func TestChatPage_Prose(t *testing.T) {
 		`[...document.querySelectorAll(".listing .head span")].map((s) => s.textContent).join()`:                                                 "JSON,formula (TeX),Go,Mermaid diagram",
 		`document.querySelector(".prose .language-go .code-keyword").textContent`:                                                                "func",
 		`document.querySelector(".prose sup button").title`:                                                                                      "Twice a year, as a rule.",
+		`document.querySelector(".prose sup button").textContent + document.querySelector(".footnote > sup").textContent`:                        "11",
 		`document.querySelector(".picture").textContent`:                                                                                         "A molar https://upload.wikimedia.org/molar.pngLoad the picture",
 		`(document.querySelector(".prose sup button").click(), document.activeElement.className)`:                                                "footnote",
 		`(navigator.clipboard.writeText = async (x) => { window.copied = x; }, document.querySelectorAll(".listing button")[3].click(), copied)`: "graph LR; pain --> dentist",

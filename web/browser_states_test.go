@@ -109,7 +109,11 @@ func scenes() []scene {
 			j.sees(idle, `document.querySelector(".versions")`)
 			eval[any](j, `[...document.querySelectorAll(".user:not([hidden]) .actions button")].at(-1).click()`)
 		}},
-		{name: "approval", play: func(j *journey) { j.asks("send mail"); j.sees(`document.querySelector(".approval strong")`) }},
+		{name: "approval", play: func(j *journey) {
+			j.asks("send mail")
+			j.sees(`document.querySelector(".approval strong")`, `document.querySelector(".approval textarea").value.includes("Visit\\u200b\\udb40\\udc41")`,
+				`(document.getElementById("log").scrollTop = 1e6, document.querySelector(".approval h3").getBoundingClientRect().top >= 0)`)
+		}},
 		{name: "approved", play: func(j *journey) {
 			j.asks("pay")
 			j.sees(`document.querySelector(".approval .primary")`)
@@ -189,7 +193,11 @@ func scenes() []scene {
 			eval[any](j, `document.querySelectorAll(".assistant .actions [aria-pressed]")[1].click()`)
 			j.sees(`document.querySelector(".said input")`)
 		}},
-		{name: "emergency", play: answered("emergency")},
+		{name: "emergency", play: func(j *journey) {
+			answered("emergency")(j)
+			j.sees(`document.querySelector(".emergency[role=note][aria-label]")?.textContent.includes("Sit upright")`,
+				`!document.querySelector(".emergency").textContent.includes("swelling")`)
+		}},
 		{name: "refused", play: answered("gold")},
 		{name: "unsaved", play: answered("unsaved")},
 		{name: "long-words", play: answered("wide")},
@@ -253,7 +261,7 @@ func says(host *chatHost) script {
 			return play(nil, begin, text("Brush twice a day."), known, end)(ctx, turn, yield)
 		case "send mail":
 			yield(begin)
-			mail := schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send_message", Arguments: `{"to":"ann@example.com","subject":"Visit","text":"I come on Monday."}`}}
+			mail := schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send_message", Arguments: "{\"to\":\"ann@example.com\",\"subject\":\"Visit\u200b\U000e0041\",\"text\":\"I come on Monday.\"}"}}
 			yield(agent.Event{Kind: agent.EventToolCall, Call: &mail, Server: "mail", ToolName: "send_message"})
 			_, err := turn.Approver.Approve(ctx, agent.Ask{
 				Call: mail, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send_message", Server: "mail"}}, Why: "its policy is confirm",
@@ -290,6 +298,12 @@ func TestChatPage_Scenes(t *testing.T) {
 					host.snippet = "…when the <b>teeth</b> hurt, rinse with salt water and see…"
 					cfg := host.config(t)
 					cfg.Agent = says(host)
+					cfg.Notice = func(answer string) string {
+						if at := strings.Index(answer, "drink nothing."); at > 0 {
+							return answer[:at+len("drink nothing.")]
+						}
+						return ""
+					}
 					ctx := browser(t, language) // first, so that it ends before the server
 					server := live(t, cfg)
 					t.Cleanup(server.CloseClientConnections)

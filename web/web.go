@@ -69,6 +69,9 @@ type Config struct {
 	Tools         ToolLister
 	Servers       ServerLister
 	Traces        chat.TraceStore
+	// Notice finds the emergency notice that an answer begins with, which the pages show apart;
+	// nil finds none.
+	Notice func(answer string) string
 	// Files are those beside questions; nil means that none are kept.
 	Files files.Store
 	// Feedback keeps what people say of answers; nil means that there are no such routes.
@@ -162,7 +165,11 @@ func newServer(cfg Config) (*server, error) {
 	if cfg.Turns == nil {
 		cfg.Turns = turns.NewSet(cfg.Logger, cfg.Now)
 	}
-	s := &server{Config: cfg, started: cfg.Now(), markdown: sync.OnceValue(pages.NewHTML)}
+	s := &server{Config: cfg, started: cfg.Now(), markdown: sync.OnceValue(func() *pages.HTML {
+		html := pages.NewHTML()
+		html.Notice = cfg.Notice
+		return html
+	})}
 	s.turns = &turns.Host{
 		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now, cfg.Logger), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
 	}

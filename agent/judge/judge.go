@@ -69,6 +69,16 @@ func (j *Judge) Notice(topic string, kinds []emergency.Kind, lang string) string
 	return j.emergencies[topic]().Notice(kinds, lang)
 }
 
+// Leading returns the notice of any topic that an answer begins with, or nothing.
+func (j *Judge) Leading(answer string) string {
+	for _, guard := range j.guards {
+		if notice := emergency.Leading(guard.Topic(), answer); notice != "" {
+			return notice
+		}
+	}
+	return ""
+}
+
 // A Case is a question under a topic.
 type Case struct {
 	Topic    string

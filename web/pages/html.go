@@ -23,6 +23,8 @@ import (
 type HTML struct {
 	Markdown goldmark.Markdown
 	Policy   *bluemonday.Policy
+	// Notice finds the emergency notice that an answer begins with; nil finds none.
+	Notice func(answer string) string
 }
 
 // NewHTML returns the writer of the pages.
@@ -90,8 +92,28 @@ func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	})
 }
 
-// Of renders one text.
+// Of renders one text. An emergency notice at its head stands in a box of its own.
 func (m *HTML) Of(source string) (string, error) {
+	notice := m.notice(source)
+	if notice == "" {
+		return m.plain(source)
+	}
+	first, err := m.plain(notice)
+	if err != nil {
+		return "", err
+	}
+	rest, err := m.plain(source[len(notice):])
+	return `<div class="emergency">` + first + "</div>" + rest, err
+}
+
+func (m *HTML) notice(source string) string {
+	if m.Notice == nil {
+		return ""
+	}
+	return m.Notice(source)
+}
+
+func (m *HTML) plain(source string) (string, error) {
 	var b bytes.Buffer
 	if err := m.Markdown.Convert([]byte(source), &b); err != nil {
 		return "", fmt.Errorf("render markdown: %w", err)
@@ -176,12 +198,19 @@ func (f *Feed) Note(last bool) []byte {
 	return b
 }
 
-// add takes a piece of the answer and returns the blocks that it changed, one or
-// two.
+// add takes a piece of the answer and returns the blocks that it changed.
 func (f *Feed) add(text string) ([]htmlBlock, error) {
+	var blocks []htmlBlock
+	if notice := f.write.notice(text); notice != "" && f.block == 0 && f.open == "" { // it comes in one piece
+		html, err := f.write.Of(notice)
+		if err != nil {
+			return nil, err
+		}
+		blocks, text = append(blocks, htmlBlock{f.block, html, true}), text[len(notice):]
+		f.block++
+	}
 	closed, open := markdown.Split(f.open + text)
 	f.open = open
-	var blocks []htmlBlock
 	if closed != "" {
 		html, err := f.write.Of(closed)
 		if err != nil {

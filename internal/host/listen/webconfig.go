@@ -39,6 +39,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	}
 	return web.Config{
 		Agent:         p.Runner(),
+		Notice:        p.Agent.Notice,
 		Models:        p.modelInfos,
 		Conversations: host.Conversations{Client: p.Memory, Traces: host.TraceStore{DB: p.DB, Writer: p.Traces}},
 		Files:         host.Conversations{Client: p.Memory},

@@ -56,6 +56,10 @@ export function showProse(box, html) {
   for (const pre of box.querySelectorAll("pre")) dressCode(pre);
   for (const table of box.querySelectorAll("table")) dressTable(table);
   labelTasks(box);
+  for (const notice of box.querySelectorAll(".emergency")) {
+    notice.setAttribute("role", "note");
+    notice.setAttribute("aria-label", t("Emergency", "Khẩn cấp"));
+  }
   for (const link of box.querySelectorAll("a.image")) dressPicture(link);
 }
 
@@ -78,15 +82,19 @@ export const labelTasks = (box) => {
   for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
 };
 
-// linkNotes makes buttons of the marks of notes that an answer has: they may stand in
+// linkNotes makes numbered buttons of the marks of notes that an answer has: they may stand in
 // another part of it, and come after their marks.
 function linkNotes(answer) {
   const notes = new Map([...answer.querySelectorAll(".footnote > sup")].map((sup) => [sup.textContent, sup.parentElement]));
+  const numbers = new Map();
   for (const mark of notes.size ? answer.querySelectorAll("sup:not(.footnote > sup)") : []) {
     const note = notes.get(mark.textContent);
     if (!note || mark.querySelector("button")) continue;
+    if (!numbers.has(note)) numbers.set(note, String(numbers.size + 1));
+    const at = numbers.get(note);
     note.tabIndex = -1;
     const words = note.textContent.trim().slice(mark.textContent.length).trim();
-    mark.replaceChildren(el("button", { type: "button", title: words, "aria-label": t(`Note ${mark.textContent}`, `Chú thích ${mark.textContent}`), on: { click: () => { note.scrollIntoView({ block: "nearest" }); note.focus(); } } }, mark.textContent));
+    mark.replaceChildren(el("button", { type: "button", title: words, "aria-label": t(`Note ${at}`, `Chú thích ${at}`), on: { click: () => { note.scrollIntoView({ block: "nearest" }); note.focus(); } } }, at));
   }
+  for (const [note, at] of numbers) note.querySelector("sup").textContent = at;
 }

@@ -98,11 +98,15 @@ export function question(content, edit, files = [], useAgain = null) {
 
 // --- calls ---------------------------------------------------------------------------------------
 
+// escaped writes characters that nobody sees (of no width, or of direction) as JSON escapes.
+const escaped = (text) => text.replace(/[\p{Cf}\p{DI}\u2028\u2029]/gu, (c) =>
+  c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
+
 function pretty(value) {
   try {
-    return JSON.stringify(typeof value === "string" ? JSON.parse(value) : value, null, 2);
+    return escaped(JSON.stringify(typeof value === "string" ? JSON.parse(value) : value, null, 2));
   } catch {
-    return String(value);
+    return escaped(String(value));
   }
 }
 

@@ -1,0 +1,29 @@
+package emergency_test
+
+import (
+	"testing"
+
+	"molar/agent/emergency"
+	"molar/agent/topic"
+)
+
+func TestLeading(t *testing.T) {
+	dental := topic.Dental()
+	for _, k := range dental.Emergencies.Kinds {
+		for _, lang := range []string{"en", "vi"} {
+			kinds := []emergency.Kind{emergency.Kind(k.Name), emergency.Kind(dental.Emergencies.Kinds[0].Name)}
+			notice := emergency.New(dental).Notice(kinds, lang)
+			if got := emergency.Leading(dental, notice+"\n\nSee a dentist then."); got != notice {
+				t.Errorf("%s in %s: found %q, want %q", k.Name, lang, got, notice)
+			}
+			if got := emergency.Leading(dental, notice); got != notice {
+				t.Errorf("%s in %s alone: found %q", k.Name, lang, got)
+			}
+		}
+	}
+	for _, answer := range []string{"", "Brush twice a day.", "Call 115."} {
+		if got := emergency.Leading(dental, answer); got != "" {
+			t.Errorf("%q begins with the notice %q", answer, got)
+		}
+	}
+}
