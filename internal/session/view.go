@@ -35,8 +35,16 @@ func (v *turnView) event(e agent.Event) error {
 	switch e.Kind {
 	case agent.EventText:
 		v.hide()
+		notice := e.Text != "" && v.s.h.Agent.Notice(e.Text) == strings.TrimSpace(e.Text)
+		if notice {
+			v.pause()
+			v.s.say("%s", terminal.Alarm(" EMERGENCY / KHẨN CẤP "))
+		}
 		v.spoke, v.open = true, true
-		return v.s.md.Write(e.Text)
+		if err := v.s.md.Write(e.Text); err != nil || !notice {
+			return err
+		}
+		v.pause() // what follows is another's text
 	case agent.EventCommentary:
 		v.hide()
 		v.open = false

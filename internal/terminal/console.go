@@ -101,6 +101,9 @@ func Dim(text string) string { return dim.on(text) }
 // Bold is text that stands out. The text must be clean.
 func Bold(text string) string { return bold.on(text) }
 
+// Alarm is text that nobody may overlook. The text must be clean.
+func Alarm(text string) string { return alarm.on(text) }
+
 // Wrap breaks a clean line into rows of less than columns columns, all indented as the
 // line is.
 func Wrap(line string, columns int) []string {

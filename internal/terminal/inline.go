@@ -23,6 +23,7 @@ const (
 	struck    style = "9"
 	code      style = "36"
 	heading   style = "1;36"
+	alarm     style = "1;37;41"
 )
 
 // codeStyles are those of the parts of code; what stands between them has none.
