@@ -276,7 +276,7 @@ func says(host *chatHost) script {
 
 // TestChatPage_Scenes shows the chat in all states that people meet, each judged by axe-core
 // and kept as a picture: each in one of two ways by turns, with -artifacts in all eight.
-func TestChatPage_Scenes(t *testing.T) {
+func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers are started one after the other
 	axe := axeSource(t)
 	kept := flag.Lookup("test.artifacts")
 	every := kept != nil && kept.Value.String() == "true"

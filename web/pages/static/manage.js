@@ -2,7 +2,7 @@
 // file, delete it. The page loads this when the first menu is opened.
 
 import { $, api, el, keep, send, showSanitised, t, when } from "/static/app.js";
-import { labelTasks, setLevels } from "/static/prose.js";
+import { label, setLevels } from "/static/prose.js";
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 
@@ -82,6 +82,7 @@ const look = `body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:2re
 h2{font-size:.85rem;font-weight:600;color:light-dark(#5a6466,#a0acaf);margin:2rem 0 .4rem}.user{white-space:pre-wrap;font-weight:600;padding:.5rem .9rem;border-radius:.8rem;background:light-dark(#e9ecf9,#232a4a)}
 pre{overflow:auto;padding:.8rem;border-radius:.5rem;background:light-dark(#f3f2ee,#1e2426)}table{border-collapse:collapse}td,th{border:1px solid light-dark(#e1dfd9,#2f383b);padding:.25rem .6rem;overflow-wrap:break-word}
 .footnote{display:flex;gap:.5rem}.footnote p{margin:0}li:has(>input){list-style:none}
+.emergency{border:2px solid light-dark(#a3212a,#ff9d97);border-left-width:.5rem;border-radius:.6rem;padding:.6rem 1rem}.emergency::before{content:"⚠ " attr(aria-label);color:light-dark(#a3212a,#ff9d97);font-weight:700}
 img{max-width:100%;max-height:20rem}a{color:light-dark(#3f4fae,#a5b2ff)}
 :root{color-scheme:light dark;background:light-dark(#fff,#121617);color:light-dark(#1b2021,#e6eaea)}`;
 
@@ -98,7 +99,7 @@ function asPage(c, all) {
     if (!m.html) return box;
     showSanitised(box, m.html); // which the server has sanitised
     setLevels(box);
-    labelTasks(box);
+    label(box);
     for (const pre of box.querySelectorAll("pre")) pre.tabIndex = 0; // it scrolls
     return box;
   };

@@ -55,11 +55,7 @@ export function showProse(box, html) {
   showSanitised(box, html);
   for (const pre of box.querySelectorAll("pre")) dressCode(pre);
   for (const table of box.querySelectorAll("table")) dressTable(table);
-  labelTasks(box);
-  for (const notice of box.querySelectorAll(".emergency")) {
-    notice.setAttribute("role", "note");
-    notice.setAttribute("aria-label", t("Emergency", "Khẩn cấp"));
-  }
+  label(box);
   for (const link of box.querySelectorAll("a.image")) dressPicture(link);
 }
 
@@ -78,7 +74,12 @@ export function setLevels(answer) {
   }
 }
 
-export const labelTasks = (box) => {
+// label says in the reader's language what tasks and the notice of an emergency are.
+export const label = (box) => {
+  for (const notice of box.querySelectorAll(".emergency")) {
+    notice.setAttribute("role", "note");
+    notice.setAttribute("aria-label", t("Emergency", "Khẩn cấp"));
+  }
   for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
 };
 
