@@ -23,6 +23,8 @@ const (
 	paired = 0.5
 	// titleWeight is how often a word counts in a title or among the keywords.
 	titleWeight = 5
+	// named is how much more a passage counts whose whole title a question holds.
+	named = 1.3
 	// shareOfBest is below which a passage is left out beside the best.
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
@@ -224,4 +226,23 @@ func (ix *index) weigh(q query, pairs []int, f *found) {
 		}
 	}
 	f.held = got / max(whole, 1e-9)
+	if ix.isTitled(q, p) {
+		f.score *= named
+	}
+}
+
+// isTitled reports whether a question holds all that a passage's title says.
+func (ix *index) isTitled(q query, p *indexed) bool {
+	said := 0
+	for _, n := range p.words[:slices.Index(p.words, none)] {
+		w := ix.words.words[n]
+		if w.idle {
+			continue
+		}
+		said++
+		if !slices.ContainsFunc(q.places[w.term], func(i int) bool { return q.words[i].number == n || q.words[i].bare || w.bare }) {
+			return false
+		}
+	}
+	return said > 1
 }

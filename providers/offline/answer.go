@@ -2,6 +2,7 @@ package offline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,10 +32,20 @@ const (
 
 // lost says that nothing was found.
 func lost(t turn) string {
-	if len(t.answers) > 0 {
+	if t.toldSomething() {
 		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
 	}
 	return pick(t.vietnamese, lostVietnamese, lostEnglish)
+}
+
+// toldSomething reports whether an earlier answer said more than that nothing was found, or a
+// courtesy.
+func (t turn) toldSomething() bool {
+	empty := []string{lostVietnamese, lostEnglish, noMoreVietnamese, noMoreEnglish}
+	for _, c := range courtesies() {
+		empty = append(empty, c.vi, c.en)
+	}
+	return slices.ContainsFunc(t.answers, func(a string) bool { return !slices.Contains(empty, strings.TrimSpace(a)) })
 }
 
 func pick(vietnamese bool, vi, en string) string {

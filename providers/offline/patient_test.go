@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -79,6 +80,23 @@ func TestAnswer_behindAnother(t *testing.T) {
 			t.Errorf("%q lacks %q", text, want)
 		}
 	}
+}
+
+// Where nothing was said before, nothing of it holds.
+func TestAnswer_behindNothing(t *testing.T) {
+	for _, before := range []string{"Hello! How can I help you?", run(t, aboutTeeth("hm")).text} {
+		req := aboutTeeth("what can I eat meanwhile")
+		req.Messages = append([]schemas.Message{schemas.Text(schemas.RoleUser, "hm"), schemas.Text(schemas.RoleAssistant, before)}, req.Messages...)
+		if text := run(t, req).text; strings.Contains(text, "before still holds") {
+			t.Errorf("behind %q: %q", before, text)
+		}
+	}
+}
+
+func aboutTeeth(question string) providers.Request {
+	req := ask(question, nil)
+	req.About, req.Language = "teeth and gums", "en"
+	return req
 }
 
 // What was quoted is not quoted again behind a follow-up: what speaks of it is told, or the

@@ -16,11 +16,11 @@ type courtesy struct{ phrases, vi, en string }
 func courtesies() []courtesy {
 	return []courtesy{
 		{
-			"cam on|thanks|thank you|thx",
+			"cam on|thanks|tks|thank you|thx",
 			"Không có gì ạ! Bạn cần hỏi thêm gì thì cứ nhắn nhé.", "You're welcome! Ask me whenever something else comes up.",
 		},
 		{
-			"are you a bot|are you a robot|are you real|are you human|are you a person|are you a machine|are you an ai|bot ha|la bot|la robot|la may a|la may ha|nguoi hay may|nguoi that",
+			"are you a bot|are you a robot|are you real|are you human|are you a person|are you a machine|are you an ai|bot ha|la bot|la robot|la may a|la may ha|nguoi hay may|nguoi that|co phai bac si|phai bac si khong|are you a doctor|are you a dentist|a real doctor|a real dentist",
 			"Mình là trợ lý tự động, không phải người thật. Bạn cần hỏi gì thì cứ nhắn nhé.", "I am an automatic assistant, not a person. Ask me what you would like to know.",
 		},
 		{"tam biet|bye|goodbye|see you|hen gap lai", "Tạm biệt bạn, chúc bạn một ngày tốt lành!", "Goodbye, and have a good day!"},
@@ -34,11 +34,11 @@ func courtesies() []courtesy {
 			"I answer in the language of the question: just ask in English or Vietnamese. I can only quote what is written, so I cannot translate what I have said.",
 		},
 		{
-			"shorter|too long|bullet points|in a table|one sentence|simpler|summarise|summarize|ngan gon|ngan hon|dai qua|gach dau dong|thanh bang|mot cau thoi|1 cau thoi|tom tat|de hieu hon",
+			"shorter|too long|bullet points|in a table|one sentence|simpler|summarise|summarize|ngan gon|ngan hon|ngan thoi|noi ngan|dai dong|dai qua|gach dau dong|thanh bang|mot cau thoi|1 cau thoi|tom tat|de hieu hon",
 			"Mình chỉ trích nguyên văn nội dung có sẵn nên chưa viết lại theo ý bạn được. Bạn hỏi riêng từng ý, mình sẽ tìm phần ngắn hơn nhé.",
 			"I can only quote what is written, so I cannot put it in another form. Ask about one point of it, and I will look for that part.",
 		},
-		{"ban lam duoc gi|ban giup duoc gi|ban co the lam gi|ban co the giup gi|ban la ai|what can you do|who are you|how can you help", "", ""},
+		{"ban lam duoc gi|ban giup duoc gi|ban co the lam gi|ban co the giup gi|ban la ai|may la ai|ai lam ra|ai tao ra|who made you|what can you do|who are you|how can you help", "", ""},
 		{"xin chao|chao|hello|hi|hey|good morning|good afternoon|good evening|alo", "Chào bạn! Mình có thể giúp gì cho bạn?", "Hello! How can I help you?"},
 	}
 }
