@@ -61,7 +61,7 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"one", "two", "three", "four"} {
+	for _, name := range []string{"one", "two", "three", "four", "five", "six", "seven"} {
 		theirs, err := read("data/writers/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
