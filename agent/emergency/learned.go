@@ -16,7 +16,7 @@ const (
 	// enough is the score from which on a message describes an emergency, and doubtful the one
 	// below which not even its signs make it one. Both were chosen by cross-validation over
 	// writers, and so that the messages of the tests are read rightly.
-	enough, doubtful = -0.3, -2.2
+	enough, doubtful = 0, -2.2
 	// tellable is the length of the longest message, in words, of which the score says that signs
 	// are not meant.
 	tellable = 60
