@@ -61,6 +61,7 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var found, all, alarms, harmless float64
 	for _, name := range []string{"one", "two", "three", "four", "five", "six", "seven"} {
 		theirs, err := read("data/writers/" + name + ".jsonl")
 		if err != nil {
@@ -70,7 +71,7 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 		dental := topic.Dental()
 		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary, strangers))
 		detector := emergency.New(dental)
-		var found, all, alarms, harmless float64
+		before := [4]float64{found, all, alarms, harmless}
 		for _, l := range theirs {
 			count, hits := &all, &found
 			if l.kind == "" {
@@ -80,9 +81,9 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 				*hits++
 			}
 		}
-		t.Logf("writer %s: %.0f of %.0f found, %.0f of %.0f false alarms", name, found, all, alarms, harmless)
-		if found/all < 0.9 || alarms/harmless > 0.05 {
-			t.Errorf("writer %s: %.3f found, %.3f false alarms", name, found/all, alarms/harmless)
-		}
+		t.Logf("writer %s: %.0f of %.0f found, %.0f of %.0f false alarms", name, found-before[0], all-before[1], alarms-before[2], harmless-before[3])
+	}
+	if found/all < 0.94 || alarms/harmless > 0.03 {
+		t.Errorf("%.3f found, %.3f false alarms", found/all, alarms/harmless)
 	}
 }
