@@ -134,7 +134,9 @@ func TestChat_TextPassesAProxyAsItComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	own := &http.Transport{} // the shared one's connections are closed by every server that ends
+	defer own.CloseIdleConnections()
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: own, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 	defer proxy.Close()
 	resp, err := proxy.Client().Post(proxy.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"stream":true,`+question+`}`))
 	if err != nil {
