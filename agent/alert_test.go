@@ -245,3 +245,22 @@ func TestRun_emergency_answerIsNotWithheld(t *testing.T) {
 		}
 	}
 }
+
+// Without a model nobody can say what was told at once for the next message: what leans on it has
+// it told again, however far back it began. Thanks and other subjects do not.
+func TestRun_afterAnEmergency_offline(t *testing.T) {
+	const notice = "**This may be an emergency."
+	first := dentalBench(says("Go now.")).with(t, dental()).play(t, ask("I took 16 paracetamol today because of my tooth"))
+	for question, again := range map[string]bool{
+		"But I feel fine": true, "who do I call?": true, "thanks": false, "Who won the football world cup in 2014?": false,
+	} {
+		b := dentalBench(says("Go there all the same."))
+		b.route.Offline = true
+		b.memory.opening.Messages = []schemas.StoredMessage{
+			{Role: schemas.RoleUser, Content: "so what do I do"}, {Role: schemas.RoleAssistant, Content: first.text},
+		}
+		if p := b.with(t, dental()).play(t, ask(question)); p.err != nil || strings.HasPrefix(p.text, notice) != again {
+			t.Errorf("%q: %q, %v", question, p.text, p.err)
+		}
+	}
+}

@@ -32,3 +32,21 @@ func Leading(t topic.Topic, answer string) string {
 	}
 	return strings.TrimRight(answer[:len(answer)-len(rest)], "\n")
 }
+
+// Told returns the kinds whose notices an answer begins with, the most pressing first.
+func (d *Detector) Told(answer string) []Kind {
+	if d == nil {
+		return nil
+	}
+	leading := Leading(d.topic, answer)
+	var kinds []Kind
+	for _, k := range d.kinds {
+		for lang, voice := range d.topic.Voices {
+			text := strings.ReplaceAll(voice.Notices[string(k.name)], "{number}", d.number(lang))
+			if text != "" && strings.Contains(leading, text) && !slices.Contains(kinds, k.name) {
+				kinds = append(kinds, k.name)
+			}
+		}
+	}
+	return kinds
+}

@@ -1,6 +1,7 @@
 package emergency_test
 
 import (
+	"slices"
 	"testing"
 
 	"molar/agent/emergency"
@@ -16,6 +17,9 @@ func TestLeading(t *testing.T) {
 			if got := emergency.Leading(dental, notice+"\n\nSee a dentist then."); got != notice {
 				t.Errorf("%s in %s: found %q, want %q", k.Name, lang, got, notice)
 			}
+			if got := emergency.New(dental).Told(notice + "\n\nSee a dentist then."); !slices.Contains(got, kinds[0]) || !slices.Contains(got, kinds[1]) || len(got) > 2 {
+				t.Errorf("%s in %s: told %q, want %q", k.Name, lang, got, kinds)
+			}
 			if got := emergency.Leading(dental, notice); got != notice {
 				t.Errorf("%s in %s alone: found %q", k.Name, lang, got)
 			}
@@ -24,6 +28,9 @@ func TestLeading(t *testing.T) {
 	for _, answer := range []string{"", "Brush twice a day.", "Call 115."} {
 		if got := emergency.Leading(dental, answer); got != "" {
 			t.Errorf("%q begins with the notice %q", answer, got)
+		}
+		if got := emergency.New(dental).Told(answer); len(got) > 0 {
+			t.Errorf("%q tells of %q", answer, got)
 		}
 	}
 }

@@ -94,13 +94,19 @@ type Case struct {
 
 // Decide returns the gate of a case, and the emergencies that the question describes, alone
 // or as a follow-up: those always pass. Where code is not sure, a model is asked beside the
-// turn.
+// turn; offline, what leans on an emergency that was just told is about it too.
 func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
-	kinds := c.First.Kinds
+	kinds, first := c.First.Kinds, c.First.Verdict
 	if last := c.Question.Last; len(kinds) == 0 && last != nil {
-		kinds = j.find(c.Topic, c.Question.Text, last.Question, c.First.Verdict)
+		kinds = j.find(c.Topic, c.Question.Text, last.Question, first)
 	}
-	first := c.First.Verdict
+	var told []emergency.Kind // in the last exchange
+	if len(kinds) == 0 {
+		told = j.told(c)
+	}
+	if leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != guardrail.AboutTalk; leans && c.Route.Offline {
+		kinds = append(kinds, told...) // no model is there to say what they mean for this question
+	}
 	switch {
 	case len(kinds) > 0:
 		return Decided(guardrail.Verdict{
@@ -109,8 +115,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
 		}, c.Out), kinds
 	case first.Sure:
 		return Decided(first, c.Out), nil
-	case c.Question.Last != nil && len(j.emergencies[c.Topic]().Find(c.Question.Last.Question, "")) > 0:
-		// Nobody who has just told of an emergency is turned away on a guess.
+	case len(told) > 0: // nobody who has just told of an emergency is turned away on a guess
 		return Decided(guardrail.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
 		}, c.Out), nil
@@ -119,6 +124,20 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
 	return &Gate{out: c.Out, verdict: future.Begin(c.Group, func() (guardrail.Verdict, error) {
 		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
 	})}, nil
+}
+
+// told returns the emergencies that the last exchange was about: those that its answer begins with,
+// else those that its question describes.
+func (j *Judge) told(c Case) []emergency.Kind {
+	last := c.Question.Last
+	if last == nil {
+		return nil
+	}
+	detector := j.emergencies[c.Topic]()
+	if kinds := detector.Told(last.Answer); len(kinds) > 0 {
+		return kinds
+	}
+	return detector.Find(last.Question, "")
 }
 
 // model is the small model of a case, nil where there is none.
