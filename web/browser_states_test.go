@@ -295,7 +295,7 @@ func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers are 
 					host := newChatHost()
 					host.fill("k1", "Teeth of my grandmother, and what to do when her implant hurts again", 4)
 					host.fill("k2", "Răng khôn mọc lệch", 2)
-					host.snippet = "…when the <b>teeth</b> hurt, rinse with salt water and see…"
+					host.snippet = "…when the teeth hurt, rinse with salt water and see…"
 					cfg := host.config(t)
 					cfg.Agent = says(host)
 					cfg.Notice = func(answer string) string {
