@@ -46,10 +46,11 @@ func TestRun_MakesTheFileOfTheRepository(t *testing.T) {
 	}
 }
 
-// Writers who had seen neither the signs nor the messages that are learned, each left out once: how
-// much is found of what the others do not say. It flatters a little, as messages were added
-// after theirs were read.
-func TestLessons_withoutEachWriter(t *testing.T) {
+// Writers who had seen neither the signs nor the messages that are learned, half of them left out at
+// once: how much is found of what the others do not say. It flatters a little, as messages were
+// added after theirs were read. MOLAR_WRITERS=each leaves out one at a time, which takes longer and
+// says more.
+func TestLessons_withoutWriters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("training takes some seconds")
 	}
@@ -61,18 +62,29 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	writers := []string{"one", "two", "three", "four", "five", "six", "seven"}
+	folds, least := 2, 0.87
+	if os.Getenv("MOLAR_WRITERS") == "each" {
+		folds, least = len(writers), 0.94
+	}
 	var found, all, alarms, harmless float64
-	for _, name := range []string{"one", "two", "three", "four", "five", "six", "seven"} {
-		theirs, err := read("data/writers/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
+	for fold := range folds {
+		var left []line
+		for i, name := range writers {
+			theirs, err := read("data/writers/" + name + ".jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%folds == fold {
+				left = append(left, theirs...)
+			}
 		}
-		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(theirs, l) })
+		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(left, l) })
 		dental := topic.Dental()
 		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary, strangers))
 		detector := emergency.New(dental)
 		before := [4]float64{found, all, alarms, harmless}
-		for _, l := range theirs {
+		for _, l := range left {
 			count, hits := &all, &found
 			if l.kind == "" {
 				count, hits = &harmless, &alarms
@@ -81,9 +93,9 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 				*hits++
 			}
 		}
-		t.Logf("writer %s: %.0f of %.0f found, %.0f of %.0f false alarms", name, found-before[0], all-before[1], alarms-before[2], harmless-before[3])
+		t.Logf("without every writer %d of %d: %.0f of %.0f found, %.0f of %.0f false alarms", fold, folds, found-before[0], all-before[1], alarms-before[2], harmless-before[3])
 	}
-	if found/all < 0.94 || alarms/harmless > 0.03 {
+	if found/all < least || alarms/harmless > 0.03 {
 		t.Errorf("%.3f found, %.3f false alarms", found/all, alarms/harmless)
 	}
 }
