@@ -46,11 +46,11 @@ func TestRun_MakesTheFileOfTheRepository(t *testing.T) {
 	}
 }
 
-// Writers who had seen neither the signs nor the messages that are learned, half of them left out at
-// once: how much is found of what the others do not say. It flatters a little, as messages were
-// added after theirs were read. MOLAR_WRITERS=each leaves out one at a time, which takes longer and
-// says more.
-func TestLessons_withoutWriters(t *testing.T) {
+// Writers who had seen neither the signs nor the messages that are learned, each left out once: how
+// much is found of what the others do not say. It flatters a little, as messages were added
+// after theirs were read. MOLAR_WRITERS=each takes the later writers too; the seventh, of whose
+// messages a fourth is self-harm that few others speak of, counts in the sum alone.
+func TestLessons_withoutEachWriter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("training takes some seconds")
 	}
@@ -62,29 +62,22 @@ func TestLessons_withoutWriters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writers := []string{"one", "two", "three", "four", "five", "six", "seven"}
-	folds, least := 2, 0.87
+	writers := []string{"one", "two", "three", "four"}
 	if os.Getenv("MOLAR_WRITERS") == "each" {
-		folds, least = len(writers), 0.94
+		writers = append(writers, "five", "six", "seven")
 	}
-	var found, all, alarms, harmless float64
-	for fold := range folds {
-		var left []line
-		for i, name := range writers {
-			theirs, err := read("data/writers/" + name + ".jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i%folds == fold {
-				left = append(left, theirs...)
-			}
+	var allFound, allUrgent, allAlarms, allHarmless float64
+	for _, name := range writers {
+		theirs, err := read("data/writers/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
 		}
-		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(left, l) })
+		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(theirs, l) })
 		dental := topic.Dental()
 		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary, strangers))
 		detector := emergency.New(dental)
-		before := [4]float64{found, all, alarms, harmless}
-		for _, l := range left {
+		var found, all, alarms, harmless float64
+		for _, l := range theirs {
 			count, hits := &all, &found
 			if l.kind == "" {
 				count, hits = &harmless, &alarms
@@ -93,9 +86,13 @@ func TestLessons_withoutWriters(t *testing.T) {
 				*hits++
 			}
 		}
-		t.Logf("without every writer %d of %d: %.0f of %.0f found, %.0f of %.0f false alarms", fold, folds, found-before[0], all-before[1], alarms-before[2], harmless-before[3])
+		t.Logf("writer %s: %.0f of %.0f found, %.0f of %.0f false alarms", name, found, all, alarms, harmless)
+		if name != "seven" && (found/all < 0.9 || alarms/harmless > 0.05) {
+			t.Errorf("writer %s: %.3f found, %.3f false alarms", name, found/all, alarms/harmless)
+		}
+		allFound, allUrgent, allAlarms, allHarmless = allFound+found, allUrgent+all, allAlarms+alarms, allHarmless+harmless
 	}
-	if found/all < least || alarms/harmless > 0.03 {
-		t.Errorf("%.3f found, %.3f false alarms", found/all, alarms/harmless)
+	if allFound/allUrgent < 0.94 || allAlarms/allHarmless > 0.03 {
+		t.Errorf("%.3f found, %.3f false alarms in all", allFound/allUrgent, allAlarms/allHarmless)
 	}
 }
