@@ -17,20 +17,20 @@ import (
 // fakePauses keeps paused turns, as JSON.
 type fakePauses map[string]json.RawMessage
 
-func (f fakePauses) Keep(_ context.Context, p agent.Pause) error {
+func (f fakePauses) KeepTurn(_ context.Context, p schemas.KeptTurn) error {
 	for _, id := range p.CallIDs {
 		f[p.Owner+"/"+id] = p.State
 	}
 	return nil
 }
 
-func (f fakePauses) Take(_ context.Context, owner, id string) (json.RawMessage, bool, error) {
+func (f fakePauses) TakeKeptTurn(_ context.Context, owner, id string) (json.RawMessage, bool, error) {
 	state, ok := f[owner+"/"+id]
 	delete(f, owner+"/"+id)
 	return state, ok, nil
 }
 
-func (f fakePauses) Kept(_ context.Context, owner, id string) (json.RawMessage, bool, error) {
+func (f fakePauses) GetKeptTurn(_ context.Context, owner, id string) (json.RawMessage, bool, error) {
 	state, ok := f[owner+"/"+id]
 	return state, ok, nil
 }

@@ -33,8 +33,6 @@ type (
 		pause.Store
 		consent.Store
 	}
-	// Pause is one of them.
-	Pause = pause.Kept
 	// Grants keeps what people allow beyond one call.
 	Grants = consent.Grants
 )

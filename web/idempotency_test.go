@@ -12,36 +12,37 @@ import (
 
 	"molar/agent"
 	"molar/providers"
+	"molar/schemas"
 	"molar/web/turns"
 )
 
 // memoryKeys is a KeyStore that outlives a handler, as a database does.
 type memoryKeys struct {
 	mu   sync.Mutex
-	keys map[string]turns.KeyRecord
+	keys map[string]schemas.KeyRecord
 }
 
-func (m *memoryKeys) Claim(_ context.Context, k turns.KeyRecord) (turns.KeyRecord, bool, error) {
+func (m *memoryKeys) ClaimKey(_ context.Context, k schemas.KeyRecord) (schemas.KeyRecord, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if found, ok := m.keys[k.Owner+"/"+k.Key]; ok {
 		return found, false, nil
 	}
 	if m.keys == nil {
-		m.keys = make(map[string]turns.KeyRecord)
+		m.keys = make(map[string]schemas.KeyRecord)
 	}
 	m.keys[k.Owner+"/"+k.Key] = k
 	return k, true, nil
 }
 
-func (m *memoryKeys) Set(_ context.Context, k turns.KeyRecord) error {
+func (m *memoryKeys) SetKey(_ context.Context, k schemas.KeyRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keys[k.Owner+"/"+k.Key] = k
 	return nil
 }
 
-func (m *memoryKeys) Take(_ context.Context, k turns.KeyRecord, before string) (bool, error) {
+func (m *memoryKeys) TakeKey(_ context.Context, k schemas.KeyRecord, before string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.keys[k.Owner+"/"+k.Key].TurnID != before {
@@ -51,7 +52,7 @@ func (m *memoryKeys) Take(_ context.Context, k turns.KeyRecord, before string) (
 	return true, nil
 }
 
-func (m *memoryKeys) Release(_ context.Context, owner, key, _ string) error {
+func (m *memoryKeys) ReleaseKey(_ context.Context, owner, key, _ string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.keys, owner+"/"+key)
@@ -199,9 +200,9 @@ func TestIdempotency_LostTurn(t *testing.T) {
 // lostStore dies before it can store an outcome.
 type lostStore struct{ *memoryKeys }
 
-func (l lostStore) Set(ctx context.Context, k turns.KeyRecord) error {
+func (l lostStore) SetKey(ctx context.Context, k schemas.KeyRecord) error {
 	if len(k.Outcome) > 0 {
 		return errors.New("killed")
 	}
-	return l.memoryKeys.Set(ctx, k)
+	return l.memoryKeys.SetKey(ctx, k)
 }

@@ -7,20 +7,21 @@ import (
 	"sync"
 	"testing"
 
+	"molar/schemas"
 	"molar/web/turns"
 )
 
 // lostTurn is a ledger in which the replica of each turn is gone after its first text.
 type lostTurn struct{ turns.Ledger }
 
-func (lostTurn) Find(_ context.Context, owner, id string) (turns.LedgerTurn, bool, error) {
-	return turns.LedgerTurn{ID: id, Owner: owner, Ended: true, Lost: true}, true, nil
+func (lostTurn) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, error) {
+	return schemas.LiveTurn{ID: id, Owner: owner, Ended: true, Lost: true}, true, nil
 }
 
-func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]turns.LedgerTold, bool, error) {
-	told := make(map[string]turns.LedgerTold)
+func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
+	told := make(map[string]schemas.LiveTold)
 	for id := range after {
-		told[id] = turns.LedgerTold{Rows: []turns.LedgerRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
+		told[id] = schemas.LiveTold{Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
 	}
 	return told, false, nil
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent/pause"
 	"molar/agent/prompts"
 	"molar/internal/text"
 	"molar/schemas"
@@ -36,9 +35,9 @@ const (
 
 // Store keeps the calls.
 type Store interface {
-	Keep(ctx context.Context, p pause.Kept) error
-	// Take returns what was kept under an id of the owner, once.
-	Take(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
+	KeepTurn(ctx context.Context, p schemas.KeptTurn) error
+	// TakeKeptTurn returns what was kept under an id of the owner, once.
+	TakeKeptTurn(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
 }
 
 // Waiting are calls that wait for a yes, each a part of what the model said, with the
@@ -95,7 +94,7 @@ func (w Waiting) Keep(ctx context.Context, store Store, owner, conversation, not
 	if err != nil {
 		return err
 	}
-	return store.Keep(ctx, pause.Kept{
+	return store.KeepTurn(ctx, schemas.KeptTurn{
 		Owner: owner, ConversationID: conversation, CallIDs: []string{idOf(notice)}, State: state, Expires: now.Add(keepFor),
 	})
 }
@@ -107,7 +106,7 @@ func Take(ctx context.Context, store Store, owner, message, answer string) (Wait
 	if notice == "" {
 		return nil, nil
 	}
-	state, found, err := store.Take(ctx, owner, idOf(notice))
+	state, found, err := store.TakeKeptTurn(ctx, owner, idOf(notice))
 	if err != nil || !found || !approves(message, prompts.NamedIn(notice)) {
 		return nil, err
 	}

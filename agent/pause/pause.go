@@ -28,19 +28,10 @@ const Client = "the client"
 
 // Store keeps turns that wait for the results of the client's own tools.
 type Store interface {
-	Keep(ctx context.Context, p Kept) error
-	// Kept returns what was stored under a call id of the owner, and whether there is
+	KeepTurn(ctx context.Context, p schemas.KeptTurn) error
+	// GetKeptTurn returns what was stored under a call id of the owner, and whether there is
 	// anything.
-	Kept(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
-}
-
-// Kept is a turn to be kept, under each of its call ids, until it expires.
-type Kept struct {
-	Owner          string
-	ConversationID string
-	CallIDs        []string
-	State          json.RawMessage
-	Expires        time.Time
+	GetKeptTurn(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
 }
 
 // A Turn is one that waits.
@@ -108,14 +99,14 @@ func Keep(ctx context.Context, store Store, owner string, calls []schemas.ToolCa
 	for i, call := range calls {
 		ids[i] = call.ID
 	}
-	return store.Keep(ctx, Kept{
+	return store.KeepTurn(ctx, schemas.KeptTurn{
 		Owner: owner, ConversationID: t.ConversationID, CallIDs: ids, State: state, Expires: now.Add(keepFor),
 	})
 }
 
 // Find returns the owner's turn that waits for the call, nil if none is kept.
 func Find(ctx context.Context, store Store, owner, callID string) (*Turn, error) {
-	state, ok, err := store.Kept(ctx, owner, callID)
+	state, ok, err := store.GetKeptTurn(ctx, owner, callID)
 	if err != nil {
 		return nil, err
 	}

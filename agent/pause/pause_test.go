@@ -16,13 +16,13 @@ import (
 
 // shelf is a store that may fail.
 type shelf struct {
-	kept pause.Kept
+	kept schemas.KeptTurn
 	err  error
 }
 
-func (s *shelf) Keep(_ context.Context, k pause.Kept) error { s.kept = k; return s.err }
+func (s *shelf) KeepTurn(_ context.Context, k schemas.KeptTurn) error { s.kept = k; return s.err }
 
-func (s *shelf) Kept(context.Context, string, string) (json.RawMessage, bool, error) {
+func (s *shelf) GetKeptTurn(context.Context, string, string) (json.RawMessage, bool, error) {
 	return s.kept.State, s.kept.State != nil, s.err
 }
 

@@ -122,9 +122,6 @@ func (d *DB) branchOf(ctx context.Context, c conversation, b Branch) (branch, er
 
 // messagesOf reads the messages of a branch above a seq, oldest first.
 func (d *DB) messagesOf(ctx context.Context, b branch, after int64) ([]schemas.StoredMessage, error) {
-	if b.linear {
-		return d.messagesIn(ctx, b.num, after, b.head)
-	}
 	messages := []schemas.StoredMessage{}
 	err := d.walkDown(ctx, b, after, 0, func(m stored) bool {
 		messages = append(messages, m.StoredMessage)
@@ -135,58 +132,34 @@ func (d *DB) messagesOf(ctx context.Context, b branch, after int64) ([]schemas.S
 
 // seqsUp are the seqs of a branch above one, oldest first.
 func (d *DB) seqsUp(ctx context.Context, b branch, after int64) ([]int64, error) {
-	rows, err := d.db.Read.QueryContext(ctx, `WITH RECURSIVE path(seq, parent) AS (
+	return database.List(ctx, d.db.Read, database.One[int64], `WITH RECURSIVE path(seq, parent) AS (
 			SELECT seq, parent FROM messages WHERE conversation = $1 AND seq = $3 AND seq > $2
 			UNION ALL
 			SELECT m.seq, m.parent FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent AND m.seq > $2)
 		SELECT seq FROM path ORDER BY seq`, b.num, after, b.head)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var seqs []int64
-	for rows.Next() {
-		var seq int64
-		if err := rows.Scan(&seq); err != nil {
-			return nil, err
-		}
-		seqs = append(seqs, seq)
-	}
-	return seqs, rows.Err()
-}
-
-// querier is a pool or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // renderedSummary is the summary of a branch up to a message: the nearest text that stands
 // for all before it, and the pieces after that.
-func renderedSummary(ctx context.Context, from querier, num, head int64) (s Summary, err error) {
-	rows, err := from.QueryContext(ctx, `WITH RECURSIVE path(seq, parent, piece, condensed) AS (
+func renderedSummary(ctx context.Context, from database.Querier, num, head int64) (s Summary, err error) {
+	pieces, err := database.List(ctx, from, func(row *sql.Rows) (p schemas.Piece, err error) {
+		err = row.Scan(&p.Seq, &p.Text)
+		return p, err
+	}, `WITH RECURSIVE path(seq, parent, piece, condensed) AS (
 			SELECT seq, parent, piece, condensed FROM messages WHERE conversation = $1 AND seq = $2
 			UNION ALL
 			SELECT m.seq, m.parent, m.piece, m.condensed
 				FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent WHERE path.condensed IS NULL)
-		SELECT seq, coalesce(condensed, piece) FROM path WHERE piece IS NOT NULL OR condensed IS NOT NULL ORDER BY seq DESC`, num, head)
-	if err != nil {
-		return s, err
-	}
-	defer rows.Close()
-	var pieces []string
-	for rows.Next() {
-		var seq int64
-		var text string
-		if err := rows.Scan(&seq, &text); err != nil {
-			return s, err
-		}
-		s.Covers = max(s.Covers, seq)
-		if text != "" {
-			pieces = append(pieces, text)
+		SELECT seq, coalesce(condensed, piece) FROM path WHERE piece IS NOT NULL OR condensed IS NOT NULL ORDER BY seq`, num, head)
+	var texts []string
+	for _, p := range pieces {
+		s.Covers = p.Seq
+		if p.Text != "" {
+			texts = append(texts, p.Text)
 		}
 	}
-	s.Text = strings.Join(reversed(pieces), "\n\n")
-	return s, rows.Err()
+	s.Text = strings.Join(texts, "\n\n")
+	return s, err
 }
 
 // Messages returns messages of a branch of the conversation, oldest first, and the number
@@ -294,25 +267,4 @@ func hideParents(messages []schemas.StoredMessage) {
 	for i := range messages {
 		messages[i].Parent = 0
 	}
-}
-
-// messagesIn reads the messages whose seq is in (after, upTo], oldest first.
-func (d *DB) messagesIn(ctx context.Context, num, after, upTo int64) ([]schemas.StoredMessage, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	rows, err := d.stmts.messagesIn.QueryContext(d.db.Short(ctx), num, after, upTo)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	messages := []schemas.StoredMessage{}
-	for rows.Next() {
-		m, err := scanMessage(rows)
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, m.StoredMessage)
-	}
-	return messages, rows.Err()
 }

@@ -11,21 +11,7 @@ import (
 // DiscardTurn gives a lease back and leaves nothing of the turn that was recorded under it:
 // it was refused after all. A lease that somebody else has by now is no error.
 func (d *DB) DiscardTurn(ctx context.Context, l schemas.Lease) error {
-	return d.db.WriteRelaxed(ctx, "discard turn", func(tx *sql.Tx) error {
-		var turnID string
-		err := tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
-			l.ConversationID, l.Token, l.Fence).Scan(&turnID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err == nil {
-			err = discardTurn(ctx, tx, turnID)
-		}
-		if err == nil {
-			_, err = tx.StmtContext(ctx, d.stmts.recording.endLease).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
-		}
-		return err
-	})
+	return d.giveBack(ctx, "discard turn", l, discardTurn)
 }
 
 // discardTurn deletes a turn that was recorded and not saved, and what came after it follows

@@ -71,15 +71,15 @@ func tell(t *testing.T, db *store.DB, id, secret string) {
 		t.Fatal(err)
 	}
 	leaveRunning(t, db, id, secret)
-	if _, _, err := db.ClaimKey(ctx, state.Key{Key: "k", Hash: "h", TurnID: "t", ConversationID: id}); err != nil {
+	if _, _, err := db.ClaimKey(ctx, schemas.KeyRecord{Key: "k", Hash: "h", TurnID: "t", ConversationID: id}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.SetKey(ctx, state.Key{
-		Key: "k", TurnID: "t", ConversationID: id, State: state.KeyEnded, Outcome: []byte(`"` + secret + `"`),
+	if err := db.SetKey(ctx, schemas.KeyRecord{
+		Key: "k", TurnID: "t", ConversationID: id, Outcome: []byte(`"` + secret + `"`),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepTurn(ctx, state.KeptTurn{
+	if err := db.KeepTurn(ctx, schemas.KeptTurn{
 		ConversationID: id, CallIDs: []string{"call"}, State: []byte(`"` + secret + `"`), Expires: begun.Lease.Expires,
 	}); err != nil {
 		t.Fatal(err)

@@ -85,38 +85,18 @@ func (d *DB) exportMessages(ctx context.Context, c *Exported) error {
 	if err != nil {
 		return err
 	}
-	rows, err := d.db.Read.QueryContext(ctx, `SELECT seq, text FROM compactions WHERE conversation = $1 ORDER BY seq`, c.num)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var k schemas.Compaction
-		if err := rows.Scan(&k.Covers, &k.Text); err != nil {
-			return err
-		}
-		c.Compactions = append(c.Compactions, k)
-	}
-	return rows.Err()
+	compactions, err := database.List(ctx, d.db.Read, func(row *sql.Rows) (k schemas.Compaction, err error) {
+		err = row.Scan(&k.Covers, &k.Text)
+		return k, err
+	}, `SELECT seq, text FROM compactions WHERE conversation = $1 ORDER BY seq`, c.num)
+	c.Compactions = append(c.Compactions, compactions...)
+	return err
 }
 
 func (d *DB) exportPage(ctx context.Context, owner, id string, after int64) ([]Exported, error) {
-	rows, err := d.db.Read.QueryContext(ctx, `SELECT num, owner, id, title, created_at, updated_at, summary, covers
+	return database.List(ctx, d.db.Read, scanExported, `SELECT num, owner, id, title, created_at, updated_at, summary, covers
 		FROM conversations WHERE num > $1 AND ($2 = '' OR owner = $2) AND ($3 = '' OR id = $3)
 		ORDER BY num LIMIT $4`, after, owner, id, exportPage)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var page []Exported
-	for rows.Next() {
-		c, err := scanExported(rows)
-		if err != nil {
-			return nil, err
-		}
-		page = append(page, c)
-	}
-	return page, rows.Err()
 }
 
 func scanExported(rows *sql.Rows) (c Exported, err error) {
@@ -128,19 +108,6 @@ func scanExported(rows *sql.Rows) (c Exported, err error) {
 
 // Owners returns who has a conversation of that id; nobody's counts as "".
 func (d *DB) Owners(ctx context.Context, id string) ([]string, error) {
-	const op = "find conversation"
-	rows, err := d.db.Read.QueryContext(ctx, `SELECT owner FROM conversations WHERE id = $1 ORDER BY owner`, id)
-	if err != nil {
-		return nil, d.db.Fault(op, err)
-	}
-	defer rows.Close()
-	var owners []string
-	for rows.Next() {
-		var owner string
-		if err := rows.Scan(&owner); err != nil {
-			return nil, d.db.Fault(op, err)
-		}
-		owners = append(owners, owner)
-	}
-	return owners, d.db.Fault(op, rows.Err())
+	owners, err := database.List(ctx, d.db.Read, database.One[string], `SELECT owner FROM conversations WHERE id = $1 ORDER BY owner`, id)
+	return owners, d.db.Fault("find conversation", err)
 }

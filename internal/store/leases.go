@@ -124,20 +124,8 @@ const orphans = `SELECT t.turn_id FROM turns t JOIN conversations c ON c.num = t
 
 // reap interrupts every turn whose lease is no longer held.
 func (d *DB) reap(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, d.db.SQL.Say(orphans), d.db.Clock())
+	gone, err := database.List(ctx, tx, database.One[string], d.db.SQL.Say(orphans), d.db.Clock())
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var gone []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		gone = append(gone, id)
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	for _, id := range gone {
@@ -170,11 +158,10 @@ func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration,
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrStaleLease
 		}
+		l.Expires = database.TimeAt(expires)
 		if err != nil || text == "" || turnID == "" {
-			l.Expires = database.TimeAt(expires)
 			return err
 		}
-		l.Expires = database.TimeAt(expires)
 		_, err = tx.ExecContext(ctx, `UPDATE messages SET content = $2 WHERE status = 'running' AND
 			conversation = (SELECT conversation FROM turns WHERE turn_id = $1) AND
 			seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID, d.db.SQL.Text(text))
@@ -183,23 +170,36 @@ func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration,
 	return l, err
 }
 
+// turnUnder returns the turn that was recorded under a lease, and keeps other writers from the
+// lease until the transaction ends. A lease that somebody else has by now is [ErrStaleLease].
+func (d *DB) turnUnder(ctx context.Context, tx *sql.Tx, l schemas.Lease) (turnID string, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
+		l.ConversationID, l.Token, l.Fence).Scan(&turnID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrStaleLease
+	}
+	return turnID, err
+}
+
 // EndTurn gives a lease back without a saved turn. A turn that was recorded under it is
 // interrupted. A lease that somebody else has by now is no error.
 func (d *DB) EndTurn(ctx context.Context, l schemas.Lease) error {
-	return d.db.WriteRelaxed(ctx, "end turn", func(tx *sql.Tx) error {
-		var turnID string
-		err := tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
-			l.ConversationID, l.Token, l.Fence).Scan(&turnID)
-		if errors.Is(err, sql.ErrNoRows) {
+	return d.giveBack(ctx, "end turn", l, interruptTurn)
+}
+
+// giveBack ends a lease, after f has done what becomes of the turn under it.
+func (d *DB) giveBack(ctx context.Context, op string, l schemas.Lease, f func(ctx context.Context, tx *sql.Tx, turnID string) error) error {
+	return d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
+		turnID, err := d.turnUnder(ctx, tx, l)
+		if errors.Is(err, ErrStaleLease) {
 			return nil
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = f(ctx, tx, turnID)
 		}
-		if err := interruptTurn(ctx, tx, turnID); err != nil {
-			return err
+		if err == nil {
+			_, err = tx.StmtContext(ctx, d.stmts.recording.endLease).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
 		}
-		_, err = tx.StmtContext(ctx, d.stmts.recording.endLease).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
 		return err
 	})
 }

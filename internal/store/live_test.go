@@ -13,6 +13,7 @@ import (
 
 	"molar/internal/store/live"
 	"molar/internal/store/storetest"
+	"molar/schemas"
 )
 
 // What a replica that is stopped in the middle holds in PostgreSQL keeps the turns of others
@@ -21,7 +22,7 @@ func testReapsBesideLocks(t *testing.T, dsn string) {
 	db := openPostgres(t, dsn, nil)
 	reaper := db.Live("c")
 	for replica, id := range map[string]string{"a": "held", "b": "gone"} {
-		if err := db.Live(replica).Begin(t.Context(), live.Turn{ID: id}); err != nil {
+		if err := db.Live(replica).Begin(t.Context(), schemas.LiveTurn{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +60,7 @@ func testStopsAnywhere(t *testing.T, pg *storetest.Postgres, dsn string) {
 	locks := openRaw(t, dsn+"&lock_timeout=10000")
 	for name, write := range map[string]func(ctx context.Context, s *live.Store) error{
 		"tell": func(ctx context.Context, s *live.Store) error {
-			_, err := s.Tell(ctx, []live.News{{TurnID: "t", Rows: []live.Row{{First: 1, Last: 1, Body: "[]"}}}})
+			_, err := s.Tell(ctx, []schemas.LiveNews{{TurnID: "t", Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: "[]"}}}})
 			return err
 		},
 		"stop":  func(ctx context.Context, s *live.Store) error { return s.Stop(ctx, "t") },
@@ -70,7 +71,7 @@ func testStopsAnywhere(t *testing.T, pg *storetest.Postgres, dsn string) {
 			execPostgres(t, dsn, "DELETE FROM live_turns; DELETE FROM live_rates; INSERT INTO live_rates VALUES ('name', 1, 0, TRUE)")
 			db := openPostgres(t, through.String(), nil)
 			s := db.Live("a")
-			if err := s.Begin(t.Context(), live.Turn{ID: "t"}); err != nil {
+			if err := s.Begin(t.Context(), schemas.LiveTurn{ID: "t"}); err != nil {
 				t.Fatal(err)
 			}
 			if name == "reap" {

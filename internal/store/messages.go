@@ -58,16 +58,11 @@ func (d *DB) Recent(ctx context.Context, owner, id string, last int) ([]Message,
 	if err != nil {
 		return nil, d.db.Fault(op, err)
 	}
-	defer rows.Close()
-	messages := make([]Message, 0, min(last, 16))
-	for rows.Next() {
-		var m Message
-		if err := rows.Scan(&m.Role, &m.Content); err != nil {
-			return nil, d.db.Fault(op, err)
-		}
-		messages = append(messages, m)
-	}
-	if err := rows.Err(); err != nil || len(messages) > 0 {
+	messages, err := database.ReadAll(rows, func(row *sql.Rows) (m Message, err error) {
+		err = row.Scan(&m.Role, &m.Content)
+		return m, err
+	})
+	if err != nil || len(messages) > 0 {
 		return messages, d.db.Fault(op, err)
 	}
 	return d.recentOfBranch(ctx, owner, id, last)

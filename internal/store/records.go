@@ -173,25 +173,18 @@ func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) 
 // [ErrNoTurn] when the turn was not recorded.
 func (d *DB) RecordCall(ctx context.Context, l schemas.Lease, turnID string, round json.RawMessage, text string) error {
 	return d.db.WriteRelaxed(ctx, "record call", func(tx *sql.Tx) error {
-		var recorded string
-		err := tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
-			l.ConversationID, l.Token, l.Fence).Scan(&recorded)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return ErrStaleLease
-		case err != nil:
-			return err
-		case recorded != turnID || turnID == "":
-			return fmt.Errorf("%w: %q", ErrNoTurn, turnID)
-		}
-		res, err := tx.ExecContext(ctx, `UPDATE messages SET content = CASE WHEN $2 = '' THEN content ELSE $2 END,
-			calls = CASE WHEN calls = '' THEN '[' ELSE substr(calls, 1, length(calls) - 1) || ',' END || $3 || ']'
-			WHERE status <> '' AND conversation = (SELECT conversation FROM turns WHERE turn_id = $1 AND saved_at = 0) AND
-			seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID, d.db.SQL.Text(text), d.db.SQL.Text(string(round)))
+		recorded, err := d.turnUnder(ctx, tx, l)
 		if err != nil {
 			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 1 {
+		if recorded != turnID || turnID == "" {
+			return fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+		}
+		n, err := database.Changed(tx.ExecContext(ctx, `UPDATE messages SET content = CASE WHEN $2 = '' THEN content ELSE $2 END,
+			calls = CASE WHEN calls = '' THEN '[' ELSE substr(calls, 1, length(calls) - 1) || ',' END || $3 || ']'
+			WHERE status <> '' AND conversation = (SELECT conversation FROM turns WHERE turn_id = $1 AND saved_at = 0) AND
+			seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID, d.db.SQL.Text(text), d.db.SQL.Text(string(round))))
+		if err != nil || n == 1 {
 			return err
 		}
 		return fmt.Errorf("%w: %q", ErrNoTurn, turnID)

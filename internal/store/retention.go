@@ -54,14 +54,11 @@ func (d *DB) deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found
 	}
 	for _, c := range old {
 		// Asked again: on PostgreSQL a turn may have been saved meanwhile.
-		res, err := tx.ExecContext(ctx, deleteConversation+` AND updated_at < $2`, c.num, before)
+		n, err := database.Changed(tx.ExecContext(ctx, deleteConversation+` AND updated_at < $2`, c.num, before))
 		if err != nil {
 			return 0, 0, err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			if err != nil {
-				return 0, 0, err
-			}
+		if n == 0 {
 			continue
 		}
 		if err := d.forget(ctx, tx, c.id, c.owner); err != nil {
@@ -78,19 +75,8 @@ type oldConversation struct {
 }
 
 func oldestIn(ctx context.Context, tx *sql.Tx, before int64) ([]oldConversation, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT num, id, owner FROM conversations WHERE updated_at < $1
-		ORDER BY updated_at LIMIT $2`, before, retentionBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var old []oldConversation
-	for rows.Next() {
-		var c oldConversation
-		if err := rows.Scan(&c.num, &c.id, &c.owner); err != nil {
-			return nil, err
-		}
-		old = append(old, c)
-	}
-	return old, rows.Err()
+	return database.List(ctx, tx, func(row *sql.Rows) (c oldConversation, err error) {
+		err = row.Scan(&c.num, &c.id, &c.owner)
+		return c, err
+	}, `SELECT num, id, owner FROM conversations WHERE updated_at < $1 ORDER BY updated_at LIMIT $2`, before, retentionBatch)
 }

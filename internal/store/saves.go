@@ -126,13 +126,13 @@ func (d *DB) finishTurn(ctx context.Context, tx *sql.Tx, stmts *turnStatements, 
 			return err
 		}
 	}
-	res, err := tx.StmtContext(ctx, stmts.finishTurn).ExecContext(ctx, t.TurnID, storedKey(t.Key, t.TurnID), t.Status,
-		d.db.SQL.Text(t.Subject), compaction, row.saved)
+	n, err := database.Changed(tx.StmtContext(ctx, stmts.finishTurn).ExecContext(ctx, t.TurnID, storedKey(t.Key, t.TurnID), t.Status,
+		d.db.SQL.Text(t.Subject), compaction, row.saved))
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, ErrStaleLease) // cleared, or saved by another one just now
+	if n == 0 {
+		return ErrStaleLease // cleared, or saved by another one just now
 	}
 	_, err = tx.StmtContext(ctx, stmts.finishAnswer).ExecContext(ctx, row.num, row.answer, d.db.SQL.Text(t.Answer), row.saved,
 		t.Status, t.sources, d.db.SQL.Text(string(t.Calls)), t.Assistant)

@@ -24,9 +24,7 @@ const (
 	messageColumns = `seq, role, content, timestamp, turn_id, status, sources, calls, parent, parent_turn, assistant, piece, condensed`
 
 	// The seqs of a branch are in order, and without gaps where there is no other branch.
-	messagesIn = `SELECT ` + messageColumns + ` FROM messages WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`
-
-	messagesDown = messagesIn + ` DESC`
+	messagesDown = `SELECT ` + messageColumns + ` FROM messages WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq DESC`
 
 	// The newest messages alone, in one read: it is asked for most.
 	recentMessages = `SELECT m.role, m.content FROM conversations c
@@ -102,8 +100,8 @@ const (
 
 // statements are compiled once, on the pool that runs them.
 type statements struct {
-	findConversation, openConversation       *sql.Stmt // read
-	messagesIn, messagesDown, recentMessages *sql.Stmt // read
+	findConversation, openConversation *sql.Stmt // read
+	messagesDown, recentMessages       *sql.Stmt // read
 
 	// recording is on the relaxed pool, saving on the durable one.
 	recording, saving turnStatements
@@ -122,7 +120,6 @@ func (s *statements) prepare(ctx context.Context, db *database.DB) error {
 		s.add(ctx, db, db.Read, map[string]**sql.Stmt{
 			findConversation: &s.findConversation,
 			openConversation: &s.openConversation,
-			messagesIn:       &s.messagesIn,
 			messagesDown:     &s.messagesDown,
 			recentMessages:   &s.recentMessages,
 		}),

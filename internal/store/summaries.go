@@ -128,42 +128,38 @@ func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) er
 // conversation then comes after those that nobody claimed yet, as its next claim may fail
 // too. It also interrupts the turns of processes that are gone.
 func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error) {
+	const op = "claim summaries"
 	items := []schemas.SummaryWork{}
 	if any, err := d.claimable(ctx, least); err != nil || !any {
-		return items, d.db.Fault("claim summaries", err)
+		return items, d.db.Fault(op, err)
 	}
-	var conversations []int64
-	err := d.db.WriteRelaxed(ctx, "claim summaries", func(tx *sql.Tx) error {
-		items, conversations = items[:0], nil
+	type claim struct {
+		num int64
+		schemas.SummaryWork
+	}
+	var claims []claim
+	err := d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) (err error) {
 		if err := d.reap(ctx, tx); err != nil {
 			return err
 		}
 		now := d.db.Now()
-		rows, err := tx.QueryContext(ctx, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
+		claims, err = database.List(ctx, tx, func(row *sql.Rows) (c claim, err error) {
+			err = row.Scan(&c.num, &c.Owner, &c.ConversationID, &c.Language, &c.Untitled)
+			return c, err
+		}, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
 				SELECT num FROM conversations WHERE behind > 0 AND behind >= CAST($4 AS BIGINT) AND claimed_until <= $2
 				ORDER BY claimed_until, updated_at LIMIT $3) AND claimed_until <= $2
 			RETURNING num, owner, id, language, titled = 0`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var w schemas.SummaryWork
-			var num int64
-			if err := rows.Scan(&num, &w.Owner, &w.ConversationID, &w.Language, &w.Untitled); err != nil {
-				return err
-			}
-			items, conversations = append(items, w), append(conversations, num)
-		}
-		return rows.Err()
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i := range items {
-		if err := d.readWork(ctx, conversations[i], &items[i]); err != nil {
-			return nil, d.db.Fault("claim summaries", err)
+	for _, c := range claims {
+		if err := d.readWork(ctx, c.num, &c.SummaryWork); err != nil {
+			return nil, d.db.Fault(op, err)
 		}
+		items = append(items, c.SummaryWork)
 	}
 	return items, nil
 }

@@ -69,7 +69,7 @@ func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
 	}
 	body, err := json.Marshal(o)
 	if err == nil {
-		err = s.Store.Put(c.Request.Context(), Stored{
+		err = s.Store.PutResponse(c.Request.Context(), schemas.KeptResponse{
 			Owner: s.Owner(c.Request), ID: o.ID, ConversationID: o.ID, CreatedAt: s.Turns.Now(), Body: body,
 		})
 	}
@@ -85,7 +85,7 @@ func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
 // when there is none.
 func (s *Surface) Conversation(ctx context.Context, owner, id string) (*ConversationHead, error) {
 	o := &ConversationHead{ID: id, Object: "conversation", Metadata: map[string]string{}}
-	stored, kept, err := s.Store.Get(ctx, owner, id)
+	stored, kept, err := s.Store.GetResponse(ctx, owner, id)
 	if err != nil {
 		return nil, s.storeFailed(id, err)
 	}
@@ -120,7 +120,7 @@ func (s *Surface) Forget(owner, id string) {
 // whether that was anything: one without a turn is known here alone.
 func (s *Surface) DeleteConversation(ctx context.Context, owner, id string) (known bool, err error) {
 	s.Forget(owner, id)
-	if known, err = s.Store.Delete(ctx, owner, id); err != nil {
+	if known, err = s.Store.DeleteResponse(ctx, owner, id); err != nil {
 		return false, s.storeFailed(id, err)
 	}
 	return known, nil

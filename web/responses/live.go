@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/schemas"
 	"molar/web/responses/render"
 	"molar/web/turns"
 	"molar/web/wire"
@@ -209,7 +210,7 @@ func (s *Surface) keep(ctx context.Context, owner, id string, began time.Time, r
 	defer cancel()
 	body, err := json.Marshal(r)
 	if err == nil {
-		err = s.Store.Put(ctx, Stored{Owner: owner, ID: id, ConversationID: r.Conversation, CreatedAt: began, Body: body})
+		err = s.Store.PutResponse(ctx, schemas.KeptResponse{Owner: owner, ID: id, ConversationID: r.Conversation, CreatedAt: began, Body: body})
 	}
 	if err != nil {
 		s.Turns.Logger.Error("a response could not be stored", "response_id", id, "error", err)
@@ -263,7 +264,7 @@ func (s *Surface) record(ctx context.Context, owner, id string) (*record, error)
 			return &record{Response: l.begun, Input: l.input, Status: render.StatusInProgress}, nil
 		}
 	}
-	stored, ok, err := s.Store.Get(ctx, owner, id)
+	stored, ok, err := s.Store.GetResponse(ctx, owner, id)
 	if err != nil {
 		s.Turns.Logger.Error("read a response", "response_id", id, "error", err)
 		return nil, wire.ErrStore

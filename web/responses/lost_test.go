@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"molar/schemas"
 	"molar/web"
 	"molar/web/turns"
 )
@@ -16,15 +17,15 @@ import (
 // first words.
 type dying struct{ turns.Ledger }
 
-func (dying) Find(_ context.Context, owner, id string) (turns.LedgerTurn, bool, error) {
-	return turns.LedgerTurn{ID: id, Owner: owner}, true, nil
+func (dying) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, error) {
+	return schemas.LiveTurn{ID: id, Owner: owner}, true, nil
 }
 
-func (dying) Read(_ context.Context, after map[string]int) (map[string]turns.LedgerTold, bool, error) {
-	told := make(map[string]turns.LedgerTold)
+func (dying) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
+	told := make(map[string]schemas.LiveTold)
 	for id := range after {
-		rows := []turns.LedgerRow{{First: 1, Last: 2, Body: `[{"event":{"Kind":"start","Start":{"TurnID":"` + id + `"}}},"one "]`}}
-		told[id] = turns.LedgerTold{Rows: rows, Ended: true, Lost: true}
+		rows := []schemas.LiveRow{{First: 1, Last: 2, Body: `[{"event":{"Kind":"start","Start":{"TurnID":"` + id + `"}}},"one "]`}}
+		told[id] = schemas.LiveTold{Rows: rows, Ended: true, Lost: true}
 	}
 	return told, false, nil
 }
@@ -35,7 +36,7 @@ func (dying) Listen(ctx context.Context, _ func([]string), _ func(bool)) error {
 }
 
 func (dying) Reap(context.Context) ([]string, error)        { return nil, nil }
-func (dying) Begin(context.Context, turns.LedgerTurn) error { return nil }
+func (dying) Begin(context.Context, schemas.LiveTurn) error { return nil }
 
 // Whoever goes on at another replica is told that the response failed, also one who has seen
 // more of it, or as much, than the replica that is gone left behind.

@@ -202,7 +202,7 @@ func (s *Surface) Delete(c *gin.Context) {
 		delete(s.live, id)
 		s.mu.Unlock()
 	}
-	deleted, err := s.Store.Delete(c.Request.Context(), owner, id)
+	deleted, err := s.Store.DeleteResponse(c.Request.Context(), owner, id)
 	switch {
 	case err != nil:
 		s.Turns.Logger.Error("delete a response", "response_id", id, "error", err)

@@ -17,7 +17,6 @@ import (
 	"molar/agent"
 	"molar/schemas"
 	"molar/web"
-	"molar/web/responses"
 )
 
 // slow says a word, and the rest when it is let.
@@ -257,20 +256,20 @@ func TestApproval_Unknown(t *testing.T) {
 // kept is a store that outlives the hosts over it.
 type kept struct{ sync.Map }
 
-func (k *kept) Put(_ context.Context, r responses.Stored) error {
+func (k *kept) PutResponse(_ context.Context, r schemas.KeptResponse) error {
 	k.Store(r.ID, r)
 	return nil
 }
 
-func (k *kept) Get(_ context.Context, _, id string) (responses.Stored, bool, error) {
+func (k *kept) GetResponse(_ context.Context, _, id string) (schemas.KeptResponse, bool, error) {
 	r, ok := k.Load(id)
 	if !ok {
-		return responses.Stored{}, false, nil
+		return schemas.KeptResponse{}, false, nil
 	}
-	return r.(responses.Stored), true, nil //nolint:forcetypeassert // only Put stores
+	return r.(schemas.KeptResponse), true, nil //nolint:forcetypeassert // only Put stores
 }
 
-func (k *kept) Delete(_ context.Context, _, id string) (bool, error) {
+func (k *kept) DeleteResponse(_ context.Context, _, id string) (bool, error) {
 	_, known := k.LoadAndDelete(id)
 	return known, nil
 }

@@ -4,27 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"time"
 
+	"molar/schemas"
 	"molar/web/responses/input"
 )
 
 // A Store keeps responses until they are deleted, or their conversation is.
 type Store interface {
-	Put(ctx context.Context, r Stored) error
-	// Get returns an owner's response, and whether there is one.
-	Get(ctx context.Context, owner, id string) (Stored, bool, error)
-	// Delete reports whether there was one.
-	Delete(ctx context.Context, owner, id string) (bool, error)
-}
-
-// A Stored response is what a store keeps.
-type Stored struct {
-	Owner, ID, ConversationID string
-	// CreatedAt is when the response began.
-	CreatedAt time.Time
-	// Body is JSON of this package's own.
-	Body json.RawMessage
+	PutResponse(ctx context.Context, r schemas.KeptResponse) error
+	// GetResponse returns an owner's response, and whether there is one.
+	GetResponse(ctx context.Context, owner, id string) (schemas.KeptResponse, bool, error)
+	// DeleteResponse reports whether there was one.
+	DeleteResponse(ctx context.Context, owner, id string) (bool, error)
 }
 
 // A record is a response with what is needed to read it again and to continue it.
@@ -84,14 +75,14 @@ const maxMemory = 256
 // A memory keeps the newest responses of a host without a store.
 type memory struct {
 	mu    sync.Mutex
-	all   map[[2]string]Stored
+	all   map[[2]string]schemas.KeptResponse
 	order [][2]string
 }
 
-func newMemory() *memory { return &memory{all: make(map[[2]string]Stored)} }
+func newMemory() *memory { return &memory{all: make(map[[2]string]schemas.KeptResponse)} }
 
-// Put implements [Store].
-func (m *memory) Put(_ context.Context, r Stored) error {
+// PutResponse implements [Store].
+func (m *memory) PutResponse(_ context.Context, r schemas.KeptResponse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := [2]string{r.Owner, r.ID}
@@ -106,16 +97,16 @@ func (m *memory) Put(_ context.Context, r Stored) error {
 	return nil
 }
 
-// Get implements [Store].
-func (m *memory) Get(_ context.Context, owner, id string) (Stored, bool, error) {
+// GetResponse implements [Store].
+func (m *memory) GetResponse(_ context.Context, owner, id string) (schemas.KeptResponse, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.all[[2]string{owner, id}]
 	return r, ok, nil
 }
 
-// Delete implements [Store]. With a conversation go its responses.
-func (m *memory) Delete(_ context.Context, owner, id string) (known bool, err error) {
+// DeleteResponse implements [Store]. With a conversation go its responses.
+func (m *memory) DeleteResponse(_ context.Context, owner, id string) (known bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, r := range m.all {

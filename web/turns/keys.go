@@ -16,30 +16,16 @@ import (
 // A KeyStore remembers what became of turns with an Idempotency-Key, also over a
 // restart.
 type KeyStore interface {
-	// Claim notes the key for the turn. For a key that is known it changes nothing and
+	// ClaimKey notes the key for the turn. For a key that is known it changes nothing and
 	// returns what is stored, and false.
-	Claim(ctx context.Context, k KeyRecord) (KeyRecord, bool, error)
-	// Take gives the key of a turn that is gone, and whose tools did not run, to another, and
+	ClaimKey(ctx context.Context, k schemas.KeyRecord) (schemas.KeyRecord, bool, error)
+	// TakeKey gives the key of a turn that is gone, and whose tools did not run, to another, and
 	// reports whether it was still the turn before's.
-	Take(ctx context.Context, k KeyRecord, before string) (bool, error)
-	// Set stores what has become of the turn. It fails when another turn has the key.
-	Set(ctx context.Context, k KeyRecord) error
-	// Release forgets the key of a turn: nothing came of it.
-	Release(ctx context.Context, owner, key, turnID string) error
-}
-
-// A KeyRecord is a key and its turn.
-type KeyRecord struct {
-	Owner string
-	Key   string
-	// Hash is that of the body that the key belongs to.
-	Hash           string
-	TurnID         string
-	ConversationID string
-	// Acted says that a tool of the turn may have had its effect.
-	Acted bool
-	// Outcome is what the client was told; empty while the turn runs.
-	Outcome json.RawMessage
+	TakeKey(ctx context.Context, k schemas.KeyRecord, before string) (bool, error)
+	// SetKey stores what has become of the turn. It fails when another turn has the key.
+	SetKey(ctx context.Context, k schemas.KeyRecord) error
+	// ReleaseKey forgets the key of a turn: nothing came of it.
+	ReleaseKey(ctx context.Context, owner, key, turnID string) error
 }
 
 // An outcome is a finished turn as it is told again.
@@ -90,7 +76,7 @@ func (h *Host) forgetFailed(t *Live, err error, acted bool) {
 // runKeyed runs the turn of a key, once: what the key stands for already is told
 // again.
 func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
-	k := KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID}
+	k := schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID}
 	claimed, err := h.claim(ctx, t, k)
 	if err != nil {
 		h.Set.forgetKey(t)
@@ -110,7 +96,7 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 			return nil
 		}
 		k.Acted = true // noted before the tool runs, since nobody can note it after a crash
-		if err := h.Keys.Set(ctx, k); err != nil {
+		if err := h.Keys.SetKey(ctx, k); err != nil {
 			h.Logger.Error("a call of the turn of an Idempotency-Key could not be noted, so it is not made", "turn_id", t.ID, "error", err)
 			return wire.ErrStore
 		}
@@ -122,13 +108,13 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 
 // claim makes the key the turn's. Where it stands for another turn already, that one is told
 // in its place, and claim says false: one that has ended, or one that runs elsewhere.
-func (h *Host) claim(ctx context.Context, t *Live, k KeyRecord) (bool, error) {
+func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, error) {
 	failed := func(err error) (bool, error) {
 		h.Logger.Error("claim an Idempotency-Key", "turn_id", t.ID, "error", err)
 		return false, wire.ErrStore
 	}
 	for {
-		known, claimed, err := h.Keys.Claim(ctx, k)
+		known, claimed, err := h.Keys.ClaimKey(ctx, k)
 		switch {
 		case err != nil:
 			return failed(err)
@@ -149,7 +135,7 @@ func (h *Host) claim(ctx context.Context, t *Live, k KeyRecord) (bool, error) {
 		if known.Acted {
 			return false, errTurnLost
 		}
-		taken, err := h.Keys.Take(ctx, k, known.TurnID)
+		taken, err := h.Keys.TakeKey(ctx, k, known.TurnID)
 		if err != nil {
 			return failed(err)
 		}
@@ -160,7 +146,7 @@ func (h *Host) claim(ctx context.Context, t *Live, k KeyRecord) (bool, error) {
 }
 
 // tellAgain puts what a known key stands for into the log.
-func tellAgain(t *Live, k KeyRecord) error {
+func tellAgain(t *Live, k schemas.KeyRecord) error {
 	var kept outcome
 	if err := json.Unmarshal(k.Outcome, &kept); err != nil {
 		return err
@@ -173,7 +159,7 @@ func tellAgain(t *Live, k KeyRecord) error {
 
 // retell tells the turn of a key that runs on another replica; it says false when no replica
 // runs it.
-func (h *Host) retell(ctx context.Context, t *Live, k KeyRecord) (told bool, err error) {
+func (h *Host) retell(ctx context.Context, t *Live, k schemas.KeyRecord) (told bool, err error) {
 	if h.Sharing == nil {
 		return false, nil
 	}
@@ -210,7 +196,7 @@ func (h *Host) retell(ctx context.Context, t *Live, k KeyRecord) (told bool, err
 
 // settle stores how the turn of a key ended. A turn that failed before any tool ran
 // leaves nothing: the same request may be sent again.
-func (h *Host) settle(ctx context.Context, t *Live, k KeyRecord, kept *agent.Collector, failed error) {
+func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *agent.Collector, failed error) {
 	const settleFor = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
@@ -218,13 +204,13 @@ func (h *Host) settle(ctx context.Context, t *Live, k KeyRecord, kept *agent.Col
 	switch {
 	case !k.Acted && (failed != nil || kept.Done == nil):
 		h.Set.forgetKey(t)
-		err = h.Keys.Release(ctx, k.Owner, k.Key, k.TurnID)
+		err = h.Keys.ReleaseKey(ctx, k.Owner, k.Key, k.TurnID)
 	default:
 		if failed == nil && kept.Done == nil {
 			failed = ErrCut
 		}
 		if k.Outcome, err = json.Marshal(outcomeOf(kept, failed)); err == nil {
-			err = h.Keys.Set(ctx, k)
+			err = h.Keys.SetKey(ctx, k)
 		}
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -15,15 +16,15 @@ import (
 // others want of them.
 type Ledger interface {
 	// Begin notes a turn of this process.
-	Begin(ctx context.Context, t LedgerTurn) error
+	Begin(ctx context.Context, t schemas.LiveTurn) error
 	// Find returns a turn of any process, and whether it is there and the owner's.
-	Find(ctx context.Context, owner, id string) (t LedgerTurn, ok bool, err error)
+	Find(ctx context.Context, owner, id string) (t schemas.LiveTurn, ok bool, err error)
 	// Tell writes news of turns of this process. The turns that are still its own are in
 	// held, with whether somebody wants them stopped; of the others nothing was written.
-	Tell(ctx context.Context, news []LedgerNews) (held map[string]bool, err error)
+	Tell(ctx context.Context, news []schemas.LiveNews) (held map[string]bool, err error)
 	// Read returns what turns told after the items of these numbers, and whether there is
 	// more to be read at once.
-	Read(ctx context.Context, after map[string]int) (told map[string]LedgerTold, more bool, err error)
+	Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveTold, more bool, err error)
 	// Stop asks the process that runs the turn to stop it.
 	Stop(ctx context.Context, id string) error
 	// Reap ends turns whose process has been silent for too long, and returns their ids.
@@ -35,10 +36,10 @@ type Ledger interface {
 	Listen(ctx context.Context, woken func(ids []string), deaf func(bool)) error
 
 	// Ask notes what waits for a person, Settle that it waits no more.
-	Ask(ctx context.Context, a LedgerAsk) error
+	Ask(ctx context.Context, a schemas.LiveAsk) error
 	Settle(ctx context.Context, id string) error
 	// Waiting lists what waits for an owner.
-	Waiting(ctx context.Context, owner string) ([]LedgerAsk, error)
+	Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, error)
 	// Decide leaves what was said for the process that asked, and reports whether it is the
 	// first. Outcome is that process's answer, empty while there is none; Reopen lets it wait
 	// on after an answer that was no.
@@ -46,41 +47,9 @@ type Ledger interface {
 	Outcome(ctx context.Context, id string) (string, error)
 	Reopen(ctx context.Context, id string) error
 	// Decided lists what others said to this process, for Answer.
-	Decided(ctx context.Context) ([]LedgerAsk, error)
+	Decided(ctx context.Context) ([]schemas.LiveAsk, error)
 	Answer(ctx context.Context, id, outcome string) error
 }
-
-// A LedgerTurn is a turn that runs somewhere, or did a short time ago.
-type LedgerTurn struct {
-	ID, Owner, Assistant, ConversationID string
-	Began                                time.Time
-	// Ended says that it runs no more; Lost, that its process fell silent before.
-	Ended, Lost bool
-}
-
-// LedgerNews is what a turn has to tell: that it runs, more items, or its end.
-type LedgerNews struct {
-	TurnID, ConversationID string
-	Rows                   []LedgerRow
-	Ended                  bool
-}
-
-// A LedgerRow holds the items from First to Last, as JSON of this package's own.
-type LedgerRow struct {
-	First, Last int
-	Body        string
-}
-
-// LedgerTold is what was read of a turn.
-type LedgerTold struct {
-	Rows []LedgerRow
-	// Ended says that these are the last; Lost, that the process fell silent, or that nothing
-	// is known of the turn any more.
-	Ended, Lost bool
-}
-
-// A LedgerAsk is what waits for a person.
-type LedgerAsk struct{ ID, TurnID, Owner, Body, Decision string }
 
 // ErrLost is told where the replica that ran a turn is gone.
 var ErrLost = &wire.Error{
@@ -105,8 +74,8 @@ type entry struct {
 }
 
 // rowsOf writes items, the first of which has this number.
-func rowsOf(items []Item, first int) ([]LedgerRow, error) {
-	var rows []LedgerRow
+func rowsOf(items []Item, first int) ([]schemas.LiveRow, error) {
+	var rows []schemas.LiveRow
 	begin, body := first, []byte(nil)
 	for i, it := range items {
 		b, err := encodeItem(it)
@@ -116,7 +85,7 @@ func rowsOf(items []Item, first int) ([]LedgerRow, error) {
 		body = append(append(body, ','), b...)
 		if n := first + i; len(body) >= rowSize || i == len(items)-1 {
 			body[0] = '['
-			rows = append(rows, LedgerRow{First: begin, Last: n, Body: string(append(body, ']'))})
+			rows = append(rows, schemas.LiveRow{First: begin, Last: n, Body: string(append(body, ']'))})
 			begin, body = n+1, nil
 		}
 	}
@@ -134,7 +103,7 @@ func encodeItem(it Item) ([]byte, error) {
 }
 
 // itemsOf reads a row.
-func itemsOf(r LedgerRow) ([]Item, error) {
+func itemsOf(r schemas.LiveRow) ([]Item, error) {
 	var raw []json.RawMessage
 	if err := json.Unmarshal([]byte(r.Body), &raw); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -191,7 +192,7 @@ func (s *Sharing) wanted(all bool) map[string]int {
 }
 
 // take adds what was read of a turn.
-func (s *Sharing) take(id string, n int, news LedgerTold) {
+func (s *Sharing) take(id string, n int, news schemas.LiveTold) {
 	s.mu.Lock()
 	t := s.theirs[id]
 	if t != nil && news.Ended {

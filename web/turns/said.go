@@ -100,7 +100,7 @@ func (h *Host) sayElsewhere(ctx context.Context, kind *waitKind, owner, id, said
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(asks, func(a LedgerAsk) bool { return a.ID == id })
+	i := slices.IndexFunc(asks, func(a schemas.LiveAsk) bool { return a.ID == id })
 	if i < 0 {
 		return kind.errGone()
 	}
@@ -186,7 +186,7 @@ func (s *Sharing) ask(ctx context.Context, p *wait) (settled func()) {
 	defer cancel()
 	body, err := json.Marshal(p.shown)
 	if err == nil {
-		err = s.ledger.Ask(ctx, LedgerAsk{ID: p.id, TurnID: p.turnID, Owner: p.owner, Body: string(body)})
+		err = s.ledger.Ask(ctx, schemas.LiveAsk{ID: p.id, TurnID: p.turnID, Owner: p.owner, Body: string(body)})
 	}
 	if err != nil {
 		s.log.Error("what waits for a person is shown by this replica alone", "turn_id", p.turnID, "error", err)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"molar/schemas"
 )
 
 // Times of a [Sharing].
@@ -85,7 +87,7 @@ func (s *Sharing) begin(ctx context.Context, t *Live) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
 	defer cancel()
-	err := s.ledger.Begin(ctx, LedgerTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation})
+	err := s.ledger.Begin(ctx, schemas.LiveTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation})
 	if err != nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 }
 
 // gather collects what is to be told, of which turns, and up to which item.
-func (s *Sharing) gather(all bool) (news []LedgerNews, of []*Live, reached []int) {
+func (s *Sharing) gather(all bool) (news []schemas.LiveNews, of []*Live, reached []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for t, n := range s.mine {
@@ -196,7 +198,7 @@ func (s *Sharing) gather(all bool) (news []LedgerNews, of []*Live, reached []int
 		if err != nil { // of an event that no JSON can hold: those who follow see the gap
 			s.log.Error("an event of a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
 		}
-		one := LedgerNews{TurnID: t.ID, Rows: rows, Ended: ended}
+		one := schemas.LiveNews{TurnID: t.ID, Rows: rows, Ended: ended}
 		if start := t.Start(); start != nil {
 			one.ConversationID = start.ConversationID
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/schemas"
 )
 
 // A common ledger is one of several processes: what they see of it ends when they do, or while
@@ -25,7 +26,7 @@ type common struct {
 type commonTurn struct {
 	of          *seen
 	beat        time.Time
-	rows        []LedgerRow
+	rows        []schemas.LiveRow
 	ended, lost bool
 }
 
@@ -47,20 +48,20 @@ func (s *seen) enter() (leave func(), err error) {
 	return s.mu.Unlock, err
 }
 
-func (s *seen) Begin(_ context.Context, t LedgerTurn) error {
+func (s *seen) Begin(_ context.Context, t schemas.LiveTurn) error {
 	leave, err := s.enter()
 	defer leave()
 	s.turns[t.ID] = &commonTurn{of: s, beat: time.Now()}
 	return err
 }
 
-func (s *seen) Find(_ context.Context, _, id string) (LedgerTurn, bool, error) {
+func (s *seen) Find(_ context.Context, _, id string) (schemas.LiveTurn, bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	return LedgerTurn{ID: id}, s.turns[id] != nil, err
+	return schemas.LiveTurn{ID: id}, s.turns[id] != nil, err
 }
 
-func (s *seen) Tell(_ context.Context, news []LedgerNews) (map[string]bool, error) {
+func (s *seen) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool, error) {
 	leave, err := s.enter()
 	defer leave()
 	held := map[string]bool{}
@@ -72,13 +73,13 @@ func (s *seen) Tell(_ context.Context, news []LedgerNews) (map[string]bool, erro
 	return held, err
 }
 
-func (s *seen) Read(_ context.Context, after map[string]int) (map[string]LedgerTold, bool, error) {
+func (s *seen) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	told := map[string]LedgerTold{}
+	told := map[string]schemas.LiveTold{}
 	for id, n := range after {
 		t := s.turns[id]
-		one := LedgerTold{Ended: t.ended, Lost: t.lost}
+		one := schemas.LiveTold{Ended: t.ended, Lost: t.lost}
 		for _, r := range t.rows {
 			if r.First > n {
 				one.Rows = append(one.Rows, r)
@@ -123,7 +124,7 @@ func (s *seen) Listen(ctx context.Context, woken func([]string), _ func(bool)) e
 	return ctx.Err()
 }
 
-func (s *seen) Decided(context.Context) ([]LedgerAsk, error) { return nil, nil }
+func (s *seen) Decided(context.Context) ([]schemas.LiveAsk, error) { return nil, nil }
 
 // A process shares until the test ends.
 func process(t *testing.T, c *common) (*Sharing, *seen) {

@@ -12,23 +12,24 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/schemas"
 )
 
 // oddLedger writes what it is told, and now and then loses the answer on its way back.
 type oddLedger struct {
 	Ledger
 	mu    sync.Mutex
-	rows  []LedgerRow
+	rows  []schemas.LiveRow
 	ended bool
 	lose  int
 }
 
-func (l *oddLedger) Begin(context.Context, LedgerTurn) error      { return nil }
-func (l *oddLedger) Reap(context.Context) ([]string, error)       { return nil, nil }
-func (l *oddLedger) Wake(context.Context, ...string) error        { return nil }
-func (l *oddLedger) Decided(context.Context) ([]LedgerAsk, error) { return nil, nil }
-func (l *oddLedger) Find(context.Context, string, string) (LedgerTurn, bool, error) {
-	return LedgerTurn{}, false, nil
+func (l *oddLedger) Begin(context.Context, schemas.LiveTurn) error      { return nil }
+func (l *oddLedger) Reap(context.Context) ([]string, error)             { return nil, nil }
+func (l *oddLedger) Wake(context.Context, ...string) error              { return nil }
+func (l *oddLedger) Decided(context.Context) ([]schemas.LiveAsk, error) { return nil, nil }
+func (l *oddLedger) Find(context.Context, string, string) (schemas.LiveTurn, bool, error) {
+	return schemas.LiveTurn{}, false, nil
 }
 
 func (l *oddLedger) Listen(ctx context.Context, _ func([]string), _ func(bool)) error {
@@ -37,7 +38,7 @@ func (l *oddLedger) Listen(ctx context.Context, _ func([]string), _ func(bool)) 
 }
 
 // Tell refuses a row that is there already, as a primary key does.
-func (l *oddLedger) Tell(_ context.Context, news []LedgerNews) (map[string]bool, error) {
+func (l *oddLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held := map[string]bool{}
@@ -46,7 +47,7 @@ func (l *oddLedger) Tell(_ context.Context, news []LedgerNews) (map[string]bool,
 			continue
 		}
 		for _, r := range n.Rows {
-			if slices.ContainsFunc(l.rows, func(old LedgerRow) bool { return old.First == r.First }) {
+			if slices.ContainsFunc(l.rows, func(old schemas.LiveRow) bool { return old.First == r.First }) {
 				return nil, errors.New("duplicate key")
 			}
 		}
@@ -61,12 +62,12 @@ func (l *oddLedger) Tell(_ context.Context, news []LedgerNews) (map[string]bool,
 	return held, nil
 }
 
-func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]LedgerTold, bool, error) {
+func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	told := map[string]LedgerTold{}
+	told := map[string]schemas.LiveTold{}
 	for id, n := range after {
-		one := LedgerTold{Ended: l.ended}
+		one := schemas.LiveTold{Ended: l.ended}
 		for _, r := range l.rows {
 			if r.First > n {
 				one.Rows = append(one.Rows, r)

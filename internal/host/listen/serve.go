@@ -95,7 +95,7 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	files := &reloader{load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, last: h.Config}
 	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), files: files}
 	if p.live = h.DB.Live(uuid.NewString()); p.live != nil {
-		p.sharing = turns.NewSharing(host.Ledger{Store: p.live}, h.Log)
+		p.sharing = turns.NewSharing(p.live, h.Log)
 	}
 	return p, nil
 }

@@ -52,8 +52,8 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Reload: func(ctx context.Context) (web.Reloaded, error) {
 			return p.files.reload(ctx, "a request")
 		},
-		Keys:      host.KeyStore{Store: p.DB.Store},
-		Responses: host.ResponseStore{Store: p.DB.Store},
+		Keys:      p.DB,
+		Responses: p.DB,
 		Secret: func(ctx context.Context) ([]byte, error) {
 			return p.DB.Secret(ctx, "responses")
 		},

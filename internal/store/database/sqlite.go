@@ -57,21 +57,9 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 func (d *DB) Empty(ctx context.Context) error {
 	const op = "empty the store"
 	return d.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
-		var names []string
-		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema
+		names, err := List(ctx, tx, One[string], `SELECT name FROM sqlite_schema
 			WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence') ORDER BY rowid DESC`) // what refers to others comes first
 		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
-			names = append(names, name)
-		}
-		if err := rows.Err(); err != nil {
 			return err
 		}
 		for _, name := range names {

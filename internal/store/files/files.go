@@ -46,12 +46,9 @@ func (s *Files) PutFile(ctx context.Context, l schemas.Lease, turnID string, f s
 		if err != nil || !c.Last {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `UPDATE files SET whole = 1 WHERE conversation = $1 AND seq = $2 AND n = $3 AND size =
-			(SELECT sum(length(data)) FROM file_parts WHERE conversation = $1 AND seq = $2 AND n = $3)`, num, f.Seq, f.N)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 1 {
+		n, err := database.Changed(tx.ExecContext(ctx, `UPDATE files SET whole = 1 WHERE conversation = $1 AND seq = $2 AND n = $3 AND size =
+			(SELECT sum(length(data)) FROM file_parts WHERE conversation = $1 AND seq = $2 AND n = $3)`, num, f.Seq, f.N))
+		if err != nil || n == 1 {
 			return err
 		}
 		return fmt.Errorf("%w: the parts of file %d are not %d bytes together", database.ErrInvalid, f.N, f.Size)
@@ -79,21 +76,11 @@ const ofConversation = ` FROM files f JOIN conversations c ON c.num = f.conversa
 
 // ListFiles returns the files of a conversation, of all its branches, in their order.
 func (s *Files) ListFiles(ctx context.Context, owner, id string) ([]schemas.File, error) {
-	const op = "list files"
-	all := []schemas.File{}
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT f.seq, f.n, f.name, f.media, f.size`+ofConversation+` ORDER BY f.seq, f.n`, id, owner)
-	if err != nil {
-		return all, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var f schemas.File
-		if err := rows.Scan(&f.Seq, &f.N, &f.Name, &f.Media, &f.Size); err != nil {
-			return all, s.db.Fault(op, err)
-		}
-		all = append(all, f)
-	}
-	return all, s.db.Fault(op, rows.Err())
+	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (f schemas.File, err error) {
+		err = row.Scan(&f.Seq, &f.N, &f.Name, &f.Media, &f.Size)
+		return f, err
+	}, `SELECT f.seq, f.n, f.name, f.media, f.size`+ofConversation+` ORDER BY f.seq, f.n`, id, owner)
+	return all, s.db.Fault("list files", err)
 }
 
 // ReadFile returns what the file is, and one part of it.

@@ -4,18 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"molar/internal/store/database"
+	"molar/schemas"
 )
 
-// An Approval is a call that waits for a person. Body and Decision are the caller's own form.
-type Approval struct {
-	ID, TurnID, Owner string
-	Body              string
-	// Decision is what another replica was told; empty while nobody decided there.
-	Decision string
-}
-
 // Ask notes a call of a turn of this process that waits.
-func (s *Store) Ask(ctx context.Context, a Approval) error {
+func (s *Store) Ask(ctx context.Context, a schemas.LiveAsk) error {
 	_, err := s.write(ctx, "note an approval", `INSERT INTO live_approvals (id, turn_id, owner, body) VALUES ($1, $2, $3, $4)`,
 		a.ID, a.TurnID, a.Owner, s.db.SQL.Text(a.Body))
 	return err
@@ -28,34 +23,24 @@ func (s *Store) Settle(ctx context.Context, id string) error {
 }
 
 // Waiting returns the calls of an owner that wait, of all replicas.
-func (s *Store) Waiting(ctx context.Context, owner string) ([]Approval, error) {
+func (s *Store) Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, error) {
 	return s.approvals(ctx, `SELECT a.id, a.turn_id, a.owner, a.body, a.decision FROM live_approvals a JOIN live_turns t ON t.id = a.turn_id
 		WHERE a.owner = $1 AND a.decision = '' AND t.ended_at = 0`, owner)
 }
 
 // Decided returns the calls of this process that others decided about, and that were not
 // answered yet.
-func (s *Store) Decided(ctx context.Context) ([]Approval, error) {
+func (s *Store) Decided(ctx context.Context) ([]schemas.LiveAsk, error) {
 	return s.approvals(ctx, `SELECT a.id, a.turn_id, a.owner, a.body, a.decision FROM live_approvals a JOIN live_turns t ON t.id = a.turn_id
 		WHERE t.replica = $1 AND a.decision <> '' AND a.outcome = ''`, s.replica)
 }
 
-func (s *Store) approvals(ctx context.Context, query, arg string) ([]Approval, error) {
-	const op = "read approvals"
-	rows, err := s.db.Read.QueryContext(ctx, query, arg)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	var all []Approval
-	for rows.Next() {
-		var a Approval
-		if err := rows.Scan(&a.ID, &a.TurnID, &a.Owner, &a.Body, &a.Decision); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
-		all = append(all, a)
-	}
-	return all, s.db.Fault(op, rows.Err())
+func (s *Store) approvals(ctx context.Context, query, arg string) ([]schemas.LiveAsk, error) {
+	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (a schemas.LiveAsk, err error) {
+		err = row.Scan(&a.ID, &a.TurnID, &a.Owner, &a.Body, &a.Decision)
+		return a, err
+	}, query, arg)
+	return all, s.db.Fault("read approvals", err)
 }
 
 // Decide leaves a decision for the replica that runs the turn, and reports whether it is the

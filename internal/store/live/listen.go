@@ -46,18 +46,17 @@ func (s *Store) notify(ctx context.Context, payloads ...string) error {
 	return s.db.Fault("wake the other replicas", err)
 }
 
-// A Listener is told what the others say.
-type Listener struct {
-	// Woken is called with ids of turns; none means that some may have been missed.
-	Woken func(ids []string)
-	// Deaf is called when words begin, or cease, to come through.
-	Deaf func(deaf bool)
+// A listener is told what the others say.
+type listener struct {
+	woken func(ids []string)
+	deaf  func(deaf bool)
 }
 
 // Listen listens on a connection of its own until it breaks or ctx ends, and then says
-// why. It sends itself a word from time to time: behind a pooler that gives each transaction
+// why. woken is called with ids of turns, none where some may have been missed; deaf when
+// words begin, or cease, to come through. It sends itself a word from time to time: behind a pooler that gives each transaction
 // another connection LISTEN succeeds, and nothing is ever heard.
-func (s *Store) Listen(ctx context.Context, l Listener) error {
+func (s *Store) Listen(ctx context.Context, woken func(ids []string), deaf func(deaf bool)) error {
 	conn, err := s.db.Connect(ctx)
 	if err != nil {
 		return err
@@ -75,17 +74,17 @@ func (s *Store) Listen(ctx context.Context, l Listener) error {
 		if err := s.notify(ctx, mark); err != nil {
 			return err
 		}
-		heard, err := hear(ctx, conn, l, mark)
+		heard, err := hear(ctx, conn, listener{woken, deaf}, mark)
 		if err != nil {
 			return err
 		}
-		l.Deaf(!heard)
+		deaf(!heard)
 	}
 }
 
 // hear passes words on until the next one is to be sent, and reports whether the mark was
 // among them in time.
-func hear(ctx context.Context, conn *pgx.Conn, l Listener, mark string) (heard bool, err error) {
+func hear(ctx context.Context, conn *pgx.Conn, l listener, mark string) (heard bool, err error) {
 	until := time.Now().Add(probeFor)
 	for {
 		round, cancel := context.WithDeadline(ctx, until)
@@ -101,10 +100,10 @@ func hear(ctx context.Context, conn *pgx.Conn, l Listener, mark string) (heard b
 			return heard, err
 		case word.Payload == mark:
 			heard, until = true, time.Now().Add(probeEvery)
-			l.Deaf(false)
+			l.deaf(false)
 		case strings.HasPrefix(word.Payload, probeMark): // another replica's
 		default:
-			l.Woken(strings.Fields(word.Payload))
+			l.woken(strings.Fields(word.Payload))
 		}
 	}
 }

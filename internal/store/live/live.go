@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
 
 const (
@@ -30,35 +31,23 @@ type Store struct {
 // their own.
 func New(db *database.DB, replica string) *Store { return &Store{db, replica} }
 
-// A Turn is one that runs, or did a short time ago.
-type Turn struct {
-	ID, Owner, Assistant, ConversationID string
-	Began                                time.Time
-	// Ended says that it runs no more; Lost, that its replica fell silent before.
-	Ended, Lost bool
-}
-
 // write makes a change. Each is one statement: a process that is stopped between two would hold
 // what they locked, and with that all who share its turns and limits.
 func (s *Store) write(ctx context.Context, op, statement string, args ...any) (changed int64, err error) {
-	res, err := s.db.Relaxed.ExecContext(ctx, s.db.SQL.Say(statement), args...)
-	if err != nil {
-		return 0, s.db.Fault(op, err)
-	}
-	changed, err = res.RowsAffected()
+	changed, err = database.Changed(s.db.Relaxed.ExecContext(ctx, s.db.SQL.Say(statement), args...))
 	return changed, s.db.Fault(op, err)
 }
 
 // Begin notes a turn of this process.
-func (s *Store) Begin(ctx context.Context, t Turn) error {
+func (s *Store) Begin(ctx context.Context, t schemas.LiveTurn) error {
 	_, err := s.write(ctx, "begin a live turn", `INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, began_at, beat_at)
 		VALUES ($2, $3, $4, $5, $6, NOW(), NOW())`, s.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, s.replica)
 	return err
 }
 
 // Find returns a turn, if it is the owner's.
-func (s *Store) Find(ctx context.Context, owner, id string) (t Turn, ok bool, err error) {
-	t = Turn{ID: id, Owner: owner}
+func (s *Store) Find(ctx context.Context, owner, id string) (t schemas.LiveTurn, ok bool, err error) {
+	t = schemas.LiveTurn{ID: id, Owner: owner}
 	var began, ended int64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at, lost FROM live_turns WHERE id = $1 AND owner = $2`, id, owner).
 		Scan(&t.Assistant, &t.ConversationID, &began, &ended, &t.Lost)
@@ -69,25 +58,10 @@ func (s *Store) Find(ctx context.Context, owner, id string) (t Turn, ok bool, er
 	return t, err == nil, s.db.Fault("find a live turn", err)
 }
 
-// News is what a turn of this process has to tell: nothing but that it runs, more items, or
-// its end.
-type News struct {
-	TurnID         string
-	ConversationID string
-	Rows           []Row
-	Ended          bool
-}
-
-// A Row holds the items from First to Last.
-type Row struct {
-	First, Last int
-	Body        string
-}
-
 // Tell writes the news of turns of this process, all of them or, with an error, none. What
 // comes back is which turns are still this process's, and whether somebody wants each
 // stopped; nothing was written of the others.
-func (s *Store) Tell(ctx context.Context, news []News) (held map[string]bool, err error) {
+func (s *Store) Tell(ctx context.Context, news []schemas.LiveNews) (held map[string]bool, err error) {
 	const op = "tell of live turns"
 	ids, conversations, ended := make([]string, len(news)), make([]string, len(news)), make([]bool, len(news))
 	var of, bodies []string
@@ -131,26 +105,18 @@ func (s *Store) Stop(ctx context.Context, id string) error {
 	return err
 }
 
-// A Told is what was read of a turn.
-type Told struct {
-	Rows []Row
-	// Ended says that the rows are the last; Lost, that its replica fell silent, or that
-	// nothing is known of the turn any more.
-	Ended, Lost bool
-}
-
 // maxRead bounds the rows of one [Store.Read].
 const maxRead = 1000
 
 // Read returns what the turns told after the items of these numbers; more says that there is
 // more to be read at once.
-func (s *Store) Read(ctx context.Context, after map[string]int) (told map[string]*Told, more bool, err error) {
+func (s *Store) Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveTold, more bool, err error) {
 	const op = "read live turns"
 	ids, numbers := make([]string, 0, len(after)), make([]int64, 0, len(after))
-	told = make(map[string]*Told, len(after))
+	told = make(map[string]schemas.LiveTold, len(after))
 	for id, n := range after {
 		ids, numbers = append(ids, id), append(numbers, int64(n))
-		told[id] = &Told{Ended: true, Lost: true}
+		told[id] = schemas.LiveTold{Ended: true, Lost: true}
 	}
 	// The states first: with the end of a turn all its rows are there.
 	if err := s.readStates(ctx, ids, told); err != nil {
@@ -166,22 +132,25 @@ func (s *Store) Read(ctx context.Context, after map[string]int) (told map[string
 	read := 0
 	for rows.Next() {
 		var id string
-		var r Row
+		var r schemas.LiveRow
 		if err := rows.Scan(&id, &r.First, &r.Last, &r.Body); err != nil {
 			return nil, false, s.db.Fault(op, err)
 		}
-		told[id].Rows = append(told[id].Rows, r)
+		t := told[id]
+		t.Rows = append(t.Rows, r)
+		told[id] = t
 		read++
 	}
 	if more = read == maxRead; more {
-		for _, t := range told {
+		for id, t := range told {
 			t.Ended = false // maybe not all of its rows
+			told[id] = t
 		}
 	}
 	return told, more, s.db.Fault(op, rows.Err())
 }
 
-func (s *Store) readStates(ctx context.Context, ids []string, told map[string]*Told) error {
+func (s *Store) readStates(ctx context.Context, ids []string, told map[string]schemas.LiveTold) error {
 	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, ended_at > 0, lost FROM live_turns WHERE id = ANY($1)`, ids)
 	if err != nil {
 		return err
@@ -193,7 +162,7 @@ func (s *Store) readStates(ctx context.Context, ids []string, told map[string]*T
 		if err := rows.Scan(&id, &ended, &lost); err != nil {
 			return err
 		}
-		*told[id] = Told{Ended: ended, Lost: lost}
+		told[id] = schemas.LiveTold{Ended: ended, Lost: lost}
 	}
 	return rows.Err()
 }
@@ -202,24 +171,12 @@ func (s *Store) readStates(ctx context.Context, ids []string, told map[string]*T
 // can follow any more, and returns the ids of the former. A turn that is locked is left for the
 // next time: its replica is about to write, or was stopped when it was.
 func (s *Store) Reap(ctx context.Context) (lost []string, err error) {
-	const op = "reap live turns"
-	rows, err := s.db.Relaxed.QueryContext(ctx, s.db.SQL.Say(`WITH old AS (
+	lost, err = database.List(ctx, s.db.Relaxed, database.One[string], s.db.SQL.Say(`WITH old AS (
 			DELETE FROM live_turns WHERE id IN (
 				SELECT id FROM live_turns WHERE ended_at > 0 AND ended_at < NOW() - $2 FOR UPDATE SKIP LOCKED)
 		)
 		UPDATE live_turns SET ended_at = NOW(), lost = TRUE WHERE id IN (
 			SELECT id FROM live_turns WHERE ended_at = 0 AND beat_at < NOW() - $3 FOR UPDATE SKIP LOCKED)
 		RETURNING id`), s.db.Clock(), kept.Milliseconds(), Stale.Milliseconds())
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
-		lost = append(lost, id)
-	}
-	return lost, s.db.Fault(op, rows.Err())
+	return lost, s.db.Fault("reap live turns", err)
 }

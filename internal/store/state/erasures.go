@@ -51,7 +51,7 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 		return 0, err
 	}
 	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "responses", "live_turns", "grants"} {
-		n, err := rowsChanged(tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND `+whose, id, owner))
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND `+whose, id, owner))
 		if err != nil {
 			return 0, err
 		}
@@ -71,18 +71,11 @@ func DeleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted i
 		`DELETE FROM responses WHERE created_at < $1`,
 		`DELETE FROM kept_turns WHERE expires < $1`,
 	} {
-		n, err := rowsChanged(tx.ExecContext(ctx, statement, database.Millis(before)))
+		n, err := database.Changed(tx.ExecContext(ctx, statement, database.Millis(before)))
 		if err != nil {
 			return 0, err
 		}
 		deleted += n
 	}
 	return deleted, nil
-}
-
-func rowsChanged(res sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
 }

@@ -10,6 +10,7 @@ import (
 	"molar/internal/store"
 	"molar/internal/store/database"
 	"molar/internal/store/state"
+	"molar/schemas"
 )
 
 func TestErasures(t *testing.T) {
@@ -91,11 +92,11 @@ func TestPruneTraces_DropsWhatExpired(t *testing.T) {
 	}
 	defer base.Close()
 	db := state.New(base)
-	keep := state.KeptTurn{ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"kept secret"`), Expires: now.Add(time.Hour)}
+	keep := schemas.KeptTurn{ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"kept secret"`), Expires: now.Add(time.Hour)}
 	if err := db.KeepTurn(ctx, keep); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := db.ClaimKey(ctx, state.Key{Key: "k", Hash: "h", TurnID: "secret turn", ConversationID: "c"}); err != nil {
+	if _, _, err := db.ClaimKey(ctx, schemas.KeyRecord{Key: "k", Hash: "h", TurnID: "secret turn", ConversationID: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {

@@ -46,28 +46,18 @@ func (s *Store) PutFeedback(ctx context.Context, f schemas.Feedback) (stored sch
 // ListFeedback returns what was said of an owner's turns, the newest first; an empty owner
 // means everybody's.
 func (s *Store) ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
-	const op = "list feedback"
 	limit := want.Limit
 	if limit == 0 {
 		limit = 1 << 31
 	}
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT turn_id, owner, conversation_id, assistant, mark, note, created_at FROM feedback
+	found, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (f schemas.Feedback, err error) {
+		var at int64
+		err = row.Scan(&f.TurnID, &f.Owner, &f.ConversationID, &f.Assistant, &f.Mark, &f.Note, &at)
+		f.MarkedAt = database.TimeAt(at)
+		return f, err
+	}, `SELECT turn_id, owner, conversation_id, assistant, mark, note, created_at FROM feedback
 		WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR mark = $2) AND ($3 = '' OR assistant = $3) AND ($4 = '' OR conversation_id = $4)
 			AND created_at >= $5 ORDER BY created_at DESC, turn_id LIMIT $6`,
 		owner, want.Mark, s.db.SQL.Text(want.Assistant), s.db.SQL.Text(want.ConversationID), database.Millis(want.Since), limit)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	found := []schemas.Feedback{}
-	for rows.Next() {
-		var f schemas.Feedback
-		var at int64
-		if err := rows.Scan(&f.TurnID, &f.Owner, &f.ConversationID, &f.Assistant, &f.Mark, &f.Note, &at); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
-		f.MarkedAt = database.TimeAt(at)
-		found = append(found, f)
-	}
-	return found, s.db.Fault(op, rows.Err())
+	return found, s.db.Fault("list feedback", err)
 }

@@ -29,30 +29,20 @@ func (s *Store) Granted(ctx context.Context, owner, conversation, subject string
 
 // ListGrants returns what an owner allowed, the newest first; an empty owner means everybody's.
 func (s *Store) ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error) {
-	const op = "list grants"
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, owner, conversation_id, subject, given_at FROM grants
-		WHERE ($1 = '' OR owner = $1) ORDER BY given_at DESC, subject`, owner)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	all := []schemas.Grant{}
-	for rows.Next() {
-		var g schemas.Grant
+	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (g schemas.Grant, err error) {
 		var at int64
-		if err := rows.Scan(&g.ID, &g.Owner, &g.ConversationID, &g.Subject, &at); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
+		err = row.Scan(&g.ID, &g.Owner, &g.ConversationID, &g.Subject, &at)
 		g.GivenAt = database.TimeAt(at)
-		all = append(all, g)
-	}
-	return all, s.db.Fault(op, rows.Err())
+		return g, err
+	}, `SELECT id, owner, conversation_id, subject, given_at FROM grants
+		WHERE ($1 = '' OR owner = $1) ORDER BY given_at DESC, subject`, owner)
+	return all, s.db.Fault("list grants", err)
 }
 
 // DeleteGrant takes back what an owner allowed; ok is false when there is no such grant.
 func (s *Store) DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error) {
 	err = s.db.Write(ctx, "delete grant", func(tx *sql.Tx) error {
-		n, err := rowsChanged(tx.ExecContext(ctx, `DELETE FROM grants WHERE id = $1 AND ($2 = '' OR owner = $2)`, s.db.SQL.Text(id), owner))
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM grants WHERE id = $1 AND ($2 = '' OR owner = $2)`, s.db.SQL.Text(id), owner))
 		ok = n > 0
 		return err
 	})

@@ -8,54 +8,37 @@ import (
 	"time"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
 
 // KeyAge is how long an Idempotency-Key is remembered.
 const KeyAge = 24 * time.Hour
 
-// A KeyState says how far the turn of a key came.
-type KeyState string
+// How far the turn of a key came: it began, a tool may have had its effect, it ended.
+const keyOpen, keyActed, keyEnded = "open", "acted", "ended"
 
-// The states of a key.
-const (
-	// KeyOpen: the turn began, and none of its tools has run.
-	KeyOpen KeyState = "open"
-	// KeyActed: a tool may have had its effect.
-	KeyActed KeyState = "acted"
-	// KeyEnded: the turn ended; Outcome says how.
-	KeyEnded KeyState = "ended"
-)
-
-// A Key is an Idempotency-Key of an owner, and the turn that it began.
-type Key struct {
-	Owner string
-	Key   string
-	// Hash is that of the request's body: a key belongs to one body.
-	Hash           string
-	TurnID         string
-	ConversationID string
-	State          KeyState
-	// Outcome is the caller's own form of what the client was told.
-	Outcome   json.RawMessage
-	CreatedAt time.Time
+func stateOf(k schemas.KeyRecord) string {
+	switch {
+	case len(k.Outcome) > 0:
+		return keyEnded
+	case k.Acted:
+		return keyActed
+	}
+	return keyOpen
 }
 
-// ClaimKey stores a key that is not known, or older than [KeyAge], in state KeyOpen.
+// ClaimKey stores a key that is not known, or older than [KeyAge], as one whose turn began.
 // For a known one it returns what is stored, and false.
-func (s *Store) ClaimKey(ctx context.Context, k Key) (found Key, claimed bool, err error) {
+func (s *Store) ClaimKey(ctx context.Context, k schemas.KeyRecord) (found schemas.KeyRecord, claimed bool, err error) {
 	now := s.db.Now()
 	err = s.db.Write(ctx, "claim idempotency key", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM idempotency WHERE created_at < $1`, database.Millis(now.Add(-KeyAge))); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO idempotency
+		n, err := database.Changed(tx.ExecContext(ctx, `INSERT INTO idempotency
 			(owner, key, hash, turn_id, conversation_id, created_at, state, outcome) VALUES ($1, $2, $3, $4, $5, $6, $7, '')
 			ON CONFLICT (owner, key) DO NOTHING`,
-			k.Owner, s.db.SQL.Text(k.Key), k.Hash, k.TurnID, k.ConversationID, database.Millis(now), string(KeyOpen))
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+			k.Owner, s.db.SQL.Text(k.Key), k.Hash, k.TurnID, k.ConversationID, database.Millis(now), keyOpen))
 		if claimed = n == 1; claimed || err != nil {
 			return err
 		}
@@ -65,13 +48,13 @@ func (s *Store) ClaimKey(ctx context.Context, k Key) (found Key, claimed bool, e
 	return found, claimed, err
 }
 
-func (s *Store) getKey(ctx context.Context, tx *sql.Tx, owner, key string) (Key, error) {
-	k := Key{Owner: owner, Key: key}
+func (s *Store) getKey(ctx context.Context, tx *sql.Tx, owner, key string) (schemas.KeyRecord, error) {
+	k := schemas.KeyRecord{Owner: owner, Key: key}
 	var at int64
 	var state, outcome string
 	err := tx.QueryRowContext(ctx, `SELECT hash, turn_id, conversation_id, created_at, state, outcome FROM idempotency
 		WHERE owner = $1 AND key = $2`, owner, s.db.SQL.Text(key)).Scan(&k.Hash, &k.TurnID, &k.ConversationID, &at, &state, &outcome)
-	k.State, k.CreatedAt = KeyState(state), database.TimeAt(at)
+	k.Acted, k.CreatedAt = state == keyActed, database.TimeAt(at)
 	if outcome != "" {
 		k.Outcome = json.RawMessage(outcome)
 	}
@@ -80,11 +63,11 @@ func (s *Store) getKey(ctx context.Context, tx *sql.Tx, owner, key string) (Key,
 
 // TakeKey gives a key whose turn is gone, and whose tools did not run, to another turn. It
 // reports whether the key was still that of the turn before.
-func (s *Store) TakeKey(ctx context.Context, k Key, before string) (taken bool, err error) {
+func (s *Store) TakeKey(ctx context.Context, k schemas.KeyRecord, before string) (taken bool, err error) {
 	err = s.db.Write(ctx, "take over idempotency key", func(tx *sql.Tx) error {
-		n, err := rowsChanged(tx.ExecContext(ctx, `UPDATE idempotency SET turn_id = $3, conversation_id = $4
+		n, err := database.Changed(tx.ExecContext(ctx, `UPDATE idempotency SET turn_id = $3, conversation_id = $4
 			WHERE owner = $1 AND key = $2 AND turn_id = $5 AND state = $6`,
-			k.Owner, s.db.SQL.Text(k.Key), k.TurnID, k.ConversationID, before, string(KeyOpen)))
+			k.Owner, s.db.SQL.Text(k.Key), k.TurnID, k.ConversationID, before, keyOpen))
 		taken = n == 1
 		return err
 	})
@@ -96,11 +79,11 @@ var ErrKeyTaken = errors.New("the key was given to another turn")
 
 // SetKey replaces conversation, state and outcome of a key that the turn claimed or took, or
 // fails with [ErrKeyTaken].
-func (s *Store) SetKey(ctx context.Context, k Key) error {
+func (s *Store) SetKey(ctx context.Context, k schemas.KeyRecord) error {
 	return s.db.Write(ctx, "set idempotency key", func(tx *sql.Tx) error {
-		n, err := rowsChanged(tx.ExecContext(ctx, `UPDATE idempotency SET conversation_id = $4, state = $5, outcome = $6
+		n, err := database.Changed(tx.ExecContext(ctx, `UPDATE idempotency SET conversation_id = $4, state = $5, outcome = $6
 			WHERE owner = $1 AND key = $2 AND turn_id = $3`,
-			k.Owner, s.db.SQL.Text(k.Key), k.TurnID, k.ConversationID, string(k.State), s.db.SQL.Text(string(k.Outcome))))
+			k.Owner, s.db.SQL.Text(k.Key), k.TurnID, k.ConversationID, stateOf(k), s.db.SQL.Text(string(k.Outcome))))
 		if err != nil || n > 0 {
 			return err
 		}

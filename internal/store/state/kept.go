@@ -5,24 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
 
-// A KeptTurn waits for the results of a client's own tools.
-type KeptTurn struct {
-	Owner          string
-	ConversationID string
-	// CallIDs are the calls that it waits for; each of them finds it.
-	CallIDs []string
-	// State is the caller's own.
-	State   json.RawMessage
-	Expires time.Time
-}
-
 // KeepTurn stores a turn, and deletes those that have expired.
-func (s *Store) KeepTurn(ctx context.Context, k KeptTurn) error {
+func (s *Store) KeepTurn(ctx context.Context, k schemas.KeptTurn) error {
 	return s.db.WriteRelaxed(ctx, "keep turn", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM kept_turns WHERE expires <= $1`, database.Millis(s.db.Now())); err != nil {
 			return err

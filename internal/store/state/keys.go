@@ -61,32 +61,21 @@ func (s *Store) AddKey(ctx context.Context, k APIKey) error {
 
 // Keys returns all keys and sessions, the oldest first, also those that have run out.
 func (s *Store) Keys(ctx context.Context) ([]APIKey, error) {
-	const op = "list API keys"
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, name, hash, scopes, session, created_at, expires_at, last_used
-		FROM api_keys ORDER BY created_at, id`)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	keys := []APIKey{}
-	for rows.Next() {
-		var k APIKey
+	keys, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (k APIKey, err error) {
 		var scopes string
 		var session, created, expires, used int64
-		if err := rows.Scan(&k.ID, &k.Name, &k.Hash, &scopes, &session, &created, &expires, &used); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
+		err = row.Scan(&k.ID, &k.Name, &k.Hash, &scopes, &session, &created, &expires, &used)
 		k.Scopes, k.Session = strings.Split(scopes, ","), session != 0
 		k.CreatedAt, k.ExpiresAt, k.LastUsed = database.TimeAt(created), database.TimeAt(expires), database.TimeAt(used)
-		keys = append(keys, k)
-	}
-	return keys, s.db.Fault(op, rows.Err())
+		return k, err
+	}, `SELECT id, name, hash, scopes, session, created_at, expires_at, last_used FROM api_keys ORDER BY created_at, id`)
+	return keys, s.db.Fault("list API keys", err)
 }
 
 // RevokeKey deletes the key, or the session, of that name or id; none is ErrNoKey.
 func (s *Store) RevokeKey(ctx context.Context, nameOrID string) error {
 	return s.db.Write(ctx, "revoke API key", func(tx *sql.Tx) error {
-		n, err := rowsChanged(tx.ExecContext(ctx, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID))
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID))
 		if err != nil || n > 0 {
 			return err
 		}

@@ -60,6 +60,6 @@ func (s *Store) LeaseLogin(ctx context.Context, server string, revision int64, l
 
 // changedOne reports whether a statement changed a row.
 func changedOne(res sql.Result, err error) (bool, error) {
-	n, err := rowsChanged(res, err)
+	n, err := database.Changed(res, err)
 	return n == 1, err
 }

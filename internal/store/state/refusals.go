@@ -13,21 +13,11 @@ type Refusal struct{ Provider, Tool, Digest, Reason string }
 
 // Refusals reads all of them.
 func (s *Store) Refusals(ctx context.Context) ([]Refusal, error) {
-	const op = "read which tools were refused"
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT provider, tool, digest, reason FROM tool_refusals ORDER BY provider, tool`)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	var all []Refusal
-	for rows.Next() {
-		var r Refusal
-		if err := rows.Scan(&r.Provider, &r.Tool, &r.Digest, &r.Reason); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
-		all = append(all, r)
-	}
-	return all, s.db.Fault(op, rows.Err())
+	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (r Refusal, err error) {
+		err = row.Scan(&r.Provider, &r.Tool, &r.Digest, &r.Reason)
+		return r, err
+	}, `SELECT provider, tool, digest, reason FROM tool_refusals ORDER BY provider, tool`)
+	return all, s.db.Fault("read which tools were refused", err)
 }
 
 // KeepRefusal stores a refusal in the place of an older one of the same tool.

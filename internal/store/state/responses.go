@@ -8,25 +8,16 @@ import (
 	"time"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
 
 // ResponseAge is how long a response is kept, unless the retention of conversations is
 // shorter.
 const ResponseAge = 30 * 24 * time.Hour
 
-// A Response is an answer of the Responses API, as it can be read again and continued.
-type Response struct {
-	Owner, ID, ConversationID string
-	// CreatedAt is when the response began. One whose conversation was erased since is not
-	// stored.
-	CreatedAt time.Time
-	// Body is the caller's own.
-	Body json.RawMessage
-}
-
 // PutResponse stores a response in place of what its id stood for, and deletes those that
-// are too old.
-func (s *Store) PutResponse(ctx context.Context, r Response) error {
+// are too old. One whose conversation was erased since it began is not stored.
+func (s *Store) PutResponse(ctx context.Context, r schemas.KeptResponse) error {
 	now := s.db.Now()
 	return s.db.WriteRelaxed(ctx, "put response", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE created_at < $1`, database.Millis(now.Add(-ResponseAge))); err != nil {
@@ -47,8 +38,8 @@ func (s *Store) PutResponse(ctx context.Context, r Response) error {
 }
 
 // GetResponse returns an owner's response; ok is false when there is none.
-func (s *Store) GetResponse(ctx context.Context, owner, id string) (r Response, ok bool, err error) {
-	r = Response{Owner: owner, ID: id}
+func (s *Store) GetResponse(ctx context.Context, owner, id string) (r schemas.KeptResponse, ok bool, err error) {
+	r = schemas.KeptResponse{Owner: owner, ID: id}
 	var body string
 	var at int64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT conversation_id, created_at, body FROM responses WHERE owner = $1 AND id = $2 AND created_at >= $3`,
@@ -64,11 +55,7 @@ func (s *Store) GetResponse(ctx context.Context, owner, id string) (r Response, 
 // the text stays in SQLite's files.
 func (s *Store) DeleteResponse(ctx context.Context, owner, id string) (deleted bool, err error) {
 	err = s.db.Write(ctx, "delete response", func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE owner = $1 AND id = $2`, owner, s.db.SQL.Text(id))
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM responses WHERE owner = $1 AND id = $2`, owner, s.db.SQL.Text(id)))
 		deleted = n > 0
 		return err
 	})

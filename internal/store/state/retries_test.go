@@ -11,6 +11,7 @@ import (
 
 	"molar/internal/store"
 	"molar/internal/store/state"
+	"molar/schemas"
 )
 
 func TestRetries(t *testing.T) {
@@ -23,7 +24,7 @@ func testRetries(t *testing.T, open func(now func() time.Time) *store.DB) {
 	now := begin
 	db := open(func() time.Time { return now })
 	saveTurn(t, db, "c", "t", "a")
-	k := state.Key{Owner: "", Key: "k", Hash: "h", TurnID: "t1", ConversationID: "c"}
+	k := schemas.KeyRecord{Owner: "", Key: "k", Hash: "h", TurnID: "t1", ConversationID: "c"}
 	if _, claimed, err := db.ClaimKey(ctx, k); err != nil || !claimed {
 		t.Fatalf("%v %v", claimed, err)
 	}
@@ -32,18 +33,18 @@ func testRetries(t *testing.T, open func(now func() time.Time) *store.DB) {
 	if _, claimed, err := db.ClaimKey(ctx, other); err != nil || !claimed {
 		t.Errorf("another owner's: %v %v", claimed, err)
 	}
-	k.State, k.Outcome = state.KeyEnded, json.RawMessage(`{"text":"a"}`)
+	k.Outcome = json.RawMessage(`{"text":"a"}`)
 	if err := db.SetKey(ctx, k); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(state.KeyAge)
 	k.CreatedAt = begin
-	found, claimed, err := db.ClaimKey(ctx, state.Key{Owner: "", Key: "k", Hash: "h2", TurnID: "t2"})
+	found, claimed, err := db.ClaimKey(ctx, schemas.KeyRecord{Owner: "", Key: "k", Hash: "h2", TurnID: "t2"})
 	if err != nil || claimed || !cmp.Equal(found, k) {
 		t.Errorf("%v %v %s", claimed, err, cmp.Diff(k, found))
 	}
 	now = now.Add(time.Second)
-	if _, claimed, err := db.ClaimKey(ctx, state.Key{Owner: "", Key: "k", Hash: "h2", TurnID: "t2", ConversationID: "c"}); err != nil || !claimed {
+	if _, claimed, err := db.ClaimKey(ctx, schemas.KeyRecord{Owner: "", Key: "k", Hash: "h2", TurnID: "t2", ConversationID: "c"}); err != nil || !claimed {
 		t.Errorf("after a day: %v %v", claimed, err)
 	}
 	testTakenKey(t, db)
@@ -52,7 +53,7 @@ func testRetries(t *testing.T, open func(now func() time.Time) *store.DB) {
 	}
 	testClaimedOnce(t, db)
 
-	kept := state.KeptTurn{Owner: "ann", ConversationID: "c", CallIDs: []string{"x", "y"}, State: json.RawMessage(`{"n":1}`), Expires: now.Add(time.Hour)}
+	kept := schemas.KeptTurn{Owner: "ann", ConversationID: "c", CallIDs: []string{"x", "y"}, State: json.RawMessage(`{"n":1}`), Expires: now.Add(time.Hour)}
 	if err := db.KeepTurn(ctx, kept); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func testRetries(t *testing.T, open func(now func() time.Time) *store.DB) {
 func testTakenKey(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx := t.Context()
-	old, next := state.Key{Key: "k", TurnID: "t2", State: state.KeyActed}, state.Key{Key: "k", TurnID: "t3", State: state.KeyOpen}
+	old, next := schemas.KeyRecord{Key: "k", TurnID: "t2", Acted: true}, schemas.KeyRecord{Key: "k", TurnID: "t3"}
 	for before, want := range map[string]bool{"t1": false, "t2": true} {
 		if taken, err := db.TakeKey(ctx, next, before); err != nil || taken != want {
 			t.Errorf("taken from %s: %v %v", before, taken, err)
@@ -85,7 +86,7 @@ func testTakenKey(t *testing.T, db *store.DB) {
 	if err := db.ReleaseKey(ctx, "", "k", "t2"); err != nil {
 		t.Fatal(err)
 	}
-	if found, claimed, err := db.ClaimKey(ctx, state.Key{Key: "k", TurnID: "t4"}); err != nil || claimed || found.TurnID != "t3" {
+	if found, claimed, err := db.ClaimKey(ctx, schemas.KeyRecord{Key: "k", TurnID: "t4"}); err != nil || claimed || found.TurnID != "t3" {
 		t.Errorf("the key is %+v, claimed %v: %v", found, claimed, err)
 	}
 }
@@ -97,7 +98,7 @@ func testClaimedOnce(t *testing.T, db *store.DB) {
 	var wg sync.WaitGroup
 	for range cap(won) {
 		wg.Go(func() {
-			_, claimed, err := db.ClaimKey(t.Context(), state.Key{Owner: "", Key: "k", Hash: "h", TurnID: "t", ConversationID: "c"})
+			_, claimed, err := db.ClaimKey(t.Context(), schemas.KeyRecord{Owner: "", Key: "k", Hash: "h", TurnID: "t", ConversationID: "c"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -122,11 +123,11 @@ func TestRetries_GoWithTheConversation(t *testing.T) {
 	ctx := t.Context()
 	db := openAt(t, time.Now)
 	saveTurn(t, db, "c", "t", "a")
-	k := state.Key{Key: "k", Hash: "h", TurnID: "t", ConversationID: "c"}
+	k := schemas.KeyRecord{Key: "k", Hash: "h", TurnID: "t", ConversationID: "c"}
 	if _, _, err := db.ClaimKey(ctx, k); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepTurn(ctx, state.KeptTurn{ConversationID: "c", CallIDs: []string{"x"}, State: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)}); err != nil {
+	if err := db.KeepTurn(ctx, schemas.KeptTurn{ConversationID: "c", CallIDs: []string{"x"}, State: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Delete(ctx, "", "c"); err != nil {

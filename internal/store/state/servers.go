@@ -33,11 +33,7 @@ func (s *Store) AddServer(ctx context.Context, a AddedServer) error {
 // there was none of that name.
 func (s *Store) RemoveServer(ctx context.Context, name string) (ok bool, err error) {
 	err = s.db.Write(ctx, "forget a server", func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM added_servers WHERE name = $1`, name)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM added_servers WHERE name = $1`, name))
 		if ok = n > 0; !ok || err != nil {
 			return err
 		}
@@ -55,23 +51,12 @@ func (s *Store) RemoveServer(ctx context.Context, name string) (ok bool, err err
 
 // AddedServers are all that were added, by name.
 func (s *Store) AddedServers(ctx context.Context) ([]AddedServer, error) {
-	const op = "list added servers"
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT name, settings FROM added_servers ORDER BY name`)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	var all []AddedServer
-	for rows.Next() {
-		var a AddedServer
+	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (a AddedServer, err error) {
 		var settings string
-		if err = rows.Scan(&a.Name, &settings); err == nil {
+		if err = row.Scan(&a.Name, &settings); err == nil {
 			err = json.Unmarshal([]byte(settings), &a)
 		}
-		if err != nil {
-			return nil, s.db.Fault(op, err)
-		}
-		all = append(all, a)
-	}
-	return all, s.db.Fault(op, rows.Err())
+		return a, err
+	}, `SELECT name, settings FROM added_servers ORDER BY name`)
+	return all, s.db.Fault("list added servers", err)
 }

@@ -86,24 +86,14 @@ func (s *Store) GetTrace(ctx context.Context, turnID string) (t Trace, ok bool, 
 
 // ListTraces returns the newest traces, at most limit, without their bodies.
 func (s *Store) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
-	const op = "list traces"
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT turn_id, created_at, owner, conversation_id, size FROM traces
-		ORDER BY created_at DESC, turn_id LIMIT $1`, limit)
-	if err != nil {
-		return nil, s.db.Fault(op, err)
-	}
-	defer rows.Close()
-	traces := []Trace{}
-	for rows.Next() {
-		var t Trace
+	traces, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (t Trace, err error) {
 		var at int64
-		if err := rows.Scan(&t.TurnID, &at, &t.Owner, &t.ConversationID, &t.Size); err != nil {
-			return nil, s.db.Fault(op, err)
-		}
+		err = row.Scan(&t.TurnID, &at, &t.Owner, &t.ConversationID, &t.Size)
 		t.CreatedAt = database.TimeAt(at)
-		traces = append(traces, t)
-	}
-	return traces, s.db.Fault(op, rows.Err())
+		return t, err
+	}, `SELECT turn_id, created_at, owner, conversation_id, size FROM traces
+		ORDER BY created_at DESC, turn_id LIMIT $1`, limit)
+	return traces, s.db.Fault("list traces", err)
 }
 
 // PruneTraces deletes traces older than maxAge, then the oldest ones until the
@@ -115,14 +105,10 @@ func (s *Store) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes 
 		if err := s.dropExpired(ctx, tx); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1 OR created_at <= (
+		deleted, err = database.Changed(tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1 OR created_at <= (
 			SELECT max(created_at) FROM (
 				SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces) AS sums
-			WHERE running > $2)`, oldest, maxBytes)
-		if err != nil {
-			return err
-		}
-		deleted, err = res.RowsAffected()
+			WHERE running > $2)`, oldest, maxBytes))
 		return err
 	})
 	return deleted, err
