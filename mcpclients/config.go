@@ -7,6 +7,7 @@ import (
 
 	"molar/internal/telemetry"
 	"molar/mcpclients/oauth"
+	"molar/schemas"
 )
 
 // Defaults and limits that [Config] may override.
@@ -35,7 +36,7 @@ type Config struct {
 	Elicit Elicitor
 	// Decisions are what was kept of earlier runs, and Keeper keeps new ones; nil keeps
 	// them until the manager is closed.
-	Decisions Decisions
+	Decisions schemas.ToolDecisions
 	Keeper    Keeper
 	// Logins keeps the logins at servers that want one; nil means that nobody can log in.
 	Logins oauth.Store

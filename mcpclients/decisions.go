@@ -3,6 +3,8 @@ package mcpclients
 import (
 	"context"
 	"fmt"
+
+	"molar/schemas"
 )
 
 // Switch turns a tool off, or on again, by its offered name, or by its own where that
@@ -13,7 +15,7 @@ func (m *Manager) Switch(ctx context.Context, name string, on bool) error {
 	if !ok {
 		return fmt.Errorf("%w %q: GET /v1/tools lists those of the attached servers", ErrUnknownTool, name)
 	}
-	if err := m.decisions.Switch(ctx, ToolRef{Server: tool.Server, Tool: tool.ToolName}, on); err != nil {
+	if err := m.decisions.Switch(ctx, schemas.ToolRef{Server: tool.Server, Tool: tool.ToolName}, on); err != nil {
 		return fmt.Errorf("switch tool %q: %w", name, err)
 	}
 	if s, err := m.server(tool.Server); err == nil {
@@ -49,7 +51,7 @@ func (m *Manager) Approve(ctx context.Context, server, seen string) ([]string, e
 
 // Refresh takes over what other processes with the same Keeper decided meanwhile, which
 // read tells.
-func (m *Manager) Refresh(ctx context.Context, read func(context.Context) (Decisions, error)) error {
+func (m *Manager) Refresh(ctx context.Context, read func(context.Context) (schemas.ToolDecisions, error)) error {
 	changed, err := m.decisions.Refresh(ctx, read)
 	if err != nil || !changed {
 		return err

@@ -24,21 +24,21 @@ import (
 // what the first one left.
 type keeper struct {
 	mu  sync.Mutex
-	now mcpclients.Decisions
+	now schemas.ToolDecisions
 	err error
 }
 
 func newKeeper() *keeper {
-	return &keeper{now: mcpclients.Decisions{Off: map[mcpclients.ToolRef]bool{}, Pins: map[string]map[string]string{}}}
+	return &keeper{now: schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}}}
 }
 
 func (k *keeper) KeepSwitch(_ context.Context, server, tool string, on bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if on {
-		delete(k.now.Off, mcpclients.ToolRef{Server: server, Tool: tool})
+		delete(k.now.Off, schemas.ToolRef{Server: server, Tool: tool})
 	} else if k.err == nil {
-		k.now.Off[mcpclients.ToolRef{Server: server, Tool: tool}] = true
+		k.now.Off[schemas.ToolRef{Server: server, Tool: tool}] = true
 	}
 	return k.err
 }
@@ -151,7 +151,7 @@ func TestPin(t *testing.T) {
 	again := start(t, kept.config(pinned)) // a new process does not take the change for the first listing
 	withheld(again)
 	testDiff(t, again, false)
-	digests := mcpclients.Decisions{Pins: map[string]map[string]string{"web": {}}}
+	digests := schemas.ToolDecisions{Pins: map[string]map[string]string{"web": {}}}
 	for name, pin := range kept.now.Pins["web"] {
 		digests.Pins["web"][name], _, _ = strings.Cut(pin, " ")
 	}

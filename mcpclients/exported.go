@@ -27,10 +27,6 @@ type (
 
 	// A Catalogue is an immutable snapshot of the tools of servers.
 	Catalogue = catalogue.Catalogue
-	// A ToolRef names a tool by its server and its own name.
-	ToolRef = catalogue.ToolRef
-	// Decisions are what people decided about tools while a host ran.
-	Decisions = catalogue.Decisions
 	// A Keeper keeps decisions beyond the life of the process.
 	Keeper = catalogue.Keeper
 

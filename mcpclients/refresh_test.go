@@ -10,13 +10,14 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/mcpclients"
+	"molar/schemas"
 )
 
 // kept is what a process reads that shares the keeper.
-func (k *keeper) kept(context.Context) (mcpclients.Decisions, error) {
+func (k *keeper) kept(context.Context) (schemas.ToolDecisions, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return mcpclients.Decisions{Off: maps.Clone(k.now.Off), Pins: maps.Clone(k.now.Pins)}, k.err
+	return schemas.ToolDecisions{Off: maps.Clone(k.now.Off), Pins: maps.Clone(k.now.Pins)}, k.err
 }
 
 // Two replicas over one database: what is decided at the first acts at the second after
@@ -27,7 +28,7 @@ func TestRefresh(t *testing.T) {
 	pinned := overHTTP(web.URL)
 	pinned.Pin = true
 	here := start(t, kept.config(pinned))
-	there := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{pinned}, Keeper: kept, Decisions: mcpclients.Decisions{Pins: maps.Clone(kept.now.Pins)}})
+	there := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{pinned}, Keeper: kept, Decisions: schemas.ToolDecisions{Pins: maps.Clone(kept.now.Pins)}})
 	refresh := func() {
 		t.Helper()
 		if err := there.Refresh(t.Context(), kept.kept); err != nil {
@@ -47,7 +48,7 @@ func TestRefresh(t *testing.T) {
 		}
 	}
 	// A read that is under way when somebody decides here must not undo that.
-	err := there.Refresh(t.Context(), func(ctx context.Context) (mcpclients.Decisions, error) {
+	err := there.Refresh(t.Context(), func(ctx context.Context) (schemas.ToolDecisions, error) {
 		old, err := kept.kept(ctx)
 		return old, errors.Join(err, there.Switch(ctx, "add", true), there.Switch(ctx, "weather", false))
 	})

@@ -130,3 +130,15 @@ type Tool struct {
 	// Off is set when it was switched off.
 	Off bool `json:"-"`
 }
+
+// A ToolRef names a tool by its server and its own name.
+type ToolRef struct{ Server, Tool string }
+
+// ToolDecisions are what people decided about tools while a host ran.
+type ToolDecisions struct {
+	// Off are the tools that are switched off.
+	Off map[ToolRef]bool
+	// Pins stand for the definitions in use, by server and tool: the digest of each, with the
+	// definition behind a space where it was read too.
+	Pins map[string]map[string]string
+}

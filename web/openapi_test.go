@@ -50,7 +50,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 			}, nil
 		},
 		Settings: func() web.Settings {
-			return web.Settings{File: "/etc/molar.yaml", Settings: []web.Setting{
+			return web.Settings{File: "/etc/molar.yaml", Settings: []schemas.Setting{
 				{Key: "llm.provider", Value: "ollama", Origin: "/etc/molar.yaml:2"}, {Key: "OPENAI_API_KEY", Value: "***", Origin: "environment", Secret: true},
 			}}
 		},

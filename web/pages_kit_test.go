@@ -167,7 +167,7 @@ func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 		return []string{"book_visit"}, nil
 	}
 	cfg.Operations.Settings = func() web.Settings {
-		return web.Settings{File: "/etc/molar/molar.yaml", Settings: []web.Setting{
+		return web.Settings{File: "/etc/molar/molar.yaml", Settings: []schemas.Setting{
 			{Key: "listen", Value: "127.0.0.1:8000"},
 			{Key: "llm.provider", Value: "ollama, gemini", Origin: "/etc/molar/molar.yaml:3"},
 			{Key: "llm.gemini.model", Value: "gemini-2.5-flash"},

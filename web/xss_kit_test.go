@@ -26,7 +26,7 @@ func poisoned(t *testing.T, all []string) web.Config {
 	cfg.Operations.Settings = func() web.Settings {
 		s := web.Settings{File: all[1]}
 		for _, p := range all {
-			s.Settings = append(s.Settings, web.Setting{Key: p, Value: p, Origin: p})
+			s.Settings = append(s.Settings, schemas.Setting{Key: p, Value: p, Origin: p})
 		}
 		return s
 	}

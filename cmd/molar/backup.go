@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -55,5 +54,5 @@ func newBackupCmd(a *app) *cobra.Command {
 
 // openExisting opens a database for a command that has no use for a new one.
 func openExisting(cmd *cobra.Command, path string) (*store.DB, error) {
-	return store.Open(cmd.Context(), store.Config{Path: path, MustExist: true, Logger: slog.New(slog.DiscardHandler)})
+	return store.Open(cmd.Context(), store.Config{Path: path, MustExist: true})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 
 	"molar/cmd/molar/complete"
 	"molar/internal/cli"
-	"molar/internal/host"
+	"molar/internal/config"
 	"molar/internal/host/running"
 	"molar/internal/session"
 	"molar/internal/store"
@@ -41,11 +40,7 @@ func (a *app) assistantNames(context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for _, entry := range cfg.Assistants {
-		names = append(names, entry.Name)
-	}
-	return names
+	return cfg.Assistants.Names()
 }
 
 func (a *app) serverNames(context.Context) []string {
@@ -53,11 +48,7 @@ func (a *app) serverNames(context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	names := []string{host.MemoryServer, host.ToolServer}
-	for _, entry := range cfg.MCPServers {
-		names = append(names, entry.Name)
-	}
-	return names
+	return append(config.ReservedServers(), cfg.MCPServers.Names()...)
 }
 
 // toolNames asks a running host. Without one, a server's name and "__" is all that is
@@ -89,7 +80,7 @@ func (a *app) conversationIDs(ctx context.Context) []string {
 	if _, err := os.Stat(cfg.Memory.Store); err != nil {
 		return nil
 	}
-	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store})
 	if err != nil {
 		return nil
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/host"
 	"molar/internal/store"
 	"molar/schemas"
 )
@@ -77,7 +76,7 @@ assistants: {helper: {tools: ["*"]}}
 				t.Errorf("warning %q", got.molar.Warnings[0])
 			}
 			for _, w := range got.molar.Warnings[1:] {
-				if strings.Contains(w, host.MemoryServer) {
+				if strings.Contains(w, schemas.MemoryServer) {
 					t.Errorf("told again: %q", w)
 				}
 			}

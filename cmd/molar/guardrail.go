@@ -147,8 +147,8 @@ func newGuardrailCheckCmd(a *app, f *guardFlags) *cobra.Command {
 // openTrial opens the topic's guardrail and, unless code is to decide alone, the
 // small model that judges.
 func (a *app) openTrial(ctx context.Context, f *guardFlags) (*guardrail.Guard, guardrail.Judge, error) {
-	if f.format != cli.Text && f.format != cli.JSON {
-		return nil, nil, cli.Usage(fmt.Errorf("--output-format %q: choose text or json", f.format))
+	if err := cli.CheckFormat(f.format); err != nil {
+		return nil, nil, err
 	}
 	cfg, err := a.Load(nil)
 	if err != nil {

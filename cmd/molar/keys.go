@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -212,7 +211,7 @@ func (a *app) withKeys(ctx context.Context, f func(context.Context, *store.DB) e
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: cfg.Database()})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,7 @@ func newMigrateCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			db, err := store.Open(cmd.Context(), store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
+			db, err := store.Open(cmd.Context(), store.Config{Path: cfg.Database()})
 			if err != nil {
 				return err
 			}

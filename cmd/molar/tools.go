@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -156,9 +155,7 @@ func (a *app) listTools(h *host.Host, format string) error {
 		for i, t := range tools {
 			infos[i] = t.ToolInfo
 		}
-		enc := json.NewEncoder(a.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(infos)
+		return a.PrintJSON(infos)
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, t := range tools {
@@ -189,9 +186,7 @@ func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err() // whoever interrupted the call wants no result of it
 		}
-		enc := json.NewEncoder(a.Stdout)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(out.Result); err != nil {
+		if err := a.PrintJSON(out.Result); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintf(a.Stderr, "%s: %s in %s\n", terminal.Clean(tool.Name), out.Status, out.Result.Duration.Round(10*time.Microsecond))
@@ -242,9 +237,7 @@ func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 
 func (a *app) printFindings(findings []lint.Finding, format string) error {
 	if format == cli.JSON {
-		enc := json.NewEncoder(a.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(findings)
+		return a.PrintJSON(findings)
 	}
 	for i, f := range findings {
 		if i == 0 || findings[i-1].Tool != f.Tool {

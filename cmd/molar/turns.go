@@ -27,8 +27,8 @@ func newTurnsCmd(a *app) *cobra.Command {
 		Short: "Show the trace of a turn: why each tool was called, or not",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != cli.Text && format != cli.JSON {
-				return cli.Usage(fmt.Errorf("--output-format %q: choose text or json", format))
+			if err := cli.CheckFormat(format); err != nil {
+				return err
 			}
 			cfg, err := a.Load(nil)
 			if err != nil {
@@ -147,8 +147,8 @@ func newTurnsListCmd(a *app) *cobra.Command {
 		Short: "List the answers that were marked, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if format != cli.Text && format != cli.JSON {
-				return cli.Usage(fmt.Errorf("--output-format %q: choose text or json", format))
+			if err := cli.CheckFormat(format); err != nil {
+				return err
 			}
 			want, err := f.Filter(time.Now())
 			if err != nil {

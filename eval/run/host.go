@@ -365,7 +365,7 @@ func onlyOnTape(cfg *config.Config, of *edge.Player, configured bool) {
 	for _, name := range servers {
 		_, known := cfg.MCPServers.Get(name)
 		switch {
-		case known, name == host.MemoryServer, name == host.ToolServer:
+		case known, name == schemas.MemoryServer, name == schemas.ToolServer:
 		case configured && h.Imported == "" && !slices.Contains(h.Attached, name):
 			if of.Uses(name) {
 				of.Differs("server "+name, "in the config", "not in the config: removed or renamed; it has "+serverNames(cfg))

@@ -17,7 +17,7 @@ import (
 	"molar/eval/report"
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host"
+	"molar/schemas"
 )
 
 // Flags are the flags of eval run.
@@ -201,7 +201,7 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	}
 	from := &stores{log: log}
 	cfg := eval.Config{
-		Open: a.openEval(mode, log, from), Close: from.close, Mode: mode, Skip: []string{host.MemoryServer}, Parallel: parallel,
+		Open: a.openEval(mode, log, from), Close: from.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
 		Trials: f.Trials, Faults: faults, Version: cli.Version(),
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {

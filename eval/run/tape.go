@@ -18,11 +18,11 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host"
 	"molar/internal/host/models"
 	"molar/internal/host/observe"
 	"molar/providers"
 	"molar/providers/chain"
+	"molar/schemas"
 )
 
 // openRecorder creates a tape and returns its recorder. done closes the file and says
@@ -41,7 +41,7 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Cho
 	header, err := a.recordHeader(cfg, who)
 	if err == nil {
 		header.Case = caseID
-		rec, err = edge.NewRecorder(edge.RecorderConfig{To: f, Header: header, Redactor: observe.Redactor(cfg), Skip: []string{host.MemoryServer}})
+		rec, err = edge.NewRecorder(edge.RecorderConfig{To: f, Header: header, Redactor: observe.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))

@@ -9,7 +9,7 @@ import (
 	"molar/eval/drift"
 	"molar/eval/report"
 	"molar/internal/cli"
-	"molar/internal/host"
+	"molar/schemas"
 )
 
 // Verify compares the real servers with the tapes of cases.
@@ -59,7 +59,7 @@ func (a *Commands) verifyCase(ctx context.Context, runner *eval.Runner, c *eval.
 		return cli.With(eval.ExitInfra, fmt.Errorf("%s: %w", c.ID, err))
 	}
 	for _, server := range player.Servers() {
-		if server != host.MemoryServer && server != host.ToolServer {
+		if server != schemas.MemoryServer && server != schemas.ToolServer {
 			a.verifyTools(c.ConfigFile()+" "+server, player.Contract(server), sum)
 		}
 	}

@@ -220,7 +220,7 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 	if config.Loopback(listen) || len(cfg.APIKeys) > 0 || listen == cfg.Listen && cfg.Identity.Header != "" {
 		return nil
 	}
-	db, err := store.Open(ctx, store.Config{Path: database, Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: database})
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ func NewKey(name string, scopes []string, expires string, now time.Time) (Key, e
 		return Key{}, fmt.Errorf("name %q: want 1 to 64 letters, digits, '.', '_' and '-', the first a letter or digit", name)
 	}
 	for i, scope := range scopes {
-		if !slices.Contains(httpguard.Scopes(), scope) {
-			return Key{}, fmt.Errorf("--scope %q: choose of %s", scope, strings.Join(httpguard.Scopes(), ", "))
+		if !slices.Contains(config.KeyScopes(), scope) {
+			return Key{}, fmt.Errorf("--scope %q: choose of %s", scope, strings.Join(config.KeyScopes(), ", "))
 		}
 		if slices.Contains(scopes[:i], scope) {
 			return Key{}, fmt.Errorf("--scope %q is given twice", scope)

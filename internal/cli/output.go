@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -40,3 +42,10 @@ func (c *CLI) PrintJSON(v any) error {
 
 // Day returns a time as people read it, to the minute.
 func Day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// Having returns the words that begin with start, sorted, each once.
+func Having(start string, words []string) []string {
+	words = slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, start) })
+	slices.Sort(words)
+	return slices.Compact(words)
+}

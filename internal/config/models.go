@@ -12,18 +12,29 @@ import (
 // Models returns the models that a file, a flag or a variable names for a provider;
 // "" stands for a default.
 func (cfg *Config) Models(provider string) (model, small string) {
-	blocks := map[string]Hosted{
-		"gemini": cfg.LLM.Gemini.Hosted, "openai": cfg.LLM.OpenAI,
-		"ollama": {Model: cfg.LLM.Ollama.Model, SmallModel: cfg.LLM.Ollama.SmallModel},
-	}
 	named := func(key, value string) string {
 		if cfg.origins["llm."+provider+"."+key] == "" {
 			return ""
 		}
 		return value
 	}
-	b := blocks[provider]
+	b, _ := cfg.LLM.Service(provider)
 	return named("model", b.Model), named("small_model", b.SmallModel)
+}
+
+// Service returns what is set of a provider as of any other; ok is false for one that has no
+// models.
+func (l LLM) Service(provider string) (h Hosted, ok bool) {
+	switch provider {
+	case "gemini":
+		return l.Gemini.Hosted, true
+	case "openai":
+		return l.OpenAI, true
+	case "ollama":
+		o := l.Ollama
+		return Hosted{BaseURL: o.BaseURL, Model: o.Model, SmallModel: o.SmallModel, Timeout: o.Timeout, Allow: o.Allow, Tuning: o.Tuning}, true
+	}
+	return Hosted{}, false
 }
 
 // A NamedModel is a model that the settings name at a provider.
@@ -97,11 +108,7 @@ func (cfg *Config) MayChoose(assistant, provider, model string) bool {
 }
 
 func (l LLM) allows(provider, model string) bool {
-	blocks := map[string]Hosted{
-		"gemini": l.Gemini.Hosted, "openai": l.OpenAI,
-		"ollama": {Model: l.Ollama.Model, SmallModel: l.Ollama.SmallModel, Allow: l.Ollama.Allow},
-	}
-	b, ok := blocks[provider]
+	b, ok := l.Service(provider)
 	if !ok {
 		return false
 	}

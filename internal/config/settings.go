@@ -7,29 +7,16 @@ import (
 	"strings"
 
 	"molar/internal/config/decode"
+	"molar/schemas"
 )
-
-// A Setting is one key as a person may read it: what it comes to, and where it was set.
-type Setting struct {
-	// Key is the path of the key, such as "llm.ollama.model", or the name of the
-	// environment variable that alone can hold it.
-	Key string `json:"key"`
-	// Value is empty for a key that is not set. A secret is never in it.
-	Value string `json:"value"`
-	// Origin is a file and line, an environment variable or "command line"; empty for a
-	// default.
-	Origin string `json:"origin,omitempty"`
-	// Secret tells that the key is set and its value is not shown.
-	Secret bool `json:"secret,omitempty"`
-}
 
 // Settings lists all keys in the order of the example file. Of addresses it gives
 // scheme and host alone, of servers and assistants what they are, without arguments,
 // headers, environment and prompts: any of those may hold secrets.
-func (cfg *Config) Settings() []Setting {
+func (cfg *Config) Settings() []schemas.Setting {
 	v := reflect.ValueOf(cfg).Elem()
 	known := decode.FieldsOf(v.Type())
-	var all []Setting
+	var all []schemas.Setting
 	for _, name := range known.Names {
 		switch field := v.FieldByIndex(known.Index[name]); name {
 		case "assistants":
@@ -63,31 +50,31 @@ func (cfg *Config) Settings() []Setting {
 }
 
 // plain lists a key that holds no names of the user's, or those below it.
-func (cfg *Config) plain(name string, field reflect.Value) []Setting {
+func (cfg *Config) plain(name string, field reflect.Value) []schemas.Setting {
 	if field.Kind() != reflect.Struct {
-		return []Setting{{Key: name, Value: shown(field), Origin: cfg.origins[name]}}
+		return []schemas.Setting{{Key: name, Value: shown(field), Origin: cfg.origins[name]}}
 	}
-	var all []Setting
+	var all []schemas.Setting
 	for _, l := range decode.Leaves(name, field) {
 		// The place of a key above says nothing: llm is in the file, its other keys need not be.
-		s := Setting{Key: l.Key, Value: shown(l.Value), Origin: cfg.origins[l.Key]}
+		s := schemas.Setting{Key: l.Key, Value: shown(l.Value), Origin: cfg.origins[l.Key]}
 		s.Secret = l.Value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
 		all = append(all, s)
 	}
 	return all
 }
 
-func (cfg *Config) setting(key, value string) Setting {
-	return Setting{Key: key, Value: value, Origin: cfg.where(key)}
+func (cfg *Config) setting(key, value string) schemas.Setting {
+	return schemas.Setting{Key: key, Value: value, Origin: cfg.where(key)}
 }
 
 // fromEnvironment is a key that no file may hold. Gemini's has a second name, but only
 // the first is told: which one was read is not kept.
-func fromEnvironment(name string, key Secret) Setting {
+func fromEnvironment(name string, key Secret) schemas.Setting {
 	if key == "" {
-		return Setting{Key: name}
+		return schemas.Setting{Key: name}
 	}
-	return Setting{Key: name, Value: decode.Masked, Origin: "environment", Secret: true}
+	return schemas.Setting{Key: name, Value: decode.Masked, Origin: "environment", Secret: true}
 }
 
 // shown writes a value as a person would.

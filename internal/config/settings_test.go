@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/internal/config"
+	"molar/schemas"
 )
 
 func TestConfig_Settings(t *testing.T) {
@@ -27,7 +27,7 @@ api_keys:
 `
 	cfg := mustLoad(t, text, "XDG_DATA_HOME", t.TempDir(), "MODEL", "qwen", "TOKEN", "canary8", "GEMINI_API_KEY", "canary11",
 		"TEAM", "canary12canary12canary12canary12", "MOLAR_LIMITS_ROUNDS", "4")
-	found := map[string]config.Setting{}
+	found := map[string]schemas.Setting{}
 	for _, s := range cfg.Settings() {
 		if _, twice := found[s.Key]; twice {
 			t.Errorf("%s is listed twice", s.Key)
@@ -37,7 +37,7 @@ api_keys:
 		}
 		found[s.Key] = s
 	}
-	for _, want := range []config.Setting{
+	for _, want := range []schemas.Setting{
 		{Key: "listen", Value: "127.0.0.1:8000"},
 		{Key: "llm.ollama.base_url", Value: "http://ollama.test:11434", Origin: "molar.yaml:3"},
 		{Key: "llm.ollama.model", Value: "qwen", Origin: "molar.yaml:4"},

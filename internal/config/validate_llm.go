@@ -44,18 +44,16 @@ func (c *checker) llm() {
 	if len(llm.Provider) == 1 { // a list passes over what has no key
 		c.hasKey("llm.provider", llm.Provider[0])
 	}
-	c.hosted("llm.gemini", llm.Gemini.Hosted)
+	for _, provider := range []string{"gemini", "openai", "ollama"} {
+		service, _ := llm.Service(provider)
+		c.service("llm."+provider, service)
+	}
 	if llm.Gemini.Safety != "" {
 		c.enum("llm.gemini.safety", llm.Gemini.Safety, safetyThresholds())
 	}
 	if llm.Gemini.Location != "" && llm.Gemini.Project == "" {
 		c.fault("llm.gemini.location", "is Vertex AI's: set llm.gemini.project too")
 	}
-	c.hosted("llm.openai", llm.OpenAI)
-	c.filled("llm.ollama.model", llm.Ollama.Model)
-	c.filled("llm.ollama.small_model", llm.Ollama.SmallModel)
-	c.positive("llm.ollama.timeout", llm.Ollama.Timeout, 24*time.Hour)
-	c.globs("llm.ollama.allow", llm.Ollama.Allow)
 	for key, n := range map[string]int{"num_ctx": llm.Ollama.NumCtx, "max_num_ctx": llm.Ollama.MaxNumCtx} {
 		if n != 0 && n < leastContext {
 			c.fault("llm.ollama."+key, "want %d or more", leastContext)
@@ -64,13 +62,12 @@ func (c *checker) llm() {
 	if m := llm.Ollama.MaxNumCtx; m > 0 && llm.Ollama.NumCtx > m {
 		c.fault("llm.ollama.num_ctx", "is larger than max_num_ctx")
 	}
-	c.tuning("llm.ollama", llm.Ollama.Tuning)
 	if !isKeepAlive(string(llm.Ollama.KeepAlive)) {
 		c.fault("llm.ollama.keep_alive", `want a duration such as "5m", a number of seconds such as "300", or "-1" for ever`)
 	}
 }
 
-func (c *checker) hosted(key string, h Hosted) {
+func (c *checker) service(key string, h Hosted) {
 	c.address(key+".base_url", h.BaseURL)
 	c.filled(key+".model", h.Model)
 	c.filled(key+".small_model", h.SmallModel)

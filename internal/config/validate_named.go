@@ -29,7 +29,7 @@ func (c *checker) assistants() {
 }
 
 func (c *checker) assistant(key, name string, a Assistant) {
-	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString(name) {
+	if !IsKeyName(name) {
 		c.fault(key, "want a name of letters, digits, '.', '_' and '-', at most 64")
 	}
 	if a.Topic != "" {

@@ -39,24 +39,6 @@ type offered struct{ Catalogue }
 
 func (o offered) Tools() []schemas.Tool { return o.Known().Tools() }
 
-// Decisions reads what was decided about tools in earlier runs.
-func Decisions(ctx context.Context, db *store.DB) (mcpclients.Decisions, error) {
-	return decisions(db.ToolDecisions(ctx))
-}
-
-// DecisionsNow reads the same without the texts of pinned definitions.
-func DecisionsNow(ctx context.Context, db *store.DB) (mcpclients.Decisions, error) {
-	return decisions(db.ToolDigests(ctx))
-}
-
-func decisions(kept state.ToolDecisions, err error) (mcpclients.Decisions, error) {
-	decisions := mcpclients.Decisions{Off: make(map[mcpclients.ToolRef]bool, len(kept.Off)), Pins: kept.Pins}
-	for _, ref := range kept.Off {
-		decisions.Off[mcpclients.ToolRef(ref)] = true
-	}
-	return decisions, err
-}
-
 // recorder hands traces to the writer.
 type recorder struct {
 	to  *state.TraceWriter

@@ -50,7 +50,7 @@ func (h *Host) Stored(ctx context.Context, id string) ([]schemas.StoredMessage, 
 func (h *Host) awaitMemory(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("the memory server does not answer"))
 	defer cancel()
-	if err := h.MCP.Wait(ctx, []string{MemoryServer}); err != nil {
+	if err := h.MCP.Wait(ctx, []string{schemas.MemoryServer}); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	return nil

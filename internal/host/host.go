@@ -32,12 +32,6 @@ import (
 	"molar/toolhandler"
 )
 
-// The bundled servers, under their reserved names.
-const (
-	MemoryServer = memory.ServerName
-	ToolServer   = "tool-server"
-)
-
 // A Host is everything that a turn needs, wired together. Close ends it in the
 // reverse order of its start.
 type Host struct {
@@ -199,7 +193,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	if err = h.loadAdded(ctx); err != nil {
 		return nil, err
 	}
-	kept, err := Decisions(ctx, h.DB)
+	kept, err := h.DB.ToolDecisions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -239,8 +233,8 @@ func (h *Host) bundledServers() ([]mcpclients.ServerConfig, error) {
 			headers = map[string]string{"Authorization": "Bearer " + key}
 		}
 		return []mcpclients.ServerConfig{
-			{Name: MemoryServer, URL: url + "/mcp/" + MemoryServer, Headers: headers, Setting: "memory"},
-			{Name: ToolServer, URL: url + "/mcp/" + ToolServer, Headers: headers, Setting: "memory"},
+			{Name: schemas.MemoryServer, URL: url + "/mcp/" + schemas.MemoryServer, Headers: headers, Setting: "memory"},
+			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory"},
 		}, nil
 	}
 	mem, err := NewMemoryServer(h.Config, h.DB, h.Log)
@@ -250,7 +244,7 @@ func (h *Host) bundledServers() ([]mcpclients.ServerConfig, error) {
 	if h.tools, err = NewToolServer(h.Config, h.Log); err != nil {
 		return nil, err
 	}
-	return []mcpclients.ServerConfig{{Name: MemoryServer, InProcess: mem}, {Name: ToolServer, InProcess: h.tools}}, nil
+	return []mcpclients.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil
 }
 
 // ServerConfigs are the bundled servers, those of cfg, and those that were added.

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -17,12 +16,12 @@ import (
 // at, with the rules of the config; none is known of a server that was never attached. No server
 // is started.
 func PinnedTools(ctx context.Context, cfg *config.Config) ([]schemas.Tool, error) {
-	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), MustExist: true, AsIs: true, Logger: slog.New(slog.DiscardHandler)})
+	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), MustExist: true, AsIs: true})
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	kept, err := Decisions(ctx, db)
+	kept, err := db.ToolDecisions(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -50,10 +50,10 @@ func (h *Host) summariesBehind() func() int64 {
 
 // configuredModels are the models that the config names.
 func configuredModels(cfg *config.Config) []string {
-	llm := cfg.LLM
-	names := []string{
-		llm.Gemini.Model, llm.Gemini.SmallModel, llm.OpenAI.Model, llm.OpenAI.SmallModel,
-		llm.Ollama.Model, llm.Ollama.SmallModel,
+	var names []string
+	for _, provider := range []string{"gemini", "openai", "ollama"} {
+		service, _ := cfg.LLM.Service(provider)
+		names = append(names, service.Model, service.SmallModel)
 	}
 	for _, entry := range cfg.Assistants {
 		names = append(names, entry.Value.Model)

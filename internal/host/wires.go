@@ -9,6 +9,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/host/observe"
 	"molar/internal/store/state"
+	"molar/schemas"
 )
 
 // keepWires lets turns keep what models and servers sent, where the settings want it and
@@ -30,17 +31,10 @@ func (h *Host) keepWires() error {
 				Expires: k.Started.Add(cfg.Telemetry.Wire), Tape: k.Tape,
 			})
 		},
-		Wants: wanted, Host: cli.Version(), Redactor: observe.Redactor(cfg), Skip: []string{MemoryServer},
+		Wants: wanted, Host: cli.Version(), Redactor: observe.Redactor(cfg), Skip: []string{schemas.MemoryServer},
 		Route: func(provider string) tape.Route {
-			switch llm := cfg.LLM; provider {
-			case "gemini":
-				return tape.Route{Small: llm.Gemini.SmallModel, BaseURL: llm.Gemini.BaseURL}
-			case "openai":
-				return tape.Route{Small: llm.OpenAI.SmallModel, BaseURL: llm.OpenAI.BaseURL}
-			case "ollama":
-				return tape.Route{Small: llm.Ollama.SmallModel, BaseURL: llm.Ollama.BaseURL}
-			}
-			return tape.Route{}
+			service, _ := cfg.LLM.Service(provider)
+			return tape.Route{Small: service.SmallModel, BaseURL: service.BaseURL}
 		},
 	})
 	if err != nil {

@@ -23,24 +23,27 @@ type sessionApprover struct{ asks chan<- approvalAsk }
 
 func (a sessionApprover) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
 	answer := make(chan agent.Decision, 1)
+	return handOver(ctx, a.asks, approvalAsk{ask, answer}, answer)
+}
+
+// handOver puts a question to the loop and waits for the answer.
+func handOver[Q, A any](ctx context.Context, to chan<- Q, question Q, answer <-chan A) (a A, err error) {
 	select {
-	case a.asks <- approvalAsk{ask, answer}:
+	case to <- question:
 	case <-ctx.Done():
-		return agent.Decision{}, ctx.Err()
+		return a, ctx.Err()
 	}
 	select {
-	case d := <-answer:
-		return d, nil
+	case a = <-answer:
+		return a, nil
 	case <-ctx.Done():
-		return agent.Decision{}, ctx.Err()
+		return a, ctx.Err()
 	}
 }
 
-const (
-	// answerQuiet is for how long nothing may have been typed before what is typed counts as
-	// an answer: until then it may be the rest of a sentence.
-	answerQuiet = 500 * time.Millisecond
-)
+// answerQuiet is for how long nothing may have been typed before what is typed counts as
+// an answer: until then it may be the rest of a sentence.
+const answerQuiet = 500 * time.Millisecond
 
 // A grantStore keeps what the person allowed beyond one call.
 type grantStore interface {

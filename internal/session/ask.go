@@ -3,7 +3,6 @@ package session
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -78,27 +77,13 @@ func (l *lineAsker) edit(ctx context.Context, ask agent.Ask) (d agent.Decision, 
 	return agent.Decision{Allowed: true, Arguments: text}, true, nil
 }
 
-// line reads a line, or fails when ctx ends. The read itself then waits for the person,
-// or ends with the program.
+// line reads a line, or fails when ctx ends.
 func (l *lineAsker) line(ctx context.Context) (string, error) {
-	type result struct {
-		text string
-		err  error
+	line, err := cli.ReadLine(ctx, l.in)
+	if err != nil {
+		return "", fmt.Errorf("ask for approval: %w", err)
 	}
-	read := make(chan result, 1)
-	go func() {
-		text, err := l.in.ReadString('\n')
-		read <- result{text, err}
-	}()
-	select {
-	case r := <-read:
-		if r.err != nil && (!errors.Is(r.err, io.EOF) || r.text == "") {
-			return "", fmt.Errorf("ask for approval: %w", r.err)
-		}
-		return strings.TrimSpace(r.text), nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return line, nil
 }
 
 // approvalLines say what a person is asked, without the choices.

@@ -67,17 +67,7 @@ type sessionPerson struct {
 
 func (p sessionPerson) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
 	answer := make(chan schemas.Answer, 1)
-	select {
-	case p.wants <- questionAsk{q, answer}:
-	case <-ctx.Done():
-		return schemas.Answer{}, ctx.Err()
-	}
-	select {
-	case a := <-answer:
-		return a, nil
-	case <-ctx.Done():
-		return schemas.Answer{}, ctx.Err()
-	}
+	return handOver(ctx, p.wants, questionAsk{q, answer}, answer)
 }
 
 // Hear hands what a server says to the loop; one note too many is dropped.

@@ -65,7 +65,7 @@ func (s *session) run(ctx context.Context, asked ask.Question) error {
 	})
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
 	err := s.follow(turnCtx, cancel, happenings, v)
-	v.close()
+	v.pause()
 	if errors.Is(turnCtx.Err(), context.DeadlineExceeded) {
 		return context.Cause(turnCtx)
 	}
@@ -138,7 +138,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 // stop ends the turn for a person who pressed Ctrl-C.
 func (v *turnView) stop(cancel func()) <-chan time.Time {
 	cancel()
-	v.close()
+	v.pause()
 	kept := ""
 	if v.spoke {
 		kept = "; what was answered is kept as interrupted"

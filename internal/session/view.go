@@ -121,7 +121,8 @@ func (v *turnView) done(d *agent.Done) {
 	v.s.say("%s", terminal.Dim(terminal.Truncate("["+terminal.Clean(strings.Join(parts, ", "))+"]", columns-1)))
 }
 
-// pause ends the open part of the answer, so that a line can be written below it.
+// pause ends the open part of the answer, so that a line can be written below it, and leaves
+// the cursor at the start of one.
 func (v *turnView) pause() {
 	v.hide()
 	if v.open {
@@ -129,9 +130,6 @@ func (v *turnView) pause() {
 		v.open = false
 	}
 }
-
-// close leaves the cursor at the start of a line.
-func (v *turnView) close() { v.pause() }
 
 // waited leaves out what a person took to decide: it is no time of a tool, nor of the model.
 func (v *turnView) waited(since time.Time) {

@@ -30,18 +30,6 @@ var (
 	ErrChanged = errors.New("the tools have changed since")
 )
 
-// A ToolRef names a tool by its server and its own name.
-type ToolRef struct{ Server, Tool string }
-
-// Decisions are what people decided about tools while a host ran.
-type Decisions struct {
-	// Off are the tools that were switched off.
-	Off map[ToolRef]bool
-	// Pins stand for the definitions in use, by server and tool: the digest of each, with the
-	// definition behind a space where it is known.
-	Pins map[string]map[string]string
-}
-
 // A Keeper keeps decisions beyond the life of the process.
 type Keeper interface {
 	KeepSwitch(ctx context.Context, server, tool string, on bool) error
@@ -53,16 +41,16 @@ type Keeper interface {
 type InForce struct {
 	keeper Keeper // nil keeps nothing
 	mu     sync.Mutex
-	off    map[ToolRef]bool
+	off    map[schemas.ToolRef]bool
 	pins   map[string]map[string]string
 	made   int // how many decisions this process made
 }
 
 // NewInForce returns the decisions that were kept; a nil keeper keeps no new ones.
-func NewInForce(kept Decisions, keeper Keeper) *InForce {
+func NewInForce(kept schemas.ToolDecisions, keeper Keeper) *InForce {
 	d := &InForce{keeper: keeper, off: maps.Clone(kept.Off), pins: maps.Clone(kept.Pins)}
 	if d.off == nil {
-		d.off = map[ToolRef]bool{}
+		d.off = map[schemas.ToolRef]bool{}
 	}
 	if d.pins == nil {
 		d.pins = map[string]map[string]string{}
@@ -133,7 +121,7 @@ func (d *InForce) keep(ctx context.Context, server string, pins map[string]strin
 func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if off = d.off[ToolRef{info.Server, info.ToolName}]; off {
+	if off = d.off[schemas.ToolRef{Server: info.Server, Tool: info.ToolName}]; off {
 		why = "it is switched off"
 	}
 	if pinned {
@@ -162,7 +150,7 @@ func (d *InForce) unpinned(info schemas.ToolInfo) string {
 }
 
 // Switch turns a tool off, or on again, and keeps that.
-func (d *InForce) Switch(ctx context.Context, ref ToolRef, on bool) error {
+func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) error {
 	if d.keeper != nil {
 		if err := d.keeper.KeepSwitch(ctx, ref.Server, ref.Tool, on); err != nil {
 			return err
@@ -206,7 +194,7 @@ func (d *InForce) Approve(ctx context.Context, server, seen string, infos []sche
 // read tells, and reports whether that changes anything. What is decided here while read
 // runs is newer and stands; it reaches the next Refresh by way of the Keeper. Pins that
 // were never kept stay.
-func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (Decisions, error)) (bool, error) {
+func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (schemas.ToolDecisions, error)) (bool, error) {
 	d.mu.Lock()
 	before := d.made
 	d.mu.Unlock()
@@ -219,7 +207,7 @@ func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (Decis
 
 // adopt reports whether the decisions kept change those in force. It does nothing when
 // one was made since before.
-func (d *InForce) adopt(kept Decisions, before int) bool {
+func (d *InForce) adopt(kept schemas.ToolDecisions, before int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.made != before {
@@ -227,7 +215,7 @@ func (d *InForce) adopt(kept Decisions, before int) bool {
 	}
 	changed := !maps.Equal(d.off, kept.Off)
 	if changed {
-		d.off = map[ToolRef]bool{}
+		d.off = map[schemas.ToolRef]bool{}
 		maps.Copy(d.off, kept.Off)
 	}
 	for server, pins := range kept.Pins {

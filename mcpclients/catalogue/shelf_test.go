@@ -19,7 +19,7 @@ func TestShelf_ChangesAreWithheldAtOnce(t *testing.T) {
 	for range 200 {
 		shelf := catalogue.NewShelf(catalogue.ShelfConfig{
 			Server: "s", Config: func() *peer.ServerConfig { return cfg },
-			Decisions: catalogue.NewInForce(catalogue.Decisions{}, nil),
+			Decisions: catalogue.NewInForce(schemas.ToolDecisions{}, nil),
 			Log:       slog.New(slog.DiscardHandler), Publish: func() {},
 		})
 		shelf.Put(tool("Adds."))

@@ -62,13 +62,9 @@ func (p *port) lint(tool schemas.Tool) web.Lint {
 	return l
 }
 
-// settings are those that the host was started witp.
+// settings are those that the host was started with.
 func (p *port) settings() web.Settings {
-	s := web.Settings{File: p.Config.File}
-	for _, one := range p.Config.Settings() {
-		s.Settings = append(s.Settings, web.Setting(one))
-	}
-	return s
+	return web.Settings{File: p.Config.File, Settings: p.Config.Settings()}
 }
 
 // hints are what the chat page can tell about this host.

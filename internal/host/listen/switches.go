@@ -3,9 +3,6 @@ package listen
 import (
 	"context"
 	"time"
-
-	"molar/internal/host"
-	"molar/mcpclients"
 )
 
 // decisionsRefresh is how often the stored switches, pins and added servers are read anew: how
@@ -14,7 +11,6 @@ const decisionsRefresh = 500 * time.Millisecond
 
 // watchDecisions takes over, until ctx ends, what other replicas decided about tools and servers.
 func (p *port) watchDecisions(ctx context.Context) {
-	read := func(ctx context.Context) (mcpclients.Decisions, error) { return host.DecisionsNow(ctx, p.DB) }
 	tick := time.NewTicker(decisionsRefresh)
 	defer tick.Stop()
 	said, behind := false, false
@@ -24,7 +20,7 @@ func (p *port) watchDecisions(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		err := p.MCP.Refresh(ctx, read)
+		err := p.MCP.Refresh(ctx, p.DB.ToolDigests)
 		if err == nil {
 			behind, err = p.takeAdded(ctx, behind)
 		}

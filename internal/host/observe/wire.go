@@ -18,7 +18,7 @@ import (
 // A Wire stands between the host and its MCP servers and prints what passes.
 type Wire struct {
 	mu     sync.Mutex
-	Trace  io.Writer // nil for no trace
+	Trace  io.Writer
 	Redact *tape.Redactor
 	next   atomic.Int64
 }
@@ -27,20 +27,13 @@ type Wire struct {
 func (w *Wire) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
 	return func(ctx context.Context, cfg mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
 		conn, err := inner(ctx, cfg, func(method string, params json.RawMessage) {
-			w.heard(cfg.Name, method, params)
+			w.line(cfg.Name, "<-", frame{Method: method, Params: params})
 			notify(method, params)
 		})
-		if err != nil || w.Trace == nil {
-			return conn, err
+		if err != nil {
+			return nil, err
 		}
 		return &tracedConn{Conn: conn, w: w, server: cfg.Name}, nil
-	}
-}
-
-// heard takes a notification of a server.
-func (w *Wire) heard(server, method string, params json.RawMessage) {
-	if w.Trace != nil {
-		w.line(server, "<-", frame{Method: method, Params: params})
 	}
 }
 

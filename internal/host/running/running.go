@@ -2,12 +2,14 @@
 package running
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -114,34 +116,61 @@ func nameOf(cert *x509.Certificate) string {
 	return ""
 }
 
-// request makes a request to the host, with the key of the environment.
-func (h *Host) request(ctx context.Context, method, path string) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, h.base+path, http.NoBody)
+// An answer is what the host answered.
+type answer struct {
+	address, status string
+	code            int
+	body            []byte
+}
+
+// decode reads the answer, which is JSON of any molar.
+func (a answer) decode(to any) error {
+	if err := json.Unmarshal(a.body, to); err != nil {
+		return fmt.Errorf("the host at %s is no molar: it answered %s", a.address, a.status)
+	}
+	return nil
+}
+
+// call sends a request with the key of the environment, and a body as JSON if there is one.
+func (h *Host) call(ctx context.Context, method, path string, body any, atMost time.Duration) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	var sent io.Reader = http.NoBody
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return answer{}, err
+		}
+		sent = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, h.base+path, sent)
 	if err != nil {
-		return nil, err
+		return answer{}, cli.Usage(fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err))
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if h.key != "" {
 		req.Header.Set("Authorization", "Bearer "+h.key)
 	}
-	return req, nil
-}
-
-// Ask reads a JSON document from the host.
-func (h *Host) Ask(ctx context.Context, path string) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	req, err := h.request(ctx, http.MethodGet, path)
-	if err != nil {
-		return nil, err
-	}
 	res, err := h.client.Do(req)
 	if err != nil {
-		return nil, err
+		return answer{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", h.address, err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, errors.New(res.Status)
-	}
 	const largest = 16 << 20
-	return io.ReadAll(io.LimitReader(res.Body, largest))
+	data, err := io.ReadAll(io.LimitReader(res.Body, largest))
+	if err != nil {
+		return answer{}, fmt.Errorf("read the answer of the host at %s: %w", h.address, err)
+	}
+	return answer{h.address, res.Status, res.StatusCode, data}, nil
+}
+
+// ask reads a JSON document from the host.
+func (h *Host) ask(ctx context.Context, path string) (json.RawMessage, error) {
+	res, err := h.call(ctx, http.MethodGet, path, nil, soon)
+	if err == nil && res.code != http.StatusOK {
+		err = errors.New(res.status)
+	}
+	return res.body, err
 }

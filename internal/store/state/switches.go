@@ -6,35 +6,24 @@ import (
 	"math"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
 
-// A ToolRef names a tool by its server and its own name.
-type ToolRef struct{ Server, Tool string }
-
-// ToolDecisions are what people decided about tools, and what was pinned for them.
-type ToolDecisions struct {
-	// Off are the tools that are switched off.
-	Off []ToolRef
-	// Pins stand for definitions, by server and tool: the digest of each, with its text
-	// behind a space where that was read too.
-	Pins map[string]map[string]string
-}
-
 // ToolDecisions reads all of them.
-func (s *Store) ToolDecisions(ctx context.Context) (ToolDecisions, error) {
+func (s *Store) ToolDecisions(ctx context.Context) (schemas.ToolDecisions, error) {
 	return s.toolDecisions(ctx, math.MaxInt32)
 }
 
 // ToolDigests reads all of them without the texts of definitions, for those who look often.
-func (s *Store) ToolDigests(ctx context.Context) (ToolDecisions, error) {
+func (s *Store) ToolDigests(ctx context.Context) (schemas.ToolDecisions, error) {
 	const sum = 64 // SHA-256 in hexadecimal
 	return s.toolDecisions(ctx, sum)
 }
 
 // toolDecisions reads at most so many bytes of each pin.
-func (s *Store) toolDecisions(ctx context.Context, most int) (ToolDecisions, error) {
+func (s *Store) toolDecisions(ctx context.Context, most int) (schemas.ToolDecisions, error) {
 	const op = "read the switches of tools"
-	all := ToolDecisions{Pins: map[string]map[string]string{}}
+	all := schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}}
 	rows, err := s.db.Read.QueryContext(ctx, `SELECT server, tool, '' FROM tool_switches
 		UNION ALL SELECT server, tool, substr(digest, 1, CAST($1 AS INTEGER)) FROM tool_pins`, most)
 	if err != nil {
@@ -42,14 +31,14 @@ func (s *Store) toolDecisions(ctx context.Context, most int) (ToolDecisions, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var ref ToolRef
+		var ref schemas.ToolRef
 		var digest string
 		if err := rows.Scan(&ref.Server, &ref.Tool, &digest); err != nil {
 			return all, s.db.Fault(op, err)
 		}
 		switch {
 		case digest == "":
-			all.Off = append(all.Off, ref)
+			all.Off[ref] = true
 		case all.Pins[ref.Server] == nil:
 			all.Pins[ref.Server] = map[string]string{ref.Tool: digest}
 		default:

@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/store"
-	"molar/internal/store/state"
+	"molar/schemas"
 )
 
 func TestToolDecisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "molar.db")
 	db := open(t, path)
 	ctx := t.Context()
-	want := state.ToolDecisions{Pins: map[string]map[string]string{}}
+	want := schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}}
 	check := func(db *store.DB) {
 		t.Helper()
 		got, err := db.ToolDecisions(ctx)
@@ -40,8 +40,8 @@ func TestToolDecisions(t *testing.T) {
 	must(db.KeepPins(ctx, "a", map[string]string{"x": "1", "gone": "2"}))
 	must(db.KeepPins(ctx, "b", map[string]string{"y": "3"}))
 	must(db.KeepPins(ctx, "a", map[string]string{"x": "4", "z": "5"}))
-	want = state.ToolDecisions{
-		Off:  []state.ToolRef{{Server: "a", Tool: "x"}},
+	want = schemas.ToolDecisions{
+		Off:  map[schemas.ToolRef]bool{{Server: "a", Tool: "x"}: true},
 		Pins: map[string]map[string]string{"a": {"x": "4", "z": "5"}, "b": {"y": "3"}},
 	}
 	check(db)

@@ -1,15 +1,12 @@
 package running
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
-	"time"
 
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -39,31 +36,15 @@ func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feed
 }
 
 func (h *Host) mark(ctx context.Context, said schemas.Feedback) (stored schemas.Feedback, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	word := said.Mark
-	if word == "" {
-		word = "none"
+	body := map[string]string{"mark": cmp.Or(said.Mark, "none"), "note": said.Note}
+	res, err := h.call(ctx, http.MethodPost, "/v1/turns/"+url.PathEscape(said.TurnID)+"/feedback", body, soon)
+	if err == nil && res.code != http.StatusOK {
+		err = fmt.Errorf("the host at %s answered %s", h.address, res.status)
 	}
-	body, err := json.Marshal(map[string]string{"mark": word, "note": said.Note})
 	if err != nil {
 		return stored, err
 	}
-	req, err := h.request(ctx, http.MethodPost, "/v1/turns/"+url.PathEscape(said.TurnID)+"/feedback")
-	if err != nil {
-		return stored, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	res, err := h.client.Do(req)
-	if err != nil {
-		return stored, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return stored, fmt.Errorf("the host at %s answered %s", h.address, res.Status)
-	}
-	return stored, json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&stored)
+	return stored, res.decode(&stored)
 }
 
 // Marked lists marked answers, the newest first.
@@ -77,5 +58,28 @@ func Marked(ctx context.Context, cfg *config.Config, want schemas.FeedbackFilter
 }
 
 func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
-	return store.Open(ctx, store.Config{Path: cfg.Database(), Logger: slog.New(slog.DiscardHandler)})
+	return store.Open(ctx, store.Config{Path: cfg.Database()})
+}
+
+// Trace asks a running host first, whose newest traces may not be on disk yet,
+// then reads the store.
+func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json.RawMessage, error) {
+	if far, err := Of(c, cfg.Door()); err == nil {
+		if trace, err := far.ask(ctx, "/v1/turns/"+url.PathEscape(id)); err == nil {
+			return trace, nil
+		}
+	}
+	db, err := openStore(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	trace, ok, err := host.TraceStore{DB: db}.Trace(ctx, "", id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("there is no trace of turn %q; traces are kept 7 days, and telemetry.trace must be on", id)
+	}
+	return trace, nil
 }
