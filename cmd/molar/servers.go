@@ -43,7 +43,7 @@ on standard error, with the secrets of the config masked.`,
 					return a.listServers(status, format)
 				}
 			}
-			return a.withTracedServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host.Host) error {
 				return a.listServers(h.MCP.Status(), format)
 			})
 		},
@@ -144,7 +144,7 @@ by line. At a terminal it is taken after a yes; otherwise the command is the yes
 					return a.approve(cmd.Context(), *format, args[0], status, far)
 				}
 			}
-			return a.withServers(cmd.Context(), nil, func(ctx context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), toolsFlags{}, func(ctx context.Context, h *host.Host) error {
 				return a.approve(ctx, *format, args[0], h.MCP.Status(), ownHost{h})
 			})
 		},

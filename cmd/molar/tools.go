@@ -62,7 +62,7 @@ func newToolsListCmd(a *app, f *toolsFlags) *cobra.Command {
 			if err := cli.CheckFormat(f.format); err != nil {
 				return err
 			}
-			return a.withTracedServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
 				return a.listTools(h, f.format)
 			})
 		},
@@ -97,7 +97,7 @@ the tool reports an error, 130 when the call was interrupted.`,
 			}
 			with := *f
 			with.elicit = session.Questions(a.CLI)
-			return a.withTracedServers(cmd.Context(), with, func(ctx context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), with, func(ctx context.Context, h *host.Host) error {
 				if f.timeout > 0 {
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, f.timeout)
@@ -112,12 +112,7 @@ the tool reports an error, 130 when the call was interrupted.`,
 }
 
 // withServers attaches all servers and runs f.
-func (a *app) withServers(ctx context.Context, mcp []string, f func(context.Context, *host.Host) error) error {
-	return a.withTracedServers(ctx, toolsFlags{mcp: mcp}, f)
-}
-
-// withTracedServers is withServers, with a trace of what passes if it is asked for.
-func (a *app) withTracedServers(ctx context.Context, with toolsFlags, f func(context.Context, *host.Host) error) error {
+func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.Context, *host.Host) error) error {
 	cfg, err := a.LoadWithServers(nil, with.mcp)
 	if err != nil {
 		return err
@@ -215,7 +210,7 @@ against the tool's own schema. The exit code is 1 when a tool is refused.`,
 			if err := cli.CheckFormat(f.format); err != nil {
 				return err
 			}
-			return a.withTracedServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
 				return a.lint(h, f.format, schemasToo)
 			})
 		},

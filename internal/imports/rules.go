@@ -31,7 +31,7 @@ func layers() []layer {
 		{"eval/...", []string{"eval/...", "agent/...", "toolhandler/...", "mcpclients/...", "providers/...", "schemas/...", "internal/nearest", "internal/telemetry"}},
 		{"web/...", []string{"web/...", "agent", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry"}},
 
-		{"internal/store/storetest", []string{"internal/store", "mcpservers/memory", "schemas/..."}},
+		{"internal/store/storetest", nil},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
 		{"internal/config/...", []string{"internal/config/...", "schemas/...", "internal/nearest", "internal/telemetry"}},
 		{"internal/session/...", append(public(), "internal/cli", "internal/config", "internal/host/...", "internal/nearest", "internal/session/...", "internal/terminal")},

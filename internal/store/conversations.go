@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"molar/internal/store/database"
-	"molar/internal/store/excerpt"
 	"molar/schemas"
 )
 
@@ -154,7 +153,7 @@ func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error
 		if c, num, err = scanEntry(rows); err != nil {
 			return page, d.db.Fault(op, err)
 		}
-		c.Snippet = excerpt.Around(c.Snippet, req.Query)
+		c.Snippet = around(c.Snippet, req.Query)
 		page.Conversations = append(page.Conversations, c)
 	}
 	return page, d.db.Fault(op, rows.Err())

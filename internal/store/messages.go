@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"molar/internal/store/database"
-	"molar/internal/store/excerpt"
 	"molar/schemas"
 )
 
@@ -33,7 +32,7 @@ func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error 
 		now := database.Millis(d.db.Now())
 		title := ""
 		if m.Role == schemas.RoleUser {
-			title = excerpt.Start(m.Content)
+			title = startOf(m.Content)
 		}
 		var num, seq, parent int64
 		err = tx.QueryRowContext(ctx, growByMessage, c.owner, id, d.db.SQL.Text(title), now).Scan(&num, &seq, &parent)

@@ -24,7 +24,7 @@ func TestPostgres(t *testing.T) {
 		clock := time.Now
 		dsn := pg.Database(t)
 		db := openPostgres(t, dsn, func() time.Time { return clock() })
-		storetest.Run(t, func(t *testing.T, now func() time.Time) memory.Store {
+		testContract(t, func(t *testing.T, now func() time.Time) memory.Store {
 			clock = now
 			pg.Empty(t, dsn)
 			return db

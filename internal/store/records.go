@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"molar/internal/store/database"
-	"molar/internal/store/excerpt"
 	"molar/schemas"
 )
 
@@ -106,7 +105,7 @@ func (d *DB) insertTurn(ctx context.Context, tx *sql.Tx, s *turnStatements, t be
 	now := database.Millis(d.db.Now())
 	var num, last, from int64
 	var before string
-	err := tx.StmtContext(ctx, s.growByTurn).QueryRowContext(ctx, t.owner, t.Lease.ConversationID, d.db.SQL.Text(excerpt.Start(t.User)),
+	err := tx.StmtContext(ctx, s.growByTurn).QueryRowContext(ctx, t.owner, t.Lease.ConversationID, d.db.SQL.Text(startOf(t.User)),
 		t.Language, t.Assistant, t.TurnID, now, t.parent).Scan(&num, &last, &from, &before)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 
 	"molar/internal/store"
 	"molar/internal/store/database"
-	"molar/internal/store/storetest"
 	"molar/mcpservers/memory"
 	"molar/schemas"
 )
@@ -57,7 +56,7 @@ func openAt(tb testing.TB, now func() time.Time) *store.DB {
 }
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, now func() time.Time) memory.Store {
+	testContract(t, func(t *testing.T, now func() time.Time) memory.Store {
 		db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "memory.db"), Now: now})
 		if err != nil {
 			t.Fatal(err)

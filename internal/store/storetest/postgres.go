@@ -1,3 +1,4 @@
+// Package storetest starts PostgreSQL, alone or behind a pooler, for the tests of those who use it.
 package storetest
 
 import (

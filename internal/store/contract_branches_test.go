@@ -1,4 +1,4 @@
-package storetest
+package store_test
 
 import (
 	"fmt"
@@ -100,7 +100,7 @@ func trees(t *testing.T) int {
 // testTree edits and continues older turns at random, and holds each branch against what it
 // should be.
 func testTree(t *testing.T, f *fixture, seed int) {
-	chance := rand.New(rand.NewPCG(uint64(seed), 2)) //nolint:gosec // the same steps each time
+	chance := rand.New(rand.NewPCG(uint64(seed), 2))
 	tr := &tree{late: map[string]schemas.Lease{}}
 	var turns []string
 	for i := range treeSteps {

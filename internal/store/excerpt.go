@@ -1,14 +1,12 @@
-// Package excerpt cuts what a list shows out of texts: their start, and what stands around
-// the words that were searched for.
-package excerpt
+package store
 
 import "strings"
 
 // startRunes is how much of a text its start is.
 const startRunes = 60
 
-// Start is the start of a text, at most 60 characters.
-func Start(text string) string {
+// startOf is the start of a text, at most 60 characters.
+func startOf(text string) string {
 	count := 0
 	for i := range text {
 		if count == startRunes {
@@ -19,11 +17,9 @@ func Start(text string) string {
 	return text
 }
 
-// How many characters of a text stand before and behind what was searched for.
-const before, behind = 40, 80
-
-// Around is the part of a text around what was searched for, in one line.
-func Around(content, query string) string {
+// around is the part of a text around what was searched for, in one line.
+func around(content, query string) string {
+	const before, behind = 40, 80 // characters beside what was searched for
 	text := []rune(strings.Join(strings.Fields(content), " "))
 	at := strings.Index(strings.ToLower(string(text)), strings.ToLower(query))
 	if at > 0 {

@@ -1,6 +1,4 @@
-// Package storetest is the contract of a memory store: every store that the
-// memory server can stand on passes this suite. It owns no store.
-package storetest
+package store_test
 
 import (
 	"errors"
@@ -19,9 +17,9 @@ import (
 	"molar/schemas"
 )
 
-// Run runs the suite. open gives a new, empty store each time, with the clock
+// testContract holds a store to all that the memory server wants of it. open gives a new, empty store each time, with the clock
 // that it is given, and closes it when the test ends.
-func Run(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Store) {
+func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) memory.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *fixture){
 		"begin writes nothing that can be read": testBeginWritesNothing,
