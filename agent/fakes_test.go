@@ -120,6 +120,7 @@ func (f fakeModels) Pick(context.Context, string, string, string) (providers.Rou
 type fakeTools struct {
 	tools   []schemas.Tool
 	status  []schemas.ServerStatus
+	// results are by tool, or by tool and arguments.
 	results map[string]schemas.ToolResult
 	// instructions are those of servers by name.
 	instructions map[string]string
@@ -150,7 +151,10 @@ func (f *fakeTools) CallFor(_ context.Context, _ *schemas.Person, _, tool string
 	f.mu.Lock()
 	f.called = append(f.called, tool+" "+string(args))
 	f.mu.Unlock()
-	result, ok := f.results[tool]
+	result, ok := f.results[tool+" "+string(args)]
+	if !ok {
+		result, ok = f.results[tool]
+	}
 	if !ok {
 		return schemas.ToolResult{}, errors.New("server is gone")
 	}

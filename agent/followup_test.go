@@ -3,8 +3,11 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
 	"molar/schemas"
@@ -146,5 +149,25 @@ func TestQuery_ChainUnderATopic(t *testing.T) {
 		if !strings.Contains(call, "How often should I brush my teeth? ") {
 			t.Errorf("searched for %s", call)
 		}
+	}
+}
+
+// A follow-up that finds nothing together with its subject, which may be in another language, is
+// asked alone.
+func TestQuery_AloneWhereTheSubjectHides(t *testing.T) {
+	b := newBench(says("ok"))
+	b.tools.add("tool-server", "web", `"Title: Clear aligners\nContent: b\nLink: https://a.example/"`)
+	const both = `{"query":"How long do braces take? thế còn niềng trong suốt thì sao"}`
+	b.tools.results["web "+both] = schemas.ToolResult{Output: json.RawMessage(`{"results":[]}`)}
+	b.memory.opening.Messages = []schemas.StoredMessage{
+		{Role: schemas.RoleUser, Content: "How long do braces take?"}, {Role: schemas.RoleAssistant, Content: "An answer."},
+	}
+	p := b.with(t, agent.Assistant{Search: []string{"web"}}).play(t, ask("thế còn niềng trong suốt thì sao"))
+	want := []string{"web " + both, `web {"query":"thế còn niềng trong suốt thì sao"}`}
+	if diff := cmp.Diff(want, b.tools.called); p.err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", p.err, diff)
+	}
+	if shown := fmt.Sprint(b.model.requests[0].Messages); !strings.Contains(shown, "Clear aligners") {
+		t.Errorf("the model was not shown what was found: %s", shown)
 	}
 }

@@ -60,6 +60,9 @@ type Found struct {
 // A Query is what to look up.
 type Query struct {
 	Text string
+	// Alone is asked where Text, which holds what the conversation is about beside it, finds
+	// nothing. It may be the same.
+	Alone string
 	// Lang is the language of the turn.
 	Lang string
 	// Urgent is set where the question describes an emergency: what is urgent comes first.
@@ -70,22 +73,29 @@ type Query struct {
 // over.
 func (s *Search) Ask(ctx context.Context, out *speaker.Speaker, list []string, q Query) (Found, error) {
 	found := Found{Looked: prompts.LookedFailed}
+	texts := []string{q.Text}
+	if q.Alone != "" && q.Alone != q.Text {
+		texts = append(texts, q.Alone)
+	}
 	for _, name := range list {
-		result, own, err := s.call(ctx, out, name, q)
-		switch {
-		case ctx.Err() != nil:
-			return found, ctx.Err()
-		case errors.Is(err, speaker.ErrStopped):
-			return found, err
-		case err != nil:
-			out.Mark("6.1", "Search failed", "tool", name, "error", err.Error())
-			continue
+		for _, q.Text = range texts {
+			result, own, err := s.call(ctx, out, name, q)
+			if ctx.Err() != nil {
+				return found, ctx.Err()
+			}
+			if errors.Is(err, speaker.ErrStopped) {
+				return found, err
+			}
+			if err != nil {
+				out.Mark("6.1", "Search failed", "tool", name, "error", err.Error())
+				break
+			}
+			out.Mark("6.1", fmt.Sprintf("Search completed. Results length: %d characters", len(result.OutputText())), "tool", name)
+			if !isEmpty(result) {
+				return Found{Looked: prompts.LookedFound, Result: &result, Own: own}, nil
+			}
+			found.Looked = prompts.LookedNothing
 		}
-		out.Mark("6.1", fmt.Sprintf("Search completed. Results length: %d characters", len(result.OutputText())), "tool", name)
-		if !isEmpty(result) {
-			return Found{Looked: prompts.LookedFound, Result: &result, Own: own}, nil
-		}
-		found.Looked = prompts.LookedNothing
 	}
 	return found, nil
 }
