@@ -15,3 +15,14 @@ func Ranker(tools []schemas.ToolInfo) func(question string) []Score {
 		return scores
 	}
 }
+
+// FixedTexts are what a person reads who asks about a subject, beside what was found.
+func FixedTexts() []string {
+	texts := []string{
+		quotedEnglish, quotedVietnamese, lostEnglish, lostVietnamese, noMoreEnglish, noMoreVietnamese, nodEnglish, nodVietnamese,
+	}
+	for _, c := range courtesies() {
+		texts = append(texts, c.vi, c.en)
+	}
+	return texts
+}

@@ -20,7 +20,7 @@ func courtesies() []courtesy {
 			"Không có gì ạ! Bạn cần hỏi thêm gì thì cứ nhắn nhé.", "You're welcome! Ask me whenever something else comes up.",
 		},
 		{
-			"are you a bot|are you a robot|are you real|are you human|are you a person|are you a machine|are you an ai|bot ha|la bot|la robot|la may a|la may ha|nguoi hay may|nguoi that|co phai bac si|phai bac si khong|are you a doctor|are you a dentist|a real doctor|a real dentist",
+			"are you a bot|are you a robot|are you real|are you human|are you a person|are you a machine|are you an ai|bot ha|la bot|la robot|la may a|la may ha|nguoi hay may|nguoi that|co phai bac si|cua bac si|tu bac si|bac si viet|by a doctor|by a dentist|from a doctor|from a dentist|phai bac si khong|are you a doctor|are you a dentist|a real doctor|a real dentist",
 			"Mình là trợ lý tự động, không phải người thật. Bạn cần hỏi gì thì cứ nhắn nhé.", "I am an automatic assistant, not a person. Ask me what you would like to know.",
 		},
 		{"tam biet|bye|goodbye|see you|hen gap lai", "Tạm biệt bạn, chúc bạn một ngày tốt lành!", "Goodbye, and have a good day!"},
@@ -46,6 +46,12 @@ func courtesies() []courtesy {
 // nods are the words of messages that only say that an answer was read.
 const nods = " ok okay oke oki okie okela alright fine right got it i see understood sure yes no yeah yep da vang u uh um a ah roi duoc hieu nhe nha nhen ban bs em minh ad "
 
+// What a nod is answered with.
+const (
+	nodEnglish    = "All right. Ask me whenever something else comes up."
+	nodVietnamese = "Vâng ạ. Bạn cần hỏi thêm gì thì cứ nhắn nhé."
+)
+
 // isNod reports a message that asks for nothing.
 func isNod(words []string) bool {
 	return len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(nods, " "+w+" ") })
@@ -68,7 +74,7 @@ func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
 	})
 	switch {
 	case i < 0 && isNod(words):
-		return pick(vietnamese, "Vâng ạ. Bạn cần hỏi thêm gì thì cứ nhắn nhé.", "All right. Ask me whenever something else comes up."), true
+		return pick(vietnamese, nodVietnamese, nodEnglish), true
 	case i < 0:
 		return "", false
 	case all[i].en != "":

@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestSmallTalk(t *testing.T) {
 		"Hello!": "How can I help", "thanks a lot": "welcome", "Cảm ơn bạn nhé": "Không có gì", "xin chào bác sĩ": "Chào bạn",
 		"What can you do?": "teeth and gums", "bạn làm được gì?": "teeth and gums", "Bye": "Goodbye",
 		"trả lời vậy vô ích quá": "Xin lỗi", "Your answer was useless": "sorry", "can you say that in Vietnamese?": "language of the question",
-		"nói lại bằng tiếng Anh giùm": "ngôn ngữ của câu hỏi", "shorter please": "one point", "nói ngắn thôi ạ": "từng ý", "ok tks nha": "welcome", "mày là ai": "teeth and gums", "bạn có phải bác sĩ không ạ": "không phải người thật", "ok": "something else", "oke bạn, hiểu rồi": "hỏi thêm gì", "are you a bot?": "not a person", "bạn là máy à": "không phải người thật", "dài quá, một câu thôi ạ": "từng ý",
+		"nói lại bằng tiếng Anh giùm": "ngôn ngữ của câu hỏi", "shorter please": "one point", "nói ngắn thôi ạ": "từng ý", "ok tks nha": "welcome", "mày là ai": "teeth and gums", "bạn có phải bác sĩ không ạ": "không phải người thật", "ok": "something else", "oke bạn, hiểu rồi": "hỏi thêm gì", "are you a bot?": "not a person", "is this written by a doctor?": "not a person", "bạn là máy à": "không phải người thật", "dài quá, một câu thôi ạ": "từng ý",
 	} {
 		lang := "en"
 		if strings.ContainsAny(question, "ảàạằểắọ") {
@@ -37,6 +38,19 @@ func TestSmallTalk(t *testing.T) {
 		}
 		if !strings.Contains(text, want) || strings.Contains(text, "API_KEY") {
 			t.Errorf("%q: %q", question, text)
+		}
+	}
+}
+
+// Whoever reviews what patients read finds all of it on one page.
+func TestFixedTexts_StandInTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/texts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range offline.FixedTexts() {
+		if !strings.Contains(string(page), text) {
+			t.Errorf("not in docs/reference/texts.md: %s", text)
 		}
 	}
 }
