@@ -201,7 +201,12 @@ func scenes() []scene {
 		{name: "refused", play: answered("gold")},
 		{name: "unsaved", play: answered("unsaved")},
 		{name: "long-words", play: answered("wide")},
-		{name: "long-question", play: answered("Please look: " + strings.Repeat("it hurts when I bite on something cold, ", 150))},
+		{name: "long-question", play: func(j *journey) {
+			j.open("/")
+			eval[any](j, `document.getElementById("new").click()`)
+			j.paste("Please look: " + strings.Repeat("it hurts when I bite on something cold, ", 150))
+			j.sees(idle, `document.querySelector(".assistant .actions")`)
+		}},
 		{name: "editing", play: func(j *journey) {
 			answered("Please look it up")(j)
 			j.do(chromedp.Focus("#question"), chromedp.KeyEvent(kb.ArrowUp))

@@ -133,6 +133,16 @@ func (j *journey) ask(question string) {
 	j.do(chromedp.SendKeys("#question", question+"\r"))
 }
 
+// paste asks what nobody types.
+func (j *journey) paste(question string) {
+	j.t.Helper()
+	j.do(chromedp.Focus("#question"), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		var none struct{}
+		return target.Call(ctx, "Input.insertText", map[string]any{"text": question}, &none)
+	}))
+	j.ask("")
+}
+
 // eval runs a script and returns its value.
 func eval[T any](j *journey, script string) T {
 	j.t.Helper()

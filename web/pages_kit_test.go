@@ -202,7 +202,8 @@ func looks() []look {
 	return all
 }
 
-// see sets the size of the window and the colours that the reader prefers.
+// see sets the size of the window and the colours that the reader prefers. Nothing moves, so that
+// nothing is judged half-way.
 func (l look) see() chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(l.width, l.height)); err != nil {
@@ -210,7 +211,7 @@ func (l look) see() chromedp.Action[chromedp.Void] {
 		}
 		var none struct{}
 		return target.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{
-			"features": []map[string]string{{"name": "prefers-color-scheme", "value": l.scheme}},
+			"features": []map[string]string{{"name": "prefers-color-scheme", "value": l.scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}},
 		}, &none)
 	})
 }
