@@ -2,15 +2,18 @@ package knowledge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
 
 const (
-	// threshold is the share of what a question asks for that one of the first passages, so many
-	// are judged, must hold, each word as much as it is rare: below it a question is none of the
-	// folder's. One with a word of the subject needs so much less.
-	threshold, less, judged = 0.65, 0.1, 3
+	// enough is the share of what a question asks for, each word as much as it is rare, that one of
+	// the first passages, so many are judged, must hold: otherwise the question is none of the
+	// folder's. A smaller share does if there is much of it: with a word of the subject, and the
+	// logarithm of the score in words that only one passage has, it must come to ample.
+	enough, ample, judged = 0.6, 1.0, 3
+	inside, amount        = 0.1, 0.2
 	// subject is the share of the passages in which a word of the folder's subject stands.
 	subject = 0.2
 	// common is the least that a word counts, beside one that no passage has: one that stands in
@@ -24,7 +27,7 @@ const (
 	// titleWeight is how often a word counts in a title or among the keywords.
 	titleWeight = 5
 	// named is how much more a passage counts whose whole title a question holds.
-	named = 1.3
+	named = 0.5
 	// shareOfBest is below which a passage is left out beside the best.
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
@@ -110,7 +113,7 @@ func (ix *index) search(question string, limit int) []hit {
 	all := ix.ranked(question)
 	held := 0.0
 	for _, f := range all[:min(len(all), judged)] {
-		if f.held >= threshold-less*f.inside {
+		if f.held >= enough || f.held+inside*f.inside+amount*math.Log1p(f.score/ix.rare(1)) >= ample {
 			held = max(held, f.held)
 		}
 	}
@@ -226,23 +229,21 @@ func (ix *index) weigh(q query, pairs []int, f *found) {
 		}
 	}
 	f.held = got / max(whole, 1e-9)
-	if ix.isTitled(q, p) {
-		f.score *= named
-	}
+	f.score *= 1 + named*ix.titled(q, p)
 }
 
-// isTitled reports whether a question holds all that a passage's title says.
-func (ix *index) isTitled(q query, p *indexed) bool {
-	said := 0
+// titled returns the share of the words of a passage's title that a question holds.
+func (ix *index) titled(q query, p *indexed) float64 {
+	words, said := 0, 0
 	for _, n := range p.words[:slices.Index(p.words, none)] {
 		w := ix.words.words[n]
 		if w.idle {
 			continue
 		}
-		said++
-		if !slices.ContainsFunc(q.places[w.term], func(i int) bool { return q.words[i].number == n || q.words[i].bare || w.bare }) {
-			return false
+		words++
+		if slices.ContainsFunc(q.places[w.term], func(i int) bool { return q.words[i].number == n || q.words[i].bare || w.bare }) {
+			said++
 		}
 	}
-	return said > 1
+	return float64(said) / float64(max(words, 1))
 }
