@@ -136,12 +136,12 @@ func (ix *index) urgent(question string) (first []hit) {
 	defer ix.mu.RUnlock()
 	for _, f := range ix.ranked(question) {
 		if p := ix.passages[f.id].passage; p.isUrgent() && len(first) < urgentShown {
-			first = append(first, hit{p, 1})
+			first = append(first, hit{p, f.held})
 		}
 	}
 	for i := range ix.passages {
 		if p := ix.passages[i].passage; len(first) == 0 && p.isUrgent() {
-			first = []hit{{p, 1}}
+			first = []hit{{p, 0}}
 		}
 	}
 	return first

@@ -88,17 +88,21 @@ func (s shelves) search(q Query, limit int) (best []hit) {
 	if len(best) > 0 {
 		names = []string{s.nameOf(best[0].file)}
 	}
+	var first []hit
 	for _, name := range names {
-		if first := s.byName[name].urgent(q.Text); len(first) > 0 {
-			for _, h := range best {
-				if !slices.ContainsFunc(first, func(f hit) bool { return f.passage == h.passage }) {
-					first = append(first, h)
-				}
-			}
-			return first[:min(len(first), limit)]
+		if urgent := s.byName[name].urgent(q.Text); len(urgent) > 0 && (len(first) == 0 || urgent[0].score > first[0].score) {
+			first = urgent
 		}
 	}
-	return best
+	for i := range first {
+		first[i].score = 1 // whatever words they share with the question
+	}
+	for _, h := range best {
+		if !slices.ContainsFunc(first, func(f hit) bool { return f.passage == h.passage }) {
+			first = append(first, h)
+		}
+	}
+	return first[:min(len(first), limit)]
 }
 
 func (s shelves) nameOf(file string) string {

@@ -192,3 +192,23 @@ func TestGuide_named(t *testing.T) {
 		}
 	}
 }
+
+// Where help is needed at once the entry of what happened comes first: a broken tooth is not a lost
+// one, which goes back into its socket.
+func TestGuide_UrgentLeads(t *testing.T) {
+	guide := openTestGuide(t)
+	for question, want := range map[string]string{
+		"con em 5 tuổi ngã gãy răng cửa":                            "chipped",
+		"I fell off my bike and my front tooth is broken in half":   "chipped",
+		"bé nhà em 6 tuổi té, răng cửa văng ra ngoài":               "knocked-out",
+		"my tooth got knocked out playing football":                 "knocked-out",
+		"I have swallowed twenty paracetamol because of the pain":   "overdose",
+		"má sưng to, sốt 39 độ, đau răng không chịu được":           "swelling",
+		"my cheek is swelling fast and I have a fever after a root": "swelling",
+	} {
+		results := ask(t, guide, knowledge.Query{Text: question, Urgent: true}, 3)
+		if len(results) == 0 || results[0].Anchor != want {
+			t.Errorf("%q: got %v, want %s first", question, results, want)
+		}
+	}
+}
