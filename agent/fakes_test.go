@@ -118,8 +118,8 @@ func (f fakeModels) Pick(context.Context, string, string, string) (providers.Rou
 
 // fakeTools are attached tools whose calls give fixed results by their own name.
 type fakeTools struct {
-	tools   []schemas.Tool
-	status  []schemas.ServerStatus
+	tools  []schemas.Tool
+	status []schemas.ServerStatus
 	// results are by tool, or by tool and arguments.
 	results map[string]schemas.ToolResult
 	// instructions are those of servers by name.

@@ -171,3 +171,25 @@ func TestQuery_AloneWhereTheSubjectHides(t *testing.T) {
 		t.Errorf("the model was not shown what was found: %s", shown)
 	}
 }
+
+// A tool that takes what the conversation is about apart from the question gets it so, but for a
+// question that brings a thing of its own.
+func TestQuery_About(t *testing.T) {
+	const subject = "What is a root canal treatment?"
+	for question, want := range map[string]string{
+		"Is it painful?":          `web {"about":"` + subject + `","query":"Is it painful?"}`,
+		"what about implants?":    `web {"query":"` + subject + ` what about implants?"}`,
+		"How do I brush my teeth": `web {"query":"How do I brush my teeth"}`,
+	} {
+		b := newBench(says("ok"))
+		b.tools.add("tool-server", "web", `"Title: a\nContent: b\nLink: https://a.example/"`)
+		b.tools.tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"about":{"type":"string"}}}`)
+		b.memory.opening.Messages = []schemas.StoredMessage{
+			{Role: schemas.RoleUser, Content: subject}, {Role: schemas.RoleAssistant, Content: "An answer."},
+		}
+		p := b.with(t, agent.Assistant{Search: []string{"web"}}).play(t, ask(question))
+		if diff := cmp.Diff([]string{want}, b.tools.called); p.err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got)\n%s", question, p.err, diff)
+		}
+	}
+}

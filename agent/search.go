@@ -48,7 +48,8 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	defer func() { w.out.Trace.Step("search", a.cfg.Now().Sub(began)) }()
 	a.tools.Await(ctx, schemas.ToolServer)
 	out, err := a.search.Ask(ctx, w.out, w.assistant.Search, lookup.Query{
-		Text: needs.Query(q.asked, a.subject(w, past)), Alone: q.asked, Lang: q.lang, Urgent: verdict.Notice != "",
+		Text: q.asked, About: needs.About(a.subject(w, past)), Shifts: needs == guardrail.Shift,
+		Lang: q.lang, Urgent: verdict.Notice != "",
 	})
 	found := findings{looked: out.Looked}
 	switch {

@@ -34,13 +34,13 @@ const maxSubject = 240
 // FollowsUp reports whether the message leans on the subject of the conversation.
 func (n Needs) FollowsUp() bool { return n == FollowUp || n == Shift }
 
-// Query returns what to search for: a follow-up behind the subject of the conversation,
-// any other question as it is.
-func (n Needs) Query(question, subject string) string {
-	if !n.FollowsUp() || subject == "" {
-		return question
+// About returns what a search needs beside the message: the subject of the conversation for a
+// follow-up, nothing for any other.
+func (n Needs) About(subject string) string {
+	if !n.FollowsUp() {
+		return ""
 	}
-	return subject + " " + question
+	return subject
 }
 
 // Subject returns the subject of the conversation after a question: the question when it

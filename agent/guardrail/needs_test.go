@@ -90,7 +90,7 @@ func TestNeeds_SubjectAndQuery(t *testing.T) {
 		{"có đau không", "Răng khôn là gì? có đau không"},
 	} {
 		needs := g.Needs(turn.question)
-		if got := needs.Query(turn.question, subject); got != turn.query {
+		if got := strings.TrimSpace(needs.About(subject) + " " + turn.question); got != turn.query {
 			t.Errorf("searched for %q, want %q", got, turn.query)
 		}
 		subject = needs.Subject(turn.question, subject)

@@ -60,9 +60,11 @@ type Found struct {
 // A Query is what to look up.
 type Query struct {
 	Text string
-	// Alone is asked where Text, which holds what the conversation is about beside it, finds
-	// nothing. It may be the same.
-	Alone string
+	// About is what the conversation is about, where the question leans on it. Together with it
+	// nothing may be found; then the question is asked alone.
+	About string
+	// Shifts is set where the question brings a thing of its own, which counts as much.
+	Shifts bool
 	// Lang is the language of the turn.
 	Lang string
 	// Urgent is set where the question describes an emergency: what is urgent comes first.
@@ -73,12 +75,12 @@ type Query struct {
 // over.
 func (s *Search) Ask(ctx context.Context, out *speaker.Speaker, list []string, q Query) (Found, error) {
 	found := Found{Looked: prompts.LookedFailed}
-	texts := []string{q.Text}
-	if q.Alone != "" && q.Alone != q.Text {
-		texts = append(texts, q.Alone)
+	subjects := []string{q.About}
+	if q.About != "" {
+		subjects = append(subjects, "")
 	}
 	for _, name := range list {
-		for _, q.Text = range texts {
+		for _, q.About = range subjects {
 			result, own, err := s.call(ctx, out, name, q)
 			if ctx.Err() != nil {
 				return found, ctx.Err()
@@ -154,17 +156,22 @@ func isOwn(tool schemas.Tool) bool {
 	return tool.Server == schemas.ToolServer && open != nil && !*open
 }
 
-// arguments is the query, with the turn's language and urgency for a tool that takes them.
+// arguments is the query, behind what it is about, with the turn's language and urgency; each apart
+// for a tool that takes it.
 func arguments(tool schemas.Tool, q Query) map[string]any {
-	args := map[string]any{"query": q.Text}
+	args := map[string]any{"query": strings.TrimSpace(q.About + " " + q.Text)}
 	var schema struct {
 		Properties struct {
+			About    struct{ Type string }
 			Language struct{ Enum []string }
 			Urgent   struct{ Type string }
 		}
 	}
 	if json.Unmarshal(tool.InputSchema, &schema) != nil {
 		return args
+	}
+	if q.About != "" && !q.Shifts && schema.Properties.About.Type == "string" {
+		args["query"], args["about"] = q.Text, q.About
 	}
 	if slices.Contains(schema.Properties.Language.Enum, q.Lang) {
 		args["language"] = q.Lang

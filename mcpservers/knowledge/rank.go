@@ -28,6 +28,8 @@ const (
 	titleWeight = 5
 	// named is how much more a passage counts whose whole title a question holds.
 	named = 0.5
+	// aside is what a passage counts that says nothing of what the conversation is about.
+	aside = 0.5
 	// shareOfBest is below which a passage is left out beside the best.
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
@@ -107,10 +109,10 @@ type found struct {
 
 // search returns the passages that answer a question, best first; none when no passage holds
 // enough of what it asks for.
-func (ix *index) search(question string, limit int) []hit {
+func (ix *index) search(question, about string, limit int) []hit {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	all := ix.ranked(question)
+	all := ix.rankedAbout(question, about)
 	held := 0.0
 	for _, f := range all[:min(len(all), judged)] {
 		if f.held >= enough || f.held+inside*f.inside+amount*math.Log1p(f.score/ix.rare(1)) >= ample {
@@ -131,10 +133,10 @@ func (ix *index) search(question string, limit int) []hit {
 
 // urgent returns passages for emergencies: those that hold words of a question, however few, else
 // the first that there is.
-func (ix *index) urgent(question string) (first []hit) {
+func (ix *index) urgent(question, about string) (first []hit) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	for _, f := range ix.ranked(question) {
+	for _, f := range ix.rankedAbout(question, about) {
 		if p := ix.passages[f.id].passage; p.isUrgent() && len(first) < urgentShown {
 			first = append(first, hit{p, f.held})
 		}
@@ -145,6 +147,24 @@ func (ix *index) urgent(question string) (first []hit) {
 		}
 	}
 	return first
+}
+
+// rankedAbout returns the likeliest passages for a question that leans on what a conversation is
+// about, the best first: each counts as much as it fits that too.
+func (ix *index) rankedAbout(question, about string) []found {
+	all := ix.ranked(about + " " + question)
+	fits, best := make(map[uint32]float64), 0.0
+	for _, f := range ix.ranked(about) {
+		fits[f.id], best = f.score, max(best, f.score)
+	}
+	if best == 0 {
+		return all
+	}
+	for i, f := range all {
+		all[i].score *= aside + (1-aside)*fits[f.id]/best
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	return all
 }
 
 // ranked returns the likeliest passages, the best first.

@@ -116,3 +116,23 @@ func TestFolder_UrgentLeads(t *testing.T) {
 		t.Errorf("without an emergency: got %v", got)
 	}
 }
+
+// A question that leans on the conversation finds what the conversation is about, though another
+// passage holds more of its own words; what speaks of both follows.
+func TestFolder_About(t *testing.T) {
+	text := "## Moving teeth {#braces}\nBraces take two years. After each visit teeth are sore.\n" +
+		"## Extraction {#extraction}\nkeywords: does it hurt, hurt, pain, numb\nIt does not hurt to have a tooth out.\n"
+	for i := range 10 {
+		text += fmt.Sprintf("## filler%d\nfiller%d\n", i, i)
+	}
+	f := open(t, fstest.MapFS{"a.md": md(text)}, "")
+	if got := anchors(t, f, knowledge.Query{Text: "how long do braces take? does it hurt"}); len(got) == 0 || got[0] != "extraction" {
+		t.Errorf("as one question: %v, which shows nothing", got)
+	}
+	if got := anchors(t, f, knowledge.Query{Text: "does it hurt", About: "how long do braces take?"}); len(got) == 0 || got[0] != "braces" {
+		t.Errorf("got %v, want braces first", got)
+	}
+	if got := anchors(t, f, knowledge.Query{Text: "does it hurt", About: "wheelbarrows"}); len(got) > 0 && got[0] != "extraction" {
+		t.Errorf("about nothing that is here: %v", got)
+	}
+}

@@ -11,6 +11,9 @@ import (
 // A Query is a question to a folder.
 type Query struct {
 	Text string
+	// About is what the conversation is about, for a question that leans on it ("how long does it
+	// take?"): passages that speak of it come first.
+	About string
 	// Language is that of the passages, where the folder keeps them apart: below folders that are
 	// named "vi" and "en". Empty takes the one in which the question finds most.
 	Language string

@@ -78,7 +78,7 @@ func (s shelves) search(q Query, limit int) (best []hit) {
 		names = []string{q.Language, ""}
 	}
 	for _, name := range names {
-		if hits := s.byName[name].search(q.Text, limit); len(hits) > 0 && (len(best) == 0 || hits[0].score > best[0].score) {
+		if hits := s.byName[name].search(q.Text, q.About, limit); len(hits) > 0 && (len(best) == 0 || hits[0].score > best[0].score) {
 			best = hits
 		}
 	}
@@ -90,7 +90,7 @@ func (s shelves) search(q Query, limit int) (best []hit) {
 	}
 	var first []hit
 	for _, name := range names {
-		if urgent := s.byName[name].urgent(q.Text); len(urgent) > 0 && (len(first) == 0 || urgent[0].score > first[0].score) {
+		if urgent := s.byName[name].urgent(q.Text, q.About); len(urgent) > 0 && (len(first) == 0 || urgent[0].score > first[0].score) {
 			first = urgent
 		}
 	}

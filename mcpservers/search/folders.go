@@ -20,6 +20,8 @@ func folderTool(f *knowledge.Folder) mcp.Tool {
 		mcp.WithDescription(about),
 		mcp.WithString("query", mcp.Required(),
 			mcp.Description("The question, in Vietnamese (with or without diacritics) or English")),
+		mcp.WithString("about",
+			mcp.Description("What the conversation is about, for a question that leans on it, such as how long it takes")),
 		mcp.WithString("language", mcp.Enum("vi", "en"),
 			mcp.Description("Language of the entries; taken from the query when left out")),
 		mcp.WithBoolean("urgent",
@@ -39,7 +41,7 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 		if lang != "" && lang != "vi" && lang != "en" {
 			return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
 		}
-		found, err := f.Search(ctx, knowledge.Query{Text: query, Language: lang, Urgent: req.GetBool("urgent", false)}, maxResults)
+		found, err := f.Search(ctx, knowledge.Query{Text: query, About: clipped(req.GetString("about", "")), Language: lang, Urgent: req.GetBool("urgent", false)}, maxResults)
 		if err != nil {
 			return nil, err
 		}

@@ -130,14 +130,16 @@ func queryOf(req mcp.CallToolRequest) (string, *mcp.CallToolResult) {
 	if err != nil {
 		return "", mcp.NewToolResultError("the argument \"query\" is missing or no text: give the words to search for")
 	}
-	query = strings.Join(strings.Fields(strings.ToValidUTF8(query, " ")), " ")
-	if query == "" {
+	if query = clipped(query); query == "" {
 		return "", mcp.NewToolResultError("the argument \"query\" is empty: give the words to search for")
 	}
-	if runes := []rune(query); len(runes) > maxQuery {
-		query = string(runes[:maxQuery])
-	}
 	return query, nil
+}
+
+// clipped returns what of a text is searched for, in one line.
+func clipped(s string) string {
+	runes := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s, " ")), " "))
+	return string(runes[:min(len(runes), maxQuery)])
 }
 
 func (t *tools) answer(ctx context.Context, tool string, results []Result) *mcp.CallToolResult {

@@ -1,8 +1,10 @@
 package offline
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -11,8 +13,11 @@ import (
 // maxTitles is how many search results are named below the one that is quoted.
 const maxTitles = 5
 
-// An entry is one search result.
-type entry struct{ title, content string }
+// An entry is one search result. Its score is 0 where the tool gives none.
+type entry struct {
+	title, content string
+	score          float64
+}
 
 // entryLine finds the labels of a search result entry.
 var entryLine = sync.OnceValue(func() *regexp.Regexp {
@@ -39,6 +44,9 @@ func entriesOf(v any) []entry {
 		e := entry{title: o.text("title", "name"), content: o.text("content", "snippet", "body", "summary", "text")}
 		if e.title == "" || e.content == "" {
 			return nil
+		}
+		if i := slices.Index(o.keys, "score"); i >= 0 {
+			e.score, _ = strconv.ParseFloat(fmt.Sprint(o.values[i]), 64)
 		}
 		entries = append(entries, e)
 	}

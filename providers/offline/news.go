@@ -7,12 +7,17 @@ import (
 	"molar/schemas"
 )
 
-// maxRepeated is how many sentences are said again of what was quoted before.
-const maxRepeated = 2
+const (
+	// maxRepeated is how many sentences are said again of what was quoted before.
+	maxRepeated = 2
+	// near is the share of the first entry's score that another one needs.
+	near = 0.6
+)
 
 // quoteNews quotes what code looked up. A follow-up is searched with its subject, and often
 // finds what the last answer quoted: that is not told twice, unless it is asked for by name.
-// Of it comes what speaks of the question now, else the first other entry that does.
+// Of it comes what speaks of the question now, else the first other entry that does, if it was found
+// nearly as surely.
 func (t turn) quoteNews(r schemas.ToolResult) string {
 	entries := entriesOf(decode(r.Output))
 	asked := slices.DeleteFunc(keysOf(t.question), isVerb)
@@ -28,7 +33,7 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	if len(again) > 0 {
 		return strings.Join(again, " ")
 	}
-	news := slices.DeleteFunc(entries, t.told)
+	news := slices.DeleteFunc(entries, func(e entry) bool { return t.told(e) || e.score < near*entries[0].score })
 	for i, e := range news {
 		if t.speaksOf(e.title + " " + e.content) {
 			return bestEntry(append([]entry{e}, slices.Delete(news, i, i+1)...), t.vietnamese)

@@ -128,3 +128,24 @@ func TestAnswer_tellsNothingTwice(t *testing.T) {
 		}
 	}
 }
+
+// Behind a follow-up another entry is quoted only if it was found nearly as surely as what was told
+// before: else a word that both use leads to another subject.
+func TestAnswer_quotesNoFarEntry(t *testing.T) {
+	for _, tt := range []struct {
+		score string
+		want  string
+	}{{"0.9", "It hurts little to have a tooth out."}, {"0.3", "What I said before still holds"}} {
+		output := json.RawMessage(`{"results":[{"title":"Braces","content":"Braces take two years.","score":1},` +
+			`{"title":"Extraction","content":"It hurts little to have a tooth out.","score":` + tt.score + `}]}`)
+		req := aboutTeeth("does it hurt?")
+		m := &req.Messages[len(req.Messages)-1]
+		m.Parts = append(m.Parts, schemas.Part{Kind: schemas.PartContext, Text: "fenced", Result: &schemas.ToolResult{ToolName: "guide", Output: output}})
+		req.Messages = append([]schemas.Message{
+			schemas.Text(schemas.RoleUser, "How long do braces take?"), schemas.Text(schemas.RoleAssistant, "Braces: Braces take two years."),
+		}, req.Messages...)
+		if got := run(t, req).text; !strings.Contains(got, tt.want) {
+			t.Errorf("score %s: %q lacks %q", tt.score, got, tt.want)
+		}
+	}
+}
