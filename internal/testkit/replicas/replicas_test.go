@@ -181,6 +181,7 @@ func long(harms ...replicas.Harm) []replicas.Harm {
 // twice, a turn knows all that was done before it, and every follower is told how its turn
 // ended.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	report := trial{harms: long(replicas.Kill, replicas.Cut, replicas.Freeze, replicas.Restart, replicas.Blink, replicas.Kill)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)
@@ -201,6 +202,7 @@ func TestReplicas_Outage(t *testing.T) {
 
 // The same behind a pooler, through which no replica hears another one.
 func TestReplicas_Pooled(t *testing.T) {
+	t.Parallel()
 	report := trial{pooled: true, harms: long(replicas.Kill, replicas.Cut)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)

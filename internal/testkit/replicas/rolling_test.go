@@ -126,6 +126,7 @@ func TestSilentReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the program is left out of short tests")
 	}
+	t.Parallel()
 	const readers, most = 40, 1 << 20
 	piece := strings.Repeat("word ", 3<<10)
 	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: func(fakemodel.Request) *fakemodel.Reply {
@@ -174,9 +175,7 @@ func TestSilentReaders(t *testing.T) {
 		highest = max(highest, resident(t, host)-before)
 	}
 	// Nothing more is sent by a host that is stopped: what comes now was on its way.
-	if err := host.Process().Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	programs.Freeze(t, host.Process().Process.Pid)
 	var all sync.WaitGroup
 	each := make([]int64, readers)
 	for i, conn := range conns {

@@ -1,0 +1,44 @@
+//go:build unix
+
+package programs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Freeze stops a program and returns once it does nothing more. The signal alone is not
+// enough: it goes to one thread, and until that one has a processor the others run on.
+func Freeze(tb testing.TB, pid int) {
+	tb.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		tb.Fatal(err)
+	}
+	const patience = 10 * time.Second
+	for deadline := time.Now().Add(patience); !frozen(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("process %d has not stopped within %s", pid, patience)
+		}
+	}
+}
+
+// frozen reports whether every thread has stopped, as far as the system tells.
+func frozen(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is good
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		// The state stands behind the name, which may hold brackets of its own.
+		if !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T")) {
+			return false
+		}
+	}
+	return true
+}
