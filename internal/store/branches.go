@@ -59,7 +59,7 @@ func (d *DB) walkDown(ctx context.Context, b branch, after int64, about int, f f
 	var rows *sql.Rows
 	var err error
 	if b.linear {
-		rows, err = d.stmts.messagesDown.QueryContext(d.db.Short(ctx), b.num, after, b.head)
+		rows, err = d.stmts.reading[messagesDown].QueryContext(d.db.Short(ctx), b.num, after, b.head)
 	} else {
 		size := int64(about)
 		if size == 0 {

@@ -23,7 +23,7 @@ func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err er
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
-	return scanConversation(d.stmts.findConversation.QueryRowContext(d.db.Short(ctx), id, owner))
+	return scanConversation(d.stmts.reading[findConversation].QueryRowContext(d.db.Short(ctx), id, owner))
 }
 
 // findIn is find inside a transaction; a conversation that is missing is
@@ -87,10 +87,8 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 // owner has none of that id.
 func (d *DB) Conversation(ctx context.Context, owner, id string) (c schemas.Conversation, ok bool, err error) {
 	c, _, err = scanEntry(d.db.Read.QueryRowContext(ctx, `SELECT `+entryColumns+`, '' FROM conversations c `+whose, id, owner))
-	if errors.Is(err, sql.ErrNoRows) {
-		return schemas.Conversation{}, false, nil
-	}
-	return c, err == nil, d.db.Fault("read conversation", err)
+	ok, err = d.db.Found("read conversation", err)
+	return c, ok, err
 }
 
 // entryColumns are those of a list, but for the message that a search found.

@@ -43,7 +43,7 @@ func (d *DB) lease(ctx context.Context, op string, req TurnRequest, id string, p
 	err = d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
 		err := d.takeOver(ctx, tx, req.Owner, id)
 		if err == nil {
-			err = take(ctx, tx.StmtContext(ctx, d.stmts.recording.takeLease))
+			err = take(ctx, tx.StmtContext(ctx, d.stmts.recording[takeLease]))
 		}
 		if errors.Is(err, sql.ErrNoRows) { // on PostgreSQL another one may have been faster
 			return &BusyError{Left: req.TTL}
@@ -57,20 +57,20 @@ func (d *DB) lease(ctx context.Context, op string, req TurnRequest, id string, p
 func (d *DB) takeFree(ctx context.Context, op string, take func(context.Context, *sql.Stmt) error) (held bool, err error) {
 	sweep := d.begun.Add(1)%leaseSweep == 0
 	if d.db.Writing == nil && !sweep { // one statement is a transaction of its own
-		err = take(ctx, d.stmts.recording.takeLease)
+		err = take(ctx, d.stmts.recording[takeLease])
 		held = errors.Is(err, sql.ErrNoRows)
 		if held {
 			err = nil
 		}
 		return held, d.db.Fault(op, err)
 	}
-	err = d.apply(ctx, op, false, func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) error {
+	err = d.apply(ctx, op, false, func(ctx context.Context, tx turnTx) error {
 		if sweep {
-			if err := d.sweepLeases(ctx, tx); err != nil {
+			if err := d.sweepLeases(ctx, tx.Tx); err != nil {
 				return err
 			}
 		}
-		err := take(ctx, tx.StmtContext(ctx, stmts.takeLease))
+		err := take(ctx, tx.stmt(ctx, takeLease))
 		if held = errors.Is(err, sql.ErrNoRows); held {
 			return nil
 		}
@@ -198,7 +198,7 @@ func (d *DB) giveBack(ctx context.Context, op string, l schemas.Lease, f func(ct
 			err = f(ctx, tx, turnID)
 		}
 		if err == nil {
-			_, err = tx.StmtContext(ctx, d.stmts.recording.endLease).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
+			_, err = tx.StmtContext(ctx, d.stmts.recording[endLease]).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
 		}
 		return err
 	})

@@ -53,7 +53,7 @@ func (d *DB) Recent(ctx context.Context, owner, id string, last int) ([]Message,
 	if err := ctx.Err(); err != nil {
 		return nil, d.db.Fault(op, err)
 	}
-	rows, err := d.stmts.recentMessages.QueryContext(d.db.Short(ctx), id, owner, int64(last))
+	rows, err := d.stmts.reading[recentMessages].QueryContext(d.db.Short(ctx), id, owner, int64(last))
 	if err != nil {
 		return nil, d.db.Fault(op, err)
 	}

@@ -15,7 +15,7 @@ type change struct {
 	// durable wants to be on the disk before it is done.
 	durable bool
 	// run may run again, so it must set what it returns, not add to it.
-	run  func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) error
+	run  func(ctx context.Context, tx turnTx) error
 	err  error
 	done chan struct{}
 }
@@ -54,7 +54,7 @@ func (q *changeQueue) remove(c *change) bool {
 }
 
 // apply runs a change in a transaction, with those that wait at the same time.
-func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) error) error {
+func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx context.Context, tx turnTx) error) error {
 	c := &change{durable: durable, run: run, done: make(chan struct{})}
 	if d.db.Writing == nil {
 		// PostgreSQL groups commits itself.
@@ -63,7 +63,7 @@ func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx co
 			write = d.db.Write
 		}
 		_, stmts := d.writer(durable)
-		return write(ctx, op, func(tx *sql.Tx) error { return run(ctx, tx, stmts) })
+		return write(ctx, op, func(tx *sql.Tx) error { return run(ctx, turnTx{tx, stmts}) })
 	}
 	if err := ctx.Err(); err != nil {
 		return d.db.Fault(op, err)
@@ -84,11 +84,11 @@ func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx co
 	return d.db.Fault(op, c.err)
 }
 
-func (d *DB) writer(durable bool) (*sql.DB, *turnStatements) {
+func (d *DB) writer(durable bool) (*sql.DB, prepared) {
 	if durable {
-		return d.db.Durable, &d.stmts.saving
+		return d.db.Durable, d.stmts.saving
 	}
-	return d.db.Relaxed, &d.stmts.recording
+	return d.db.Relaxed, d.stmts.recording
 }
 
 // applyAll makes the changes together. If that fails, each is tried alone, so that one that
@@ -116,7 +116,7 @@ func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
 	pool, stmts := d.writer(slices.ContainsFunc(batch, func(c *change) bool { return c.durable }))
 	err := database.InTx(ctx, pool, func(tx *sql.Tx) error {
 		for _, c := range batch {
-			c.err = c.run(ctx, tx, stmts)
+			c.err = c.run(ctx, turnTx{tx, stmts})
 			if c.err != nil && !errors.Is(c.err, ErrStaleLease) && !errors.Is(c.err, ErrConflict) {
 				return c.err
 			}

@@ -42,9 +42,9 @@ type begun struct {
 // end of this process, but is not synced to the disk by itself. It comes once for each
 // lease; a question that was recorded under the same key and never answered is taken over.
 func (d *DB) RecordTurn(ctx context.Context, b schemas.Begun) error {
-	return d.apply(ctx, "record turn", false, func(ctx context.Context, tx *sql.Tx, s *turnStatements) error {
+	return d.apply(ctx, "record turn", false, func(ctx context.Context, tx turnTx) error {
 		t := begun{Begun: b}
-		err := tx.StmtContext(ctx, s.holdForTurn).QueryRowContext(ctx, b.Lease.ConversationID, b.Lease.Token, b.Lease.Fence, b.TurnID).
+		err := tx.stmt(ctx, holdForTurn).QueryRowContext(ctx, b.Lease.ConversationID, b.Lease.Token, b.Lease.Fence, b.TurnID).
 			Scan(&t.owner, &t.parent)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrStaleLease
@@ -52,26 +52,26 @@ func (d *DB) RecordTurn(ctx context.Context, b schemas.Begun) error {
 		if err != nil {
 			return err
 		}
-		row, err := d.earlierTurn(ctx, tx, s, b.TurnID, b.Lease.ConversationID)
+		row, err := d.earlierTurn(ctx, tx, b.TurnID, b.Lease.ConversationID)
 		if err == nil && row == nil {
-			row, err = d.turnOfKey(ctx, tx, s, t)
+			row, err = d.turnOfKey(ctx, tx, t)
 		}
 		switch {
 		case err != nil:
 			return err
 		case row == nil:
-			_, err = d.insertTurn(ctx, tx, s, t)
+			_, err = d.insertTurn(ctx, tx, t)
 			return err
 		case row.saved > 0:
 			return fmt.Errorf("%w: the turn was saved already", ErrConflict)
 		}
-		return d.resumeTurn(ctx, tx, row, t) // also when the answer to the first request was lost
+		return d.resumeTurn(ctx, tx.Tx, row, t) // also when the answer to the first request was lost
 	})
 }
 
 // earlierTurn finds the turn of that id.
-func (d *DB) earlierTurn(ctx context.Context, tx *sql.Tx, s *turnStatements, turnID, conversationID string) (*turnRow, error) {
-	row, err := turnRowOf(tx.StmtContext(ctx, s.findTurn).QueryRowContext(ctx, turnID))
+func (d *DB) earlierTurn(ctx context.Context, tx turnTx, turnID, conversationID string) (*turnRow, error) {
+	row, err := turnRowOf(tx.stmt(ctx, findTurn).QueryRowContext(ctx, turnID))
 	if row != nil && err == nil && row.conversation != conversationID {
 		return nil, fmt.Errorf("%w: turn %q belongs to another conversation", ErrConflict, turnID)
 	}
@@ -80,11 +80,11 @@ func (d *DB) earlierTurn(ctx context.Context, tx *sql.Tx, s *turnStatements, tur
 
 // turnOfKey finds the turn of the key that another one was given. One that was never
 // saved, and that this one does not follow in place, loses the key.
-func (d *DB) turnOfKey(ctx context.Context, tx *sql.Tx, s *turnStatements, t begun) (*turnRow, error) {
+func (d *DB) turnOfKey(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
 	if storedKey(t.Key, t.TurnID) == "" {
 		return nil, nil //nolint:nilnil // no key, no turn
 	}
-	row, err := turnRowOf(tx.StmtContext(ctx, s.findTurnByKey).QueryRowContext(ctx, t.Lease.ConversationID, t.owner, t.Key))
+	row, err := turnRowOf(tx.stmt(ctx, findTurnByKey).QueryRowContext(ctx, t.Lease.ConversationID, t.owner, t.Key))
 	if err != nil || row == nil || row.saved > 0 || !t.parent.Valid {
 		return row, err
 	}
@@ -101,25 +101,25 @@ func storedKey(key, turnID string) string {
 }
 
 // insertTurn writes question and turn, and makes place for the answer.
-func (d *DB) insertTurn(ctx context.Context, tx *sql.Tx, s *turnStatements, t begun) (*turnRow, error) {
+func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
 	now := database.Millis(d.db.Now())
 	var num, last, from int64
 	var before string
-	err := tx.StmtContext(ctx, s.growByTurn).QueryRowContext(ctx, t.owner, t.Lease.ConversationID, d.db.SQL.Text(startOf(t.User)),
+	err := tx.stmt(ctx, growByTurn).QueryRowContext(ctx, t.owner, t.Lease.ConversationID, d.db.SQL.Text(startOf(t.User)),
 		t.Language, t.Assistant, t.TurnID, now, t.parent).Scan(&num, &last, &from, &before)
 	if err != nil {
 		return nil, err
 	}
 	if t.parent.Valid {
-		if before, err = d.leaveBranch(ctx, tx, num, from); err != nil {
+		if before, err = d.leaveBranch(ctx, tx.Tx, num, from); err != nil {
 			return nil, err
 		}
 	}
-	_, err = tx.StmtContext(ctx, s.insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.User), now, t.TurnID, from, before, t.Assistant)
+	_, err = tx.stmt(ctx, insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.User), now, t.TurnID, from, before, t.Assistant)
 	if err != nil {
 		return nil, err
 	}
-	_, err = tx.StmtContext(ctx, s.insertTurn).ExecContext(ctx, t.TurnID, num, storedKey(t.Key, t.TurnID), last-1, before)
+	_, err = tx.stmt(ctx, insertTurn).ExecContext(ctx, t.TurnID, num, storedKey(t.Key, t.TurnID), last-1, before)
 	return &turnRow{id: t.TurnID, num: num, user: last - 1, answer: last, conversation: t.Lease.ConversationID, owner: t.owner}, err
 }
 

@@ -23,8 +23,8 @@ func (d *DB) SaveTurn(ctx context.Context, t Turn) (SavedTurn, error) {
 		return SavedTurn{}, d.db.Fault(opSave, err)
 	}
 	var saved SavedTurn
-	err = d.apply(ctx, opSave, true, func(ctx context.Context, tx *sql.Tx, stmts *turnStatements) (err error) {
-		saved, err = d.saveIn(ctx, tx, stmts, saving{t, servers, sources})
+	err = d.apply(ctx, opSave, true, func(ctx context.Context, tx turnTx) (err error) {
+		saved, err = d.saveIn(ctx, tx, saving{t, servers, sources})
 		return err
 	})
 	if err != nil {
@@ -39,8 +39,8 @@ type saving struct {
 	servers, sources string
 }
 
-func (d *DB) saveIn(ctx context.Context, tx *sql.Tx, stmts *turnStatements, t saving) (SavedTurn, error) {
-	row, saved, err := d.admit(ctx, tx, stmts, t.Turn)
+func (d *DB) saveIn(ctx context.Context, tx turnTx, t saving) (SavedTurn, error) {
+	row, saved, err := d.admit(ctx, tx, t.Turn)
 	if err != nil {
 		return SavedTurn{}, err
 	}
@@ -48,7 +48,7 @@ func (d *DB) saveIn(ctx context.Context, tx *sql.Tx, stmts *turnStatements, t sa
 		return SavedTurn{TurnID: row.id, SavedAt: database.TimeAt(row.saved)}, nil
 	}
 	row.saved = database.Millis(d.db.Now())
-	return SavedTurn{TurnID: t.TurnID, SavedAt: database.TimeAt(row.saved)}, d.finishTurn(ctx, tx, stmts, row, t)
+	return SavedTurn{TurnID: t.TurnID, SavedAt: database.TimeAt(row.saved)}, d.finishTurn(ctx, tx, row, t)
 }
 
 func turnLists(t Turn) (servers, sources string, err error) {
@@ -70,21 +70,21 @@ func turnLists(t Turn) (servers, sources string, err error) {
 // admit returns the place of the turn, which it makes when the turn was not recorded, and
 // reports whether the turn was saved before. It gives the lease back; on PostgreSQL that is
 // where two savers of one turn wait for each other.
-func (d *DB) admit(ctx context.Context, tx *sql.Tx, stmts *turnStatements, t Turn) (row *turnRow, saved bool, err error) {
+func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved bool, err error) {
 	id := t.Lease.ConversationID
-	if row, err = d.earlierTurn(ctx, tx, stmts, t.TurnID, id); err != nil {
+	if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 		return nil, false, err
 	}
 	b := begun{Begun: schemas.Begun{Lease: t.Lease, TurnID: t.TurnID, Key: t.Key, User: t.User, Assistant: t.Assistant, Language: t.Language}}
-	err = tx.StmtContext(ctx, stmts.endLease).QueryRowContext(ctx, id, t.Lease.Token, t.Lease.Fence).Scan(&b.owner, &b.parent)
+	err = tx.stmt(ctx, endLease).QueryRowContext(ctx, id, t.Lease.Token, t.Lease.Fence).Scan(&b.owner, &b.parent)
 	stale := errors.Is(err, sql.ErrNoRows)
 	switch {
 	case err != nil && !stale:
 		return nil, false, err
 	case row == nil && !stale:
-		return d.placeFor(ctx, tx, stmts, b)
+		return d.placeFor(ctx, tx, b)
 	case row == nil: // on PostgreSQL another saver may have been faster
-		if row, err = d.earlierTurn(ctx, tx, stmts, t.TurnID, id); err != nil {
+		if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 			return nil, false, err
 		}
 	}
@@ -95,26 +95,26 @@ func (d *DB) admit(ctx context.Context, tx *sql.Tx, stmts *turnStatements, t Tur
 }
 
 // placeFor is the place of a turn that was not recorded.
-func (d *DB) placeFor(ctx context.Context, tx *sql.Tx, stmts *turnStatements, b begun) (row *turnRow, saved bool, err error) {
-	row, err = d.turnOfKey(ctx, tx, stmts, b)
+func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, saved bool, err error) {
+	row, err = d.turnOfKey(ctx, tx, b)
 	switch {
 	case err != nil:
 		return nil, false, err
 	case row == nil:
-		row, err = d.insertTurn(ctx, tx, stmts, b)
+		row, err = d.insertTurn(ctx, tx, b)
 	case row.saved == 0:
-		err = d.resumeTurn(ctx, tx, row, b)
+		err = d.resumeTurn(ctx, tx.Tx, row, b)
 	}
 	return row, err == nil && row.saved > 0, err
 }
 
 // finishTurn writes what came of a turn into its place.
-func (d *DB) finishTurn(ctx context.Context, tx *sql.Tx, stmts *turnStatements, row *turnRow, t saving) error {
+func (d *DB) finishTurn(ctx context.Context, tx turnTx, row *turnRow, t saving) error {
 	complete := 0
 	if t.Status == "" {
 		complete = 1
 	}
-	_, err := tx.StmtContext(ctx, stmts.finishConversation).ExecContext(ctx, row.num, row.saved, t.servers, t.Language, complete)
+	_, err := tx.stmt(ctx, finishConversation).ExecContext(ctx, row.num, row.saved, t.servers, t.Language, complete)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (d *DB) finishTurn(ctx context.Context, tx *sql.Tx, stmts *turnStatements, 
 			return err
 		}
 	}
-	n, err := database.Changed(tx.StmtContext(ctx, stmts.finishTurn).ExecContext(ctx, t.TurnID, storedKey(t.Key, t.TurnID), t.Status,
+	n, err := database.Changed(tx.stmt(ctx, finishTurn).ExecContext(ctx, t.TurnID, storedKey(t.Key, t.TurnID), t.Status,
 		d.db.SQL.Text(t.Subject), compaction, row.saved))
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (d *DB) finishTurn(ctx context.Context, tx *sql.Tx, stmts *turnStatements, 
 	if n == 0 {
 		return ErrStaleLease // cleared, or saved by another one just now
 	}
-	_, err = tx.StmtContext(ctx, stmts.finishAnswer).ExecContext(ctx, row.num, row.answer, d.db.SQL.Text(t.Answer), row.saved,
+	_, err = tx.stmt(ctx, finishAnswer).ExecContext(ctx, row.num, row.answer, d.db.SQL.Text(t.Answer), row.saved,
 		t.Status, t.sources, d.db.SQL.Text(string(t.Calls)), t.Assistant)
 	return err
 }

@@ -98,68 +98,58 @@ const (
 		WHERE conversation = $1 AND seq = $2`
 )
 
-// statements are compiled once, on the pool that runs them.
+// prepared are statements by their text, compiled once on the pool that runs them.
+type prepared map[string]*sql.Stmt
+
+// statements are those of a turn.
 type statements struct {
-	findConversation, openConversation *sql.Stmt // read
-	messagesDown, recentMessages       *sql.Stmt // read
-
+	reading prepared
 	// recording is on the relaxed pool, saving on the durable one.
-	recording, saving turnStatements
-
-	all []*sql.Stmt
-}
-
-// turnStatements are those that write turns.
-type turnStatements struct {
-	takeLease, holdForTurn, endLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn *sql.Stmt
-	finishConversation, finishTurn, finishAnswer                                                          *sql.Stmt
+	recording, saving prepared
 }
 
 func (s *statements) prepare(ctx context.Context, db *database.DB) error {
+	reads := []string{findConversation, openConversation, messagesDown, recentMessages}
+	writes := []string{
+		takeLease, holdForTurn, endLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
+		finishConversation, finishTurn, finishAnswer,
+	}
+	s.reading, s.recording, s.saving = prepared{}, prepared{}, prepared{}
 	return errors.Join(
-		s.add(ctx, db, db.Read, map[string]**sql.Stmt{
-			findConversation: &s.findConversation,
-			openConversation: &s.openConversation,
-			messagesDown:     &s.messagesDown,
-			recentMessages:   &s.recentMessages,
-		}),
-		s.add(ctx, db, db.Relaxed, s.recording.texts()),
-		s.add(ctx, db, db.Durable, s.saving.texts()),
+		s.reading.add(ctx, db, db.Read, reads),
+		s.recording.add(ctx, db, db.Relaxed, writes),
+		s.saving.add(ctx, db, db.Durable, writes),
 	)
 }
 
-func (t *turnStatements) texts() map[string]**sql.Stmt {
-	return map[string]**sql.Stmt{
-		takeLease:          &t.takeLease,
-		holdForTurn:        &t.holdForTurn,
-		endLease:           &t.endLease,
-		findTurn:           &t.findTurn,
-		findTurnByKey:      &t.findTurnByKey,
-		growByTurn:         &t.growByTurn,
-		insertTurnMessages: &t.insertTurnMessages,
-		insertTurn:         &t.insertTurn,
-		finishConversation: &t.finishConversation,
-		finishTurn:         &t.finishTurn,
-		finishAnswer:       &t.finishAnswer,
-	}
-}
-
-func (s *statements) add(ctx context.Context, db *database.DB, pool *sql.DB, texts map[string]**sql.Stmt) error {
-	for query, to := range texts {
+func (p prepared) add(ctx context.Context, db *database.DB, pool *sql.DB, queries []string) error {
+	for _, query := range queries {
 		stmt, err := pool.PrepareContext(ctx, db.SQL.Say(query))
 		if err != nil {
 			return err
 		}
-		*to = stmt
-		s.all = append(s.all, stmt)
+		p[query] = stmt
 	}
 	return nil
 }
 
 func (s *statements) close() error {
 	var errs []error
-	for _, stmt := range s.all {
-		errs = append(errs, stmt.Close())
+	for _, some := range []prepared{s.reading, s.recording, s.saving} {
+		for _, stmt := range some {
+			errs = append(errs, stmt.Close())
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// A turnTx is a transaction that writes turns, by the statements that were compiled for its
+// pool.
+type turnTx struct {
+	*sql.Tx
+	stmts prepared
+}
+
+func (tx turnTx) stmt(ctx context.Context, query string) *sql.Stmt {
+	return tx.StmtContext(ctx, tx.stmts[query])
 }

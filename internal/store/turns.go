@@ -83,7 +83,7 @@ func (d *DB) tipOf(ctx context.Context, num int64, turnID string) (*tip, error) 
 func (d *DB) readContext(ctx context.Context, owner string, most int, parent *tip, start *schemas.Opening) error {
 	var c conversation
 	var servers string
-	err := d.stmts.openConversation.QueryRowContext(d.db.Short(ctx), start.ConversationID, owner).
+	err := d.stmts.reading[openConversation].QueryRowContext(d.db.Short(ctx), start.ConversationID, owner).
 		Scan(&c.num, &start.Summary, &start.Covers, &servers, &c.head, &start.Tip, &c.linear, &start.Assistant,
 			&start.Subject, &start.Compaction.Covers, &start.Compaction.Text)
 	if errors.Is(err, sql.ErrNoRows) {

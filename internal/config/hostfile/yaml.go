@@ -135,29 +135,7 @@ func quote(s string) string {
 	if regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`).MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
 		return s
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == ' ' || unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return strconv.Quote(s) // YAML knows all its escapes
 }
 
 // longestQuote bounds what a comment quotes of the file, in bytes.

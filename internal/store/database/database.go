@@ -188,6 +188,15 @@ func (d *DB) transact(ctx context.Context, pool *sql.DB, op string, f func(tx *s
 	return d.Fault(op, err)
 }
 
+// Exec is [DB.Write] of a single statement, and returns how many rows it changed.
+func (d *DB) Exec(ctx context.Context, op, query string, args ...any) (changed int64, err error) {
+	err = d.Write(ctx, op, func(tx *sql.Tx) (err error) {
+		changed, err = Changed(tx.ExecContext(ctx, query, args...))
+		return err
+	})
+	return changed, err
+}
+
 // InTx runs f in one transaction, whoever else is writing.
 func InTx(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)

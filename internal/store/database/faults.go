@@ -163,6 +163,14 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
+// Found is [DB.Fault] of the read of one row; ok is false when there is none, which is no fault.
+func (d *DB) Found(op string, err error) (ok bool, _ error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, d.Fault(op, err)
+}
+
 // Fault wraps err for the caller. What the caller itself caused passes as it
 // is, with the operation before it.
 func (d *DB) Fault(op string, err error) error {

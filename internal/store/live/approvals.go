@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"molar/internal/store/database"
 	"molar/schemas"
@@ -60,10 +59,8 @@ func (s *Store) Answer(ctx context.Context, id, outcome string) error {
 // Outcome reads the answer to a decision; it is empty while there is none.
 func (s *Store) Outcome(ctx context.Context, id string) (outcome string, err error) {
 	err = s.db.Read.QueryRowContext(ctx, `SELECT outcome FROM live_approvals WHERE id = $1`, id).Scan(&outcome)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return outcome, s.db.Fault("read the answer to a decision", err)
+	_, err = s.db.Found("read the answer to a decision", err)
+	return outcome, err
 }
 
 // Reopen lets a call wait on whose decision could not be used.

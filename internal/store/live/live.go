@@ -5,8 +5,6 @@ package live
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"molar/internal/store/database"
@@ -51,11 +49,9 @@ func (s *Store) Find(ctx context.Context, owner, id string) (t schemas.LiveTurn,
 	var began, ended int64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at, lost FROM live_turns WHERE id = $1 AND owner = $2`, id, owner).
 		Scan(&t.Assistant, &t.ConversationID, &began, &ended, &t.Lost)
-	if errors.Is(err, sql.ErrNoRows) {
-		return t, false, nil
-	}
 	t.Began, t.Ended = database.TimeAt(began), ended > 0
-	return t, err == nil, s.db.Fault("find a live turn", err)
+	ok, err = s.db.Found("find a live turn", err)
+	return t, ok, err
 }
 
 // Tell writes the news of turns of this process, all of them or, with an error, none. What

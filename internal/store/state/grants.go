@@ -12,12 +12,10 @@ import (
 
 // PutGrant stores what a person allowed beyond one call; what stands already is left as it is.
 func (s *Store) PutGrant(ctx context.Context, owner, conversation, subject string) error {
-	return s.db.Write(ctx, "put grant", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO grants (id, owner, conversation_id, subject, given_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (owner, conversation_id, subject) DO NOTHING`,
-			"grant_"+uuid.NewString(), owner, conversation, s.db.SQL.Text(subject), database.Millis(s.db.Now()))
-		return err
-	})
+	_, err := s.db.Exec(ctx, "put grant", `INSERT INTO grants (id, owner, conversation_id, subject, given_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (owner, conversation_id, subject) DO NOTHING`,
+		"grant_"+uuid.NewString(), owner, conversation, s.db.SQL.Text(subject), database.Millis(s.db.Now()))
+	return err
 }
 
 // Granted reports whether a subject was allowed in a conversation of the owner, or in all.
@@ -41,10 +39,6 @@ func (s *Store) ListGrants(ctx context.Context, owner string) ([]schemas.Grant, 
 
 // DeleteGrant takes back what an owner allowed; ok is false when there is no such grant.
 func (s *Store) DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error) {
-	err = s.db.Write(ctx, "delete grant", func(tx *sql.Tx) error {
-		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM grants WHERE id = $1 AND ($2 = '' OR owner = $2)`, s.db.SQL.Text(id), owner))
-		ok = n > 0
-		return err
-	})
-	return ok, err
+	n, err := s.db.Exec(ctx, "delete grant", `DELETE FROM grants WHERE id = $1 AND ($2 = '' OR owner = $2)`, s.db.SQL.Text(id), owner)
+	return n > 0, err
 }

@@ -64,14 +64,10 @@ func (s *Store) getKey(ctx context.Context, tx *sql.Tx, owner, key string) (sche
 // TakeKey gives a key whose turn is gone, and whose tools did not run, to another turn. It
 // reports whether the key was still that of the turn before.
 func (s *Store) TakeKey(ctx context.Context, k schemas.KeyRecord, before string) (taken bool, err error) {
-	err = s.db.Write(ctx, "take over idempotency key", func(tx *sql.Tx) error {
-		n, err := database.Changed(tx.ExecContext(ctx, `UPDATE idempotency SET turn_id = $3, conversation_id = $4
-			WHERE owner = $1 AND key = $2 AND turn_id = $5 AND state = $6`,
-			k.Owner, s.db.SQL.Text(k.Key), k.TurnID, k.ConversationID, before, keyOpen))
-		taken = n == 1
-		return err
-	})
-	return taken, err
+	n, err := s.db.Exec(ctx, "take over idempotency key", `UPDATE idempotency SET turn_id = $3, conversation_id = $4
+		WHERE owner = $1 AND key = $2 AND turn_id = $5 AND state = $6`,
+		k.Owner, s.db.SQL.Text(k.Key), k.TurnID, k.ConversationID, before, keyOpen)
+	return n == 1, err
 }
 
 // ErrKeyTaken is told to a turn whose key is another's by now.
@@ -98,8 +94,7 @@ func (s *Store) SetKey(ctx context.Context, k schemas.KeyRecord) error {
 
 // ReleaseKey forgets a key of a turn, so that the next request with it begins a turn.
 func (s *Store) ReleaseKey(ctx context.Context, owner, key, turnID string) error {
-	return s.db.Write(ctx, "release idempotency key", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM idempotency WHERE owner = $1 AND key = $2 AND turn_id = $3`, owner, s.db.SQL.Text(key), turnID)
-		return err
-	})
+	_, err := s.db.Exec(ctx, "release idempotency key", `DELETE FROM idempotency WHERE owner = $1 AND key = $2 AND turn_id = $3`,
+		owner, s.db.SQL.Text(key), turnID)
+	return err
 }

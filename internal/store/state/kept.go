@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 
 	"molar/internal/store/database"
 	"molar/schemas"
@@ -35,21 +34,18 @@ func (s *Store) GetKeptTurn(ctx context.Context, owner, callID string) (state js
 	var text string
 	err = s.db.Read.QueryRowContext(ctx, `SELECT state FROM kept_turns WHERE owner = $1 AND call_id = $2 AND expires > $3`,
 		owner, s.db.SQL.Text(callID), database.Millis(s.db.Now())).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
-	}
-	return json.RawMessage(text), err == nil, s.db.Fault("get kept turn", err)
+	ok, err = s.db.Found("get kept turn", err)
+	return json.RawMessage(text), ok, err
 }
 
 // TakeKeptTurn is [Store.GetKeptTurn] for what is used once: it deletes what it returns.
 func (s *Store) TakeKeptTurn(ctx context.Context, owner, callID string) (state json.RawMessage, ok bool, err error) {
+	const op = "take kept turn"
 	var text string
-	err = s.db.Write(ctx, "take kept turn", func(tx *sql.Tx) error {
+	err = s.db.Write(ctx, op, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `DELETE FROM kept_turns WHERE owner = $1 AND call_id = $2 AND expires > $3 RETURNING state`,
 			owner, s.db.SQL.Text(callID), database.Millis(s.db.Now())).Scan(&text)
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
-	}
-	return json.RawMessage(text), err == nil, err
+	ok, err = s.db.Found(op, err)
+	return json.RawMessage(text), ok, err
 }

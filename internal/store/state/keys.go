@@ -74,13 +74,12 @@ func (s *Store) Keys(ctx context.Context) ([]APIKey, error) {
 
 // RevokeKey deletes the key, or the session, of that name or id; none is ErrNoKey.
 func (s *Store) RevokeKey(ctx context.Context, nameOrID string) error {
-	return s.db.Write(ctx, "revoke API key", func(tx *sql.Tx) error {
-		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID))
-		if err != nil || n > 0 {
-			return err
-		}
-		return fmt.Errorf("%w: %q", ErrNoKey, nameOrID)
-	})
+	const op = "revoke API key"
+	n, err := s.db.Exec(ctx, op, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID)
+	if err != nil || n > 0 {
+		return err
+	}
+	return s.db.Fault(op, fmt.Errorf("%w: %q", ErrNoKey, nameOrID))
 }
 
 // TouchKeys notes when keys were last used, by their id. Unknown ids are passed over.

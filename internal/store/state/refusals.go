@@ -22,10 +22,9 @@ func (s *Store) Refusals(ctx context.Context) ([]Refusal, error) {
 
 // KeepRefusal stores a refusal in the place of an older one of the same tool.
 func (s *Store) KeepRefusal(ctx context.Context, r Refusal) error {
-	return s.db.Write(ctx, "keep that a tool was refused", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO tool_refusals (provider, tool, digest, reason, refused_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (provider, tool) DO UPDATE SET digest = excluded.digest, reason = excluded.reason, refused_at = excluded.refused_at`,
-			r.Provider, r.Tool, r.Digest, r.Reason, database.Millis(s.db.Now()))
-		return err
-	})
+	_, err := s.db.Exec(ctx, "keep that a tool was refused", `INSERT INTO tool_refusals (provider, tool, digest, reason, refused_at)
+		VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (provider, tool) DO UPDATE SET digest = excluded.digest, reason = excluded.reason, refused_at = excluded.refused_at`,
+		r.Provider, r.Tool, r.Digest, r.Reason, database.Millis(s.db.Now()))
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"molar/internal/store/database"
@@ -44,23 +43,17 @@ func (s *Store) GetResponse(ctx context.Context, owner, id string) (r schemas.Ke
 	var at int64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT conversation_id, created_at, body FROM responses WHERE owner = $1 AND id = $2 AND created_at >= $3`,
 		owner, s.db.SQL.Text(id), database.Millis(s.db.Now().Add(-ResponseAge))).Scan(&r.ConversationID, &at, &body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, false, nil
-	}
 	r.CreatedAt, r.Body = database.TimeAt(at), json.RawMessage(body)
-	return r, err == nil, s.db.Fault("get response", err)
+	ok, err = s.db.Found("get response", err)
+	return r, ok, err
 }
 
 // DeleteResponse deletes an owner's response, and reports whether there was one. Nothing of
 // the text stays in SQLite's files.
 func (s *Store) DeleteResponse(ctx context.Context, owner, id string) (deleted bool, err error) {
-	err = s.db.Write(ctx, "delete response", func(tx *sql.Tx) error {
-		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM responses WHERE owner = $1 AND id = $2`, owner, s.db.SQL.Text(id)))
-		deleted = n > 0
-		return err
-	})
-	if err == nil && deleted {
+	n, err := s.db.Exec(ctx, "delete response", `DELETE FROM responses WHERE owner = $1 AND id = $2`, owner, s.db.SQL.Text(id))
+	if err == nil && n > 0 {
 		s.db.ScrubLog(ctx)
 	}
-	return deleted, err
+	return n > 0, err
 }

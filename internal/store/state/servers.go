@@ -22,11 +22,9 @@ func (s *Store) AddServer(ctx context.Context, a AddedServer) error {
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, "keep a server", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO added_servers (name, settings, added_at) VALUES ($1, $2, $3)
-			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, a.Name, s.db.SQL.Text(string(settings)), database.Millis(s.db.Now()))
-		return err
-	})
+	_, err = s.db.Exec(ctx, "keep a server", `INSERT INTO added_servers (name, settings, added_at) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, a.Name, s.db.SQL.Text(string(settings)), database.Millis(s.db.Now()))
+	return err
 }
 
 // RemoveServer forgets a server, and with it its pins, switches and login; ok is false when

@@ -50,15 +50,15 @@ func (s *Store) toolDecisions(ctx context.Context, most int) (schemas.ToolDecisi
 
 // KeepSwitch stores that a tool is off, or on again.
 func (s *Store) KeepSwitch(ctx context.Context, server, tool string, on bool) error {
-	return s.db.Write(ctx, "switch a tool", func(tx *sql.Tx) error {
-		if on {
-			_, err := tx.ExecContext(ctx, `DELETE FROM tool_switches WHERE server = $1 AND tool = $2`, server, tool)
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO tool_switches (server, tool, off_at) VALUES ($1, $2, $3)
+	const op = "switch a tool"
+	var err error
+	if on {
+		_, err = s.db.Exec(ctx, op, `DELETE FROM tool_switches WHERE server = $1 AND tool = $2`, server, tool)
+	} else {
+		_, err = s.db.Exec(ctx, op, `INSERT INTO tool_switches (server, tool, off_at) VALUES ($1, $2, $3)
 			ON CONFLICT (server, tool) DO NOTHING`, server, tool, database.Millis(s.db.Now()))
-		return err
-	})
+	}
+	return err
 }
 
 // KeepPins replaces the pins of a server.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -77,11 +76,9 @@ func (s *Store) GetTrace(ctx context.Context, turnID string) (t Trace, ok bool, 
 	var body string
 	err = s.db.Read.QueryRowContext(ctx, `SELECT turn_id, created_at, owner, conversation_id, size, body FROM traces
 		WHERE turn_id = $1`, turnID).Scan(&t.TurnID, &at, &t.Owner, &t.ConversationID, &t.Size, &body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Trace{}, false, nil
-	}
 	t.CreatedAt, t.Body = database.TimeAt(at), json.RawMessage(body)
-	return t, err == nil, s.db.Fault("get trace", err)
+	ok, err = s.db.Found("get trace", err)
+	return t, ok, err
 }
 
 // ListTraces returns the newest traces, at most limit, without their bodies.

@@ -53,11 +53,8 @@ func (s *Store) PutWire(ctx context.Context, w Wire) error {
 func (s *Store) GetWire(ctx context.Context, turnID string) (tape []byte, ok bool, err error) {
 	var packed []byte
 	err = s.db.Read.QueryRowContext(ctx, `SELECT tape FROM wires WHERE turn_id = $1 AND expires > $2`, turnID, database.Millis(s.db.Now())).Scan(&packed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, s.db.Fault("get wire traffic", err)
+	if ok, err = s.db.Found("get wire traffic", err); !ok {
+		return nil, false, err
 	}
 	unpack, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
