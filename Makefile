@@ -14,7 +14,7 @@ lint: ; .ci/tools && .cache/bin/golangci-lint run
 fmt: ; .ci/tools && .cache/bin/golangci-lint fmt
 generate: ; go generate ./...
 # The pages of docs/reference and the picture of the house, from the code.
-reference: ; go test -count=1 -run='^TestReference$$' ./cmd/molar ./internal/config ./internal/imports ./internal/telemetry ./web -update
+reference: ; go test -count=1 -run='^TestReference' ./cmd/molar ./internal/config ./internal/imports ./internal/telemetry ./web -update
 release: ; .ci/release
 check: ; .ci/run
 e2e: ; go test -count=1 ./cmd/... ./examples/...
