@@ -97,10 +97,12 @@ func (a *Agent) language(ctx context.Context, w task, q question, verdict *judge
 // that the person did not write. There is reason for doubt where a model let the question
 // pass that code would have refused, or the text stands where the person's words do.
 //
-// An emergency is no such reason: what helps there is often no dentistry.
+// An emergency is no such reason: what helps there is often no dentistry. Offline what is said then
+// is quoted from what was found.
 func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, urgent bool) {
 	history := past.foreign && len(past.exchanges) > 0
 	switch {
+	case urgent && w.route.Offline:
 	case urgent:
 		a.watchFor(w, func(l filter.Look) bool { return l.Sure })
 	case history || q.ordered || q.server != "" || v.By == "model" && v.Score < 0:
