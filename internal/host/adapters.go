@@ -57,18 +57,16 @@ func (r recorder) Record(t agent.Trace) {
 // TraceStore reads traces; what is still on its way to the database is written
 // first.
 type TraceStore struct {
-	DB     *store.DB
+	*store.DB
 	Writer *state.TraceWriter // nil when traces are off
 }
 
 // Trace returns the trace of a turn, if it is one of the owner; no owner sees all.
 func (s TraceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error) {
-	if s.Writer != nil {
-		if err := s.Writer.Flush(ctx); err != nil {
-			return nil, false, err
-		}
+	if err := s.flush(ctx); err != nil {
+		return nil, false, err
 	}
-	t, ok, err := s.DB.GetTrace(ctx, turnID)
+	t, ok, err := s.GetTrace(ctx, turnID)
 	if err != nil || !ok || owner != "" && t.Owner != owner { // no owner sees all, as in the memory
 		return nil, false, err
 	}
@@ -88,19 +86,19 @@ func (s TraceStore) PutFeedback(ctx context.Context, f schemas.Feedback) (schema
 	return s.DB.PutFeedback(ctx, f)
 }
 
-// ListFeedback returns what was said of an owner's turns.
-func (s TraceStore) ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
-	return s.DB.ListFeedback(ctx, owner, want)
-}
-
 // forget deletes what the host knows of a conversation, also traces on their way.
 func (s TraceStore) forget(ctx context.Context, owner, conversationID string) error {
-	if s.Writer != nil {
-		if err := s.Writer.Flush(ctx); err != nil {
-			return err
-		}
+	if err := s.flush(ctx); err != nil {
+		return err
 	}
-	return s.DB.ForgetConversation(ctx, owner, conversationID)
+	return s.ForgetConversation(ctx, owner, conversationID)
+}
+
+func (s TraceStore) flush(ctx context.Context) error {
+	if s.Writer == nil {
+		return nil
+	}
+	return s.Writer.Flush(ctx)
 }
 
 // Conversations speaks of unknown conversations in the agent's words. What the host

@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
-	"net/http"
 
 	"github.com/google/uuid"
 
 	"molar/agent"
-	"molar/internal/access"
 	"molar/internal/cli"
-	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/httpguard"
 	"molar/mcpservers/assistants"
@@ -20,32 +16,13 @@ import (
 	"molar/schemas"
 )
 
-// openAssistants wires a whole host, and in front of it an MCP server whose tools are its
-// assistants.
-func openAssistants(ctx context.Context, c *cli.CLI, cfg *config.Config, log *slog.Logger, guard func(http.Handler) http.Handler) (*mcpPort, error) {
-	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: serveAttachWait, Summaries: true, Env: c.Env})
+// openAssistants puts a whole host behind the port, whose tools are its assistants.
+func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpserver.Config) error {
+	h, err := host.Open(ctx, m.Config, m.Log, host.Options{AttachWait: serveAttachWait, Summaries: true, Env: m.CLI.Env})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p := &mcpPort{db: h.DB}
-	if guard != nil {
-		p.keys, err = access.Open(ctx, access.Config{Store: h.DB, Keys: cfg.APIKeys, Logger: log})
-	}
-	if err == nil {
-		p.server, err = assistantsServer(cfg, h, log, guard, p.keys)
-	}
-	if err != nil {
-		h.Close()
-		return nil, err
-	}
-	p.close = func() {
-		p.server.Close()
-		h.Close()
-	}
-	return p, nil
-}
-
-func assistantsServer(cfg *config.Config, h *host.Host, log *slog.Logger, guard func(http.Handler) http.Handler, keys *access.Access) (*httpserver.Server, error) {
+	p.db, p.behind = h.DB, h.Close
 	var all []assistants.Assistant
 	for _, a := range h.Agent.Assistants() {
 		all = append(all, assistants.Assistant{Name: a.Name, Description: a.Description})
@@ -53,11 +30,9 @@ func assistantsServer(cfg *config.Config, h *host.Host, log *slog.Logger, guard 
 	ask := func(ctx context.Context, q assistants.Question) (assistants.Answer, error) {
 		return askAssistant(ctx, h, q)
 	}
-	d, err := assistants.New(assistants.Config{Assistants: all, Ask: ask, Version: cli.Version(), Logger: log})
-	if err != nil {
-		return nil, err
-	}
-	return newMCPServer(cfg, httpserver.Config{Tools: d, ToolsAlone: true, Guard: guard, Logger: log, Version: cli.Version()}, keys)
+	port.ToolsAlone = true
+	port.Tools, err = assistants.New(assistants.Config{Assistants: all, Ask: ask, Version: cli.Version(), Logger: m.Log})
+	return err
 }
 
 // askAssistant runs a turn for a client of MCP. Nobody can be asked there, so that a call

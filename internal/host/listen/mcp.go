@@ -23,67 +23,66 @@ type mcpPort struct {
 	server *httpserver.Server
 	db     *store.DB
 	// keys are nil on standard input and output.
-	keys  *access.Access
-	close func()
+	keys *access.Access
+	// behind ends what stands behind the server.
+	behind func()
+}
+
+func (p *mcpPort) close() {
+	if p.server != nil {
+		p.server.Close()
+	}
+	p.behind()
 }
 
 // open wires what a port serves: memory and search tools, or a whole host whose assistants
 // are tools. A port has a guard, and then keys; standard input and output have neither.
-func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handler) (*mcpPort, error) {
+func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handler) (_ *mcpPort, err error) {
+	p := &mcpPort{behind: func() {}}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	port := httpserver.Config{Guard: guard, Logger: m.Log, Version: cli.Version()}
+	openBehind := p.openMemory
 	if m.Assistants {
-		return openAssistants(ctx, m.CLI, m.Config, m.Log, guard)
+		openBehind = p.openAssistants
 	}
-	return openMCP(ctx, m.Config, m.Log, guard)
-}
-
-// openMCP wires store, memory and tools.
-func openMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, guard func(http.Handler) http.Handler) (*mcpPort, error) {
-	db, err := store.Open(ctx, store.Config{Path: cfg.Memory.Store, Logger: log})
-	if err != nil {
+	if err := openBehind(ctx, m, &port); err != nil {
 		return nil, err
 	}
-	p := &mcpPort{db: db}
 	if guard != nil {
-		p.keys, err = access.Open(ctx, access.Config{Store: db, Keys: cfg.APIKeys, Logger: log})
+		if p.keys, err = access.Open(ctx, access.Config{Store: p.db, Keys: m.Config.APIKeys, Logger: m.Log}); err != nil {
+			return nil, err
+		}
+		port.Keys = p.keys.Ring()
 	}
-	if err == nil {
-		p.server, err = memoryAndTools(cfg, db, log, guard, p.keys)
-	}
-	if err != nil {
-		_ = db.Close() // the first fault is the one to tell
-		return nil, err
-	}
-	p.close = func() {
-		p.server.Close()
-		closeDB(db, log)
-	}
-	return p, nil
-}
-
-func memoryAndTools(cfg *config.Config, db *store.DB, log *slog.Logger, guard func(http.Handler) http.Handler, keys *access.Access) (*httpserver.Server, error) {
-	memory, err := host.NewMemoryServer(cfg, db, log)
-	if err != nil {
-		return nil, err
-	}
-	tools, err := host.NewToolServer(cfg, log)
-	if err != nil {
-		return nil, err
-	}
-	return newMCPServer(cfg, httpserver.Config{Memory: memory, Tools: tools, Guard: guard, Logger: log, Version: cli.Version()}, keys)
-}
-
-// newMCPServer puts limits and keys to a port.
-func newMCPServer(cfg *config.Config, port httpserver.Config, keys *access.Access) (_ *httpserver.Server, err error) {
-	if rate := cfg.MCP.Rate; rate != nil {
+	if rate := m.Config.MCP.Rate; rate != nil {
 		port.Rate = cmp.Or(*rate, -1) // 0 is no bound there
 	}
-	if port.Clients, err = httpguard.NewAddresses(cfg.TrustedProxies); err != nil {
+	if port.Clients, err = httpguard.NewAddresses(m.Config.TrustedProxies); err != nil {
 		return nil, err
 	}
-	if keys != nil {
-		port.Keys = keys.Ring()
+	p.server, err = httpserver.New(port)
+	return p, err
+}
+
+// openMemory puts memory and search tools behind the port.
+func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.Config) (err error) {
+	if p.db, err = store.Open(ctx, store.Config{Path: m.Config.Memory.Store, Logger: m.Log}); err != nil {
+		return err
 	}
-	return httpserver.New(port)
+	p.behind = func() {
+		if err := p.db.Close(); err != nil {
+			m.Log.Warn("closing left a fault", "what", "database", "error", err)
+		}
+	}
+	if port.Memory, err = host.NewMemoryServer(m.Config, p.db, m.Log); err != nil {
+		return err
+	}
+	port.Tools, err = host.NewToolServer(m.Config, m.Log)
+	return err
 }
 
 // An MCPConfig is what "molar mcp" is made of.
@@ -177,11 +176,5 @@ func beside(ctx context.Context, f func(context.Context)) (end func()) {
 	return func() {
 		cancel()
 		running.Wait()
-	}
-}
-
-func closeDB(db *store.DB, log *slog.Logger) {
-	if err := db.Close(); err != nil {
-		log.Warn("closing left a fault", "what", "database", "error", err)
 	}
 }

@@ -315,7 +315,7 @@ func TestSecurityMatrix_FailsWithoutTheGuard(t *testing.T) {
 			return handler
 		},
 		"mcp": func(t *testing.T, _ net.Addr) http.Handler {
-			p, err := openMCP(context.WithoutCancel(t.Context()), cfg, log, off)
+			p, err := MCPConfig{Config: cfg, Log: log}.open(context.WithoutCancel(t.Context()), off)
 			if err != nil {
 				t.Fatal(err)
 			}

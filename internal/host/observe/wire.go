@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"molar/eval/tape"
+	"molar/internal/config"
 	"molar/internal/terminal"
 	"molar/mcpclients"
 )
@@ -95,4 +97,18 @@ func (c *tracedConn) Request(ctx context.Context, method string, params json.Raw
 func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	c.w.line(c.server, "->", frame{Method: method, Params: params})
 	return c.Conn.Notify(ctx, method, params)
+}
+
+// Redactor knows the secrets of a config.
+func Redactor(cfg *config.Config) *tape.Redactor {
+	secrets := []string{cfg.LLM.GeminiKey.Reveal(), cfg.LLM.OpenAIKey.Reveal()}
+	for _, s := range cfg.MCPServers {
+		for _, v := range s.Value.Headers {
+			secrets = append(secrets, v.Reveal(), strings.TrimPrefix(v.Reveal(), "Bearer "))
+		}
+		for _, v := range s.Value.Env {
+			secrets = append(secrets, v.Reveal())
+		}
+	}
+	return tape.NewRedactor(secrets...)
 }

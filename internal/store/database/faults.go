@@ -85,39 +85,24 @@ func (e *Error) Public() string {
 // Unwrap returns the fault below.
 func (e *Error) Unwrap() error { return e.Err }
 
+// advice says what to do about a kind of fault; nothing for [KindOther].
 func (k Kind) advice() string {
-	switch k {
-	case KindCorrupt:
-		return "is not a sound SQLite file; move it away and restore a backup"
-	case KindForeign:
-		return "belongs to something else; choose another path"
-	case KindNewer:
-		return "was written by a newer molar; upgrade molar, or choose another path"
-	case KindLocked:
-		return "is locked by another process; stop that process or try again"
-	case KindFull:
-		return "cannot grow, the disk is full; free some space"
-	case KindReadOnly:
-		return "is read-only; make the file and its folder writable"
-	case KindPermission:
-		return "may not be opened by this user; change the owner or mode of the file and its folder"
-	case KindMissing:
-		return "cannot be opened; check that its folder exists and that this user may write to it"
-	case KindAbsent:
-		return "does not exist; check memory.store, or state, in the config that is read"
-	case KindClosed:
-		return "is closed"
-	case KindUnreachable:
-		return "does not answer; check that it runs, and host and port in memory.store"
-	case KindRefused:
-		return "refuses this user; check user, password, database and grants of memory.store"
-	case KindDamaged:
-		return "reports a fault of its own; look into its log"
-	case KindIO:
-		return "cannot be read or written; check the disk"
-	default:
-		return ""
-	}
+	return map[Kind]string{
+		KindCorrupt:     "is not a sound SQLite file; move it away and restore a backup",
+		KindForeign:     "belongs to something else; choose another path",
+		KindNewer:       "was written by a newer molar; upgrade molar, or choose another path",
+		KindLocked:      "is locked by another process; stop that process or try again",
+		KindFull:        "cannot grow, the disk is full; free some space",
+		KindReadOnly:    "is read-only; make the file and its folder writable",
+		KindPermission:  "may not be opened by this user; change the owner or mode of the file and its folder",
+		KindMissing:     "cannot be opened; check that its folder exists and that this user may write to it",
+		KindAbsent:      "does not exist; check memory.store, or state, in the config that is read",
+		KindClosed:      "is closed",
+		KindUnreachable: "does not answer; check that it runs, and host and port in memory.store",
+		KindRefused:     "refuses this user; check user, password, database and grants of memory.store",
+		KindDamaged:     "reports a fault of its own; look into its log",
+		KindIO:          "cannot be read or written; check the disk",
+	}[k]
 }
 
 // KindOf maps a fault of SQLite or of the file system to its kind.

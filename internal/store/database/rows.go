@@ -22,7 +22,7 @@ func List[T any](ctx context.Context, from Querier, read func(row *sql.Rows) (T,
 // ReadAll is [List] for rows that are there already. It closes them.
 func ReadAll[T any](rows *sql.Rows, read func(row *sql.Rows) (T, error)) ([]T, error) {
 	defer rows.Close()
-	all := []T{}
+	all := make([]T, 0, 8) // most lists are short
 	for rows.Next() {
 		one, err := read(rows)
 		if err != nil {
