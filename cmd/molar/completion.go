@@ -23,7 +23,7 @@ import (
 
 func completeChat(a *app, cmd *cobra.Command) {
 	complete.Flag(cmd, "assistant", complete.Words(a.assistantNames))
-	complete.Flag(cmd, "provider", complete.Fixed("auto", "gemini", "openai", "ollama", "offline"))
+	complete.Flag(cmd, "provider", complete.Fixed(config.ProviderNames()...))
 	complete.Flag(cmd, "output-format", complete.Fixed(cli.Text, cli.JSON, cli.StreamJSON))
 	complete.Flag(cmd, "conversation", complete.Words(a.conversationIDs))
 	complete.Flag(cmd, "resume", complete.Words(a.conversationIDs))
@@ -91,7 +91,7 @@ func (a *app) conversationIDs(ctx context.Context) []string {
 	}
 	var ids []string
 	for _, c := range page.Conversations {
-		ids = append(ids, c.ID+"\t"+terminal.Preview(terminal.Clean(c.Title)))
+		ids = append(ids, c.ID+"\t"+terminal.Preview(c.Title))
 	}
 	return ids
 }

@@ -108,7 +108,7 @@ func (a *app) evalEmergencies(ctx context.Context, f guardFlags, path string) er
 	_, _ = fmt.Fprintf(w, "false alarms\t%d of %d\t%.3f\n\n", r.False, r.Harmless, r.FalseShare)
 	printSlices(w, r.Slices)
 	for _, wrong := range r.Wrong {
-		_, _ = fmt.Fprintf(w, "line %d wrong (%s): found %q: %s\n", wrong.Line, terminal.Clean(wrong.Kind), wrong.Found, terminal.Clean(terminal.Preview(wrong.Text)))
+		_, _ = fmt.Fprintf(w, "line %d wrong (%s): found %q: %s\n", wrong.Line, terminal.Clean(wrong.Kind), wrong.Found, terminal.Preview(wrong.Text))
 	}
 	return w.Flush()
 }
@@ -215,7 +215,7 @@ func printReport(out io.Writer, r scoring.Report) error {
 		if i == 0 {
 			_, _ = fmt.Fprintln(out)
 		}
-		if _, err := fmt.Fprintf(out, "line %d wrong: %s (score %.2f): %s\n", wrong.Line, passedWord(wrong.Pass), wrong.Score, terminal.Clean(terminal.Preview(wrong.Text))); err != nil {
+		if _, err := fmt.Fprintf(out, "line %d wrong: %s (score %.2f): %s\n", wrong.Line, passedWord(wrong.Pass), wrong.Score, terminal.Preview(wrong.Text)); err != nil {
 			return err
 		}
 	}

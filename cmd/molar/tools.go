@@ -158,7 +158,7 @@ func (a *app) listTools(h *host.Host, format string) error {
 		if policy == "" {
 			policy = schemas.PolicyAuto
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, policy, terminal.Preview(terminal.Clean(t.Description)))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, policy, terminal.Preview(t.Description))
 	}
 	return w.Flush()
 }

@@ -50,9 +50,6 @@ func newTurnsCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// turnRuns is the status of a turn that has not ended.
-const turnRuns = "running"
-
 // printTrace writes a trace for a person.
 func printTrace(w io.Writer, raw json.RawMessage) error {
 	var t agent.Trace
@@ -62,7 +59,7 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("turn %s, %s, %.0f ms", t.TurnID, t.Status, t.TookMS)
-	if t.Status == turnRuns {
+	if t.Status == schemas.StatusRunning {
 		line("assistant %s, conversation %s\nit still runs: what it did is recorded at its end", t.Assistant, t.ConversationID)
 		_, err := io.WriteString(w, terminal.Clean(b.String()))
 		return err

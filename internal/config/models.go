@@ -22,6 +22,9 @@ func (cfg *Config) Models(provider string) (model, small string) {
 	return named("model", b.Model), named("small_model", b.SmallModel)
 }
 
+// Services are the providers that have models of their own.
+func Services() []string { return []string{"gemini", "openai", "ollama"} }
+
 // Service returns what is set of a provider as of any other; ok is false for one that has no
 // models.
 func (l LLM) Service(provider string) (h Hosted, ok bool) {
@@ -54,7 +57,7 @@ func (cfg *Config) NamedModels() []NamedModel {
 			all = append(all, NamedModel{Where: cfg.at(key), Provider: provider, Model: model})
 		}
 	}
-	for _, provider := range []string{"gemini", "openai", "ollama"} {
+	for _, provider := range Services() {
 		model, small := cfg.Models(provider)
 		add("llm."+provider+".model", provider, model)
 		add("llm."+provider+".small_model", provider, small)
@@ -92,7 +95,7 @@ func (cfg *Config) MayChoose(assistant, provider, model string) bool {
 		candidates = cfg.LLM.Provider
 	}
 	if slices.Contains(candidates, "auto") {
-		candidates = []string{"gemini", "openai", "ollama"}
+		candidates = Services()
 	}
 	known := false
 	for _, name := range candidates {

@@ -34,7 +34,7 @@ func withProviders(t reflect.Type) *jsonschema.Schema {
 	if t != reflect.TypeFor[Providers]() {
 		return decode.ScalarSchema(t)
 	}
-	name := jsonschema.Schema{Type: "string", Enum: toAny(providerNames())}
+	name := jsonschema.Schema{Type: "string", Enum: toAny(ProviderNames())}
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{&name, {Type: "array", Items: &name}}}
 }
 

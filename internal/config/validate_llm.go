@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +11,10 @@ import (
 // openAIHost is where OpenAI's own service is, which takes no call without a key.
 const openAIHost = "api.openai.com"
 
-func providerNames() []string { return []string{"auto", "gemini", "openai", "ollama", "offline"} }
+// ProviderNames are the values that llm.provider may have.
+func ProviderNames() []string {
+	return slices.Concat([]string{"auto"}, Services(), []string{"offline"})
+}
 
 // Missing returns how to make a provider usable that lacks its key, and "" for every
 // other one. An OpenAI-compatible server elsewhere may need no key.
@@ -35,16 +39,16 @@ func (h Hosted) host() string {
 func (c *checker) llm() {
 	llm := c.cfg.LLM
 	if len(llm.Provider) == 0 {
-		c.fault("llm.provider", "want a provider: %s", oneOf(providerNames()))
+		c.fault("llm.provider", "want a provider: %s", oneOf(ProviderNames()))
 	}
 	for _, name := range llm.Provider {
-		c.enum("llm.provider", name, providerNames())
+		c.enum("llm.provider", name, ProviderNames())
 	}
 	c.uniqueList("llm.provider", llm.Provider)
 	if len(llm.Provider) == 1 { // a list passes over what has no key
 		c.hasKey("llm.provider", llm.Provider[0])
 	}
-	for _, provider := range []string{"gemini", "openai", "ollama"} {
+	for _, provider := range Services() {
 		service, _ := llm.Service(provider)
 		c.service("llm."+provider, service)
 	}

@@ -43,7 +43,7 @@ func (c *checker) assistant(key, name string, a Assistant) {
 		c.fault(key+".direct_answer", "acts only with flow: two-pass; remove it, or set that flow")
 	}
 	if a.Provider != "" {
-		c.enum(key+".provider", a.Provider, providerNames())
+		c.enum(key+".provider", a.Provider, ProviderNames())
 		c.hasKey(key+".provider", a.Provider)
 	}
 	c.globs(key+".tools", a.Tools)

@@ -51,7 +51,7 @@ func (h *Host) summariesBehind() func() int64 {
 // configuredModels are the models that the config names.
 func configuredModels(cfg *config.Config) []string {
 	var names []string
-	for _, provider := range []string{"gemini", "openai", "ollama"} {
+	for _, provider := range config.Services() {
 		service, _ := cfg.LLM.Service(provider)
 		names = append(names, service.Model, service.SmallModel)
 	}

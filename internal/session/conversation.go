@@ -86,7 +86,7 @@ func (s *session) choose(ctx context.Context) error {
 	columns, _ := s.size()
 	for i, c := range list {
 		s.say("%s", terminal.Truncate(fmt.Sprintf("%3d  %s  %s  %s", i+1, c.UpdatedAt.Local().Format("2006-01-02 15:04"),
-			cmp.Or(terminal.Clean(c.Assistant), "-"), terminal.Preview(terminal.Clean(c.Title))), columns-1))
+			cmp.Or(terminal.Clean(c.Assistant), "-"), terminal.Preview(c.Title)), columns-1))
 	}
 	for {
 		line, err := s.readLine(ctx, "number, or Enter for a new one> ")

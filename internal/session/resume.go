@@ -81,7 +81,7 @@ func listConversations(ctx context.Context, a *cli.CLI, format string) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, c := range list {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%d messages\t%s\t%s\n", terminal.Clean(c.ID), c.UpdatedAt.Local().Format("2006-01-02 15:04"),
-			c.Messages, cmp.Or(terminal.Clean(c.Assistant), "-"), terminal.Preview(terminal.Clean(c.Title)))
+			c.Messages, cmp.Or(terminal.Clean(c.Assistant), "-"), terminal.Preview(c.Title))
 	}
 	if len(list) == 0 {
 		_, _ = fmt.Fprintln(a.Stderr, "there is no conversation yet")

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Preview is the start of a text, on one line.
+// Preview is the start of foreign text, on one line and without what a terminal would obey.
 func Preview(text string) string {
 	const most = 200
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(Clean(text)), " ")
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}

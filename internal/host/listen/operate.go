@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/host/observe"
 	"molar/internal/telemetry"
@@ -134,9 +136,9 @@ func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMe
 // testProvider makes one small call of the provider that is named, without falling
 // over to another.
 func (p *port) testProvider(ctx context.Context, name, model string) (web.ProviderTest, error) {
-	known := []string{"gemini", "openai", "ollama", chain.Offline}
+	known := append(config.Services(), chain.Offline)
 	if !slices.Contains(known, name) {
-		return web.ProviderTest{}, fmt.Errorf("%w: there is no provider %q; choose one of gemini, openai, ollama, offline", web.ErrUnknown, name)
+		return web.ProviderTest{}, fmt.Errorf("%w: there is no provider %q; choose one of %s", web.ErrUnknown, name, strings.Join(known, ", "))
 	}
 	test := web.ProviderTest{Provider: name, Model: model}
 	began := time.Now()
