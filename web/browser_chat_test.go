@@ -15,6 +15,7 @@ import (
 
 // The looks: every state of the page, at both sizes, in both languages and themes.
 func TestChatPage_Looks(t *testing.T) {
+	t.Parallel()
 	type size struct {
 		name          string
 		width, height int64
@@ -22,6 +23,7 @@ func TestChatPage_Looks(t *testing.T) {
 	for _, language := range []string{"en", "vi"} {
 		for _, s := range []size{{"desktop", 1280, 860}, {"phone", 390, 844}} {
 			t.Run(language+"-"+s.name, func(t *testing.T) {
+				t.Parallel()
 				host := newChatHost()
 				host.provider, host.bare = "offline", true
 				j := newJourney(t, language, host)

@@ -11,10 +11,11 @@ import (
 // reader was. It is seen at four sizes.
 func TestChatPage_Why(t *testing.T) {
 	const shown = `[...document.querySelectorAll("#why li:not([hidden])")].map((li) => li.dataset.kind).join()`
+	t.Parallel()
+	axe := axeSource(t)
 	for _, language := range []string{"en", "vi"} {
 		cfg, _ := fullConfig(t, asked())
 		ts := live(t, cfg)
-		axe := axeSource(t)
 		j := &journey{t: t, ctx: browser(t, language), url: ts.URL, server: ts}
 		for _, width := range []int64{320, 768, 1280, 1600} {
 			j.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(ts.URL+"/"), chromedp.SendKeys("#question", "Is a check due?"+kb.Enter))

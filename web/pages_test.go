@@ -80,6 +80,7 @@ func states(store *fullStore) []state {
 // TestPages_Look shows each page in each state, size, colour and language, keeps the
 // pictures as artefacts, and has axe-core judge each.
 func TestPages_Look(t *testing.T) {
+	t.Parallel()
 	axe := axeSource(t)
 	for at, language := range []string{"en", "vi"} {
 		var seen []look
@@ -89,6 +90,7 @@ func TestPages_Look(t *testing.T) {
 			}
 		}
 		t.Run(language, func(t *testing.T) {
+			t.Parallel()
 			cfg, store := fullConfig(t, asked())
 			ts := live(t, cfg)
 			ctx := browser(t, language)

@@ -262,6 +262,7 @@ func besiege(t *testing.T, cfg web.Config, build func(web.Config) (http.Handler,
 // TestPages_XSS shows the corpus as text of people, models, tools, servers and settings
 // on every page: no script runs, nothing foreign is in the page, no request leaves.
 func TestPages_XSS(t *testing.T) {
+	t.Parallel()
 	all := payloads(t)
 	ctx, w, base := besiege(t, poisoned(t, all), web.New)
 	t.Logf("%-16s | %8s | %11s | %17s | %16s", "where", "payloads", "scripts run", "foreign in page", "requests away")
@@ -279,6 +280,7 @@ func TestPages_XSS(t *testing.T) {
 // The test above must be able to fail: without the sanitiser foreign elements are in the
 // page, and without the policy of the headers too, scripts run and requests leave.
 func TestPages_XSSWithoutProtection(t *testing.T) {
+	t.Parallel()
 	var all []string
 	for _, p := range payloads(t) {
 		if strings.HasPrefix(p, "<img") { // others would lead the page away
@@ -288,6 +290,7 @@ func TestPages_XSSWithoutProtection(t *testing.T) {
 	list := surfaces(t, all)
 	stored := list[slices.IndexFunc(list, func(s surface) bool { return s.name == "chat, stored" })]
 	t.Run("without the sanitiser", func(t *testing.T) {
+		t.Parallel()
 		ctx, w, base := besiege(t, poisoned(t, all), web.NewUnsanitised)
 		a := visit(ctx, t, w, base, stored)
 		t.Logf("scripts run %d, foreign in page %d, requests away %d", len(a.Ran), len(a.Found), len(a.Requests))
@@ -299,6 +302,7 @@ func TestPages_XSSWithoutProtection(t *testing.T) {
 		}
 	})
 	t.Run("without sanitiser and policy", func(t *testing.T) {
+		t.Parallel()
 		ctx, w, base := besiege(t, poisoned(t, all), func(cfg web.Config) (http.Handler, error) {
 			h, err := web.NewUnsanitised(cfg)
 			return withoutPolicy(h), err
