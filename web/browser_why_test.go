@@ -14,26 +14,29 @@ func TestChatPage_Why(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	for _, language := range []string{"en", "vi"} {
-		cfg, _ := fullConfig(t, asked())
-		ts := live(t, cfg)
-		j := &journey{t: t, ctx: browser(t, language), url: ts.URL, server: ts}
-		for _, width := range []int64{320, 768, 1280, 1600} {
-			j.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(ts.URL+"/"), chromedp.SendKeys("#question", "Is a check due?"+kb.Enter))
-			j.sees(idle, `document.querySelector('.assistant .actions a[href^="/turn"]')`)
-			eval[any](j, `document.querySelector('.assistant .actions a[href^="/turn"]').click()`)
-			j.sees(`document.querySelector("#why li")`, `document.activeElement.closest("#why header")`)
-			j.fits()
-			j.shot(language + "-" + map[int64]string{320: "320", 768: "768", 1280: "1280", 1600: "1600"}[width])
-			judge(j.ctx, t, axe, "chat-why-"+language)
-			if got := eval[string](j, shown); got != "called,offered,withheld,withheld" {
-				t.Errorf("the panel lists %s", got)
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			cfg, _ := fullConfig(t, asked())
+			ts := live(t, cfg)
+			j := &journey{t: t, ctx: browser(t, language), url: ts.URL, server: ts}
+			for _, width := range []int64{320, 768, 1280, 1600} {
+				j.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(ts.URL+"/"), chromedp.SendKeys("#question", "Is a check due?"+kb.Enter))
+				j.sees(idle, `document.querySelector('.assistant .actions a[href^="/turn"]')`)
+				eval[any](j, `document.querySelector('.assistant .actions a[href^="/turn"]').click()`)
+				j.sees(`document.querySelector("#why li")`, `document.activeElement.closest("#why header")`)
+				j.fits()
+				j.shot(language + "-" + map[int64]string{320: "320", 768: "768", 1280: "1280", 1600: "1600"}[width])
+				judge(j.ctx, t, axe, "chat-why-"+language)
+				if got := eval[string](j, shown); got != "called,offered,withheld,withheld" {
+					t.Errorf("the panel lists %s", got)
+				}
+				eval[any](j, `document.querySelectorAll("#why .filter button")[3].click()`)
+				if got := eval[string](j, shown); got != "withheld,withheld" {
+					t.Errorf("what was withheld is %s", got)
+				}
+				j.do(chromedp.KeyEvent(kb.Escape))
+				j.sees(`!document.getElementById("why")`, `document.activeElement.getAttribute("href")?.startsWith("/turn")`)
 			}
-			eval[any](j, `document.querySelectorAll("#why .filter button")[3].click()`)
-			if got := eval[string](j, shown); got != "withheld,withheld" {
-				t.Errorf("what was withheld is %s", got)
-			}
-			j.do(chromedp.KeyEvent(kb.Escape))
-			j.sees(`!document.getElementById("why")`, `document.activeElement.getAttribute("href")?.startsWith("/turn")`)
-		}
+		})
 	}
 }
