@@ -8,14 +8,13 @@ import (
 )
 
 const (
-	// enough is the share of what a question asks for, each word as much as it is rare, that one of
-	// the first passages, so many are judged, must hold: otherwise the question is none of the
-	// folder's. A smaller share does if there is much of it: with a word of the subject, and the
-	// logarithm of the score in words that only one passage has, it must come to ample.
-	enough, ample, judged = 0.6, 1.0, 3
-	inside, amount        = 0.1, 0.2
-	// subject is the share of the passages in which a word of the folder's subject stands.
-	subject = 0.2
+	// ample is what one of the first passages, so many are judged, must come to: the share that it
+	// holds of what a question asks for, each word as much as it is rare, and amount times the
+	// logarithm of its score in words that only one passage has. Below it the question is none of the
+	// folder's, unless the share alone is enough. What stands between spaces in Vietnamese is a
+	// syllable, which many passages share: there more is needed, or the whole title.
+	ample, ampleSyllables, amount = 1.09, 1.35, 0.4
+	enough, judged                = 0.65, 3
 	// common is the least that a word counts, beside one that no passage has: one that stands in
 	// most does not tell which is meant, but that the folder is.
 	common = 0.4
@@ -104,7 +103,7 @@ type found struct {
 	fits               [maxWords]float64 // how well the best of them agrees
 	words, same, pairs [maxWords]float64
 	score, held        float64
-	inside             float64 // how surely a word of the subject is among what it holds
+	titled             float64 // the share of the words of its title that the question holds
 }
 
 // search returns the passages that answer a question, best first; none when no passage holds
@@ -115,7 +114,7 @@ func (ix *index) search(question, about string, limit int) []hit {
 	all := ix.rankedAbout(question, about)
 	held := 0.0
 	for _, f := range all[:min(len(all), judged)] {
-		if f.held >= enough || f.held+inside*f.inside+amount*math.Log1p(f.score/ix.rare(1)) >= ample {
+		if ix.answers(f) {
 			held = max(held, f.held)
 		}
 	}
@@ -129,6 +128,15 @@ func (ix *index) search(question, about string, limit int) []hit {
 		}
 	}
 	return hits
+}
+
+// answers reports whether a passage holds enough of a question for the question to be one of the folder's.
+func (ix *index) answers(f found) bool {
+	all := f.held + amount*math.Log1p(f.score/ix.rare(1))
+	if ix.words.vietnamese && !ix.words.english {
+		return all >= ampleSyllables || f.held >= enough && f.titled == 1
+	}
+	return all >= ample || f.held >= enough
 }
 
 // urgent returns passages for emergencies: those that hold words of a question, however few, else
@@ -231,9 +239,6 @@ func (ix *index) weigh(q query, pairs []int, f *found) {
 	for i, weight := range q.weight {
 		if weight > 0 {
 			fit, holders := f.fits[i], len(ix.holding(q.words[i].term))
-			if fit == 1 && float64(holders) >= subject*float64(ix.live) {
-				f.inside = max(f.inside, q.words[i].meant)
-			}
 			rare := ix.rare(holders)
 			f.score += rare * ix.saturated(f.words[i], p.length)
 			if f.same[i] > 0 {
@@ -249,7 +254,8 @@ func (ix *index) weigh(q query, pairs []int, f *found) {
 		}
 	}
 	f.held = got / max(whole, 1e-9)
-	f.score *= 1 + named*ix.titled(q, p)
+	f.titled = ix.titled(q, p)
+	f.score *= 1 + named*f.titled
 }
 
 // titled returns the share of the words of a passage's title that a question holds.
