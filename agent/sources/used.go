@@ -2,6 +2,7 @@ package sources
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"molar/agent/language"
@@ -22,12 +23,17 @@ const (
 
 // Used returns a search's result without the entries of which an answer says nothing: those
 // that share few pairs of words with it that the other entries lack; an answer that says that
-// nothing fits used none. Where the answer does not tell, all stay.
+// nothing fits used none. Where the answer does not tell, all stay. An answer that names entries by
+// the numbers that the prompt gives them ("[3]") keeps those up to the last, so that the numbers of
+// the list are the same.
 func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 	var found map[string]json.RawMessage
 	var entries []json.RawMessage
 	if json.Unmarshal(result.Output, &found) != nil || json.Unmarshal(found["results"], &entries) != nil || len(entries) < 2 {
 		return result
+	}
+	if last := lastCited(answer); last > 0 && last <= len(entries) {
+		return withEntries(result, found, entries[:last])
 	}
 	kept := make([]json.RawMessage, 0, len(entries))
 	said := pairsOf(answer)
@@ -44,7 +50,12 @@ func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 			kept = append(kept, entry)
 		}
 	}
-	list, err := json.Marshal(kept)
+	return withEntries(result, found, kept)
+}
+
+// withEntries returns a result with other entries.
+func withEntries(result schemas.ToolResult, found map[string]json.RawMessage, entries []json.RawMessage) schemas.ToolResult {
+	list, err := json.Marshal(entries)
 	if err != nil { // what was read can be written
 		return result
 	}
@@ -53,6 +64,21 @@ func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 		result.Output = output
 	}
 	return result
+}
+
+// lastCited returns the highest number in brackets that an answer names, 0 if it names none.
+func lastCited(answer string) (last int) {
+	for rest := answer; ; {
+		open := strings.IndexByte(rest, '[')
+		if open < 0 {
+			return last
+		}
+		rest = rest[open+1:]
+		inside, after, ok := strings.Cut(rest, "]")
+		if n, err := strconv.Atoi(inside); ok && err == nil && !strings.HasPrefix(after, "(") { // else it is a link
+			last = max(last, n)
+		}
+	}
 }
 
 // sameLanguage reports whether two texts are surely in one language.

@@ -21,6 +21,8 @@ func TestUsed(t *testing.T) {
 		{"nothing that fits", found, "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again.", ""},
 		{"nothing that fits, in another language", found, "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại giúp mình nhé.", "brushing toothpaste costs"},
 		{"too little to tell", found, "Twice.", "brushing toothpaste costs"},
+		{"by numbers", found, "Take one with fluoride [2]. [See here](https://a.example)", "brushing toothpaste"},
+		{"by a number that is none", found, "Brush for two minutes, last thing at night and on one other occasion [7].", "brushing"},
 		{"no answer", found, "", "brushing toothpaste costs"},
 	} {
 		got := sources.Used(schemas.ToolResult{Output: json.RawMessage(tt.output)}, tt.answer)
