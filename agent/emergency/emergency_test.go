@@ -273,7 +273,7 @@ func TestNotice(t *testing.T) {
 			}
 		}
 	}
-	for lang, want := range map[string]string{"en": "**Permanent tooth knocked out: put it back into its socket now", "vi": "**Răng vĩnh viễn bị bật ra: đặt lại vào ổ răng ngay"} {
+	for lang, want := range map[string]string{"en": "**Permanent tooth knocked out (not a baby tooth): put it back into its socket now", "vi": "**Răng vĩnh viễn bị bật ra (không phải răng sữa): đặt lại vào ổ răng ngay"} {
 		if text := dental().Notice([]emergency.Kind{knockedOut}, lang); !strings.HasPrefix(text, want) || !strings.Contains(text, "115") || strings.Contains(text, "{") {
 			t.Errorf("%s: the right first step is not first: %q", lang, text)
 		}

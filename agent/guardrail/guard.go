@@ -217,8 +217,12 @@ func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
 		known.Cached, known.Needs, known.Reason = true, needs, "the judge decided the same before"
 		return known
 	}
+	fits := q.Last != nil && g.fits(r, v)
 	v = g.ask(ctx, r, q, judge, v.Score)
 	v.Needs = needs
+	if v.Unavailable && fits {
+		v.Pass, v.Unavailable, v.Reason = true, false, v.Reason+", but it fits the exchange before it"
+	}
 	if v.By == "model" {
 		g.verdicts.put(key, v)
 	}

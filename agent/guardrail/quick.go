@@ -131,3 +131,9 @@ func (g *Guard) isSureAfter(r reading, s scores) (sure bool, reason string) {
 	}
 	return false, "unclear, even after the last exchange"
 }
+
+// fits reports whether a message clearly goes on with an exchange on the topic, whether or not code
+// may admit it alone. Where no judge answers, nobody who says thanks is told to try again.
+func (g *Guard) fits(r reading, after Verdict) bool {
+	return g.model != nil && r.marker.name == "" && !r.other && !r.long && after.Score >= float64(g.model.After)
+}
