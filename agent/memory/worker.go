@@ -90,8 +90,9 @@ const lookAfter = time.Second
 const defaultQuiet = 20 * time.Second
 
 // retryAfter is how long the worker rests after a failure. It is as long as a claim
-// holds: before that, what failed cannot be claimed again.
-const retryAfter = time.Minute
+// holds: before that, what failed cannot be claimed again. It rests twice as long after each
+// further one, up to longestRest: what a model always refuses is not paid for every minute.
+const retryAfter, longestRest = time.Minute, time.Hour
 
 // failuresInARow is after how many failures the worker rests. One conversation that no
 // model can summarise must not keep the others waiting; a model that is away fails all.
@@ -162,6 +163,7 @@ func (w *Worker) Run(ctx context.Context) {
 	quiet, leases, again, look := timers[0], timers[1], timers[2], timers[3]
 	look.Stop()
 	looks := false // look runs
+	rest := retryAfter
 	work := &crew{w: w, ended: make(chan error), owed: -1}
 	defer func() {
 		for _, t := range timers {
@@ -175,9 +177,12 @@ func (w *Worker) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case err := <-work.ended:
-			if err != nil && ctx.Err() == nil {
-				w.cfg.Logger.Warn("summaries are behind", "error", err)
-				again.Reset(retryAfter)
+			if err == nil {
+				rest = retryAfter
+			} else if ctx.Err() == nil {
+				w.cfg.Logger.Warn("summaries are behind", "error", err, "again_in", rest)
+				again.Reset(rest)
+				rest = min(2*rest, longestRest)
 			}
 			work.goOn(ctx)
 			continue

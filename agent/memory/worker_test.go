@@ -513,6 +513,25 @@ func TestWorker_Run_TriesAgain(t *testing.T) {
 	})
 }
 
+// What a model always refuses is not paid for every minute, and not given up either.
+func TestWorker_Run_RestsLongerEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, s := &fakeServer{behind: 1}, &summariser{}
+		s.fail(errors.New("the model refuses"))
+		_, stop := run(t, server, s)
+		defer stop()
+		pass(10 * time.Hour)
+		if n := s.count(); n < 10 || n > 20 {
+			t.Errorf("asked %d times in ten hours", n)
+		}
+		s.fail(nil)
+		pass(time.Hour)
+		if behind, _ := server.look(); behind != 0 {
+			t.Error("it was given up")
+		}
+	})
+}
+
 // A claim of a process that died does not keep the next one from catching up.
 func TestWorker_Run_TakesOverClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
