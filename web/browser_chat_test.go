@@ -79,6 +79,7 @@ func (j *journey) look(name string) {
 
 // What the first run tells people to write is a config file that loads.
 func TestChatPage_FirstRunConfig(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.provider, host.bare = "offline", true
 	j := newJourney(t, "en", host)
@@ -111,6 +112,7 @@ func (j *journey) fits() {
 
 // What streams is readable at every moment: the open block already has its form.
 func TestChatPage_Streams(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("a slow one")
@@ -138,6 +140,7 @@ func TestChatPage_Streams(t *testing.T) {
 }
 
 func TestChatPage_Stop(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "vi", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("slow")
@@ -158,6 +161,7 @@ func TestChatPage_Stop(t *testing.T) {
 
 // A reload in the middle of an answer goes on with it: nothing is asked twice.
 func TestChatPage_ReloadInTheMiddle(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("slow")
@@ -177,6 +181,7 @@ func TestChatPage_ReloadInTheMiddle(t *testing.T) {
 }
 
 func TestChatPage_Approval(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("pay")
@@ -190,6 +195,7 @@ func TestChatPage_Approval(t *testing.T) {
 }
 
 func TestChatPage_Conversations(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 4)
 	host.fill("k2", "Wisdom teeth", 2)
@@ -214,8 +220,49 @@ func TestChatPage_Conversations(t *testing.T) {
 	j.sees(`document.querySelectorAll("#list li").length === 1`, `location.hash === ""`, `!document.getElementById("welcome").hidden`)
 }
 
+// What is still to be drawn of a conversation when it is left is not drawn into the next.
+func TestChatPage_LeftWhileItIsDrawn(t *testing.T) {
+	t.Parallel()
+	host := newChatHost()
+	host.fill("k1", "Toothpaste", 40)
+	j := newJourney(t, "en", host)
+	j.do(chromedp.Navigate(j.url + "/"))
+	j.sees(`document.querySelectorAll("#list li").length === 1`)
+	eval[any](j, `(() => {
+		const real = window.fetch;
+		window.held = new Promise((release) => { window.release = release; });
+		window.fetch = async (path, init) => {
+			const response = await real(path, init);
+			if (!path.includes("lines=true")) return response;
+			const lines = (await response.text()).split(/(?<=\n)/);
+			const body = new ReadableStream({
+				async start(to) {
+					to.enqueue(new TextEncoder().encode(lines.slice(0, 9).join("")));
+					window.half = true;
+					await held;
+					to.enqueue(new TextEncoder().encode(lines.slice(9).join("")));
+					to.close();
+					window.whole = true;
+				},
+			});
+			return new Response(body, { headers: response.headers });
+		};
+	})()`)
+	j.do(chromedp.Click("#list a"))
+	j.sees(`window.half`)
+	j.do(chromedp.Click("#new"))
+	j.ask("hello")
+	j.sees(idle)
+	eval[any](j, `release(); setTimeout(() => { window.late = true; }, 300)`)
+	j.sees(`window.whole && window.late`)
+	if n := eval[int](j, `document.querySelectorAll(".message").length`); n != 2 {
+		t.Errorf("%d messages are shown of a conversation of 2", n)
+	}
+}
+
 // The settings page keeps its choices in the browser; each question carries them.
 func TestChatPage_SendsTheSettings(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	eval[any](j, `localStorage.setItem("molar.settings", '{"provider":"ollama","model":"m1","guardrail_model":"g1"}')`)
@@ -227,6 +274,7 @@ func TestChatPage_SendsTheSettings(t *testing.T) {
 }
 
 func TestChatPage_Prompts(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url+"/"), chromedp.SendKeys("#question", "/re"))
 	j.sees(`document.querySelectorAll("#choices li").length === 2`, `document.getElementById("question").getAttribute("aria-activedescendant") === "choice-0"`)
@@ -239,6 +287,7 @@ func TestChatPage_Prompts(t *testing.T) {
 
 // Everything is reached and used by keyboard alone.
 func TestChatPage_Keyboard(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
 	j := newJourney(t, "en", host)
@@ -274,6 +323,7 @@ func TestChatPage_Keyboard(t *testing.T) {
 
 // A picture that a tool gave stands in the card of its call.
 func TestChatPage_ShowsPicturesOfTools(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("Show me a picture")

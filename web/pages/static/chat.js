@@ -448,22 +448,25 @@ async function treeOf(id, more = "") {
 // answered on it, undrawn.
 async function showBranch(tree, leaf, turn = "") {
   const here = view;
-  branch = leaf && leaf !== await tree.newest() ? leaf.turn_id ?? "" : "";
+  const older = leaf && leaf !== await tree.newest();
+  if (here !== view) return;
+  branch = older ? leaf.turn_id ?? "" : "";
   const exchanges = tree.branch(leaf);
   const going = leaf?.status === "running" ? (await exchanges.next()).value?.[0] : undefined;
+  const some = () => showSome(exchanges, stored, () => here === view);
   let more = true;
-  do more = here === view && await showSome(exchanges, stored);
+  do more = await some();
   while (more && turn && !isDrawn(turn));
-  showRest(tree, exchanges, more);
+  showRest(tree, some, more);
   return going;
 }
 
-async function showRest(tree, exchanges, more) {
+async function showRest(tree, some, more) {
   const here = view;
   try {
-    while (more && here === view) {
+    while (more) {
       await new Promise((next) => { (window.requestIdleCallback ?? setTimeout)(next, { timeout: 50 }); });
-      more = here === view && await showSome(exchanges, stored);
+      more = await some();
     }
   } catch (err) {
     if (here === view) hint(err.advice);
@@ -497,7 +500,9 @@ async function switchVersion(box, by) {
     const beside = await tree.beside(box.dataset.turn);
     const version = beside[beside.findIndex((m) => m.turn_id === box.dataset.turn) + by];
     if (here !== view) return tree.close();
-    rejoin(await showBranch(tree, version ? tree.leaf(version.seq) : await tree.newest(), version?.turn_id));
+    const going = await showBranch(tree, version ? tree.leaf(version.seq) : await tree.newest(), version?.turn_id);
+    if (here !== view) return;
+    rejoin(going);
     const shown = [...log.querySelectorAll(".user")].find((m) => m.dataset.turn === version?.turn_id);
     shown?.scrollIntoView({ block: "nearest" });
     shown?.querySelector(".versions button:enabled")?.focus({ preventScroll: true });

@@ -480,7 +480,8 @@ const least = 6, batch = 40, slice = 12, patience = 60;
 
 // showSome draws the next exchanges of a branch above those that are drawn, until it took long
 // enough, and says whether there may be more. draw makes one message, given the one before it.
-export async function showSome(exchanges, draw) {
+// Nothing is drawn once the branch is no longer the one that is shown.
+export async function showSome(exchanges, draw, isShown) {
   const some = [];
   let ended = false;
   for (let spent = 0, began = 0; some.length < batch && (some.length < least || spent < slice && performance.now() - began < patience);) {
@@ -492,6 +493,7 @@ export async function showSome(exchanges, draw) {
     some.unshift(...exchange.map((m, i) => draw(m, exchange[i - 1])));
     spent += performance.now() - before;
   }
+  if (!isShown()) return false;
   if (!some.length) return !ended;
   // Each batch stands in a box of its own, so that one that changes lays out few; the
   // nearest is laid out at once, which makes the end the end.
