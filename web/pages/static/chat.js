@@ -449,7 +449,7 @@ async function treeOf(id, more = "") {
 async function showBranch(tree, leaf, turn = "") {
   const here = view;
   const older = leaf && leaf !== await tree.newest();
-  if (here !== view) return;
+  if (here !== view) return tree.close();
   branch = older ? leaf.turn_id ?? "" : "";
   const exchanges = tree.branch(leaf);
   const going = leaf?.status === "running" ? (await exchanges.next()).value?.[0] : undefined;
