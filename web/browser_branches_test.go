@@ -39,6 +39,7 @@ func (h *chatHost) parents() []string {
 // The first of three questions is edited: both versions are there, each with what came
 // after it, and either can be continued.
 func TestChatPage_Branches(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	for _, question := range []string{"one", "two", "three"} {
@@ -81,6 +82,7 @@ func TestChatPage_Branches(t *testing.T) {
 
 // Asking again keeps the old answer beside; one that fails leaves it as it was.
 func TestChatPage_EditAndAskAgain(t *testing.T) {
+	t.Parallel()
 	const askAgain = `[...[...document.querySelectorAll(".assistant:not([hidden])")].at(-1).querySelectorAll(".actions button")].find((b) => b.textContent === "Ask again").click()`
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
@@ -116,6 +118,7 @@ func TestChatPage_EditAndAskAgain(t *testing.T) {
 
 // A conversation goes on with its assistant, a new one with the person's last choice.
 func TestChatPage_AssistantOfAConversation(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Family", 2)
 	host.all["k1"][1].Assistant = "home"
@@ -140,6 +143,7 @@ func TestChatPage_AssistantOfAConversation(t *testing.T) {
 
 // What is said on the way to a call is set apart from the answer, at once and after a reload.
 func TestChatPage_Commentary(t *testing.T) {
+	t.Parallel()
 	const parts = `[...document.querySelector(".assistant").children].slice(1, 3).map((part) => [...part.children].map((e) =>
 		e.className.split(" ")[0] + ": " + (e.matches(".call") ? e.querySelector(".name").textContent : e.innerHTML.trim())).join(" | ")).join(" || ")`
 	const want = `"commentary: <p>Let me <strong>look</strong>.</p> | call: family · search || `
@@ -161,6 +165,7 @@ func TestChatPage_Commentary(t *testing.T) {
 
 // A question that the store knows as being answered is followed, not shown as answered.
 func TestChatPage_RunningElsewhere(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	host.all["k1"] = append(host.all["k1"],
@@ -175,6 +180,7 @@ func TestChatPage_RunningElsewhere(t *testing.T) {
 
 // The turn page tells what the service had in its cache, and what was said on the way.
 func TestTurnPage_CacheAndCommentary(t *testing.T) {
+	t.Parallel()
 	cfg, _ := fullConfig(t, asked())
 	ts := live(t, cfg)
 	if err := chromedp.Do(browser(t, "en"), chromedp.Navigate(ts.URL+"/turn?id=t1"),

@@ -12,6 +12,7 @@ import (
 
 // Whatever fails, a sentence says what to do, and the question is back where it was typed.
 func TestChatPage_Faults(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
@@ -38,6 +39,7 @@ func TestChatPage_Faults(t *testing.T) {
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `\'`) + "'" }
 
 func TestChatPage_StoreDown(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
 	host.down = agent.ErrUnavailable
@@ -58,6 +60,7 @@ func TestChatPage_StoreDown(t *testing.T) {
 // Losing the network and sending keeps the list that is there, under a sentence and a
 // button that can be read; both go when the network is back.
 func TestChatPage_ListStaysOffline(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
 	host.fill("k2", "Braces", 2)
@@ -77,6 +80,7 @@ func TestChatPage_ListStaysOffline(t *testing.T) {
 }
 
 func TestChatPage_ServerGone(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "vi", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.sees(`document.querySelector("#list .note")`)
@@ -90,6 +94,7 @@ func TestChatPage_ServerGone(t *testing.T) {
 
 // A cut stream goes on where it was, however often it is cut: the turn runs at the server.
 func TestChatPage_StreamCut(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	eval[any](j, `(() => {
@@ -122,6 +127,7 @@ func TestChatPage_StreamCut(t *testing.T) {
 }
 
 func TestChatPage_Megabyte(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.sees(`document.querySelector("#list .note")`)
@@ -149,6 +155,7 @@ func TestChatPage_Megabyte(t *testing.T) {
 
 // Two tabs: what one hears, the other shows.
 func TestChatPage_TwoTabs(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("hello")
@@ -169,6 +176,7 @@ func TestChatPage_TwoTabs(t *testing.T) {
 
 // HTML reaches the page through one policy only, and nothing inline runs.
 func TestChatPage_TrustedTypes(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	for name, script := range map[string]string{

@@ -27,6 +27,7 @@ const give = `(() => {
 // Files go with a question, show beside it, and can be left out; a question that fails gives
 // them back.
 func TestChatPage_Files(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.EmulateViewport(1000, 900), chromedp.Navigate(j.url+"/"))
 	eval[any](j, give)
@@ -55,6 +56,7 @@ func TestChatPage_Files(t *testing.T) {
 // Kept files show again when the conversation is opened, and can go with another question, also
 // by another version of their own.
 func TestChatPage_KeptFiles(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.EmulateViewport(1000, 900), chromedp.Navigate(j.url+"/"))
 	eval[any](j, give)
@@ -104,6 +106,7 @@ func (j *journey) sharesAPage() {
 
 // What was pasted becomes the text for the config file, and its servers show once it is saved.
 func TestToolsPage_Attach(t *testing.T) {
+	t.Parallel()
 	cfg, store := fullConfig(t, asked())
 	ts := live(t, cfg)
 	j := &journey{t: t, ctx: browser(t, "en"), url: ts.URL, server: ts}

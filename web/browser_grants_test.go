@@ -48,6 +48,7 @@ func (g *grantsOf) DeleteGrant(_ context.Context, _, id string) (bool, error) {
 // What is allowed beyond one call is named before, said after, listed, and taken back in
 // either place.
 func TestChatPage_Grants(t *testing.T) {
+	t.Parallel()
 	host, grants := newChatHost(), &grantsOf{}
 	cfg := host.config(t)
 	cfg.Grants = grants

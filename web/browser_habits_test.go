@@ -16,6 +16,7 @@ import (
 // A new conversation says who is asked, and begins with a question that is offered; the
 // other assistant is chosen from the list, and its colours are its topic's.
 func TestChatPage_Begins(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	j := newJourney(t, "en", host)
@@ -38,6 +39,7 @@ func TestChatPage_Begins(t *testing.T) {
 
 // What is typed while an answer is written waits for it, and is not lost when that is stopped.
 func TestChatPage_Queue(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("hold one")
@@ -63,6 +65,7 @@ func TestChatPage_Queue(t *testing.T) {
 
 // Keys do what people are used to.
 func TestChatPage_Shortcuts(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	j := newJourney(t, "en", host)
@@ -80,6 +83,7 @@ func TestChatPage_Shortcuts(t *testing.T) {
 
 // Thumbs are kept at once, the note when it is sent, and both are there after a reload.
 func TestChatPage_Marks(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	j := newJourney(t, "vi", host)
@@ -100,6 +104,7 @@ func TestChatPage_Marks(t *testing.T) {
 
 // A conversation is pinned, found by what was said in it, and taken along as a file.
 func TestChatPage_ListTools(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	host.fill("k2", "Gums", 2)
@@ -130,6 +135,7 @@ func TestChatPage_ListTools(t *testing.T) {
 
 // A lost network takes nothing from the screen.
 func TestChatPage_LosesNothing(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	j := newJourney(t, "en", host)

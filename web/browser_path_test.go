@@ -29,6 +29,7 @@ func (o *ownServer) Status() []schemas.ServerStatus {
 // A person attaches a server, asks, approves a call with arguments corrected, corrects the
 // question, and takes the conversation along. The log tells how long the page took.
 func TestPages_APersonsPath(t *testing.T) {
+	t.Parallel()
 	host := &ownServer{chatHost: newChatHost()}
 	cfg := host.config(t)
 	cfg.Servers, cfg.Operations = host, operated(t, play(nil)).Operations

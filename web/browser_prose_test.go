@@ -12,6 +12,7 @@ import (
 
 // What an answer says keeps its meaning on the page: columns, boxes, notes, formulas, code.
 func TestChatPage_Prose(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Teeth", 2)
 	j := newJourney(t, "en", host)
@@ -39,6 +40,7 @@ func TestChatPage_Prose(t *testing.T) {
 
 // A picture of another host is loaded when the reader asks for it, and nothing but it.
 func TestChatPage_PictureOnRequest(t *testing.T) {
+	t.Parallel()
 	var loaded atomic.Int32
 	gallery := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		loaded.Add(1)

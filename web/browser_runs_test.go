@@ -10,6 +10,7 @@ import (
 
 // An answer that is left goes on, and is shown again as it streams.
 func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
 	j := newJourney(t, "en", host)
@@ -40,6 +41,7 @@ func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
 
 // A question that is asked before its conversation is drawn stands below it.
 func TestChatPage_AsksBeforeItIsDrawn(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
 	j := newJourney(t, "en", host)
@@ -59,6 +61,7 @@ func TestChatPage_AsksBeforeItIsDrawn(t *testing.T) {
 
 // Many answers can be left at once: the browser's few connections are not used up.
 func TestChatPage_LeavesManyAnswers(t *testing.T) {
+	t.Parallel()
 	host := newChatHost()
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
@@ -79,6 +82,7 @@ func TestChatPage_LeavesManyAnswers(t *testing.T) {
 
 // A call that was decided elsewhere is not asked about any more, also after a reload.
 func TestChatPage_ApprovalElsewhere(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("pay, then wait")
@@ -97,6 +101,7 @@ func TestChatPage_ApprovalElsewhere(t *testing.T) {
 
 // The trace of a turn that still runs says so, and looks again by itself.
 func TestChatPage_TraceOfARunningTurn(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("hold")

@@ -9,6 +9,7 @@ import (
 // Where the default assistant may not call what a reload attached, one click asks the one
 // that may.
 func TestToolsPage_OffersTheAssistant(t *testing.T) {
+	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url+"/"), chromedp.Navigate(j.url+"/tools"), chromedp.Click("#reload"))
 	j.sees(`document.getElementById("reloaded").textContent.includes("Taken over: family.")`)

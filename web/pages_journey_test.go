@@ -15,6 +15,7 @@ import (
 )
 
 func TestPages_ModelsOfThisBrowser(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var asked agent.Turn
 	run := script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
@@ -56,6 +57,7 @@ func TestPages_ModelsOfThisBrowser(t *testing.T) {
 }
 
 func TestPages_OperatesTools(t *testing.T) {
+	t.Parallel()
 	cfg, _ := fullConfig(t, asked())
 	ts := live(t, cfg)
 	const tool = `document.getElementById("tool-family__search_family")`
@@ -101,6 +103,7 @@ func TestPages_OperatesTools(t *testing.T) {
 // A table that is laid out as cards stays one for a screen reader: by its roles where the
 // browser judges by the layout, which Chromium does not.
 func TestPages_TablesOnAPhone(t *testing.T) {
+	t.Parallel()
 	cfg, _ := fullConfig(t, asked())
 	ts := live(t, cfg)
 	roles := map[string]int{}
@@ -134,6 +137,7 @@ func TestPages_TablesOnAPhone(t *testing.T) {
 
 // Each failure is a sentence that says what to do, and a way to try again.
 func TestPages_SayWhatToDo(t *testing.T) {
+	t.Parallel()
 	cfg, store := fullConfig(t, asked())
 	ts := live(t, cfg)
 	err := chromedp.Do(browser(t, "vi"),
@@ -168,6 +172,7 @@ func TestPages_SayWhatToDo(t *testing.T) {
 // With keys on, the one-time link opens all pages, and nothing else does; no page holds
 // the token, and no script reads the cookie.
 func TestPages_OneTimeLink(t *testing.T) {
+	t.Parallel()
 	cfg, _ := fullConfig(t, asked())
 	ring := httpguard.NewKeyring(nil)
 	const session, token = "canary-session", "canary-token"

@@ -149,6 +149,7 @@ func streamed(t *testing.T, all []string) []surface {
 			const form = document.getElementById("form"), input = document.getElementById("question"), log = document.getElementById("log");
 			const wait = async (done) => { for (let i = 0; i < 2000 && !done(); i++) await new Promise((next) => setTimeout(next, 5)); return done(); };
 			let asked = 0;
+			if (!await wait(() => performance.getEntriesByName("usable").length)) return "the page is not usable";
 			document.getElementById("new").click();
 			if (!await wait(() => !log.querySelector(".assistant"))) return "no new conversation";
 			for (const p of ` + string(asked) + `) {
