@@ -2,10 +2,13 @@ package search
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"molar/agent/guardrail"
+	"molar/agent/topic"
 	"molar/internal/text"
 	"molar/mcpservers/knowledge"
 )
@@ -142,5 +145,39 @@ func TestRejection(t *testing.T) {
 				t.Errorf("%d of %d questions were answered, want at most %.0f %%", answered, len(lines), tt.most*100)
 			}
 		})
+	}
+}
+
+// What a person meets: the guardrail refuses before the guide is asked, here by its code alone. Of
+// questions that the guide says nothing of few come back with passages of it.
+func TestRejection_BehindTheGuardrail(t *testing.T) {
+	guide := openTestGuide(t)
+	guard, err := guardrail.New(guardrail.Config{Topic: topic.Dental()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/*outside.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, answered := 0, 0
+	for _, name := range append(files, "testdata/uncovered.txt") {
+		name = filepath.Base(name)
+		if name == "gardening_outside.txt" {
+			continue
+		}
+		lines, through := testLines(t, name), 0
+		for _, question := range lines {
+			if !guard.Decide(t.Context(), guardrail.Question{Text: question}, nil).Pass || len(ask(t, guide, knowledge.Query{Text: question}, 1)) == 0 {
+				through++
+				continue
+			}
+			t.Logf("%s is answered: %q", name, question)
+		}
+		t.Logf("%s: %d of %d get nothing of the guide", name, through, len(lines))
+		asked, answered = asked+len(lines), answered+len(lines)-through
+	}
+	if most := asked / 10; asked < 280 || answered > most {
+		t.Errorf("%d of %d questions were answered, want at most %d", answered, asked, most)
 	}
 }
