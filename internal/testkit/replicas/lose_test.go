@@ -1,72 +1,55 @@
-//go:build linux
-
 package replicas_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"syscall"
-	"testing"
 	"time"
-
-	"molar/internal/testkit/replicas"
 )
 
-// What docs/operations.md promises where a replica is gone.
-const toldFor, freeFor = 15 * time.Second, 20 * time.Second
+// A Loss is a host that was killed or frozen in the middle of a turn, as another one saw it.
+type Loss struct {
+	// Told is after how long a follower of the turn was told, Free after how long the next
+	// question of its conversation was answered.
+	Told, Free time.Duration
+}
 
-// Whoever follows a turn whose replica is gone is told so in time, and its conversation is free
-// again, also while another replica is frozen, and where the others have only just begun.
-func TestReplicas_Lost(t *testing.T) {
-	inLongRuns(t)
-	c := trial{}.start(t, "")
-	hosts := make([]*replicas.Host, 3)
-	for i := range hosts {
-		hosts[i] = replicas.NewHost(c.command)
-		if err := hosts[i].Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = hosts[i].Kill() })
+// Lose kills or freezes a host in the middle of a turn of a conversation that is new, asks
+// another one about it, and mends the host.
+func Lose(ctx context.Context, harm Harm, owner, other *Host, conversation string) (l Loss, err error) {
+	const into = time.Second // of a turn that takes three
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	url := "http://" + other.Addr()
+	f := detach(ctx, client, owner, conversation, url)
+	if f == nil {
+		return l, errors.New("the turn does not begin")
 	}
-	signal := func(h *replicas.Host, sig syscall.Signal) error { return h.Process().Process.Signal(sig) }
-	restart := func(h *replicas.Host) {
-		if err := h.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Start(); err != nil {
-			t.Fatal(err)
-		}
+	<-time.After(into)
+	began := time.Now()
+	mend := owner.Start
+	if harm == Kill {
+		err = owner.Kill()
+	} else {
+		p := owner.Process().Process
+		mend, err = func() error { return p.Signal(syscall.SIGCONT) }, p.Signal(syscall.SIGSTOP)
 	}
-	for n, round := range []struct {
-		harm          replicas.Harm
-		frozen, young bool
-	}{
-		{harm: replicas.Kill},
-		{harm: replicas.Freeze},
-		{harm: replicas.Kill, frozen: true},
-		{harm: replicas.Freeze, frozen: true},
-		{harm: replicas.Kill, young: true},
-		{harm: replicas.Freeze, young: true},
-		{harm: replicas.Kill, frozen: true, young: true},
-	} {
-		owner, other, third := hosts[n%3], hosts[(n+1)%3], hosts[(n+2)%3]
-		if round.young {
-			restart(other)
-			restart(third)
-		}
-		if round.frozen {
-			if err := signal(third, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
-		}
-		loss, err := replicas.Lose(t.Context(), round.harm, owner, other, fmt.Sprintf("w1-%d-9", n))
-		if round.frozen {
-			if err := signal(third, syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err != nil || loss.Told > toldFor || loss.Free > freeFor {
-			t.Errorf("%+v: %+v, %v", round, loss, err)
-		}
-		t.Logf("%+v: told after %v, the conversation free after %v; load %s", round, loss.Told.Round(time.Millisecond), loss.Free.Round(time.Millisecond), load(t))
+	if err != nil {
+		return l, err
 	}
+	told := make(chan error, 1)
+	go func() {
+		told <- f.follow(ctx)
+	}()
+	w := &writer{name: conversation, conversation: conversation, url: url, client: client}
+	t := &turn{id: conversation + "-0", writer: conversation}
+	w.insist(ctx, t)
+	l.Free = time.Since(began)
+	err = <-told
+	l.Told = f.endedAt.Sub(began)
+	if f.code == "" || !t.done {
+		err = errors.Join(err, fmt.Errorf("the follower was told %q, code %q; the next question: done %v, %q", f.text, f.code, t.done, w.faults))
+	}
+	return l, errors.Join(err, mend())
 }

@@ -21,11 +21,10 @@ import (
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/programs"
-	"molar/internal/testkit/replicas"
 )
 
 // measured starts hosts for a measurement, which is no part of any run of the tests.
-func measured(t *testing.T, n int, model fakemodel.Config) []*replicas.Host {
+func measured(t *testing.T, n int, model fakemodel.Config) []*Host {
 	t.Helper()
 	if os.Getenv("MOLAR_REPLICAS_MEASURE") == "" {
 		t.Skip("MOLAR_REPLICAS_MEASURE is not set: with it the replicas are measured")
@@ -40,14 +39,14 @@ func measured(t *testing.T, n int, model fakemodel.Config) []*replicas.Host {
 	config := filepath.Join(home, "molar.yaml")
 	text := fmt.Sprintf("default: plain\nallowed_hosts: [%s]\nllm: {provider: ollama, ollama: {base_url: %q}}\nmemory: {store: %q}\n"+
 		"assistants: {plain: {system_prompt: Answer.}}\ntelemetry: {log_level: error, trace: off}\n",
-		replicas.Name, url, storetest.StartPostgres(t).Database(t))
+		Name, url, storetest.StartPostgres(t).Database(t))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	molar := programs.Build(t, "molar/cmd/molar")
-	hosts := make([]*replicas.Host, n)
+	hosts := make([]*Host, n)
 	for i := range hosts {
-		hosts[i] = replicas.NewHost(func() *exec.Cmd {
+		hosts[i] = NewHost(func() *exec.Cmd {
 			cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
 			cmd.Env, cmd.Stderr = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, os.Stderr
 			return cmd
@@ -70,7 +69,7 @@ func load(t *testing.T) string {
 }
 
 // send asks a host and returns its answer.
-func send(ctx context.Context, host *replicas.Host, method, path, body, key string) (*http.Response, error) {
+func send(ctx context.Context, host *Host, method, path, body, key string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+host.Addr()+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func TestMeasure_FollowerDelay(t *testing.T) {
 }
 
 // arrivals are the times of the numbered events of a turn.
-func arrivals(ctx context.Context, host *replicas.Host, id string) map[string]time.Time {
+func arrivals(ctx context.Context, host *Host, id string) map[string]time.Time {
 	seen := make(map[string]time.Time)
 	res, err := send(ctx, host, http.MethodGet, "/v1/turns/"+id+"/events", "", "")
 	if err != nil {
@@ -187,7 +186,7 @@ func TestMeasure_Throughput(t *testing.T) {
 }
 
 // cpu is the time that the hosts have used.
-func cpu(t *testing.T, hosts []*replicas.Host) time.Duration {
+func cpu(t *testing.T, hosts []*Host) time.Duration {
 	t.Helper()
 	const tick = 10 * time.Millisecond
 	var used time.Duration

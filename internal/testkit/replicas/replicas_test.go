@@ -19,7 +19,6 @@ import (
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/programs"
-	"molar/internal/testkit/replicas"
 )
 
 // words is how far the model counts, and with it how long a detached turn runs.
@@ -61,9 +60,9 @@ func counted() string {
 
 // A trial is one run of the checker.
 type trial struct {
-	harms []replicas.Harm
+	harms []Harm
 	// without takes a protection out; pooled puts PgBouncer before PostgreSQL.
-	without replicas.Protection
+	without Protection
 	pooled  bool
 	// pace is the time between two words of the model; 0 means 50 ms.
 	pace time.Duration
@@ -73,7 +72,7 @@ type trial struct {
 type cluster struct {
 	postgres *storetest.Postgres
 	bookings string
-	wire     *replicas.Wire
+	wire     *Wire
 	command  func() *exec.Cmd
 }
 
@@ -86,7 +85,7 @@ func (tr trial) start(t *testing.T, settings string) *cluster {
 	}
 	if tr.without != nil {
 		var err error
-		if c.wire, err = replicas.Without(t.Context(), tr.without, c.postgres.Addr()); err != nil {
+		if c.wire, err = Without(t.Context(), tr.without, c.postgres.Addr()); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.wire.Close)
@@ -109,7 +108,7 @@ memory: {store: %q, required: true, context: 2000}
 assistants: {plain: {system_prompt: Answer., tools: ["effects__*"]}}
 mcpServers: {effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}}
 telemetry: {log_level: warn, trace: off}
-%s`, replicas.Name, url, dsn, programs.Build(t, "molar/internal/testkit/effects"), c.bookings, settings)
+%s`, Name, url, dsn, programs.Build(t, "molar/internal/testkit/effects"), c.bookings, settings)
 	for file, text := range map[string]string{config: text, c.bookings: ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -126,10 +125,10 @@ telemetry: {log_level: warn, trace: off}
 }
 
 // run harms a cluster of hosts.
-func (tr trial) run(t *testing.T) replicas.Report {
+func (tr trial) run(t *testing.T) Report {
 	t.Helper()
 	c := tr.start(t, "shutdown: {drain: 20s}\n")
-	report, err := replicas.Run(t.Context(), replicas.Config{
+	report, err := Run(t.Context(), Config{
 		Command: c.command, Replicas: 3, Writers: 16, Harms: tr.harms, Bookings: c.bookings, Words: words, Seed: uint64(len(tr.harms)),
 		Database: func() error {
 			c.postgres.Stop(t)
@@ -164,12 +163,12 @@ func inLongRuns(t *testing.T) {
 }
 
 // long repeats harms for as many cycles as the variable says.
-func long(harms ...replicas.Harm) []replicas.Harm {
+func long(harms ...Harm) []Harm {
 	n, err := strconv.Atoi(os.Getenv(cyclesVariable))
 	if err != nil {
 		return harms
 	}
-	var all []replicas.Harm
+	var all []Harm
 	for len(all) < n {
 		all = append(all, harms[len(all)%len(harms)])
 	}
@@ -182,7 +181,7 @@ func long(harms ...replicas.Harm) []replicas.Harm {
 // ended.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	report := trial{harms: long(replicas.Kill, replicas.Cut, replicas.Freeze, replicas.Restart, replicas.Blink, replicas.Kill)}.run(t)
+	report := trial{harms: long(Kill, Cut, Freeze, Restart, Blink, Kill)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)
 	}
@@ -194,7 +193,7 @@ func TestReplicas(t *testing.T) {
 // The same while PostgreSQL itself ends, and comes back.
 func TestReplicas_Outage(t *testing.T) {
 	inLongRuns(t)
-	report := trial{harms: long(replicas.Outage, replicas.Kill, replicas.Outage)}.run(t)
+	report := trial{harms: long(Outage, Kill, Outage)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)
 	}
@@ -203,7 +202,7 @@ func TestReplicas_Outage(t *testing.T) {
 // The same behind a pooler, through which no replica hears another one.
 func TestReplicas_Pooled(t *testing.T) {
 	t.Parallel()
-	report := trial{pooled: true, harms: long(replicas.Kill, replicas.Cut)}.run(t)
+	report := trial{pooled: true, harms: long(Kill, Cut)}.run(t)
 	for _, fault := range report.Faults {
 		t.Error(fault)
 	}
@@ -213,8 +212,8 @@ func TestReplicas_Pooled(t *testing.T) {
 func TestReplicas_Without(t *testing.T) {
 	inLongRuns(t)
 	for name, tr := range map[string]trial{
-		"fence": {without: replicas.Fence(), harms: []replicas.Harm{replicas.Freeze, replicas.Freeze, replicas.Freeze}},
-		"queue": {without: replicas.Queue(), harms: []replicas.Harm{replicas.Peace, replicas.Peace, replicas.Peace}},
+		"fence": {without: Fence(), harms: []Harm{Freeze, Freeze, Freeze}},
+		"queue": {without: Queue(), harms: []Harm{Peace, Peace, Peace}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := tr.run(t)

@@ -23,7 +23,6 @@ import (
 
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/programs"
-	"molar/internal/testkit/replicas"
 )
 
 // Three replicas end in order and are started anew, one after the other, under 200 streams
@@ -32,16 +31,16 @@ func TestRollingRestart(t *testing.T) {
 	inLongRuns(t)
 	const streams = 200
 	c := trial{pace: 200 * time.Millisecond}.start(t, "shutdown: {delay: 3s, drain: 2m}\n")
-	hosts := make([]*replicas.Host, 3)
+	hosts := make([]*Host, 3)
 	for i := range hosts {
-		hosts[i] = replicas.NewHost(c.command)
+		hosts[i] = NewHost(c.command)
 		if err := hosts[i].Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = hosts[i].Kill() })
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	balancer, err := replicas.Balance(ctx, hosts)
+	balancer, err := Balance(ctx, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func countOut(ctx context.Context, client *http.Client, url string) error {
 	if err != nil {
 		return err
 	}
-	req.Host = replicas.Name
+	req.Host = Name
 	req.Header.Set("Content-Type", "application/json")
 	res, err := client.Do(req)
 	if err != nil {
@@ -143,12 +142,12 @@ func TestSilentReaders(t *testing.T) {
 	t.Cleanup(func() { _ = model.Close() })
 	home := t.TempDir()
 	config := filepath.Join(home, "molar.yaml")
-	text := fmt.Sprintf("default: plain\nallowed_hosts: [%s]\nllm: {provider: ollama, ollama: {base_url: %q}}\nassistants: {plain: {system_prompt: Answer.}}\n", replicas.Name, url)
+	text := fmt.Sprintf("default: plain\nallowed_hosts: [%s]\nllm: {provider: ollama, ollama: {base_url: %q}}\nassistants: {plain: {system_prompt: Answer.}}\n", Name, url)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	molar := programs.Build(t, "molar/cmd/molar")
-	host := replicas.NewHost(func() *exec.Cmd {
+	host := NewHost(func() *exec.Cmd {
 		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
 		cmd.Env, cmd.Stderr = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, os.Stderr
 		return cmd
@@ -167,7 +166,7 @@ func TestSilentReaders(t *testing.T) {
 		t.Cleanup(func() { _ = conn.Close() })
 		conns[i] = conn
 		body := `{"stream":true,"messages":[{"role":"user","content":"count"}]}`
-		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", replicas.Name, len(body), body)
+		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", Name, len(body), body)
 	}
 	highest := 0
 	for range 15 { // less than the 30 s after which such a reader is given up
@@ -194,7 +193,7 @@ func TestSilentReaders(t *testing.T) {
 }
 
 // resident is the memory of a host, in bytes.
-func resident(t *testing.T, h *replicas.Host) int {
+func resident(t *testing.T, h *Host) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.Process().Process.Pid))
 	if err != nil {

@@ -1,4 +1,4 @@
-package replicas
+package replicas_test
 
 import (
 	"context"

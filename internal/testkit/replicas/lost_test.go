@@ -1,0 +1,70 @@
+//go:build linux
+
+package replicas_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What docs/operations.md promises where a replica is gone.
+const toldFor, freeFor = 15 * time.Second, 20 * time.Second
+
+// Whoever follows a turn whose replica is gone is told so in time, and its conversation is free
+// again, also while another replica is frozen, and where the others have only just begun.
+func TestReplicas_Lost(t *testing.T) {
+	inLongRuns(t)
+	c := trial{}.start(t, "")
+	hosts := make([]*Host, 3)
+	for i := range hosts {
+		hosts[i] = NewHost(c.command)
+		if err := hosts[i].Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = hosts[i].Kill() })
+	}
+	signal := func(h *Host, sig syscall.Signal) error { return h.Process().Process.Signal(sig) }
+	restart := func(h *Host) {
+		if err := h.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, round := range []struct {
+		harm          Harm
+		frozen, young bool
+	}{
+		{harm: Kill},
+		{harm: Freeze},
+		{harm: Kill, frozen: true},
+		{harm: Freeze, frozen: true},
+		{harm: Kill, young: true},
+		{harm: Freeze, young: true},
+		{harm: Kill, frozen: true, young: true},
+	} {
+		owner, other, third := hosts[n%3], hosts[(n+1)%3], hosts[(n+2)%3]
+		if round.young {
+			restart(other)
+			restart(third)
+		}
+		if round.frozen {
+			if err := signal(third, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+		loss, err := Lose(t.Context(), round.harm, owner, other, fmt.Sprintf("w1-%d-9", n))
+		if round.frozen {
+			if err := signal(third, syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err != nil || loss.Told > toldFor || loss.Free > freeFor {
+			t.Errorf("%+v: %+v, %v", round, loss, err)
+		}
+		t.Logf("%+v: told after %v, the conversation free after %v; load %s", round, loss.Told.Round(time.Millisecond), loss.Free.Round(time.Millisecond), load(t))
+	}
+}
