@@ -29,7 +29,7 @@ func Detect(message, previous string) (lang string, sure bool) {
 	if previous != Vietnamese && previous != English {
 		previous = English
 	}
-	s := scan(head(message))
+	s := scan(message)
 	switch {
 	case s.words == 0:
 		return previous, false
@@ -87,6 +87,7 @@ func (s score) withoutMarks(previous string) (string, bool) {
 // scan weighs the words of a message one by one.
 func scan(message string) score {
 	var s score
+	message = strings.ToValidUTF8(message[:min(len(message), maxScan)], "")
 	for word := range strings.FieldsFuncSeq(norm.NFC.String(message), notWordRune) {
 		s.add(word)
 	}
@@ -173,23 +174,4 @@ func isPlain(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-func isNumber(s string) bool {
-	for _, r := range s {
-		if !unicode.IsDigit(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// head returns the first maxScan bytes of a message, cut between runes.
-func head(message string) string {
-	if len(message) <= maxScan {
-		return message
-	}
-	cut := maxScan
-	for cut > 0 && !utf8.RuneStart(message[cut]) {
-		cut--
-	}
-	return message[:cut]
-}
+func isNumber(s string) bool { return strings.TrimFunc(s, unicode.IsDigit) == "" }

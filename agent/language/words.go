@@ -7,25 +7,16 @@ package language
 // and their usual abbreviations.
 func isVietnamese(word string) bool {
 	switch word {
-	case "toi", "minh", "chung", "ban", "bac", "em", "chau", "anh", "chi", "ong", "ba", "con",
-		"khong", "ko", "hong", "duoc", "dc", "cua", "va", "la", "thi", "ma", "nhung", "cac", "mot",
-		"nay", "kia", "do", "day", "nao", "gi", "sao", "bao", "nhieu", "lau", "khi", "nen", "phai",
-		"cho", "voi", "ve", "tu", "den", "trong", "ngoai", "tren", "duoi", "sau", "truoc", "bi",
-		"da", "dang", "se", "moi", "cung", "rat", "qua", "lam", "muon", "hoi", "biet", "giup", "co",
-		"hay", "roi", "van", "chua", "neu", "vi", "tai", "nhe", "nha", "a", "oi", "ah", "di", "ra",
-		"vao", "lai", "het", "luon", "nhu", "the", "vay", "cach", "nguoi", "ngay", "hien", "mac",
-		"it", "lon", "nho", "nua", "thoi", "vui", "dau", "khoi", "xin", "tot", "may", "lieu",
-		"theo", "thay", "hon", "nhat", "lan", "bang", "hoac", "dung", "can", "cai", "chiec", "gio",
-		"nuoc", "loi", "trang", "benh", "viem", "dieu", "tri",
-		"phong", "kham", "khoa", "tre", "chay", "mau", "su", "cay", "ghep", "chinh",
-		"lac", "ho", "sua", "tien", "gia", "thuoc",
-		"uong", "viet", "nam", "hinh", "gioi", "thieu", "tuoi", "thang", "tuan", "gan", "xa", "o",
-		"duong", "thu", "cong", "phi", "ket", "trieu", "nguyen", "nhan", "phuong", "phap", "toan",
-		"nghia", "tieng", "khoe", "chao", "cam", "on", "k", "kg", "ntn", "bn", "mk", "mik", "hk",
-		"hok", "bs", "nk":
+	case "ban", "anh", "chi", "ba", "con", "do", "sau", "truoc", "da", "nha", "a", "the", "lon", "nho",
+		"vui", "dau", "khoi", "tot", "may", "bang", "dung", "can", "cai", "chiec", "gio", "nuoc",
+		"loi", "trang", "benh", "viem", "dieu", "tri", "phong", "kham", "khoa", "tre", "chay", "mau",
+		"su", "cay", "ghep", "chinh", "lac", "ho", "sua", "tien", "gia", "thuoc", "uong", "viet",
+		"nam", "hinh", "gioi", "thieu", "tuoi", "thang", "tuan", "gan", "xa", "o", "duong", "thu",
+		"cong", "phi", "ket", "trieu", "nguyen", "nhan", "phuong", "phap", "toan", "nghia", "tieng",
+		"khoe", "chao", "cam", "on", "k", "kg", "ntn", "bn", "mk", "mik", "hk", "hok", "bs", "nk":
 		return true
 	}
-	return false
+	return isVietnameseGrammar(word)
 }
 
 // isVietnameseGrammar knows the words that carry a Vietnamese sentence whatever
@@ -33,13 +24,12 @@ func isVietnamese(word string) bool {
 func isVietnameseGrammar(word string) bool {
 	switch word {
 	case "toi", "minh", "chung", "bac", "em", "chau", "ong", "khong", "ko", "hong", "duoc", "dc",
-		"cua", "va", "la", "thi", "ma", "nhung", "cac", "mot", "nay", "kia", "day", "nao", "gi",
-		"sao", "bao", "nhieu", "lau", "khi", "nen", "phai", "cho", "voi", "ve", "tu", "den",
-		"trong", "ngoai", "tren", "duoi", "bi", "dang", "se", "moi", "cung", "rat", "qua", "lam",
-		"muon", "hoi", "biet", "giup", "co", "hay", "roi", "van", "chua", "neu", "vi", "tai", "nhe",
-		"oi", "ah", "di", "ra", "vao", "lai", "het", "luon", "nhu", "vay", "cach", "nguoi", "ngay",
-		"hien", "mac", "it", "nua", "thoi", "xin", "lieu", "theo", "thay", "hon", "nhat", "lan",
-		"hoac":
+		"cua", "va", "la", "thi", "ma", "nhung", "cac", "mot", "nay", "kia", "day", "nao", "gi", "sao",
+		"bao", "nhieu", "lau", "khi", "nen", "phai", "cho", "voi", "ve", "tu", "den", "trong", "ngoai",
+		"tren", "duoi", "bi", "dang", "se", "moi", "cung", "rat", "qua", "lam", "muon", "hoi", "biet",
+		"giup", "co", "hay", "roi", "van", "chua", "neu", "vi", "tai", "nhe", "oi", "ah", "di", "ra",
+		"vao", "lai", "het", "luon", "nhu", "vay", "cach", "nguoi", "ngay", "hien", "mac", "it", "nua",
+		"thoi", "xin", "lieu", "theo", "thay", "hon", "nhat", "lan", "hoac":
 		return true
 	}
 	return false
@@ -48,30 +38,21 @@ func isVietnameseGrammar(word string) bool {
 // isEnglish knows common English words.
 func isEnglish(word string) bool {
 	switch word {
-	case "the", "of", "and", "is", "are", "was", "were", "be", "been", "what", "how", "why", "when",
-		"where", "who", "which", "do", "does", "did", "can", "could", "should", "would", "will",
-		"shall", "may", "might", "must", "my", "your", "his", "her", "our", "their", "i", "you",
-		"he", "she", "we", "they", "it", "this", "that", "these", "those", "there", "here", "to",
-		"in", "on", "at", "for", "from", "with", "without", "about", "after", "before", "during",
-		"between", "into", "if", "or", "but", "not", "no", "yes", "any", "some", "much", "many",
-		"more", "most", "less", "very", "too", "also", "just", "than", "then", "because", "so",
-		"as", "an", "a", "me", "us", "them", "have", "has", "had", "need", "want", "get", "go",
-		"know", "tell", "help", "please", "thanks", "thank", "hello", "hi", "hey", "am", "im",
-		"dont", "cant", "isnt", "doesnt", "its", "whats", "good", "bad", "best", "long", "often",
-		"every", "each", "day", "week", "month", "year", "old", "new", "normal", "possible", "okay",
-		"really", "still", "again", "only", "even", "both", "while", "since", "until", "cause",
-		"causes", "make", "makes", "made", "take", "takes", "taking", "work", "works", "mean",
-		"means", "feel", "feels", "hurt", "hurts", "cost", "costs", "safe", "up", "out", "off",
-		"over", "under", "down", "all", "own", "same", "other", "another", "such", "by", "against",
-		"like", "way", "thing", "things", "someone", "anyone", "something", "anything", "eat",
-		"drink", "use", "using", "used", "see", "say", "said", "come", "came", "give", "think",
-		"find", "show", "explain", "write", "describe", "whether", "pain", "painful", "child", "children", "kid", "kids", "baby", "bleeding", "cleaning", "treatment", "infection",
-		"swollen", "who's", "happen", "happens", "happened", "difference",
-		"different", "better", "worse", "first", "second", "last", "next", "later", "today",
-		"tomorrow", "yesterday", "now", "always", "never":
+	case "no", "go", "know", "hey", "good", "bad", "best", "long", "often", "every", "each", "day",
+		"week", "month", "year", "old", "new", "normal", "possible", "okay", "really", "still",
+		"again", "only", "even", "both", "while", "since", "until", "cause", "causes", "make", "makes",
+		"made", "take", "takes", "taking", "work", "works", "feel", "feels", "hurt", "hurts", "cost",
+		"costs", "safe", "up", "out", "off", "over", "under", "down", "all", "own", "same", "other",
+		"another", "such", "by", "against", "like", "way", "thing", "things", "someone", "anyone",
+		"something", "anything", "eat", "drink", "use", "using", "used", "see", "say", "said", "come",
+		"came", "give", "think", "find", "show", "explain", "write", "describe", "whether", "pain",
+		"painful", "child", "children", "kid", "kids", "baby", "bleeding", "cleaning", "treatment",
+		"infection", "swollen", "who's", "happen", "happens", "happened", "difference", "different",
+		"better", "worse", "first", "second", "last", "next", "later", "today", "tomorrow",
+		"yesterday", "now", "always", "never":
 		return true
 	}
-	return false
+	return isEnglishGrammar(word)
 }
 
 // isEnglishGrammar knows the words that carry an English sentence whatever its
@@ -80,14 +61,14 @@ func isEnglishGrammar(word string) bool {
 	switch word {
 	case "the", "of", "and", "is", "are", "was", "were", "be", "been", "what", "how", "why", "when",
 		"where", "who", "which", "do", "does", "did", "can", "could", "should", "would", "will",
-		"shall", "may", "might", "must", "my", "your", "his", "her", "our", "their", "i", "you",
-		"he", "she", "we", "they", "it", "this", "that", "these", "those", "there", "here", "to",
-		"in", "on", "at", "for", "from", "with", "without", "about", "after", "before", "during",
-		"between", "into", "if", "or", "but", "not", "any", "some", "much", "many", "more", "most",
-		"less", "very", "too", "also", "just", "than", "then", "because", "so", "as", "an", "a",
-		"me", "us", "them", "have", "has", "had", "need", "want", "get", "tell", "help", "please",
-		"thanks", "thank", "hello", "hi", "yes", "am", "im", "dont", "cant", "isnt", "doesnt",
-		"its", "whats", "means", "mean":
+		"shall", "may", "might", "must", "my", "your", "his", "her", "our", "their", "i", "you", "he",
+		"she", "we", "they", "it", "this", "that", "these", "those", "there", "here", "to", "in", "on",
+		"at", "for", "from", "with", "without", "about", "after", "before", "during", "between",
+		"into", "if", "or", "but", "not", "any", "some", "much", "many", "more", "most", "less",
+		"very", "too", "also", "just", "than", "then", "because", "so", "as", "an", "a", "me", "us",
+		"them", "have", "has", "had", "need", "want", "get", "tell", "help", "please", "thanks",
+		"thank", "hello", "hi", "yes", "am", "im", "dont", "cant", "isnt", "doesnt", "its", "whats",
+		"means", "mean":
 		return true
 	}
 	return false
