@@ -10,7 +10,7 @@ import (
 func (g *Guard) ask(ctx context.Context, r reading, q Question, judge Judge, score float64) Verdict {
 	ctx, cancel := context.WithTimeout(ctx, g.wait(q.Cold))
 	defer cancel()
-	answer, err := judge.Judge(ctx, g.prompt(r.text, q))
+	answer, err := judge(ctx, g.prompt(r.text, q))
 	if err != nil {
 		g.log.WarnContext(ctx, "guardrail judge did not answer", "error", err, "policy", g.onFailure)
 		return g.byPolicy(failure(err), score)

@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	linked "container/list"
 	"crypto/sha256"
 	"sync"
 )
@@ -15,56 +14,34 @@ type cacheKey [sha256.Size]byte
 // cacheKeyOf identifies what a judge decided: the topic as it was then, the message
 // as it was normalised, and the exchange that it was judged with.
 func cacheKeyOf(version, text string, last *Exchange) cacheKey {
-	h := sha256.New()
-	for _, part := range []string{version, text} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
-	}
+	identity := version + "\x00" + text + "\x00"
 	if last != nil {
-		h.Write([]byte(last.Question + "\x00" + last.Answer))
+		identity += last.Question + "\x00" + last.Answer
 	}
-	return cacheKey(h.Sum(nil))
+	return sha256.Sum256([]byte(identity))
 }
 
-// A cache keeps the latest verdicts of the judge.
+// A cache keeps verdicts of the judge. Once it is full it forgets any of them for a new one.
 type cache struct {
 	mu    sync.Mutex
-	order *linked.List // of cached, the latest used in front
-	byKey map[cacheKey]*linked.Element
-}
-
-type cached struct {
-	key     cacheKey
-	verdict Verdict
-}
-
-func newCache() *cache {
-	return &cache{order: linked.New(), byKey: make(map[cacheKey]*linked.Element)}
+	byKey map[cacheKey]Verdict
 }
 
 func (c *cache) get(key cacheKey) (Verdict, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.byKey[key]
-	if !ok {
-		return Verdict{}, false
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(cached).verdict, true
+	v, known := c.byKey[key]
+	return v, known
 }
 
 func (c *cache) put(key cacheKey, v Verdict) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.byKey[key]; ok {
-		e.Value = cached{key, v}
-		c.order.MoveToFront(e)
-		return
+	if len(c.byKey) >= maxVerdicts {
+		for old := range c.byKey {
+			delete(c.byKey, old)
+			break
+		}
 	}
-	c.byKey[key] = c.order.PushFront(cached{key, v})
-	if c.order.Len() > maxVerdicts {
-		oldest := c.order.Back()
-		c.order.Remove(oldest)
-		delete(c.byKey, oldest.Value.(cached).key)
-	}
+	c.byKey[key] = v
 }

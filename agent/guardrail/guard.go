@@ -68,9 +68,7 @@ type Ask struct {
 
 // A Judge answers an Ask: deterministic, a few tokens, text only. It must give up
 // when ctx ends.
-type Judge interface {
-	Judge(ctx context.Context, ask Ask) (string, error)
-}
+type Judge func(ctx context.Context, ask Ask) (string, error)
 
 // A Verdict says whether a message belongs to the topic, and why.
 type Verdict struct {
@@ -90,9 +88,6 @@ type Verdict struct {
 	// Unavailable is set when the check could not be made; the person should try
 	// again.
 	Unavailable bool `json:"unavailable,omitempty"`
-	// SmallTalk is set for a greeting, thanks or a question about the assistant: it
-	// passes, and there is nothing to search for.
-	SmallTalk bool `json:"small_talk,omitempty"`
 	// Needs says what of the conversation the message leans on; a search uses it.
 	Needs Needs         `json:"needs,omitempty"`
 	Took  time.Duration `json:"-"`
@@ -104,7 +99,7 @@ type Guard struct {
 	onFailure string
 	timeout   time.Duration
 	log       *slog.Logger
-	verdicts  *cache
+	verdicts  cache
 
 	// What follows is built at the first question, as it takes some milliseconds.
 	compiled, prepared sync.Once
@@ -122,7 +117,7 @@ func New(c Config) (*Guard, error) {
 	if err := c.Topic.Check(); err != nil {
 		return nil, err
 	}
-	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: newCache()}
+	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: cache{byKey: make(map[cacheKey]Verdict)}}
 	switch g.onFailure {
 	case "":
 		g.onFailure = Closed

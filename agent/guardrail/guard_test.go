@@ -27,13 +27,8 @@ func guard(t testing.TB, c guardrail.Config) *guardrail.Guard {
 	return g
 }
 
-// judgeFunc answers as a function says.
-type judgeFunc func(ctx context.Context, ask guardrail.Ask) (string, error)
-
-func (f judgeFunc) Judge(ctx context.Context, ask guardrail.Ask) (string, error) { return f(ctx, ask) }
-
 func says(answer string) guardrail.Judge {
-	return judgeFunc(func(context.Context, guardrail.Ask) (string, error) { return answer, nil })
+	return func(context.Context, guardrail.Ask) (string, error) { return answer, nil }
 }
 
 func question(text, lang string) guardrail.Question {
@@ -118,7 +113,7 @@ func TestGuard_JudgeAnswers(t *testing.T) {
 }
 
 func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
-	hangs := judgeFunc(func(ctx context.Context, _ guardrail.Ask) (string, error) {
+	hangs := guardrail.Judge(func(ctx context.Context, _ guardrail.Ask) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
@@ -150,7 +145,7 @@ func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
 
 func TestGuard_JudgeThatFails(t *testing.T) {
 	g := dental(t)
-	v := g.Decide(t.Context(), question(doubtful, "en"), judgeFunc(func(context.Context, guardrail.Ask) (string, error) {
+	v := g.Decide(t.Context(), question(doubtful, "en"), guardrail.Judge(func(context.Context, guardrail.Ask) (string, error) {
 		return "YES", errors.New("connection refused")
 	}))
 	if v.Pass || !v.Unavailable {
@@ -161,7 +156,7 @@ func TestGuard_JudgeThatFails(t *testing.T) {
 // Where the judge fails, what clearly goes on with an exchange on the topic passes: thanks must not
 // be told to try again. What does not is told so, as is a sign of injection.
 func TestGuard_JudgeThatFailsBehindAnExchange(t *testing.T) {
-	fails := judgeFunc(func(context.Context, guardrail.Ask) (string, error) { return "", errors.New("connection refused") })
+	fails := guardrail.Judge(func(context.Context, guardrail.Ask) (string, error) { return "", errors.New("connection refused") })
 	g := dental(t)
 	for message, pass := range map[string]bool{
 		"ok my brother is driving me to the hospital now, thanks":                   true,
@@ -181,7 +176,7 @@ func TestGuard_JudgeThatFailsBehindAnExchange(t *testing.T) {
 
 func TestGuard_SureCodeAsksNoJudge(t *testing.T) {
 	g := dental(t)
-	never := judgeFunc(func(context.Context, guardrail.Ask) (string, error) {
+	never := guardrail.Judge(func(context.Context, guardrail.Ask) (string, error) {
 		t.Error("the judge was asked")
 		return "NO", nil
 	})
@@ -221,7 +216,7 @@ func TestGuard_MarkersForceTheJudge(t *testing.T) {
 				t.Errorf("code alone: got %+v, want unsure and no pass", v)
 			}
 			asked := false
-			v := g.Decide(t.Context(), after(question(text, "en")), judgeFunc(func(context.Context, guardrail.Ask) (string, error) {
+			v := g.Decide(t.Context(), after(question(text, "en")), guardrail.Judge(func(context.Context, guardrail.Ask) (string, error) {
 				asked = true
 				return "NO", nil
 			}))

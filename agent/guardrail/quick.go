@@ -25,10 +25,10 @@ func (g *Guard) quick(r reading) (alone, after Verdict) {
 	switch {
 	case len(r.words) == 0:
 		alone.Pass, alone.Sure, alone.Reason = true, !hasLetters(r.text), "no words to judge"
-		alone.SmallTalk, alone.Needs = alone.Sure, AboutTalk
+		alone.Needs = AboutTalk
 		return alone, alone
 	case r.marker.name == "" && g.greets(r):
-		alone.Pass, alone.Sure, alone.SmallTalk = true, true, true
+		alone.Pass, alone.Sure = true, true
 		alone.Needs, alone.Reason = AboutTalk, "greeting, thanks or help"
 		return alone, alone
 	}

@@ -145,13 +145,13 @@ func (j *Judge) model(c Case) guardrail.Judge {
 	if c.Route.Offline {
 		return nil
 	}
-	return judgeFunc(func(ctx context.Context, ask guardrail.Ask) (string, error) {
+	return func(ctx context.Context, ask guardrail.Ask) (string, error) {
 		text, err := heard(c.Stream(ctx, request(c.Route.SmallModel, ask)))
 		if err == nil {
 			j.warm.mark(c.Route.SmallModel, j.now())
 		}
 		return text, err
-	})
+	}
 }
 
 // Names returns the names of kinds of emergency.

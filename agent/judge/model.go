@@ -29,19 +29,15 @@ func request(model string, ask guardrail.Ask) providers.Request {
 	}
 }
 
-type judgeFunc func(ctx context.Context, ask guardrail.Ask) (string, error)
-
-func (f judgeFunc) Judge(ctx context.Context, ask guardrail.Ask) (string, error) { return f(ctx, ask) }
-
 // Asking returns a judge that asks the route's small model, outside of any turn. It
 // is nil for a route without a model.
 func Asking(route providers.Route) guardrail.Judge {
 	if route.Offline {
 		return nil
 	}
-	return judgeFunc(func(ctx context.Context, ask guardrail.Ask) (string, error) {
+	return func(ctx context.Context, ask guardrail.Ask) (string, error) {
 		return heard(route.Provider.Stream(ctx, request(route.SmallModel, ask)))
-	})
+	}
 }
 
 // heard is the whole text of a stream.
