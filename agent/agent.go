@@ -123,7 +123,6 @@ type Protections struct {
 type Agent struct {
 	cfg        Config
 	assistants map[string]*Assistant
-	prompts    *prompts.Prompts
 	judges     *judge.Judge
 	search     *lookup.Search
 	tools      *offer.Chooser
@@ -160,11 +159,7 @@ func New(cfg Config) (*Agent, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	var err error
-	if a.prompts, err = prompts.New(); err != nil {
-		return nil, err
-	}
-	a.secrets = secretsOf(a.prompts, cfg)
+	a.secrets = secretsOf(cfg)
 	a.orders = sync.OnceValue(filter.NewOrders)
 	a.cfg.Limits = cfg.Limits.withDefaults()
 	a.cfg.Assistants = slices.Clone(cfg.Assistants)
@@ -212,7 +207,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 }
 
 // secretsOf gives the secret of each assistant, built at its first use.
-func secretsOf(p *prompts.Prompts, cfg Config) map[string]func() *filter.Secret {
+func secretsOf(cfg Config) map[string]func() *filter.Secret {
 	secrets := make(map[string]func() *filter.Secret, len(cfg.Assistants))
 	for _, as := range cfg.Assistants {
 		secrets[as.Name] = sync.OnceValue(func() *filter.Secret {
@@ -222,7 +217,7 @@ func secretsOf(p *prompts.Prompts, cfg Config) map[string]func() *filter.Secret 
 					roles = append(roles, voice.System)
 				}
 			}
-			return filter.NewSecret(p.Private(roles...), as.SystemPrompt)
+			return filter.NewSecret(prompts.Private(roles...), as.SystemPrompt)
 		})
 	}
 	return secrets

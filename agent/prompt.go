@@ -33,13 +33,10 @@ type prompt struct {
 // the last message is the same as in the turn before, byte by byte, until a compaction.
 func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, found findings, o offer.Offer) (prompt, error) {
 	lang := conversationLanguage(past, q)
-	system, err := a.prompts.System(prompts.SystemInput{
+	system := prompts.System(prompts.SystemInput{
 		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: together(w.turn.System, w.turn.Form), Topic: w.guard != nil,
 		Language: lang, Tools: len(o.Tools) > 0, Servers: a.instructions(o.Tools),
 	})
-	if err != nil {
-		return prompt{}, err
-	}
 	view := history.Fit(history.Input{
 		Summary: past.summary, Exchanges: past.exchanges, ResultBytes: a.resultBytes(),
 		Budget:       a.historyBytes(ctx, w, len(system)+offer.Size(o.Tools)),

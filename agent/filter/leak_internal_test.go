@@ -13,17 +13,13 @@ import (
 
 func dentalSecret(t testing.TB, own string) *Secret {
 	t.Helper()
-	p, err := prompts.New()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var roles []string
 	if own == "" {
 		for _, voice := range topic.Dental().Voices {
 			roles = append(roles, voice.System)
 		}
 	}
-	return NewSecret(p.Private(roles...), own)
+	return NewSecret(prompts.Private(roles...), own)
 }
 
 func filterOf(s *Secret) *Leak {
@@ -63,15 +59,7 @@ func commonLetters(a, b string) int {
 
 func systemPrompt(t *testing.T, lang, own string) string {
 	t.Helper()
-	p, err := prompts.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := p.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, topic.Dental().Voice(lang).System), Topic: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return prompts.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, topic.Dental().Voice(lang).System), Topic: true})
 }
 
 // However the model lays the prompt out, and in whatever pieces it streams it, no

@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(lang, func(t *testing.T) {
 			voice := topic.Dental().Voice(lang)
-			text := system(t, prompts.SystemInput{Text: voice.System, Language: lang, Topic: true}) + "\n\n=== user ===\n"
+			text := prompts.System(prompts.SystemInput{Text: voice.System, Language: lang, Topic: true}) + "\n\n=== user ===\n"
 			text += prompts.Question(prompts.QuestionInput{
 				Language: lang, Labels: voice.Labels, Notice: "(notice)", Summary: "(summary)",
 				Question: schemas.Text(schemas.RoleUser, question),

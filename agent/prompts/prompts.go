@@ -1,6 +1,6 @@
 // Package prompts writes what the models read: system prompts, the user message with
 // the passages, the question and the rules of this answer around it, and the prompts of
-// the summary. The texts are embedded template files, one for each language.
+// the summary.
 //
 // It decides nothing: what goes into a prompt is the agent's choice. What stands before
 // the question is the same in every turn of a conversation, byte by byte: whatever
@@ -8,31 +8,12 @@
 package prompts
 
 import (
-	"embed"
-	"fmt"
+	"cmp"
 	"strings"
-	"text/template"
 )
-
-//go:embed templates/*.tmpl
-var files embed.FS
 
 // Languages are the languages that prompts exist in.
 var languages = [...]string{"en", "vi"}
-
-// Prompts holds the parsed templates. It is safe for concurrent use.
-type Prompts struct {
-	templates *template.Template
-}
-
-// New parses the embedded templates.
-func New() (*Prompts, error) {
-	t, err := template.ParseFS(files, "templates/*.tmpl")
-	if err != nil {
-		return nil, fmt.Errorf("parse prompt templates: %w", err)
-	}
-	return &Prompts{templates: t}, nil
-}
 
 // A SystemInput is what a system prompt depends on: the assistant and the language of
 // the conversation, nothing of a single call.
@@ -55,21 +36,17 @@ type SystemInput struct {
 type Instructions struct{ Server, Text string }
 
 // System writes the system prompt of a turn; all of its passes share it.
-func (p *Prompts) System(in SystemInput) (string, error) {
-	var b strings.Builder
-	if in.Text != "" {
-		b.WriteString(in.Text)
-	} else {
-		if err := p.render(&b, "general", in.Language, in); err != nil {
-			return "", err
-		}
+func System(in SystemInput) string {
+	w := wordsOf(in.Language)
+	general := w.general
+	if in.Tools {
+		general = w.generalWithTools
 	}
-	sections := []string{strings.TrimSpace(b.String())}
-	b.Reset()
-	if err := p.render(&b, "rules", in.Language, in); err != nil {
-		return "", err
+	sections := []string{strings.TrimSpace(cmp.Or(in.Text, general))}
+	if in.Tools {
+		sections = append(sections, w.toolRule)
 	}
-	sections = append(sections, strings.TrimSpace(b.String()))
+	sections = append(sections, w.dataRule)
 	for _, s := range in.Servers {
 		sections = append(sections, Fence(s.Server, s.Text))
 	}
@@ -78,19 +55,17 @@ func (p *Prompts) System(in SystemInput) (string, error) {
 	} else if in.Client != "" {
 		sections = append(sections, in.Client)
 	}
-	return strings.Join(sections, "\n\n"), nil
+	return strings.Join(sections, "\n\n")
 }
 
-// Private returns what no answer should quote of the built-in texts: that of the rules in
-// all languages, and of the roles. What stands in brackets is left out: those are facts
-// that an answer may well repeat.
-func (p *Prompts) Private(roles ...string) []string {
+// Private returns what no answer should quote of the built-in texts: the rules in all
+// languages, and the roles. What stands in brackets is left out: those are facts that an
+// answer may well repeat.
+func Private(roles ...string) []string {
 	var texts []string
 	for _, lang := range languages {
-		data, err := files.ReadFile("templates/rules." + lang + ".tmpl")
-		if err == nil { // it is embedded
-			texts = append(texts, outside(string(data))...)
-		}
+		w := wordsOf(lang)
+		texts = append(texts, w.toolRule, w.dataRule)
 	}
 	for _, role := range roles {
 		texts = append(texts, outside(role)...)
@@ -98,38 +73,13 @@ func (p *Prompts) Private(roles ...string) []string {
 	return texts
 }
 
-// outside cuts a template at its actions and bracketed remarks.
+// outside cuts a text at its bracketed remarks.
 func outside(text string) []string {
 	var pieces []string
 	for text != "" {
-		open := strings.IndexAny(text, "{(")
-		if open < 0 {
-			return append(pieces, text)
-		}
-		pieces = append(pieces, text[:open])
-		closing := ")"
-		if text[open] == '{' {
-			closing = "}}"
-		}
-		_, text, _ = strings.Cut(text[open:], closing)
+		piece, remark, _ := strings.Cut(text, "(")
+		pieces = append(pieces, piece)
+		_, text, _ = strings.Cut(remark, ")")
 	}
 	return pieces
-}
-
-func (p *Prompts) render(b *strings.Builder, name, lang string, data any) error {
-	file := name + "." + language(lang) + ".tmpl"
-	if err := p.templates.ExecuteTemplate(b, file, data); err != nil {
-		return fmt.Errorf("prompt template %s: %w", file, err)
-	}
-	return nil
-}
-
-// language maps an unknown language to English.
-func language(lang string) string {
-	for _, l := range languages {
-		if l == lang {
-			return l
-		}
-	}
-	return "en"
 }

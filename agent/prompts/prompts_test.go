@@ -12,19 +12,6 @@ import (
 	"molar/schemas"
 )
 
-func system(t *testing.T, in prompts.SystemInput) string {
-	t.Helper()
-	p, err := prompts.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := p.System(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // Every line of these prompts is part of what the models are steered by. They hold nothing
 // that changes from turn to turn.
 func TestPrompts_System(t *testing.T) {
@@ -64,7 +51,7 @@ func TestPrompts_System(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(strings.Join(tt.want, "\n\n"), system(t, tt.in)); diff != "" {
+			if diff := cmp.Diff(strings.Join(tt.want, "\n\n"), prompts.System(tt.in)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -77,7 +64,7 @@ func TestPrompts_System_Dental(t *testing.T) {
 		"vi": {"Bạn là chuyên gia tư vấn nha khoa", "Chỉ trả lời về nha khoa", "Không chẩn đoán", "khi nào cần đến gặp nha sĩ", "cấp cứu", "Không bịa"},
 		"en": {"You are a dental consultant", "Answer only about dentistry", "Never give a diagnosis", "when to see a dentist", "emergency", "Never make up"},
 	} {
-		text := system(t, prompts.SystemInput{Text: topic.Dental().Voice(lang).System, Language: lang, Topic: true})
+		text := prompts.System(prompts.SystemInput{Text: topic.Dental().Voice(lang).System, Language: lang, Topic: true})
 		for _, want := range append(wants, "<data>") {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing in\n%s", lang, want, text)
