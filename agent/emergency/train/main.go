@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -104,23 +103,12 @@ func questions(folder string) (ordinary, strangers []line, err error) {
 const unclear = "unclear"
 
 // read reads messages from lines of JSON; those of the guardrail are of no kind.
-func read(path string) ([]line, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var lines []line
-	for raw := range strings.Lines(string(data)) {
-		var e struct {
-			topic.Example
-			Emergency emergency.Kind `json:"emergency"`
-		}
-		if err := json.Unmarshal([]byte(raw), &e); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", path, raw, err)
-		}
-		lines = append(lines, line{text: e.Text, lang: e.Lang, kind: e.Emergency})
-	}
-	return lines, nil
+func read(path string) (lines []line, err error) {
+	err = topic.Lines(path, func(l topic.Line) error {
+		lines = append(lines, line{text: l.Text, lang: l.Lang, kind: emergency.Kind(l.Emergency)})
+		return nil
+	})
+	return lines, err
 }
 
 // What lessons count.

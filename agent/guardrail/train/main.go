@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -70,16 +69,6 @@ type parts struct {
 	plain []topic.Example
 }
 
-// A question is a line of the data. Those of one group of questions.jsonl ask the same in other
-// words and stay in one part, so that none is tested by its own paraphrase.
-type question struct {
-	Group int    `json:"group"`
-	By    string `json:"by"` // who wrote it
-	// Emergency is for whoever learns those: its kind, or "unclear".
-	Emergency string `json:"emergency"`
-	topic.Example
-}
-
 // load reads the questions, those to learn and those to hold back.
 func load(folder string) (parts, error) {
 	var p parts
@@ -110,7 +99,7 @@ func load(folder string) (parts, error) {
 	if err != nil {
 		return p, err
 	}
-	for _, q := range questions {
+	for _, q := range questions { // a group stays in one part: none is tested by its own paraphrase
 		if isTest(q.Group) {
 			p.test = append(p.test, q.Example)
 		} else {
@@ -132,24 +121,9 @@ func isTest(group int) bool {
 	return (h.Sum32()>>5)%20 < 5
 }
 
-func read(path string) ([]question, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var questions []question
-	scanner := bufio.NewScanner(file)
-	for n := 1; scanner.Scan(); n++ {
-		var q question
-		d := json.NewDecoder(strings.NewReader(scanner.Text()))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&q); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
-		}
-		questions = append(questions, q)
-	}
-	return questions, scanner.Err()
+func read(path string) (questions []topic.Line, err error) {
+	err = topic.Lines(path, func(q topic.Line) error { questions = append(questions, q); return nil })
+	return questions, err
 }
 
 // lines writes examples as JSON, one on a line.

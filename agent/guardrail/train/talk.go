@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"molar/agent/guardrail"
+	"molar/agent/topic"
 )
 
 // talkFile is where the tables of what messages need are embedded from.
@@ -31,20 +29,17 @@ func runTalk(folder string) error {
 }
 
 func talkLessons(folder string) ([]guardrail.TalkLesson, error) {
-	data, err := os.ReadFile(filepath.Join(folder, "data", "conversation.jsonl"))
+	var lessons []guardrail.TalkLesson
+	err := topic.Lines(filepath.Join(folder, "data", "conversation.jsonl"), func(l struct {
+		Text, Lang string
+		Needs      guardrail.Needs
+	},
+	) error {
+		lessons = append(lessons, guardrail.TalkLesson{Text: l.Text, Needs: l.Needs, Weight: 1})
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	var lessons []guardrail.TalkLesson
-	for line := range strings.Lines(string(data)) {
-		var l struct {
-			Text  string          `json:"text"`
-			Needs guardrail.Needs `json:"needs"`
-		}
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			return nil, fmt.Errorf("conversation.jsonl: %q: %w", line, err)
-		}
-		lessons = append(lessons, guardrail.TalkLesson{Text: l.Text, Needs: l.Needs, Weight: 1})
 	}
 	p, err := load(folder)
 	if err != nil {
