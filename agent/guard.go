@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"molar/agent/consent"
-	"molar/agent/emergency"
 	"molar/agent/filter"
 	"molar/agent/guardrail"
 	"molar/agent/judge"
@@ -177,10 +176,9 @@ func (a *Agent) Notice(answer string) string { return a.judges.Leading(answer) }
 
 // notify says what to do in an emergency, and returns what was said. A client that wants
 // JSON gets it as a warning, which leaves its answer whole.
-func (a *Agent) notify(w task, q question, kinds []emergency.Kind) (string, error) {
-	names := judge.Names(kinds)
-	w.out.Emergency(names)
-	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(names, ", "))
+func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
+	w.out.Emergency(kinds)
+	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
 	text := a.judges.Notice(w.assistant.Topic, kinds, q.lang)
 	if w.turn.JSON {
 		return text, w.out.Warn(text)

@@ -17,9 +17,6 @@ import (
 	"molar/internal/text"
 )
 
-// A Kind is a sort of emergency, by the name that its topic gives it.
-type Kind string
-
 // maxBytes is how much of a message is looked at, at each end: more than anyone types
 // in need.
 const maxBytes = 4000
@@ -41,16 +38,13 @@ type Detector struct {
 
 // A kind is there when all signs of one of its sets are.
 type kind struct {
-	name Kind
+	name string
 	sets [][]int // of signs
 }
 
-// New returns the detector of a topic, nil when the topic has no emergencies.
+// New returns the detector of a topic.
 func New(t topic.Topic) *Detector {
 	e := t.Emergencies
-	if len(e.Kinds) == 0 {
-		return nil
-	}
 	d := &Detector{topic: t, cues: make(map[string]*text.Phrases)}
 	at := make(map[string]int)
 	for i, s := range e.Signs {
@@ -64,7 +58,7 @@ func New(t topic.Topic) *Detector {
 				sets[i] = append(sets[i], at[name])
 			}
 		}
-		d.kinds = append(d.kinds, kind{Kind(k.Name), sets})
+		d.kinds = append(d.kinds, kind{k.Name, sets})
 	}
 	for _, s := range topic.Sections(cueWords) {
 		d.cues[s.Name] = text.NewPhrases(append(s.Lines, e.Cues[s.Name]...))
@@ -77,25 +71,21 @@ func New(t topic.Topic) *Detector {
 // pressing first. earlier is the question before it, or empty: a fever that is
 // mentioned now counts together with a swelling that was mentioned then. Signs that
 // it denies, supposes, asks about in general or places in the past do not count.
-// A nil detector finds nothing.
-func (d *Detector) Find(message, earlier string) []Kind { return d.find(message, earlier, 0) }
+func (d *Detector) Find(message, earlier string) []string { return d.find(message, earlier, 0) }
 
 // FindClear is Find for a message that seems to be about another subject: what is only learned
 // has to be clear.
-func (d *Detector) FindClear(message, earlier string) []Kind {
+func (d *Detector) FindClear(message, earlier string) []string {
 	return d.find(message, earlier, clearly)
 }
 
-func (d *Detector) find(message, earlier string, margin float64) []Kind {
-	if d == nil {
-		return nil
-	}
+func (d *Detector) find(message, earlier string, margin float64) []string {
 	words, found := d.read(message)
 	before := found
 	if earlier != "" {
 		_, before = d.read(earlier)
 	}
-	var kinds []Kind
+	var kinds []string
 	for _, k := range d.kinds {
 		if slices.ContainsFunc(k.sets, func(set []int) bool { return isThere(set, found, before) }) {
 			kinds = append(kinds, k.name)
@@ -110,7 +100,7 @@ func (d *Detector) find(message, earlier string, margin float64) []Kind {
 	fs := d.features(words, found)
 	switch score := d.learned.any.Score(fs); {
 	case len(kinds) == 0 && score >= enough+margin:
-		return []Kind{d.kinds[d.learned.likeliest(fs)].name}
+		return []string{d.kinds[d.learned.likeliest(fs)].name}
 	case score < doubtful && earlier == "" && len(words) <= tellable: // it speaks of signs as a story, a joke or a lesson does
 		return nil
 	}

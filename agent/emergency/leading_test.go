@@ -12,25 +12,23 @@ func TestLeading(t *testing.T) {
 	dental := topic.Dental()
 	for _, k := range dental.Emergencies.Kinds {
 		for _, lang := range []string{"en", "vi"} {
-			kinds := []emergency.Kind{emergency.Kind(k.Name), emergency.Kind(dental.Emergencies.Kinds[0].Name)}
+			kinds := []string{k.Name, dental.Emergencies.Kinds[0].Name}
 			notice := emergency.New(dental).Notice(kinds, lang)
-			if got := emergency.Leading(dental, notice+"\n\nSee a dentist then."); got != notice {
-				t.Errorf("%s in %s: found %q, want %q", k.Name, lang, got, notice)
+			found, got := emergency.Leading(dental, notice+"\n\nSee a dentist then.")
+			if found != notice {
+				t.Errorf("%s in %s: found %q, want %q", k.Name, lang, found, notice)
 			}
-			if got := emergency.New(dental).Told(notice + "\n\nSee a dentist then."); !slices.Contains(got, kinds[0]) || !slices.Contains(got, kinds[1]) || len(got) > 2 {
+			if !slices.Contains(got, kinds[0]) || !slices.Contains(got, kinds[1]) || len(got) > 2 {
 				t.Errorf("%s in %s: told %q, want %q", k.Name, lang, got, kinds)
 			}
-			if got := emergency.Leading(dental, notice); got != notice {
+			if got, _ := emergency.Leading(dental, notice); got != notice {
 				t.Errorf("%s in %s alone: found %q", k.Name, lang, got)
 			}
 		}
 	}
 	for _, answer := range []string{"", "Brush twice a day.", "Call 115."} {
-		if got := emergency.Leading(dental, answer); got != "" {
-			t.Errorf("%q begins with the notice %q", answer, got)
-		}
-		if got := emergency.New(dental).Told(answer); len(got) > 0 {
-			t.Errorf("%q tells of %q", answer, got)
+		if got, kinds := emergency.Leading(dental, answer); got != "" || len(kinds) > 0 {
+			t.Errorf("%q begins with the notice %q, of %q", answer, got, kinds)
 		}
 	}
 }

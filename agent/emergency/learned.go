@@ -1,7 +1,6 @@
 package emergency
 
 import (
-	"encoding/binary"
 	"math"
 	"strconv"
 
@@ -47,11 +46,10 @@ type learned struct {
 
 // likeliest returns the kind that a message most likely describes, if it describes one.
 func (l learned) likeliest(fs []linear.Feature) int {
-	best := 0
-	scores := make([]float64, len(l.kinds))
+	best, most := 0, math.Inf(-1)
 	for i, table := range l.kinds {
-		if scores[i] = table.Score(fs); scores[i] > scores[best] {
-			best = i
+		if score := table.Score(fs); score > most {
+			best, most = i, score
 		}
 	}
 	return best
@@ -60,16 +58,13 @@ func (l learned) likeliest(fs []linear.Feature) int {
 // readLearned reads what [Train] wrote: for each table its largest weight and its cells. It
 // returns nil for what was trained for other kinds, or not at all.
 func readLearned(data string, kinds int) *learned {
-	const anyBytes, kindBytes = 4 + 1<<(anyBits-1), 4 + 1<<(kindBits-1)
-	if len(data) != anyBytes+kinds*kindBytes {
+	if len(data) != linear.Size(anyBits)+kinds*linear.Size(kindBits) {
 		return nil
 	}
-	table := func(part string, bits int) linear.Table {
-		return linear.Table{Bits: bits, Scale: math.Float32frombits(binary.LittleEndian.Uint32([]byte(part[:4]))), Cells: part[4:]}
-	}
-	l := &learned{any: table(data[:anyBytes], anyBits)}
-	for at := anyBytes; at < len(data); at += kindBytes {
-		l.kinds = append(l.kinds, table(data[at:at+kindBytes], kindBits))
+	l := &learned{kinds: make([]linear.Table, kinds)}
+	l.any, data = linear.Read(data, anyBits)
+	for i := range l.kinds {
+		l.kinds[i], data = linear.Read(data, kindBits)
 	}
 	return l
 }

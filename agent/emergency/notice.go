@@ -2,7 +2,10 @@ package emergency
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+
+	"molar/agent/topic"
 )
 
 // shownKinds is how many kinds a notice explains at most: it has to be read in haste.
@@ -11,53 +14,61 @@ const shownKinds = 2
 // Notice is the text for the kinds, as Markdown: where to call, and what to do first.
 // The most pressing kind decides whether the call comes first. lang is "vi" or, for
 // anything else, English. It is empty without kinds.
-func (d *Detector) Notice(kinds []Kind, lang string) string {
-	if d == nil || len(kinds) == 0 {
-		return ""
-	}
-	kinds = kinds[:min(len(kinds), shownKinds)]
-	notices := d.topic.Voice(lang).Notices
+func (d *Detector) Notice(kinds []string, lang string) string {
 	var lines []string
-	if !d.isAlone(kinds[0]) {
-		lines = append(lines, d.call(lang))
-	}
-	for _, k := range kinds {
-		if text := notices[string(k)]; text != "" {
-			lines = append(lines, strings.ReplaceAll(text, "{number}", d.number(lang)))
+	for i, name := range kinds[:min(len(kinds), shownKinds)] {
+		at := slices.IndexFunc(d.topic.Emergencies.Kinds, func(k topic.Kind) bool { return k.Name == name })
+		if i == 0 && (at < 0 || !d.topic.Emergencies.Kinds[at].Alone) {
+			lines = append(lines, call(d.topic, lang))
+		}
+		if text := notice(d.topic, name, lang); text != "" {
+			lines = append(lines, text)
 		}
 	}
 	return strings.Join(lines, "\n\n")
 }
 
-// isAlone reports a kind whose notice says itself whom to call.
-func (d *Detector) isAlone(k Kind) bool {
-	for _, kind := range d.topic.Emergencies.Kinds {
-		if kind.Name == string(k) {
-			return kind.Alone
+// Leading returns the notice that an answer begins with, in any language of the topic, or
+// nothing, and the kinds that it is about. Whoever shows a stored answer can tell by it what
+// code said from what a model said.
+func Leading(t topic.Topic, answer string) (leading string, kinds []string) {
+	known := make(map[string]string) // kinds by their texts, none by those that say where to call
+	for lang := range t.Voices {
+		known[call(t, lang)] = ""
+		for _, k := range t.Emergencies.Kinds {
+			known[notice(t, k.Name, lang)] = k.Name
 		}
 	}
-	return false
+	delete(known, "")
+	rest := answer
+	for range 1 + shownKinds {
+		for text, kind := range known {
+			if after, found := strings.CutPrefix(rest, text); found && (after == "" || after[0] == '\n') {
+				rest = strings.TrimLeft(after, "\n")
+				kinds = append(kinds, kind)
+				break
+			}
+		}
+	}
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "" })
+	return strings.TrimRight(answer[:len(answer)-len(rest)], "\n"), kinds
 }
 
-// number is what to call.
-func (d *Detector) number(lang string) string {
+// notice says what to do in one kind of emergency.
+func notice(t topic.Topic, kind, lang string) string {
+	number := "115 (in Vietnam) or your local emergency number"
 	if lang == "vi" {
-		return cmp.Or(d.topic.Emergencies.Number, "115")
+		number = "115"
 	}
-	return cmp.Or(d.topic.Emergencies.Number, "115 (in Vietnam) or your local emergency number")
+	return strings.ReplaceAll(t.Voice(lang).Notices[kind], "{number}", cmp.Or(t.Emergencies.Number, number))
 }
 
 // call says where to call.
-func (d *Detector) call(lang string) string {
-	where := d.topic.Emergencies.Number
+func call(t topic.Topic, lang string) string {
 	if lang == "vi" {
-		if where == "" {
-			where = "115 ở Việt Nam (nơi khác: số cấp cứu tại chỗ)"
-		}
+		where := cmp.Or(t.Emergencies.Number, "115 ở Việt Nam (nơi khác: số cấp cứu tại chỗ)")
 		return "**Đây có thể là trường hợp cấp cứu. Hãy gọi " + where + " hoặc đến ngay khoa cấp cứu gần nhất; đừng chờ câu trả lời bên dưới.**"
 	}
-	if where == "" {
-		where = "115 in Vietnam, or your local emergency number,"
-	}
+	where := cmp.Or(t.Emergencies.Number, "115 in Vietnam, or your local emergency number,")
 	return "**This may be an emergency. Call " + where + " or go to the nearest emergency department now; do not wait for the answer below.**"
 }

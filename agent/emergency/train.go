@@ -1,9 +1,6 @@
 package emergency
 
 import (
-	"encoding/binary"
-	"math"
-
 	"molar/agent/linear"
 	"molar/agent/topic"
 )
@@ -18,7 +15,7 @@ const (
 // describes none, and how much it counts.
 type Lesson struct {
 	Text   string
-	Kind   Kind
+	Kind   string
 	Weight float64
 }
 
@@ -42,13 +39,9 @@ func Train(t topic.Topic, lessons []Lesson) string {
 		return linear.Fit(all, bits, epochs, decay)
 	}
 	isOne := func(l Lesson) bool { return l.Kind != "" }
-	out := appendTable(nil, learn(anyBits, isOne, func(Lesson) bool { return true }))
+	out := learn(anyBits, isOne, func(Lesson) bool { return true }).Append(nil)
 	for _, k := range d.kinds { // which of them, once it is known to be one
-		out = appendTable(out, learn(kindBits, func(l Lesson) bool { return l.Kind == k.name }, isOne))
+		out = learn(kindBits, func(l Lesson) bool { return l.Kind == k.name }, isOne).Append(out)
 	}
 	return string(out)
-}
-
-func appendTable(out []byte, t linear.Table) []byte {
-	return append(binary.LittleEndian.AppendUint32(out, math.Float32bits(t.Scale)), t.Cells...)
 }

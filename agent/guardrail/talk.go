@@ -2,8 +2,6 @@ package guardrail
 
 import (
 	_ "embed"
-	"encoding/binary"
-	"math"
 	"strconv"
 
 	"molar/agent/linear"
@@ -52,20 +50,16 @@ func TrainTalk(lessons []TalkLesson) string {
 			share := l.Weight * float64(len(lessons)) / total[l.Needs] / float64(len(total))
 			all = append(all, linear.Sample{Features: talkFeatures(wordsOf(clean)), In: l.Needs == needs, Weight: share})
 		}
-		m := linear.Fit(all, talkBits, talkEpochs, talkDecay)
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(m.Scale))
-		out = append(out, m.Cells...)
+		out = linear.Fit(all, talkBits, talkEpochs, talkDecay).Append(out)
 	}
 	return string(out)
 }
 
 // readTalk reads what [TrainTalk] wrote.
-func readTalk(data string) talkModel {
-	read := func(part string) linear.Table {
-		return linear.Table{Bits: talkBits, Scale: math.Float32frombits(binary.LittleEndian.Uint32([]byte(part[:4]))), Cells: part[4:]}
-	}
-	half := len(data) / 2
-	return talkModel{leans: read(data[:half]), talk: read(data[half:])}
+func readTalk(data string) (m talkModel) {
+	m.leans, data = linear.Read(data, talkBits)
+	m.talk, _ = linear.Read(data, talkBits)
+	return m
 }
 
 // needs returns what a message needs, by the stronger sign. One that names a thing of the

@@ -39,7 +39,7 @@ func New(guards map[string]*guardrail.Guard, now func() time.Time) *Judge {
 type First struct {
 	Verdict guardrail.Verdict
 	// Kinds are the emergencies that the question describes.
-	Kinds []emergency.Kind
+	Kinds []string
 }
 
 // Refuses reports whether the question surely does not belong to the topic.
@@ -56,7 +56,7 @@ func (j *Judge) Look(topic, text string) First {
 }
 
 // find returns the emergencies that a question describes, whose verdict by code is known.
-func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []emergency.Kind {
+func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []string {
 	detector := j.emergencies[topic]()
 	if !first.Pass {
 		return detector.FindClear(text, before)
@@ -65,14 +65,14 @@ func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []emer
 }
 
 // Notice says in a language what to do in emergencies of the topic.
-func (j *Judge) Notice(topic string, kinds []emergency.Kind, lang string) string {
+func (j *Judge) Notice(topic string, kinds []string, lang string) string {
 	return j.emergencies[topic]().Notice(kinds, lang)
 }
 
 // Leading returns the notice of any topic that an answer begins with, or nothing.
 func (j *Judge) Leading(answer string) string {
 	for _, guard := range j.guards {
-		if notice := emergency.Leading(guard.Topic(), answer); notice != "" {
+		if notice, _ := emergency.Leading(guard.Topic(), answer); notice != "" {
 			return notice
 		}
 	}
@@ -95,12 +95,12 @@ type Case struct {
 // Decide returns the gate of a case, and the emergencies that the question describes, alone
 // or as a follow-up: those always pass. Where code is not sure, a model is asked beside the
 // turn; offline, what leans on an emergency that was just told is about it too.
-func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
+func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	kinds, first := c.First.Kinds, c.First.Verdict
 	if last := c.Question.Last; len(kinds) == 0 && last != nil {
 		kinds = j.find(c.Topic, c.Question.Text, last.Question, first)
 	}
-	var told []emergency.Kind // in the last exchange
+	var told []string // in the last exchange
 	if len(kinds) == 0 {
 		told = j.told(c)
 	}
@@ -111,7 +111,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
 	case len(kinds) > 0:
 		return Decided(guardrail.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs,
-			Reason: "it describes an emergency: " + strings.Join(Names(kinds), ", "),
+			Reason: "it describes an emergency: " + strings.Join(kinds, ", "),
 		}, c.Out), kinds
 	case first.Sure:
 		return Decided(first, c.Out), nil
@@ -128,16 +128,15 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []emergency.Kind) {
 
 // told returns the emergencies that the last exchange was about: those that its answer begins with,
 // else those that its question describes.
-func (j *Judge) told(c Case) []emergency.Kind {
+func (j *Judge) told(c Case) []string {
 	last := c.Question.Last
 	if last == nil {
 		return nil
 	}
-	detector := j.emergencies[c.Topic]()
-	if kinds := detector.Told(last.Answer); len(kinds) > 0 {
+	if _, kinds := emergency.Leading(j.guards[c.Topic].Topic(), last.Answer); len(kinds) > 0 {
 		return kinds
 	}
-	return detector.Find(last.Question, "")
+	return j.emergencies[c.Topic]().Find(last.Question, "")
 }
 
 // model is the small model of a case, nil where there is none.
@@ -152,13 +151,4 @@ func (j *Judge) model(c Case) guardrail.Judge {
 		}
 		return text, err
 	}
-}
-
-// Names returns the names of kinds of emergency.
-func Names(kinds []emergency.Kind) []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
-	}
-	return names
 }

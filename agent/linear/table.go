@@ -2,7 +2,10 @@
 // with weights of four bits, so that a table can be embedded in the program.
 package linear
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // A Table is what was learned: a weight of four bits for each bucket of feature hashes.
 type Table struct {
@@ -34,6 +37,21 @@ func (t Table) Score(fs []Feature) float64 {
 
 // Bucket folds the high bits of a hash in, as the low ones of FNV alone are uneven.
 func Bucket(h uint32, bits int) uint32 { return (h ^ h>>bits) & (1<<bits - 1) }
+
+// Append writes a table behind some bytes: its largest weight, and its cells.
+func (t Table) Append(out []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(out, math.Float32bits(t.Scale)), t.Cells...)
+}
+
+// Read reads a table of 1<<bits buckets that [Table.Append] wrote, and returns what stands behind it.
+func Read(data string, bits int) (t Table, rest string) {
+	at := Size(bits)
+	scale := math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[:4])))
+	return Table{Bits: bits, Scale: scale, Cells: data[4:at]}, data[at:]
+}
+
+// Size is how many bytes a table of 1<<bits buckets takes.
+func Size(bits int) int { return 4 + 1<<(bits-1) }
 
 // pack rounds weights to four bits.
 func pack(weights []float64, bits int) Table {

@@ -113,9 +113,9 @@ func (a *app) evalEmergencies(ctx context.Context, f guardFlags, path string) er
 	return w.Flush()
 }
 
-func printSlices(w io.Writer, all map[string]scoring.Slice) {
+func printSlices(w io.Writer, all scoring.Slices) {
 	_, _ = fmt.Fprintf(w, "slice\tmessages\taccuracy\n")
-	for _, name := range scoring.SliceNames(all) {
+	for _, name := range all.Names() {
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%.3f\n", name, all[name].N, all[name].Accuracy)
 	}
 }

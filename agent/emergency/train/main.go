@@ -46,7 +46,7 @@ func run(folder string) error {
 // A line is a message and the kind of emergency that it describes, empty for a harmless one.
 type line struct {
 	text, lang string
-	kind       emergency.Kind
+	kind       string
 }
 
 // load reads the messages by their language and kind.
@@ -58,7 +58,7 @@ func load(folder string) ([]line, error) {
 			return nil, err
 		}
 		for _, s := range topic.Sections(string(data)) {
-			kind := emergency.Kind(strings.TrimPrefix(s.Name, "harmless"))
+			kind := strings.TrimPrefix(s.Name, "harmless")
 			for _, text := range s.Lines {
 				lines = append(lines, line{text, lang, kind})
 			}
@@ -105,7 +105,7 @@ const unclear = "unclear"
 // read reads messages from lines of JSON; those of the guardrail are of no kind.
 func read(path string) (lines []line, err error) {
 	err = topic.Lines(path, func(l topic.Line) error {
-		lines = append(lines, line{text: l.Text, lang: l.Lang, kind: emergency.Kind(l.Emergency)})
+		lines = append(lines, line{text: l.Text, lang: l.Lang, kind: l.Emergency})
 		return nil
 	})
 	return lines, err

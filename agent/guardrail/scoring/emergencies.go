@@ -22,7 +22,7 @@ type EmergencyReport struct {
 	False       int     `json:"false"`
 	FalseShare  float64 `json:"false_share"`
 	// Slices are the shares that were read rightly, by kind and language.
-	Slices map[string]Slice `json:"slices"`
+	Slices Slices           `json:"slices"`
 	Wrong  []WrongEmergency `json:"wrong"`
 }
 
@@ -38,13 +38,12 @@ type WrongEmergency struct {
 func EvaluateEmergencies(g *guardrail.Guard, messages []topic.Example) EmergencyReport {
 	name := g.Topic().Name
 	look := judge.New(map[string]*guardrail.Guard{name: g}, time.Now)
-	r := EmergencyReport{Slices: map[string]Slice{}, Wrong: []WrongEmergency{}}
-	right := map[string]int{}
+	r := EmergencyReport{Slices: Slices{}, Wrong: []WrongEmergency{}}
 	for i, m := range messages {
 		if m.Kind == "" {
 			m.Kind = Harmless
 		}
-		kinds := judge.Names(look.Look(name, m.Text).Kinds)
+		kinds := look.Look(name, m.Text).Kinds
 		urgent, ok := m.Kind != Harmless, (m.Kind != Harmless) == (len(kinds) > 0)
 		switch {
 		case urgent && ok:
@@ -57,21 +56,10 @@ func EvaluateEmergencies(g *guardrail.Guard, messages []topic.Example) Emergency
 		} else {
 			r.Harmless++
 		}
-		for slice := range strings.FieldsSeq(strings.ReplaceAll(m.Kind, " ", "-") + " " + m.Lang) {
-			s := r.Slices[slice]
-			s.N++
-			r.Slices[slice] = s
-			if ok {
-				right[slice]++
-			}
-		}
+		r.Slices.add(ok, strings.ReplaceAll(m.Kind, " ", "-"), m.Lang)
 		if !ok {
-			r.Wrong = append(r.Wrong, WrongEmergency{Line: i + 1, Text: m.Text, Kind: m.Kind, Found: kinds})
+			r.Wrong = append(r.Wrong, WrongEmergency{Line: i + 1, Text: m.Text, Kind: m.Kind, Found: append([]string{}, kinds...)})
 		}
-	}
-	for name, s := range r.Slices {
-		s.Accuracy = share(right[name], s.N)
-		r.Slices[name] = s
 	}
 	r.FoundShare, r.FalseShare = share(r.Found, r.Emergencies), share(r.False, r.Harmless)
 	return r

@@ -22,11 +22,11 @@ type Report struct {
 	InDomainRecall  float64 `json:"in_domain_recall"`
 	OffDomainRecall float64 `json:"off_domain_recall"`
 	// Sure is about what code decided alone.
-	Sure             Sureness         `json:"sure"`
-	LanguageAccuracy float64          `json:"language_accuracy"`
-	Confusion        Confusion        `json:"confusion"`
-	Slices           map[string]Slice `json:"slices"`
-	Wrong            []Wrong          `json:"wrong"`
+	Sure             Sureness  `json:"sure"`
+	LanguageAccuracy float64   `json:"language_accuracy"`
+	Confusion        Confusion `json:"confusion"`
+	Slices           Slices    `json:"slices"`
+	Wrong            []Wrong   `json:"wrong"`
 }
 
 // Sureness is how much code decided without a judge, and how well. Low and High are
@@ -52,6 +52,32 @@ type Confusion struct {
 type Slice struct {
 	N        int     `json:"n"`
 	Accuracy float64 `json:"accuracy"`
+	right    int
+}
+
+// Slices are those of a report, by their names.
+type Slices map[string]Slice
+
+// add counts a message in the slices that it belongs to.
+func (all Slices) add(right bool, names ...string) {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		s := all[name]
+		if s.N++; right {
+			s.right++
+		}
+		s.Accuracy = share(s.right, s.N)
+		all[name] = s
+	}
+}
+
+// Names returns the names of the slices, the largest first.
+func (all Slices) Names() []string {
+	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b].N, all[a].N), cmp.Compare(a, b))
+	})
 }
 
 // Wrong is a message that was judged wrongly. Line counts the messages from one.
@@ -69,8 +95,7 @@ type Wrong struct {
 // on the topic, in its own language. A nil judge leaves all to code; it stops early
 // when ctx ends.
 func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example, judge guardrail.Judge) (Report, error) {
-	r := Report{Slices: map[string]Slice{}, Wrong: []Wrong{}}
-	right := map[string]int{}
+	r := Report{Slices: Slices{}, Wrong: []Wrong{}}
 	languages, told := 0, 0
 	for i, e := range examples {
 		if err := ctx.Err(); err != nil {
@@ -80,17 +105,7 @@ func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example,
 		ok := v.Pass == e.InDomain
 		r.Confusion.add(e.InDomain, v.Pass)
 		r.Sure.add(v, ok)
-		for _, name := range slices.Compact([]string{e.Kind, e.Lang}) {
-			if name == "" {
-				continue
-			}
-			s := r.Slices[name]
-			s.N++
-			r.Slices[name] = s
-			if ok {
-				right[name]++
-			}
-		}
+		r.Slices.add(ok, slices.Compact([]string{e.Kind, e.Lang})...)
 		if e.Lang != "" {
 			told++
 			if languageOf(e) == e.Lang {
@@ -101,20 +116,9 @@ func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example,
 			r.Wrong = append(r.Wrong, Wrong{Line: i + 1, Example: e, Pass: v.Pass, Sure: v.Sure, By: v.By, Score: round(v.Score), Reason: v.Reason})
 		}
 	}
-	for name, s := range r.Slices {
-		s.Accuracy = share(right[name], s.N)
-		r.Slices[name] = s
-	}
 	r.N, r.LanguageAccuracy = len(examples), share(languages, told)
 	r.sum()
 	return r, nil
-}
-
-// SliceNames returns the names of the slices, the largest first.
-func SliceNames(all map[string]Slice) []string {
-	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		return cmp.Or(cmp.Compare(all[b].N, all[a].N), cmp.Compare(a, b))
-	})
 }
 
 func evaluate(ctx context.Context, g *guardrail.Guard, e topic.Example, judge guardrail.Judge) guardrail.Verdict {

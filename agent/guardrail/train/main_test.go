@@ -121,7 +121,7 @@ func TestWriters(t *testing.T) {
 		}
 		n, right, sure, wrong = n+r.N, right+r.Confusion.InPassed+r.Confusion.OutRefused, sure+r.Sure.N, wrong+r.Sure.Wrong
 		t.Logf("without every writer %d of %d: %d lines, accuracy %.3f, in-domain recall %.3f, sure %.3f, %d wrong", fold, folds, r.N, r.Accuracy, r.InDomainRecall, r.Sure.Share, r.Sure.Wrong)
-		for _, name := range scoring.SliceNames(r.Slices) {
+		for _, name := range r.Slices.Names() {
 			t.Logf("  %-12s %4d %.3f", name, r.Slices[name].N, r.Slices[name].Accuracy)
 		}
 		for _, w := range r.Wrong {
