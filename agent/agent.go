@@ -129,8 +129,6 @@ type Agent struct {
 	// secrets by assistant, each built at its first use, as are orders.
 	secrets map[string]func() *filter.Secret
 	orders  func() *filter.Orders
-	// talk reads follow-ups where no topic does.
-	talk    guardrail.Conversation
 	tokens  history.Scale
 	log     *slog.Logger
 	running atomic.Int64

@@ -77,7 +77,7 @@ func (a *Agent) needs(w task, text string) guardrail.Needs {
 	if w.guard != nil {
 		return w.guard.Needs(text)
 	}
-	return a.talk.Needs(text)
+	return guardrail.NeedsOf(text)
 }
 
 // subject is the last question of the conversation that stands alone: the one that is

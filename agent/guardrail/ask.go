@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -28,13 +29,10 @@ func (g *Guard) ask(ctx context.Context, r reading, q Question, judge Judge, sco
 }
 
 func (g *Guard) wait(cold bool) time.Duration {
-	switch {
-	case g.timeout > 0:
-		return g.timeout
-	case cold:
-		return coldWait
+	if cold {
+		return cmp.Or(g.timeout, coldWait)
 	}
-	return warmWait
+	return cmp.Or(g.timeout, warmWait)
 }
 
 func failure(err error) string {

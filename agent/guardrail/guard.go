@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -102,13 +103,11 @@ type Guard struct {
 	verdicts  cache
 
 	// What follows is built at the first question, as it takes some milliseconds.
-	compiled, prepared sync.Once
+	prepared sync.Once
 
-	names, hello, fill *text.Phrases
-	abroad             abroad
-	markers            markers
-	talk               Conversation
-	model              *model // nil: the names of the topic alone decide
+	names, hello, fill, orders *text.Phrases
+	abroad                     abroad
+	model                      *model // nil: the names of the topic alone decide
 }
 
 // New builds the guard of a topic. It reports an incomplete topic, an unknown policy
@@ -144,8 +143,15 @@ func New(c Config) (*Guard, error) {
 // and, for a topic with examples of its own, trains the classifier. Calling it twice
 // costs nothing.
 func (g *Guard) Prepare() {
-	g.lists()
 	g.prepared.Do(func() {
+		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
+		greetings := sections("greetings.txt")
+		g.hello, g.fill = text.NewPhrases(greetings[0].List()), text.NewPhrases(greetings[1].List())
+		var orders []string
+		for _, s := range sections("markers.txt") {
+			orders = append(orders, s.Lines...)
+		}
+		g.orders, g.abroad = text.NewPhrases(orders), newAbroad(g.topic.Phrases.Abroad)
 		if g.Learns() {
 			g.model = g.learnOwn()
 		}
@@ -154,16 +160,6 @@ func (g *Guard) Prepare() {
 
 // Learns reports whether Prepare trains a classifier from examples.
 func (g *Guard) Learns() bool { return g.topic.Learns() }
-
-// lists reads the lists of words.
-func (g *Guard) lists() {
-	g.compiled.Do(func() {
-		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
-		greetings := sections("greetings.txt")
-		g.hello, g.fill = text.NewPhrases(greetings[0].List()), text.NewPhrases(greetings[1].List())
-		g.abroad, g.markers = newAbroad(g.topic.Phrases.Abroad), newMarkers()
-	})
-}
 
 // Topic returns the topic that the guard keeps to.
 func (g *Guard) Topic() topic.Topic { return g.topic }
@@ -229,3 +225,12 @@ func (g *Guard) Refusal(lang string) string { return g.topic.Voice(lang).Refusal
 
 // Unavailable returns the text for a message that could not be judged now.
 func (g *Guard) Unavailable(lang string) string { return g.topic.Voice(lang).Unavailable }
+
+// Refused reports whether an answer ends in one of the topic's own refusals: the question
+// before it did not pass.
+func (g *Guard) Refused(answer string) bool {
+	return slices.ContainsFunc([]string{"vi", "en"}, func(lang string) bool {
+		refusal := strings.TrimSpace(g.Refusal(lang))
+		return refusal != "" && strings.HasSuffix(strings.TrimSpace(answer), refusal)
+	})
+}

@@ -49,11 +49,12 @@ func Train(lessons, told []Lesson, sure Sure) (string, error) {
 	return m.encode(), nil
 }
 
-// learnOwn trains from a topic's own examples. Each fifth is held back once, so that
-// the scores from which on code is sure come from messages it had not seen.
+// learnOwn trains from a topic's own examples. Each fifth is held back once, so that the scores
+// from which on code is sure lie beyond the mistakes among messages it had not seen, with room
+// to spare.
 func (g *Guard) learnOwn() *model {
 	const parts = 5
-	var seen []judged
+	var in, after, out []float64 // how far off those were that code would have been sure of
 	for part := range parts {
 		var kept, held []topic.Example
 		for i, e := range g.topic.Examples {
@@ -63,11 +64,35 @@ func (g *Guard) learnOwn() *model {
 				kept = append(kept, e)
 			}
 		}
-		seen = append(seen, g.judged(learnFew(kept), held)...)
+		m := learnFew(kept)
+		for _, e := range held {
+			r := g.read(e.Text)
+			s := score(m, r)
+			switch {
+			case r.other || r.long || r.marker.name != "":
+			case e.InDomain && r.needs != AboutTalk && !g.greets(r):
+				out = append(out, -s.plain)
+			case e.InDomain:
+			case !e.Follows() && g.admits(r):
+				in = append(in, s.alone)
+			case e.Follows() && r.needs == FollowUp:
+				after = append(after, s.after)
+			}
+		}
 	}
 	m := learnFew(g.topic.Examples)
-	m.calibrate(seen)
+	m.Sure = Sure{g.beyond(in), g.beyond(after), -g.beyond(out)}
 	return m
+}
+
+// beyond is a score beyond the mistakes. Of every few hundred examples one may be odd.
+func (g *Guard) beyond(mistakes []float64) float32 {
+	slices.Sort(mistakes)
+	worst := len(mistakes) - 1 - len(g.topic.Examples)/oddOne
+	if worst < 0 {
+		return least
+	}
+	return float32(max(least, mistakes[worst]*room))
 }
 
 // learnFew trains from some hundred examples, and from tasks that are none of any topic.
@@ -133,56 +158,6 @@ func learnAnswers(lessons []Lesson) linear.Table {
 		}
 	}
 	return linear.Fit(all, answerBits, fewEpochs, decay)
-}
-
-// judged is how a held-back example fared: its scores, and what code may be sure of.
-type judged struct {
-	scores
-	in, follows bool
-	// admits, leans and refuses say whether code may be sure that it is in, alone; in,
-	// behind an exchange; out.
-	admits, leans, refuses bool
-}
-
-func (g *Guard) judged(m *model, held []topic.Example) []judged {
-	g.lists()
-	out := make([]judged, len(held))
-	for i, e := range held {
-		r := g.read(e.Text)
-		plain := !r.other && !r.long && r.marker.name == ""
-		out[i] = judged{
-			scores: score(m, r), in: e.InDomain, follows: e.Follows(),
-			admits: plain && g.admits(r), leans: plain && r.needs == FollowUp,
-			refuses: plain && r.needs != AboutTalk && !g.greets(r),
-		}
-	}
-	return out
-}
-
-// calibrate sets the scores from which on code is sure: beyond the mistakes among the held
-// examples, with room to spare. Of every few hundred examples one may be odd.
-func (m *model) calibrate(held []judged) {
-	var in, after, out []float64
-	for _, j := range held {
-		switch {
-		case j.in && j.refuses:
-			out = append(out, -j.plain)
-		case j.in:
-		case j.admits && !j.follows:
-			in = append(in, j.alone)
-		case j.leans && j.follows:
-			after = append(after, j.after)
-		}
-	}
-	beyond := func(mistakes []float64) float32 {
-		slices.Sort(mistakes)
-		worst := len(mistakes) - 1 - len(held)/oddOne
-		if worst < 0 {
-			return least
-		}
-		return float32(max(least, mistakes[worst]*room))
-	}
-	m.Sure = Sure{beyond(in), beyond(after), -beyond(out)}
 }
 
 const (

@@ -9,24 +9,13 @@ import (
 	"molar/internal/text"
 )
 
-// markers finds signs that a message speaks to the machinery instead of asking. Code never
+// A marker is a sign that a message speaks to the machinery instead of asking. Code never
 // decides such a message.
-type markers struct{ orders *text.Phrases }
-
-// A marker is a sign of injection.
 type marker struct {
 	name string
 	// hard is set for what nobody types who only asks, such as markup and hidden
 	// characters; the words of an order may stand in a question too.
 	hard bool
-}
-
-func newMarkers() markers {
-	var orders []string
-	for _, s := range sections("markers.txt") {
-		orders = append(orders, s.Lines...)
-	}
-	return markers{text.NewPhrases(orders)}
 }
 
 // sections reads an embedded list of words.
@@ -35,9 +24,9 @@ func sections(name string) []topic.Section {
 	return topic.Sections(string(data))
 }
 
-// find returns the first marker in a message, of which something was hidden or not; the
+// marker returns the first one in a message, of which something was hidden or not; the
 // zero marker when there is none.
-func (m markers) find(message string, words []text.Word, hidden bool) marker {
+func (g *Guard) marker(message string, words []text.Word, hidden bool) marker {
 	switch {
 	case hidden:
 		return marker{"hidden or look-alike characters", true}
@@ -47,11 +36,11 @@ func (m markers) find(message string, words []text.Word, hidden bool) marker {
 		return marker{"spelled out letter by letter", true}
 	case hasBlob(message):
 		return marker{"encoded text", true}
-	case m.orders.In(words):
+	case g.orders.In(words):
 		return marker{"order to the machinery", false}
 	case hasMarkup(message):
 		return marker{"markup or data", false}
-	case m.orders.In(unleet(words)):
+	case g.orders.In(unleet(words)):
 		return marker{"order in disguised letters", true}
 	}
 	return marker{}
@@ -61,29 +50,29 @@ func (m markers) find(message string, words []text.Word, hidden bool) marker {
 // verdicts written as data.
 func hasRoleTag(message string) bool {
 	lower := strings.ToLower(message)
-	for _, tag := range []string{
+	if containsAny(lower,
 		"<|", "|>", "[inst]", "[/inst]", "<<sys>>", "<system", "</system", "<assistant", "</assistant",
-		"### system", "### instruction", "###system", "[system]", "[assistant]", "in_domain", "\"verdict",
-	} {
-		if strings.Contains(lower, tag) {
-			return true
-		}
+		"### system", "### instruction", "###system", "[system]", "[assistant]", "in_domain", "\"verdict", " system:", " assistant:",
+	) {
+		return true
 	}
 	for line := range strings.Lines(lower) {
 		line = strings.TrimSpace(line)
-		for _, role := range []string{"system:", "assistant:", "developer:", "user:", "hệ thống:", "trợ lý:", "system :", "judge:", "human:"} {
-			if strings.HasPrefix(line, role) {
-				return true
-			}
+		roles := []string{"system:", "assistant:", "developer:", "user:", "hệ thống:", "trợ lý:", "system :", "judge:", "human:"}
+		if slices.ContainsFunc(roles, func(role string) bool { return strings.HasPrefix(line, role) }) {
+			return true
 		}
 	}
-	return strings.Contains(lower, " system:") || strings.Contains(lower, " assistant:")
+	return false
 }
 
 // hasMarkup knows what programs write. People paste forms and messages of machines too.
 func hasMarkup(message string) bool {
-	lower := strings.ToLower(message)
-	return slices.ContainsFunc([]string{"```", "{\"", "{'", "\":", "</", "<user>", "<!--", "${", "{{"}, func(tag string) bool { return strings.Contains(lower, tag) })
+	return containsAny(strings.ToLower(message), "```", "{\"", "{'", "\":", "</", "<user>", "<!--", "${", "{{")
+}
+
+func containsAny(message string, tags ...string) bool {
+	return slices.ContainsFunc(tags, func(tag string) bool { return strings.Contains(message, tag) })
 }
 
 // spelledOut reports a run of six single letters, a way past word lists.
@@ -104,10 +93,7 @@ func spelledOut(words []text.Word) bool {
 // hasBlob reports a long run of characters that looks like base64 or hexadecimal.
 func hasBlob(message string) bool {
 	for field := range strings.FieldsSeq(message) {
-		if len(field) < 20 || strings.Contains(field, "://") {
-			continue
-		}
-		if isBlob(field) {
+		if len(field) >= 20 && !strings.Contains(field, "://") && isBlob(field) {
 			return true
 		}
 	}
@@ -146,19 +132,8 @@ func unleet(words []text.Word) []text.Word {
 }
 
 func leetLetter(r rune) rune {
-	switch r {
-	case '0':
-		return 'o'
-	case '1':
-		return 'i'
-	case '3':
-		return 'e'
-	case '4':
-		return 'a'
-	case '5':
-		return 's'
-	case '7':
-		return 't'
+	if i := strings.IndexRune("013457", r); i >= 0 {
+		return rune("oieast"[i])
 	}
 	return r
 }

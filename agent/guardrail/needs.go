@@ -66,12 +66,9 @@ const fragmentWords = 2
 //go:embed words
 var wordFiles embed.FS
 
-// A Conversation tells what messages need, by general signs of Vietnamese and English: by
-// phrases where a message is made of nothing else, else by a classifier that was trained on
-// conversations about many subjects. Its zero value is ready, and safe for concurrent use.
-type Conversation struct{}
-
-// signs are what every conversation is read by.
+// signs are what every conversation is read by, general ones of Vietnamese and English: phrases
+// where a message is made of nothing else, else a classifier that was trained on conversations
+// about many subjects.
 type signs struct {
 	vi, en speech
 	model  talkModel
@@ -89,18 +86,18 @@ type speech struct {
 	common           *text.Phrases // words that name nothing by themselves
 }
 
-// Needs reads a message of which no topic is known.
-func (c *Conversation) Needs(message string) Needs {
+// NeedsOf reads a message of which no topic is known.
+func NeedsOf(message string) Needs {
 	clean, _, _ := normalise(message)
 	words := wordsOf(clean)
-	needs, _ := c.needs(clean, words, make([]bool, len(words)))
+	needs, _ := needs(clean, words, make([]bool, len(words)))
 	return needs
 }
 
 // needs reads the words of a message. names marks those that name a thing of the topic;
 // without a topic any word that is not a common one does. It is certain where phrases
 // decide, and else a guess.
-func (c *Conversation) needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
+func needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
 	all := readSigns()
 	s := all.en
 	if lang, _ := language.Detect(message, ""); lang == language.Vietnamese {

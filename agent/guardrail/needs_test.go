@@ -30,7 +30,6 @@ func aboutTheTalk() []string {
 }
 
 func TestNeeds_FromGeneralSignsAlone(t *testing.T) {
-	var talk guardrail.Conversation
 	for want, texts := range map[guardrail.Needs][]string{
 		guardrail.FollowUp:  followUps(),
 		guardrail.AboutTalk: aboutTheTalk(),
@@ -41,7 +40,7 @@ func TestNeeds_FromGeneralSignsAlone(t *testing.T) {
 		},
 	} {
 		for _, text := range texts {
-			if got := talk.Needs(text); got != want {
+			if got := guardrail.NeedsOf(text); got != want {
 				t.Errorf("%q needs %q, want %q", text, got, want)
 			}
 		}

@@ -85,20 +85,8 @@ func lookAlike(r rune) rune {
 	if r < 0x370 || r > 0x52F {
 		return r
 	}
-	if i := runeIndex(from, r); i >= 0 {
-		return rune(to[i])
+	if i := strings.IndexRune(from, r); i >= 0 {
+		return rune(to[i/2]) // each of from has two bytes
 	}
 	return r
-}
-
-// runeIndex returns the position of r in s, counted in characters.
-func runeIndex(s string, r rune) int {
-	i := 0
-	for _, c := range s {
-		if c == r {
-			return i
-		}
-		i++
-	}
-	return -1
 }

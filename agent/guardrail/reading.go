@@ -31,7 +31,7 @@ func (g *Guard) read(message string) reading {
 	clean, hidden, cut := normalise(message)
 	r := reading{text: clean, words: wordsOf(clean)}
 	r.long = cut || utf8.RuneCountInString(clean) > sureLength
-	r.marker = g.markers.find(clean, r.words, hidden)
+	r.marker = g.marker(clean, r.words, hidden)
 	r.marker.hard = r.marker.hard || r.long && r.marker.name != ""
 	r.names = make([]bool, len(r.words))
 	for i := 0; i < len(r.words); {
@@ -42,7 +42,7 @@ func (g *Guard) read(message string) reading {
 		i += max(n, 1)
 	}
 	var certain bool
-	r.needs, certain = g.talk.needs(clean, r.words, r.names)
+	r.needs, certain = needs(clean, r.words, r.names)
 	r.talk = certain && r.needs == AboutTalk
 	g.abroad.read(&r)
 	return r
