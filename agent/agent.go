@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,23 +51,13 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	setTime := func(v *time.Duration, d time.Duration) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	set(&l.Rounds, 8)
-	set(&l.Calls, toolhandler.DefaultCalls)
-	set(&l.Offered, 128)
-	set(&l.ResultTokens, 16_000)
-	set(&l.ContextTokens, 16_000)
-	setTime(&l.ToolTime, toolhandler.DefaultTime)
-	setTime(&l.AttachWait, 5*time.Second)
+	l.Rounds = cmp.Or(l.Rounds, 8)
+	l.Calls = cmp.Or(l.Calls, toolhandler.DefaultCalls)
+	l.ToolTime = cmp.Or(l.ToolTime, toolhandler.DefaultTime)
+	l.AttachWait = cmp.Or(l.AttachWait, 5*time.Second)
+	l.Offered = cmp.Or(l.Offered, 128)
+	l.ResultTokens = cmp.Or(l.ResultTokens, 16_000)
+	l.ContextTokens = cmp.Or(l.ContextTokens, 16_000)
 	return l
 }
 

@@ -19,13 +19,8 @@ var (
 // Question returns the last message of role user, and false when there is none
 // with any text in it.
 func (t Turn) Question() (string, bool) {
-	for _, v := range slices.Backward(t.Messages) {
-		if v.Role == schemas.RoleUser {
-			said := v.Said()
-			return said, said != ""
-		}
-	}
-	return "", false
+	message, err := t.Asked()
+	return message.Said(), err == nil
 }
 
 // Asked returns the last message of role user, which must have readable text.
