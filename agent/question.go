@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -90,10 +89,7 @@ func (a *Agent) attach(w task, q question, attached []Attachment) (question, err
 	largest := a.resultBytes()
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
-		text, err := json.Marshal(at.Text)
-		if err != nil {
-			return q, fmt.Errorf("%w: attachment %q: %w", ErrInvalid, at.Name, err)
-		}
+		text := schemas.TextOutput(at.Text)
 		results[i] = schemas.ToolResult{ToolName: at.Name, Server: at.Server, Output: text}
 		if len(text) > largest {
 			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", at.Name, largest)); err != nil {

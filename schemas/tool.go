@@ -52,6 +52,12 @@ type ResourceLink struct {
 	Title string `json:"title,omitempty"`
 }
 
+// TextOutput is the output of a tool that gives a text.
+func TextOutput(text string) json.RawMessage {
+	data, _ := json.Marshal(text) // a string always marshals
+	return data
+}
+
 // OutputText returns the output as text: the string itself when it is a JSON
 // string, the JSON otherwise.
 func (r ToolResult) OutputText() string {

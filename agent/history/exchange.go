@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"molar/agent/prompts"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -73,7 +74,7 @@ func (x Exchange) Messages(maxBytes int) []schemas.Message {
 // answered returns a stored answer as the provider saw it. A round whose calls and
 // results do not pair ends the rounds: no history may hold a call without a result.
 func answered(m schemas.StoredMessage, maxBytes int) []schemas.Message {
-	text := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
+	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
 	var rounds []schemas.Round
 	if len(m.Calls) > 0 && json.Unmarshal(m.Calls, &rounds) != nil {
 		rounds = nil
@@ -82,7 +83,7 @@ func answered(m schemas.StoredMessage, maxBytes int) []schemas.Message {
 	for _, round := range rounds {
 		calls := len(round.Said.Calls())
 		if calls == 0 && len(round.Results) == 0 {
-			text = round.Said // it holds the provider's state
+			last = round.Said // it holds the provider's state
 			break
 		}
 		if calls != len(round.Results) {
@@ -90,10 +91,10 @@ func answered(m schemas.StoredMessage, maxBytes int) []schemas.Message {
 		}
 		messages = append(messages, round.Said, prompts.Results(round.Results, maxBytes))
 	}
-	if text.FullText() == "" {
+	if last.FullText() == "" {
 		return messages
 	}
-	return append(messages, text)
+	return append(messages, last)
 }
 
 // Exchanges groups stored messages by question. pieces and condensed are summaries by
@@ -114,8 +115,8 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 		if piece := pieces[m.Seq]; piece != "" {
 			x.Piece = piece
 		}
-		if text := condensed[m.Seq]; text != "" {
-			x.Condensed = text
+		if whole := condensed[m.Seq]; whole != "" {
+			x.Condensed = whole
 		}
 	}
 	return all
@@ -160,10 +161,5 @@ func firstSentence(text string) string {
 	return text
 }
 
-// clip cuts a text at a rune's border and marks the cut.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.TrimSpace(strings.ToValidUTF8(text[:most], "")) + " …"
-}
+// clip cuts a text and marks the cut.
+func clip(s string, most int) string { return text.Clip(s, most, " …") }

@@ -87,7 +87,7 @@ func (s score) withoutMarks(previous string) (string, bool) {
 // scan weighs the words of a message one by one.
 func scan(message string) score {
 	var s score
-	message = strings.ToValidUTF8(message[:min(len(message), maxScan)], "")
+	message = text.Clip(message, maxScan, "")
 	for word := range strings.FieldsFuncSeq(norm.NFC.String(message), notWordRune) {
 		s.add(word)
 	}

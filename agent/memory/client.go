@@ -177,17 +177,17 @@ func (c *Client) Delete(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/delete", map[string]string{"conversation_id": id, "owner": owner}, nil)
 }
 
-// A Claim is a branch of a conversation whose summary is behind.
-type Claim = schemas.SummaryWork
-
-// ClaimSummaries takes up to limit conversations whose summary is behind by at least so
-// many messages. Nobody else gets them for a minute.
-func (c *Client) ClaimSummaries(ctx context.Context, limit, least int) ([]Claim, error) {
+// ClaimSummary takes a branch of a conversation whose summary is behind by at least so many
+// messages, nil where there is none. Nobody else gets it for a minute: models are slow.
+func (c *Client) ClaimSummary(ctx context.Context, least int) (*schemas.SummaryWork, error) {
 	var claimed struct {
-		Items []Claim `json:"items"`
+		Items []schemas.SummaryWork `json:"items"`
 	}
-	err := c.request(ctx, "memory/claim_summaries", map[string]int{"limit": limit, "least": least}, &claimed)
-	return claimed.Items, err
+	err := c.request(ctx, "memory/claim_summaries", map[string]int{"limit": 1, "least": least}, &claimed)
+	if err != nil || len(claimed.Items) == 0 {
+		return nil, err
+	}
+	return &claimed.Items[0], nil
 }
 
 // AddPiece stores the summary of one exchange.
@@ -198,13 +198,6 @@ func (c *Client) AddPiece(ctx context.Context, owner, id string, p Piece) error 
 		Piece
 	}{id, owner, p}
 	return c.request(ctx, "memory/add_piece", params, nil)
-}
-
-// SetSummary replaces the summary of a conversation and says up to which message it
-// reaches.
-func (c *Client) SetSummary(ctx context.Context, owner, id, summary string, covers int64) error {
-	params := map[string]any{"conversation_id": id, "owner": owner, "summary": summary, "covers": covers, "compress": false}
-	return c.request(ctx, "memory/set_summary", params, nil)
 }
 
 func (c *Client) request(ctx context.Context, method string, params, result any) error {

@@ -248,7 +248,7 @@ func TestClient_List(t *testing.T) {
 func TestClient_ChangesConversations(t *testing.T) {
 	c, ctx := fresh(t), t.Context()
 	turn(t, c, "chat_a/ü", "q", "a", "")
-	if err := c.SetSummary(ctx, "", "chat_a/ü", "short", 2); err != nil {
+	if err := c.AddPiece(ctx, "", "chat_a/ü", memory.Piece{Seq: 2, Text: "short"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Rename(ctx, "", "chat_a/ü", "A name"); err != nil {
@@ -277,7 +277,7 @@ func TestClient_UnknownConversation(t *testing.T) {
 		"rename":      c.Rename(ctx, "", "chat_none", "x"),
 		"clear":       c.Clear(ctx, "", "chat_none"),
 		"delete":      c.Delete(ctx, "", "chat_none"),
-		"set summary": c.SetSummary(ctx, "", "chat_none", "x", 0),
+		"add a piece": c.AddPiece(ctx, "", "chat_none", memory.Piece{Text: "x"}),
 	} {
 		if !errors.Is(err, memory.ErrUnknown) {
 			t.Errorf("%s: %v, want ErrUnknown", name, err)

@@ -21,7 +21,7 @@ func chatter(lang string) string {
 
 // condensed is the summary of a conversation whose exchanges were summarised as the
 // pieces say, by a model that condenses as told.
-func condensed(t *testing.T, lang string, pieces []string, condense memory.Condense) string {
+func condensed(t *testing.T, lang string, pieces []string, condense func(context.Context, string, string) (string, error)) string {
 	t.Helper()
 	c := fresh(t)
 	next := 0
@@ -133,7 +133,7 @@ func TestWorker_CondenseTakesOtherWords(t *testing.T) {
 func TestWorker_CondenseRejects(t *testing.T) {
 	old := []string{chatter("en"), chatter("en")}
 	long := strings.Join(old, "\n\n")
-	for name, condense := range map[string]memory.Condense{
+	for name, condense := range map[string]func(context.Context, string, string) (string, error){
 		"nothing":            func(context.Context, string, string) (string, error) { return " \n", nil },
 		"a number made up":   func(context.Context, string, string) (string, error) { return "Take 800 mg twice.", nil },
 		"longer than it was": func(_ context.Context, _, s string) (string, error) { return s + " More.", nil },

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"molar/agent/prompts"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -29,23 +29,16 @@ type Exchange struct {
 	Answer      string
 }
 
-// A Summarise writes the summary of one exchange.
-type Summarise func(ctx context.Context, x Exchange) (string, error)
-
-// A Condense writes a summary anew, shorter, in the given language.
-type Condense func(ctx context.Context, lang, summary string) (string, error)
-
-// A Title names a conversation after an exchange; an empty text gives it none.
-type Title func(ctx context.Context, x Exchange) (string, error)
-
 // WorkerConfig configures a [Worker].
 type WorkerConfig struct {
-	Client    *Client
-	Summarise Summarise
+	Client *Client
+	// Summarise writes the summary of one exchange.
+	Summarise func(ctx context.Context, x Exchange) (string, error)
 	// Condense shortens a summary that has outgrown its budget; nil leaves it long.
-	Condense Condense
-	// Title names conversations after their first exchange; nil leaves them the question.
-	Title Title
+	Condense func(ctx context.Context, lang, summary string) (string, error)
+	// Title names conversations after their first exchange; nil, or an empty text, leaves them
+	// the question.
+	Title func(ctx context.Context, x Exchange) (string, error)
 	// Timeout bounds one summary; 0 means 60 s.
 	Timeout time.Duration
 	// Queues reports whether the provider answers one request at a time, so that a summary
@@ -76,10 +69,6 @@ type Worker struct {
 	saved, due bool
 	turns      int
 }
-
-// claimAtOnce is how many conversations are claimed in one go: a claim holds for a
-// minute only, and models are slow.
-const claimAtOnce = 1
 
 // lookAfter is how long after a turn the worker looks for conversations above the
 // threshold, where requests queue: turns that end together are worth one look.
@@ -290,19 +279,17 @@ func (w *Worker) Drain(ctx context.Context) error {
 func (w *Worker) drainOne(ctx context.Context, least int) error {
 	var failed error
 	for failures := 0; failures < failuresInARow; {
-		claims, err := w.cfg.Client.ClaimSummaries(ctx, claimAtOnce, least)
+		claim, err := w.cfg.Client.ClaimSummary(ctx, least)
 		if err != nil {
 			return err
 		}
-		if len(claims) == 0 {
+		if claim == nil {
 			return failed
 		}
-		for _, claim := range claims {
-			if err := w.summarise(ctx, claim); err != nil {
-				failed = fmt.Errorf("conversation %q: %w", claim.ConversationID, err)
-				failures++
-				continue
-			}
+		failures++
+		if err := w.summarise(ctx, *claim); err != nil {
+			failed = fmt.Errorf("conversation %q: %w", claim.ConversationID, err)
+		} else {
 			failures = 0
 		}
 		if ctx.Err() != nil {
@@ -314,7 +301,7 @@ func (w *Worker) drainOne(ctx context.Context, least int) error {
 
 // summarise writes a piece for each exchange of a claim. Where the summary has outgrown its
 // budget by that, a condensed text comes with the piece, in one write.
-func (w *Worker) summarise(ctx context.Context, c Claim) error {
+func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	for _, x := range exchanges(c.Messages) {
 		x.Language, x.SummarySoFar = c.Language, c.Summary
 		if c.Untitled {
@@ -322,12 +309,12 @@ func (w *Worker) summarise(ctx context.Context, c Claim) error {
 			w.title(ctx, c, x.Exchange)
 		}
 		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
-		text, err := w.cfg.Summarise(sctx, x.Exchange)
+		said, err := w.cfg.Summarise(sctx, x.Exchange)
 		cancel()
 		if err != nil {
 			return err
 		}
-		piece := Piece{Seq: x.last, Text: strings.TrimSpace(text)}
+		piece := Piece{Seq: x.last, Text: strings.TrimSpace(said)}
 		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")
 		if short := w.condense(ctx, c.Language, whole, len(c.Summary)); short != whole {
 			piece.Condensed, whole = short, short
@@ -346,7 +333,7 @@ func (w *Worker) summarise(ctx context.Context, c Claim) error {
 
 // title names a conversation. Where that fails it keeps its question as a name, and the next
 // exchange is another chance.
-func (w *Worker) title(ctx context.Context, c Claim, x Exchange) {
+func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x Exchange) {
 	if w.cfg.Title == nil {
 		return
 	}
@@ -396,26 +383,15 @@ func resultsOf(calls json.RawMessage) string {
 	if len(calls) == 0 || json.Unmarshal(calls, &rounds) != nil {
 		return "" // of an earlier form
 	}
-	var text strings.Builder
+	var all strings.Builder
 	for _, round := range rounds {
 		for _, r := range round.Results {
-			line := cut(r.ToolName+": "+r.OutputText(), oneResult) + "\n"
-			if text.Len()+len(line) > allResults {
-				return strings.TrimSpace(text.String())
+			line := text.Clip(r.ToolName+": "+r.OutputText(), oneResult, " […]") + "\n"
+			if all.Len()+len(line) > allResults {
+				return strings.TrimSpace(all.String())
 			}
-			text.WriteString(line)
+			all.WriteString(line)
 		}
 	}
-	return strings.TrimSpace(text.String())
-}
-
-// cut is the start of a text, at most so many bytes of it.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + " […]"
+	return strings.TrimSpace(all.String())
 }

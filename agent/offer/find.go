@@ -1,14 +1,15 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
+	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -75,12 +76,8 @@ func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResu
 			f.offered, f.found = append(f.offered, t.Name), append(f.found, t.ToolInfo)
 		}
 	}
-	text := strings.Join(lines, "\n")
-	if text == "" {
-		text = "No tool fits these words. Try other ones, or answer without a tool."
-	}
-	out, err := json.Marshal(text)
-	return schemas.ToolResult{Output: out}, err
+	told := cmp.Or(strings.Join(lines, "\n"), "No tool fits these words. Try other ones, or answer without a tool.")
+	return schemas.ToolResult{Output: schemas.TextOutput(told)}, nil
 }
 
 // take hands over what was found since the last time.
@@ -118,15 +115,6 @@ func wordsOf(call schemas.ToolCall) string {
 // firstLine says in a line what a tool does.
 func firstLine(t schemas.ToolInfo) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	if line == "" {
-		line = t.Title
-	}
-	if len(line) > maxLine {
-		line = line[:maxLine]
-		for !utf8.ValidString(line) {
-			line = line[:len(line)-1]
-		}
-		line += "…"
-	}
-	return line
+	line = cmp.Or(line, t.Title)
+	return text.Clip(line, maxLine, "…")
 }

@@ -1,7 +1,6 @@
 package prompts
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -65,14 +64,6 @@ func harmless(text string) string {
 		return text
 	}
 	return controlToken().ReplaceAllStringFunc(text, func(token string) string { return token[:1] + " " + token[1:] })
-}
-
-func jsonString(s string) json.RawMessage {
-	data, err := json.Marshal(s)
-	if err != nil { // a string always marshals
-		return json.RawMessage(`""`)
-	}
-	return data
 }
 
 // controlToken matches the beginnings of the control tokens of the common chat

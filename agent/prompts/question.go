@@ -120,7 +120,7 @@ func numbered(r schemas.ToolResult, maxBytes int) string {
 	}
 	text := strings.TrimSpace(b.String())
 	if maxBytes > 0 && len(text) > maxBytes {
-		return bounded(schemas.ToolResult{Output: jsonString(text)}, maxBytes)
+		return bounded(schemas.ToolResult{Output: schemas.TextOutput(text)}, maxBytes)
 	}
 	return text
 }

@@ -52,6 +52,6 @@ func Condense(lang, summary string) (system string, messages []schemas.Message) 
 func quoted(name, text string) schemas.Part {
 	return schemas.Part{
 		Kind: schemas.PartContext, Text: Fence(name, text),
-		Result: &schemas.ToolResult{ToolName: name, Output: jsonString(text)},
+		Result: &schemas.ToolResult{ToolName: name, Output: schemas.TextOutput(text)},
 	}
 }

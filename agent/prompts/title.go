@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -24,16 +25,11 @@ func Title(lang, question, answer string) (system string, messages []schemas.Mes
 // characters it may have.
 const titleOf, longestTitle = 2000, 80
 
-func clip(text string) string {
-	if len(text) <= titleOf {
-		return text
-	}
-	return strings.ToValidUTF8(text[:titleOf], "") + " […]"
-}
+func clip(s string) string { return text.Clip(s, titleOf, " […]") }
 
 // ReadTitle is the name in what a model wrote; empty when that is not one.
-func ReadTitle(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+func ReadTitle(written string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(written), "\n")
 	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }), " ")
 	const marks = " \"'“”‘’«»`*_#."
 	line = strings.Trim(line, marks)

@@ -13,7 +13,7 @@ const maxQuestion = 2000
 
 // read returns what a question wants of a tool.
 func (t *thesaurus) read(question string) []want {
-	question = head(question, maxQuestion)
+	question = text.Clip(question, maxQuestion, "")
 	wanted := looks(question)
 	vietnamese, _ := language.Detect(question, "")
 	words, known := wordForm().FindAllString(lower(question), -1), map[string]want(nil)

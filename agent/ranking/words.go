@@ -29,7 +29,7 @@ func wordsOf(t schemas.ToolInfo) [fields][]string {
 	var names, explanations []string
 	for name, p := range schema.Properties {
 		names = append(names, stems(name)...)
-		explanations = append(explanations, stems(head(p.Description, maxText/4))...)
+		explanations = append(explanations, stems(text.Clip(p.Description, maxText/4, ""))...)
 		for _, member := range p.Enum {
 			if s, ok := member.(string); ok {
 				names = append(names, stems(s)...)
@@ -38,7 +38,7 @@ func wordsOf(t schemas.ToolInfo) [fields][]string {
 	}
 	return [fields][]string{
 		inName: stems(cmp.Or(t.ToolName, t.Name)), inTitle: stems(t.Title), inServer: stems(t.Server),
-		inDescription: stems(head(t.Description, maxText)), inParameters: names, inExplanations: explanations,
+		inDescription: stems(text.Clip(t.Description, maxText, "")), inParameters: names, inExplanations: explanations,
 	}
 }
 
@@ -56,13 +56,6 @@ func stems(s string) []string {
 
 // split folds a text and parts it at all that is neither a letter nor a digit.
 func split(s string) []string { return wordForm().FindAllString(text.Fold(s), -1) }
-
-func head(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "")
-	}
-	return s
-}
 
 var (
 	humps    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`) })

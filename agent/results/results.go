@@ -5,7 +5,6 @@ package results
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -109,9 +108,9 @@ func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.Tool
 	k.mu.Unlock()
 	switch {
 	case !known:
-		return fault("there is no cut result %q in this conversation; name it as the cut does", in.Result)
+		return fault("there is no cut result %q in this conversation; name it as the cut does", in.Result), nil
 	case in.From < 0 || in.From >= len(text):
-		return fault("the result has %d bytes; read from 0 to %d", len(text), len(text)-1)
+		return fault("the result has %d bytes; read from 0 to %d", len(text), len(text)-1), nil
 	}
 	const heading = 100 // what is said beside the piece
 	to := min(in.From+max(k.cfg.Bytes-heading, 1), len(text))
@@ -119,7 +118,7 @@ func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.Tool
 		to--
 	}
 	piece := strings.ToValidUTF8(text[in.From:to], "")
-	return said(fmt.Sprintf("[bytes %d to %d of %d]\n%s", in.From, to, len(text), piece))
+	return schemas.ToolResult{Output: schemas.TextOutput(fmt.Sprintf("[bytes %d to %d of %d]\n%s", in.From, to, len(text), piece))}, nil
 }
 
 // readResource reads an address that a result named.
@@ -134,31 +133,21 @@ func (k *Kept) readResource(ctx context.Context, args json.RawMessage) (schemas.
 	server, known := k.resources[in.URI]
 	k.mu.Unlock()
 	if !known {
-		return fault("no tool result names the resource %q; use an address exactly as it stands there", in.URI)
+		return fault("no tool result names the resource %q; use an address exactly as it stands there", in.URI), nil
 	}
 	text, media, err := k.cfg.Resource(ctx, server, in.URI)
 	if ctx.Err() != nil {
 		return schemas.ToolResult{}, context.Cause(ctx)
 	}
-	result, failed := said(text)
+	result := schemas.ToolResult{Output: schemas.TextOutput(text)}
 	if err != nil {
-		result, failed = fault("%v", err)
+		result = fault("%v", err)
 	}
 	result.Server, result.Media = server, media
-	return result, failed
+	return result, nil
 }
 
 // fault is a result that tells the model what to do otherwise.
-func fault(format string, args ...any) (schemas.ToolResult, error) {
-	result, err := said(fmt.Sprintf(format, args...))
-	result.IsError = true
-	return result, err
-}
-
-func said(text string) (schemas.ToolResult, error) {
-	out, err := json.Marshal(text)
-	if err != nil {
-		return schemas.ToolResult{}, errors.New("the text cannot be encoded")
-	}
-	return schemas.ToolResult{Output: out}, nil
+func fault(format string, args ...any) schemas.ToolResult {
+	return schemas.ToolResult{Output: schemas.TextOutput(fmt.Sprintf(format, args...)), IsError: true}
 }

@@ -9,6 +9,7 @@ import (
 
 	"molar/agent/event"
 	"molar/agent/guardrail"
+	"molar/internal/text"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -150,12 +151,7 @@ func (t Trace) cut(limit int) Trace {
 	return t
 }
 
-func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "… (cut)"
-}
+func cutText(s string, limit int) string { return text.Clip(s, limit, "… (cut)") }
 
 // PromptText is a prompt as a person reads it.
 func PromptText(req *providers.Request) string {

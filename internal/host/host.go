@@ -152,7 +152,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 }
 
 // titles names conversations, but not those of a tape: nobody lists them.
-func (h *Host) titles(w memory.Writer) memory.Title {
+func (h *Host) titles(w memory.Writer) func(context.Context, memory.Exchange) (string, error) {
 	if h.opts.Edges != nil {
 		return nil
 	}
