@@ -117,9 +117,8 @@ type Agent struct {
 	judges     *judge.Judge
 	search     *lookup.Search
 	tools      *offer.Chooser
-	// secrets by assistant, each built at its first use, as are orders.
+	// secrets by assistant, each built at its first use.
 	secrets map[string]func() *filter.Secret
-	orders  func() *filter.Orders
 	tokens  history.Scale
 	log     *slog.Logger
 	running atomic.Int64
@@ -149,7 +148,6 @@ func New(cfg Config) (*Agent, error) {
 		return nil, err
 	}
 	a.secrets = secretsOf(cfg)
-	a.orders = sync.OnceValue(filter.NewOrders)
 	a.cfg.Limits = cfg.Limits.withDefaults()
 	a.cfg.Assistants = slices.Clone(cfg.Assistants)
 	if a.cfg.Now == nil {

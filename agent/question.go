@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"molar/agent/consent"
+	"molar/agent/filter"
 	"molar/agent/language"
 	"molar/agent/mention"
 	"molar/agent/offer"
@@ -122,7 +123,7 @@ func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.
 	}
 	clean = slices.Clone(results)
 	for i, result := range clean {
-		output, n := a.orders().Disarm(result.Output)
+		output, n := filter.Disarm(result.Output)
 		if n == 0 {
 			continue
 		}

@@ -3,7 +3,6 @@ package filter
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"molar/internal/text"
@@ -12,14 +11,10 @@ import (
 // leftOut stands for a sentence that was taken out of a result.
 const leftOut = "[…]"
 
-// Orders finds sentences that speak to a model instead of informing a reader. The fence
-// around every result is the first wall, and this a second one, for models that obey
-// what they read.
-type Orders struct{ signs, drops map[string][][]string }
-
-// Disarm returns a JSON value without such sentences in its strings, and how many it
-// took out.
-func (o *Orders) Disarm(raw json.RawMessage) (json.RawMessage, int) {
+// Disarm returns a JSON value without the sentences in its strings that speak to a model
+// instead of informing a reader, and how many it took out. The fence around every result is
+// the first wall, and this a second one, for models that obey what they read.
+func Disarm(raw json.RawMessage) (json.RawMessage, int) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var value any
@@ -27,7 +22,7 @@ func (o *Orders) Disarm(raw json.RawMessage) (json.RawMessage, int) {
 		return raw, 0
 	}
 	n := 0
-	value = o.disarmValue(value, &n)
+	value = disarmValue(value, &n)
 	if n == 0 {
 		return raw, 0
 	}
@@ -38,19 +33,19 @@ func (o *Orders) Disarm(raw json.RawMessage) (json.RawMessage, int) {
 	return clean, n
 }
 
-func (o *Orders) disarmValue(value any, n *int) any {
+func disarmValue(value any, n *int) any {
 	switch v := value.(type) {
 	case string:
-		text, found := o.disarm(v)
+		text, found := disarm(v)
 		*n += found
 		return text
 	case []any:
 		for i := range v {
-			v[i] = o.disarmValue(v[i], n)
+			v[i] = disarmValue(v[i], n)
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = o.disarmValue(v[key], n)
+			v[key] = disarmValue(v[key], n)
 		}
 	}
 	return value
@@ -58,8 +53,8 @@ func (o *Orders) disarmValue(value any, n *int) any {
 
 // disarm takes the sentences that give orders out of a text. Addresses stay, so that
 // sources do.
-func (o *Orders) disarm(text string) (string, int) {
-	if !o.isOrder(text) { // the usual case: one look at the whole
+func disarm(text string) (string, int) {
+	if !isOrder(text) { // the usual case: one look at the whole
 		return text, 0
 	}
 	var b strings.Builder
@@ -67,7 +62,7 @@ func (o *Orders) disarm(text string) (string, int) {
 	for _, sentence := range sentences(text) {
 		label, _, _ := strings.Cut(strings.TrimSpace(sentence), " ")
 		switch {
-		case !o.isOrder(sentence):
+		case !isOrder(sentence):
 			b.WriteString(sentence)
 			continue
 		case label == "Title:" || label == "Content:" || label == "Link:":
@@ -88,34 +83,34 @@ func (o *Orders) disarm(text string) (string, int) {
 // or exclamation mark that a space follows.
 func sentences(text string) []string {
 	var all []string
-	start := 0
-	for i := range len(text) {
-		if text[i] == '\n' || text[i] == ' ' && i > 0 && strings.IndexByte(".!?", text[i-1]) >= 0 {
-			all = append(all, text[start:i+1])
-			start = i + 1
-		}
+	for last := ""; text != ""; {
+		n, _ := sentenceEnd(last, text)
+		last, text = text[:n], text[n:]
+		all = append(all, last)
 	}
-	return append(all, text[start:])
+	return all
 }
 
 // isOrder reports whether a sentence tells a model what to do.
-func (o *Orders) isOrder(sentence string) bool {
+func isOrder(sentence string) bool {
 	words := strings.FieldsFunc(text.Fold(sentence), func(r rune) bool {
 		return r == ' ' || strings.ContainsRune(`.,!?"'()*_`, r)
 	})
-	for i, word := range words {
-		for _, sign := range o.signs[word] {
-			if i+len(sign) <= len(words) && slices.Equal(sign, words[i:i+len(sign)]) {
+	line := " " + strings.Join(words, " ") + " "
+	for _, sign := range orderSigns() {
+		if strings.Contains(line, " "+sign+" ") {
+			return true
+		}
+	}
+	if strings.Contains(line, " <|") || strings.Contains(line, " [inst]") || strings.Contains(line, " <system") {
+		return true
+	}
+	for _, drop := range dropSigns() {
+		_, behind, found := strings.Cut(line, " "+drop+" ")
+		for ; found; _, behind, found = strings.Cut(behind, " "+drop+" ") {
+			if dropsRules(behind) {
 				return true
 			}
-		}
-		if i+1 < len(words) && slices.ContainsFunc(o.drops[word], func(verb []string) bool {
-			return i+len(verb) <= len(words) && slices.Equal(verb, words[i:i+len(verb)])
-		}) && dropsRules(strings.Join(words[i+1:min(len(words), i+12)], " ")) {
-			return true
-		}
-		if strings.HasPrefix(word, "<|") || strings.HasPrefix(word, "[inst]") || strings.HasPrefix(word, "<system") {
-			return true
 		}
 	}
 	return false
@@ -141,19 +136,6 @@ func dropsRules(rest string) bool {
 		}
 	}
 	return false
-}
-
-// NewOrders returns the phrases of orders by their first word.
-func NewOrders() *Orders {
-	byFirst := func(phrases []string) map[string][][]string {
-		index := make(map[string][][]string, len(phrases))
-		for _, p := range phrases {
-			words := strings.Fields(p)
-			index[words[0]] = append(index[words[0]], words)
-		}
-		return index
-	}
-	return &Orders{signs: byFirst(orderSigns()), drops: byFirst(dropSigns())}
 }
 
 func dropSigns() []string {

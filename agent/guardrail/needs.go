@@ -159,14 +159,14 @@ func (s speech) isFragment(words []text.Word, things []bool) bool {
 	return others <= fragmentWords
 }
 
-// things marks the words that name something: those of the topic, and all that are not
-// common.
+// things marks the words that name something: those of the topic, and all that are neither
+// common nor a number.
 func (s speech) things(words []text.Word, names []bool) []bool {
 	things := make([]bool, len(words))
 	for i := 0; i < len(words); {
 		n := s.common.At(words, i)
 		if n == 0 {
-			things[i] = !s.isForm(words[i])
+			things[i] = !strings.ContainsAny(words[i].Raw[:1], "0123456789")
 		}
 		n = max(n, 1)
 		for k := i; k < i+n; k++ {
@@ -175,25 +175,4 @@ func (s speech) things(words []text.Word, names []bool) []bool {
 		i += n
 	}
 	return things
-}
-
-// isForm reports a number, or an English form of a common word.
-func (s speech) isForm(w text.Word) bool {
-	if plain := strings.ReplaceAll(w.Raw, "'", ""); strings.ContainsAny(w.Raw[:1], "0123456789") || plain != w.Raw && s.isCommon(plain) {
-		return true
-	}
-	for _, ending := range []string{"ing", "ed", "er", "ly", "es", "d"} {
-		base, ok := strings.CutSuffix(w.Raw, ending)
-		if !ok || len(base) < 2 {
-			continue
-		}
-		if n := len(base); s.isCommon(base) || s.isCommon(base+"e") || n > 2 && base[n-1] == base[n-2] && s.isCommon(base[:n-1]) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s speech) isCommon(word string) bool {
-	return s.common.At([]text.Word{{Raw: word, Folded: word, Bare: true}}, 0) > 0
 }
