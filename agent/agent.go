@@ -89,7 +89,7 @@ type Config struct {
 	// Observer is nil when nobody counts.
 	Observer Observer
 	// Rank chooses among more tools than a model is offered; nil keeps their order.
-	Rank   Ranker
+	Rank   offer.Ranker
 	Limits Limits
 	// Lacking says of search tools that this host can have and does not why, and what
 	// to do about it.

@@ -121,7 +121,7 @@ func TestContext_secondTurn(t *testing.T) {
 		c := &conversation{b: b.with(t, family())}
 		c.play(t, "Who is number 7?")
 		if piece != "" {
-			b.memory.opening.Pieces = []memory.Piece{{Seq: 2, Text: piece}}
+			b.memory.opening.Pieces = []schemas.Piece{{Seq: 2, Text: piece}}
 			b.memory.opening.Summary, b.memory.opening.Covers = piece, 2
 		}
 		b.model.scripts = []script{says("Again Nguyen.")}
@@ -181,7 +181,7 @@ func TestContext_smallWindow(t *testing.T) {
 // said before as a client's history.
 func TestContext_assistantOfTheConversation(t *testing.T) {
 	b := newBench(says("answer")).with(t, agent.Assistant{Topic: "dental"})
-	b.memory.opening = memory.Opening{Known: true, Assistant: "other", Messages: []schemas.StoredMessage{
+	b.memory.opening = schemas.Opening{Known: true, Assistant: "other", Messages: []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "Who won the football world cup?"},
 		{Seq: 2, Role: schemas.RoleAssistant, Content: "Some team."},
 		{Seq: 3, Role: schemas.RoleUser, Content: "How often should I brush my teeth to avoid cavities?"},

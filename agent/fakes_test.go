@@ -13,6 +13,7 @@ import (
 	"molar/agent"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
+	"molar/agent/offer"
 	"molar/agent/topic"
 	"molar/providers"
 	"molar/schemas"
@@ -174,7 +175,7 @@ func (f *fakeTools) add(server, name string, output string) {
 // fakeMemory keeps what was recorded and saved.
 type fakeMemory struct {
 	mu                  sync.Mutex
-	opening             memory.Opening
+	opening             schemas.Opening
 	beginErr            error
 	beginTry            func(try int) error // beginErr, by the try
 	begins              chan struct{}       // when set, Begin waits until it is closed
@@ -182,19 +183,19 @@ type fakeMemory struct {
 	saveErr             func(try int) error
 	tries               int
 	saved               []memory.Record
-	recorded            []memory.Begun
+	recorded            []schemas.Begun
 	calls               []schemas.ToolCall
 	files               []string
 	renewed             []string
 	released, discarded int
 }
 
-func (f *fakeMemory) Begin(ctx context.Context, r memory.BeginRequest) (memory.Opening, error) {
+func (f *fakeMemory) Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error) {
 	if f.begins != nil {
 		select {
 		case <-f.begins:
 		case <-ctx.Done():
-			return memory.Opening{}, ctx.Err()
+			return schemas.Opening{}, ctx.Err()
 		}
 	}
 	f.mu.Lock()
@@ -221,7 +222,7 @@ func (f *fakeMemory) PutFile(_ context.Context, _ schemas.Lease, _ string, file 
 	return nil
 }
 
-func (f *fakeMemory) RecordTurn(_ context.Context, b memory.Begun) error {
+func (f *fakeMemory) RecordTurn(_ context.Context, b schemas.Begun) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recorded = append(f.recorded, b)
@@ -283,7 +284,7 @@ type bench struct {
 	route    providers.Route
 	limits   agent.Limits
 	required bool // memory
-	rank     agent.Ranker
+	rank     offer.Ranker
 	lacking  map[string]string
 	prompts  agent.Prompts
 	pauses   agent.Pauses

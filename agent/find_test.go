@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/offer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -19,14 +20,14 @@ func catalogueBench(scripts ...script) *bench {
 	}
 	b.tools.add("post", "write_mail", `"sent"`)
 	b.limits = agent.Limits{Offered: 8}
-	b.rank = func(tools []schemas.ToolInfo) func(string) []agent.Ranked {
-		return func(words string) []agent.Ranked {
-			var first, rest []agent.Ranked
+	b.rank = func(tools []schemas.ToolInfo) func(string) []offer.Ranked {
+		return func(words string) []offer.Ranked {
+			var first, rest []offer.Ranked
 			for _, t := range tools {
 				if _, name, _ := strings.Cut(t.Name, "__"); strings.Contains(words, strings.Split(name, "_")[0]) {
-					first = append(first, agent.Ranked{Name: t.Name, Score: 1})
+					first = append(first, offer.Ranked{Name: t.Name, Score: 1})
 				} else {
-					rest = append(rest, agent.Ranked{Name: t.Name})
+					rest = append(rest, offer.Ranked{Name: t.Name})
 				}
 			}
 			return append(first, rest...)

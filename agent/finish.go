@@ -42,32 +42,32 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 	if err != nil {
 		return err
 	}
-	done := e.answer.done(w)
+	done := e.answer.done()
 	done.Sources = list
-	if !e.answer.withheld && w.journal.Keeps() {
+	if !e.answer.withheld {
 		record := e.record(w, "")
 		record.Sources = list
-		if err := a.save(ctx, w, record); err != nil {
+		if err := a.save(ctx, w, record, done); err != nil {
 			return err
 		}
-		done.Saved = w.journal.Saved()
 	}
 	return a.done(w, e.question.lang, done)
 }
 
-// save stores the turn. One that was never begun, as the store did not answer, is given
-// up with a warning; what was begun and cannot be saved is an error.
-func (a *Agent) save(ctx context.Context, w task, record memory.Record) error {
+// save stores the turn, if it is to be kept. One that was never begun, as the store did not
+// answer, is given up with a warning; what was begun and cannot be saved is an error.
+func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *Done) error {
+	if !w.journal.Keeps() {
+		return nil
+	}
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("save", a.cfg.Now().Sub(began)) }()
-	err := w.journal.Save(ctx, record)
-	switch {
-	case err == nil:
-	case errors.Is(err, ErrNotSaved):
+	if err := w.journal.Save(ctx, record); errors.Is(err, ErrNotSaved) {
 		return err
-	default:
+	} else if err != nil {
 		return w.out.Lose("the conversation could not be opened, so this turn is not saved: " + err.Error())
 	}
+	done.Saved = true
 	w.out.Mark("9.1", "Turn saved to memory")
 	if err := w.journal.Unkept(ctx); err != nil {
 		if err := w.out.Warn(err.Error()); err != nil {
@@ -159,11 +159,8 @@ func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.So
 }
 
 // done is what the rounds tell of the end of a turn.
-func (s answer) done(w task) *Done {
-	d := &Done{
-		Finish: s.finish, Provider: w.route.Provider.Name(), Model: w.route.Model,
-		ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved,
-	}
+func (s answer) done() *Done {
+	d := &Done{Finish: s.finish, ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved}
 	if s.served != nil {
 		d.Provider, d.Model = s.served.Provider, s.served.Model
 	}
@@ -186,7 +183,7 @@ func (a *Agent) done(w task, lang string, d *Done) error {
 
 // repeat gives the stored answer of a turn whose key was saved before, instead of running
 // it again.
-func (a *Agent) repeat(w task, f *memory.Finished) error {
+func (a *Agent) repeat(w task, f *schemas.Finished) error {
 	if err := w.out.Say(f.Answer); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -147,7 +148,7 @@ var errStrayed = errors.New("the answer left the subject")
 func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 	note := prompts.Strayed(w.out.Lang())
 	good := strings.TrimSpace(w.out.Good())
-	d := e.answer.done(w)
+	d := e.answer.done()
 	d.Finish = providers.FinishContentFilter
 	if w.turn.JSON {
 		if err := w.out.Warn(note); err != nil {
@@ -160,13 +161,10 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 		}
 		good = together(good, note)
 	}
-	if w.journal.Keeps() {
-		record := e.record(w, "")
-		record.Answer = together(e.before, good)
-		if err := a.save(ctx, w, record); err != nil {
-			return err
-		}
-		d.Saved = w.journal.Saved()
+	record := e.record(w, "")
+	record.Answer = together(e.before, good)
+	if err := a.save(ctx, w, record, d); err != nil {
+		return err
 	}
 	return a.done(w, e.question.lang, d)
 }
@@ -214,17 +212,10 @@ func (a *Agent) noticeAlone(ctx context.Context, w task, e *ending) error {
 		return err
 	}
 	d := &Done{Finish: providers.FinishContentFilter}
-	if w.journal.Keeps() {
-		record := e.record(w, "")
-		record.Answer = together(e.before, e.question.notice)
-		record.Rounds = nil
-		if e.before != "" { // it begins with the notice
-			record.Answer = e.before
-		}
-		if err := a.save(ctx, w, record); err != nil {
-			return err
-		}
-		d.Saved = w.journal.Saved()
+	record := e.record(w, "")
+	record.Answer, record.Rounds = cmp.Or(e.before, e.question.notice), nil // what came before begins with the notice
+	if err := a.save(ctx, w, record, d); err != nil {
+		return err
 	}
 	return a.done(w, e.question.lang, d)
 }

@@ -98,13 +98,13 @@ func states(m schemas.Message) []string {
 }
 
 // reopened is the conversation as the store gives it back.
-func reopened(t *testing.T, r memory.Record) memory.Opening {
+func reopened(t *testing.T, r memory.Record) schemas.Opening {
 	t.Helper()
 	rounds, err := json.Marshal(r.Rounds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return memory.Opening{Known: true, Messages: []schemas.StoredMessage{
+	return schemas.Opening{Known: true, Messages: []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: r.User},
 		{Seq: 2, Role: schemas.RoleAssistant, Content: r.Answer, Calls: rounds},
 	}}

@@ -30,7 +30,7 @@ func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 	if err := w.out.Emit(Event{Kind: EventClientCalls, Calls: e.answer.theirs}); err != nil {
 		return err
 	}
-	d := e.answer.done(w)
+	d := e.answer.done()
 	d.Finish = providers.FinishToolCalls
 	return a.done(w, e.question.lang, d)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"molar/agent/consent"
-	"molar/agent/offer"
 	"molar/agent/pause"
 	"molar/agent/trace"
 	"molar/providers"
@@ -48,14 +47,6 @@ type Recorder interface {
 	Record(t Trace)
 }
 
-// What chooses among tools. Package offer tells of each.
-type (
-	// Ranker orders tools by how well they fit a question.
-	Ranker = offer.Ranker
-	// Ranked is a tool with its score.
-	Ranked = offer.Ranked
-)
-
 // What is kept of a turn. Package trace tells of each.
 type (
 	// Trace answers why each tool was called, or not.
@@ -71,6 +62,3 @@ type (
 	// PassTrace is one model call.
 	PassTrace = trace.PassTrace
 )
-
-// MaxTraceSize is how large an encoded trace may be, in bytes.
-const MaxTraceSize = trace.MaxTraceSize

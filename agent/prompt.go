@@ -10,7 +10,6 @@ import (
 	"molar/agent/consent"
 	"molar/agent/history"
 	"molar/agent/language"
-	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/pause"
 	"molar/agent/prompts"
@@ -23,7 +22,7 @@ type prompt struct {
 	system   string
 	messages []schemas.Message
 	// compacted is set when this turn moved exchanges behind the summary.
-	compacted *memory.Compaction
+	compacted *schemas.Compaction
 	// agreed are calls that the person has just said yes to.
 	agreed consent.Waiting
 }
@@ -50,7 +49,7 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 	}
 	p := prompt{system: system, messages: view.Messages, agreed: q.agreed}
 	if view.Compacted && view.Covers > 0 {
-		p.compacted = &memory.Compaction{Covers: view.Covers, Text: view.Summary}
+		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}
 	in := prompts.QuestionInput{
 		Language: q.lang, Labels: w.voice(q.lang).Labels, Notice: q.notice, Question: q.message,

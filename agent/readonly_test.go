@@ -29,7 +29,7 @@ func nothingKept(t *testing.T, m *fakeMemory) {
 // A turn that only reads its conversation sees what was said there, and leaves nothing behind.
 func TestReadOnly(t *testing.T) {
 	b := familyBench(calls("", "family__get", "{}"), says("Nguyen, as I said.")).with(t, family())
-	b.memory.opening = memory.Opening{Known: true, Messages: []schemas.StoredMessage{
+	b.memory.opening = schemas.Opening{Known: true, Messages: []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "Who is the eldest?"},
 		{Seq: 2, Role: schemas.RoleAssistant, Content: "It is Nguyen."},
 	}}

@@ -9,6 +9,7 @@ import (
 	"molar/agent/history"
 	"molar/agent/judge"
 	"molar/agent/memory"
+	"molar/schemas"
 )
 
 // recalled is what a turn knows of its conversation.
@@ -24,7 +25,7 @@ type recalled struct {
 	// or another assistant had them.
 	foreign bool
 	// finished is the turn that was saved under the same key.
-	finished *memory.Finished
+	finished *schemas.Finished
 }
 
 // last is the last exchange of the conversation, or nil.
@@ -62,7 +63,7 @@ func (a *Agent) recall(ctx context.Context, w task, first judge.First) (recalled
 	return a.admissible(w, past), nil
 }
 
-func recallFrom(o memory.Opening) recalled {
+func recallFrom(o schemas.Opening) recalled {
 	pieces, condensed := make(map[int64]string, len(o.Pieces)), make(map[int64]string)
 	for _, p := range o.Pieces {
 		pieces[p.Seq], condensed[p.Seq] = p.Text, p.Condensed

@@ -16,6 +16,7 @@ import (
 	"molar/agent/speaker"
 	"molar/agent/trace"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // A task is what a turn works with. It is made once and only read; it is small, since each
@@ -257,7 +258,7 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 // record notes that the question is being answered.
 func (w task) record(ctx context.Context, q question) {
 	asked, _ := w.turn.Asked()
-	w.journal.Record(ctx, memory.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
+	w.journal.Record(ctx, schemas.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
 		journal.Files(asked.Parts, w.turn.Attachments))
 }
 

@@ -383,7 +383,7 @@ func TestRun_interrupted(t *testing.T) {
 
 func TestRun_repeatsAFinishedTurn(t *testing.T) {
 	b := newBench(says("again")).with(t, agent.Assistant{})
-	b.memory.opening.Finished = &memory.Finished{TurnID: "t1", Answer: "stored"}
+	b.memory.opening.Finished = &schemas.Finished{TurnID: "t1", Answer: "stored"}
 	turn := ask("hello")
 	turn.Key = "k"
 	p := b.play(t, turn)

@@ -10,6 +10,7 @@ import (
 	"molar/agent"
 	"molar/agent/memory"
 	"molar/agent/offer"
+	"molar/agent/trace"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -177,7 +178,7 @@ func TestRun_sources(t *testing.T) {
 // messages of their own roles, and the question last.
 func TestRun_topicPrompt(t *testing.T) {
 	b := newBench(says("answer"))
-	b.memory.opening.Compaction = memory.Compaction{Covers: 4, Text: "An dị ứng penicillin."}
+	b.memory.opening.Compaction = schemas.Compaction{Covers: 4, Text: "An dị ứng penicillin."}
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Role: schemas.RoleUser, Content: "Tôi bị đau răng"}, {Role: schemas.RoleAssistant, Content: "Hãy đi khám."},
 	}
@@ -250,12 +251,12 @@ func TestRun_waitsForTheServersItNeeds(t *testing.T) {
 }
 
 func TestTrace_EncodeFits(t *testing.T) {
-	trace := agent.Trace{Question: strings.Repeat("é", 100<<10)}
+	long := agent.Trace{Question: strings.Repeat("é", 100<<10)}
 	for range 50 {
-		trace.Passes = append(trace.Passes, agent.PassTrace{Prompt: strings.Repeat("<x>", 20<<10), Output: "o"})
+		long.Passes = append(long.Passes, agent.PassTrace{Prompt: strings.Repeat("<x>", 20<<10), Output: "o"})
 	}
-	data, err := trace.Encode()
-	if err != nil || len(data) > agent.MaxTraceSize || !json.Valid(data) {
+	data, err := long.Encode()
+	if err != nil || len(data) > trace.MaxTraceSize || !json.Valid(data) {
 		t.Errorf("%d bytes, valid %v, %v", len(data), json.Valid(data), err)
 	}
 }
@@ -267,9 +268,9 @@ func TestRun_offersTheBest(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		b.tools.add("s", name, `1`)
 	}
-	b.rank = func([]schemas.ToolInfo) func(string) []agent.Ranked {
-		return func(string) []agent.Ranked {
-			return []agent.Ranked{{Name: "s__c", Score: 3}, {Name: "s__a", Score: 2}, {Name: "s__d", Score: 1}}
+	b.rank = func([]schemas.ToolInfo) func(string) []offer.Ranked {
+		return func(string) []offer.Ranked {
+			return []offer.Ranked{{Name: "s__c", Score: 3}, {Name: "s__a", Score: 2}, {Name: "s__d", Score: 1}}
 		}
 	}
 	b.with(t, agent.Assistant{Tools: []string{"*", "!s__b"}}).play(t, ask("x"))

@@ -35,8 +35,8 @@ var ErrNotSaved = errors.New("answer not saved")
 
 // Memory keeps conversations; [memory.Client] fits.
 type Memory interface {
-	Begin(ctx context.Context, r memory.BeginRequest) (memory.Opening, error)
-	RecordTurn(ctx context.Context, b memory.Begun) error
+	Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
+	RecordTurn(ctx context.Context, b schemas.Begun) error
 	PutFile(ctx context.Context, lease schemas.Lease, turnID string, f memory.File) error
 	RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error
 	Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error)
@@ -69,7 +69,7 @@ type Config struct {
 // A Journal is the journal of one turn. One that keeps nothing is ready too.
 type Journal struct {
 	cfg     Config
-	opening *future.Future[memory.Opening]
+	opening *future.Future[schemas.Opening]
 	// recorded is nil until the question passed.
 	recorded *future.Future[struct{}]
 	// kept is nil where the question has no files.
@@ -96,7 +96,7 @@ func Open(ctx context.Context, cfg Config) *Journal {
 	if cfg.Fresh { // a turn that breaks off is saved too, and needs the lease for that
 		ctx = context.WithoutCancel(ctx)
 	}
-	j.opening = future.Begin(cfg.Group, func() (memory.Opening, error) { return j.open(ctx) })
+	j.opening = future.Begin(cfg.Group, func() (schemas.Opening, error) { return j.open(ctx) })
 	return j
 }
 
@@ -111,7 +111,7 @@ func (j *Journal) Keeps() bool { return j.Reads() && !j.cfg.ReadOnly }
 func (j *Journal) Fresh() bool { return j.cfg.Fresh }
 
 // Opening waits for what was read of the conversation, of a turn that has one.
-func (j *Journal) Opening(ctx context.Context) (memory.Opening, error) { return j.opening.Wait(ctx) }
+func (j *Journal) Opening(ctx context.Context) (schemas.Opening, error) { return j.opening.Wait(ctx) }
 
 // GiveUp lets the turn go on without its conversation.
 func (j *Journal) GiveUp() { j.opening = nil }
@@ -129,7 +129,7 @@ func (j *Journal) Wait() { j.waits = true }
 // Record notes that the question is being answered, beside the turn: what comes next does
 // not wait for it, only a call that writes does. It adds to b what the journal knows. The files
 // beside the question follow it.
-func (j *Journal) Record(ctx context.Context, b memory.Begun, files []memory.File) {
+func (j *Journal) Record(ctx context.Context, b schemas.Begun, files []memory.File) {
 	if !j.Keeps() || j.recorded != nil {
 		return
 	}

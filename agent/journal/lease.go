@@ -11,12 +11,12 @@ import (
 
 // open takes the lease. A conversation with a running turn is waited for; a store that
 // does not answer is tried again for a moment.
-func (j *Journal) open(ctx context.Context) (memory.Opening, error) {
+func (j *Journal) open(ctx context.Context) (schemas.Opening, error) {
 	began := time.Now()
 	opening, err := j.ask(ctx)
 	j.cfg.Took(time.Since(began))
 	if err != nil {
-		return memory.Opening{}, err
+		return schemas.Opening{}, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -29,7 +29,7 @@ func (j *Journal) open(ctx context.Context) (memory.Opening, error) {
 
 // ask waits for its place among the turns of the conversation, and tries again for a
 // moment when the store does not answer.
-func (j *Journal) ask(ctx context.Context) (memory.Opening, error) {
+func (j *Journal) ask(ctx context.Context) (schemas.Opening, error) {
 	req := j.cfg.Turn
 	req.Wait = turnWait
 	var failing time.Time

@@ -191,11 +191,11 @@ func (c *Client) ClaimSummary(ctx context.Context, least int) (*schemas.SummaryW
 }
 
 // AddPiece stores the summary of one exchange.
-func (c *Client) AddPiece(ctx context.Context, owner, id string, p Piece) error {
+func (c *Client) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) error {
 	params := struct {
 		ConversationID string `json:"conversation_id"`
 		Owner          string `json:"owner"`
-		Piece
+		schemas.Piece
 	}{id, owner, p}
 	return c.request(ctx, "memory/add_piece", params, nil)
 }

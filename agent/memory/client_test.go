@@ -59,7 +59,7 @@ func fresh(t *testing.T) *memory.Client {
 }
 
 // begin opens a turn that must open.
-func begin(t *testing.T, c *memory.Client, id, key string) memory.Opening {
+func begin(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	t.Helper()
 	o, err := c.Begin(t.Context(), memory.BeginRequest{ConversationID: id, Key: key})
 	if err != nil {
@@ -69,7 +69,7 @@ func begin(t *testing.T, c *memory.Client, id, key string) memory.Opening {
 }
 
 // look opens a turn and gives the conversation free again.
-func look(t *testing.T, c *memory.Client, id, key string) memory.Opening {
+func look(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	t.Helper()
 	o := begin(t, c, id, key)
 	if o.Finished == nil {
@@ -248,7 +248,7 @@ func TestClient_List(t *testing.T) {
 func TestClient_ChangesConversations(t *testing.T) {
 	c, ctx := fresh(t), t.Context()
 	turn(t, c, "chat_a/ü", "q", "a", "")
-	if err := c.AddPiece(ctx, "", "chat_a/ü", memory.Piece{Seq: 2, Text: "short"}); err != nil {
+	if err := c.AddPiece(ctx, "", "chat_a/ü", schemas.Piece{Seq: 2, Text: "short"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Rename(ctx, "", "chat_a/ü", "A name"); err != nil {
@@ -277,7 +277,7 @@ func TestClient_UnknownConversation(t *testing.T) {
 		"rename":      c.Rename(ctx, "", "chat_none", "x"),
 		"clear":       c.Clear(ctx, "", "chat_none"),
 		"delete":      c.Delete(ctx, "", "chat_none"),
-		"add a piece": c.AddPiece(ctx, "", "chat_none", memory.Piece{Text: "x"}),
+		"add a piece": c.AddPiece(ctx, "", "chat_none", schemas.Piece{Text: "x"}),
 	} {
 		if !errors.Is(err, memory.ErrUnknown) {
 			t.Errorf("%s: %v, want ErrUnknown", name, err)

@@ -10,20 +10,6 @@ import (
 	"molar/schemas"
 )
 
-// What passes between the memory server and the host has one form for both.
-type (
-	// An Opening is what a turn learns of its conversation.
-	Opening = schemas.Opening
-	// Finished is a turn that is in the store already.
-	Finished = schemas.Finished
-	// A Compaction stands in prompts for all of a branch up to a message.
-	Compaction = schemas.Compaction
-	// A Piece is the summary of one exchange.
-	Piece = schemas.Piece
-	// Begun is a turn to be recorded before it is answered.
-	Begun = schemas.Begun
-)
-
 // BeginRequest asks for a turn of a conversation.
 type BeginRequest struct {
 	// ConversationID may be empty: the server makes one up.
@@ -51,33 +37,33 @@ const shortPause, longPause = 50 * time.Millisecond, 500 * time.Millisecond
 // and is renewed with [Client.Renew]. It writes nothing else. While another turn of the
 // conversation runs, it waits; after req.Wait it returns [ErrBusy]. Those who wait in one
 // process are served in the order in which they came.
-func (c *Client) Begin(ctx context.Context, req BeginRequest) (Opening, error) {
+func (c *Client) Begin(ctx context.Context, req BeginRequest) (schemas.Opening, error) {
 	late := time.NewTimer(req.Wait)
 	defer late.Stop()
 	leave, err := c.lines.enter(ctx, req.Owner+"\x00"+req.ConversationID, late.C)
 	if err != nil {
-		return Opening{}, err
+		return schemas.Opening{}, err
 	}
 	defer leave()
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
-		var o Opening
+		var o schemas.Opening
 		bounded, cancel := context.WithTimeout(ctx, answerWait)
 		err := c.request(bounded, "memory/begin_turn", req, &o)
 		cancel()
 		switch {
 		case errors.Is(err, ErrUnknown):
-			return Opening{}, fmt.Errorf("%w: %w", ErrNoParent, err)
+			return schemas.Opening{}, fmt.Errorf("%w: %w", ErrNoParent, err)
 		case err == nil:
 			return o, nil
 		case !errors.Is(err, ErrBusy):
-			return Opening{}, err
+			return schemas.Opening{}, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-late.C:
-			return Opening{}, err
+			return schemas.Opening{}, err
 		case <-ctx.Done():
-			return Opening{}, ctx.Err()
+			return schemas.Opening{}, ctx.Err()
 		}
 	}
 }
@@ -135,7 +121,7 @@ func (l *lines) enter(ctx context.Context, name string, late <-chan time.Time) (
 // RecordTurn writes the question of a turn, and that it is running, before it is answered.
 // It outlives this process, not a loss of power. A question that was recorded under the
 // same key and never answered is taken over.
-func (c *Client) RecordTurn(ctx context.Context, b Begun) error {
+func (c *Client) RecordTurn(ctx context.Context, b schemas.Begun) error {
 	return c.request(ctx, "memory/record_turn", b, nil)
 }
 
@@ -202,7 +188,7 @@ type Record struct {
 	// before.
 	Subject string `json:"subject,omitempty"`
 	// Compaction is the one that the prompt began with; nil means that of the turn before.
-	Compaction *Compaction `json:"compaction,omitempty"`
+	Compaction *schemas.Compaction `json:"compaction,omitempty"`
 }
 
 // Save stores a turn in one transaction and ends its lease. Saving the same key twice

@@ -135,7 +135,7 @@ func TestClient_TurnsAtOnce(t *testing.T) {
 			mu.Lock()
 			order = append(order, "q"+id, "a"+id)
 			mu.Unlock()
-			if err := c.RecordTurn(t.Context(), memory.Begun{Lease: o.Lease, TurnID: id, User: "q" + id}); err != nil {
+			if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: id, User: "q" + id}); err != nil {
 				t.Error(err)
 			}
 			save(t, c, memory.Record{Lease: o.Lease, TurnID: id, User: "q" + id, Answer: "a" + id})
@@ -171,7 +171,7 @@ func TestClient_StopThenAsk(t *testing.T) {
 	for i := range stops {
 		stopped, asked := fmt.Sprint("s", i), fmt.Sprint("a", i)
 		o := begin(t, c, "c", "")
-		if err := c.RecordTurn(t.Context(), memory.Begun{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {
+		if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {
 			t.Fatal(err)
 		}
 		var stopping sync.WaitGroup
@@ -193,10 +193,10 @@ func TestClient_StopThenAsk(t *testing.T) {
 // written, byte by byte, and the pieces of what follows.
 func TestClient_Opening(t *testing.T) {
 	c := fresh(t)
-	compaction := memory.Compaction{Covers: 2, Text: "  Frozen,\nas it was. "}
+	compaction := schemas.Compaction{Covers: 2, Text: "  Frozen,\nas it was. "}
 	turn(t, c, "c", "one", "first", "")
 	o := begin(t, c, "c", "")
-	if err := c.RecordTurn(t.Context(), memory.Begun{Lease: o.Lease, TurnID: "t2", User: "two", Assistant: "dental", Language: "vi"}); err != nil {
+	if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: "t2", User: "two", Assistant: "dental", Language: "vi"}); err != nil {
 		t.Fatal(err)
 	}
 	save(t, c, memory.Record{
@@ -204,15 +204,15 @@ func TestClient_Opening(t *testing.T) {
 	})
 	o = begin(t, c, "c", "")
 	save(t, c, memory.Record{Lease: o.Lease, TurnID: "t3", User: "and?", Answer: "third", Assistant: "general"})
-	for _, p := range []memory.Piece{{Seq: 2, Text: "P1"}, {Seq: 4, Text: "P2"}, {Seq: 6, Text: "P3", Condensed: "all"}} {
+	for _, p := range []schemas.Piece{{Seq: 2, Text: "P1"}, {Seq: 4, Text: "P2"}, {Seq: 6, Text: "P3", Condensed: "all"}} {
 		if err := c.AddPiece(t.Context(), "", "c", p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.AddPiece(t.Context(), "", "c", memory.Piece{Seq: 6, Text: "again"}); !errors.Is(err, memory.ErrStale) {
+	if err := c.AddPiece(t.Context(), "", "c", schemas.Piece{Seq: 6, Text: "again"}); !errors.Is(err, memory.ErrStale) {
 		t.Errorf("a second piece: %v", err)
 	}
-	check := func(o memory.Opening, assistant, tip, summary string, covers int64, pieces []memory.Piece, texts ...string) {
+	check := func(o schemas.Opening, assistant, tip, summary string, covers int64, pieces []schemas.Piece, texts ...string) {
 		t.Helper()
 		if o.Assistant != assistant || o.Tip != tip || o.Subject != "two" || o.Compaction != compaction || o.Summary != summary || o.Covers != covers {
 			t.Errorf("opening %+v", o)
@@ -228,11 +228,11 @@ func TestClient_Opening(t *testing.T) {
 			t.Errorf("messages %q", got)
 		}
 	}
-	second, third := memory.Piece{Seq: 4, Text: "P2"}, memory.Piece{Seq: 6, Text: "P3", Condensed: "all"}
-	check(look(t, c, "c", ""), "general", "t3", "all", 6, []memory.Piece{second, third}, "two", "second", "and?", "third")
+	second, third := schemas.Piece{Seq: 4, Text: "P2"}, schemas.Piece{Seq: 6, Text: "P3", Condensed: "all"}
+	check(look(t, c, "c", ""), "general", "t3", "all", 6, []schemas.Piece{second, third}, "two", "second", "and?", "third")
 	o, err := c.Begin(t.Context(), memory.BeginRequest{ConversationID: "c", Parent: new("t2")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(o, "dental", "t2", "P1\n\nP2", 4, []memory.Piece{second}, "two", "second")
+	check(o, "dental", "t2", "P1\n\nP2", 4, []schemas.Piece{second}, "two", "second")
 }

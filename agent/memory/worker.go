@@ -314,7 +314,7 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 		if err != nil {
 			return err
 		}
-		piece := Piece{Seq: x.last, Text: strings.TrimSpace(said)}
+		piece := schemas.Piece{Seq: x.last, Text: strings.TrimSpace(said)}
 		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")
 		if short := w.condense(ctx, c.Language, whole, len(c.Summary)); short != whole {
 			piece.Condensed, whole = short, short

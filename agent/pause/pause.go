@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"molar/agent/memory"
 	"molar/agent/prompts"
 	"molar/agent/round"
 	"molar/schemas"
@@ -64,9 +63,9 @@ type Asked struct {
 
 // Seen is what the model saw, up to the calls that wait.
 type Seen struct {
-	System    string             `json:"system"`
-	Messages  []schemas.Message  `json:"messages"`
-	Compacted *memory.Compaction `json:"compacted,omitempty"`
+	System    string              `json:"system"`
+	Messages  []schemas.Message   `json:"messages"`
+	Compacted *schemas.Compaction `json:"compacted,omitempty"`
 }
 
 // Done is what has come of it so far.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -66,11 +67,7 @@ func (tr *Tracer) Withheld(name, reason string) { tr.tool(name).Reason = reason 
 
 // Outcome notes what became of a call, and why it was made.
 func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
-	name := o.Tool.Name
-	if name == "" {
-		name = o.Call.Function.Name
-	}
-	t := tr.tool(name)
+	t := tr.tool(cmp.Or(o.Tool.Name, o.Call.Function.Name))
 	t.Reason = reason
 	t.Calls = append(t.Calls, CallTrace{
 		ID:        o.Call.ID,

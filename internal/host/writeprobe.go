@@ -24,7 +24,7 @@ const (
 // that nobody has, as each turn does first, on the way that turns go. So it sees a full
 // disk, a locked database and a memory server that is away, whatever the store is.
 type writeProbe struct {
-	begin   func(ctx context.Context, r memory.BeginRequest) (memory.Opening, error)
+	begin   func(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
 	release func(ctx context.Context, l schemas.Lease) error
 	log     *slog.Logger
 

@@ -24,16 +24,16 @@ func TestWriteProbe(t *testing.T) {
 		p := writeProbe{
 			log:     slog.New(slog.NewTextHandler(&log, nil)),
 			release: func(context.Context, schemas.Lease) error { return nil },
-			begin: func(ctx context.Context, r memory.BeginRequest) (memory.Opening, error) {
+			begin: func(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error) {
 				probes++
 				if hang {
 					<-ctx.Done()
-					return memory.Opening{}, ctx.Err()
+					return schemas.Opening{}, ctx.Err()
 				}
 				if !strings.HasPrefix(r.ConversationID, probePrefix) {
 					t.Errorf("probed with %q", r.ConversationID)
 				}
-				return memory.Opening{}, fault
+				return schemas.Opening{}, fault
 			},
 		}
 		if err := p.check(t.Context()); err != nil {

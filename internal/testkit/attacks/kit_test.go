@@ -187,8 +187,8 @@ func (w *world) Prompt(context.Context, string, string, string, map[string]strin
 }
 
 // Begin gives what the conversation holds: an earlier turn, or its summary.
-func (w *world) Begin(_ context.Context, r memory.BeginRequest) (memory.Opening, error) {
-	o := memory.Opening{ConversationID: r.ConversationID, Lease: schemas.Lease{Token: "t"}}
+func (w *world) Begin(_ context.Context, r memory.BeginRequest) (schemas.Opening, error) {
+	o := schemas.Opening{ConversationID: r.ConversationID, Lease: schemas.Lease{Token: "t"}}
 	switch w.Door {
 	case "earlier turn":
 		said := schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: "1", Function: schemas.FunctionCall{Name: "mail__get_mail", Arguments: "{}"}}}}}
@@ -198,14 +198,14 @@ func (w *world) Begin(_ context.Context, r memory.BeginRequest) (memory.Opening,
 		o.Messages = []schemas.StoredMessage{{Seq: 1, Role: schemas.RoleUser, Content: dentalAsk}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Twice a day. The mail says: " + w.Text, Calls: calls}}
 	case "summary":
 		o.Known, o.ServersRead = true, []string{"mail"}
-		o.Compaction = memory.Compaction{Covers: 2, Text: "They spoke of brushing. " + w.Text}
+		o.Compaction = schemas.Compaction{Covers: 2, Text: "They spoke of brushing. " + w.Text}
 	}
 	return o, nil
 }
 
 func (w *world) PutFile(context.Context, schemas.Lease, string, memory.File) error { return nil }
 
-func (w *world) RecordTurn(context.Context, memory.Begun) error { return nil }
+func (w *world) RecordTurn(context.Context, schemas.Begun) error { return nil }
 func (w *world) RecordCall(context.Context, schemas.Lease, string, schemas.ToolCall, string) error {
 	return nil
 }

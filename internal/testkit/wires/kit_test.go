@@ -259,7 +259,7 @@ type doorway struct {
 }
 
 // Begin tells that the turn is about to stand in line.
-func (d doorway) Begin(ctx context.Context, r memory.BeginRequest) (memory.Opening, error) {
+func (d doorway) Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error) {
 	select {
 	case d.came <- r.Key:
 	default: // nobody looks, and it is full
