@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"molar/agent"
-	"molar/agent/memory"
 	"molar/schemas"
 )
 

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
-	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/trace"
 	"molar/providers"
