@@ -61,7 +61,7 @@ func TestLoad_Faults(t *testing.T) {
 		{"an address of no service", "llm: {gemini: {base_url: 'gemini.example'}}\n", []string{":1: llm.gemini.base_url: want an address that starts with http"}},
 		{"a model without a name", "llm: {openai: {model: ''}}\n", []string{":1: llm.openai.model: want a value"}},
 		{"an unknown default", "default: dentl\n", []string{`:1: default: no assistant is called "dentl", did you mean "dental"?`}},
-		{"an unknown topic", "assistants: {a: {topic: cars}}\n", []string{":1: assistants.a.topic: want dental"}},
+		{"an unknown topic", "assistants: {a: {topic: cars}}\n", []string{":1: assistants.a.topic: want dental, or leave it out for any subject"}},
 		{"an unknown flow", "assistants:\n  a:\n    flow: twopass\n", []string{`:3: assistants.a.flow: want agentic or two-pass, did you mean "two-pass"?`}},
 		{"direct_answer in another flow", "assistants: {a: {direct_answer: true}}\n", []string{":1: assistants.a.direct_answer: acts only with flow: two-pass"}},
 		{"a bad glob", "assistants: {a: {tools: ['[']}}\n", []string{":1: assistants.a.tools[0]: want a glob"}},

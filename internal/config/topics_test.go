@@ -55,7 +55,7 @@ func TestTopics_Faults(t *testing.T) {
 		"no phrase of a kind":         {"[choking on * cheese]", "['*']", "topics.cheese.emergencies[0].phrases: want phrases"},
 		"no notice":                   {", en: Call for help.", "", "topics.cheese.emergencies[0].notice: want what to do"},
 		"emergencies of the built-in": {"dental:\n", "dental:\n    emergencies: [{kind: x, phrases: [y], notice: {vi: a, en: b}}]\n", `topics.dental: "dental" is built in`},
-		"unknown topic":               {"topic: cheese", "topic: chese", "assistants.a.topic: want dental or cheese, did you mean"},
+		"unknown topic":               {"topic: cheese", "topic: chese", "assistants.a.topic: want dental or cheese, or leave it out for any subject, did you mean"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, strings.Replace(cheese, tc.from, tc.to, 1))

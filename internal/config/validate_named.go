@@ -32,8 +32,8 @@ func (c *checker) assistant(key, name string, a Assistant) {
 	if !IsKeyName(name) {
 		c.fault(key, "want a name of letters, digits, '.', '_' and '-', at most 64")
 	}
-	if a.Topic != "" {
-		c.enum(key+".topic", a.Topic, c.cfg.TopicNames())
+	if topics := c.cfg.TopicNames(); a.Topic != "" && !slices.Contains(topics, a.Topic) {
+		c.fault(key+".topic", "want %s, or leave it out for any subject%s", oneOf(topics), decode.DidYouMean(a.Topic, topics))
 	}
 	c.tuning(key, a.Tuning)
 	if a.Flow != "" {
