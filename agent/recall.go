@@ -28,6 +28,9 @@ type recalled struct {
 	finished *schemas.Finished
 }
 
+// isEmpty reports whether nothing was said before.
+func (r recalled) isEmpty() bool { return len(r.exchanges) == 0 && r.summary == "" }
+
 // last is the last exchange of the conversation, or nil.
 func (r recalled) last() *guardrail.Exchange {
 	if len(r.exchanges) == 0 {

@@ -181,7 +181,7 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *judge.
 	if e.question.agreed, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
 		return nil, false, err
 	}
-	e.subject = a.needs(w, e.question.asked).Subject(e.question.asked, a.subject(w, e.past))
+	e.subject = a.needs(w, e.question.asked, e.past.isEmpty()).Subject(e.question.asked, a.subject(w, e.past))
 	verdict, err = a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or done before it
 	if e.question.notice = verdict.Notice; err != nil {
 		return nil, false, err

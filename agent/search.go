@@ -40,7 +40,7 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	if err := verdict.Pass(ctx); err != nil {
 		return findings{}, err
 	}
-	needs := a.needs(w, q.asked)
+	needs := a.needs(w, q.asked, past.isEmpty())
 	if needs == guardrail.AboutTalk { // it is about the conversation: there is nothing to look up
 		return findings{}, nil
 	}
@@ -71,13 +71,13 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	return found, nil
 }
 
-// needs is what of the conversation a message leans on: as the guardrail of the
-// assistant's topic reads it, else from general signs.
-func (a *Agent) needs(w task, text string) guardrail.Needs {
+// needs is what of the conversation a message leans on, which may begin it: as the guardrail of
+// the assistant's topic reads it, else from general signs.
+func (a *Agent) needs(w task, text string, begins bool) guardrail.Needs {
 	if w.guard != nil {
 		return w.guard.Needs(text)
 	}
-	return guardrail.NeedsOf(text)
+	return guardrail.NeedsOf(text, begins)
 }
 
 // subject is the last question of the conversation that stands alone: the one that is
@@ -87,8 +87,8 @@ func (a *Agent) subject(w task, past recalled) string {
 		return past.subject
 	}
 	subject := ""
-	for _, x := range past.exchanges {
-		subject = a.needs(w, x.Question).Subject(x.Question, subject)
+	for i, x := range past.exchanges {
+		subject = a.needs(w, x.Question, i == 0 && past.summary == "").Subject(x.Question, subject)
 	}
 	return subject
 }

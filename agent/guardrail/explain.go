@@ -31,7 +31,7 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	}
 	add("normalised", "%q, %d words", clip(r.text, maxAnswer), len(r.words))
 	add("language", "%s, sure %v", q.Lang, !q.AskLanguage)
-	add("greeting", "%v", len(r.words) > 0 && g.greets(r))
+	add("greeting", "%v", len(r.words) > 0 && greets(r.words))
 	add("injection", "%s", orNone(r.marker.name))
 	add("names", "%s", namesIn(r))
 	add("needs", "%s", r.needs)

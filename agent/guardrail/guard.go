@@ -105,9 +105,9 @@ type Guard struct {
 	// What follows is built at the first question, as it takes some milliseconds.
 	prepared sync.Once
 
-	names, hello, fill, orders *text.Phrases
-	abroad                     abroad
-	model                      *model // nil: the names of the topic alone decide
+	names, orders *text.Phrases
+	abroad        abroad
+	model         *model // nil: the names of the topic alone decide
 }
 
 // New builds the guard of a topic. It reports an incomplete topic, an unknown policy
@@ -145,8 +145,6 @@ func New(c Config) (*Guard, error) {
 func (g *Guard) Prepare() {
 	g.prepared.Do(func() {
 		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
-		greetings := sections("greetings.txt")
-		g.hello, g.fill = text.NewPhrases(greetings[0].List()), text.NewPhrases(greetings[1].List())
 		var orders []string
 		for _, s := range sections("markers.txt") {
 			orders = append(orders, s.Lines...)

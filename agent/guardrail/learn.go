@@ -70,7 +70,7 @@ func (g *Guard) learnOwn() *model {
 			s := score(m, r)
 			switch {
 			case r.other || r.long || r.marker.name != "":
-			case e.InDomain && r.needs != AboutTalk && !g.greets(r):
+			case e.InDomain && r.needs != AboutTalk && !greets(r.words):
 				out = append(out, -s.plain)
 			case e.InDomain:
 			case !e.Follows() && g.admits(r):

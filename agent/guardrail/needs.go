@@ -72,11 +72,17 @@ var wordFiles embed.FS
 type signs struct {
 	vi, en speech
 	model  talkModel
+	// hello are greetings, thanks and questions about the assistant, fill what may stand beside them.
+	hello, fill *text.Phrases
 }
 
 // readSigns reads them once for all: a program may open many hosts, one after the other.
 var readSigns = sync.OnceValue(func() *signs {
-	return &signs{newSpeech(language.Vietnamese), newSpeech(language.English), readTalk(talkWeights)}
+	greetings := sections("greetings.txt")
+	return &signs{
+		vi: newSpeech(language.Vietnamese), en: newSpeech(language.English), model: readTalk(talkWeights),
+		hello: text.NewPhrases(greetings[0].List()), fill: text.NewPhrases(greetings[1].List()),
+	}
 })
 
 // speech holds the signs of one language.
@@ -86,12 +92,20 @@ type speech struct {
 	common           *text.Phrases // words that name nothing by themselves
 }
 
-// NeedsOf reads a message of which no topic is known.
-func NeedsOf(message string) Needs {
+// NeedsOf reads a message of which no topic is known. One that begins a conversation, where there is
+// nothing yet to lean on, stands alone unless it is a greeting or certain to be otherwise: people
+// begin with a word or two of what they look for.
+func NeedsOf(message string, begins bool) Needs {
 	clean, _, _ := normalise(message)
 	words := wordsOf(clean)
-	needs, _ := needs(clean, words, make([]bool, len(words)))
-	return needs
+	needs, certain := needs(clean, words, make([]bool, len(words)))
+	switch {
+	case !begins || certain:
+		return needs
+	case greets(words):
+		return AboutTalk
+	}
+	return StandsAlone
 }
 
 // needs reads the words of a message. names marks those that name a thing of the topic;
@@ -116,6 +130,15 @@ func needs(message string, words []text.Word, names []bool) (needs Needs, certai
 		return FollowUp, true
 	}
 	return all.model.needs(words, slices.Contains(names, true)), false
+}
+
+// greetingWords is the length of the longest message that may be a greeting.
+const greetingWords = 14
+
+// greets reports a message that is nothing but greetings and what may stand beside them.
+func greets(words []text.Word) bool {
+	s := readSigns()
+	return len(words) <= greetingWords && text.Cover(words, s.hello, s.hello, s.fill)
 }
 
 // asWritten returns the words of a message that has marks as words that lack none: there

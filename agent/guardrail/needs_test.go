@@ -40,9 +40,24 @@ func TestNeeds_FromGeneralSignsAlone(t *testing.T) {
 		},
 	} {
 		for _, text := range texts {
-			if got := guardrail.NeedsOf(text); got != want {
+			if got := guardrail.NeedsOf(text, false); got != want {
 				t.Errorf("%q needs %q, want %q", text, got, want)
 			}
+		}
+	}
+}
+
+// People begin with a word or two of what they look for: only greetings, and what is certain not to
+// be looked for, are read as talk there.
+func TestNeeds_AtTheBeginning(t *testing.T) {
+	for text, want := range map[string]guardrail.Needs{
+		"sick leave": guardrail.StandsAlone, "expense form": guardrail.StandsAlone, "tomato blight": guardrail.StandsAlone,
+		"công tác phí": guardrail.StandsAlone, "How often should I water tomatoes?": guardrail.StandsAlone,
+		"hello": guardrail.AboutTalk, "chào bạn": guardrail.AboutTalk, "what can you do?": guardrail.AboutTalk, "bạn là ai": guardrail.AboutTalk,
+		"": guardrail.AboutTalk, "What about tulips?": guardrail.Shift,
+	} {
+		if got := guardrail.NeedsOf(text, true); got != want {
+			t.Errorf("%q needs %q, want %q", text, got, want)
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package guardrail
 
-import "molar/internal/text"
-
 const (
 	// admit is the score from which on code guesses that a message is of the topic: to
 	// refuse a person is the worse mistake.
@@ -9,8 +7,6 @@ const (
 	// talkAdmit is that score for a message about the talk, behind an exchange on the topic: it
 	// names nothing of it.
 	talkAdmit = -2.5
-	// greetingWords is the length of the longest message that may be a greeting.
-	greetingWords = 14
 	// softDoubt and hardDoubt are what a sign of injection takes from the score. The words of an
 	// order take little: as many people quote one in a question of the topic as give one.
 	softDoubt, hardDoubt = 0.3, 100
@@ -27,7 +23,7 @@ func (g *Guard) quick(r reading) (alone, after Verdict) {
 		alone.Pass, alone.Sure, alone.Reason = true, !hasLetters(r.text), "no words to judge"
 		alone.Needs = AboutTalk
 		return alone, alone
-	case r.marker.name == "" && g.greets(r):
+	case r.marker.name == "" && greets(r.words):
 		alone.Pass, alone.Sure = true, true
 		alone.Needs, alone.Reason = AboutTalk, "greeting, thanks or help"
 		return alone, alone
@@ -92,11 +88,6 @@ func score(m *model, r reading) scores {
 // storyWords is the length of a message from which on code is not sure that it is of the topic it
 // names: what a person asks for is one sentence among many.
 const storyWords = 28
-
-// greets reports a message that is nothing but greetings and what may stand beside them.
-func (g *Guard) greets(r reading) bool {
-	return len(r.words) <= greetingWords && text.Cover(r.words, g.hello, g.hello, g.fill)
-}
 
 // isSure tells whether code decides a message alone, and why.
 func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
