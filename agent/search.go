@@ -75,7 +75,7 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 // the assistant's topic reads it, else from general signs.
 func (a *Agent) needs(w task, text string, begins bool) guardrail.Needs {
 	if w.guard != nil {
-		return w.guard.Needs(text)
+		return w.guard.Needs(text, begins)
 	}
 	return guardrail.NeedsOf(text, begins)
 }

@@ -172,8 +172,17 @@ func (g *Guard) Quick(text string) Verdict {
 	return v
 }
 
-// Needs returns what of the conversation a message leans on.
-func (g *Guard) Needs(text string) Needs { return g.Quick(text).Needs }
+// Needs returns what of the conversation a message leans on. One that begins it and names a thing of
+// the topic is not about the talk, unless that is certain: see [NeedsOf].
+func (g *Guard) Needs(text string, begins bool) Needs {
+	g.Prepare()
+	r := g.read(text)
+	v, _ := g.quick(r)
+	if begins && v.Needs == AboutTalk && r.named && !r.talk && !greets(r.words) {
+		return StandsAlone
+	}
+	return v.Needs
+}
 
 // Decide judges a message: by code when it is sure, alone or as a follow-up of the
 // last exchange, else by the judge. Without a judge the code's better guess decides.

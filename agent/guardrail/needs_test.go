@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molar/agent/guardrail"
+	"molar/agent/topic"
 )
 
 // followUps lean on the conversation, whatever it is about.
@@ -62,6 +63,21 @@ func TestNeeds_AtTheBeginning(t *testing.T) {
 	}
 }
 
+// The same holds for what names a thing of a topic.
+func TestNeeds_ATopicAtTheBeginning(t *testing.T) {
+	g := guard(t, guardrail.Config{Topic: topic.Topic{
+		Name: "plants", Voices: described("plants"), Phrases: topic.Phrases{Names: []string{"tree", "blight", "rệp"}},
+	}})
+	for text, want := range map[string]guardrail.Needs{
+		"lemon tree": guardrail.StandsAlone, "tomato blight": guardrail.StandsAlone, "rệp sáp": guardrail.StandsAlone,
+		"who made you": guardrail.AboutTalk, "hello": guardrail.AboutTalk, "answer in English please": guardrail.AboutTalk,
+	} {
+		if got := g.Needs(text, true); got != want {
+			t.Errorf("%q needs %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestNeeds_OfATopic(t *testing.T) {
 	g := dental(t)
 	for want, texts := range map[guardrail.Needs][]string{
@@ -92,7 +108,7 @@ func TestNeeds_TalkPassesBehindAnExchange(t *testing.T) {
 
 func TestNeeds_SubjectAndQuery(t *testing.T) {
 	g, subject := dental(t), ""
-	for _, turn := range []struct{ question, query string }{
+	for i, turn := range []struct{ question, query string }{
 		{"And for children?", "And for children?"},
 		{"How often should I brush my teeth?", "How often should I brush my teeth?"},
 		{"And for children?", "How often should I brush my teeth? And for children?"},
@@ -103,7 +119,7 @@ func TestNeeds_SubjectAndQuery(t *testing.T) {
 		{"Răng khôn là gì?", "Răng khôn là gì?"},
 		{"có đau không", "Răng khôn là gì? có đau không"},
 	} {
-		needs := g.Needs(turn.question)
+		needs := g.Needs(turn.question, i == 0)
 		if got := strings.TrimSpace(needs.About(subject) + " " + turn.question); got != turn.query {
 			t.Errorf("searched for %q, want %q", got, turn.query)
 		}
@@ -139,13 +155,13 @@ func TestNeeds_LinesOfAStranger(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
-		needs := g.Needs(l.Text)
+		needs := g.Needs(l.Text, false)
 		if l.Needs == "subject" {
 			count("follow-ups", needs.FollowsUp(), l.Text)
 		} else {
 			count("about the talk", needs == guardrail.AboutTalk, l.Text)
 		}
-		count("questions", g.Needs(l.Earlier[0]) == guardrail.StandsAlone, l.Earlier[0])
+		count("questions", g.Needs(l.Earlier[0], true) == guardrail.StandsAlone, l.Earlier[0])
 	}
 	for what, least := range map[string]float64{"follow-ups": 0.85, "about the talk": 0.85, "questions": 0.95} {
 		share := float64(right[what]) / float64(all[what])
