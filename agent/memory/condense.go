@@ -23,7 +23,7 @@ func (w *Worker) condense(ctx context.Context, lang, summary string, before int)
 		(before > summaryBudget && before/condenseStep == len(summary)/condenseStep) {
 		return summary
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
 	short, err := w.cfg.Condense(ctx, lang, summary)
 	if err != nil {

@@ -39,15 +39,10 @@ type WorkerConfig struct {
 	// Title names conversations after their first exchange; nil, or an empty text, leaves them
 	// the question.
 	Title func(ctx context.Context, x Exchange) (string, error)
-	// Timeout bounds one summary; 0 means 60 s.
-	Timeout time.Duration
 	// Queues reports whether the provider answers one request at a time, so that a summary
 	// would keep the next turn waiting and push its conversation out of the model's cache.
 	// Nil means that it does not.
 	Queues func() bool
-	// Quiet is how long there must be no turn before a summary is made where requests queue;
-	// 0 means 20 s.
-	Quiet time.Duration
 	// Parallel is how many summaries are made at a time where requests do not queue; 0 means 1.
 	Parallel int
 	// Threshold is with how many messages without a summary a conversation waits no longer
@@ -64,19 +59,23 @@ type Worker struct {
 	wake chan struct{}
 
 	mu sync.Mutex
-	// saved says that a turn was saved since the last look, due that one asked for its
-	// summary at once.
-	saved, due bool
-	turns      int
+	// due says that a turn asked for its summary at once since the last look.
+	due   bool
+	turns int
 }
 
 // lookAfter is how long after a turn the worker looks for conversations above the
 // threshold, where requests queue: turns that end together are worth one look.
 const lookAfter = time.Second
 
-// defaultQuiet is also longer than a lease holds: by then, the turns of a process that
-// ended before this one began can be told from those that run.
-const defaultQuiet = 20 * time.Second
+// quietFor is how long there must be no turn before a summary is made where requests queue. It
+// is also longer than a lease holds: by then, the turns of a process that ended before this one
+// began can be told from those that run.
+const quietFor = 20 * time.Second
+
+// mostTime bounds one summary. It is shorter than a claim holds, so that one that takes too long
+// stays claimed and the next claim brings another conversation.
+const mostTime = 50 * time.Second
 
 // retryAfter is how long the worker rests after a failure. It is as long as a claim
 // holds: before that, what failed cannot be claimed again. It rests twice as long after each
@@ -92,12 +91,6 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if cfg.Client == nil || cfg.Summarise == nil {
 		return nil, errors.New("summary worker needs a client and a summariser")
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = time.Minute
-	}
-	if cfg.Quiet == 0 {
-		cfg.Quiet = defaultQuiet
-	}
 	if cfg.Queues == nil {
 		cfg.Queues = func() bool { return false }
 	}
@@ -111,7 +104,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 // is then made at once, also where requests queue. It never blocks.
 func (w *Worker) Nudge(due bool) {
 	w.mu.Lock()
-	w.saved, w.due = true, w.due || due
+	w.due = w.due || due
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -131,27 +124,25 @@ func (w *Worker) Began() (ended func()) {
 	return sync.OnceFunc(func() { count(-1) })
 }
 
-// look takes what happened since the last look.
-func (w *Worker) look() (saved, due, running bool) {
+// look tells whether a turn asked for its summary since the last look, and whether one runs.
+func (w *Worker) look() (due, running bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	saved, due = w.saved, w.due
-	w.saved, w.due = false, false
-	return saved, due, w.turns > 0
+	due, w.due = w.due, false
+	return due, w.turns > 0
 }
 
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
 	first := time.Duration(0)
 	if w.cfg.Queues() {
-		first = w.cfg.Quiet
+		first = quietFor
 	}
 	// What an earlier process had in its hands shows itself a little later: turns when their
 	// leases end, summaries when its claims do.
-	timers := []*time.Timer{time.NewTimer(first), time.NewTimer(defaultQuiet), time.NewTimer(retryAfter), time.NewTimer(lookAfter)}
+	timers := []*time.Timer{time.NewTimer(first), time.NewTimer(quietFor), time.NewTimer(retryAfter), time.NewTimer(lookAfter)}
 	quiet, leases, again, look := timers[0], timers[1], timers[2], timers[3]
 	look.Stop()
-	looks := false // look runs
 	rest := retryAfter
 	work := &crew{w: w, ended: make(chan error), owed: -1}
 	defer func() {
@@ -176,29 +167,24 @@ func (w *Worker) Run(ctx context.Context) {
 			work.goOn(ctx)
 			continue
 		case <-w.wake:
-			saved, due, _ := w.look()
+			due, _ := w.look()
 			if all = due || !w.cfg.Queues(); !all {
-				if saved {
-					quiet.Reset(w.cfg.Quiet)
-				}
-				if !looks {
-					looks = true
-					look.Reset(lookAfter)
-				}
+				quiet.Reset(quietFor)
+				look.Reset(lookAfter)
 				continue
 			}
 		case <-look.C:
-			looks, all = false, !w.cfg.Queues()
+			all = !w.cfg.Queues()
 		case <-leases.C:
 			all = !w.cfg.Queues() // to see who is gone
 		case <-quiet.C:
-			if _, _, running := w.look(); running && w.cfg.Queues() {
-				quiet.Reset(w.cfg.Quiet)
+			if _, running := w.look(); running && w.cfg.Queues() {
+				quiet.Reset(quietFor)
 				continue
 			}
 		case <-again.C:
 			if all = !w.cfg.Queues(); !all {
-				quiet.Reset(w.cfg.Quiet)
+				quiet.Reset(quietFor)
 			}
 		}
 		work.begin(ctx, w.least(all))
@@ -308,7 +294,7 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 			c.Untitled = false
 			w.title(ctx, c, x.Exchange)
 		}
-		sctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+		sctx, cancel := context.WithTimeout(ctx, mostTime)
 		said, err := w.cfg.Summarise(sctx, x.Exchange)
 		cancel()
 		if err != nil {
@@ -337,7 +323,7 @@ func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x Exchange) {
 	if w.cfg.Title == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
 	title, err := w.cfg.Title(ctx, x)
 	if err == nil && title != "" {
