@@ -48,6 +48,15 @@ type StoredMessage struct {
 	Parent int64 `json:"parent,omitempty"`
 }
 
+// Rounds are those of the turn whose answer it is; what was stored in another form has none.
+func (m StoredMessage) Rounds() []Round {
+	var rounds []Round
+	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
+		return nil
+	}
+	return rounds
+}
+
 // The status of an answer.
 const (
 	// StatusRunning marks an answer that is being written: its content is the text so far.

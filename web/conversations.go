@@ -102,12 +102,8 @@ type commentaryObject struct {
 
 // commentaryOf reads what was said on the way to calls from the rounds of a stored turn.
 func commentaryOf(m schemas.StoredMessage) []commentaryObject {
-	var rounds []schemas.Round
-	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
-		return nil // the calls of a row that another program wrote
-	}
 	var all []commentaryObject
-	for _, round := range rounds {
+	for _, round := range m.Rounds() {
 		text, calls := strings.TrimSpace(round.Said.Said()), round.Said.Calls()
 		if text != "" && len(calls) > 0 {
 			all = append(all, commentaryObject{Call: calls[0].ID, Text: text})

@@ -8,7 +8,6 @@
 package history
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -46,10 +45,7 @@ func (x Exchange) Answer() string {
 func (x Exchange) Rounds() []schemas.Round {
 	var all []schemas.Round
 	for _, m := range x.Answers {
-		var rounds []schemas.Round
-		if len(m.Calls) > 0 && json.Unmarshal(m.Calls, &rounds) == nil {
-			all = append(all, rounds...)
-		}
+		all = append(all, m.Rounds()...)
 	}
 	return all
 }
@@ -75,12 +71,8 @@ func (x Exchange) Messages(maxBytes int) []schemas.Message {
 // results do not pair ends the rounds: no history may hold a call without a result.
 func answered(m schemas.StoredMessage, maxBytes int) []schemas.Message {
 	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
-	var rounds []schemas.Round
-	if len(m.Calls) > 0 && json.Unmarshal(m.Calls, &rounds) != nil {
-		rounds = nil
-	}
 	var messages []schemas.Message
-	for _, round := range rounds {
+	for _, round := range m.Rounds() {
 		calls := len(round.Said.Calls())
 		if calls == 0 && len(round.Results) == 0 {
 			last = round.Said // it holds the provider's state

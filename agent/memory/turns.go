@@ -1,11 +1,14 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"molar/schemas"
 )
@@ -38,13 +41,14 @@ const shortPause, longPause = 50 * time.Millisecond, 500 * time.Millisecond
 // conversation runs, it waits; after req.Wait it returns [ErrBusy]. Those who wait in one
 // process are served in the order in which they came.
 func (c *Client) Begin(ctx context.Context, req BeginRequest) (schemas.Opening, error) {
-	late := time.NewTimer(req.Wait)
-	defer late.Stop()
-	leave, err := c.lines.enter(ctx, req.Owner+"\x00"+req.ConversationID, late.C)
-	if err != nil {
-		return schemas.Opening{}, err
-	}
+	turn, leave := c.lines.join(req.Owner + "\x00" + req.ConversationID)
 	defer leave()
+	waiting, cancel := context.WithTimeout(ctx, req.Wait)
+	defer cancel()
+	if !turn.TryAcquire(1) && turn.Acquire(waiting, 1) != nil { // the first needs no time to wait
+		return schemas.Opening{}, cmp.Or(ctx.Err(), ErrBusy)
+	}
+	defer turn.Release(1)
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
 		var o schemas.Opening
 		bounded, cancel := context.WithTimeout(ctx, answerWait)
@@ -60,10 +64,8 @@ func (c *Client) Begin(ctx context.Context, req BeginRequest) (schemas.Opening, 
 		}
 		select {
 		case <-time.After(pause):
-		case <-late.C:
-			return schemas.Opening{}, err
-		case <-ctx.Done():
-			return schemas.Opening{}, ctx.Err()
+		case <-waiting.Done():
+			return schemas.Opening{}, cmp.Or(ctx.Err(), err)
 		}
 	}
 }
@@ -74,48 +76,31 @@ type lines struct {
 	of map[string]*line
 }
 
-// A line is one conversation's.
+// A line is one conversation's, which is held by the one who asks for it.
 type line struct {
-	// head is held by the one who asks for the conversation.
-	head chan struct{}
+	*semaphore.Weighted
 	long int
 }
 
-// enter waits until nobody stands before the caller. The returned func leaves the line.
-func (l *lines) enter(ctx context.Context, name string, late <-chan time.Time) (leave func(), err error) {
+// join returns the line of a conversation, and how to leave it.
+func (l *lines) join(name string) (at *line, leave func()) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.of == nil {
 		l.of = map[string]*line{}
 	}
-	at := l.of[name]
-	if at == nil {
-		at = &line{head: make(chan struct{}, 1)}
+	if at = l.of[name]; at == nil {
+		at = &line{Weighted: semaphore.NewWeighted(1)}
 		l.of[name] = at
 	}
 	at.long++
-	l.mu.Unlock()
-	gone := func() {
+	return at, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if at.long--; at.long == 0 {
 			delete(l.of, name)
 		}
 	}
-	select { // nobody before: also when there is no time to wait
-	case at.head <- struct{}{}:
-		return func() { <-at.head; gone() }, nil
-	default:
-	}
-	select {
-	case at.head <- struct{}{}:
-		return func() { <-at.head; gone() }, nil
-	case <-late:
-		err = ErrBusy
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	gone()
-	return nil, err
 }
 
 // RecordTurn writes the question of a turn, and that it is running, before it is answered.

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -351,7 +350,7 @@ func exchanges(messages []schemas.StoredMessage) []exchange {
 			question = m.Content
 		case m.Role == schemas.RoleAssistant && m.Status == "":
 			pairs = append(pairs, exchange{
-				Exchange: Exchange{Question: question, ToolResults: resultsOf(m.Calls), Answer: prompts.WithoutSources(m)},
+				Exchange: Exchange{Question: question, ToolResults: resultsOf(m.Rounds()), Answer: prompts.WithoutSources(m)},
 				last:     m.Seq,
 			})
 			question = ""
@@ -364,11 +363,7 @@ func exchanges(messages []schemas.StoredMessage) []exchange {
 const allResults, oneResult = 4 << 10, 1 << 10
 
 // resultsOf is what the tools of a turn gave, a line each, cut where it is long.
-func resultsOf(calls json.RawMessage) string {
-	var rounds []schemas.Round
-	if len(calls) == 0 || json.Unmarshal(calls, &rounds) != nil {
-		return "" // of an earlier form
-	}
+func resultsOf(rounds []schemas.Round) string {
 	var all strings.Builder
 	for _, round := range rounds {
 		for _, r := range round.Results {
