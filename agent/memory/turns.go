@@ -20,8 +20,6 @@ type BeginRequest struct {
 	Owner          string `json:"owner"`
 	// Key is the client's idempotency key; may be empty.
 	Key string `json:"key,omitempty"`
-	// Assistant is who is asked.
-	Assistant string `json:"assistant,omitempty"`
 	// Parent is the turn to go on after, an empty one means a new beginning; nil goes on with
 	// the newest branch.
 	Parent *string `json:"parent,omitempty"`
