@@ -172,13 +172,13 @@ func TestQuery_AloneWhereTheSubjectHides(t *testing.T) {
 	}
 }
 
-// A tool that takes what the conversation is about apart from the question gets it so, but for a
-// question that brings a thing of its own.
+// A tool that takes what the conversation is about apart from the question gets it so; where the
+// question brings a thing of its own, that is it.
 func TestQuery_About(t *testing.T) {
 	const subject = "What is a root canal treatment?"
 	for question, want := range map[string]string{
 		"Is it painful?":          `web {"about":"` + subject + `","query":"Is it painful?"}`,
-		"what about implants?":    `web {"query":"` + subject + ` what about implants?"}`,
+		"what about implants?":    `web {"about":"what about implants?","query":"` + subject + ` what about implants?"}`,
 		"How do I brush my teeth": `web {"query":"How do I brush my teeth"}`,
 	} {
 		b := newBench(says("ok"))

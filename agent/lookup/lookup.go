@@ -63,7 +63,7 @@ type Query struct {
 	// About is what the conversation is about, where the question leans on it. Together with it
 	// nothing may be found; then the question is asked alone.
 	About string
-	// Shifts is set where the question brings a thing of its own, which counts as much.
+	// Shifts is set where the question brings a thing of its own: the conversation is about that now.
 	Shifts bool
 	// Lang is the language of the turn.
 	Lang string
@@ -170,7 +170,11 @@ func arguments(tool schemas.Tool, q Query) map[string]any {
 	if json.Unmarshal(tool.InputSchema, &schema) != nil {
 		return args
 	}
-	if q.About != "" && !q.Shifts && schema.Properties.About.Type == "string" {
+	switch {
+	case q.About == "" || schema.Properties.About.Type != "string":
+	case q.Shifts:
+		args["about"] = q.Text
+	default:
 		args["query"], args["about"] = q.Text, q.About
 	}
 	if slices.Contains(schema.Properties.Language.Enum, q.Lang) {

@@ -59,6 +59,7 @@ func cut(file string, data []byte) []passage {
 // A cutter puts paragraphs together to passages.
 type cutter struct {
 	file, title string
+	titled      bool   // by a heading
 	keywords    string // of the whole file
 	// head is set right behind a heading, where a section may say what it is about; about is
 	// what it said.
@@ -75,8 +76,8 @@ type cutter struct {
 // heading begins a passage under a heading of a level from 1.
 func (c *cutter) heading(level int, name string) {
 	c.close()
-	if level == 1 && len(c.passages) == 0 {
-		c.title = name
+	if level == 1 && (c.titled || len(c.passages) == 0) {
+		c.title, c.titled = name, true
 	}
 	for len(c.headings) < level {
 		c.headings = append(c.headings, "")
@@ -141,7 +142,8 @@ func (c *cutter) close() {
 	c.text.Reset()
 }
 
-// markdown reads headings written with #, and paragraphs; what stands between ``` is one.
+// markdown reads headings, written with # or underlined, and paragraphs; what stands between ```
+// is one.
 func (c *cutter) markdown(text string) {
 	var paragraph strings.Builder
 	fenced, front := false, false
@@ -169,6 +171,9 @@ func (c *cutter) markdown(text string) {
 			paragraph.Reset()
 		}
 		switch {
+		case !fenced && paragraph.Len() > 0 && isUnderline(plain):
+			c.heading(map[byte]int{'=': 1, '-': 2}[plain[0]], strings.Join(strings.Fields(paragraph.String()), " "))
+			paragraph.Reset()
 		case isHeading:
 			name, id, named := strings.Cut(strings.Trim(plain[level:], " #"), " {#")
 			c.heading(level, name)
@@ -184,6 +189,11 @@ func (c *cutter) markdown(text string) {
 		}
 	}
 	c.paragraph(paragraph.String())
+}
+
+// isUnderline reports a line that makes a heading of the text above it.
+func isUnderline(line string) bool {
+	return len(line) >= 3 && (strings.Trim(line, "=") == "" || strings.Trim(line, "-") == "")
 }
 
 // plain reads paragraphs.

@@ -32,6 +32,21 @@ func TestCut(t *testing.T) {
 			},
 		},
 		{
+			"several headings of the first level", "h.md", "# A\na\n# B\nb\n## C\nc",
+			[]passage{
+				{file: "h.md", title: "A", anchor: "a", line: 2, text: "a"},
+				{file: "h.md", title: "B", anchor: "b", line: 4, text: "b"},
+				{file: "h.md", title: "B - C", anchor: "c", line: 6, text: "c"},
+			},
+		},
+		{
+			"underlined headings", "u.md", "Roses\n=====\nThey want sun.\n\nIn winter\n---\nCover them.\n\n---\n",
+			[]passage{
+				{file: "u.md", title: "Roses", anchor: "roses", line: 3, text: "They want sun."},
+				{file: "u.md", title: "Roses - In winter", anchor: "in-winter", line: 7, text: "Cover them.\n\n---"},
+			},
+		},
+		{
 			"page", "p/x.html", `<html><head><title>Soil</title><script>var no</script></head><body><nav>Menu</nav>
 			<h1>Soil</h1><p>Loose <b>earth</b>.</p><h2 id="acid">Acid soil</h2><ul><li>Peat</li><li>Needles</li></ul><footer>No</footer></body></html>`,
 			[]passage{

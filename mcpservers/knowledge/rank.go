@@ -21,14 +21,16 @@ const (
 	// otherMarks is what a word counts where a passage has it with other marks: "bão" is a storm,
 	// "báo" a newspaper; synonym, where it has one of the same sense.
 	otherMarks, synonym = 0.4, 0.8
-	// paired is what two neighbours count that stand so in a passage too, beside a word as rare.
-	paired = 0.5
+	// paired is what two neighbours count that stand so in a passage too, beside a word as rare; loose
+	// is how much of that in English, where one of them means nothing by itself ("brush my").
+	paired, loose = 0.5, 0.5
 	// titleWeight is how often a word counts in a title or among the keywords.
 	titleWeight = 5
 	// named is how much more a passage counts whose whole title a question holds.
 	named = 0.5
-	// aside is what a passage counts that says nothing of what the conversation is about.
-	aside = 0.5
+	// aside is what a passage counts that says nothing of what the conversation is about; astray, where
+	// the question itself says what that is now ("and hotels?").
+	aside, astray = 0.5, 0.2
 	// shareOfBest is below which a passage is left out beside the best.
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
@@ -168,8 +170,12 @@ func (ix *index) rankedAbout(question, about string) []found {
 	if best == 0 {
 		return all
 	}
+	least := aside
+	if strings.Contains(question, about) {
+		least = astray
+	}
 	for i, f := range all {
-		all[i].score *= aside + (1-aside)*fits[f.id]/best
+		all[i].score *= least + (1-least)*fits[f.id]/best
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
 	return all
@@ -249,6 +255,9 @@ func (ix *index) weigh(q query, pairs []int, f *found) {
 		}
 		if f.pairs[i] > 0 {
 			rare := ix.rare(pairs[i])
+			if ix.words.english && (q.words[i].idle || q.words[i-1].idle) {
+				rare *= loose
+			}
 			f.score += rare * ix.saturated(f.pairs[i], p.length)
 			got, whole = got+paired*rare, whole+paired*rare
 		}

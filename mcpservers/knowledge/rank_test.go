@@ -136,3 +136,18 @@ func TestFolder_About(t *testing.T) {
 		t.Errorf("about nothing that is here: %v", got)
 	}
 }
+
+// What a question turns to comes before what the conversation was about; for one that only leans on
+// that, it stays the other way round.
+func TestFolder_TurnsToSomethingElse(t *testing.T) {
+	f := open(t, fstest.MapFS{"a.md": md("# Leave\n## Sick leave {#sick}\nTell your manager before nine.\n## Holidays {#holidays}\nEveryone has 25 days.\n" +
+		"# Travel\n## Hotels {#hotels}\nA night may cost 120 euros, and your manager books it.\n## Meals {#meals}\n28 euros a day.\n")}, "")
+	for question, want := range map[string]string{"and holidays?": "holidays", "what about hotels?": "hotels"} {
+		if got := anchors(t, f, knowledge.Query{Text: "sick leave " + question, About: question}); len(got) == 0 || got[0] != want {
+			t.Errorf("%q: got %v, want %s first", question, got, want)
+		}
+	}
+	if got := anchors(t, f, knowledge.Query{Text: "does my manager know?", About: "sick leave"}); len(got) == 0 || got[0] != "sick" {
+		t.Errorf("got %v, want sick first", got)
+	}
+}

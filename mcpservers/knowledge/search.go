@@ -12,7 +12,7 @@ import (
 type Query struct {
 	Text string
 	// About is what the conversation is about, for a question that leans on it ("how long does it
-	// take?"): passages that speak of it come first.
+	// take?"): passages that speak of it come first, above all where the question says it too.
 	About string
 	// Language is that of the passages, where the folder keeps them apart: below folders that are
 	// named "vi" and "en". Empty takes the one in which the question finds most.

@@ -66,7 +66,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 		}
 		return nothing(t.vietnamese, tools)
 	}
-	if t.about != "" && !t.called {
+	if !t.called {
 		return found(t)
 	}
 	var parts []string
@@ -76,7 +76,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 	return strings.Join(append(parts, pick(t.vietnamese, closingVietnamese, closingEnglish)), "\n\n")
 }
 
-// found quotes what code looked up for a question about a subject.
+// found quotes what code looked up.
 func found(t turn) string {
 	var parts []string
 	for _, r := range t.results {
@@ -86,6 +86,9 @@ func found(t turn) string {
 	}
 	if len(parts) == 0 {
 		return lost(t)
+	}
+	if t.about == "" {
+		return strings.Join(append(parts, pick(t.vietnamese, closingVietnamese, closingEnglish)), "\n\n")
 	}
 	return strings.Join(append(parts, pick(t.vietnamese, quotedVietnamese, quotedEnglish)), "\n\n")
 }

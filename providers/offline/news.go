@@ -17,7 +17,7 @@ const (
 // quoteNews quotes what code looked up. A follow-up is searched with its subject, and often
 // finds what the last answer quoted: that is not told twice, unless it is asked for by name.
 // Of it comes what speaks of the question now, else the first other entry that does, if it was found
-// nearly as surely.
+// nearly as surely or is asked for by name.
 func (t turn) quoteNews(r schemas.ToolResult) string {
 	entries := entriesOf(decode(r.Output))
 	asked := slices.DeleteFunc(keysOf(t.question), isVerb)
@@ -33,7 +33,9 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	if len(again) > 0 {
 		return strings.Join(again, " ")
 	}
-	news := slices.DeleteFunc(entries, func(e entry) bool { return t.told(e) || e.score < near*entries[0].score })
+	news := slices.DeleteFunc(entries, func(e entry) bool {
+		return t.told(e) || e.score < near*entries[0].score && !names(asked, e.title)
+	})
 	for i, e := range news {
 		if t.speaksOf(e.title + " " + e.content) {
 			return bestEntry(append([]entry{e}, slices.Delete(news, i, i+1)...), t.vietnamese)
