@@ -116,10 +116,10 @@ func (s *score) add(word string) {
 		s.marked++
 	}
 	vi, en := isVietnamese(folded), isEnglish(folded) && !marked
-	if isVietnameseGrammar(folded) && (!en || !isEnglishGrammar(folded)) {
+	if isVietnameseGrammar(folded) {
 		s.viGrammar++
 	}
-	if en && isEnglishGrammar(folded) && (!vi || !isVietnameseGrammar(folded)) {
+	if en {
 		s.enGrammar++
 	}
 	s.vietnamese += weight(vi, isSyllable(folded) && len(folded) > 1)

@@ -39,29 +39,9 @@ func isVietnameseGrammar(word string) bool {
 	return false
 }
 
-// isEnglish knows common English words.
-func isEnglish(word string) bool {
-	switch word {
-	case "no", "go", "know", "hey", "good", "bad", "best", "long", "often", "every", "each", "day",
-		"week", "month", "year", "old", "new", "normal", "possible", "okay", "really", "still",
-		"again", "only", "even", "both", "while", "since", "until", "cause", "causes", "make", "makes",
-		"made", "take", "takes", "taking", "work", "works", "feel", "feels", "hurt", "hurts", "cost",
-		"costs", "safe", "up", "out", "off", "over", "under", "down", "all", "own", "same", "other",
-		"another", "such", "by", "against", "like", "way", "thing", "things", "someone", "anyone",
-		"something", "anything", "eat", "drink", "use", "using", "used", "see", "say", "said", "come",
-		"came", "give", "think", "find", "show", "explain", "write", "describe", "whether", "pain",
-		"painful", "child", "children", "kid", "kids", "baby", "bleeding", "cleaning", "treatment",
-		"infection", "swollen", "who's", "happen", "happens", "happened", "difference", "different",
-		"better", "worse", "first", "second", "last", "next", "later", "today", "tomorrow",
-		"yesterday", "now", "always", "never":
-		return true
-	}
-	return isEnglishGrammar(word)
-}
-
-// isEnglishGrammar knows the words that carry an English sentence whatever its
+// isEnglish knows the words that carry an English sentence whatever its
 // nouns are.
-func isEnglishGrammar(word string) bool {
+func isEnglish(word string) bool {
 	switch word {
 	case "the", "of", "and", "is", "are", "was", "were", "be", "been", "what", "how", "why", "when",
 		"where", "who", "which", "do", "does", "did", "can", "could", "should", "would", "will",
