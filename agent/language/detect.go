@@ -47,9 +47,8 @@ func Detect(message, previous string) (lang string, sure bool) {
 
 // A score is what the words of a text say about its language.
 type score struct {
-	words   int
-	foreign int // words in letters that neither language uses
-	marked  int // words with Vietnamese letters
+	words  int
+	marked int // words with Vietnamese letters
 	// vietnamese and english sum the weights of known and likely words.
 	vietnamese, english float64
 	// viGrammar and enGrammar count the words that carry a sentence.
@@ -72,12 +71,7 @@ func (s score) withMarks() (string, bool) {
 func (s score) withoutMarks(previous string) (string, bool) {
 	diff := s.vietnamese - s.english
 	margin := 0.9 + 0.05*float64(min(s.words, 20))
-	mostlyForeign := s.foreign*2 > s.words
-	// One word that carries no sentence ("implant?") may stand in either language.
-	loneNoun := s.words == 1 && s.viGrammar+s.enGrammar == 0
 	switch {
-	case mostlyForeign, loneNoun:
-		return previous, false
 	case diff >= margin:
 		return Vietnamese, true
 	case -diff >= margin:
@@ -108,7 +102,6 @@ func (s *score) add(word string) {
 	}
 	s.words++
 	if !isPlain(folded) {
-		s.foreign++
 		return
 	}
 	marked := !isPlain(word) && isMarked(word, folded)
