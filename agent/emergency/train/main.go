@@ -121,28 +121,14 @@ const (
 	framed    = 0.3
 )
 
-// notNow says of an emergency, at the star, that it is none: long past, supposed, or a story.
-func notNow(lang string) []string {
-	if lang == "en" {
-		return []string{
-			"ten years ago: *", "when I was a child: *. Is that why my teeth are sensitive?", "what should someone do if *", "in a film: *. Is that realistic?",
-			"for a first aid course, an exercise: *", "is it true that *", "I read a story: *. How would a dentist treat that?", "* - that was in 2012, all healed now",
-			"I am afraid that one day *", "how likely is it that *",
-		}
-	}
-	return []string{
-		"mười năm trước: *", "hồi nhỏ: *. Có phải vì vậy mà giờ răng ê không?", "nếu * thì phải làm gì", "trong phim: *. Có thật không?",
-		"bài tập lớp sơ cứu: *", "có đúng là * không", "em đọc truyện: *. Nha sĩ sẽ chữa sao?", "* - chuyện năm 2012, giờ lành rồi",
-		"em sợ sau này *", "khả năng * có cao không",
-	}
-}
-
 // lessons makes of every message one as it stands, one without marks and one mistyped, and puts
 // some together with another message: an emergency stays one whatever else is said.
 func lessons(lines, others, strangers []line) []emergency.Lesson {
 	chance := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // the same lessons every time
 	var out []emergency.Lesson
+	frames := make(map[string][]string)
 	for _, lang := range []string{language.English, language.Vietnamese} {
+		frames[lang] = patternsOf(lang).frames
 		for _, l := range complain(chance, lang) {
 			out = append(out, emergency.Lesson{Text: l.text, Weight: asComplaint}, emergency.Lesson{Text: text.Fold(l.text), Weight: asComplaint})
 		}
@@ -175,7 +161,7 @@ func lessons(lines, others, strangers []line) []emergency.Lesson {
 		for _, form := range slices.Sorted(maps.Keys(forms)) {
 			out = append(out, emergency.Lesson{Text: form, Kind: l.kind, Weight: forms[form]})
 		}
-		if frames := notNow(l.lang); l.kind != "" {
+		if frames := frames[l.lang]; l.kind != "" {
 			frame := frames[chance.IntN(len(frames))]
 			out = append(out, emergency.Lesson{Text: strings.ReplaceAll(frame, "*", l.text), Weight: framed})
 		}
