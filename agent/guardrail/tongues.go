@@ -55,12 +55,8 @@ func splitScripts(phrases []string) wordsAbroad {
 // behind them.
 func isAlphabet(r rune) bool { return unicode.In(r, unicode.Latin, unicode.Cyrillic, unicode.Greek) }
 
-// isUnspaced knows the letters of the other scripts.
-func isUnspaced(r rune) bool { return r >= 0x590 && unicode.IsLetter(r) && !isAlphabet(r) }
-
 func (m wordsAbroad) within(message string, words []text.Word) bool {
-	return m.words.In(words) || strings.ContainsFunc(message, isUnspaced) &&
-		slices.ContainsFunc(m.inside, func(s string) bool { return strings.Contains(message, s) })
+	return m.words.In(words) || slices.ContainsFunc(m.inside, func(s string) bool { return strings.Contains(message, s) })
 }
 
 // read sees whether the message is in another language, and whether it names the topic

@@ -185,7 +185,7 @@ func (j *Journal) Save(ctx context.Context, r memory.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	for err = j.cfg.Memory.Save(ctx, r); err != nil; err = j.cfg.Memory.Save(ctx, r) {
-		if lasting(err) || sleep(ctx, storeAgain) != nil {
+		if memory.Lasting(err) || sleep(ctx, storeAgain) != nil {
 			return fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
 	}

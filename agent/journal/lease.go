@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"molar/agent/memory"
@@ -36,7 +35,7 @@ func (j *Journal) ask(ctx context.Context) (schemas.Opening, error) {
 	for {
 		began := time.Now()
 		opening, err := j.cfg.Memory.Begin(ctx, req)
-		if err == nil || lasting(err) {
+		if err == nil || memory.Lasting(err) {
 			return opening, err
 		}
 		if failing.IsZero() {
@@ -55,21 +54,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
-}
-
-// lasting reports whether a fault of the store would be the same at another try.
-func lasting(err error) bool {
-	const invalidParams = -32602
-	for _, target := range []error{memory.ErrBusy, memory.ErrNoParent, memory.ErrForeign, memory.ErrStale} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	refused, ok := errors.AsType[interface {
-		error
-		RPCCode() int
-	}](err)
-	return ok && refused.RPCCode() == invalidParams
 }
 
 // renewLease tells the store that the turn lives, and how far it has come. It runs beside

@@ -53,12 +53,6 @@ type Requester interface {
 	Request(ctx context.Context, server, method string, params, result any) error
 }
 
-// A coded error carries a JSON-RPC error code.
-type coded interface {
-	error
-	RPCCode() int
-}
-
 // Client speaks the memory server's own methods. It is safe for concurrent use.
 type Client struct {
 	to    Requester
@@ -205,25 +199,35 @@ func (c *Client) request(ctx context.Context, method string, params, result any)
 		result = new(json.RawMessage)
 	}
 	err := c.to.Request(ctx, ServerName, method, params, result)
-	if err == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[coded](err); ok {
-		switch e.RPCCode() {
-		case codeNotFound:
-			return fmt.Errorf("%w: %w", ErrUnknown, err)
-		case codeBusy:
-			return fmt.Errorf("%w: %w", ErrBusy, err)
-		case codeStale:
-			return fmt.Errorf("%w: %w", ErrStale, err)
-		case codeMethodNotFound:
-			return fmt.Errorf("%w (%s)", ErrForeign, method)
-		case codeInvalidParams:
-			// Some servers know methods by their params only. Ours says which one is wrong.
-			if !strings.Contains(err.Error(), "Invalid params: ") {
-				return fmt.Errorf("%w (%s)", ErrForeign, method)
-			}
-		}
+	known := map[int]error{codeNotFound: ErrUnknown, codeBusy: ErrBusy, codeStale: ErrStale}
+	switch code := codeOf(err); {
+	case known[code] != nil:
+		return fmt.Errorf("%w: %w", known[code], err)
+	case code == codeMethodNotFound,
+		// Some servers know methods by their params only. Ours says which one is wrong.
+		code == codeInvalidParams && !strings.Contains(err.Error(), "Invalid params: "):
+		return fmt.Errorf("%w (%s)", ErrForeign, method)
 	}
 	return err
+}
+
+// codeOf is the JSON-RPC code of an error, 0 for one that has none.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[interface {
+		error
+		RPCCode() int
+	}](err); ok {
+		return e.RPCCode()
+	}
+	return 0
+}
+
+// Lasting reports whether a fault of the server would be the same at another try.
+func Lasting(err error) bool {
+	for _, target := range []error{ErrBusy, ErrNoParent, ErrForeign, ErrStale} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return codeOf(err) == codeInvalidParams
 }
