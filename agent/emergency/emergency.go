@@ -29,41 +29,23 @@ var cueWords string
 // A Detector finds the emergencies of one topic. It is safe for concurrent use.
 type Detector struct {
 	topic topic.Topic
-	kinds []kind
 	signs []sign
 	cues  map[string]*text.Phrases
 	// learned is nil when nothing was trained for the topic.
 	learned *learned
 }
 
-// A kind is there when all signs of one of its sets are.
-type kind struct {
-	name string
-	sets [][]int // of signs
-}
-
 // New returns the detector of a topic.
 func New(t topic.Topic) *Detector {
 	e := t.Emergencies
 	d := &Detector{topic: t, cues: make(map[string]*text.Phrases)}
-	at := make(map[string]int)
-	for i, s := range e.Signs {
-		at[s.Name] = i
+	for _, s := range e.Signs {
 		d.signs = append(d.signs, sign{name: s.Name, phrases: text.NewPhrases(s.Phrases), unless: text.NewPhrases(s.Unless), lasts: s.Lasts})
-	}
-	for _, k := range e.Kinds {
-		sets := make([][]int, len(k.Sets))
-		for i, names := range k.Sets {
-			for _, name := range names {
-				sets[i] = append(sets[i], at[name])
-			}
-		}
-		d.kinds = append(d.kinds, kind{k.Name, sets})
 	}
 	for _, s := range topic.Sections(cueWords) {
 		d.cues[s.Name] = text.NewPhrases(append(s.Lines, e.Cues[s.Name]...))
 	}
-	d.learned = readLearned(e.Weights, len(d.kinds))
+	d.learned = readLearned(e.Weights, len(e.Kinds))
 	return d
 }
 
@@ -86,9 +68,9 @@ func (d *Detector) find(message, earlier string, margin float64) []string {
 		_, before = d.read(earlier)
 	}
 	var kinds []string
-	for _, k := range d.kinds {
-		if slices.ContainsFunc(k.sets, func(set []int) bool { return isThere(set, found, before) }) {
-			kinds = append(kinds, k.name)
+	for _, k := range d.topic.Emergencies.Kinds { // one is there when all signs of one of its sets are
+		if slices.ContainsFunc(k.Sets, func(set []string) bool { return isThere(set, found, before) }) {
+			kinds = append(kinds, k.Name)
 		}
 	}
 	if d.learned == nil {
@@ -100,7 +82,7 @@ func (d *Detector) find(message, earlier string, margin float64) []string {
 	fs := d.features(words, found)
 	switch score := d.learned.any.Score(fs); {
 	case len(kinds) == 0 && score >= enough+margin:
-		return []string{d.kinds[d.learned.likeliest(fs)].name}
+		return []string{d.topic.Emergencies.Kinds[d.learned.likeliest(fs)].Name}
 	case score < doubtful && earlier == "" && len(words) <= tellable: // it speaks of signs as a story, a joke or a lesson does
 		return nil
 	}
@@ -108,7 +90,7 @@ func (d *Detector) find(message, earlier string, margin float64) []string {
 }
 
 // isThere reports whether every sign of a set was described, one of them at least now.
-func isThere(set []int, found, before []bool) bool {
+func isThere(set []string, found, before map[string]bool) bool {
 	now := false
 	for _, s := range set {
 		if !found[s] && !before[s] {

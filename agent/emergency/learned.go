@@ -72,7 +72,7 @@ func readLearned(data string, kinds int) *learned {
 
 // features are the character runs and words of a message, pairs of near ones, its numbers by size, the signs
 // that stand in it, and how it speaks of them.
-func (d *Detector) features(words []text.Word, meant []bool) []linear.Feature {
+func (d *Detector) features(words []text.Word, meant map[string]bool) []linear.Feature {
 	fs := []linear.Feature{{Hash: linear.Hash("bias", "", ""), Value: bias}}
 	fs = linear.AppendRuns(fs, words, runShare)
 	fs = linear.AppendWords(fs, "w", words, wordShare)
@@ -85,8 +85,8 @@ func (d *Detector) features(words []text.Word, meant []bool) []linear.Feature {
 			}
 		}
 	}
-	for n, s := range d.signs {
-		if meant[n] {
+	for _, s := range d.signs {
+		if meant[s.name] {
 			fs = append(fs, linear.Feature{Hash: linear.Hash("sign", "meant", s.name), Value: signShare})
 		} else if s.phrases.In(words) {
 			fs = append(fs, linear.Feature{Hash: linear.Hash("sign", "named", s.name), Value: signShare})
@@ -161,8 +161,8 @@ func Train(t topic.Topic, lessons []Lesson) string {
 	}
 	isOne := func(l Lesson) bool { return l.Kind != "" }
 	out := learn(anyBits, isOne, func(Lesson) bool { return true }).Append(nil)
-	for _, k := range d.kinds { // which of them, once it is known to be one
-		out = learn(kindBits, func(l Lesson) bool { return l.Kind == k.name }, isOne).Append(out)
+	for _, k := range d.topic.Emergencies.Kinds { // which of them, once it is known to be one
+		out = learn(kindBits, func(l Lesson) bool { return l.Kind == k.Name }, isOne).Append(out)
 	}
 	return string(out)
 }

@@ -10,35 +10,31 @@ type sign struct {
 }
 
 // read returns the words of a message, and which signs it describes as being there now.
-func (d *Detector) read(message string) ([]text.Word, []bool) {
+func (d *Detector) read(message string) ([]text.Word, map[string]bool) {
 	if len(message) > 2*maxBytes { // both ends
 		message = message[:maxBytes] + "\n" + message[len(message)-maxBytes:]
 	}
 	words := text.Words(message)
-	seen := make([]bool, len(d.signs))
-	for n, s := range d.signs {
-		for i := 0; i < len(words) && !seen[n]; i++ {
-			end := i + s.phrases.At(words, i)
-			seen[n] = end > i && !s.isExcluded(words, i, end) && d.isMeant(s, words, i, end)
+	seen := make(map[string]bool)
+	for _, s := range d.signs {
+		for i := 0; i < len(words) && !seen[s.name]; i++ {
+			if end := i + s.phrases.At(words, i); end > i && d.isMeant(s, words, i, end) {
+				seen[s.name] = true
+			}
 		}
 	}
 	return words, seen
 }
 
-// isExcluded says whether the words around a sign give it another sense: a sauce that
-// is called like a fever.
-func (s sign) isExcluded(words []text.Word, start, end int) bool {
-	from, to := sentence(words, start, end)
-	return s.unless.In(words[from:to])
-}
-
 // isMeant says whether the sign at words[start:end] is said to be there now: not
 // denied, supposed, asked about in general, over or long past.
 func (d *Detector) isMeant(s sign, words []text.Word, start, end int) bool {
-	from, to := sentence(words, start, end)
-	first, last := clause(words, start, end)
+	from, to := around(words, start, end, text.SentencePause)
+	first, last := around(words, start, end, text.ClausePause)
 	now := d.cues["present"].In(words[first:last])
 	switch {
+	case s.unless.In(words[from:to]): // another sense: a sauce that is called like a fever
+		return false
 	case d.denied(words, start), d.askedWhether(words, start, end):
 		return false
 	case !s.lasts && d.cues["over"].In(words[end:to]):
@@ -84,16 +80,7 @@ func (d *Detector) askedWhether(words []text.Word, start, end int) bool {
 	return false
 }
 
-// sentence returns the borders of the sentence around words[start:end].
-func sentence(words []text.Word, start, end int) (from, to int) {
-	return around(words, start, end, text.SentencePause)
-}
-
-// clause returns the borders of the clause around words[start:end].
-func clause(words []text.Word, start, end int) (from, to int) {
-	return around(words, start, end, text.ClausePause)
-}
-
+// around returns the borders of the sentence or clause around words[start:end].
 func around(words []text.Word, start, end int, border text.Pause) (from, to int) {
 	for from = start; from > 0 && words[from].Pause < border; from-- {
 	}
