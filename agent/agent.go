@@ -88,7 +88,7 @@ type Config struct {
 	Recorder Recorder
 	// Observer is nil when nobody counts.
 	Observer Observer
-	// Rank chooses among more tools than a model is offered; nil keeps their order.
+	// Rank chooses among more tools than a model is offered.
 	Rank   offer.Ranker
 	Limits Limits
 	// Lacking says of search tools that this host can have and does not why, and what
@@ -128,8 +128,8 @@ type Agent struct {
 func New(cfg Config) (*Agent, error) {
 	a := &Agent{cfg: cfg, assistants: make(map[string]*Assistant), log: cfg.Logger}
 	var faults []error
-	if cfg.Models == nil || cfg.Tools == nil || cfg.Handler == nil {
-		faults = append(faults, errors.New("agent needs models, tools and a tool handler"))
+	if cfg.Models == nil || cfg.Tools == nil || cfg.Handler == nil || cfg.Rank == nil {
+		faults = append(faults, errors.New("agent needs models, tools, a tool handler and what ranks tools"))
 	}
 	for _, as := range cfg.Assistants {
 		faults = append(faults, as.Validate())

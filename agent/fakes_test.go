@@ -14,6 +14,7 @@ import (
 	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
+	"molar/agent/ranking"
 	"molar/agent/topic"
 	"molar/providers"
 	"molar/schemas"
@@ -315,6 +316,9 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 		t.Fatal(err)
 	}
 	as.Name = "test"
+	if b.rank == nil {
+		b.rank = ranking.Of
+	}
 	b.agent, err = agent.New(agent.Config{
 		Assistants: append([]agent.Assistant{as}, b.others...),
 		Default:    "test",

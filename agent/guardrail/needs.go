@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"embed"
 	"slices"
 	"strings"
@@ -159,10 +158,7 @@ func newSpeech(lang string) speech {
 	for _, s := range sections("conversation." + lang + ".txt") {
 		lists[s.Name] = text.NewPhrases(s.List())
 	}
-	list := func(name string) *text.Phrases { return cmp.Or(lists[name], text.NewPhrases(nil)) }
-	return speech{
-		opening: list("opening"), closing: list("closing"), form: list("form"), glue: list("glue"), common: list("common"),
-	}
+	return speech{opening: lists["opening"], closing: lists["closing"], form: lists["form"], glue: lists["glue"], common: lists["common"]}
 }
 
 // isFragment reports an opening with hardly more than a thing: "what about implants?"

@@ -49,16 +49,9 @@ type ranker struct {
 	rank  func(question string) []Ranked
 }
 
-// ranker returns the configured order, or that of the tools. Reading hundreds of tools takes
-// milliseconds, so those of the turn before are kept.
+// ranker returns the order of the tools. Reading hundreds of tools takes milliseconds, so those
+// of the turn before are kept.
 func (c *Chooser) ranker(tools []schemas.Tool) func(question string) []Ranked {
-	if c.cfg.Rank == nil {
-		same := make([]Ranked, len(tools))
-		for i, t := range tools {
-			same[i] = Ranked{Name: t.Name, Score: 1}
-		}
-		return func(string) []Ranked { return same }
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !slices.EqualFunc(c.last.tools, tools, readAlike) {

@@ -47,7 +47,7 @@ type Ranked struct {
 // Config has what tools are chosen with.
 type Config struct {
 	Tools Tools
-	// Rank chooses among more tools than fit; nil keeps their order.
+	// Rank chooses among more tools than fit.
 	Rank Ranker
 	// Most is how many tools a model is offered, find_tools and those of the client among
 	// them.

@@ -16,6 +16,7 @@ import (
 	"molar/agent"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
+	"molar/agent/ranking"
 	"molar/agent/topic"
 	"molar/internal/httpguard"
 	"molar/mcpclients/catalogue"
@@ -250,6 +251,7 @@ func (w *world) agentOf(t *testing.T, models agent.Models) *agent.Agent {
 		d.ClientSystem = agent.ClientSystemBelow
 	}
 	a, err := agent.New(agent.Config{
+		Rank:       ranking.Of,
 		Assistants: []agent.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
 		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*guardrail.Guard{"dental": guard},
 		Off: w.Protections,
