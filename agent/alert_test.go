@@ -168,7 +168,32 @@ func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	}
 }
 
-// The next message after an emergency is judged for itself.
+// The next message after an emergency is judged for itself. One that is refused, at sight or by a
+// judge, is not told that only teeth are spoken of here, but again what to do.
+func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
+	for _, question := range []string{"em nên đi khám ở đâu bây giờ", "which hospital", "Who won the football world cup?"} {
+		for _, sent := range []bool{false, true} {
+			b := dentalBench(says("x"))
+			b.model.judge = says("NO")
+			turn := ask(question)
+			if sent {
+				turn.Stateless = true
+				turn.Messages = append([]schemas.Message{
+					schemas.Text(schemas.RoleUser, emergencyEN), schemas.Text(schemas.RoleAssistant, "Go now."),
+				}, turn.Messages...)
+			} else {
+				b.memory.opening.Messages = []schemas.StoredMessage{
+					{Seq: 1, Role: schemas.RoleUser, Content: emergencyEN}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Go now."},
+				}
+			}
+			p := b.with(t, dental()).play(t, turn)
+			if p.err != nil || !strings.Contains(p.text, "115") || strings.Contains(p.text, "dental assistant") || strings.Contains(p.text, "nha khoa nên") {
+				t.Errorf("%q, sent %v: %q %+v %v", question, sent, p.text, p.done, p.err)
+			}
+		}
+	}
+}
+
 func TestRun_emergency_doesNotOpenTheNextTurn(t *testing.T) {
 	b := dentalBench(says("x"))
 	b.model.judge = says("NO")
@@ -247,20 +272,22 @@ func TestRun_emergency_answerIsNotWithheld(t *testing.T) {
 }
 
 // Without a model nobody can say what was told at once for the next message: what leans on it has
-// it told again, however far back it began. Thanks and other subjects do not.
+// it told again, however far back it began. Thanks do not. What is refused does too: code cannot tell
+// another subject from "which hospital".
 func TestRun_afterAnEmergency_offline(t *testing.T) {
 	const notice = "**This may be an emergency."
 	first := dentalBench(says("Go now.")).with(t, dental()).play(t, ask("I took 16 paracetamol today because of my tooth"))
 	for question, again := range map[string]bool{
-		"But I feel fine": true, "who do I call?": true, "thanks": false, "Who won the football world cup in 2014?": false,
+		"But I feel fine": true, "who do I call?": true, "thanks": false, "Who won the football world cup in 2014?": true,
 	} {
 		b := dentalBench(says("Go there all the same."))
 		b.route.Offline = true
 		b.memory.opening.Messages = []schemas.StoredMessage{
 			{Role: schemas.RoleUser, Content: "so what do I do"}, {Role: schemas.RoleAssistant, Content: first.text},
 		}
-		if p := b.with(t, dental()).play(t, ask(question)); p.err != nil || strings.HasPrefix(p.text, notice) != again {
-			t.Errorf("%q: %q, %v", question, p.text, p.err)
+		p := b.with(t, dental()).play(t, ask(question))
+		if p.err != nil || strings.HasPrefix(p.text, notice) != again || p.done.Refused != strings.Contains(question, "football") {
+			t.Errorf("%q: %q, %+v, %v", question, p.text, p.done, p.err)
 		}
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"time"
 
 	"molar/agent/consent"
 	"molar/agent/filter"
 	"molar/agent/guardrail"
+	"molar/agent/history"
 	"molar/agent/judge"
 	"molar/agent/prompts"
 	"molar/agent/topic"
@@ -185,7 +187,8 @@ func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 }
 
 // refuse answers a question that did not pass, or whose answer left the subject. Nothing
-// of it is kept.
+// of it is kept. Behind an emergency the person is told again what to do: whoever asks then which
+// hospital to go to must not hear that only teeth are spoken of here.
 func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedError) error {
 	if e.question.notice != "" {
 		return a.noticeAlone(ctx, w, e)
@@ -195,6 +198,15 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 		return err
 	}
 	lang := e.question.lang
+	refused := &Done{Finish: providers.FinishStop, Refused: true}
+	if kinds := a.judges.Told(w.assistant.Topic, a.lastExchange(ctx, w, e.past)); len(kinds) > 0 {
+		if _, err := a.notify(w, e.question, kinds); err != nil {
+			return err
+		}
+		if !w.turn.JSON {
+			return a.done(w, lang, refused)
+		}
+	}
 	text := w.guard.Refusal(lang)
 	if r.Verdict.Unavailable {
 		text = w.guard.Unavailable(lang)
@@ -202,7 +214,27 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 	if err := w.out.Say(text); err != nil {
 		return err
 	}
-	return a.done(w, lang, &Done{Finish: providers.FinishStop, Refused: true})
+	return a.done(w, lang, refused)
+}
+
+// mostForLast bounds how long a refusal waits for the conversation.
+const mostForLast = time.Second
+
+// lastExchange is the last exchange of a conversation, of which a question that was refused at sight
+// has not waited for; nil without one.
+func (a *Agent) lastExchange(ctx context.Context, w task, past recalled) *guardrail.Exchange {
+	switch {
+	case !past.isEmpty():
+	case w.turn.Stateless:
+		past.exchanges = history.Sent(w.turn.Messages)
+	case w.journal.Reads() && !w.journal.Fresh():
+		ctx, cancel := context.WithTimeout(ctx, mostForLast)
+		defer cancel()
+		if opening, err := w.journal.Opening(ctx); err == nil {
+			past = recallFrom(opening)
+		}
+	}
+	return past.last()
 }
 
 // noticeAlone ends a turn in an emergency whose answer left the subject. No refusal may

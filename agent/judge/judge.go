@@ -102,7 +102,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	var told []string // in the last exchange
 	if len(kinds) == 0 {
-		told = j.told(c)
+		told = j.Told(c.Topic, c.Question.Last)
 	}
 	if leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != guardrail.AboutTalk; leans && c.Route.Offline {
 		kinds = append(kinds, told...) // no model is there to say what they mean for this question
@@ -126,17 +126,16 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	})}, nil
 }
 
-// told returns the emergencies that the last exchange was about: those that its answer begins with,
-// else those that its question describes.
-func (j *Judge) told(c Case) []string {
-	last := c.Question.Last
+// Told returns the emergencies that the last exchange was about: those that its answer begins with,
+// else those that its question describes; none without an exchange.
+func (j *Judge) Told(topic string, last *guardrail.Exchange) []string {
 	if last == nil {
 		return nil
 	}
-	if _, kinds := emergency.Leading(j.guards[c.Topic].Topic(), last.Answer); len(kinds) > 0 {
+	if _, kinds := emergency.Leading(j.guards[topic].Topic(), last.Answer); len(kinds) > 0 {
 		return kinds
 	}
-	return j.emergencies[c.Topic]().Find(last.Question, "")
+	return j.emergencies[topic]().Find(last.Question, "")
 }
 
 // model is the small model of a case, nil where there is none.
