@@ -81,7 +81,7 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 			continue
 		}
 		said.rounds = append(said.rounds, schemas.Round{Said: out.Spoken()})
-		w.out.Between(ctx, "RESPONSE", out.Text())
+		w.out.Between(ctx, "RESPONSE", out.Message().Said())
 		return a.answered(w, said)
 	}
 }

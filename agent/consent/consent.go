@@ -54,13 +54,7 @@ func (w Waiting) With(part schemas.Part) Waiting {
 }
 
 // Calls are the calls alone.
-func (w Waiting) Calls() []schemas.ToolCall {
-	calls := make([]schemas.ToolCall, len(w))
-	for i, p := range w {
-		calls[i] = *p.Call
-	}
-	return calls
-}
+func (w Waiting) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
 
 // Notice tells the person what was not done, and how to allow it. Where markup in what was shown
 // before may hide it, the yes must name a word that stands in the notice alone: else it may be one

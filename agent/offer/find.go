@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -60,13 +59,7 @@ func (f *Finder) Tool() toolhandler.HostTool {
 
 // call gives the tools that fit, and remembers those that are new.
 func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
-	var in struct {
-		Words string `json:"words"`
-	}
-	if err := json.Unmarshal(args, &in); err != nil {
-		return schemas.ToolResult{}, fmt.Errorf("read the words to find tools by: %w", err)
-	}
-	finds := find(f.rank, f.tools, in.Words)
+	finds := find(f.rank, f.tools, wordsIn(args))
 	lines := make([]string, 0, len(finds))
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,12 +96,12 @@ func find(rank func(string) []Ranked, tools []schemas.Tool, words string) []sche
 	return finds
 }
 
-// wordsOf reads the words of an earlier call of the finder.
-func wordsOf(call schemas.ToolCall) string {
+// wordsIn reads the words of a call of the finder.
+func wordsIn(args json.RawMessage) string {
 	var in struct {
 		Words string `json:"words"`
 	}
-	_ = json.Unmarshal([]byte(call.Function.Arguments), &in) // what cannot be read found nothing
+	_ = json.Unmarshal(args, &in) // what cannot be read finds nothing
 	return in.Words
 }
 

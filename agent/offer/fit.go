@@ -2,6 +2,7 @@ package offer
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 
 	"molar/schemas"
@@ -141,7 +142,7 @@ func (s *shelf) used(asked Asked) []string {
 	var names []string
 	for _, call := range asked.Calls {
 		if call.Function.Name == FindTools {
-			for _, t := range find(s.rank, s.tools, wordsOf(call)) {
+			for _, t := range find(s.rank, s.tools, wordsIn(json.RawMessage(call.Function.Arguments))) {
 				names = append(names, t.Name)
 			}
 			continue

@@ -90,18 +90,6 @@ func (r *Reply) KeepOneCall() {
 	})
 }
 
-// Text is what the model said.
-func (r *Reply) Text() string {
-	r.settle()
-	var b strings.Builder
-	for _, p := range r.parts {
-		if p.Kind == schemas.PartText {
-			b.WriteString(p.Text)
-		}
-	}
-	return b.String()
-}
-
 // WithoutMedia returns the rounds without the files of their results, which last as long as
 // their turn: a conversation is text.
 func WithoutMedia(rounds []schemas.Round) []schemas.Round {

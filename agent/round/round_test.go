@@ -39,8 +39,8 @@ func TestReply_Message(t *testing.T) {
 	if diff := cmp.Diff(want, r.Message()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if r.Text() != "It is so." || r.Finish != providers.FinishStop || len(r.Calls()) != 1 || len(r.Spoken().Parts) != 3 {
-		t.Errorf("text %q, finish %q, calls %v, spoken %+v", r.Text(), r.Finish, r.Calls(), r.Spoken())
+	if r.Message().Said() != "It is so." || r.Finish != providers.FinishStop || len(r.Calls()) != 1 || len(r.Spoken().Parts) != 3 {
+		t.Errorf("text %q, finish %q, calls %v, spoken %+v", r.Message().Said(), r.Finish, r.Calls(), r.Spoken())
 	}
 }
 
@@ -58,8 +58,8 @@ func TestReply_CutAnswersCallNothing(t *testing.T) {
 func TestReply_KeepOneCall(t *testing.T) {
 	r := reply(providers.Chunk{Call: call("1")}, providers.Chunk{Text: "and"}, providers.Chunk{Call: call("2")})
 	r.KeepOneCall()
-	if calls := r.Calls(); len(calls) != 1 || calls[0].ID != "1" || r.Text() != "and" {
-		t.Errorf("calls %v, text %q", calls, r.Text())
+	if calls := r.Calls(); len(calls) != 1 || calls[0].ID != "1" || r.Message().Said() != "and" {
+		t.Errorf("calls %v, text %q", calls, r.Message().Said())
 	}
 }
 
@@ -68,7 +68,7 @@ func TestReply_Retract(t *testing.T) {
 	r := reply(providers.Chunk{Text: "Hm. "}, providers.Chunk{Call: call("1")}, providers.Chunk{Text: "So"})
 	r.Retract()
 	r.Add(providers.Chunk{Text: "Yes."})
-	if r.Text() != "Yes." || len(r.Calls()) != 1 {
-		t.Errorf("text %q, calls %v", r.Text(), r.Calls())
+	if r.Message().Said() != "Yes." || len(r.Calls()) != 1 {
+		t.Errorf("text %q, calls %v", r.Message().Said(), r.Calls())
 	}
 }
