@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/agent/consent"
+	"molar/agent/emergency"
 	"molar/agent/filter"
 	"molar/agent/guardrail"
 	"molar/agent/history"
@@ -172,14 +173,21 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 }
 
 // Notice returns the emergency notice that an answer begins with, or nothing.
-func (a *Agent) Notice(answer string) string { return a.judges.Leading(answer) }
+func (a *Agent) Notice(answer string) string {
+	for _, guard := range a.cfg.Guards {
+		if notice, _ := emergency.Leading(guard.Topic(), answer); notice != "" {
+			return notice
+		}
+	}
+	return ""
+}
 
 // notify says what to do in an emergency, and returns what was said. A client that wants
 // JSON gets it as a warning, which leaves its answer whole.
 func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 	w.out.Emergency(kinds)
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
-	text := a.judges.Notice(w.assistant.Topic, kinds, q.lang)
+	text := emergency.Notice(w.guard.Topic(), kinds, q.lang)
 	if w.turn.JSON {
 		return text, w.out.Warn(text)
 	}

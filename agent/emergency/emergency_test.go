@@ -255,7 +255,7 @@ func TestDetector_Find_withTheQuestionBefore(t *testing.T) {
 }
 
 func TestNew_WithoutEmergencies(t *testing.T) {
-	if d := emergency.New(topic.Topic{Name: "gardening"}); d.Find("I can't breathe", "") != nil || d.Notice(nil, "en") != "" {
+	if emergency.New(topic.Topic{Name: "gardening"}).Find("I can't breathe", "") != nil {
 		t.Error("a topic without emergencies has some")
 	}
 }
@@ -266,7 +266,7 @@ func TestNotice(t *testing.T) {
 		"vi": {"gọi 115", "số cấp cứu", "ngồi thẳng"},
 		"fr": {"local emergency number"},
 	} {
-		text := dental().Notice([]string{airway}, lang)
+		text := emergency.Notice(topic.Dental(), []string{airway}, lang)
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing in %q", lang, want, text)
@@ -274,7 +274,7 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	for lang, want := range map[string]string{"en": "**Permanent tooth knocked out (not a baby tooth): put it back into its socket now", "vi": "**Răng vĩnh viễn bị bật ra (không phải răng sữa): đặt lại vào ổ răng ngay"} {
-		if text := dental().Notice([]string{knockedOut}, lang); !strings.HasPrefix(text, want) || !strings.Contains(text, "115") || strings.Contains(text, "{") {
+		if text := emergency.Notice(topic.Dental(), []string{knockedOut}, lang); !strings.HasPrefix(text, want) || !strings.Contains(text, "115") || strings.Contains(text, "{") {
 			t.Errorf("%s: the right first step is not first: %q", lang, text)
 		}
 	}
@@ -282,22 +282,22 @@ func TestNotice(t *testing.T) {
 		airway, "allergic reaction", "heart", "self-harm", "overdose", "poison", bleeding,
 		"inhaled or swallowed part", injury, knockedOut, "injured tooth", infection,
 	}
-	if text := dental().Notice(all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
+	if text := emergency.Notice(topic.Dental(), all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
 		t.Errorf("too long to be read in haste: %d characters", len([]rune(text)))
 	}
 	own := topic.Dental()
 	own.Emergencies.Number = "112"
-	if text := emergency.New(own).Notice(all, "en"); !strings.Contains(text, "Call 112 or go") || strings.Contains(text, "115") {
+	if text := emergency.Notice(own, all, "en"); !strings.Contains(text, "Call 112 or go") || strings.Contains(text, "115") {
 		t.Errorf("another number: %q", text)
 	}
 	for _, k := range all {
 		for _, lang := range []string{"vi", "en"} {
-			if text := dental().Notice([]string{k}, lang); strings.HasSuffix(text, "\n\n") {
+			if text := emergency.Notice(topic.Dental(), []string{k}, lang); strings.HasSuffix(text, "\n\n") {
 				t.Errorf("%s in %s has no advice", k, lang)
 			}
 		}
 	}
-	if dental().Notice(nil, "vi") != "" {
+	if emergency.Notice(topic.Dental(), nil, "vi") != "" {
 		t.Error("a notice about nothing")
 	}
 }
@@ -323,7 +323,7 @@ func FuzzDetector_Find(f *testing.F) {
 		if len(text) > 20_000 {
 			t.Skip()
 		}
-		if kinds := d.Find(text, earlier); len(kinds) > 0 && dental().Notice(kinds, "vi") == "" {
+		if kinds := d.Find(text, earlier); len(kinds) > 0 && emergency.Notice(topic.Dental(), kinds, "vi") == "" {
 			t.Errorf("no notice for %q", kinds)
 		}
 	})
@@ -338,17 +338,18 @@ func BenchmarkDetector_Find(b *testing.B) {
 
 // A topic of one's own brings its signs and texts.
 func TestNew_OwnTopic(t *testing.T) {
-	d := emergency.New(topic.Topic{
+	own := topic.Topic{
 		Name:        "gardening",
 		Emergencies: topic.Simple([]topic.Sign{{Name: "poisoned", Phrases: []string{"ăn|nuốt * lá trúc đào", "ate|swallowed * berries|pesticide"}, Unless: []string{"bird|birds"}}}),
 		Voices:      map[string]topic.Voice{"en": {Notices: map[string]string{"poisoned": "Keep the plant."}}},
-	})
+	}
+	d := emergency.New(own)
 	for text, want := range map[string]int{
 		"my son just swallowed some red berries": 1, "con em vua an la truc dao": 1, "a bird ate the berries": 0, "what if a child ate pesticide?": 0,
 	} {
 		kinds := d.Find(text, "")
-		if len(kinds) != want || want == 1 && !strings.Contains(d.Notice(kinds, "en"), "Keep the plant.") {
-			t.Errorf("%q: kinds %v, notice %q", text, kinds, d.Notice(kinds, "en"))
+		if len(kinds) != want || want == 1 && !strings.Contains(emergency.Notice(own, kinds, "en"), "Keep the plant.") {
+			t.Errorf("%q: kinds %v, notice %q", text, kinds, emergency.Notice(own, kinds, "en"))
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestLeading(t *testing.T) {
 	for _, k := range dental.Emergencies.Kinds {
 		for _, lang := range []string{"en", "vi"} {
 			kinds := []string{k.Name, dental.Emergencies.Kinds[0].Name}
-			notice := emergency.New(dental).Notice(kinds, lang)
+			notice := emergency.Notice(dental, kinds, lang)
 			found, got := emergency.Leading(dental, notice+"\n\nSee a dentist then.")
 			if found != notice {
 				t.Errorf("%s in %s: found %q, want %q", k.Name, lang, found, notice)

@@ -14,14 +14,14 @@ const shownKinds = 2
 // Notice is the text for the kinds, as Markdown: where to call, and what to do first.
 // The most pressing kind decides whether the call comes first. lang is "vi" or, for
 // anything else, English. It is empty without kinds.
-func (d *Detector) Notice(kinds []string, lang string) string {
+func Notice(t topic.Topic, kinds []string, lang string) string {
 	var lines []string
 	for i, name := range kinds[:min(len(kinds), shownKinds)] {
-		at := slices.IndexFunc(d.topic.Emergencies.Kinds, func(k topic.Kind) bool { return k.Name == name })
-		if i == 0 && (at < 0 || !d.topic.Emergencies.Kinds[at].Alone) {
-			lines = append(lines, call(d.topic, lang))
+		at := slices.IndexFunc(t.Emergencies.Kinds, func(k topic.Kind) bool { return k.Name == name })
+		if i == 0 && (at < 0 || !t.Emergencies.Kinds[at].Alone) {
+			lines = append(lines, call(t, lang))
 		}
-		if text := notice(d.topic, name, lang); text != "" {
+		if text := notice(t, name, lang); text != "" {
 			lines = append(lines, text)
 		}
 	}

@@ -22,7 +22,7 @@ type Judge struct {
 	guards map[string]*guardrail.Guard
 	// emergencies by topic, each built at its first use.
 	emergencies map[string]func() *emergency.Detector
-	warm        warmth
+	answered    sync.Map // when each small model answered last
 	now         func() time.Time
 }
 
@@ -62,21 +62,6 @@ func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []stri
 		return detector.FindClear(text, before)
 	}
 	return detector.Find(text, before)
-}
-
-// Notice says in a language what to do in emergencies of the topic.
-func (j *Judge) Notice(topic string, kinds []string, lang string) string {
-	return j.emergencies[topic]().Notice(kinds, lang)
-}
-
-// Leading returns the notice of any topic that an answer begins with, or nothing.
-func (j *Judge) Leading(answer string) string {
-	for _, guard := range j.guards {
-		if notice, _ := emergency.Leading(guard.Topic(), answer); notice != "" {
-			return notice
-		}
-	}
-	return ""
 }
 
 // A Case is a question under a topic.
@@ -120,7 +105,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
 		}, c.Out), nil
 	}
-	c.Question.Cold = j.warm.cold(c.Route, j.now())
+	c.Question.Cold = j.cold(c.Route)
 	return &Gate{out: c.Out, verdict: future.Begin(c.Group, func() (guardrail.Verdict, error) {
 		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
 	})}, nil
@@ -146,7 +131,7 @@ func (j *Judge) model(c Case) guardrail.Judge {
 	return func(ctx context.Context, ask guardrail.Ask) (string, error) {
 		text, err := heard(c.Stream(ctx, request(c.Route.SmallModel, ask)))
 		if err == nil {
-			j.warm.mark(c.Route.SmallModel, j.now())
+			j.answered.Store(c.Route.SmallModel, j.now())
 		}
 		return text, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 	"time"
 
 	"molar/agent/guardrail"
@@ -56,31 +55,11 @@ func heard(stream iter.Seq2[providers.Chunk, error]) (string, error) {
 // Ollama keeps one for five minutes.
 const warmFor = 4 * time.Minute
 
-// warmth remembers when the small models answered last.
-type warmth struct {
-	mu   sync.Mutex
-	last map[string]time.Time
-}
-
-func (w *warmth) mark(model string, now time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.last == nil {
-		w.last = make(map[string]time.Time)
-	}
-	w.last[model] = now
-}
-
 // cold reports whether the route's small model may still have to be loaded. Only a
 // provider that runs one request after the other loads its models on demand.
-func (w *warmth) cold(route providers.Route, now time.Time) bool {
-	if !route.Queues {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, answered := w.last[route.SmallModel]
-	return !answered || now.Sub(last) > warmFor
+func (j *Judge) cold(route providers.Route) bool {
+	last, answered := j.answered.Load(route.SmallModel)
+	return route.Queues && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
 }
 
 // Warm loads the route's small model, where it is loaded on demand, by a call of one token. It
@@ -94,6 +73,6 @@ func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
 	if _, err := heard(route.Provider.Stream(ctx, req)); err != nil {
 		return err
 	}
-	j.warm.mark(route.SmallModel, j.now())
+	j.answered.Store(route.SmallModel, j.now())
 	return nil
 }
