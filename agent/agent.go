@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"molar/agent/consent"
 	"molar/agent/filter"
 	"molar/agent/guardrail"
 	"molar/agent/history"
@@ -83,7 +84,7 @@ type Config struct {
 	// then continue from what the client sends.
 	Pauses Pauses
 	// Grants keeps what people allow beyond one call; nil allows nothing so.
-	Grants Grants
+	Grants consent.Grants
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
 	// Observer is nil when nobody counts.

@@ -25,16 +25,11 @@ type Summaries interface {
 	Began() (ended func())
 }
 
-// What keeps turns that wait for the client's tools. Package pause tells of each.
-type (
-	// Pauses keeps them, and calls that wait for a yes.
-	Pauses interface {
-		pause.Store
-		consent.Store
-	}
-	// Grants keeps what people allow beyond one call.
-	Grants = consent.Grants
-)
+// Pauses keeps turns that wait for the client's tools, and calls that wait for a yes.
+type Pauses interface {
+	pause.Store
+	consent.Store
+}
 
 // An Observer is told how each accepted turn went, whether traces are kept or not;
 // without a Recorder it gets no prompts and no model's words. It must not block.

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -32,7 +33,7 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	add("normalised", "%q, %d words", clip(r.text, maxAnswer), len(r.words))
 	add("language", "%s, sure %v", q.Lang, !q.AskLanguage)
 	add("greeting", "%v", len(r.words) > 0 && greets(r.words))
-	add("injection", "%s", orNone(r.marker.name))
+	add("injection", "%s", cmp.Or(r.marker.name, "none"))
 	add("names", "%s", namesIn(r))
 	add("needs", "%s", r.needs)
 	if m := g.model; m != nil {
@@ -58,7 +59,7 @@ func namesIn(r reading) string {
 			names = append(names, w.Raw)
 		}
 	}
-	return orNone(strings.Join(names, ", "))
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 func passes(pass bool) string {
@@ -66,11 +67,4 @@ func passes(pass bool) string {
 		return "pass"
 	}
 	return "refuse"
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }
