@@ -46,7 +46,7 @@ function begin(content, files = []) {
   $("welcome").hidden = true;
   const asked = questionBox(content, edit, files, useAgain);
   const answer = new Answer((a) => again(a));
-  Object.assign(answer, { asked, content, files, conversation, home: conversation, goesOn });
+  Object.assign(answer, { asked, content, files, conversation, home: conversation, parent: branch, goesOn });
   runs.add(answer);
   log.append(asked, answer.box);
   toEnd();
@@ -84,11 +84,11 @@ function cover(turn) {
 
 // parentFor is the turn that a question goes after; undefined lets the server take the newest.
 async function parentFor(answer) {
-  if (!answer.replaces || !answer.conversation) return branch || undefined;
+  if (!answer.replaces || !answer.conversation) return answer.parent || undefined;
   const { tree } = await treeOf(answer.conversation);
   const beside = await tree.beside(answer.replaces);
   tree.close();
-  if (!beside.length) return branch || undefined; // the turn was not kept
+  if (!beside.length) return answer.parent || undefined; // the turn was not kept
   answer.versions = { at: beside.length + 1, of: beside.length + 1 };
   return beside[0].parent_turn ?? "";
 }
