@@ -10,7 +10,6 @@ import (
 // A server that asks in the middle of a call is answered on the page: what it says meanwhile
 // stands on the call, its words stay text, and an answer that does not fit is asked for again.
 func TestChatPage_Questions(t *testing.T) {
-	t.Parallel()
 	for language, words := range map[string]struct{ asks, answered, declined string }{
 		"en": {"family asks", "You answered family.", "You did not answer family."},
 		"vi": {"family hỏi", "Bạn đã trả lời family.", "Bạn không trả lời family."},
