@@ -2,13 +2,12 @@ package bfcl
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
 
-	"molar/eval/delta"
+	"molar/eval/match"
 )
 
 // pythonKind is the type that a declared type demands.
@@ -122,7 +121,7 @@ func checkValue(name string, value any, accepted []any, want, item kind, variabl
 		return checkList(name, value, accepted)
 	}
 	if !contains(accepted, value) {
-		return fault("value_error:others", "argument %q: %s is not among the accepted values", name, show(value))
+		return fault("value_error:others", "argument %q: %s is not among the accepted values", name, match.Show(value))
 	}
 	return valid()
 }
@@ -144,7 +143,7 @@ func checkList(name string, value any, accepted []any) Verdict {
 			return valid()
 		}
 	}
-	return fault("value_error:list/tuple", "argument %q: %s is not among the accepted values", name, show(value))
+	return fault("value_error:list/tuple", "argument %q: %s is not among the accepted values", name, match.Show(value))
 }
 
 // standardItems standardises the strings of a list. Text is taken as the list of its
@@ -173,7 +172,7 @@ func standardValue(v any) any {
 }
 
 func checkDict(name string, value any, accepted []any) Verdict {
-	object, ok := value.(Object)
+	object, ok := value.(map[string]any)
 	v := fault("dict_checker:unclear", "argument %q: no accepted object", name)
 	if !ok {
 		return v
@@ -182,7 +181,7 @@ func checkDict(name string, value any, accepted []any) Verdict {
 		if equal(a, "") {
 			continue
 		}
-		want, _ := a.(Object)
+		want, _ := a.(map[string]any)
 		if v = dictFits(name, object, want); v.Valid {
 			return v
 		}
@@ -192,20 +191,20 @@ func checkDict(name string, value any, accepted []any) Verdict {
 
 // dictFits compares one level: each key has its own list of accepted values. A key
 // that is missing is told before a value that is wrong.
-func dictFits(name string, got, want Object) Verdict {
-	for _, m := range want {
-		if _, ok := got.Get(m.Key); !ok && !omittableKey(m.Value) {
-			return fault("value_error:dict_key", "argument %q: key %q is missing", name, m.Key)
+func dictFits(name string, got, want map[string]any) Verdict {
+	for _, key := range sorted(want) {
+		if _, ok := got[key]; !ok && !omittableKey(want[key]) {
+			return fault("value_error:dict_key", "argument %q: key %q is missing", name, key)
 		}
 	}
-	for _, m := range got {
-		values, ok := want.Get(m.Key)
+	for _, key := range sorted(got) {
+		values, ok := want[key]
 		if !ok {
-			return fault("value_error:dict_key", "argument %q: key %q is not expected", name, m.Key)
+			return fault("value_error:dict_key", "argument %q: key %q is not expected", name, key)
 		}
 		list, _ := standardItems(values).([]any)
-		if !contains(list, standardValue(m.Value)) {
-			return fault("value_error:dict_value", "argument %q: %s under key %q is not accepted", name, show(m.Value), m.Key)
+		if !contains(list, standardValue(got[key])) {
+			return fault("value_error:dict_value", "argument %q: %s under key %q is not accepted", name, match.Show(got[key]), key)
 		}
 	}
 	return valid()
@@ -256,32 +255,4 @@ func standard(s string) string {
 	}, s)
 	// Python's lower() follows Unicode's special cases, which strings.ToLower does not.
 	return strings.ReplaceAll(cases.Lower(language.Und).String(s), "'", `"`)
-}
-
-// show writes a value for a sentence, cut to a length that can be read.
-func show(v any) string {
-	text := fmt.Sprint(plain(v))
-	if data, err := json.Marshal(plain(v)); err == nil {
-		text = string(data)
-	}
-	return delta.Cut(text, 120)
-}
-
-// plain turns objects into maps, for encoding.
-func plain(v any) any {
-	switch v := v.(type) {
-	case Object:
-		m := make(map[string]any, len(v))
-		for _, member := range v {
-			m[member.Key] = plain(member.Value)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = plain(v[i])
-		}
-		return list
-	}
-	return v
 }

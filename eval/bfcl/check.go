@@ -2,6 +2,8 @@ package bfcl
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -22,28 +24,13 @@ type Param struct {
 // pass; the empty string among them marks the argument as omittable.
 type Answer struct {
 	Name     string
-	Accepted []Accepted
-}
-
-// Accepted are the values that one argument may have.
-type Accepted struct {
-	Param  string
-	Values []any
-}
-
-func (a *Answer) values(param string) ([]any, bool) {
-	for _, accepted := range a.Accepted {
-		if accepted.Param == param {
-			return accepted.Values, true
-		}
-	}
-	return nil, false
+	Accepted map[string][]any
 }
 
 // A Call is a call that a model made.
 type Call struct {
 	Name string
-	Args Object
+	Args map[string]any
 }
 
 // A Verdict says whether calls pass. Type is the checker's own name of the first
@@ -144,24 +131,28 @@ func checkCall(f *Function, answer *Answer, call Call) Verdict {
 		return fault("simple_function_checker:wrong_func_name", "expected a call of %q, got %q", f.Name, call.Name)
 	}
 	for _, name := range f.Required {
-		if _, ok := call.Args.Get(name); !ok {
+		if _, ok := call.Args[name]; !ok {
 			return fault("simple_function_checker:missing_required", "required argument %q is missing", name)
 		}
 	}
-	for _, arg := range call.Args {
-		param, declared := f.Params[arg.Key]
-		accepted, expected := answer.values(arg.Key)
+	for _, name := range sorted(call.Args) {
+		param, declared := f.Params[name]
+		accepted, expected := answer.Accepted[name]
 		if !declared || !expected {
-			return fault("simple_function_checker:unexpected_param", "argument %q is not expected", arg.Key)
+			return fault("simple_function_checker:unexpected_param", "argument %q is not expected", name)
 		}
-		if v := checkArg(arg.Key, param, accepted, arg.Value); !v.Valid {
+		if v := checkArg(name, param, accepted, call.Args[name]); !v.Valid {
 			return v
 		}
 	}
-	for _, accepted := range answer.Accepted {
-		if _, ok := call.Args.Get(accepted.Param); !ok && !omittable(accepted.Values) {
-			return fault("simple_function_checker:missing_optional", "argument %q is missing, and the answer demands it", accepted.Param)
+	for _, name := range sorted(answer.Accepted) {
+		if _, ok := call.Args[name]; !ok && !omittable(answer.Accepted[name]) {
+			return fault("simple_function_checker:missing_optional", "argument %q is missing, and the answer demands it", name)
 		}
 	}
 	return valid()
 }
+
+// sorted are the keys of a map in the order in which they are judged, so that of several
+// faults the same one is told each time.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"molar/eval/match"
 )
 
 // A Case is one line of a file of cases.
@@ -147,23 +149,23 @@ func ReadAnswers(name string, r io.Reader, cases []Case) error {
 		index[cases[i].ID] = i
 	}
 	return lines(name, r, func(line []byte) error {
-		v, err := Decode(line)
-		if err != nil {
+		var row struct {
+			ID    string          `json:"id"`
+			Truth json.RawMessage `json:"ground_truth"`
+		}
+		if err := json.Unmarshal(pythonNumbers(line), &row); err != nil {
 			return err
 		}
-		row, _ := v.(Object)
-		id, _ := row.Get("id")
-		key, _ := id.(string)
-		i, known := index[key]
+		i, known := index[row.ID]
 		if !known {
 			return nil
 		}
-		truth, ok := row.Get("ground_truth")
+		truth, err := match.Decode(row.Truth)
 		list, isList := truth.([]any)
-		if !ok || !isList {
-			return fmt.Errorf("answer %q has no list %q", key, "ground_truth")
+		if err != nil || !isList {
+			return fmt.Errorf("answer %q has no list %q", row.ID, "ground_truth")
 		}
-		cases[i].Answers, err = answers(key, list)
+		cases[i].Answers, err = answers(row.ID, list)
 		return err
 	})
 }
@@ -171,21 +173,22 @@ func ReadAnswers(name string, r io.Reader, cases []Case) error {
 func answers(id string, list []any) ([]Answer, error) {
 	var out []Answer
 	for _, item := range list {
-		object, ok := item.(Object)
+		object, ok := item.(map[string]any)
 		if !ok || len(object) != 1 {
 			return nil, fmt.Errorf("answer %q: every expected call is an object with one function name", id)
 		}
-		params, ok := object[0].Value.(Object)
+		name := sorted(object)[0]
+		params, ok := object[name].(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("answer %q: the arguments of %q are no object", id, object[0].Key)
+			return nil, fmt.Errorf("answer %q: the arguments of %q are no object", id, name)
 		}
-		answer := Answer{Name: object[0].Key}
-		for _, p := range params {
-			values, ok := p.Value.([]any)
+		answer := Answer{Name: name, Accepted: make(map[string][]any, len(params))}
+		for param, v := range params {
+			values, ok := v.([]any)
 			if !ok {
-				return nil, fmt.Errorf("answer %q: argument %q is no list of accepted values", id, p.Key)
+				return nil, fmt.Errorf("answer %q: argument %q is no list of accepted values", id, param)
 			}
-			answer.Accepted = append(answer.Accepted, Accepted{Param: p.Key, Values: values})
+			answer.Accepted[param] = values
 		}
 		out = append(out, answer)
 	}
@@ -252,11 +255,11 @@ func Parse(raw []RawCall) ([]Call, Verdict) {
 		if strings.TrimSpace(text) == "" {
 			text = "{}"
 		}
-		v, err := Decode([]byte(text))
+		v, err := decode([]byte(text))
 		if err != nil {
 			return nil, fault("ast_decoder:decoder_failed", "the arguments of %q are not JSON: %v", r.Function.Name, err)
 		}
-		args, ok := v.(Object)
+		args, ok := v.(map[string]any)
 		if !ok {
 			return nil, fault("ast_decoder:decoder_wrong_output_format", "the arguments of %q are no object", r.Function.Name)
 		}

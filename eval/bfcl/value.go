@@ -3,12 +3,13 @@ package bfcl
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
-	"math"
+	"maps"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
+
+	"molar/eval/match"
 )
 
 // A kind is the type that a JSON value has in Python, in which the benchmark's rules
@@ -39,63 +40,23 @@ func kindOf(v any) kind {
 		}
 		return kindInt
 	case string:
+		if v == notANumber {
+			return kindFloat
+		}
 		return kindString
 	case []any:
 		return kindList
-	case Object:
+	case map[string]any:
 		return kindDict
 	default:
 		return kindNone
 	}
 }
 
-// An Object is a JSON object whose keys keep their order; of two equal keys the last
-// one counts, in the place of the first.
-type Object []Member
+// decode reads exactly one JSON value, as [match.Decode] does, with Python's numbers.
+func decode(data []byte) (any, error) { return match.Decode(pythonNumbers(data)) }
 
-// A Member is a key of an [Object] with its value.
-type Member struct {
-	Key   string
-	Value any
-}
-
-// Get finds the value of a key.
-func (o Object) Get(key string) (any, bool) {
-	for _, m := range o {
-		if m.Key == key {
-			return m.Value, true
-		}
-	}
-	return nil, false
-}
-
-// set adds a member or replaces the one of the same key.
-func (o Object) set(key string, value any) Object {
-	for i := range o {
-		if o[i].Key == key {
-			o[i].Value = value
-			return o
-		}
-	}
-	return append(o, Member{Key: key, Value: value})
-}
-
-// Decode reads exactly one JSON value: objects as [Object], arrays as []any, numbers
-// as json.Number.
-func Decode(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(pythonNumbers(data)))
-	dec.UseNumber()
-	v, err := decode(dec)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("data after the JSON value")
-	}
-	return v, nil
-}
-
-// notANumber stands for NaN until it is decoded; no JSON text begins with a zero byte
+// notANumber stands for NaN; no JSON text begins with a zero byte
 // unless somebody means this.
 const notANumber = "\x00NaN"
 
@@ -134,51 +95,12 @@ func bare(data []byte, word string) bool {
 	return ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n,]}"))
 }
 
-func decode(dec *json.Decoder) (any, error) {
-	tok, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch tok {
-	case json.Delim('{'):
-		object := Object{}
-		for dec.More() {
-			key, err := dec.Token()
-			if err != nil {
-				return nil, err
-			}
-			value, err := decode(dec)
-			if err != nil {
-				return nil, err
-			}
-			name, _ := key.(string)
-			object = object.set(name, value)
-		}
-		_, err = dec.Token()
-		return object, err
-	case json.Delim('['):
-		list := []any{}
-		for dec.More() {
-			value, err := decode(dec)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
-		}
-		_, err = dec.Token()
-		return list, err
-	case notANumber:
-		return math.NaN(), nil
-	}
-	return tok, nil
-}
-
 // equal compares as Python does: 5 == 5.0 and true == 1 hold, at any depth.
 func equal(a, b any) bool {
 	x, isX := number(a)
 	y, isY := number(b)
 	if isX || isY {
-		return isX && isY && sameNumber(x, y)
+		return x != nil && y != nil && x.Cmp(y) == 0
 	}
 	switch a := a.(type) {
 	case string:
@@ -186,82 +108,45 @@ func equal(a, b any) bool {
 		return ok && s == a
 	case []any:
 		list, ok := b.([]any)
-		if !ok || len(list) != len(a) {
-			return false
-		}
-		for i := range a {
-			if !equal(a[i], list[i]) {
-				return false
-			}
-		}
-		return true
-	case Object:
-		object, ok := b.(Object)
-		if !ok || len(object) != len(a) {
-			return false
-		}
-		for _, m := range a {
-			if v, found := object.Get(m.Key); !found || !equal(m.Value, v) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(a, list, equal)
+	case map[string]any:
+		object, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, object, equal)
 	default:
 		return a == nil && b == nil
 	}
 }
 
-// A num is an exact number; big is nil for infinities and NaN.
-type num struct {
-	big   *big.Rat
-	float float64
-}
-
-func sameNumber(x, y num) bool {
-	if x.big == nil || y.big == nil {
-		return x.big == nil && y.big == nil && x.float == y.float
-	}
-	return x.big.Cmp(y.big) == 0
-}
-
-// number reads what Python compares as a number.
-func number(v any) (num, bool) {
+// number reads what Python compares as a number, exactly; NaN is nil, which equals nothing.
+func number(v any) (*big.Float, bool) {
 	switch v := v.(type) {
 	case bool:
 		if v {
-			return num{big: big.NewRat(1, 1)}, true
+			return big.NewFloat(1), true
 		}
-		return num{big: new(big.Rat)}, true
+		return new(big.Float), true
 	case float64:
-		return num{big: new(big.Rat).SetFloat64(v), float: v}, true
+		return new(big.Float).SetFloat64(v), true
 	case json.Number:
-		if kindOf(v) == kindInt {
-			r, ok := new(big.Rat).SetString(string(v))
-			return num{big: r}, ok
+		if n, whole := new(big.Int).SetString(string(v), 10); whole {
+			return new(big.Float).SetInt(n), true
 		}
-		f := float(v)
-		return num{big: new(big.Rat).SetFloat64(f), float: f}, true
+		return new(big.Float).SetFloat64(float(v)), true
+	case string:
+		return nil, v == notANumber
 	}
-	return num{}, false
+	return nil, false
 }
 
 // float converts a number to a float; one out of range becomes infinite.
 func float(n json.Number) float64 {
-	f, err := strconv.ParseFloat(string(n), 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return math.NaN()
-	}
+	f, _ := strconv.ParseFloat(string(n), 64) // a number of JSON is a number of Go
 	return f
 }
 
 // contains reports whether the list holds a value equal to v.
 func contains(list []any, v any) bool {
-	for _, item := range list {
-		if equal(item, v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(item any) bool { return equal(item, v) })
 }
 
 // omittable reports whether an accepted list says that the argument may be left out.
