@@ -28,7 +28,7 @@ func measured(t *testing.T, turns ...says) *eval.Report {
 	for i, s := range turns {
 		id := fmt.Sprintf("c%d", i)
 		records := []tape.Record{
-			{Type: tape.TypeHeader, Header: &tape.Header{V: 1, TapeID: "t", Case: id, Host: "h", Provider: "offline"}},
+			{Type: tape.TypeHeader, Header: &tape.Header{V: 1, TapeID: "t", Case: id, Host: "h", Route: tape.Route{Provider: "offline"}}},
 			{Type: tape.TypeUser, Turn: 1, Text: "x"},
 		}
 		if s.decision != "" {

@@ -23,7 +23,7 @@ func story(t *testing.T, expect string, build func(*tape.Builder)) []eval.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := tape.NewBuilder(f, tape.Header{TapeID: "t", Case: "a", Provider: "offline"})
+	b := tape.NewBuilder(f, tape.Header{TapeID: "t", Case: "a", Route: tape.Route{Provider: "offline"}})
 	b.Server("s", []wire.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`)}})
 	b.User("Which?")
 	build(b)

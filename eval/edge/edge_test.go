@@ -27,7 +27,7 @@ import (
 func record(t *testing.T, secrets ...string) (*edge.Recorder, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
-	r, err := edge.NewRecorder(edge.RecorderConfig{To: &b, Header: tape.Header{TapeID: "t", Provider: "openai", Model: "m"}, Redactor: tape.NewRedactor(secrets...)})
+	r, err := edge.NewRecorder(edge.RecorderConfig{To: &b, Header: tape.Header{TapeID: "t", Route: tape.Route{Provider: "openai", Model: "m"}}, Redactor: tape.NewRedactor(secrets...)})
 	if err != nil {
 		t.Fatal(err)
 	}

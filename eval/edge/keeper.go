@@ -133,9 +133,9 @@ func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agen
 func (k *Keeper) keep(owner string, start agent.Start, done agent.Done, turn []byte) {
 	var b bytes.Buffer
 	route := k.cfg.Route(done.Provider)
+	route.Provider, route.Model = done.Provider, done.Model
 	w := tape.NewWriter(&b, k.cfg.Redactor, tape.Header{
-		TapeID: uuid.NewString(), Host: k.cfg.Host, Recorded: start.Created.UTC().Format(time.RFC3339),
-		Provider: done.Provider, Model: done.Model, Small: route.Small, BaseURL: route.BaseURL,
+		TapeID: uuid.NewString(), Host: k.cfg.Host, Recorded: start.Created.UTC().Format(time.RFC3339), Route: route,
 	})
 	k.mu.Lock()
 	for _, server := range slices.Sorted(maps.Keys(k.lists)) {

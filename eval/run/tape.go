@@ -70,7 +70,7 @@ func (a *Commands) recordHeader(cfg *config.Config, who Choice) (tape.Header, er
 	}
 	h := tape.Header{
 		TapeID: uuid.NewString(), Host: cli.Version(), Recorded: time.Now().UTC().Format(time.RFC3339),
-		Provider: turns.Provider, Model: turns.Model, Small: turns.Small, BaseURL: turns.BaseURL, Settings: make(map[string]string),
+		Route: turns, Settings: make(map[string]string),
 	}
 	if rest, err := routeOf(models, cfg, chain.Want{}); err == nil && rest.Provider != turns.Provider {
 		h.Rest = &rest

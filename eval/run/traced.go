@@ -23,7 +23,7 @@ func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
 	var b bytes.Buffer
 	header := tape.Header{
 		TapeID: uuid.NewString(), Case: id, Host: cli.Version(), Recorded: t.Started.UTC().Format("2006-01-02T15:04:05Z"),
-		Provider: t.Provider, Model: t.Model,
+		Route: tape.Route{Provider: t.Provider, Model: t.Model},
 	}
 	for _, p := range t.Passes {
 		if p.Pass == providers.PassGuardrail || p.Pass == providers.PassLanguage {

@@ -160,11 +160,7 @@ type Header struct {
 	// Host is the version of the program that recorded.
 	Host     string `json:"host"`
 	Recorded string `json:"recorded,omitempty"` // RFC 3339, UTC
-	Provider string `json:"provider"`
-	Model    string `json:"model,omitempty"`
-	Small    string `json:"small_model,omitempty"`
-	// BaseURL is the address of the model service without user, password and query.
-	BaseURL string `json:"base_url,omitempty"`
+	Route
 	// Rest is the route of all that is no turn, such as summaries, where it is another.
 	Rest *Route `json:"rest,omitempty"`
 	// Settings tell, by assistant, which provider and models the config named.
@@ -180,16 +176,16 @@ type Route struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"`
 	Small    string `json:"small_model,omitempty"`
-	BaseURL  string `json:"base_url,omitempty"`
+	// BaseURL is the address of the model service without user, password and query.
+	BaseURL string `json:"base_url,omitempty"`
 }
 
 // Routes are the tape's routes: that of its turns, and that of the rest.
 func (h *Header) Routes() (turns, rest Route) {
-	turns = Route{Provider: h.Provider, Model: h.Model, Small: h.Small, BaseURL: h.BaseURL}
 	if h.Rest != nil {
-		return turns, *h.Rest
+		return h.Route, *h.Rest
 	}
-	return turns, turns
+	return h.Route, h.Route
 }
 
 // A Sum closes a turn.
