@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -48,7 +49,7 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, agreement *mat
 	}
 	if e.Guardrail != "" {
 		got := seen.Guardrail
-		add("guardrail", e.Guardrail == got, "expected %s, got %s", e.Guardrail, or(got, "no verdict"))
+		add("guardrail", e.Guardrail == got, "expected %s, got %s", e.Guardrail, cmp.Or(got, "no verdict"))
 	}
 	for _, r := range e.Answer.grade(seen, append(slices.Clone(earlier), *seen)) {
 		add("answer", r == "", "%s", r)
@@ -64,13 +65,6 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, agreement *mat
 		bound("tokens", l.Tokens, seen.Sum.Usage.TotalTokens)
 	}
 	return checks
-}
-
-func or(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
 }
 
 // grade returns one line for each check; an empty line is a check that holds.

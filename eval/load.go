@@ -3,6 +3,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +91,8 @@ func caseFiles(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	if suite := filepath.Join(path, "suite.yaml"); exists(suite) {
+	suite := filepath.Join(path, "suite.yaml")
+	if _, err := os.Stat(suite); err == nil {
 		return []string{suite}, nil
 	}
 	var files []string
@@ -101,11 +103,6 @@ func caseFiles(path string) ([]string, error) {
 		return err
 	})
 	return files, err
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 func isCaseFile(name string) bool {
@@ -182,7 +179,7 @@ func loadYAML(file string, data []byte) (cases []Case, err error) {
 			return nil, fmt.Errorf("%s:%d: want a case: a mapping with id, user and expect", file, line(doc.Body))
 		}
 		var more []Case
-		if hasKey(root, "cases") || hasKey(root, "files") {
+		if value(root, "cases") != nil || value(root, "files") != nil {
 			more, err = loadSuite(file, root)
 		} else {
 			more, err = loadCase(file, root)
@@ -261,21 +258,11 @@ func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 // apply fills what a case leaves open. Paths of the defaults are relative to the
 // suite's file.
 func (d *defaults) apply(c *Case, suite string) {
-	or := func(v *string, d string) {
-		if *v == "" {
-			*v = d
-		}
-	}
 	if c.Config == "" && d.Config != "" {
 		c.Config = relativeTo(c.File, beside(suite, d.Config))
 	}
-	or(&c.Assistant, d.Assistant)
-	or(&c.Provider, d.Provider)
-	or(&c.Model, d.Model)
-	or(&c.Policy.OnMiss, d.Policy.OnMiss)
-	if c.Trials == 0 {
-		c.Trials = d.Trials
-	}
+	c.Assistant, c.Provider, c.Model = cmp.Or(c.Assistant, d.Assistant), cmp.Or(c.Provider, d.Provider), cmp.Or(c.Model, d.Model)
+	c.Policy, c.Trials = cmp.Or(c.Policy, d.Policy), cmp.Or(c.Trials, d.Trials)
 	if c.Gate == nil {
 		c.Gate = d.Gate
 	}
@@ -323,10 +310,6 @@ func line(n ast.Node) int {
 		return m.Values[0].Key.GetToken().Position.Line
 	}
 	return n.GetToken().Position.Line
-}
-
-func hasKey(m *ast.MappingNode, key string) bool {
-	return value(m, key) != nil
 }
 
 func value(m *ast.MappingNode, key string) ast.Node {

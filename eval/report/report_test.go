@@ -51,9 +51,11 @@ func written(t *testing.T, form func(io.Writer, *eval.Report) error) string {
 	return b.String()
 }
 
+func short(w io.Writer, r *eval.Report) error { return report.Text(w, r, false) }
+
 // TestText_stripsControls: no byte of a tool reaches the terminal as a command.
 func TestText_stripsControls(t *testing.T) {
-	text := written(t, report.Text)
+	text := written(t, short)
 	if strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\u202e") {
 		t.Errorf("control characters in the table:\n%q", text)
 	}
@@ -131,7 +133,7 @@ func TestGroups(t *testing.T) {
 		t.Fatalf("%d groups", len(rep.Groups))
 	}
 	var text, page bytes.Buffer
-	for to, form := range map[*bytes.Buffer]func(io.Writer, *eval.Report) error{&text: report.Text, &page: report.HTML} {
+	for to, form := range map[*bytes.Buffer]func(io.Writer, *eval.Report) error{&text: short, &page: report.HTML} {
 		if err := form(to, rep); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,22 +14,18 @@ import (
 	"molar/eval/drift"
 )
 
-// JSON writes the report with stable keys and order.
-func JSON(w io.Writer, r *eval.Report) error {
+// JSON writes a report, or another outcome, with stable keys and order.
+func JSON[T any](w io.Writer, outcome T) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	return enc.Encode(outcome)
 }
 
 // Text writes one line for each case, then what failed, each cause of drift once, then
-// the numbers. Whatever tools and models wrote is shown without its control characters.
-func Text(w io.Writer, r *eval.Report) error { return text(w, r, false) }
-
-// FullText is [Text] with every difference of the causes in full.
-func FullText(w io.Writer, r *eval.Report) error { return text(w, r, true) }
-
-func text(w io.Writer, r *eval.Report, full bool) error {
+// the numbers; full shows every difference of the causes whole. Whatever tools and models
+// wrote is shown without its control characters.
+func Text(w io.Writer, r *eval.Report, full bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Cases {
@@ -198,21 +195,14 @@ func Trace(b *strings.Builder, turn int, t eval.TurnResult, cause *bool) {
 				sign, *cause = "!", false
 			}
 		}
-		fmt.Fprintf(b, "  %s %-*s | %s\n", sign, width, cut(or(row.Expected, "(nothing)"), width), cut(or(row.Made, "(nothing)"), 2*width))
+		fmt.Fprintf(b, "  %s %-*s | %s\n", sign, width, cut(cmp.Or(row.Expected, "(nothing)"), width), cut(cmp.Or(row.Made, "(nothing)"), 2*width))
 		for _, f := range row.Faults {
-			fmt.Fprintf(b, "      %s: %s → %s\n", or(f.Pointer, "call"), faultText(f.Want), faultText(f.Got))
+			fmt.Fprintf(b, "      %s: %s → %s\n", cmp.Or(f.Pointer, "call"), faultText(f.Want), faultText(f.Got))
 		}
 	}
 }
 
 func faultText(s string) string { return cut(oneLine(s), 200) }
-
-func or(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
-}
 
 func oneLine(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", "⏎"), "\r", "")

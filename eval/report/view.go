@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -130,7 +131,7 @@ func rowsOf(t *eval.TurnResult, cause *bool) []rowView {
 			row.Kind = "plain"
 		}
 		for _, f := range r.Faults {
-			row.Faults = append(row.Faults, faultView{Pointer: or(Clean(f.Pointer), "call"), Pieces: compare(f.Want, f.Got)})
+			row.Faults = append(row.Faults, faultView{Pointer: cmp.Or(Clean(f.Pointer), "call"), Pieces: compare(f.Want, f.Got)})
 		}
 		if r.Made != "" && made < len(t.Calls) {
 			row.Output, row.IsError = pretty(t.Calls[made].Output), t.Calls[made].IsError

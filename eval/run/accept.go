@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	yaml "github.com/goccy/go-yaml"
-
 	"molar/eval"
 	"molar/eval/report"
 	"molar/eval/tape"
@@ -213,5 +211,5 @@ func rewritten(c *eval.Case, seen []tape.Seen) ([]byte, error) {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: --expect: the case is not alone in its file; change its expectations by hand", c.File, c.Line)}
 	}
 	alone[0].Expected(seen)
-	return yaml.MarshalWithOptions(alone[0], yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+	return caseText(alone[0])
 }

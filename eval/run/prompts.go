@@ -158,7 +158,7 @@ func (a *Commands) sayTold(seen []tape.Seen) {
 
 // writeCase writes the case's file, without the secrets that are not on its tape either.
 func writeCase(c eval.Case, redactor *tape.Redactor) error {
-	data, err := yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+	data, err := caseText(c)
 	if err != nil {
 		return err
 	}
@@ -166,6 +166,11 @@ func writeCase(c eval.Case, redactor *tape.Redactor) error {
 		return cli.Usage(err)
 	}
 	return nil
+}
+
+// caseText is a case as it stands in a file of its own.
+func caseText(c eval.Case) ([]byte, error) {
+	return yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
 }
 
 // sayWritten says where a case is, and what to do with it.

@@ -76,7 +76,7 @@ func (f *OutFlags) write(a *Commands, r *eval.Report) error {
 	for _, out := range []struct {
 		file string
 		form func(io.Writer, *eval.Report) error
-	}{{f.JSON, report.JSON}, {f.JUnit, report.JUnit}, {f.HTML, report.HTML}} {
+	}{{f.JSON, report.JSON[*eval.Report]}, {f.JUnit, report.JUnit}, {f.HTML, report.HTML}} {
 		if out.file == "" {
 			continue
 		}

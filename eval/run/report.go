@@ -15,12 +15,8 @@ import (
 
 // concludeReport prints and writes a report, and finds the exit code.
 func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full bool) error {
-	show := report.Text
-	if full {
-		show = report.FullText
-	}
 	if !quiet && out.JSON != "-" {
-		if err := show(a.Stdout, rep); err != nil {
+		if err := report.Text(a.Stdout, rep, full); err != nil {
 			return err
 		}
 	}
@@ -56,11 +52,7 @@ func readReport(name string) (*eval.Report, error) {
 func (a *Commands) evalDiff(c eval.Comparison, file string) error {
 	var err error
 	if file != "" {
-		err = a.writeFile(file, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			return enc.Encode(c)
-		})
+		err = a.writeFile(file, func(w io.Writer) error { return report.JSON(w, c) })
 	} else {
 		err = printDiff(a.Stdout, c)
 	}
@@ -120,8 +112,5 @@ func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
 	if *out != (OutFlags{}) {
 		return out.write(a, rep)
 	}
-	if full {
-		return report.FullText(a.Stdout, rep)
-	}
-	return report.Text(a.Stdout, rep)
+	return report.Text(a.Stdout, rep, full)
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -20,12 +19,7 @@ func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []e
 		return evalError(err)
 	}
 	if file != "" {
-		err = a.writeFile(file, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			return enc.Encode(swept)
-		})
-		if err != nil {
+		if err := a.writeFile(file, func(w io.Writer) error { return report.JSON(w, swept) }); err != nil {
 			return cli.Usage(fmt.Errorf("write the report: %w", err))
 		}
 	}
