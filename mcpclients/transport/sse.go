@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"molar/mcpclients/peer"
 )
@@ -103,15 +104,18 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	postCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	postCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	posted := make(chan error, 1)
-	if !c.spawn(func() { posted <- c.post(postCtx, frame) }) {
+	if !c.spawn(func() { defer cancel(); posted <- c.post(postCtx, frame) }) {
+		cancel()
 		return nil, peer.NotSent(peer.ErrClosed)
 	}
 	for {
 		select {
 		case r := <-answer:
+			// The POST is acknowledged any moment, and leaves its connection to the next one: a
+			// request that is broken off may take that down with it.
+			time.AfterFunc(noticeTimeout, cancel)
 			return r.Result, r.Err
 		case err := <-posted:
 			if err != nil && ctx.Err() == nil {
@@ -119,6 +123,7 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 			}
 			posted = nil
 		case <-ctx.Done():
+			cancel()
 			if method != peer.MethodInitialize {
 				c.sendCancelled(id)
 			}
