@@ -96,12 +96,3 @@ func (c *convo) message(m wire.Message) error {
 	}
 	return nil
 }
-
-// jsonOf is a text as JSON: itself when it is some, else a string.
-func jsonOf(text string) json.RawMessage {
-	if json.Valid([]byte(text)) && strings.TrimSpace(text) != "" {
-		return json.RawMessage(text)
-	}
-	data, _ := json.Marshal(text) // a string always marshals
-	return data
-}

@@ -12,6 +12,7 @@ import (
 
 	"molar/eval/delta"
 	"molar/eval/match"
+	"molar/eval/tape"
 	"molar/eval/wire"
 )
 
@@ -123,7 +124,7 @@ func takeResults(calls []convoCall, results []wire.Part) (left []wire.Part) {
 			left = append(left, r)
 			continue
 		}
-		calls[i].output = jsonOf(r.Text)
+		calls[i].output = tape.Output(r.Text)
 	}
 	return left
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -97,14 +96,7 @@ type tracedCall struct {
 // tapeCall writes a call and what it gave. One that reached no server leaves no frame.
 func tapeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
 	call := schemas.ToolCall{ID: c.ID, Function: schemas.FunctionCall{Name: c.name, Arguments: c.Arguments}}
-	output := json.RawMessage(c.Output)
-	if !json.Valid(output) {
-		text, err := json.Marshal(c.Output)
-		if err != nil {
-			text = []byte(`""`)
-		}
-		output = text
-	}
+	output := tape.Output(c.Output)
 	tool, known := h.MCP.Catalogue().Lookup(c.name)
 	if !known || c.Status != toolhandler.StatusOK && c.Status != toolhandler.StatusToolError {
 		w.Told(call, tool.Server, tool.ToolName, output)

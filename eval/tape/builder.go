@@ -112,6 +112,15 @@ func (b *Builder) Said(provider, pass string, a wire.Answer, failure string) {
 	b.exchange(pass, method, stream.Path, nil, end, stream.Chunks...)
 }
 
+// Output is what a tool gave, as JSON: the text itself when it is some, else a string.
+func Output(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	data, _ := json.Marshal(text) // a string always marshals
+	return data
+}
+
 // Call writes a tool call with its result, which is text or JSON. slot is its place
 // among the calls of one answer, from 1.
 func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, output json.RawMessage, isError bool) {
