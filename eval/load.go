@@ -197,7 +197,6 @@ func loadCase(file string, root ast.Node) ([]Case, error) {
 	if err := decodeNode(root, &c); err != nil {
 		return nil, yamlFault(file, err)
 	}
-	c.File, c.Line = file, line(root)
 	if err := c.check(); err != nil {
 		return nil, place(file, c.Line, err)
 	}
@@ -214,19 +213,16 @@ func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 		return nil, fmt.Errorf("%s:%d: the suite has version %d, this program reads up to %d: use a newer molar", file, line(root), suite.V, CaseVersion)
 	}
 	lines := caseLines(root)
-	var cases []Case
-	for i := range suite.Cases {
-		c := suite.Cases[i]
+	cases := suite.Cases
+	for i := range cases {
+		c := &cases[i]
 		c.File, c.Line = file, line(root)
 		if i < len(lines) {
 			c.Line = lines[i]
 		}
-		cases = append(cases, c)
-	}
-	for i := range cases {
-		suite.Defaults.apply(&cases[i], file)
-		if err := cases[i].check(); err != nil {
-			return nil, place(file, cases[i].Line, err)
+		suite.Defaults.apply(c, file)
+		if err := c.check(); err != nil {
+			return nil, place(file, c.Line, err)
 		}
 	}
 	for _, glob := range suite.Files {
