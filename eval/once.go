@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"molar/agent"
 	"molar/eval/edge"
@@ -26,12 +27,12 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	var statuses []Status
 	var all []CaseResult
 	for range trials {
-		started := r.cfg.Now()
+		started := time.Now()
 		result, err := r.once(ctx, c)
 		if err != nil {
 			return result, err
 		}
-		result.TookMS = msSince(r.cfg.Now, started)
+		result.TookMS = msSince(started)
 		if len(statuses) == 0 || kept.Status == StatusPass {
 			kept = result
 		}

@@ -87,7 +87,6 @@ type Config struct {
 	Redactor *tape.Redactor
 	// Progress is called after each case, from one goroutine at a time.
 	Progress func(done, total int, r CaseResult)
-	Now      func() time.Time
 	Version  string
 }
 
@@ -101,9 +100,6 @@ type Runner struct {
 func New(cfg Config) (*Runner, error) {
 	if cfg.Open == nil {
 		return nil, errors.New("runner needs an opener")
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
 	}
 	if cfg.Redactor == nil { // one for all cases
 		cfg.Redactor = tape.NewRedactor()
@@ -122,7 +118,7 @@ func (r *Runner) Close() {
 // Run runs all cases and reports. An [InvalidError] is a fault of a file; it ends the
 // run.
 func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
-	started := r.cfg.Now()
+	started := time.Now()
 	results := make([]CaseResult, len(cases))
 	faults := make([]error, len(cases))
 	next := make(chan int)
@@ -186,7 +182,7 @@ func oneOfEach(faults []error) error {
 func (r *Runner) report(started time.Time, results []CaseResult) *Report {
 	rep := NewReport(results)
 	rep.Run = RunInfo{
-		Started: started.UTC().Format(time.RFC3339), TookMS: msSince(r.cfg.Now, started),
+		Started: started.UTC().Format(time.RFC3339), TookMS: msSince(started),
 		Mode: r.cfg.Mode.String(), Host: r.cfg.Version, CaseMS: make(map[string]float64),
 	}
 	for _, c := range results {
@@ -253,6 +249,4 @@ func gates(results []CaseResult) []Gate {
 	return all
 }
 
-func msSince(now func() time.Time, start time.Time) float64 {
-	return float64(now().Sub(start).Microseconds()) / 1000
-}
+func msSince(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }

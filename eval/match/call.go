@@ -87,7 +87,7 @@ func (c comparison) score() float64 {
 }
 
 // compare looks at one pair.
-func compare(e *Expected, m *Made, earlier map[string][]any) comparison {
+func compare(e *Expected, m *Made, s earlier) comparison {
 	c := comparison{named: e.named(m)}
 	if !c.named {
 		return c
@@ -97,7 +97,6 @@ func compare(e *Expected, m *Made, earlier map[string][]any) comparison {
 		c.faults = []Fault{{Want: "a JSON object", Got: m.Arguments + " (" + err.Error() + ")"}}
 		return c
 	}
-	s := &scope{earlier: earlier}
 	if e.Args != nil {
 		c.faults = checkMembers(s, "", e.Args, args, true)
 	}

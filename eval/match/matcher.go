@@ -229,16 +229,12 @@ type Fault struct {
 // absent is how a missing value is shown.
 const absent = "(absent)"
 
-// A scope is what a matcher may look at besides the value.
-type scope struct {
-	// earlier holds the results of calls made before, by the ref of the expected
-	// call that they could be.
-	earlier map[string][]any
-}
+// earlier holds the results of calls made before, by the ref of the expected call that
+// they could be.
+type earlier map[string][]any
 
-// check compares a value with the matcher and lists what differs. parts counts the
-// places that were compared, for a score.
-func (m *Matcher) check(s *scope, at string, v any) []Fault {
+// check compares a value with the matcher and lists what differs.
+func (m *Matcher) check(s earlier, at string, v any) []Fault {
 	wrong := func() []Fault { return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}} }
 	ok := true
 	switch m.kind {
@@ -270,7 +266,7 @@ func (m *Matcher) check(s *scope, at string, v any) []Fault {
 	case kindSchema:
 		ok = m.schema.Validate(v) == nil
 	case kindFrom:
-		ok = slices.ContainsFunc(s.earlier[m.ref], func(result any) bool {
+		ok = slices.ContainsFunc(s[m.ref], func(result any) bool {
 			value, found := Pointer(result, m.pointer)
 			return found && Equal(value, v)
 		})
@@ -281,7 +277,7 @@ func (m *Matcher) check(s *scope, at string, v any) []Fault {
 	return wrong()
 }
 
-func (m *Matcher) checkObject(s *scope, at string, v any, closed bool) []Fault {
+func (m *Matcher) checkObject(s earlier, at string, v any, closed bool) []Fault {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}}
@@ -291,7 +287,7 @@ func (m *Matcher) checkObject(s *scope, at string, v any, closed bool) []Fault {
 
 // checkMembers compares the members of an object; closed refuses members that nobody
 // expects.
-func checkMembers(s *scope, at string, want map[string]Matcher, got map[string]any, closed bool) []Fault {
+func checkMembers(s earlier, at string, want map[string]Matcher, got map[string]any, closed bool) []Fault {
 	var faults []Fault
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		m := want[key]
@@ -314,7 +310,7 @@ func checkMembers(s *scope, at string, want map[string]Matcher, got map[string]a
 	return faults
 }
 
-func (m *Matcher) checkList(s *scope, at string, v any) []Fault {
+func (m *Matcher) checkList(s earlier, at string, v any) []Fault {
 	list, ok := v.([]any)
 	if !ok || len(list) != len(m.list) {
 		return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}}
@@ -327,7 +323,7 @@ func (m *Matcher) checkList(s *scope, at string, v any) []Fault {
 }
 
 // contained looks for a text in a text, or for an item in a list.
-func (m *Matcher) contained(s *scope, at string, v any) bool {
+func (m *Matcher) contained(s earlier, at string, v any) bool {
 	switch v := v.(type) {
 	case string:
 		part, ok := m.literal.(string)
@@ -348,7 +344,7 @@ func (m *Matcher) close(v any) bool {
 }
 
 // unordered pairs the items so that each fits, if any pairing does.
-func (m *Matcher) unordered(s *scope, at string, list []any) bool {
+func (m *Matcher) unordered(s earlier, at string, list []any) bool {
 	if len(list) != len(m.list) {
 		return false
 	}

@@ -63,12 +63,10 @@ type Pair struct {
 type Agreement struct {
 	Valid bool `json:"valid"`
 	// Pairs are sorted by the expected call. Expected counts the calls that had to be
-	// made or were paired, Missing lists the items without a call that had to be made
-	// and Extra the made calls that no item expects.
+	// made or were paired, Missing lists the items without a call that had to be made.
 	Pairs    []Pair `json:"pairs"`
 	Expected int    `json:"expected"`
 	Missing  []int  `json:"missing,omitempty"`
-	Extra    []int  `json:"extra,omitempty"`
 	// Faults are sentences, each saying what is wrong.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -128,8 +126,8 @@ func (p *Plan) table(slots []slot, made []Made) [][]comparison {
 }
 
 // earlier collects, for each ref, the results of the calls that it could be.
-func (p *Plan) earlier(made []Made) map[string][]any {
-	results := make(map[string][]any)
+func (p *Plan) earlier(made []Made) earlier {
+	results := make(earlier)
 	for i := range p.Items {
 		ref := p.Items[i].Ref
 		if ref == "" {
@@ -215,11 +213,7 @@ func (p *Plan) collect(slots []slot, made []Made, table [][]comparison, pairs ma
 		}
 	}
 	for j := range made {
-		if taken[j] {
-			continue
-		}
-		a.Extra = append(a.Extra, j)
-		if p.Mode != ModeInOrder && p.Mode != ModeSuperset && !p.NoCall {
+		if !taken[j] && p.Mode != ModeInOrder && p.Mode != ModeSuperset && !p.NoCall {
 			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s, is not expected", j+1, made[j].Name))
 		}
 	}

@@ -10,9 +10,6 @@ import (
 	"molar/eval/wire"
 )
 
-// ErrSplit says that an answer streamed what is to be replaced in several pieces.
-var ErrSplit = errors.New("what is masked came in pieces")
-
 // Join makes the tape of a conversation from those of its turns, with text replaced wherever
 // it stands. Header and lists of tools are those of the last one.
 func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, error) {
@@ -83,7 +80,7 @@ func (j *joiner) add(r Record) error {
 		j.said[r.Seq] = append(j.said[r.Seq], r.Bytes()...)
 	case TypeModelEnd:
 		if text := j.text(j.said[r.Seq]); j.replace(text) != text {
-			return ErrSplit
+			return errors.New("what is masked came in pieces") // an answer streamed it in several
 		}
 		delete(j.said, r.Seq)
 	}
