@@ -17,15 +17,15 @@ import (
 
 // Cassette reads a cassette of go-vcr, of VCR for Ruby or of vcrpy, in YAML or JSON: lists
 // of requests and responses under names that differ little.
-func Cassette(name string, data []byte) (Imported, error) {
+func Cassette(name string, data []byte) ([]Imported, error) {
 	var doc map[string]any
 	// Ruby tags bytes with one mark of exclamation, YAML with two.
 	data = regexp.MustCompile(`(?m)([:-] )!binary\b`).ReplaceAll(data, []byte("$1!!binary"))
 	if err := safely(func() error { return yaml.Unmarshal(data, &doc) }); err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-			return Imported{}, fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
+			return nil, fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
 		}
-		return Imported{}, fmt.Errorf("%s:1: %w", name, err)
+		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
 	source, list := "go-vcr", doc["interactions"]
 	if ruby, there := doc["http_interactions"]; there {
@@ -46,7 +46,7 @@ func Cassette(name string, data []byte) (Imported, error) {
 			p.response, err = body(response)
 		}
 		if err != nil {
-			return Imported{}, fmt.Errorf("%s: interaction %d: %w", name, i+1, err)
+			return nil, fmt.Errorf("%s: interaction %d: %w", name, i+1, err)
 		}
 		pairs = append(pairs, p)
 	}

@@ -13,15 +13,15 @@ import (
 	"molar/eval/delta"
 )
 
-func named(name, source string, pairs []pair) (Imported, error) {
+func named(name, source string, pairs []pair) ([]Imported, error) {
 	if len(pairs) == 0 {
-		return Imported{}, fmt.Errorf("%s:1: there is no recorded request in it: is it %s?", name, source)
+		return nil, fmt.Errorf("%s:1: there is no recorded request in it: is it %s?", name, source)
 	}
 	imported, err := recording(baseName(name), source, pairs)
 	if err != nil {
-		return Imported{}, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return imported, nil
+	return []Imported{imported}, nil
 }
 
 // longestQuote bounds what of a file stands in an error, in bytes.
@@ -29,10 +29,10 @@ const longestQuote = 120
 
 // HTTPRR reads a recording of httprr: a header line, then the lengths of each request
 // and response, and their bytes.
-func HTTPRR(name string, data []byte) (Imported, error) {
+func HTTPRR(name string, data []byte) ([]Imported, error) {
 	header, rest, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || !strings.HasPrefix(string(header), "httprr trace v1") {
-		return Imported{}, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, delta.Cut(string(header), longestQuote))
+		return nil, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, delta.Cut(string(header), longestQuote))
 	}
 	var pairs []pair
 	for len(bytes.TrimSpace(rest)) > 0 {
@@ -42,11 +42,11 @@ func HTTPRR(name string, data []byte) (Imported, error) {
 		n, err1 := strconv.Atoi(a)
 		m, err2 := strconv.Atoi(strings.TrimSpace(b))
 		if !ok || !found || err1 != nil || err2 != nil || n < 0 || m < 0 || n > len(after) || m > len(after)-n {
-			return Imported{}, fmt.Errorf("%s:%d: want the lengths of a request and a response, got %q", name, at, delta.Cut(string(lengths), longestQuote))
+			return nil, fmt.Errorf("%s:%d: want the lengths of a request and a response, got %q", name, at, delta.Cut(string(lengths), longestQuote))
 		}
 		p, err := parsePair(after[:n], after[n:n+m])
 		if err != nil {
-			return Imported{}, fmt.Errorf("%s:%d: %w", name, at, err)
+			return nil, fmt.Errorf("%s:%d: %w", name, at, err)
 		}
 		pairs = append(pairs, p)
 		rest = after[n+m:]

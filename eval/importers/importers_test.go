@@ -102,7 +102,7 @@ func TestHTTPRR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantWeather(t, i)
+	wantWeather(t, i[0])
 	for _, bad := range []string{"", "no trace\n", "httprr trace v1\n9 9\nx", "httprr trace v1\nx y\n", "httprr trace v1\n-1 4\nabcd", "httprr trace v1\n"} {
 		if _, err := importers.HTTPRR("w.httprr", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.httprr:") {
 			t.Errorf("%q: error %v", bad, err)
@@ -127,9 +127,9 @@ func TestGoVCR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantWeather(t, i)
-	if len(i.Notes) != 1 || !strings.Contains(i.Notes[0], "503") {
-		t.Errorf("notes %q", i.Notes)
+	wantWeather(t, i[0])
+	if len(i[0].Notes) != 1 || !strings.Contains(i[0].Notes[0], "503") {
+		t.Errorf("notes %q", i[0].Notes)
 	}
 	for _, bad := range []string{"interactions: []\n", "a: [\n", "interactions: 5\n"} {
 		if _, err := importers.Cassette("w.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.yaml:") {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -11,40 +12,23 @@ import (
 // formats are the readers, by the name of the format.
 func formats() map[string]func(name string, data []byte) ([]Imported, error) {
 	return map[string]func(string, []byte) ([]Imported, error){
-		"cassette": func(name string, data []byte) ([]Imported, error) { return one(Cassette(name, data)) },
-		"httprr":   func(name string, data []byte) ([]Imported, error) { return one(HTTPRR(name, data)) },
-		"openai":   OpenAI,
-		"pairs":    Pairs,
+		"cassette": Cassette, "httprr": HTTPRR, "openai": OpenAI, "pairs": Pairs,
 	}
 }
 
-func one(i Imported, err error) ([]Imported, error) {
-	if err != nil {
-		return nil, err
-	}
-	return []Imported{i}, nil
-}
-
-// Formats are the names of what [Read] reads.
-func Formats() []string {
-	var names []string
-	for name := range formats() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+// choices are the names of what [Read] reads.
+func choices() string { return strings.Join(slices.Sorted(maps.Keys(formats())), ", ") }
 
 // Read makes cases of a file. Without a format, the file's beginning tells it.
 func Read(format, name string, data []byte) ([]Imported, error) {
 	if format == "" {
 		if format = guess(data); format == "" {
-			return nil, fmt.Errorf("%s: it is none of %s, as far as it can be told: its beginning is %q; name it with --from if it is", name, strings.Join(Formats(), ", "), string(data[:min(len(data), 60)]))
+			return nil, fmt.Errorf("%s: it is none of %s, as far as it can be told: its beginning is %q; name it with --from if it is", name, choices(), string(data[:min(len(data), 60)]))
 		}
 	}
 	read, known := formats()[format]
 	if !known {
-		return nil, fmt.Errorf("format %q: choose %s", format, strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("format %q: choose %s", format, choices())
 	}
 	return read(name, data)
 }
