@@ -6,8 +6,6 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
-
-	"molar/eval/match"
 )
 
 // pythonKind is the type that a declared type demands.
@@ -121,7 +119,7 @@ func checkValue(name string, value any, accepted []any, want, item kind, variabl
 		return checkList(name, value, accepted)
 	}
 	if !contains(accepted, value) {
-		return fault("value_error:others", "argument %q: %s is not among the accepted values", name, match.Show(value))
+		return fault("value_error:others", "argument %q: %s is not among the accepted values", name, show(value))
 	}
 	return valid()
 }
@@ -143,7 +141,7 @@ func checkList(name string, value any, accepted []any) Verdict {
 			return valid()
 		}
 	}
-	return fault("value_error:list/tuple", "argument %q: %s is not among the accepted values", name, match.Show(value))
+	return fault("value_error:list/tuple", "argument %q: %s is not among the accepted values", name, show(value))
 }
 
 // standardItems standardises the strings of a list. Text is taken as the list of its
@@ -204,7 +202,7 @@ func dictFits(name string, got, want map[string]any) Verdict {
 		}
 		list, _ := standardItems(values).([]any)
 		if !contains(list, standardValue(got[key])) {
-			return fault("value_error:dict_value", "argument %q: %s under key %q is not accepted", name, match.Show(got[key]), key)
+			return fault("value_error:dict_value", "argument %q: %s under key %q is not accepted", name, show(got[key]), key)
 		}
 	}
 	return valid()

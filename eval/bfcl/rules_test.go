@@ -143,3 +143,16 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+// Numbers that Python alone knows are told as Python writes them.
+func TestJudge_TellsPythonsNumbers(t *testing.T) {
+	c := load(t)["simple_python_0"]
+	for _, number := range []string{"NaN", "-Infinity"} {
+		var call bfcl.RawCall
+		call.Function.Name, call.Function.Arguments = "trip", bfcl.Arguments(`{"city":"New York, NY","cost":`+number+`}`)
+		v := c.Judge(bfcl.Line{ID: c.ID, Calls: []bfcl.RawCall{call}})
+		if !strings.Contains(v.Reason, " "+number+" is not") {
+			t.Errorf("%s: %+v", number, v)
+		}
+	}
+}

@@ -89,6 +89,11 @@ func pythonNumbers(data []byte) []byte {
 	return out.Bytes()
 }
 
+// show writes a value for a person, and Python's numbers as Python does.
+func show(v any) string {
+	return strings.NewReplacer(`"\u0000NaN"`, "NaN", "1e999999", "Infinity").Replace(match.Show(v))
+}
+
 // bare reports whether data begins with the word, and the word ends there.
 func bare(data []byte, word string) bool {
 	rest, ok := bytes.CutPrefix(data, []byte(word))
