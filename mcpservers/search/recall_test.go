@@ -69,6 +69,7 @@ func TestRecall(t *testing.T) {
 		{"fresh.tsv", guide, 100, 0.85},
 		{"fresh2.tsv", guide, 50, 0.85}, // roundabout and slang
 		{"fresh5.tsv", guide, 30, 0.9},
+		{"fresh6.tsv", guide, 30, 0.9},
 		{"gardening.tsv", notes, 10, 0.9},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestRejection(t *testing.T) {
 		most   float64 // the share that is answered
 	}{
 		{"of other things", []string{"outside.txt", "fresh3_outside.txt"}, guide, 0.2},
-		{"of teeth, but not covered", []string{"uncovered.txt", "fresh_outside.txt", "fresh2_outside.txt", "fresh4_outside.txt", "fresh5_outside.txt"}, guide, 0.35},
+		{"of teeth, but not covered", []string{"uncovered.txt", "fresh_outside.txt", "fresh2_outside.txt", "fresh4_outside.txt", "fresh5_outside.txt", "fresh6_outside.txt"}, guide, 0.35},
 		{"of other things than plants", []string{"gardening_outside.txt", "uncovered.txt", "fresh4_outside.txt"}, notes, 0.05},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestRejection_BehindTheGuardrail(t *testing.T) {
 		t.Logf("%s: %d of %d get nothing of the guide", name, through, len(lines))
 		asked, answered = asked+len(lines), answered+len(lines)-through
 	}
-	if most := asked / 10; asked < 280 || answered > most {
+	if most := asked / 10; asked < 320 || answered > most {
 		t.Errorf("%d of %d questions were answered, want at most %d", answered, asked, most)
 	}
 }
