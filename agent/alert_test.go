@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-const emergencyEN = "My tooth is infected, my cheek is swollen and I have a fever. Which dentist should I see?"
+const emergencyEN = "My tooth is infected and I have trouble breathing. Which dentist should I see?"
 
 func dental() agent.Assistant {
 	return agent.Assistant{Topic: "dental", Search: []string{"guide"}}
@@ -19,6 +20,7 @@ func dental() agent.Assistant {
 func dentalBench(scripts ...script) *bench {
 	b := newBench(scripts...)
 	b.tools.add("tool-server", "guide", `"Title: Abscess\nContent: See a dentist.\nLink: https://a.example/abscess"`)
+	b.tools.tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"about":{"type":"string"},"passage":{"type":"string"}}}`)
 	return b
 }
 
@@ -36,7 +38,7 @@ func TestRun_emergency(t *testing.T) {
 	if want := "start text tool_call tool_result text text sources done"; p.kinds() != want {
 		t.Errorf("events %q, want %q", p.kinds(), want)
 	}
-	if want := []string{"swelling with fever"}; !slices.Equal(p.done.Emergency, want) {
+	if want := []string{"airway"}; !slices.Equal(p.done.Emergency, want) {
 		t.Errorf("the turn is done with the emergency %q, want %q", p.done.Emergency, want)
 	}
 	if rec := b.memory.saved[0]; rec.Answer != p.text {
@@ -67,7 +69,7 @@ func TestRun_emergency_withoutASearch(t *testing.T) {
 func TestRun_emergency_inTheLanguageOfThePerson(t *testing.T) {
 	for _, question := range []string{"Răng sâu làm má em sưng to và sốt cao", "rang khon sung to, em bi sot cao va dau rang lam"} {
 		b := dentalBench(says("Đi khám ngay.")).with(t, dental())
-		if p := b.play(t, ask(question)); !strings.HasPrefix(p.text, "**Đây có thể là trường hợp cấp cứu") {
+		if p := b.play(t, ask(question)); !strings.HasPrefix(p.text, "**Sưng kèm sốt có thể là nhiễm trùng") {
 			t.Errorf("%q: %q %v", question, p.text, p.err)
 		}
 	}
@@ -222,7 +224,7 @@ func TestRun_emergency_withTheQuestionBefore(t *testing.T) {
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "My gum is swollen around a tooth"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Rinse."},
 	}
-	if p := b.with(t, dental()).play(t, ask("and now I have a fever of 39 with that toothache")); !strings.HasPrefix(p.text, "**This may") {
+	if p := b.with(t, dental()).play(t, ask("and now I have a fever of 39 with that toothache")); !strings.HasPrefix(p.text, "**Swelling with fever") {
 		t.Errorf("%q %v", p.text, p.err)
 	}
 }
@@ -262,7 +264,6 @@ func TestRun_emergency_answerIsNotWithheld(t *testing.T) {
 		"I took 20 paracetamol today because of my toothache":               "Go to hospital even if you feel well, because the liver is harmed before there are signs. Take the packets with you and do not make yourself vomit.",
 		"em uống 20 viên paracetamol vì đau răng quá":                       "Đến khoa cấp cứu ngay dù thấy khỏe, vì gan tổn thương trước khi có dấu hiệu. Mang theo vỏ thuốc, đừng cố móc họng cho nôn.",
 		"chest pain going into my jaw and left arm, is it my wisdom tooth?": "Sit down and do not walk around. Let somebody call an ambulance, and chew an aspirin if you are not allergic to it.",
-		"tooth pain so bad I want to kill myself":                           "I am glad that you told me. Please call somebody you trust and ask them to stay with you tonight.",
 	} {
 		b := dentalBench(says(answer)).with(t, dental())
 		if p := b.play(t, ask(question)); p.err != nil || !strings.Contains(p.text, answer) {
@@ -288,6 +289,86 @@ func TestRun_afterAnEmergency_offline(t *testing.T) {
 		p := b.with(t, dental()).play(t, ask(question))
 		if p.err != nil || strings.HasPrefix(p.text, notice) != again || p.done.Refused != strings.Contains(question, "football") {
 			t.Errorf("%q: %q, %+v, %v", question, p.text, p.done, p.err)
+		}
+	}
+}
+
+// The notice of self-harm is the whole answer, in any form: nothing is searched, no model is asked and no
+// tool is called, and it is kept like any answer.
+func TestRun_emergency_endsWithItsNotice(t *testing.T) {
+	const harm = "tooth pain so bad I want to kill myself"
+	for name, change := range map[string]func(*bench, *agent.Turn){
+		"with a model": func(*bench, *agent.Turn) {},
+		"offline":      func(b *bench, _ *agent.Turn) { b.route.Offline = true },
+		"JSON":         func(_ *bench, turn *agent.Turn) { turn.JSON = true },
+		"a client's tools": func(_ *bench, turn *agent.Turn) {
+			turn.ClientTools = []schemas.ToolInfo{{Name: "lookup", InputSchema: []byte(`{"type":"object"}`)}}
+		},
+		"a sent history":    func(_ *bench, turn *agent.Turn) { turn.Stateless = true },
+		"no search to call": func(b *bench, _ *agent.Turn) { b.tools.tools = nil },
+		"and too many pills": func(_ *bench, turn *agent.Turn) {
+			turn.Messages = ask("I swallowed 30 paracetamol because I want to die").Messages
+		},
+	} {
+		b := dentalBench(says("no"))
+		turn := ask(harm)
+		change(b, &turn)
+		p := b.with(t, dental()).play(t, turn)
+		if p.err != nil || p.done == nil || p.done.Finish != providers.FinishStop || p.done.Refused || !slices.Contains(p.done.Emergency, "self-harm") {
+			t.Errorf("%s: %q, done %+v, %v", name, p.text, p.done, p.err)
+			continue
+		}
+		if !strings.HasPrefix(p.text, "**You matter") || !strings.HasSuffix(p.text, "get this help together.") || strings.Contains(p.text, "liver") || len(p.done.Warnings) > 0 {
+			t.Errorf("%s: %q, warned %q", name, p.text, p.done.Warnings)
+		}
+		if p.kinds() != "start text done" || len(b.model.requests) > 0 || len(b.tools.called) > 0 {
+			t.Errorf("%s: events %q, %d model calls, called %q", name, p.kinds(), len(b.model.requests), b.tools.called)
+		}
+		if !turn.Stateless && (len(b.memory.saved) != 1 || b.memory.saved[0].Answer != p.text || b.memory.saved[0].Subject != "") {
+			t.Errorf("%s: saved %+v", name, b.memory.saved)
+		}
+	}
+}
+
+// The kind that was found decides what is looked up: the passage that the topic names for it, from a tool that
+// gives passages, or nothing.
+func TestRun_emergency_looksUpItsPassage(t *testing.T) {
+	for _, tt := range []struct{ question, passage string }{
+		{"I took 20 paracetamol today because of my toothache", "overdose"},
+		{"my toddler drank half a bottle of mouthwash", "poison"},
+		{"I have hives all over and trouble breathing since the injection", "allergy"},
+		{"My tooth is infected and I have trouble breathing", "airway"},
+		{"chest pain going into my jaw and left arm, is it my wisdom tooth?", ""},
+	} {
+		b := dentalBench(says("Go now.")).with(t, dental())
+		p := b.play(t, ask(tt.question))
+		var want []string
+		if tt.passage != "" {
+			want = []string{`guide {"passage":"` + tt.passage + `","query":"` + tt.question + `"}`}
+		}
+		if !slices.Equal(b.tools.called, want) || !strings.Contains(p.text, "Go now.") {
+			t.Errorf("%q: called %q, want %q: %q, %v", tt.question, b.tools.called, want, p.text, p.err)
+		}
+		if shown := b.model.requests[0].Messages[0].FullText(); strings.Contains(shown, "Nothing was found") {
+			t.Errorf("%q: the model is told that nothing was found: %s", tt.question, shown)
+		}
+	}
+}
+
+// A search that only knows words is not asked in an emergency, and without a model the notice then stands
+// alone: no "I found nothing" follows it.
+func TestRun_emergency_withoutAPassage(t *testing.T) {
+	for name, question := range map[string]string{
+		"of a kind without one":      "chest pain going into my jaw and left arm, is it my wisdom tooth?",
+		"in a search without it":     "I took 20 paracetamol today because of my toothache",
+		"of a kind that is led back": "trouble breathing since I took 20 paracetamol",
+	} {
+		b := newBench(says("I found nothing that I could quote."))
+		b.tools.add("tool-server", "guide", `"Title: Abscess\nContent: See a dentist."`)
+		b.route.Offline = true
+		p := b.with(t, dental()).play(t, ask(question))
+		if p.err != nil || !strings.HasPrefix(p.text, "**This may be an emergency") || strings.Contains(p.text, "nothing that I") || len(b.tools.called) > 0 || !p.done.Saved {
+			t.Errorf("%s: %q, called %q, %+v, %v", name, p.text, b.tools.called, p.done, p.err)
 		}
 	}
 }

@@ -76,6 +76,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		return verdict, err
 	}
 	var err error
+	verdict.Emergency = emergency.Deciding(w.guard.Topic(), kinds)
 	verdict.Notice, err = a.notify(w, q, kinds)
 	return verdict, err
 }
@@ -183,15 +184,35 @@ func (a *Agent) Notice(answer string) string {
 }
 
 // notify says what to do in an emergency, and returns what was said. A client that wants
-// JSON gets it as a warning, which leaves its answer whole.
+// JSON gets it as a warning, which leaves its answer whole; where the notice is the whole answer, it is
+// text all the same, as a refusal is.
 func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 	w.out.Emergency(kinds)
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
 	text := emergency.Notice(w.guard.Topic(), kinds, q.lang)
-	if w.turn.JSON {
+	if w.turn.JSON && !emergency.Deciding(w.guard.Topic(), kinds).Ends {
 		return text, w.out.Warn(text)
 	}
 	return text, w.out.Notice(text)
+}
+
+// endsWithNotice reports whether the notice of an emergency is the whole answer: its kind says so, or
+// nobody is there to add to it, as nothing was found and no model answers.
+func (w task) endsWithNotice(verdict *judge.Gate, found findings) bool {
+	return verdict.Emergency.Ends || verdict.Notice != "" && w.route.Offline && !w.turn.JSON && len(found.results) == 0
+}
+
+// onlyNotice ends a turn whose answer is the notice of an emergency. It is kept like any answer; where
+// nothing may follow it, what is asked later is not searched for with what was said in need.
+func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
+	if w.isWholeAnswer(e.question.notice) {
+		e.subject = a.subject(w, e.past)
+	}
+	d := &Done{Finish: providers.FinishStop}
+	if err := a.save(ctx, w, e.record(w, ""), d); err != nil {
+		return err
+	}
+	return a.done(w, e.question.lang, d)
 }
 
 // refuse answers a question that did not pass, or whose answer left the subject. Nothing
@@ -211,7 +232,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 		if _, err := a.notify(w, e.question, kinds); err != nil {
 			return err
 		}
-		if !w.turn.JSON {
+		if w.out.Answer() != "" {
 			return a.done(w, lang, refused)
 		}
 	}

@@ -192,6 +192,9 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *judge.
 	if e.found, err = a.lookUp(ctx, w, e.question, e.past, verdict); err != nil { // 6.1: code-driven tools
 		return nil, false, err
 	}
+	if w.endsWithNotice(verdict, e.found) {
+		return nil, true, a.onlyNotice(ctx, w, e)
+	}
 	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: what the model may call
 		return nil, false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"molar/agent/emergency"
 	"molar/agent/guardrail"
 	"molar/agent/judge"
 	"molar/agent/lookup"
@@ -32,7 +33,8 @@ func (a *Agent) canSearch(w task, first judge.First) error {
 }
 
 // lookUp asks the assistant's code-driven tools. When all of them failed, the turn goes on
-// without results, and model and person are told.
+// without results, and model and person are told. In an emergency it is the passage that the topic
+// names for it, or nothing: what words of the message lead to is often the wrong first aid.
 func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, verdict *judge.Gate) (findings, error) {
 	if len(w.assistant.Search) == 0 || len(q.agreed) > 0 {
 		return findings{}, nil
@@ -40,17 +42,20 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	if err := verdict.Pass(ctx); err != nil {
 		return findings{}, err
 	}
-	needs := a.needs(w, q.asked, past.isEmpty())
-	if needs == guardrail.AboutTalk { // it is about the conversation: there is nothing to look up
+	query := lookup.Query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
+	if verdict.Notice == "" {
+		needs := a.needs(w, q.asked, past.isEmpty())
+		if needs == guardrail.AboutTalk { // it is about the conversation: there is nothing to look up
+			return findings{}, nil
+		}
+		query.About, query.Shifts = needs.About(a.subject(w, past)), needs == guardrail.Shift
+	} else if query.Passage == "" {
 		return findings{}, nil
 	}
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("search", a.cfg.Now().Sub(began)) }()
 	a.tools.Await(ctx, schemas.ToolServer)
-	out, err := a.search.Ask(ctx, w.out, w.assistant.Search, lookup.Query{
-		Text: q.asked, About: needs.About(a.subject(w, past)), Shifts: needs == guardrail.Shift,
-		Lang: q.lang, Urgent: verdict.Notice != "",
-	})
+	out, err := a.search.Ask(ctx, w.out, w.assistant.Search, query)
 	found := findings{looked: out.Looked}
 	switch {
 	case err != nil:
@@ -88,7 +93,19 @@ func (a *Agent) subject(w task, past recalled) string {
 	}
 	subject := ""
 	for i, x := range past.exchanges {
+		if w.isWholeAnswer(x.Answer()) {
+			continue
+		}
 		subject = a.needs(w, x.Question, i == 0 && past.summary == "").Subject(x.Question, subject)
 	}
 	return subject
+}
+
+// isWholeAnswer reports whether an answer is the notice of an emergency that nothing may follow.
+func (w task) isWholeAnswer(answer string) bool {
+	if w.guard == nil {
+		return false
+	}
+	_, kinds := emergency.Leading(w.guard.Topic(), answer)
+	return emergency.Deciding(w.guard.Topic(), kinds).Ends
 }

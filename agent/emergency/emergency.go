@@ -11,6 +11,7 @@ package emergency
 
 import (
 	_ "embed"
+	"maps"
 	"slices"
 
 	"molar/agent/topic"
@@ -40,7 +41,10 @@ func New(t topic.Topic) *Detector {
 	e := t.Emergencies
 	d := &Detector{topic: t, cues: make(map[string]*text.Phrases)}
 	for _, s := range e.Signs {
-		d.signs = append(d.signs, sign{name: s.Name, phrases: text.NewPhrases(s.Phrases), unless: text.NewPhrases(s.Unless), lasts: s.Lasts})
+		d.signs = append(d.signs, sign{
+			name: s.Name, phrases: text.NewPhrases(s.Phrases), unless: text.NewPhrases(s.Unless), lasts: s.Lasts,
+			describes: slices.ContainsFunc(e.Kinds, func(k topic.Kind) bool { return slices.Contains(slices.Concat(k.Sets...), s.Name) }),
+		})
 	}
 	for _, s := range topic.Sections(cueWords) {
 		d.cues[s.Name] = text.NewPhrases(append(s.Lines, e.Cues[s.Name]...))
@@ -61,8 +65,35 @@ func (d *Detector) FindClear(message, earlier string) []string {
 	return d.find(message, earlier, clearly)
 }
 
+// Meant returns the kinds that a message shows to be meant where it was taken for some kinds, or leans on
+// them: who has a piece of a tooth in hand has no tooth that came out.
+func (d *Detector) Meant(kinds []string, message string) []string {
+	_, found := d.read(message)
+	return d.meant(kinds, found)
+}
+
+func (d *Detector) meant(kinds []string, found map[string]bool) (meant []string) {
+	for _, name := range kinds {
+		kind, _ := d.topic.Emergencies.Kind(name)
+		for _, sign := range slices.Sorted(maps.Keys(kind.Unless)) {
+			if found[sign] {
+				name = kind.Unless[sign]
+			}
+		}
+		if !slices.Contains(meant, name) {
+			meant = append(meant, name)
+		}
+	}
+	return meant
+}
+
 func (d *Detector) find(message, earlier string, margin float64) []string {
 	words, found := d.read(message)
+	return d.meant(d.described(words, found, earlier, margin), found)
+}
+
+// described returns the kinds whose signs a message describes, else the one that is learned from it.
+func (d *Detector) described(words []text.Word, found map[string]bool, earlier string, margin float64) []string {
 	before := found
 	if earlier != "" {
 		_, before = d.read(earlier)

@@ -279,7 +279,7 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	all := []string{
-		airway, "allergic reaction", "heart", "self-harm", "overdose", "poison", bleeding,
+		airway, "allergic reaction", "heart", "overdose", "poison", bleeding,
 		"inhaled or swallowed part", injury, knockedOut, "injured tooth", infection,
 	}
 	if text := emergency.Notice(topic.Dental(), all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
@@ -290,7 +290,7 @@ func TestNotice(t *testing.T) {
 	if text := emergency.Notice(own, all, "en"); !strings.Contains(text, "Call 112 or go") || strings.Contains(text, "115") {
 		t.Errorf("another number: %q", text)
 	}
-	for _, k := range all {
+	for _, k := range append(all, "self-harm") {
 		for _, lang := range []string{"vi", "en"} {
 			if text := emergency.Notice(topic.Dental(), []string{k}, lang); strings.HasSuffix(text, "\n\n") {
 				t.Errorf("%s in %s has no advice", k, lang)
@@ -350,6 +350,64 @@ func TestNew_OwnTopic(t *testing.T) {
 		kinds := d.Find(text, "")
 		if len(kinds) != want || want == 1 && !strings.Contains(emergency.Notice(own, kinds, "en"), "Keep the plant.") {
 			t.Errorf("%q: kinds %v, notice %q", text, kinds, emergency.Notice(own, kinds, "en"))
+		}
+	}
+}
+
+// A piece of a tooth is no tooth that came out: it never goes back into the socket. A whole one is, whatever
+// it is wrapped in.
+func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
+	d := emergency.New(topic.Dental())
+	for _, tt := range []struct{ message, earlier, want string }{
+		{"mảnh răng còn giữ trong khăn giấy", "con trai em 8 tuổi té gãy răng cửa", "injured tooth"},
+		{"miếng răng gãy rớt dưới sàn em nhặt rồi", "con trai em 8 tuổi té gãy răng cửa", "injured tooth"},
+		{"I kept the piece in a tissue", "my son fell and broke his front tooth", "injured tooth"},
+		{"half of the tooth is in my hand", "I fell off my bike", "injured tooth"},
+		{"a chunk of my tooth got knocked out", "", "injured tooth"},
+		{"my tooth got knocked out, I have it in a piece of wet cloth", "", knockedOut},
+		{"my tooth was knocked out and it bleeds a bit", "", knockedOut},
+		{"the whole tooth is out, not just a piece", "my son fell and broke his front tooth", knockedOut},
+		{"răng bị văng ra, em bọc trong miếng vải", "", knockedOut},
+	} {
+		if got := d.Find(tt.message, tt.earlier); !slices.Equal(got, []string{tt.want}) {
+			t.Errorf("%q after %q: got %q, want %q", tt.message, tt.earlier, got, tt.want)
+		}
+	}
+	for message, want := range map[string]string{"it is only a piece of the tooth": "injured tooth", "what do I do now": knockedOut} {
+		if got := d.Meant([]string{knockedOut, "injured tooth"}, message); got[0] != want {
+			t.Errorf("%q, behind a tooth that came out: %q, want %q first", message, got, want)
+		}
+	}
+}
+
+// One kind of several decides what follows the notice: one that ends the turn, else the most pressing one,
+// with the passage that fits the others too.
+func TestDeciding(t *testing.T) {
+	dental := topic.Dental()
+	for _, tt := range []struct {
+		kinds, name, passage string
+		ends                 bool
+	}{
+		{"airway", airway, "airway", false},
+		{"airway, allergic reaction", airway, "allergy", false},
+		{"airway, swelling with fever", airway, "airway", false},
+		{"injury, knocked-out tooth", injury, "knocked-out", false},
+		{"heart, injured tooth", "heart", "", false},
+		{"airway, self-harm, overdose", "self-harm", "", true},
+		{"", "", "", false},
+	} {
+		var kinds []string
+		if tt.kinds != "" {
+			kinds = strings.Split(tt.kinds, ", ")
+		}
+		if got := emergency.Deciding(dental, kinds); got.Name != tt.name || got.Passage != tt.passage || got.Ends != tt.ends {
+			t.Errorf("%s: got %+v", tt.kinds, got)
+		}
+	}
+	for _, lang := range []string{"vi", "en"} {
+		alone, beside := emergency.Notice(dental, []string{"self-harm"}, lang), emergency.Notice(dental, []string{"overdose", "self-harm"}, lang)
+		if alone != beside {
+			t.Errorf("beside who speaks of self-harm reads what too many pills do: %q", beside)
 		}
 	}
 }

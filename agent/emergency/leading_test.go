@@ -13,6 +13,9 @@ func TestLeading(t *testing.T) {
 	for _, k := range dental.Emergencies.Kinds {
 		for _, lang := range []string{"en", "vi"} {
 			kinds := []string{k.Name, dental.Emergencies.Kinds[0].Name}
+			if k.Ends { // nothing stands beside it
+				kinds[1] = k.Name
+			}
 			notice := emergency.Notice(dental, kinds, lang)
 			found, got := emergency.Leading(dental, notice+"\n\nSee a dentist then.")
 			if found != notice {

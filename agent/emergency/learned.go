@@ -86,6 +86,9 @@ func (d *Detector) features(words []text.Word, meant map[string]bool) []linear.F
 		}
 	}
 	for _, s := range d.signs {
+		if !s.describes { // nothing was learned of it
+			continue
+		}
 		if meant[s.name] {
 			fs = append(fs, linear.Feature{Hash: linear.Hash("sign", "meant", s.name), Value: signShare})
 		} else if s.phrases.In(words) {

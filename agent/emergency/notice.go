@@ -11,14 +11,39 @@ import (
 // shownKinds is how many kinds a notice explains at most: it has to be read in haste.
 const shownKinds = 2
 
+// Deciding returns the kind of some, the most pressing first, that decides what follows their notice:
+// one whose notice ends the turn, else the first, with the passage that it names for all of them.
+func Deciding(t topic.Topic, kinds []string) (deciding topic.Kind) {
+	for i, name := range kinds {
+		kind, _ := t.Emergencies.Kind(name)
+		if kind.Ends {
+			return kind
+		}
+		if i == 0 {
+			deciding = kind
+		}
+	}
+	for _, name := range kinds {
+		if passage := deciding.With[name]; passage != "" {
+			deciding.Passage = passage
+			break
+		}
+	}
+	return deciding
+}
+
 // Notice is the text for the kinds, as Markdown: where to call, and what to do first.
-// The most pressing kind decides whether the call comes first. lang is "vi" or, for
+// The most pressing kind decides whether the call comes first; beside one that ends the turn nothing is
+// said of others, such as what too many pills do. lang is "vi" or, for
 // anything else, English. It is empty without kinds.
 func Notice(t topic.Topic, kinds []string, lang string) string {
+	if deciding := Deciding(t, kinds); deciding.Ends {
+		kinds = []string{deciding.Name}
+	}
 	var lines []string
 	for i, name := range kinds[:min(len(kinds), shownKinds)] {
-		at := slices.IndexFunc(t.Emergencies.Kinds, func(k topic.Kind) bool { return k.Name == name })
-		if i == 0 && (at < 0 || !t.Emergencies.Kinds[at].Alone) {
+		kind, _ := t.Emergencies.Kind(name)
+		if i == 0 && !kind.Alone {
 			lines = append(lines, call(t, lang))
 		}
 		if text := notice(t, name, lang); text != "" {

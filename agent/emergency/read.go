@@ -7,6 +7,7 @@ type sign struct {
 	name            string
 	phrases, unless *text.Phrases
 	lasts           bool // it cannot be over
+	describes       bool // a kind, and does not only tell kinds apart
 }
 
 // read returns the words of a message, and which signs it describes as being there now.

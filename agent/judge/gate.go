@@ -6,6 +6,7 @@ import (
 	"molar/agent/future"
 	"molar/agent/guardrail"
 	"molar/agent/speaker"
+	"molar/agent/topic"
 )
 
 // A RefusedError is the error of a turn whose question did not pass, or whose answer left the
@@ -19,8 +20,9 @@ func (*RefusedError) Error() string { return "refused by the guardrail" }
 type Gate struct {
 	// OnPass is called once, when the verdict is a pass; nil is fine.
 	OnPass func(guardrail.Verdict) error
-	// Notice is what was said at once about an emergency.
-	Notice string
+	// Notice is what was said at once about an emergency, Emergency the kind that decides what follows it.
+	Notice    string
+	Emergency topic.Kind
 
 	verdict *future.Future[guardrail.Verdict]
 	opened  bool

@@ -87,9 +87,13 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	var told []string // in the last exchange
 	if len(kinds) == 0 {
-		told = j.Told(c.Topic, c.Question.Last)
+		told = j.emergencies[c.Topic]().Meant(j.Told(c.Topic, c.Question.Last), c.Question.Text)
 	}
-	if leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != guardrail.AboutTalk; leans && c.Route.Offline {
+	leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != guardrail.AboutTalk
+	if first.Pass && !first.Needs.FollowsUp() && emergency.Deciding(j.guards[c.Topic].Topic(), told).Ends {
+		leans = false // it asks of the topic by itself, and the notice would be the whole answer
+	}
+	if leans && c.Route.Offline {
 		kinds = append(kinds, told...) // no model is there to say what they mean for this question
 	}
 	switch {

@@ -67,13 +67,31 @@ type Query struct {
 	Shifts bool
 	// Lang is the language of the turn.
 	Lang string
-	// Urgent is set where the question describes an emergency: what is urgent comes first.
-	Urgent bool
+	// Passage is the heading of what is asked for, whatever the question says: only tools that take one
+	// are asked.
+	Passage string
 }
 
 // Ask asks the tools of a list for a query until one finds something. One that fails is passed
-// over.
+// over. Of a passage that no tool has nothing is said.
 func (s *Search) Ask(ctx context.Context, out *speaker.Speaker, list []string, q Query) (Found, error) {
+	if q.Passage != "" {
+		list = slices.DeleteFunc(slices.Clone(list), func(name string) bool {
+			tool, there := s.tool(name)
+			return there && parametersOf(tool).Passage.Type != "string"
+		})
+		if len(list) == 0 {
+			return Found{}, nil
+		}
+	}
+	found, err := s.ask(ctx, out, list, q)
+	if q.Passage != "" && found.Looked == prompts.LookedNothing {
+		found.Looked = "" // there is nothing that a person has to be told
+	}
+	return found, err
+}
+
+func (s *Search) ask(ctx context.Context, out *speaker.Speaker, list []string, q Query) (Found, error) {
 	found := Found{Looked: prompts.LookedFailed}
 	subjects := []string{q.About}
 	if q.About != "" {
@@ -156,32 +174,38 @@ func isOwn(tool schemas.Tool) bool {
 	return tool.Server == schemas.ToolServer && open != nil && !*open
 }
 
-// arguments is the query, behind what it is about, with the turn's language and urgency; each apart
-// for a tool that takes it.
+// parameters are those of a search tool that a query may fill, beside its text.
+type parameters struct {
+	About    struct{ Type string }
+	Passage  struct{ Type string }
+	Language struct{ Enum []string }
+}
+
+func parametersOf(tool schemas.Tool) parameters {
+	var schema struct{ Properties parameters }
+	if json.Unmarshal(tool.InputSchema, &schema) != nil {
+		return parameters{}
+	}
+	return schema.Properties
+}
+
+// arguments is the query, behind what it is about, with the turn's language or the passage that is asked
+// for; each apart for a tool that takes it.
 func arguments(tool schemas.Tool, q Query) map[string]any {
 	args := map[string]any{"query": strings.TrimSpace(q.About + " " + q.Text)}
-	var schema struct {
-		Properties struct {
-			About    struct{ Type string }
-			Language struct{ Enum []string }
-			Urgent   struct{ Type string }
-		}
-	}
-	if json.Unmarshal(tool.InputSchema, &schema) != nil {
-		return args
-	}
+	takes := parametersOf(tool)
 	switch {
-	case q.About == "" || schema.Properties.About.Type != "string":
+	case q.About == "" || takes.About.Type != "string":
 	case q.Shifts:
 		args["about"] = q.Text
 	default:
 		args["query"], args["about"] = q.Text, q.About
 	}
-	if slices.Contains(schema.Properties.Language.Enum, q.Lang) {
+	if slices.Contains(takes.Language.Enum, q.Lang) {
 		args["language"] = q.Lang
 	}
-	if q.Urgent && schema.Properties.Urgent.Type == "boolean" {
-		args["urgent"] = true
+	if q.Passage != "" {
+		args["passage"] = q.Passage
 	}
 	return args
 }

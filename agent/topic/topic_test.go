@@ -68,3 +68,22 @@ func TestCheck_UnknownSign(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What follows a notice has to be there, and may not contradict itself.
+func TestCheck_WhatFollowsANotice(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kind topic.Kind
+		want string
+	}{
+		"a sign":             {topic.Kind{Name: "fall", Unless: map[string]string{"trip": "fall"}}, `no sign "trip"`},
+		"a kind to mean":     {topic.Kind{Name: "fall", Unless: map[string]string{"fall": "stumble"}}, `no kind "stumble"`},
+		"a kind beside it":   {topic.Kind{Name: "fall", With: map[string]string{"burn": "burns"}}, `no kind "burn"`},
+		"a passage too much": {topic.Kind{Name: "fall", Ends: true, Passage: "falls"}, `passage "falls" never follows`},
+	} {
+		own := topic.Topic{Name: "x", Voices: map[string]topic.Voice{"en": {Description: "x"}}, Phrases: topic.Phrases{Names: []string{"x"}}}
+		own.Emergencies = topic.Emergencies{Kinds: []topic.Kind{tt.kind}, Signs: []topic.Sign{{Name: "fall", Phrases: []string{"fell"}}}}
+		if err := own.Check(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", name, err, tt.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -122,5 +123,32 @@ func TestChat_EmergencyOfAnOwnTopic(t *testing.T) {
 	_, out, errs := molar(t, "chat", "--config", "../../examples/gardening/molar.yaml", "--provider", "offline", "my son just swallowed some weedkiller")
 	if !strings.Contains(out, "garden chemical") {
 		t.Errorf("out %q, err %q", out, errs)
+	}
+}
+
+// Another topic names what follows its notices, too: a passage of its own folder, or nothing at all.
+func TestChat_WhatFollowsTheNoticeOfAnOwnTopic(t *testing.T) {
+	t.Parallel()
+	notes := writeFile(t, "notes.md", "## Frost\nA berry bush that my son planted stands the cold.\n\n## Poisoned by a plant {#poisoned}\nRinse the mouth and keep the plant.\n")
+	config := writeFile(t, "molar.yaml", `
+llm: {provider: offline}
+knowledge: {notes: {path: `+filepath.Dir(notes)+`}}
+assistants: {gardener: {topic: garden, search: [notes]}}
+topics:
+  garden:
+    description: {vi: làm vườn, en: gardening}
+    phrases: [berry, garden]
+    emergencies:
+      - {kind: poisoned, phrases: [ate * berries], notice: {vi: Không gây nôn., en: Do not vomit.}, passage: poisoned}
+      - {kind: despair, phrases: [end it all], notice: {vi: Hãy gọi., en: Talk to somebody now.}, only_notice: true}
+`)
+	for question, want := range map[string]struct{ last, absent string }{
+		"my son ate berries of the bush that he planted": {"Rinse the mouth and keep the plant.", "Frost"},
+		"my berry bush froze and I want to end it all":   {"Talk to somebody now.", "Frost"},
+	} {
+		_, out, errs := molar(t, "chat", "--config", config, "--assistant", "gardener", question)
+		if !strings.Contains(out, want.last) || strings.Contains(out, want.absent) || strings.Contains(out, "nothing") {
+			t.Errorf("%q: out %q, err %q", question, out, errs)
+		}
 	}
 }

@@ -77,6 +77,9 @@ type TopicEmergency struct {
 	Phrases []string `yaml:"phrases" jsonschema_description:"What people say: a|b is either word, * up to four words. A word with marks also matches itself typed without."`
 	Unless  []string `yaml:"unless" jsonschema_description:"Phrases that give it another sense in the same sentence."`
 	Notice  Texts    `yaml:"notice" jsonschema_description:"What to do first. Where to call stands above it."`
+	// Passage and OnlyNotice say what follows the notice.
+	Passage    string `yaml:"passage" jsonschema_description:"What follows the notice: the heading, as addresses name it, of a passage of a knowledge folder in the assistant's search list. Left out, nothing is searched."`
+	OnlyNotice bool   `yaml:"only_notice" jsonschema_description:"The notice is the whole answer: nothing is searched, and no model is asked."`
 }
 
 // TopicNames returns the names that an assistant's topic may have: the built-in one
@@ -154,6 +157,9 @@ func (c *checker) emergencies(key string, emergencies []TopicEmergency) {
 		}
 		if len(e.Notice.ByLanguage()) < 2 {
 			c.fault(key+".notice", "want what to do first in both languages, vi and en")
+		}
+		if e.OnlyNotice && e.Passage != "" {
+			c.fault(key+".passage", "never follows, as only_notice ends the answer with the notice: take one of them out")
 		}
 	}
 }

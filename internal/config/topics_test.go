@@ -54,6 +54,7 @@ func TestTopics_Faults(t *testing.T) {
 		"a kind":                      {"kind: choking", "kind: ' '", "topics.cheese.emergencies[0].kind: want a name"},
 		"no phrase of a kind":         {"[choking on * cheese]", "['*']", "topics.cheese.emergencies[0].phrases: want phrases"},
 		"no notice":                   {", en: Call for help.", "", "topics.cheese.emergencies[0].notice: want what to do"},
+		"a passage behind nothing":    {"kind: choking,", "kind: choking, passage: choking, only_notice: true,", "topics.cheese.emergencies[0].passage: never follows"},
 		"emergencies of the built-in": {"dental:\n", "dental:\n    emergencies: [{kind: x, phrases: [y], notice: {vi: a, en: b}}]\n", `topics.dental: "dental" is built in`},
 		"unknown topic":               {"topic: cheese", "topic: chese", "assistants.a.topic: want dental or cheese, or leave it out for any subject, did you mean"},
 	} {

@@ -55,7 +55,7 @@ func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*guardrail.Gu
 func ownTopic(name string, set config.Topic) topic.Topic {
 	t := topic.Topic{
 		Name:    name,
-		Version: fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", set))),
+		Version: fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%#v", set))),
 		Voices:  make(map[string]topic.Voice),
 		Phrases: topic.Phrases{Names: set.Phrases},
 	}
@@ -70,6 +70,9 @@ func ownTopic(name string, set config.Topic) topic.Topic {
 		signs = append(signs, topic.Sign{Name: e.Kind, Phrases: e.Phrases, Unless: e.Unless})
 	}
 	t.Emergencies = topic.Simple(signs)
+	for i, e := range set.Emergencies {
+		t.Emergencies.Kinds[i].Passage, t.Emergencies.Kinds[i].Ends = e.Passage, e.OnlyNotice
+	}
 	return t
 }
 

@@ -35,8 +35,6 @@ const (
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
 	maxWords = 64
-	// urgentShown is how many passages for emergencies come first.
-	urgentShown = 2
 )
 
 // A hit is a passage with its score, between 0 and 1.
@@ -141,22 +139,16 @@ func (ix *index) answers(f found) bool {
 	return all >= ample || f.held >= enough
 }
 
-// urgent returns passages for emergencies: those that hold words of a question, however few, else
-// the first that there is.
-func (ix *index) urgent(question, about string) (first []hit) {
+// under returns the passages under a heading, in their order.
+func (ix *index) under(anchor string, limit int) (hits []hit) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	for _, f := range ix.rankedAbout(question, about) {
-		if p := ix.passages[f.id].passage; p.isUrgent() && len(first) < urgentShown {
-			first = append(first, hit{p, f.held})
-		}
-	}
 	for i := range ix.passages {
-		if p := ix.passages[i].passage; len(first) == 0 && p.isUrgent() {
-			first = []hit{{p, 0}}
+		if p := ix.passages[i].passage; p.anchor == anchor && len(hits) < limit {
+			hits = append(hits, hit{p, 1})
 		}
 	}
-	return first
+	return hits
 }
 
 // rankedAbout returns the likeliest passages for a question that leans on what a conversation is

@@ -100,20 +100,28 @@ func TestFolder_Languages(t *testing.T) {
 	}
 }
 
-// In an emergency what stands in files named urgent comes first, however little of the question
-// it holds, in any folder.
-func TestFolder_UrgentLeads(t *testing.T) {
+// A passage that is asked for by its heading comes alone, whatever words stand beside it: in the language
+// of the question where it is there, and not at all in a folder without it.
+func TestFolder_Passage(t *testing.T) {
 	f := open(t, fstest.MapFS{
-		"roses.md":  md("## Roses\nPrune roses in spring. Berries of yew look like rose hips.\n"),
-		"urgent.md": md("## Call for help {#help}\nSay who is ill and where.\n## Poison {#poison}\nAfter eating berries do not vomit.\n"),
+		"en/roses.md": md("## Roses\nPrune roses in spring.\n## Poison {#poison}\nAfter eating berries do not vomit.\n"),
+		"vi/hoa.md":   md("## Ngộ độc {#poison}\nKhông gây nôn.\n"),
+		"en/more.md":  md("## Help {#help}\nSay who is ill.\n"),
 	}, "")
-	for query, want := range map[string]string{"my son ate berries beside the roses": "poison", "prune roses": "help", "xyzzy": "help"} {
-		if got := anchors(t, f, knowledge.Query{Text: query, Urgent: true}); len(got) == 0 || got[0] != want {
-			t.Errorf("%q: got %v, want %q first", query, got, want)
+	for _, tt := range []struct{ passage, lang, want string }{
+		{"poison", "en", "After eating berries do not vomit."},
+		{"poison", "vi", "Không gây nôn."},
+		{"help", "vi", "Say who is ill."},
+		{"gone", "en", ""},
+	} {
+		found, err := f.Search(t.Context(), knowledge.Query{Text: "prune roses", Language: tt.lang, Passage: tt.passage}, 5)
+		var got []string
+		for _, r := range found {
+			got = append(got, r.Content)
 		}
-	}
-	if got := anchors(t, f, knowledge.Query{Text: "when to prune roses"}); !slices.Equal(got, []string{"roses"}) {
-		t.Errorf("without an emergency: got %v", got)
+		if err != nil || strings.Join(got, "; ") != tt.want {
+			t.Errorf("%s in %s: got %q, %v, want %q", tt.passage, tt.lang, got, err, tt.want)
+		}
 	}
 }
 

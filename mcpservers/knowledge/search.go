@@ -17,9 +17,9 @@ type Query struct {
 	// Language is that of the passages, where the folder keeps them apart: below folders that are
 	// named "vi" and "en". Empty takes the one in which the question finds most.
 	Language string
-	// Urgent is set when somebody needs help at once: what stands in files named "urgent" comes
-	// first, whatever else the question speaks of.
-	Urgent bool
+	// Passage is a heading as addresses name it: what stands under it is returned and nothing else,
+	// whatever the text asks for. In a folder without it nothing is found.
+	Passage string
 }
 
 // A Result is a passage that answers a question.

@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -73,6 +72,9 @@ func (s shelves) size() (n int) {
 
 // search asks the indexes that may answer, and returns what the best of them finds.
 func (s shelves) search(q Query, limit int) (best []hit) {
+	if q.Passage != "" {
+		return s.under(q, limit)
+	}
 	names := append(slices.Clone(s.languages), "")
 	if ix := s.byName[q.Language]; q.Language != "" && ix != nil && ix.size() > 0 {
 		names = []string{q.Language, ""}
@@ -82,38 +84,17 @@ func (s shelves) search(q Query, limit int) (best []hit) {
 			best = hits
 		}
 	}
-	if !q.Urgent {
-		return best
-	}
-	if len(best) > 0 {
-		names = []string{s.nameOf(best[0].file)}
-	}
-	var first []hit
-	for _, name := range names {
-		if urgent := s.byName[name].urgent(q.Text, q.About); len(urgent) > 0 && (len(first) == 0 || urgent[0].score > first[0].score) {
-			first = urgent
-		}
-	}
-	for i := range first {
-		first[i].score = 1 // whatever words they share with the question
-	}
-	for _, h := range best {
-		if !slices.ContainsFunc(first, func(f hit) bool { return f.passage == h.passage }) {
-			first = append(first, h)
-		}
-	}
-	return first[:min(len(first), limit)]
+	return best
 }
 
-func (s shelves) nameOf(file string) string {
-	first, _, _ := strings.Cut(file, "/")
-	if s.byName[first] != nil {
-		return first
+// under returns what stands under a heading: in the language of a question, else in any.
+func (s shelves) under(q Query, limit int) []hit {
+	for _, name := range append([]string{q.Language, ""}, s.languages...) {
+		if ix := s.byName[name]; ix != nil {
+			if hits := ix.under(q.Passage, limit); len(hits) > 0 {
+				return hits
+			}
+		}
 	}
-	return ""
-}
-
-// isUrgent reports whether a passage says what to do in an emergency.
-func (p passage) isUrgent() bool {
-	return strings.TrimSuffix(path.Base(p.file), path.Ext(p.file)) == "urgent"
+	return nil
 }

@@ -24,8 +24,8 @@ func folderTool(f *knowledge.Folder) mcp.Tool {
 			mcp.Description("What the conversation is about, for a question that leans on it, such as how long it takes")),
 		mcp.WithString("language", mcp.Enum("vi", "en"),
 			mcp.Description("Language of the entries; taken from the query when left out")),
-		mcp.WithBoolean("urgent",
-			mcp.Description("True when somebody needs help at once: what to do in emergencies comes first")),
+		mcp.WithString("passage",
+			mcp.Description("A heading as addresses name it, such as knocked-out: what stands under it is returned whatever the query asks for. Leave it out to search")),
 		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
 		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(false),
 	)
@@ -41,7 +41,7 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 		if lang != "" && lang != "vi" && lang != "en" {
 			return mcp.NewToolResultError(fmt.Sprintf("language is %q: use \"vi\" or \"en\", or leave it out", lang)), nil
 		}
-		found, err := f.Search(ctx, knowledge.Query{Text: query, About: clipped(req.GetString("about", "")), Language: lang, Urgent: req.GetBool("urgent", false)}, maxResults)
+		found, err := f.Search(ctx, knowledge.Query{Text: query, About: clipped(req.GetString("about", "")), Language: lang, Passage: req.GetString("passage", "")}, maxResults)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package search
 import (
 	"io/fs"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -141,31 +140,6 @@ func TestGuide_AnswersInTheLanguageAskedFor(t *testing.T) {
 	}
 }
 
-// In an emergency the entries for it come first, whatever else the question speaks of; without
-// one they stand where their words put them.
-func TestGuide_UrgentEntriesLead(t *testing.T) {
-	guide := openTestGuide(t)
-	for _, tt := range []struct{ query, lang, want string }{
-		{"nuốt nước bọt cũng khó, sưng, sốt 39", "vi", "swelling"},
-		{"sung ham kho nuot nuoc bot", "vi", "swelling"},
-		{"my face is swollen and I have a fever, do I need braces later", "en", "swelling"},
-		{"help", "en", "emergencies"},
-		{"", "vi", "emergencies"},
-	} {
-		results := ask(t, guide, knowledge.Query{Text: tt.query, Language: tt.lang, Urgent: true}, maxResults)
-		var ids []string
-		for _, r := range results {
-			ids = append(ids, r.Anchor)
-		}
-		if len(ids) == 0 || path.Dir(results[0].Place) != tt.lang || !strings.HasPrefix(path.Base(results[0].Place), "urgent.md") || !slices.Contains(ids[:min(len(ids), 2)], tt.want) {
-			t.Errorf("%q: %v, want %q in front", tt.query, ids, tt.want)
-		}
-	}
-	if results := ask(t, guide, knowledge.Query{Text: "braces and a swollen gum", Language: "en"}, maxResults); strings.Contains(results[0].Title, "emergency") {
-		t.Errorf("an ordinary question brings %q first", results[0].Title)
-	}
-}
-
 func BenchmarkGuideSearch(b *testing.B) {
 	guide := openTestGuide(b)
 	for _, lang := range []string{"vi", ""} {
@@ -189,26 +163,6 @@ func TestGuide_named(t *testing.T) {
 	for question, want := range map[string]string{"Sâu răng là gì?": "caries", "Một ngày nên đánh răng bao nhiêu lần?": "brushing", "gãy răng": "chipped", "How often should I brush my teeth?": "brushing"} {
 		if got := ask(t, guide, knowledge.Query{Text: question}, 1); len(got) == 0 || got[0].Anchor != want {
 			t.Errorf("%q: %+v, want %s", question, got, want)
-		}
-	}
-}
-
-// Where help is needed at once the entry of what happened comes first: a broken tooth is not a lost
-// one, which goes back into its socket.
-func TestGuide_UrgentLeads(t *testing.T) {
-	guide := openTestGuide(t)
-	for question, want := range map[string]string{
-		"con em 5 tuổi ngã gãy răng cửa":                            "chipped",
-		"I fell off my bike and my front tooth is broken in half":   "chipped",
-		"bé nhà em 6 tuổi té, răng cửa văng ra ngoài":               "knocked-out",
-		"my tooth got knocked out playing football":                 "knocked-out",
-		"I have swallowed twenty paracetamol because of the pain":   "overdose",
-		"má sưng to, sốt 39 độ, đau răng không chịu được":           "swelling",
-		"my cheek is swelling fast and I have a fever after a root": "swelling",
-	} {
-		results := ask(t, guide, knowledge.Query{Text: question, Urgent: true}, 3)
-		if len(results) == 0 || results[0].Anchor != want {
-			t.Errorf("%q: got %v, want %s first", question, results, want)
 		}
 	}
 }

@@ -30,18 +30,27 @@ const (
 	noMoreVietnamese = "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
 )
 
+// What a person reads there who has said something new: nobody has looked whether the earlier answer fits it.
+const (
+	newEnglish    = "I found nothing more on this. If something is new or has got worse, what I said before may not be enough: have it looked at now. Ask it as a whole question, and I will look again."
+	newVietnamese = "Mình chưa tìm được gì thêm cho câu này. Nếu có điều gì mới hoặc nặng hơn, những gì mình đã nói có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
+)
+
 // lost says that nothing was found.
 func lost(t turn) string {
-	if t.toldSomething() {
-		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
+	switch {
+	case !t.toldSomething():
+		return pick(t.vietnamese, lostVietnamese, lostEnglish)
+	case t.tellsNews():
+		return pick(t.vietnamese, newVietnamese, newEnglish)
 	}
-	return pick(t.vietnamese, lostVietnamese, lostEnglish)
+	return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
 }
 
 // toldSomething reports whether an earlier answer said more than that nothing was found, or a
 // courtesy.
 func (t turn) toldSomething() bool {
-	empty := []string{lostVietnamese, lostEnglish, noMoreVietnamese, noMoreEnglish}
+	empty := []string{lostVietnamese, lostEnglish, noMoreVietnamese, noMoreEnglish, newVietnamese, newEnglish}
 	for _, c := range courtesies() {
 		empty = append(empty, c.vi, c.en)
 	}

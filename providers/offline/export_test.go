@@ -19,7 +19,7 @@ func Ranker(tools []schemas.ToolInfo) func(question string) []Score {
 // FixedTexts are what a person reads who asks about a subject, beside what was found.
 func FixedTexts() []string {
 	texts := []string{
-		quotedEnglish, quotedVietnamese, lostEnglish, lostVietnamese, noMoreEnglish, noMoreVietnamese, nodEnglish, nodVietnamese,
+		quotedEnglish, quotedVietnamese, lostEnglish, lostVietnamese, noMoreEnglish, noMoreVietnamese, newEnglish, newVietnamese, nodEnglish, nodVietnamese,
 	}
 	for _, c := range courtesies() {
 		texts = append(texts, c.vi, c.en)

@@ -82,6 +82,36 @@ func TestAnswer_behindAnother(t *testing.T) {
 	}
 }
 
+// What was said before is not said to hold for what is told now: nobody has looked whether it does.
+func TestAnswer_behindAnother_toldSomethingNew(t *testing.T) {
+	for _, tt := range []struct {
+		lang, message string
+		holds         bool
+	}{
+		{"en", "she is also very sleepy and not drinking", false},
+		{"en", "and now his eye is swollen, is that normal?", false},
+		{"en", "it is getting worse", false},
+		{"en", "the fever is still there", true},
+		{"en", "and then?", true},
+		{"vi", "giờ bé li bì, bú cũng không bú", false},
+		{"vi", "mắt bé cũng sưng lên rồi", false},
+		{"vi", "bé vẫn còn sốt", true},
+		{"vi", "vậy thì sao nữa ạ", true},
+	} {
+		req := aboutTeeth(tt.message)
+		req.Language = tt.lang
+		before := []schemas.Message{schemas.Text(schemas.RoleUser, "my baby has a fever, is it teething?"), schemas.Text(schemas.RoleAssistant, "Teething: it does not cause a high fever.")}
+		if tt.lang == "vi" {
+			before = []schemas.Message{schemas.Text(schemas.RoleUser, "bé bị sốt có phải do mọc răng không"), schemas.Text(schemas.RoleAssistant, "Mọc răng không gây sốt cao.")}
+		}
+		req.Messages = append(before, req.Messages...)
+		text := run(t, req).text
+		if holds := strings.Contains(text, "still holds") || strings.Contains(text, "vẫn đúng"); holds != tt.holds || strings.TrimSpace(text) == "" {
+			t.Errorf("%q: %q", tt.message, text)
+		}
+	}
+}
+
 // Where nothing was said before, nothing of it holds.
 func TestAnswer_behindNothing(t *testing.T) {
 	for _, before := range []string{"Hello! How can I help you?", run(t, aboutTeeth("hm")).text} {
@@ -135,7 +165,7 @@ func TestAnswer_quotesNoFarEntry(t *testing.T) {
 	for _, tt := range []struct {
 		score string
 		want  string
-	}{{"0.9", "It hurts little to have a tooth out."}, {"0.3", "What I said before still holds"}} {
+	}{{"0.9", "It hurts little to have a tooth out."}, {"0.3", "I found nothing more on this."}} {
 		output := json.RawMessage(`{"results":[{"title":"Braces","content":"Braces take two years.","score":1},` +
 			`{"title":"Extraction","content":"It hurts little to have a tooth out.","score":` + tt.score + `}]}`)
 		req := aboutTeeth("does it hurt?")
