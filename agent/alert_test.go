@@ -173,7 +173,7 @@ func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 // The next message after an emergency is judged for itself. One that is refused, at sight or by a
 // judge, is not told that only teeth are spoken of here, but again what to do.
 func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
-	for _, question := range []string{"em nên đi khám ở đâu bây giờ", "which hospital", "Who won the football world cup?"} {
+	for _, question := range []string{"which hospital", "Who won the football world cup?"} {
 		for _, sent := range []bool{false, true} {
 			b := dentalBench(says("x"))
 			b.model.judge = says("NO")
@@ -193,6 +193,18 @@ func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
 				t.Errorf("%q, sent %v: %q %+v %v", question, sent, p.text, p.done, p.err)
 			}
 		}
+	}
+}
+
+// What leans on an emergency is not refused at sight, since nobody has read both.
+func TestRun_emergency_isFollowed(t *testing.T) {
+	b := dentalBench(says("At the next clinic."))
+	b.model.judge = says("NO")
+	b.memory.opening.Messages = []schemas.StoredMessage{
+		{Seq: 1, Role: schemas.RoleUser, Content: emergencyEN}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Go now."},
+	}
+	if p := b.with(t, dental()).play(t, ask("em nên đi khám ở đâu bây giờ")); p.err != nil || p.done.Refused || !strings.HasPrefix(p.text, "At the next clinic.") {
+		t.Errorf("%q %+v %v", p.text, p.done, p.err)
 	}
 }
 

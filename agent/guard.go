@@ -69,7 +69,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		w.record(ctx, q)
 		return w.out.Step("2.1", "Guardrail result: PASSED")
 	}
-	if len(kinds) == 0 && !first.Verdict.Sure {
+	if !verdict.Known() {
 		return verdict, nil
 	}
 	if err := verdict.Pass(ctx); err != nil || len(kinds) == 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"molar/agent"
 	"molar/agent/memory"
 	"molar/providers"
 	"molar/schemas"
@@ -108,4 +109,45 @@ func reopened(t *testing.T, r memory.Record) schemas.Opening {
 		{Seq: 1, Role: schemas.RoleUser, Content: r.User},
 		{Seq: 2, Role: schemas.RoleAssistant, Content: r.Answer, Calls: rounds},
 	}}
+}
+
+// A follow-up that alone would be of another subject is judged with the exchange before it, also where
+// code refuses it as the first of a conversation.
+func TestRun_followUpThatLooksOutside(t *testing.T) {
+	const question = "and what about an MRI"
+	for _, tt := range []struct {
+		known bool
+		asked int
+	}{{true, 1}, {false, 0}} {
+		b := newBench(says("answer"))
+		if tt.known {
+			b.memory.opening.Messages = []schemas.StoredMessage{
+				{Role: schemas.RoleUser, Content: "What is a dental implant made of?"}, {Role: schemas.RoleAssistant, Content: "Of titanium."},
+			}
+		}
+		p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(question))
+		asked := 0
+		for _, pass := range b.model.passes() {
+			if pass == providers.PassGuardrail {
+				asked++
+			}
+		}
+		if p.err != nil || p.done.Refused == tt.known || asked != tt.asked || !tt.known && len(b.model.passes()) > 0 {
+			t.Errorf("behind an exchange %v: %q %+v, the judge was asked %d times, %v", tt.known, p.text, p.done, asked, p.err)
+		}
+	}
+}
+
+// What leans on an exchange of a client's history of which code is not sure is not sure either.
+func TestRun_followUpOfAnUnjudgedExchange(t *testing.T) {
+	for first, asked := range map[string]bool{unsure: true, "What is a dental implant made of?": false} {
+		b := newBench(says("answer"))
+		b.model.judge = says("NO")
+		turn := ask("tell me more about that")
+		turn.Stateless = true
+		turn.Messages = append([]schemas.Message{schemas.Text(schemas.RoleUser, first), schemas.Text(schemas.RoleAssistant, "An answer.")}, turn.Messages...)
+		if p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, turn); p.err != nil || p.done.Refused != asked {
+			t.Errorf("behind %q: %q %+v %v", first, p.text, p.done, p.err)
+		}
+	}
 }

@@ -24,6 +24,8 @@ type recalled struct {
 	// foreign is set when the exchanges count as a client's history: a client sent them,
 	// or another assistant had them.
 	foreign bool
+	// unjudged is set when code is not sure that the last of a client's exchanges belongs to the topic.
+	unjudged bool
 	// finished is the turn that was saved under the same key.
 	finished *schemas.Finished
 }
@@ -37,7 +39,7 @@ func (r recalled) last() *guardrail.Exchange {
 		return nil
 	}
 	x := r.exchanges[len(r.exchanges)-1]
-	return &guardrail.Exchange{Question: x.Question, Answer: x.Answer()}
+	return &guardrail.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: r.unjudged}
 }
 
 // recall waits for the conversation. Without memory the turn goes on, and says so.
@@ -109,13 +111,16 @@ func (a *Agent) admissible(w task, past recalled) recalled {
 		return past
 	}
 	var kept []history.Exchange
+	var last *guardrail.Exchange
 	for _, x := range past.exchanges {
-		v := w.guard.Quick(x.Question)
+		v := w.guard.ByCode(x.Question, last)
 		if v.Sure && !v.Pass || w.guard.Refused(x.Answer()) {
 			continue
 		}
 		kept = append(kept, x)
+		last = &guardrail.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: !v.Sure}
 	}
+	past.unjudged = last != nil && last.Unjudged
 	if dropped := len(past.exchanges) - len(kept); dropped > 0 {
 		w.out.Mark("4.1", "Exchanges left out of the history: they do not belong to the topic", "exchanges", dropped)
 	}

@@ -43,7 +43,12 @@ type Config struct {
 }
 
 // An Exchange is the last question that passed and its answer.
-type Exchange struct{ Question, Answer string }
+type Exchange struct {
+	Question, Answer string
+	// Unjudged is set when a client tells of the exchange and code was not sure that its question
+	// belongs to the topic: what leans on it is not sure either.
+	Unjudged bool
+}
 
 // A Question is a message to be judged.
 type Question struct {
@@ -108,6 +113,8 @@ type Guard struct {
 	names, orders *text.Phrases
 	abroad        abroad
 	model         *model // nil: the names of the topic alone decide
+	// exampled are the words of the topic's own examples that bring a subject.
+	exampled vocabulary
 }
 
 // New builds the guard of a topic. It reports an incomplete topic, an unknown policy
@@ -162,14 +169,25 @@ func (g *Guard) Learns() bool { return g.topic.Learns() }
 // Topic returns the topic that the guard keeps to.
 func (g *Guard) Topic() topic.Topic { return g.topic }
 
-// Quick decides a message by code, from the message alone. Unless the verdict is
-// Sure, Pass is only the better guess.
+// Quick decides a message by code, from the message alone, whatever was said before it. Unless
+// the verdict is Sure, Pass is only the better guess.
 func (g *Guard) Quick(text string) Verdict {
 	start := time.Now()
 	g.Prepare()
-	v, _ := g.quick(g.read(text))
+	r := g.read(text)
+	v, _ := g.alone(r)
+	if v.Sure && !v.Pass && r.needs.FollowsUp() {
+		v.Sure, v.Reason = false, "of another subject, unless it goes on with what was said"
+	}
 	v.Took = time.Since(start)
 	return v
+}
+
+// ByCode decides a message by code, behind its last exchange. Unless the verdict is Sure, Pass is
+// only the better guess.
+func (g *Guard) ByCode(text string, last *Exchange) Verdict {
+	g.Prepare()
+	return g.byCode(g.read(text), last)
 }
 
 // Needs returns what of the conversation a message leans on. One that begins it and names a thing of
@@ -177,7 +195,7 @@ func (g *Guard) Quick(text string) Verdict {
 func (g *Guard) Needs(text string, begins bool) Needs {
 	g.Prepare()
 	r := g.read(text)
-	v, _ := g.quick(r)
+	v, _ := g.alone(r)
 	if begins && v.Needs == AboutTalk && r.named && !r.talk && !greets(r.words) {
 		return StandsAlone
 	}
@@ -198,10 +216,7 @@ func (g *Guard) Decide(ctx context.Context, q Question, judge Judge) Verdict {
 func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
 	g.Prepare()
 	r := g.read(q.Text)
-	v, after := g.quick(r)
-	if q.Last != nil && !v.Sure {
-		v = after
-	}
+	v := g.byCode(r, q.Last)
 	switch {
 	case v.Sure:
 		return v

@@ -53,6 +53,16 @@ func Train(lessons, told []Lesson, sure Sure) (string, error) {
 // from which on code is sure lie beyond the mistakes among messages it had not seen, with room
 // to spare.
 func (g *Guard) learnOwn() *model {
+	g.exampled = make(vocabulary)
+	for _, e := range g.topic.Examples {
+		if !e.InDomain {
+			continue
+		}
+		words, heavy := g.read(e.Text).heavy()
+		for _, i := range heavy {
+			g.exampled.add(words[i : i+1])
+		}
+	}
 	const parts = 5
 	var in, after, out []float64 // how far off those were that code would have been sure of
 	for part := range parts {
@@ -81,6 +91,7 @@ func (g *Guard) learnOwn() *model {
 		}
 	}
 	m := learnFew(g.topic.Examples)
+	m.followUps = slices.ContainsFunc(g.topic.Examples, func(e topic.Example) bool { return e.InDomain && e.Follows() })
 	m.Sure = Sure{g.beyond(in), g.beyond(after), -g.beyond(out)}
 	return m
 }

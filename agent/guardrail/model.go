@@ -17,10 +17,13 @@ type model struct {
 	// answers tells whether a part of an answer keeps to the topic; it has no bits where
 	// nothing was learned of answers.
 	answers linear.Table
+	// followUps is set when messages that lean on the topic were learned.
+	followUps bool
 }
 
-// Sure holds the scores from which on code is sure: In admits a message alone, After one that
-// leans on an exchange; a message is refused when it scores below Out in both readings.
+// Sure holds the scores from which on code is sure: In admits a message alone, and one is refused
+// that scores below Out in both readings. From After on a message clearly goes on with an exchange
+// on the topic, where no judge answers.
 type Sure struct{ In, After, Out float32 }
 
 // The encoded form is the magic, the bits, five numbers, the table and the table of answers.
@@ -49,7 +52,7 @@ func decode(data string) (*model, error) {
 		return binary.LittleEndian.Uint32([]byte(data[at : at+4]))
 	}
 	number := func(i int) float32 { return math.Float32frombits(field(i)) }
-	m := &model{Table: linear.Table{Bits: int(field(0)), Scale: number(1)}, Sure: Sure{number(2), number(3), number(4)}}
+	m := &model{Table: linear.Table{Bits: int(field(0)), Scale: number(1)}, Sure: Sure{number(2), number(3), number(4)}, followUps: true}
 	if m.Bits < 1 || m.Bits > 24 || len(data) != modelHeader+1<<(m.Bits-1)+answerBytes {
 		return nil, fmt.Errorf("weights of %d bytes are not of the expected form: train them again", len(data))
 	}

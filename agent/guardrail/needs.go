@@ -89,6 +89,7 @@ type speech struct {
 	opening, closing *text.Phrases // around a fragment: "what about ...", "còn ... thì sao"
 	form, glue       *text.Phrases // what talk about answers is made of
 	common           *text.Phrases // words that name nothing by themselves
+	light            *text.Phrases // words that bring no subject: those of grammar, and what can be asked of anything
 }
 
 // NeedsOf reads a message of which no topic is known. One that begins a conversation, where there is
@@ -112,10 +113,7 @@ func NeedsOf(message string, begins bool) Needs {
 // decide, and else a guess.
 func needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
 	all := readSigns()
-	s := all.en
-	if lang, _ := language.Detect(message, ""); lang == language.Vietnamese {
-		s, words = all.vi, asWritten(words)
-	}
+	s, words := all.of(message, words)
 	if len(words) == 0 || text.Cover(words, s.form, s.form, s.glue) {
 		return AboutTalk, true
 	}
@@ -129,6 +127,14 @@ func needs(message string, words []text.Word, names []bool) (needs Needs, certai
 		return FollowUp, true
 	}
 	return all.model.needs(words, slices.Contains(names, true)), false
+}
+
+// of returns the signs of a message's language, and its words as they are written in that one.
+func (s *signs) of(message string, words []text.Word) (speech, []text.Word) {
+	if lang, _ := language.Detect(message, ""); lang == language.Vietnamese {
+		return s.vi, asWritten(words)
+	}
+	return s.en, words
 }
 
 // greetingWords is the length of the longest message that may be a greeting.
@@ -155,10 +161,18 @@ func asWritten(words []text.Word) []text.Word {
 
 func newSpeech(lang string) speech {
 	lists := make(map[string]*text.Phrases)
+	var light *text.Phrases
 	for _, s := range sections("conversation." + lang + ".txt") {
+		if s.Name == "light" { // "vay", to lend, is not taken for "vậy", so
+			light = text.NewStrictPhrases(s.List())
+			continue
+		}
 		lists[s.Name] = text.NewPhrases(s.List())
 	}
-	return speech{opening: lists["opening"], closing: lists["closing"], form: lists["form"], glue: lists["glue"], common: lists["common"]}
+	return speech{
+		opening: lists["opening"], closing: lists["closing"], form: lists["form"], glue: lists["glue"], common: lists["common"],
+		light: light,
+	}
 }
 
 // isFragment reports an opening with hardly more than a thing: "what about implants?"

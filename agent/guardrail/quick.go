@@ -1,5 +1,7 @@
 package guardrail
 
+import "slices"
+
 const (
 	// admit is the score from which on code guesses that a message is of the topic: to
 	// refuse a person is the worse mistake.
@@ -15,35 +17,65 @@ const (
 	lean = 1.0
 )
 
-// quick decides a message as far as code can: alone, and behind an exchange on the topic.
-func (g *Guard) quick(r reading) (alone, after Verdict) {
-	alone = Verdict{By: "code", Needs: r.needs}
+// byCode decides a message as far as code can, behind the last exchange if there is one. What may
+// go on with that exchange is refused by nobody who has not read both.
+func (g *Guard) byCode(r reading, last *Exchange) Verdict {
+	v, s := g.alone(r)
+	if last == nil || len(r.words) == 0 || v.Sure && (v.Pass || !r.needs.FollowsUp()) {
+		return v
+	}
+	return g.behind(r, s, last, v)
+}
+
+// alone decides a message as the first of a conversation.
+func (g *Guard) alone(r reading) (v Verdict, s scores) {
+	v = Verdict{By: "code", Needs: r.needs}
 	switch {
 	case len(r.words) == 0:
-		alone.Pass, alone.Sure, alone.Reason = true, !hasLetters(r.text), "no words to judge"
-		alone.Needs = AboutTalk
-		return alone, alone
+		v.Pass, v.Sure, v.Reason = true, !hasLetters(r.text), "no words to judge"
+		v.Needs = AboutTalk
+		return v, s
 	case r.marker.name == "" && greets(r.words):
-		alone.Pass, alone.Sure = true, true
-		alone.Needs, alone.Reason = AboutTalk, "greeting, thanks or help"
-		return alone, alone
+		v.Pass, v.Sure = true, true
+		v.Needs, v.Reason = AboutTalk, "greeting, thanks or help"
+		return v, s
 	}
-	s := score(g.model, r)
+	s = score(g.model, r)
 	if r.needs == StandsAlone && !r.named && g.model != nil && s.alone <= 0 && len(r.words) <= longQuestion {
-		alone.Needs = FollowUp // of the topic only in the conversation
+		v.Needs = FollowUp // of the topic only in the conversation
 	}
-	after = alone
-	alone.Score, after.Score = s.alone, s.after
-	alone.Pass, after.Pass = s.alone > admit, s.after > admit
-	alone.Sure, alone.Reason = g.isSure(r, s)
-	after.Sure, after.Reason = g.isSureAfter(r, s)
-	if after.Sure || r.needs == AboutTalk && r.marker.name == "" && s.after > talkAdmit {
-		after.Pass = true
-	}
+	v.Score, v.Pass = s.alone, s.alone > admit
+	v.Sure, v.Reason = g.isSure(r, s)
 	if r.needs == AboutTalk { // it depends on whether there is a conversation
-		alone.Sure = false
+		v.Sure = false
 	}
-	return alone, after
+	return v, s
+}
+
+// behind decides a message that goes on with an exchange, whose verdict alone is v. Code is sure
+// only of what brings no subject of its own: all else may lead anywhere.
+func (g *Guard) behind(r reading, s scores, last *Exchange, v Verdict) Verdict {
+	v.Score, v.Pass, v.Sure = s.after, s.after > admit, false
+	v.Reason = "unclear, even after the last exchange"
+	if r.marker.name != "" {
+		return v
+	}
+	switch {
+	case r.other || r.long:
+	case r.talk:
+		v.Pass, v.Sure, v.Reason = true, true, "about the conversation itself"
+		return v
+	case !last.Unjudged && r.isLight(last):
+		v.Pass, v.Sure, v.Reason = true, true, "follow-up of the last exchange"
+		return v
+	}
+	switch {
+	case r.needs == AboutTalk && s.after > talkAdmit:
+		v.Pass = true
+	case r.needs.FollowsUp() && !r.other && !r.long && (g.model == nil || !g.model.followUps):
+		v.Pass = true // nothing was learned of what leans on the topic
+	}
+	return v
 }
 
 // scores are what the classifier makes of a message, above zero in favour of the topic.
@@ -106,21 +138,14 @@ func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 	return false, "unclear"
 }
 
-// admits reports a message that code may admit alone: one that names the topic, where the
-// topic lists any names.
-func (g *Guard) admits(r reading) bool { return r.named || len(g.topic.Phrases.Names) == 0 }
-
-// isSureAfter tells whether code admits a message behind an exchange, and why.
-func (g *Guard) isSureAfter(r reading, s scores) (sure bool, reason string) {
-	switch {
-	case r.marker.name != "" || r.other || r.long:
-		return false, "unclear, even after the last exchange"
-	case r.talk:
-		return true, "about the conversation itself"
-	case r.needs == FollowUp && (g.model == nil || s.after >= float64(g.model.After)):
-		return true, "follow-up of the last exchange"
+// admits reports a message that code may admit alone: one that names the topic, or, where the topic
+// lists no names, one with a word that brings a subject and stands in its examples.
+func (g *Guard) admits(r reading) bool {
+	if len(g.topic.Phrases.Names) > 0 {
+		return r.named
 	}
-	return false, "unclear, even after the last exchange"
+	words, heavy := r.heavy()
+	return slices.ContainsFunc(heavy, func(i int) bool { return g.exampled.has(words[i]) })
 }
 
 // fits reports whether a message clearly goes on with an exchange on the topic, whether or not code
@@ -154,7 +179,7 @@ func (g *Guard) Strays(answer string) (score float64, strayed, sure bool) {
 		return score, score <= straySure, score <= strayCertain
 	}
 	r.marker = marker{}
-	alone, _ := g.quick(r)
+	alone, _ := g.alone(r)
 	score = alone.Score * asAnswer
 	return score, !alone.Pass && (alone.Sure || score <= straySure), !alone.Pass && alone.Sure
 }

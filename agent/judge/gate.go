@@ -26,6 +26,7 @@ type Gate struct {
 
 	verdict *future.Future[guardrail.Verdict]
 	opened  bool
+	known   bool
 	out     *speaker.Speaker
 }
 
@@ -36,8 +37,11 @@ func Open() *Gate {
 
 // Decided is the gate of a verdict that is there.
 func Decided(v guardrail.Verdict, out *speaker.Speaker) *Gate {
-	return &Gate{verdict: future.Settled(v), out: out}
+	return &Gate{verdict: future.Settled(v), known: true, out: out}
 }
+
+// Known reports whether the verdict is there, so that nobody waits for it.
+func (g *Gate) Known() bool { return g.opened || g.known }
 
 // Pass waits for the verdict and fails with a [*RefusedError] when it is not a pass.
 func (g *Gate) Pass(ctx context.Context) error {

@@ -109,6 +109,9 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
 		}, c.Out), nil
 	}
+	if v := j.guards[c.Topic].ByCode(c.Question.Text, c.Question.Last); v.Sure { // as it goes on, or begins, the conversation
+		return Decided(v, c.Out), nil
+	}
 	c.Question.Cold = j.cold(c.Route)
 	return &Gate{out: c.Out, verdict: future.Begin(c.Group, func() (guardrail.Verdict, error) {
 		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
