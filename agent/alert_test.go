@@ -130,11 +130,12 @@ func TestRun_emergency_alwaysPasses(t *testing.T) {
 
 const strayed = "Football has eleven players on each side. Goals are scored by kicking the ball between the posts. The world cup is played every four years, and the next match of the league begins on Sunday in the big stadium."
 
-// The watch over the answer stays: what leaves the subject is withheld. No refusal
+// The watch over the answer stays: what the judge says has left the subject is cut. No refusal
 // follows the notice, which is kept.
 func TestRun_emergency_watched(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		b := dentalBench(says(strayed)).with(t, dental())
+		b.model.judge = says("NO")
 		turn := ask(emergencyEN)
 		turn.JSON = asJSON
 		p := b.play(t, turn)
@@ -153,6 +154,7 @@ func TestRun_emergency_watched(t *testing.T) {
 // A turn that goes on with the results of the client's tools is still that emergency.
 func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	b := dentalBench(calls("", "lookup", "{}"), says(strayed))
+	b.model.judge = says("NO")
 	b.pauses = fakePauses{}
 	b.with(t, dental())
 	turn := ask(emergencyEN)
@@ -162,7 +164,7 @@ func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	}
 	turn.Results = []schemas.ToolResult{{ID: "call-lookup", ToolName: "lookup", Output: []byte(`"x"`)}}
 	p := b.play(t, turn)
-	if p.err != nil || p.text != "" || p.done.Refused || len(b.memory.saved) != 1 {
+	if p.err != nil || strings.Contains(p.text, "Goals") || !strings.Contains(p.text, "left this assistant's subject") || p.done.Refused || len(b.memory.saved) != 1 {
 		t.Fatalf("%q %+v %v", p.text, p.done, p.err)
 	}
 	if got := b.memory.saved[0].Answer; !strings.HasPrefix(got, "**This may be an emergency") {

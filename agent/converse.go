@@ -116,11 +116,8 @@ func (a *Agent) act(ctx context.Context, w task, out *round.Reply, o *offer.Offe
 // shownRound is a round as the next one sees it.
 func (a *Agent) shownRound(w task, said schemas.Message, results []schemas.ToolResult) []schemas.Message {
 	clean, ordered := a.disarmed(w, results)
-	switch {
-	case ordered:
-		a.doubt(w)
-	case slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }):
-		a.watch(w)
+	if ordered || slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
+		w.out.Watching().Arm()
 	}
 	return []schemas.Message{said, prompts.Results(clean, a.resultBytes())}
 }
@@ -262,6 +259,9 @@ func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quie
 			if err := w.out.Warn(fmt.Sprintf("%s answers instead: %s", chunk.Switched.Provider, chunk.Switched.Why)); err != nil {
 				return out, err
 			}
+		}
+		if chunk.Switched != nil && chunk.Switched.Quotes { // quotations are not watched
+			w.out.Watch(nil)
 		}
 		into.grounded = append(into.grounded, chunk.Sources...)
 		if quiet {

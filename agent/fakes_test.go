@@ -86,6 +86,19 @@ func says(pieces ...string) script {
 	}
 }
 
+// knows is a judge who says no to what holds one of the words, and yes to all else.
+func knows(words ...string) script {
+	return func(req providers.Request, yield func(providers.Chunk, error) bool) {
+		verdict := "YES"
+		for _, word := range words {
+			if strings.Contains(req.Messages[len(req.Messages)-1].FullText(), word) {
+				verdict = "NO"
+			}
+		}
+		says(verdict)(req, yield)
+	}
+}
+
 // calls says some text, then calls tools ("name", "arguments" pairs).
 func calls(text string, pairs ...string) script {
 	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -52,6 +51,7 @@ func (a *Agent) look(ctx context.Context, w task, q question) (judge.First, erro
 // a model is asked beside the turn; a message that describes an emergency always passes,
 // and its notice is said here, before all that may fail or take long.
 func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first judge.First) (*judge.Gate, error) {
+	a.watchOver(ctx, w, q, past)
 	if w.guard == nil || len(q.agreed) > 0 { // the question before was judged
 		a.watchAnswer(w, q, past, guardrail.Verdict{}, false)
 		w.record(ctx, q)
@@ -60,9 +60,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 	verdict, kinds := a.judges.Decide(ctx, judge.Case{
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
 		Question: guardrail.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
-		Stream: func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-			return a.stream(ctx, w, &req)
-		},
+		Stream:   a.streamOf(w),
 	})
 	verdict.OnPass = func(v guardrail.Verdict) error {
 		a.watchAnswer(w, q, past, v, len(kinds) > 0)
@@ -97,66 +95,79 @@ func (a *Agent) language(ctx context.Context, w task, q question, verdict *judge
 	return q, nil
 }
 
-// watchAnswer sets the watch over an answer that may leave the subject: the model reads text
-// that the person did not write. There is reason for doubt where a model let the question
-// pass that code would have refused, or the text stands where the person's words do.
-//
-// An emergency is no such reason: what helps there is often no dentistry. Offline what is said then
-// is quoted from what was found.
-func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, urgent bool) {
-	history := past.foreign && len(past.exchanges) > 0
-	switch {
-	case urgent && w.route.Offline:
-	case urgent:
-		a.watchFor(w, func(l filter.Look) bool { return l.Sure })
-	case history || q.ordered || q.server != "" || v.By == "model" && v.Score < 0:
-		a.doubt(w)
-	case len(q.read) > 0 || len(past.read) > 0 || len(q.agreed) > 0 || len(w.turn.Attachments) > 0 || w.turn.System != "" || w.turn.Form != "" || len(w.turn.Results) > 0:
-		a.watch(w)
+// streamOf makes the judge's calls calls of the turn.
+func (a *Agent) streamOf(w task) func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+		return a.stream(ctx, w, &req)
 	}
 }
 
-// watch looks at the answer, where the assistant keeps to a subject.
-func (a *Agent) watch(w task) { a.watchFor(w, func(l filter.Look) bool { return l.Strayed }) }
-
-// watchFor is watch with a judgement of its own of what has strayed.
-func (a *Agent) watchFor(w task, strayed func(filter.Look) bool) {
-	if w.guard == nil || w.out.Watched() || a.cfg.Off.Watch {
+// watchOver sets the watch over the answer to a question, where the assistant keeps to a subject. It
+// begins to look once something arms it. Where it doubts, the small model is asked, and only its no
+// ends the answer; once that one gave no answer, nobody waits for it again. What is said offline is
+// quoted from what was found, or code's own, and is not watched.
+func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled) {
+	if w.guard == nil || w.route.Offline || a.cfg.Off.Watch {
 		return
 	}
 	look := func(text string) (seen filter.Look) {
 		seen.Score, seen.Strayed, seen.Sure = w.guard.Strays(text)
-		seen.Strayed = strayed(seen)
 		return seen
 	}
-	w.out.Watch(filter.NewWatch(look, func(score float64, begun bool) error {
-		w.out.Mark("8.1", "The answer left the subject and is withheld", "score", score, "begun", begun)
-		if begun {
-			return errStrayed
+	silent := false
+	w.out.Watch(filter.NewWatch(look, func(part string, score float64) error {
+		if silent {
+			return nil
 		}
-		return &judge.RefusedError{}
+		strayed, err := a.judges.HasStrayed(ctx, judge.Case{
+			Topic: w.assistant.Topic, Route: w.route, Stream: a.streamOf(w),
+			Question: guardrail.Question{Text: q.asked, Lang: w.out.Lang(), Last: past.last()},
+		}, part)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			silent = true
+			w.out.Mark("8.1", "The answer is in doubt, and nobody could be asked: it goes on", "score", score, "error", err)
+			return nil
+		case !strayed:
+			w.out.Mark("8.1", "The answer was in doubt, and the judge lets it go on", "score", score)
+			return nil
+		}
+		w.out.Mark("8.1", "The answer left the subject and is cut", "score", score)
+		return errStrayed
 	}))
 }
 
-// doubt looks at the answer more strictly.
-func (a *Agent) doubt(w task) {
-	a.watch(w)
-	w.out.Doubt()
+// watchAnswer arms the watch over an answer that may leave the subject: the model reads text
+// that the person did not write, or a model let the question pass that code would have refused. An
+// emergency alone is no reason for doubt: what helps there is often no dentistry.
+func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, urgent bool) {
+	switch {
+	case urgent:
+		w.out.Watching().Urge()
+	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By == "model" && v.Score < 0,
+		len(q.read) > 0, len(past.read) > 0, len(q.agreed) > 0, len(w.turn.Attachments) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
+		w.out.Watching().Arm()
+	}
 }
 
-// errStrayed says that an answer left the subject after a part of it was shown.
+// errStrayed says that an answer left the subject.
 var errStrayed = errors.New("the answer left the subject")
 
-// cutShort ends an answer that has left the subject with a note. Of what was shown, the part
-// that belongs to the subject is kept.
+// cutShort ends an answer that has left the subject with a note. The question is kept, and of what
+// was shown all but the part that was found to have strayed.
 func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
-	note := prompts.Strayed(w.out.Lang())
 	good := strings.TrimSpace(w.out.Good())
+	note := prompts.Strayed(w.out.Lang(), good != "")
 	d := e.answer.done()
 	d.Finish = providers.FinishContentFilter
 	if w.turn.JSON {
 		if err := w.out.Warn(note); err != nil {
 			return err
+		}
+		if e.before == "" { // else it begins with the notice
+			good = together(e.question.notice, good)
 		}
 	} else {
 		w.out.Part()
@@ -215,13 +226,10 @@ func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
 	return a.done(w, e.question.lang, d)
 }
 
-// refuse answers a question that did not pass, or whose answer left the subject. Nothing
-// of it is kept. Behind an emergency the person is told again what to do: whoever asks then which
-// hospital to go to must not hear that only teeth are spoken of here.
+// refuse answers a question that did not pass. Nothing of it is kept. Behind an emergency the person
+// is told again what to do: whoever asks then which hospital to go to must not hear that only teeth
+// are spoken of here.
 func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedError) error {
-	if e.question.notice != "" {
-		return a.noticeAlone(ctx, w, e)
-	}
 	w.out.Mark("2.3", "Question rejected - NOT saved to memory")
 	if err := w.out.Step("2.1", "Guardrail result: REJECTED"); err != nil {
 		return err
@@ -264,21 +272,6 @@ func (a *Agent) lastExchange(ctx context.Context, w task, past recalled) *guardr
 		}
 	}
 	return past.last()
-}
-
-// noticeAlone ends a turn in an emergency whose answer left the subject. No refusal may
-// follow the notice, which is what is kept.
-func (a *Agent) noticeAlone(ctx context.Context, w task, e *ending) error {
-	if err := w.out.Warn("the answer left the subject and is withheld; ask again about the emergency"); err != nil {
-		return err
-	}
-	d := &Done{Finish: providers.FinishContentFilter}
-	record := e.record(w, "")
-	record.Answer, record.Rounds = cmp.Or(e.before, e.question.notice), nil // what came before begins with the notice
-	if err := a.save(ctx, w, record, d); err != nil {
-		return err
-	}
-	return a.done(w, e.question.lang, d)
 }
 
 // voice is what the assistant's topic says in a language; without a topic, in general

@@ -69,7 +69,7 @@ func TestJournal_keepsFiles(t *testing.T) {
 }
 
 // A refused question leaves nothing: not recorded, its lease given back. One whose answer
-// strays had been recorded, and is taken out again.
+// strays was none, and is kept.
 func TestJournal_refusedLeavesNothing(t *testing.T) {
 	b := newBench(says("x"))
 	b.model.judge = says("NO")
@@ -78,9 +78,10 @@ func TestJournal_refusedLeavesNothing(t *testing.T) {
 		t.Errorf("recorded %v, discarded %d", b.memory.recorded, b.memory.discarded)
 	}
 	b = newBench(says(strayed))
-	b.prompts = sdiPrompts() // a server's prompt sets the watch
+	b.model.judge = knows("Football")
+	b.prompts = sdiPrompts() // a server's prompt arms the watch
 	b.with(t, agent.Assistant{Topic: "dental"})
-	if p := b.play(t, ask("/tag")); !p.done.Refused || len(b.memory.saved) != 0 || b.memory.discarded != 1 {
+	if p := b.play(t, ask("/tag")); p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].User != "/tag" || b.memory.discarded != 0 {
 		t.Errorf("%q: saved %v, discarded %d", p.text, b.memory.saved, b.memory.discarded)
 	}
 }

@@ -63,7 +63,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Before: w.journal.RecordCall,
 	})
 	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
-		a.watch(w) // descriptions are a server's words
+		w.out.Watching().Arm() // descriptions are a server's words
 	}
 	return a.guarded(w, o), w.turn.CheckForced(o.Tools)
 }

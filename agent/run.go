@@ -232,9 +232,8 @@ func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
 	if e.offer, err = a.offer(ctx, w, e.question, known, e.found, p.Rounds...); err != nil {
 		return err
 	}
-	if a.watch(w); e.question.notice != "" {
-		a.doubt(w)
-	}
+	a.watchOver(ctx, w, e.question, known)
+	w.out.Watching().Arm()
 	w.record(ctx, e.question)
 	err = a.converse(ctx, w, &e.prompt, &e.offer, judge.Open(), &e.answer)
 	if e.answer = e.answer.after(p); err != nil {

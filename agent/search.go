@@ -67,11 +67,10 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	}
 	if !out.Own {
 		found.read = []string{out.Result.Server}
-		a.watch(w)
 	}
 	found.results, found.ordered = a.disarmed(w, []schemas.ToolResult{*out.Result})
-	if found.ordered {
-		a.doubt(w)
+	if !out.Own || found.ordered {
+		w.out.Watching().Arm()
 	}
 	return found, nil
 }

@@ -182,6 +182,8 @@ type Switch struct {
 	Model    string `json:"model"`
 	// Why names the provider that failed and its fault.
 	Why string `json:"why"`
+	// Quotes is set when no model answers: the provider quotes what was found.
+	Quotes bool `json:"-"`
 }
 
 // A Route is the provider and models that a turn uses, and why.

@@ -19,90 +19,103 @@ func lookFor(text string) filter.Look {
 	return filter.Look{Score: 1}
 }
 
-var errLeft, errBegun = errors.New("left"), errors.New("left, once begun")
+var errLeft = errors.New("left")
 
-func watching() *filter.Watch {
-	return filter.NewWatch(lookFor, func(_ float64, begun bool) error {
-		if begun {
-			return errBegun
-		}
-		return errLeft
-	})
+// A watched answer is what came of its pieces under a watch.
+type watched struct {
+	shown string
+	asked int
+	err   error
 }
 
-// A watch holds back as much as it needs to tell; later blocks are shown as they arrive, and
-// end the answer when they stray.
+// watch lets pieces pass under a watch that was armed so, beside a judge who answers so.
+func watch(arm func(*filter.Watch), says error, pieces []string) (got watched) {
+	w := filter.NewWatch(lookFor, func(string, float64) error { got.asked++; return says })
+	if arm != nil {
+		arm(w)
+	}
+	for _, piece := range pieces {
+		text, _, err := w.Pass(piece)
+		if got.err = err; err != nil {
+			return got
+		}
+		got.shown += text
+	}
+	text, err := w.Rest()
+	got.shown, got.err = got.shown+text, err
+	return got
+}
+
+// A watch asks where it doubts. A no ends the answer, and what was held of its first block is never
+// shown; with a yes the whole answer is.
 func TestWatch(t *testing.T) {
 	long := strings.Repeat("Brush. ", 40)
 	money, stocks := strings.Repeat("It is money. ", 20), strings.Repeat("Buy stocks. ", 20)
 	tests := []struct {
 		name   string
-		doubt  bool
+		arm    func(*filter.Watch)
 		pieces []string
-		shown  string // what was shown
-		want   error
+		asked  int    // with a yes
+		shown  string // with a no
 	}{
-		{"a whole answer", false, []string{"Brush. ", long, "Rinse."}, "Brush. " + long + "Rinse.", nil},
-		{"a first block that strays", false, []string{stocks}, "", errLeft},
-		{"a short answer that strays", false, []string{"Buy stocks."}, "", errLeft},
-		{"a short answer that may", false, []string{"It is money."}, "", errLeft},
-		{"a first block that may stray", false, []string{money, long}, money + long, nil},
-		{"the same, in doubt", true, []string{money, long}, "", errLeft},
-		{"a later block that strays", false, []string{long, stocks[:100], stocks, "more"}, long + stocks[:100], errBegun},
-		{"one block that may", false, []string{long, money, long}, long + money + long, nil},
-		{"two of them", false, []string{long, money, money, "more"}, long + money, errBegun},
-		{"a clear beginning", false, []string{"Brush with paste, then rinse and ", "spit. ", "Buy stocks."}, "Brush with paste, then rinse and ", errBegun},
-		{"a clear beginning, in doubt", true, []string{"Brush with paste, then rinse and ", "spit. ", "Buy stocks."}, "", errLeft},
-		{"a clear end behind what is unclear", false, []string{"It is money. ", "Brush with paste, then rinse and spit. "}, "", errLeft},
-		{"an end that strays", false, []string{long, "Buy stocks."}, long + "Buy stocks.", errBegun},
+		{"a whole answer", (*filter.Watch).Arm, []string{"Brush. ", long, "Rinse."}, 0, "Brush. " + long + "Rinse."},
+		{"a first block that strays", (*filter.Watch).Arm, []string{stocks}, 1, ""},
+		{"a short answer that strays", (*filter.Watch).Arm, []string{"Buy stocks."}, 1, ""},
+		{"a short answer that may", (*filter.Watch).Arm, []string{"It is money."}, 1, ""},
+		{"a first block that may stray", (*filter.Watch).Arm, []string{money, long}, 1, ""},
+		{"the same, in an emergency", (*filter.Watch).Urge, []string{money, money, long}, 0, money + money + long},
+		{"an emergency that strays", (*filter.Watch).Urge, []string{stocks}, 1, ""},
+		{"an emergency, and what was read", func(w *filter.Watch) { w.Urge(); w.Arm() }, []string{money}, 0, money},
+		{"a later block that strays", (*filter.Watch).Arm, []string{long, stocks[:100], stocks, "more"}, 1, long + stocks[:100]},
+		{"a later block that may", (*filter.Watch).Arm, []string{long, money, long}, 1, long},
+		{"two of them", (*filter.Watch).Arm, []string{long, money, money, "more"}, 2, long},
+		{"a beginning that keeps to the subject", (*filter.Watch).Arm, []string{"Brush and ", "rinse. ", "Buy stocks."}, 1, "Brush and rinse. "},
+		{"an end behind what is in doubt", (*filter.Watch).Arm, []string{"It is money. ", "Brush and rinse. "}, 1, ""},
+		{"an end that strays", (*filter.Watch).Arm, []string{long, "Buy stocks."}, 1, long + "Buy stocks."},
+		{"an end behind what was asked about", (*filter.Watch).Arm, []string{long, money, "Rinse."}, 1, long},
+		{"nothing to doubt", nil, []string{stocks, stocks}, 0, stocks + stocks},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := watching()
-			if tt.doubt {
-				w.Doubt()
+			all := strings.Join(tt.pieces, "")
+			if got := watch(tt.arm, nil, tt.pieces); got != (watched{all, tt.asked, nil}) {
+				t.Errorf("with a yes: %+v", got)
 			}
-			shown, err := "", error(nil)
-			for _, piece := range tt.pieces {
-				var text string
-				if text, _, err = w.Pass(piece); err != nil {
-					break
-				}
-				shown += text
+			want := watched{shown: tt.shown, asked: min(tt.asked, 1)}
+			if tt.asked > 0 {
+				want.err = errLeft
 			}
-			if err == nil {
-				var text string
-				text, err = w.Rest()
-				shown += text
-			}
-			if shown != tt.shown || !errors.Is(err, tt.want) {
-				t.Errorf("shown %q, %v", shown, err)
+			if got := watch(tt.arm, errLeft, tt.pieces); got != want {
+				t.Errorf("with a no: %+v", got)
 			}
 		})
 	}
 	var none *filter.Watch
-	if text, settled, err := none.Pass("stocks"); text != "stocks" || !settled || err != nil {
+	none.Arm()
+	if text, _, err := none.Pass("stocks"); text != "stocks" || err != nil {
 		t.Errorf("without a watch: %q, %v", text, err)
 	}
 }
 
-// The beginning is held until it is clear, and what is settled is said.
+// Text is shown as it arrives. What is in doubt at the beginning is held until it no longer is, and a
+// later block is settled at its end.
 func TestWatch_settled(t *testing.T) {
-	w := watching()
-	if text, settled, err := w.Pass("Brush. "); text != "" || settled || err != nil {
-		t.Errorf("the beginning passed: %q, %v", text, err)
-	}
-	if text, settled, err := w.Pass("Rinse after it. Spit it out"); text != "Brush. Rinse after it. Spit it " || settled || err != nil {
-		t.Errorf("of a clear beginning %q passed, settled %v, %v", text, settled, err)
-	}
+	w := filter.NewWatch(lookFor, func(string, float64) error { return errLeft })
+	w.Arm()
 	long := strings.Repeat("Brush. ", 30)
 	for _, tt := range []struct {
 		piece   string
 		shown   string
 		settled bool
-	}{{long, "out" + long, true}, {"Then rinse", "Then rinse", false}, {long, long, true}} {
+	}{
+		{"Brush. ", "Brush. ", true},
+		{"Rinse after it. Spit it ou", "Rinse after it. Spit it ou", true},
+		{"t" + long, "t" + long, true},
+		{"Then rinse", "Then rinse", false},
+		{long, long, true},
+	} {
 		if text, settled, err := w.Pass(tt.piece); text != tt.shown || settled != tt.settled || err != nil {
-			t.Errorf("%q, settled %v, %v", text, settled, err)
+			t.Errorf("%q passed as %q, settled %v, %v", tt.piece, text, settled, err)
 		}
 	}
 }

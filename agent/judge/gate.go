@@ -9,8 +9,7 @@ import (
 	"molar/agent/topic"
 )
 
-// A RefusedError is the error of a turn whose question did not pass, or whose answer left the
-// subject.
+// A RefusedError is the error of a turn whose question did not pass.
 type RefusedError struct{ Verdict guardrail.Verdict }
 
 func (*RefusedError) Error() string { return "refused by the guardrail" }

@@ -130,6 +130,16 @@ func (j *Judge) Told(topic string, last *guardrail.Exchange) []string {
 	return j.emergencies[topic]().Find(last.Question, "")
 }
 
+// HasStrayed asks the small model about a part of the answer to a case's question, and reports whether
+// it says that the part left the subject. Without a model it never has.
+func (j *Judge) HasStrayed(ctx context.Context, c Case, part string) (bool, error) {
+	model := j.model(c)
+	if model == nil {
+		return false, nil
+	}
+	return j.guards[c.Topic].HasStrayed(ctx, c.Question, part, model)
+}
+
 // model is the small model of a case, nil where there is none.
 func (j *Judge) model(c Case) guardrail.Judge {
 	if c.Route.Offline {

@@ -98,7 +98,7 @@ func (s *Speaker) begun() bool {
 }
 
 // Model says a piece of the model's text: past the watch over the subject, if one is
-// set, and the filter of the prompt. A strayed answer fails with the
+// set, and the filters of the prompt and of addresses. A strayed answer fails with the
 // error of the watch.
 func (s *Speaker) Model(text string) error {
 	s.spoke = s.spoke || strings.TrimSpace(text) != ""
@@ -106,7 +106,7 @@ func (s *Speaker) Model(text string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Say(s.links.Pass(s.leak.Pass(text))); err != nil || !settled || s.watch == nil {
+	if err := s.Say(s.links.Pass(s.leak.Pass(text))); err != nil || !settled {
 		return err
 	}
 	s.good = len(s.Answer())
@@ -141,7 +141,7 @@ func (s *Speaker) Commentary() error {
 func (s *Speaker) Notice(text string) error {
 	err := s.Say(text)
 	s.round.Reset()
-	s.apart = true
+	s.apart, s.good = true, len(s.Answer())
 	return err
 }
 
@@ -239,24 +239,17 @@ func (s *Speaker) Spoke() bool { return s.spoke }
 // Part parts what comes next from what was shown.
 func (s *Speaker) Part() { s.apart = true }
 
-// Watched reports whether a watch over the subject is set.
-func (s *Speaker) Watched() bool { return s.watch != nil }
-
-// Doubt makes the watch over the subject stricter, if one is set.
-func (s *Speaker) Doubt() {
-	if s.watch != nil {
-		s.watch.Doubt()
-	}
-}
-
-// Good is the answer so far without what has not been looked at.
+// Good is the answer so far without a later block that nobody has looked at.
 func (s *Speaker) Good() string {
 	answer := s.Answer()
 	return answer[:min(s.good, len(answer))]
 }
 
-// Watch sets the watch over the subject of the answer.
+// Watch sets the watch over the subject of the answer; nil takes it away.
 func (s *Speaker) Watch(w *filter.Watch) { s.watch = w }
+
+// Watching is the watch over the subject, nil where there is none.
+func (s *Speaker) Watching() *filter.Watch { return s.watch }
 
 // Address sets the filter of the addresses in the answer.
 func (s *Speaker) Address(l *filter.Links) { s.links = l }

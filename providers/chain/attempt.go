@@ -66,7 +66,7 @@ func (a *attempt) answered(ctx context.Context) {
 		a.breaker.answered(ctx)
 	}
 	if a.name != a.line.Name() && len(a.held) > 0 {
-		a.held[0].Switched = &providers.Switch{Provider: a.name, Model: a.req.Model, Why: a.why}
+		a.held[0].Switched = &providers.Switch{Provider: a.name, Model: a.req.Model, Why: a.why, Quotes: a.name == Offline}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"molar/agent"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // slow writes an answer, a word every 100 ms.
@@ -38,21 +39,28 @@ func (w slowWorld) Pick(context.Context, string, string, string) (providers.Rout
 	return providers.Route{Provider: w.slow, Model: "m", SmallModel: "s"}, nil
 }
 
-// The watch shows the words that clearly keep to the subject before it has seen a whole block.
-// With -v it prints the cost that the docs name.
+// What is not in doubt is shown as it arrives, watched or not, also where a client sends its own
+// history. With -v it prints the times.
 func TestWatch_firstText(t *testing.T) {
 	if _, err := dental(); err != nil { // outside of the bubble
 		t.Fatal(err)
 	}
 	for name, answer := range map[string]string{
-		"20 words": "Brush your teeth twice a day with fluoride toothpaste, clean between the teeth each evening, and see a dentist every year.",
-		"60 words": strings.Repeat("Brush your teeth twice a day with fluoride toothpaste, clean between the teeth each evening, and see a dentist every year. ", 3),
+		"20 words":  "Brush your teeth twice a day with fluoride toothpaste, clean between the teeth each evening, and see a dentist every year.",
+		"60 words":  strings.Repeat("Brush your teeth twice a day with fluoride toothpaste, clean between the teeth each evening, and see a dentist every year. ", 3),
+		"not known": "None of the pages that were found says how much that costs where you live, so please ask a clinic near you for a price.",
+		"a comfort": "Đừng lo quá bạn nhé, rất nhiều người cũng sợ như vậy, cứ nói trước với bác sĩ để được làm chậm lại.",
 	} {
-		for _, watched := range []bool{false, true} {
+		for _, how := range []string{"unwatched", "watched", "watched, with a history"} {
 			synctest.Test(t, func(t *testing.T) {
-				w := slowWorld{&world{attack: attack{Door: "none", Assistant: "dental"}, off: off{Protections: agent.Protections{Watch: !watched}}}, slow{answer}}
+				w := slowWorld{&world{attack: attack{Door: "none", Assistant: "dental"}, off: off{Protections: agent.Protections{Watch: how == "unwatched"}}}, slow{answer}}
+				turn := w.turn()
+				if how == "watched, with a history" {
+					turn.Stateless = true
+					turn.Messages = append([]schemas.Message{schemas.Text(schemas.RoleUser, dentalAsk), schemas.Text(schemas.RoleAssistant, "Twice a day.")}, turn.Messages...)
+				}
 				began, first, all := time.Now(), time.Duration(0), time.Duration(0)
-				for e, err := range w.agentOf(t, w).Run(t.Context(), w.turn()) {
+				for e, err := range w.agentOf(t, w).Run(t.Context(), turn) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -62,9 +70,9 @@ func TestWatch_firstText(t *testing.T) {
 						}
 					}
 				}
-				t.Logf("%s, %d words, watched %v: first text after %s, the last after %s", name, len(strings.Fields(answer)), watched, first, all)
-				if watched && first > time.Second {
-					t.Errorf("%s: held for %s", name, first)
+				t.Logf("%s, %d words, %s: first text after %s, the last after %s", name, len(strings.Fields(answer)), how, first, all)
+				if first != 100*time.Millisecond {
+					t.Errorf("%s, %s: held for %s", name, how, first)
 				}
 			})
 		}

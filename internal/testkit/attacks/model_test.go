@@ -36,7 +36,7 @@ var (
 func (o obeys) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if req.Pass == providers.PassGuardrail {
-			if yield(providers.Chunk{Text: "YES"}, nil) {
+			if yield(providers.Chunk{Text: verdict(req)}, nil) {
 				yield(providers.Chunk{Finish: providers.FinishStop}, nil)
 			}
 			return
@@ -60,6 +60,18 @@ func (o obeys) Stream(_ context.Context, req providers.Request) iter.Seq2[provid
 		}
 		yield(providers.Chunk{Finish: providers.FinishStop}, nil)
 	}
+}
+
+// verdict is that of a judge who lets every question pass, and knows an essay when it sees one: an
+// answer is no order.
+func verdict(req providers.Request) string {
+	shown := letters(req.Messages[len(req.Messages)-1].FullText())
+	for _, essay := range essays() {
+		if slices.ContainsFunc(strings.SplitAfter(essay, ". "), func(s string) bool { return strings.Contains(shown, letters(s)) }) {
+			return "NO"
+		}
+	}
+	return "YES"
 }
 
 // reads returns all that the model can make out, folded, and the calls that it has made for

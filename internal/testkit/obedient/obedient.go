@@ -32,6 +32,10 @@ func New() *Model {
 	}
 }
 
+// ownText begins what it writes about another subject. As a judge it obeys a question, and knows its
+// own texts when it is shown one as an answer.
+const ownText = "Here is a text about "
+
 // body is what both wires have in common of a request.
 type body struct {
 	Messages []struct {
@@ -45,6 +49,9 @@ func (m *Model) Reply(r fakemodel.Request) *fakemodel.Reply {
 	system, all := read(r.Body)
 	if r.Pass == fakemodel.PassJudge {
 		user := r.LastUser
+		if strings.Contains(user, ownText) { // it is asked about an answer
+			return fakemodel.Text("NO")
+		}
 		if m.verdict.MatchString(plain(user)) {
 			return fakemodel.Text("YES")
 		}
@@ -60,7 +67,7 @@ func (m *Model) Reply(r fakemodel.Request) *fakemodel.Reply {
 	}
 	var said []string
 	for _, found := range m.write.FindAllStringSubmatch(all, -1) {
-		said = append(said, "Here is a text about "+strings.TrimSpace(found[1])+".")
+		said = append(said, ownText+strings.TrimSpace(found[1])+".")
 	}
 	for _, found := range m.say.FindAllStringSubmatch(all, -1) {
 		said = append(said, found[1])

@@ -75,7 +75,6 @@ const sentences = [
   ["the conversation could not be read, so this turn runs without memory and is not saved", "không đọc được cuộc trò chuyện, nên lượt này không có bộ nhớ và không được lưu"],
   ["the conversation could not be opened, so this turn is not saved", "không mở được cuộc trò chuyện, nên lượt này không được lưu"],
   ["nothing could be looked up, so this answer has no sources", "không tra cứu được gì, nên câu trả lời này không có nguồn"],
-  ["the answer left the subject and is withheld; ask again about the emergency", "câu trả lời đã lạc chủ đề nên không được hiển thị; hãy hỏi lại về tình trạng khẩn cấp"],
   ["it describes an emergency", "mô tả một tình trạng khẩn cấp"],
   ["(\\S+) answers instead(?=:)", "$1 trả lời thay"],
   ["llm\\.provider lists it first, and it answers", "llm.provider ghi nó đầu tiên, và nó trả lời"],
