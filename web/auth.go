@@ -14,9 +14,11 @@ import (
 	"molar/web/wire"
 )
 
-// Access says who may use the port. The zero Access lets everybody do everything.
+// Access says who may use the port. The zero Access lets everybody do everything who comes
+// without a proxy.
 type Access struct {
-	// Keys are what clients present; nil, or a ring that never held one, lets everybody in.
+	// Keys are what clients present; nil, or a ring that wants none, lets everybody in who comes
+	// without a proxy.
 	Keys *httpguard.Keyring
 	// SignIn trades a one-time token for the text of a session's cookie. ok is false for
 	// a token that is unknown, was used, or is too old. Nil means that there is no such door.
@@ -43,13 +45,19 @@ func isProbe(path string) bool { return path == "/health" || path == "/ready" }
 // ask for scopes themselves.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isProbe(r.URL.Path) || !s.Access.on() {
-			next.ServeHTTP(w, r)
-			return
+		switch {
+		case isProbe(r.URL.Path):
+		case s.Access.on():
+			if r = s.identify(w, r); r == nil {
+				return
+			}
+		default:
+			if _, refusal := s.Access.Keys.Identify(r); refusal != nil {
+				s.turnAway(w, r, refusal)
+				return
+			}
 		}
-		if r = s.identify(w, r); r != nil {
-			next.ServeHTTP(w, r)
-		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -74,7 +82,7 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	}
 	if refusal != nil {
 		if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
-			turnAway(w, r, refusal)
+			s.turnAway(w, r, refusal)
 		}
 		return nil
 	}
@@ -91,7 +99,7 @@ func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) 
 }
 
 // turnAway answers who has no key; a person in a browser reads what to do.
-func turnAway(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
+func (s *server) turnAway(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		refusal.Write(w, r)
 		return
@@ -99,8 +107,12 @@ func turnAway(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	w.WriteHeader(refusal.Status)
-	_, _ = w.Write([]byte("You are not signed in. Open the link that molar serve printed at its start; " +
-		"it works once and for ten minutes. Start molar serve again for a new one.\n"))
+	text := "You are not signed in: " + refusal.Message
+	if s.Access.Keys.On() { // so a link was printed
+		text = "You are not signed in. Open the link that molar serve printed at its start; " +
+			"it works once and for ten minutes. Start molar serve again for a new one."
+	}
+	_, _ = w.Write([]byte(text + "\n"))
 }
 
 // scope lets a request pass whose key has one of the scopes, and every request while
@@ -174,7 +186,7 @@ func (s *server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	case !ok && s.signedIn(r): // the link was opened a second time
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case !ok:
-		turnAway(w, r, &httpguard.Refusal{
+		s.turnAway(w, r, &httpguard.Refusal{
 			Status: http.StatusUnauthorized, Code: "invalid_token",
 			Message: "this link was used, or is too old; start molar serve again for a new one",
 		})

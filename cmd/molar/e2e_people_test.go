@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/cli"
 	"molar/internal/testkit/fakemodel"
 )
 
@@ -110,4 +111,89 @@ func TestReplicas_Limit(t *testing.T) {
 	if passed < limit || passed > limit+back {
 		t.Errorf("%d turns began, and the limit is %d", passed, limit)
 	}
+}
+
+// An address on loopback is the operator only as long as nobody comes through a proxy: not
+// behind a setting that names one or the host name of one, and not with a header of one.
+func TestServe_StrangersBehindAProxy(t *testing.T) {
+	t.Parallel()
+	const (
+		conversations = "/v1/conversations/chat_first"
+		question      = "I tell you something private."
+	)
+	tests := []struct {
+		name, config string
+		header       string
+		code         string
+		local        int // what a request of this machine gets
+		said         string
+	}{
+		{
+			name: "the proxy is named", config: "trusted_proxies: [127.0.0.1]\n", header: "X-Forwarded-For",
+			code: "invalid_api_key", local: http.StatusUnauthorized, said: "trusted_proxies lets others come through a proxy",
+		},
+		{
+			name: "the host name is a stranger's", config: "allowed_hosts: [localhost, chat.clinic.example]\n", header: "X-None",
+			code: "invalid_api_key", local: http.StatusUnauthorized, said: `allowed_hosts "chat.clinic.example" lets others come through a proxy`,
+		},
+		{name: "X-Forwarded-For", header: "X-Forwarded-For", code: "proxy_without_key", local: http.StatusOK},
+		{name: "Forwarded", header: "Forwarded", code: "proxy_without_key", local: http.StatusOK},
+		{name: "Via", header: "Via", code: "proxy_without_key", local: http.StatusOK},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := serveHost(t, keyedConfig(t, tt.config), nil)
+			local := caller{t: t, url: s.url, client: s.client}
+			if status, _, _ := local.do(http.MethodPost, "/v1/chat/completions", questionBody("general", "chat_first", question, false)); status != tt.local {
+				t.Errorf("a request of this machine: %d, want %d", status, tt.local)
+			}
+			for _, c := range []struct{ method, path, body string }{
+				{http.MethodGet, conversations, ""},
+				{http.MethodDelete, conversations, ""},
+				{http.MethodGet, "/v1/config", ""},
+				{http.MethodGet, "/metrics", ""},
+				{http.MethodPost, "/v1/servers/reload", ""},
+				{http.MethodPatch, "/v1/tools/tool-server__dental_guide_search", `{"disabled": true}`},
+				{http.MethodPost, "/v1/chat/completions", questionBody("general", "", "x", false)},
+			} {
+				through := caller{t: t, url: s.url, client: &http.Client{Transport: proxied{s.client.Transport, tt.header}}}
+				if answer := through.want(http.StatusUnauthorized, tt.code, c.method, c.path, c.body); strings.Contains(answer, question) {
+					t.Errorf("%s %s gives the conversation: %s", c.method, c.path, answer)
+				}
+			}
+			if tt.said == "" {
+				return
+			}
+			out := s.stdout.wait(t, tt.said, nil)
+			if _, link, ok := strings.Cut(out, "open http://"); !ok || !strings.Contains(link, "/?token=") {
+				t.Errorf("no link is printed:\n%s", out)
+			}
+		})
+	}
+}
+
+// A proxied transport adds the header that a proxy adds.
+type proxied struct {
+	http.RoundTripper
+	header string
+}
+
+func (p proxied) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(p.header, "203.0.113.7")
+	return p.RoundTripper.RoundTrip(r)
+}
+
+// The MCP port has neither pages nor people, so behind a proxy it wants a key before it listens.
+func TestMCP_StrangersBehindAProxy(t *testing.T) {
+	t.Parallel()
+	config := keyedConfig(t, "trusted_proxies: [127.0.0.1]\n")
+	code, _, errs := molarCmd(t, "mcp", "--config", config, "--listen", "127.0.0.1:0")
+	if code != cli.Misuse || !strings.Contains(errs, "trusted_proxies lets others come through a proxy: make one with molar keys create NAME") {
+		t.Errorf("without keys: %d %q", code, errs)
+	}
+	m := serveAlone(t, keyedConfig(t, ""), "127.0.0.1:0")
+	through := caller{t: t, url: m.url, client: &http.Client{Transport: proxied{http.DefaultTransport, "X-Forwarded-For"}}}
+	through.want(http.StatusUnauthorized, "proxy_without_key", http.MethodPost, "/jsonrpc", `{"jsonrpc":"2.0","id":1,"method":"memory/list"}`)
 }

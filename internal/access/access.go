@@ -68,13 +68,19 @@ type Config struct {
 	Keys []config.APIKey
 	// Sessions of browsers are taken, as on the port that has pages.
 	Sessions bool
-	Logger   *slog.Logger
+	// Closed makes the port want a key also while there is none.
+	Closed bool
+	Logger *slog.Logger
 }
 
-// Open reads the keys. Without any the ring lets everybody in.
+// Open reads the keys. Without any the ring lets everybody on this machine in, unless the
+// port is closed.
 func Open(ctx context.Context, cfg Config) (*Access, error) {
 	a := &Access{db: cfg.Store, sessions: cfg.Sessions, log: cfg.Logger, now: time.Now}
 	a.ring = httpguard.NewKeyring(a.now)
+	if cfg.Closed {
+		a.ring.Close()
+	}
 	if err := a.UseFile(cfg.Keys); err != nil {
 		return nil, err
 	}
@@ -215,9 +221,15 @@ func (a *Access) SignIn(ctx context.Context, token string) (session string, ok b
 	return session, true, a.refresh(ctx)
 }
 
-// CheckListen refuses to listen off loopback while there is no key.
+// CheckListen refuses a port that nobody could use, or everybody, while there is no key: one
+// off loopback, and one behind a proxy. The port with the pages (listen) takes people whom
+// the proxy names, and on loopback a link; the MCP port takes keys alone.
 func CheckListen(ctx context.Context, cfg *config.Config, listen, database string) error {
-	if config.Loopback(listen) || len(cfg.APIKeys) > 0 || listen == cfg.Listen && cfg.Identity.Header != "" {
+	pages, loopback := listen == cfg.Listen, config.Loopback(listen)
+	switch {
+	case len(cfg.APIKeys) > 0 || pages && cfg.Identity.Header != "":
+		return nil
+	case loopback && (pages || cfg.Proxied() == ""):
 		return nil
 	}
 	db, err := store.Open(ctx, store.Config{Path: database})
@@ -230,6 +242,10 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 	}
 	if slices.ContainsFunc(keys, func(k state.APIKey) bool { return !k.Session }) {
 		return nil
+	}
+	if loopback {
+		return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys, since %s lets others come through a proxy: "+
+			"make one with molar keys create NAME", listen, cfg.Proxied()))
 	}
 	return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys: make one with molar keys create NAME, "+
 		"or listen on loopback, such as 127.0.0.1:%s", listen, portOf(listen)))

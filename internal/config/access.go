@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/netip"
 	"regexp"
@@ -51,6 +52,33 @@ func Loopback(address string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// Proxied returns the setting by which requests of others reach a port on loopback:
+// trusted_proxies, or a name in allowed_hosts that is not this machine's; "" without one.
+// Then an address on loopback proves nothing, and every request needs a key, a session or
+// a person whom the proxy names.
+func (cfg *Config) Proxied() string {
+	if len(cfg.TrustedProxies) > 0 {
+		return "trusted_proxies"
+	}
+	for _, name := range cfg.AllowedHosts {
+		if !ownName(name) {
+			return fmt.Sprintf("allowed_hosts %q", name)
+		}
+	}
+	return ""
+}
+
+// ownName reports whether a Host value always means the machine of whoever sends it.
+func ownName(host string) bool {
+	name := host
+	if bare, _, err := net.SplitHostPort(host); err == nil {
+		name = bare
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 // IsKeyName reports whether a key may be called that: 1 to 64 letters, digits, '.',

@@ -55,15 +55,23 @@ func Notes(cfg *config.Config) []string {
 	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), missingPrograms(cfg), openReaders(cfg))
 }
 
-// openPorts notes the ports that others can reach, which need a key before them.
+// openPorts notes the ports that others can reach, off loopback or through a proxy, which
+// need a key before them.
 func openPorts(cfg *config.Config) []string {
+	if len(cfg.APIKeys) > 0 {
+		return nil
+	}
 	var notes []string
 	for key, address := range map[string]string{"listen": cfg.Listen, "mcp.listen": cfg.MCP.Listen} {
-		if !config.Loopback(address) && len(cfg.APIKeys) == 0 {
+		if !config.Loopback(address) {
 			notes = append(notes, fmt.Sprintf("%s %s is off loopback: it is refused until there is an API key (molar keys create NAME)", key, address))
 		}
 	}
 	slices.Sort(notes)
+	if proxied := cfg.Proxied(); proxied != "" && cfg.Identity.Header == "" {
+		notes = append(notes, proxied+" lets others come through a proxy: every request needs an API key (molar keys create NAME), "+
+			"the link that serve prints, or a person whom the proxy names (identity.header)")
+	}
 	return notes
 }
 

@@ -85,6 +85,21 @@ func peer(r *http.Request) netip.Addr {
 	return ip.Unmap().WithZone("")
 }
 
+// viaProxy refuses a request that carries a header of a proxy. On a port without keys
+// the loopback address stands for the person at this machine, but a proxy or tunnel
+// brings strangers from the same address. A proxy that adds none of these headers cannot
+// be seen; its setting (trusted_proxies, allowed_hosts) is what closes the port then.
+func viaProxy(r *http.Request) *Refusal {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
+			return refuse(http.StatusUnauthorized, "proxy_without_key",
+				"this request came through a proxy ("+name+"), so it may be anybody's: make an API key with molar keys create NAME, "+
+					"or let the proxy name the person (identity.header)")
+		}
+	}
+	return nil
+}
+
 // ClientName is the name under which an address is counted. Whoever has one address
 // of IPv6 has a whole network of them, so there the network counts.
 func ClientName(ip netip.Addr) string {

@@ -51,8 +51,8 @@ type Key struct {
 	LastUsed time.Time
 }
 
-// A Principal is who makes a request. The zero Principal is anybody, on a port
-// without keys: it may do everything and owns what nobody else does.
+// A Principal is who makes a request. The zero Principal is anybody on this machine, on a
+// port without keys: it may do everything and owns what nobody else does.
 type Principal struct {
 	// Key is the id of the key, Owner whose conversations it opens.
 	Key, Owner, Name string
@@ -108,13 +108,20 @@ type binding struct {
 	cancel context.CancelFunc
 }
 
-// NewKeyring returns a keyring without keys, which lets everybody in. A nil clock
+// NewKeyring returns a keyring without keys, which lets everybody on this machine in. A nil clock
 // means time.Now.
 func NewKeyring(now func() time.Time) *Keyring {
 	if now == nil {
 		now = time.Now
 	}
 	return &Keyring{now: now, used: map[string]time.Time{}, bound: map[*binding]bool{}}
+}
+
+// Close makes the port want a key from now on, also while there is none.
+func (k *Keyring) Close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.on = true
 }
 
 // Set replaces the keys. Streams of those that are gone end.
@@ -155,10 +162,11 @@ func (k *Keyring) over(key Key) bool {
 
 // Identify says who makes a request: by the Authorization header, else x-api-key,
 // else the cookie. The refusal of a key that is unknown is that of one that was
-// revoked or has run out; one that was cut or mistyped is told so.
+// revoked or has run out; one that was cut or mistyped is told so. While no key is
+// needed, everybody may come who comes without a proxy.
 func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 	if !k.On() {
-		return Principal{}, nil
+		return Principal{}, viaProxy(r)
 	}
 	text, session := presented(r)
 	if text == "" {

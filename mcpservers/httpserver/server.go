@@ -37,7 +37,8 @@ type Config struct {
 	// Guard stands in front of every route; nil lets everything pass but requests
 	// for a foreign Host on /mcp.
 	Guard func(http.Handler) http.Handler
-	// Keys are what clients present; nil, or a ring that never held one, lets everybody in.
+	// Keys are what clients present; nil, or a ring that wants none, lets everybody in who comes
+	// without a proxy.
 	Keys *httpguard.Keyring
 	// Clients tells the address of a client; nil believes the connection alone.
 	Clients *httpguard.Addresses

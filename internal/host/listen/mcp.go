@@ -53,7 +53,9 @@ func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handl
 		return nil, err
 	}
 	if guard != nil {
-		if p.keys, err = access.Open(ctx, access.Config{Store: p.db, Keys: m.Config.APIKeys, Logger: m.Log}); err != nil {
+		if p.keys, err = access.Open(ctx, access.Config{
+			Store: p.db, Keys: m.Config.APIKeys, Closed: m.Config.Proxied() != "", Logger: m.Log,
+		}); err != nil {
 			return nil, err
 		}
 		port.Keys = p.keys.Ring()

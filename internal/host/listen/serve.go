@@ -88,7 +88,10 @@ func Serve(ctx context.Context, with Config) (err error) {
 
 // newPort puts keys, detached turns and the reload of the file beside a host.
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
-	keys, err := access.Open(ctx, access.Config{Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log})
+	keys, err := access.Open(ctx, access.Config{
+		Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log,
+		Closed: h.Config.Proxied() != "" && h.Config.Identity.Header == "",
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +129,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	defer p.serveMetrics(ctx, scrapers)()
 	warnPlain(p.Config, p.Config.Listen, p.Log)
 	p.sayLink(listener.Addr())
+	p.sayProxied()
 	for _, work := range []func(context.Context){
 		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(listener.Addr()) }) },
 		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
@@ -213,5 +217,13 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 func (p *port) sayLink(addr net.Addr) {
 	if p.access.Ring().On() {
 		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.Reachable(addr.String()), p.access.NewLink())
+	}
+}
+
+// sayProxied tells an operator who relied on loopback why a key is wanted.
+func (p *port) sayProxied() {
+	if proxied := p.Config.Proxied(); proxied != "" && p.Config.Identity.Header == "" {
+		p.cli.Say("%s lets others come through a proxy: each request wants an API key (molar keys create NAME), the session of that link, "+
+			"or a person whom the proxy names (identity.header)", proxied)
 	}
 }
