@@ -33,7 +33,8 @@ type renderer struct {
 	styled         *terminal.Markdown // nil unless the answer goes to a terminal
 	seen           agent.Collector
 	summary        chatOutput
-	apart          bool   // a line was ended behind commentary
+	open           bool   // the last line of the answer has no end
+	apart          bool   // it was ended for what is no part of the answer
 	unwait         func() // takes a note of what is waited for back; nil for none
 }
 
@@ -112,9 +113,11 @@ func (r *renderer) event(e agent.Event) error {
 		if r.styled != nil {
 			return r.styled.SetApart()
 		}
-		r.apart = true
-		_, err := fmt.Fprintln(r.stdout)
-		return err
+		return r.endLine()
+	case agent.EventToolCall:
+		if err := r.endLine(); err != nil { // behind a notice, which no commentary ends
+			return err
+		}
 	}
 	if e.Kind == agent.EventStep && e.Step == stepTools && e.Text != "" {
 		r.waiting(e.Text)
@@ -139,7 +142,18 @@ func (r *renderer) text(piece string) error {
 	if r.apart { // one of the two line ends before it is there
 		piece, r.apart = strings.TrimPrefix(piece, "\n"), false
 	}
+	r.open = piece != "" && !strings.HasSuffix(piece, "\n")
 	_, err := io.WriteString(r.stdout, terminal.Clean(piece))
+	return err
+}
+
+// endLine ends the line that the answer is at, unless the answer is styled.
+func (r *renderer) endLine() error {
+	if !r.open {
+		return nil
+	}
+	r.open, r.apart = false, true
+	_, err := fmt.Fprintln(r.stdout)
 	return err
 }
 
@@ -218,6 +232,9 @@ func (r *renderer) fail(err error) error {
 func (r *renderer) endAnswer() error {
 	if r.styled != nil {
 		return r.styled.Close()
+	}
+	if r.apart {
+		return nil
 	}
 	_, err := fmt.Fprintln(r.stdout)
 	return err

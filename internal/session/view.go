@@ -35,7 +35,7 @@ func (v *turnView) event(e agent.Event) error {
 	switch e.Kind {
 	case agent.EventText:
 		v.hide()
-		notice := e.Text != "" && v.s.h.Agent.Notice(e.Text) == strings.TrimSpace(e.Text)
+		notice := v.isNotice(e.Text)
 		if notice {
 			v.pause()
 			v.s.say("%s", terminal.Alarm(" EMERGENCY / KHẨN CẤP "))
@@ -68,6 +68,13 @@ func (v *turnView) event(e agent.Event) error {
 		v.done(e.Done)
 	}
 	return nil
+}
+
+// isNotice reports whether a piece of the answer is an emergency notice, which always comes
+// whole and alone.
+func (v *turnView) isNotice(piece string) bool {
+	notice := v.s.h.Agent.Notice(strings.TrimSpace(piece))
+	return notice != "" && notice == strings.TrimSpace(piece)
 }
 
 // call shows a call that starts.

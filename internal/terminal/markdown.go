@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/parser"
 
@@ -24,6 +25,7 @@ type Markdown struct {
 	size  func() (columns, rows int)
 	parse parser.Parser
 
+	torn   string   // the begun last character of the piece before
 	open   string   // source of the part that can still change
 	held   int      // bytes of it that are not on the screen
 	before sheet    // whose last part it begins with
@@ -38,14 +40,28 @@ func NewMarkdown(w io.Writer, size func() (columns, rows int)) *Markdown {
 	return &Markdown{w: w, size: size, parse: markdown.New().Parser()}
 }
 
-// Write shows a piece of text, which is cleaned first.
+// Write shows a piece of text, which is cleaned first. A piece may end within a character.
 func (m *Markdown) Write(text string) error {
+	text, m.torn = wholeCharacters(m.torn + text)
 	text = Clean(text)
 	m.open += text
 	if m.held += len(text); len(m.open) > longBlock && m.held < len(m.open)/32 {
 		return nil
 	}
 	return m.Flush()
+}
+
+// wholeCharacters cuts off a last character of which bytes are still to come.
+func wholeCharacters(text string) (whole, torn string) {
+	for i := len(text) - 1; i >= 0 && i > len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRuneInString(text[i:]) {
+				return text[:i], text[i:]
+			}
+			break
+		}
+	}
+	return text, ""
 }
 
 // Flush shows what Write held back of a long block.
@@ -72,11 +88,12 @@ func (m *Markdown) Flush() error {
 // Close ends the text with a line feed. A Markdown may be written to again, as a new
 // text.
 func (m *Markdown) Close() error {
+	m.open += Clean(m.torn) // its other bytes never came
 	_, err := m.paint(m.open)
 	if err == nil && (m.began || m.shown != nil) {
 		_, err = io.WriteString(m.w, "\r\n")
 	}
-	m.open, m.held, m.before, m.shown, m.began = "", 0, sheet{}, nil, false
+	m.torn, m.open, m.held, m.before, m.shown, m.began = "", "", 0, sheet{}, nil, false
 	return err
 }
 

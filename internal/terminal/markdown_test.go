@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/terminal"
+	"molar/internal/testkit/screen"
 )
 
 const sample = "# Chăm sóc răng\n\nBrush **twice** a day with `fluoride`, *gently*; see [NHS](https://nhs.uk/teeth).\n\n" +
@@ -76,7 +77,7 @@ func TestMarkdown_Code(t *testing.T) {
 	}
 	const text = "```go\nvar a = \"b\" /* one\ntwo\nthree */ + 1\n```\n\n```\nplain var\n```\n"
 	for _, size := range []int{1, 3, 1000} {
-		if diff := cmp.Diff(want, on(t, &screen{lines: []string{""}, styled: true}, 80, 100, cut(text, size)...)); diff != "" {
+		if diff := cmp.Diff(want, on(t, &screen.Screen{Styled: true}, 80, 100, cut(text, size)...)); diff != "" {
 			t.Errorf("pieces of %d (-want +got):\n%s", size, diff)
 		}
 	}
@@ -160,7 +161,7 @@ func cost(t *testing.T, text string, every bool) uint64 {
 // TestMarkdown_Flush: what is held back of a long block is shown when it is asked for,
 // and at the end.
 func TestMarkdown_Flush(t *testing.T) {
-	s := &screen{lines: []string{""}}
+	s := &screen.Screen{}
 	m := terminal.NewMarkdown(s, func() (int, int) { return 80, 200 })
 	write := func(text string) {
 		t.Helper()
@@ -170,14 +171,14 @@ func TestMarkdown_Flush(t *testing.T) {
 	}
 	write(strings.Repeat("word ", 1000))
 	write("held back")
-	if strings.Contains(strings.Join(s.lines, "\n"), "held") {
+	if strings.Contains(strings.Join(s.Lines(), "\n"), "held") {
 		t.Error("a long block is set anew for every word")
 	}
-	if err := m.Flush(); err != nil || !strings.Contains(strings.Join(s.lines, " "), "held back") {
+	if err := m.Flush(); err != nil || !strings.Contains(strings.Join(s.Lines(), " "), "held back") {
 		t.Errorf("not shown when asked for: %v", err)
 	}
 	write(" and the end")
-	if err := m.Close(); err != nil || !strings.Contains(strings.Join(s.lines, " "), "held back and the end") {
+	if err := m.Close(); err != nil || !strings.Contains(strings.Join(s.Lines(), " "), "held back and the end") {
 		t.Errorf("not shown at the end: %v", err)
 	}
 }
@@ -289,11 +290,11 @@ func cut(text string, size int) []string {
 // shown is what stands on a terminal after the pieces, without styles.
 func shown(t *testing.T, columns, rows int, pieces ...string) []string {
 	t.Helper()
-	return on(t, &screen{lines: []string{""}}, columns, rows, pieces...)
+	return on(t, &screen.Screen{}, columns, rows, pieces...)
 }
 
 // on shows the pieces on a screen and returns its lines.
-func on(t *testing.T, s *screen, columns, rows int, pieces ...string) []string {
+func on(t *testing.T, s *screen.Screen, columns, rows int, pieces ...string) []string {
 	t.Helper()
 	m := terminal.NewMarkdown(s, func() (int, int) { return columns, rows })
 	for _, p := range pieces {
@@ -304,52 +305,5 @@ func on(t *testing.T, s *screen, columns, rows int, pieces ...string) []string {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return s.lines[:len(s.lines)-1]
-}
-
-// A screen obeys the few sequences that a Markdown writes. It keeps what has
-// scrolled away.
-type screen struct {
-	lines []string
-	y     int
-	// styled keeps the styles too.
-	styled bool
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	text := string(p)
-	for text != "" {
-		switch {
-		case strings.HasPrefix(text, "\r\n"):
-			s.y++
-			if s.y == len(s.lines) {
-				s.lines = append(s.lines, "")
-			}
-			text = text[2:]
-		case strings.HasPrefix(text, "\r\x1b[J"):
-			s.lines = s.lines[:s.y+1]
-			s.lines[s.y] = ""
-			text = text[4:]
-		case strings.HasPrefix(text, "\x1b["):
-			end := strings.IndexAny(text, "mA")
-			if text[end] == 'A' {
-				n := 0
-				for _, c := range text[2:end] {
-					n = n*10 + int(c-'0')
-				}
-				s.y -= n
-			} else if s.styled {
-				s.lines[s.y] += text[:end+1]
-			}
-			text = text[end+1:]
-		default:
-			end := strings.IndexAny(text, "\r\x1b")
-			if end < 0 {
-				end = len(text)
-			}
-			s.lines[s.y] += text[:end]
-			text = text[end:]
-		}
-	}
-	return len(p), nil
+	return s.Lines()[:len(s.Lines())-1]
 }
