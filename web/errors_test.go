@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -157,5 +158,50 @@ func TestChat_Panic(t *testing.T) {
 	w := serve(build(t, cfg), request(http.MethodGet, "/ready", ""))
 	if code, _, _ := errorOf(t, w.Body.Bytes()); w.Code != 500 || code != "internal_error" {
 		t.Errorf("handler panic: %d %s", w.Code, w.Body)
+	}
+}
+
+// A failure names the turn and its conversation, by header and in its body, so that a client
+// goes on where the question stands: also one that began the conversation, and one whose
+// stream had begun.
+func TestChat_FailureNamesItsConversation(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body   string
+		events []agent.Event
+	}{
+		"whole":                    {`{`, []agent.Event{start()}},
+		"whole, after a tool":      {`{`, []agent.Event{start(), toolCall()}},
+		"stream":                   {`{"stream":true,`, []agent.Event{start()}},
+		"stream, with events":      {`{"stream":true,"molar":{"events":true,"detach":true},`, []agent.Event{start()}},
+		"stream, after some words": {`{"stream":true,`, []agent.Event{start(), text("a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := post(handler(t, play(fault(providers.KindQuota), tt.events...)), tt.body+question+`}`)
+			if turn, conversation := w.Header().Get("X-Turn-Id"), w.Header().Get("X-Conversation-Id"); turn != "t1" || conversation != "c1" {
+				t.Errorf("the headers name turn %q and conversation %q", turn, conversation)
+			}
+			body := w.Body.String()
+			if events := strings.Split(strings.TrimSpace(body), "\n\n"); w.Code == http.StatusOK {
+				body = strings.TrimPrefix(events[len(events)-1], "data: ")
+			}
+			var told struct {
+				Error *struct{ Code string }
+				Molar struct {
+					ConversationID string `json:"conversation_id"`
+					TurnID         string `json:"turn_id"`
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &told); err != nil || told.Error == nil || told.Molar.TurnID != "t1" || told.Molar.ConversationID != "c1" {
+				t.Errorf("%v: %s", err, body)
+			}
+		})
+	}
+}
+
+// What was refused before any turn began names none.
+func TestChat_RefusedRequestNamesNoTurn(t *testing.T) {
+	w := post(handler(t, play(nil, start(), done())), `{"messages":[]}`)
+	if w.Code != http.StatusBadRequest || w.Header().Get("X-Turn-Id") != "" || strings.Contains(w.Body.String(), "turn_id") {
+		t.Errorf("%d, %v: %s", w.Code, w.Header(), w.Body)
 	}
 }

@@ -118,13 +118,33 @@ type identity struct {
 const (
 	// IDPrefix stands before the id of a turn in that of its completion.
 	IDPrefix = "chatcmpl-"
-	// turnIDHeader names the turn to those who want to follow or stop it.
-	turnIDHeader = "X-Turn-Id"
+	// turnIDHeader names the turn to those who want to follow or stop it, conversationHeader
+	// the conversation to those who go on with it, also when the turn fails.
+	turnIDHeader       = "X-Turn-Id"
+	conversationHeader = "X-Conversation-Id"
 	// savedHeader is "false" where the store failed, so that the turn is not in it.
 	savedHeader = "X-Molar-Saved"
 )
 
 func (id identity) completion() string { return IDPrefix + id.turn }
+
+// headers names the turn and its conversation.
+func (id identity) headers(h http.Header) {
+	h.Set(turnIDHeader, id.turn)
+	if id.conversation != "" {
+		h.Set(conversationHeader, id.conversation)
+	}
+}
+
+// failure is what a client is told about the error that ended the turn. acted says that a tool
+// may have had its effect.
+func (id identity) failure(err error, acted bool) *wire.Error {
+	e := wire.Failure(err)
+	if acted {
+		e = e.AfterTurnTool()
+	}
+	return e.OfTurn(wire.TurnRef{ConversationID: id.conversation, TurnID: id.turn})
+}
 
 // start takes over what the turn decided by itself.
 func (id *identity) start(st *agent.Start) {

@@ -63,7 +63,7 @@ func newStreamer(w http.ResponseWriter, id identity, usage, events bool) *stream
 }
 
 func (st *streamer) headers(h http.Header) {
-	h.Set(turnIDHeader, st.id.turn)
+	st.id.headers(h)
 	if st.unsaved {
 		h.Set(savedHeader, "false")
 	}
@@ -209,11 +209,9 @@ func (st *streamer) fail(err error) error {
 	if st.Done {
 		return err
 	}
-	e := wire.Failure(err)
-	if st.effects.Any() {
-		e = e.AfterTurnTool()
-	}
+	e := st.id.failure(err, st.effects.Any())
 	if !st.Committed {
+		st.id.headers(st.Writer().Header())
 		wire.WriteError(st.Writer(), e)
 		return err
 	}

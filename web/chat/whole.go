@@ -27,15 +27,11 @@ func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) err
 	}
 	err = turns.CauseOf(f.Cause(), err)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // a writer without deadlines has none
+	a.headers(w.Header())
 	if err != nil {
-		e := wire.Failure(err)
-		if a.effects.Any() {
-			e = e.AfterTurnTool()
-		}
-		wire.WriteError(w, e)
+		wire.WriteError(w, a.failure(err, a.effects.Any()))
 		return err
 	}
-	w.Header().Set(turnIDHeader, a.turn)
 	if a.done.Unsaved {
 		w.Header().Set(savedHeader, "false")
 	}

@@ -43,6 +43,21 @@ type Error struct {
 	NoRetry bool
 	// Faults lists what is wrong one by one, where there may be several.
 	Faults []string
+	// Turn is the turn that failed, where one had begun.
+	Turn *TurnRef
+}
+
+// A TurnRef names a turn, and the conversation that the next question may go on with.
+type TurnRef struct {
+	ConversationID string `json:"conversation_id"`
+	TurnID         string `json:"turn_id"`
+}
+
+// OfTurn names the turn that failed.
+func (e *Error) OfTurn(t TurnRef) *Error {
+	named := *e
+	named.Turn = &t
+	return &named
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -193,13 +208,15 @@ type ErrorObject struct {
 		// object holds.
 		Faults []string `json:"faults,omitempty"`
 	} `json:"error"`
+	// Molar is set where a turn had begun.
+	Molar *TurnRef `json:"molar,omitempty"`
 }
 
 // Object is what a client is told. Server faults carry the request id, by which the log
 // can be searched.
 func (e *Error) Object(requestID string) ErrorObject {
 	var o ErrorObject
-	o.Error.Message, o.Error.Type, o.Error.Faults = Clip(e.Message, MaxMessage), e.Kind, e.Faults
+	o.Error.Message, o.Error.Type, o.Error.Faults, o.Molar = Clip(e.Message, MaxMessage), e.Kind, e.Faults, e.Turn
 	if (e.Status >= 500 || e.Kind == TypeServer) && requestID != "" {
 		o.Error.Message += " (request id " + requestID + ")"
 	}
