@@ -425,6 +425,9 @@ func TestRun_cancelled(t *testing.T) {
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("error %v", last)
 	}
+	if got := b.recorder.last; got.Status != "interrupted" || got.Error != "" { // a person stopped it: nothing failed
+		t.Errorf("the trace says %q, %q", got.Status, got.Error)
+	}
 }
 
 // What a client sets beats the assistant's settings, and those the host's own choice.

@@ -104,7 +104,7 @@ func TestChatPage_EditAndAskAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"first", "first again", "first again"}, j.host.asked()); diff != "" {
 		t.Error(diff)
 	}
-	if a := j.host.turns[1]; a.Assistant != "home" || a.ConversationID != "c1" {
+	if a := j.host.turns[1]; a.Assistant != "home" || a.ConversationID != j.host.first() {
 		t.Errorf("the second went to %q in %q", a.Assistant, a.ConversationID)
 	}
 	eval[any](j, `document.getElementById("question").value = ""`)
@@ -113,7 +113,7 @@ func TestChatPage_EditAndAskAgain(t *testing.T) {
 	j.sees(idle, `document.querySelector(".note.bad")`, read+` === "first again 3/3, first again fail"`, `document.getElementById("question").value === "first again fail"`)
 	// What is deleted leaves nothing in the browser.
 	j.remove()
-	j.sees(`document.querySelectorAll("#list li").length === 0`, `!Object.keys(localStorage).some((key) => key.includes(".c1"))`)
+	j.sees(`document.querySelectorAll("#list li").length === 0`, `!Object.keys(localStorage).some((key) => key.includes(".`+j.host.first()+`"))`)
 }
 
 // A conversation goes on with its assistant, a new one with the person's last choice.

@@ -148,13 +148,13 @@ func TestChatPage_Stop(t *testing.T) {
 	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
 	j.do(chromedp.Click("#stop"))
 	j.sees(idle, `document.querySelector(".assistant .note")?.textContent === "Đã dừng."`)
-	if got := j.host.all["c1"]; len(got) != 2 || got[1].Status != "interrupted" {
+	if got := j.host.all[j.host.first()]; len(got) != 2 || got[1].Status != "interrupted" {
 		t.Errorf("stored: %+v", got)
 	}
-	j.sees(`location.hash === "#c1"`) // what comes next belongs to it
+	j.sees(`location.hash === "#` + j.host.first() + `"`) // what comes next belongs to it
 	j.ask("tiếp tục")
 	j.sees(idle, `document.querySelectorAll(".assistant").length === 2`)
-	if got := j.host.turns[1].ConversationID; got != "c1" {
+	if got := j.host.turns[1].ConversationID; got != j.host.first() {
 		t.Errorf("the next question went to conversation %q", got)
 	}
 }

@@ -18,7 +18,7 @@ func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
 	j.ask("slow")
 	host.gate <- struct{}{}
 	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
-	const running = `[...document.querySelectorAll("#list a")].find((a) => a.hash === "#c1" && a.querySelector(".dot"))`
+	running := `[...document.querySelectorAll("#list a")].find((a) => a.hash === "#` + host.first() + `" && a.querySelector(".dot"))`
 	j.do(chromedp.Click("#new"))
 	j.sees(idle, `document.querySelectorAll(".message").length === 0`, `!document.getElementById("welcome").hidden`, running)
 	host.gate <- struct{}{}
@@ -33,7 +33,7 @@ func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
 	for range 3 {
 		host.gate <- struct{}{}
 	}
-	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `!document.querySelector("#list .dot")`, `location.hash === "#c1"`)
+	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `!document.querySelector("#list .dot")`, `location.hash === "#`+host.first()+`"`)
 	if diff := cmp.Diff([]string{"slow"}, host.asked()); diff != "" {
 		t.Error(diff)
 	}
@@ -72,7 +72,7 @@ func TestChatPage_LeavesManyAnswers(t *testing.T) {
 		j.do(chromedp.Click("#new"))
 		j.sees(`document.querySelectorAll("#list .dot").length === ` + strconv.Itoa(i+1))
 	}
-	eval[any](j, `document.querySelector('#list a[href="#c1"]').click()`)
+	eval[any](j, `document.querySelector('#list a[href="#`+host.first()+`"]').click()`)
 	j.sees(`document.querySelector(".user .text")?.textContent === "hold 0"`, `document.querySelector(".prose")?.textContent.includes("One")`, `!document.getElementById("stop").hidden`)
 	for range many {
 		host.gate <- struct{}{}

@@ -71,6 +71,10 @@ type chatHost struct {
 	// calls are the stored rounds of turns, by their id.
 	calls map[string]json.RawMessage
 	marks map[string]schemas.Feedback
+	// traces are those of the turns that failed, by their id.
+	traces map[string]string
+	// heals lets a question that failed be answered when it is asked again.
+	heals bool
 	// snippet is what a search shows of each conversation.
 	snippet string
 	// files are those of questions, as data URLs, by conversation, seq and number.
@@ -81,13 +85,13 @@ type chatHost struct {
 }
 
 func newChatHost() *chatHost {
-	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, calls: map[string]json.RawMessage{}, marks: map[string]schemas.Feedback{}, files: map[string][]schemas.Part{}, provider: "ollama", gate: make(chan struct{})}
+	return &chatHost{all: map[string][]schemas.StoredMessage{}, titles: map[string]string{}, calls: map[string]json.RawMessage{}, marks: map[string]schemas.Feedback{}, traces: map[string]string{}, files: map[string][]schemas.Part{}, provider: "ollama", gate: make(chan struct{})}
 }
 
 func (h *chatHost) config(t *testing.T) web.Config {
 	cfg := config(t, script(h.answer))
 	cfg.Now = time.Now
-	cfg.Conversations, cfg.Servers, cfg.Feedback, cfg.Files = h, h, h, h
+	cfg.Conversations, cfg.Servers, cfg.Feedback, cfg.Files, cfg.Traces = h, h, h, h, h
 	cfg.Models = func() []web.ModelInfo {
 		return []web.ModelInfo{{ID: "dental", Description: "About teeth.", Topic: "dental", FirstQuestions: map[string][]string{"en": {"Why do gums bleed?", "How often should I floss?"}, "vi": {"Vì sao chảy máu nướu?"}}}, {ID: "home", Description: "About the family."}}
 	}
@@ -125,7 +129,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 	h.mu.Unlock()
 	yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: id, Assistant: "dental", Created: time.Now()}})
 	said, err := h.say(ctx, turn, asked, yield)
-	if err != nil && ctx.Err() == nil {
+	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // those end a turn before its question is recorded
 		return err
 	}
 	status := ""
@@ -136,6 +140,9 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 	h.mu.Lock()
 	if h.titles[id] == "" {
 		h.titles[id] = asked[:min(len(asked), 60)]
+	}
+	if err != nil && ctx.Err() == nil {
+		h.traces[turn.ID] = fmt.Sprintf(`{"turn_id":%q,"status":"failed","error":%q}`, turn.ID, err)
 	}
 	h.store(id, turn, asked, schemas.StoredMessage{Content: said, Status: status, Sources: sources, Calls: h.calls[turn.ID]})
 	h.mu.Unlock()
@@ -209,9 +216,9 @@ func (h *chatHost) File(ctx context.Context, owner, id string, _ int64, n int) (
 
 func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
 	switch {
-	case strings.Contains(asked, "fail"):
+	case strings.Contains(asked, "fail") && h.mayFail(asked):
 		kind := providers.KindUnavailable
-		for word, k := range map[string]providers.Kind{"key": providers.KindAuth, "model": providers.KindModelNotFound, "long": providers.KindContextLength} {
+		for word, k := range map[string]providers.Kind{"key": providers.KindAuth, "quota": providers.KindQuota, "model": providers.KindModelNotFound, "long": providers.KindContextLength} {
 			if strings.Contains(asked, word) {
 				kind = k
 			}
@@ -313,6 +320,22 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 	return lesson, nil
 }
 
+// mayFail reports whether a question fails that is to: where the host heals, only at first.
+func (h *chatHost) mayFail(asked string) bool {
+	all := h.asked()
+	return !h.heals || slices.Index(all, asked) == len(all)-1
+}
+
+func (h *chatHost) Trace(ctx context.Context, owner, id string) (json.RawMessage, bool, error) {
+	h.mu.Lock()
+	trace, failed := h.traces[id]
+	h.mu.Unlock()
+	if failed {
+		return json.RawMessage(trace), true, nil
+	}
+	return h.fakeStore.Trace(ctx, owner, id)
+}
+
 // wonder is a tool whose server says how far it is and then asks: for an address to be opened
 // where the question speaks of one, else in a form.
 func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
@@ -407,6 +430,16 @@ func (h *chatHost) Status() []schemas.ServerStatus {
 		return nil
 	}
 	return h.fakeStore.Status()
+}
+
+// first is the conversation of the first question.
+func (h *chatHost) first() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.turns) == 0 {
+		return ""
+	}
+	return h.turns[0].ConversationID
 }
 
 // asked is what the host was asked, in order.

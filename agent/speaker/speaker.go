@@ -281,7 +281,8 @@ func (s *Speaker) Complete(d *event.Done) {
 
 // End is how the turn ended, for its trace.
 func (s *Speaker) End(err error) trace.End {
-	e := trace.End{Answer: s.seen.Answer(), Commentary: s.seen.Commentary, Done: s.seen.Done, Stopped: errors.Is(err, ErrStopped), Err: err}
+	e := trace.End{Answer: s.seen.Answer(), Commentary: s.seen.Commentary, Done: s.seen.Done, Err: err}
+	e.Stopped = errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled) // the client left, or a person stopped the turn
 	if e.Done == nil {
 		e.Done = &event.Done{}
 		s.Complete(e.Done)

@@ -11,6 +11,7 @@ const log = $("log");
 const tabs = new BroadcastChannel("molar"); // tells other tabs what changed
 
 let conversation = "";
+let next = newID(); // what the conversation is called that the next question begins
 let chosen = true; // whether the list of assistants shows who is to be asked here
 let branch = ""; // the turn after which the next question goes; "" means the newest one
 let view = 0; // counts the conversations shown, so that what comes late finds its own
@@ -19,6 +20,12 @@ const runs = new Set(); // all that are being written, also in conversations not
 let noted = notedTurns(); // those that a reload left, until they are shown again
 let queue = []; // what was typed while an answer is written, to be asked behind it
 let editing = null; // the turn whose question is being edited, and what was typed before
+
+// newID names a conversation before its first question is sent: whatever becomes of that, the
+// next one goes into the same conversation.
+function newID() {
+  return `chat_${[...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("")}`;
+}
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 const hint = (words = "") => { $("hint").textContent = words; };
@@ -46,7 +53,7 @@ function begin(content, files = []) {
   $("welcome").hidden = true;
   const asked = questionBox(content, edit, files, useAgain);
   const answer = new Answer((a) => again(a));
-  Object.assign(answer, { asked, content, files, conversation, home: conversation, parent: branch, goesOn });
+  Object.assign(answer, { asked, content, files, conversation, home: conversation, sent: conversation || next, parent: branch, replaces: [], goesOn });
   runs.add(answer);
   log.append(asked, answer.box);
   toEnd();
@@ -54,16 +61,15 @@ function begin(content, files = []) {
   return answer;
 }
 
-// ask sends a question. replaces is the turn of which it is a new version, if it is one:
-// that, and what came after it, stays in a branch beside.
-async function ask(content, replaces = "", files = []) {
-  const covered = replaces ? cover(replaces) : [];
+// ask sends a question. replaces are the turns of which it is a new version, if it is one: the
+// newest of them that is kept counts, and with what came after it stays in a branch beside.
+async function ask(content, replaces = [], files = []) {
+  const covered = cover(replaces);
   const answer = Object.assign(begin(content, files), { replaces, covered });
   const body = {
-    model: chosen ? model.value : undefined, stream: true, messages: [{ role: "user", content }],
+    model: chosen ? model.value : undefined, stream: true, messages: [{ role: "user", content }], chat_id: answer.sent,
     molar: { ...settings(), events: true, html: true, detach: true },
   };
-  if (conversation) body.chat_id = conversation;
   await settle(answer, async () => {
     if (files.length) body.messages[0].content = await withFiles((f) => f.partsOf(content, files));
     body.molar.parent = await parentFor(answer);
@@ -73,10 +79,10 @@ async function ask(content, replaces = "", files = []) {
   });
 }
 
-// cover hides the messages from the question of a turn on, and returns them.
-function cover(turn) {
+// cover hides the messages from the first question of these turns on, and returns them.
+function cover(turns) {
   const all = [...log.querySelectorAll(".message:not([hidden])")];
-  const first = all.findIndex((m) => m.dataset.turn === turn);
+  const first = all.findIndex((m) => turns.includes(m.dataset.turn));
   const covered = first < 0 ? [] : all.slice(first);
   for (const m of covered) m.hidden = true;
   return covered;
@@ -84,13 +90,24 @@ function cover(turn) {
 
 // parentFor is the turn that a question goes after; undefined lets the server take the newest.
 async function parentFor(answer) {
-  if (!answer.replaces || !answer.conversation) return answer.parent || undefined;
-  const { tree } = await treeOf(answer.conversation);
-  const beside = await tree.beside(answer.replaces);
-  tree.close();
+  if (!answer.replaces.length) return answer.parent || undefined;
+  const beside = await versionsOf(answer.sent, answer.replaces);
   if (!beside.length) return answer.parent || undefined; // the turn was not kept
   answer.versions = { at: beside.length + 1, of: beside.length + 1 };
   return beside[0].parent_turn ?? "";
+}
+
+// versionsOf are the kept versions of the newest of these turns that is kept.
+async function versionsOf(id, turns) {
+  try {
+    const { tree } = await treeOf(id);
+    const beside = await tree.beside(turns);
+    tree.close();
+    return beside;
+  } catch (err) {
+    if (err.status === 404) return []; // the conversation was not kept either
+    throw err;
+  }
 }
 
 // taken says that the server has the question: now it need not be kept here.
@@ -111,11 +128,13 @@ async function settle(answer, run) {
     await run();
   } catch (err) {
     if (answer.paused) return; // goes on when its conversation is shown again
+    answer.turn ||= err.body?.molar?.turn_id ?? "";
     if (answer.stopped || err.code === "stopped") answer.note(t("Stopped.", "Đã dừng."));
     else failed(answer, err instanceof Problem ? err : new Problem(String(err.message)));
     if (answer.source && answer === running) isKept(answer); // what there is of it
     answer.cut = Boolean(answer.source);
     if (answer === running) unqueue();
+    if (!answer.home && !answer.source) isBegun(answer.sent);
   }
   runs.delete(answer);
   noteTurns();
@@ -150,6 +169,16 @@ function unqueue() {
 function drawQueue() {
   $("queue").replaceChildren(...queue.map((text, i) => el("li", {}, el("span", {}, text),
     el("button", { type: "button", className: "plain small", on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, t("Do not ask", "Không gửi")))));
+}
+
+// isBegun goes on with a conversation whose first question found no answer, where it is kept
+// all the same, so that a reload finds it.
+async function isBegun(id) {
+  const begun = await api(pathOf(id)).then(() => true, () => false);
+  if (!begun || conversation || next !== id) return;
+  if (draftOf("") === input.value) keep("draft.", null);
+  remember(id);
+  keepDraft();
 }
 
 // isKept says that an answer is in the store: what comes next goes after it.
@@ -256,7 +285,7 @@ function rejoin(going) {
   const left = noted.find((n) => n.conversation === conversation) ?? (going && { turn: going.turn_id, content: going.content });
   if (unseen && !isDrawn(unseen.turn)) {
     $("welcome").hidden = true;
-    if (!going && unseen.replaces) unseen.covered = cover(unseen.replaces);
+    if (!going) unseen.covered = cover(unseen.replaces);
     log.append(unseen.asked, unseen.box);
     toEnd();
     setRunning(unseen);
@@ -264,7 +293,7 @@ function rejoin(going) {
   } else if (left) {
     noted = noted.filter((n) => n !== left);
     if (isDrawn(left.turn)) return noteTurns();
-    const covered = !going && left.replaces ? cover(left.replaces) : [];
+    const covered = going ? [] : cover(left.replaces ?? []);
     const answer = Object.assign(begin(left.content), { turn: left.turn, replaces: left.replaces, covered, versions: going?.versions });
     noteTurns();
     settle(answer, () => follow(answer));
@@ -314,15 +343,21 @@ function leaveConversation() {
 }
 
 // again asks a question once more: its old answer is then a version beside it, and one that
-// said nothing goes.
+// said nothing is not shown any more.
 function again(answer) {
   if (running) return;
-  if (!answer.source && answer.asked) {
-    answer.asked.remove();
-    answer.box.remove();
-    if (input.value === answer.content) setInput("");
-  }
-  ask(answer.content, answer.source ? answer.turn : answer.replaces, answer.files);
+  if (!answer.source && input.value.trim() === answer.content) setInput("");
+  ask(answer.content, [answer.turn, ...answer.source ? [] : answer.replaces].filter(Boolean), answer.files);
+  if (answer.source) return;
+  answer.asked.remove();
+  answer.box.remove();
+}
+
+// unanswered asks the last question again, where it found no answer and was typed anew: then
+// it came back into the box. It returns null where it was another.
+function unanswered(content) {
+  const last = [...log.querySelectorAll(".message:not([hidden])")].at(-1);
+  return last?.previousElementSibling?.source === content ? last.askAgain : null;
 }
 
 function edit(content, box) {
@@ -367,7 +402,9 @@ function submit(content) {
   const { turn = "", before = "" } = editing ?? {};
   editing = null;
   hint();
-  ask(content, turn, filesNow());
+  const askAgain = turn ? null : unanswered(content);
+  if (askAgain) askAgain(filesNow());
+  else ask(content, turn ? [turn] : [], filesNow());
   return before;
 }
 
@@ -376,6 +413,7 @@ function submit(content) {
 function remember(id) {
   if (id === conversation) return;
   conversation = id;
+  next = newID();
   branch = "";
   keep("conversation", id);
   history.replaceState(null, "", id ? `#${encodeURIComponent(id)}` : location.pathname);
@@ -386,6 +424,7 @@ function fresh() {
   leaveConversation();
   leave();
   remember("");
+  next = newID();
   chosen = true;
   choose(kept("assistant") || model.options[0]?.value);
   $("welcome").hidden = false;
@@ -497,7 +536,7 @@ async function switchVersion(box, by) {
   const here = view;
   try {
     const { tree } = await treeOf(conversation, "&html=true");
-    const beside = await tree.beside(box.dataset.turn);
+    const beside = await tree.beside([box.dataset.turn]);
     const version = beside[beside.findIndex((m) => m.turn_id === box.dataset.turn) + by];
     if (here !== view) return tree.close();
     const going = await showBranch(tree, version ? tree.leaf(version.seq) : await tree.newest(), version?.turn_id);
@@ -518,7 +557,8 @@ const keptFiles = (m) => (m.files ?? []).map(({ name, media, size, url }) => ({ 
 const useAgain = (files) => withFiles((f) => f.useAgain(files));
 
 function stored(m, asked) {
-  const box = m.role === "user" ? questionBox(m.content, edit, keptFiles(m), useAgain) : storedAnswer(m, () => !running && asked && ask(asked.content, m.turn_id, keptFiles(asked)), goesOn);
+  const box = m.role === "user" ? questionBox(m.content, edit, keptFiles(m), useAgain)
+    : storedAnswer(m, (a) => asked && again(Object.assign(a, { asked: a.box.previousElementSibling, content: asked.content, files: [...keptFiles(asked), ...a.files] })), goesOn);
   box.classList.add("stored");
   box.dataset.turn = m.turn_id ?? "";
   if (m.versions) setVersions(box, m.versions, switchVersion);

@@ -271,6 +271,8 @@ export class Answer {
     this.again = again;
     this.source = ""; // the answer as Markdown
     this.turn = "";
+    this.files = [];
+    this.replaces = []; // the turns of which its question is a new version
     this.blocks = new Map();
     this.cards = new Map();
     this.body = el("div", { className: "text prose" });
@@ -421,6 +423,7 @@ export class Answer {
     if (this.open) announce(this.open.textContent);
     prose?.finish(this.body);
     this.showSources();
+    this.box.askAgain = this.source ? null : (files = this.files) => this.again(Object.assign(this, { files }));
     this.after.querySelector(".actions")?.remove();
     const thumbs = this.turn && this.source ? marks(this) : [];
     this.after.append(el("div", { className: "actions" },
@@ -469,9 +472,18 @@ export function storedAnswer(m, again, goesOn) {
     }
   }
   answer.cited = m.sources;
-  if (m.status === "interrupted") answer.note(t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng."));
+  if (m.status === "interrupted") whyCut(answer);
   answer.end();
   return answer.box;
+}
+
+// whyCut says that an answer broke off, and why, as far as the trace of its turn knows.
+async function whyCut(answer) {
+  const said = answer.note(answer.source ? t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng.")
+    : t("This question found no answer.", "Câu hỏi này không có câu trả lời."));
+  if (!answer.turn) return;
+  const { error } = await api(`/v1/turns/${encodeURIComponent(answer.turn)}`).catch(() => ({}));
+  if (error) said.append(el("small", {}, inWords(error)));
 }
 
 // How many messages are drawn at once, and for how many milliseconds, which keeps the page
@@ -545,13 +557,13 @@ export class Tree {
     return this.all.values().next().value;
   }
 
-  // beside are the versions of the question of a turn, in their order.
-  async beside(turn) {
+  // beside are the versions of the question of the newest of these turns, in their order.
+  async beside(turns) {
     let asked = null;
     while (!asked) {
       const m = await this.read();
       if (!m) return [];
-      if (m.turn_id === turn && m.role === "user") asked = m;
+      if (m.role === "user" && turns.includes(m.turn_id)) asked = m;
     }
     await this.find(asked.parent);
     return this.versions.get(asked.parent ?? 0);
