@@ -10,9 +10,9 @@ import (
 // A server that asks in the middle of a call is answered on the page: what it says meanwhile
 // stands on the call, its words stay text, and an answer that does not fit is asked for again.
 func TestChatPage_Questions(t *testing.T) {
-	for language, words := range map[string]struct{ asks, answered, declined string }{
-		"en": {"family asks", "You answered family.", "You did not answer family."},
-		"vi": {"family hỏi", "Bạn đã trả lời family.", "Bạn không trả lời family."},
+	for language, words := range map[string]struct{ asks, answered, declined, required string }{
+		"en": {"“family” asks", "You answered “family”.", "You did not answer “family”.", "This is required."},
+		"vi": {"“family” hỏi", "Bạn đã trả lời “family”.", "Bạn không trả lời “family”.", "Mục này bắt buộc."},
 	} {
 		t.Run(language, func(t *testing.T) {
 			j := newJourney(t, language, newChatHost())
@@ -24,13 +24,17 @@ func TestChatPage_Questions(t *testing.T) {
 			j.shot("question")
 			j.fits()
 			j.do(chromedp.Click(".question .primary"))
-			j.sees(`document.querySelector(".question .wrong")?.textContent !== ""`) // the day is required
-			eval[any](j, `document.querySelector(".question select").value = "1"; document.querySelector(".question input").value = "3"`)
+			j.sees(`[...document.querySelectorAll(".question .wrong")].filter((e) => e.textContent === "`+words.required+`").length === 2`) // the day, and the name
+			eval[any](j, `document.querySelector(".question select").value = "1"; document.querySelector(".question [inputmode=decimal]").value = "3"; document.querySelector(".question input").value = " "`)
+			j.do(chromedp.Click(".question .primary"))
+			j.sees(`document.querySelectorAll(".question [aria-invalid]").length === 1`, `document.activeElement.matches(".question input[aria-invalid]")`)
+			j.shot("question-required")
+			eval[any](j, `document.querySelector(".question input").value = "Hoa"`)
 			j.do(chromedp.Click(".question .primary"))
 			j.sees(`document.querySelector(".question .bad")?.textContent.includes("we are asleep")`)
-			eval[any](j, `document.querySelector(".question input").value = "10"`)
+			eval[any](j, `document.querySelector(".question [inputmode=decimal]").value = "10"`)
 			j.do(chromedp.Click(".question .primary"))
-			j.sees(idle, `document.querySelector(".prose").textContent.includes('accept {"day":"tue","hour":10}')`, `document.body.textContent.includes("`+words.answered+`")`, `!document.querySelector(".question")`)
+			j.sees(idle, `document.querySelector(".prose").textContent.includes('accept {"day":"tue","hour":10,"name":"Hoa"}')`, `document.body.textContent.includes("`+words.answered+`")`, `!document.querySelector(".question")`)
 
 			j.ask("appointment at an address")
 			j.host.gate <- struct{}{}

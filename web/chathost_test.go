@@ -347,7 +347,8 @@ func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yi
 		return "", ctx.Err()
 	}
 	q := agent.Question{
-		Question: schemas.Question{Server: "family", Message: "When <i>do</i> you come?", Schema: json.RawMessage(`{"type":"object","required":["day"],"properties":{
+		Question: schemas.Question{Server: "family", Message: "When <i>do</i> you come?", Schema: json.RawMessage(`{"type":"object","required":["day","name"],"properties":{
+			"name":{"type":"string","title":"Name"},
 			"day":{"type":"string","title":"Day","oneOf":[{"const":"mon","title":"Monday"},{"const":"tue","title":"Tuesday"}]},
 			"hour":{"type":"integer","default":9},"sure":{"type":"boolean"}}}`)},
 		Expires: time.Now().Add(time.Minute),

@@ -20,7 +20,7 @@ export function questionCard(ask) {
     card.dataset.answered = ""; // the answer is told in its place, also when its call ends first
     try {
       await api(`/v1/questions/${encodeURIComponent(ask.id)}`, { method: "POST", body: { action, content } });
-      settle(action === "accept" ? t(`You answered ${ask.server}.`, `Bạn đã trả lời ${ask.server}.`) : t(`You did not answer ${ask.server}.`, `Bạn không trả lời ${ask.server}.`));
+      settle(action === "accept" ? t(`You answered “${ask.server}”.`, `Bạn đã trả lời “${ask.server}”.`) : t(`You did not answer “${ask.server}”.`, `Bạn không trả lời “${ask.server}”.`));
     } catch (err) {
       if ([404, 409].includes(err.status)) return settle(err.message);
       fault.textContent = err.message;
@@ -38,7 +38,7 @@ export function questionCard(ask) {
     return content && answer("accept", content);
   };
   const card = el("section", { className: "approval question", "aria-label": t("Question", "Câu hỏi") },
-    el("h3", {}, t(`${ask.server} asks`, `${ask.server} hỏi`)),
+    el("h3", {}, t(`“${ask.server}” asks`, `“${ask.server}” hỏi`)),
     el("p", { className: "asked" }, ask.message),
     ask.url ? el("p", {}, t("It wants you to open this address: ", "Máy chủ muốn bạn mở địa chỉ này: "), el("code", {}, ask.url)) : "",
     ...(form?.elements ?? []),

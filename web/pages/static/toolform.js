@@ -107,12 +107,12 @@ function field(name, schema, id, required, plain) {
       plain ? "" : el("span", { className: "quiet" }, ` ${type}`)),
     input,
     el("p", { className: "why", id: `${id}-why` }, why), wrong);
-  return { box, input, wrong, schema, name, required };
+  return { box, input, wrong, schema, name, required, plain };
 }
 
 // formFor returns the elements of a form for an input schema, and read, which gives the
 // arguments, or null after it has shown what is wrong. none is said where there is nothing to
-// fill in; plain leaves out what only programmers read.
+// fill in; plain is for a question to a person: it leaves out what only programmers read.
 export function formFor(schema, prefix, none = t("This tool takes no arguments.", "Công cụ này không cần tham số."), plain = false) {
   const properties = Object.entries(schema?.properties ?? {});
   const required = new Set(schema?.required ?? []);
@@ -138,6 +138,8 @@ function whole(schema, prefix, none) {
   };
 }
 
+const required = () => t("This is required.", "Mục này bắt buộc.");
+
 function readAll(fields) {
   const found = {};
   let first = null;
@@ -146,10 +148,11 @@ function readAll(fields) {
     f.input.removeAttribute("aria-invalid");
     try {
       const v = value(f.input, f.schema);
-      // An empty text is a text: a required one may be left empty.
+      // An empty text is an argument of a tool; a person who has to say something says it.
+      if (f.required && f.plain && typeof v === "string" && v.trim() === "") throw new Error(required());
       if (v !== undefined) found[f.name] = v;
-      else if (f.required && kind(f.schema) === "string") found[f.name] = "";
-      else if (f.required) throw new Error(t("This is required.", "Mục này bắt buộc."));
+      else if (f.required && !f.plain && kind(f.schema) === "string") found[f.name] = "";
+      else if (f.required) throw new Error(required());
     } catch (err) {
       f.wrong.textContent = err.message;
       f.input.setAttribute("aria-invalid", "true");

@@ -357,7 +357,7 @@ export class Answer {
           follow();
         }, () => this.note(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."), "bad"));
         for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) waitsForYou(card);
-        announce(t(`${note.server} asks you something.`, `${note.server} hỏi bạn.`));
+        announce(t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
         break;
       case "progress":
       case "log": this.heard(note); break;
