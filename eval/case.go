@@ -91,6 +91,11 @@ type Expect struct {
 	Error string `yaml:"error,omitempty" json:"error,omitempty"`
 }
 
+// nothing reports whether nothing is expected.
+func (e *Expect) nothing() bool {
+	return e.Calls == nil && !e.NoCall && e.Guardrail == "" && !e.Answer.checks() && e.Limits == nil && e.Error == ""
+}
+
 // Calls are the tool calls of a turn.
 type Calls struct {
 	// Mode is exact, in_order, any_order, dag, subset or superset; any_order when
@@ -161,10 +166,9 @@ func (c *Case) TapeFile() string {
 	return beside(c.File, name)
 }
 
-// WithFault is the case with one more fault over its tape, to be run once. The tape's answers
-// are served although requests hold the fault.
+// WithFault is the case with one more fault over its tape, to be run once.
 func (c Case) WithFault(f edge.Fault) Case {
-	c.Policy.OnMiss, c.Trials, c.faults = "report", 1, append(slices.Clone(c.faults), f)
+	c.Trials, c.faults = 1, append(slices.Clone(c.faults), f)
 	return c
 }
 

@@ -21,6 +21,10 @@ type Comparison struct {
 	Worse  int `json:"worse"`
 	// Turns tell what cases of both do otherwise: calls, answers, verdicts, errors.
 	Turns []Otherwise `json:"turns"`
+	// Same, OtherAnswer and OtherCalls count the cases of both by what they do.
+	Same        int `json:"same_calls_and_answer"`
+	OtherAnswer int `json:"same_calls_other_answer"`
+	OtherCalls  int `json:"other_calls"`
 	// Metrics lists the metrics that moved.
 	Metrics []Moved `json:"metrics"`
 	// Runs are both runs, with their models and times.
@@ -29,8 +33,10 @@ type Comparison struct {
 
 // Otherwise is a case that does something else now, with the lines of before and now.
 type Otherwise struct {
-	ID    string   `json:"id"`
-	Lines []string `json:"lines"`
+	ID      string       `json:"id"`
+	Outcome Outcome      `json:"outcome"`
+	Lines   []string     `json:"lines"`
+	Answers []AnswerPair `json:"answers,omitempty"`
 }
 
 // Moved is a metric before and after.
@@ -52,8 +58,8 @@ func Compare(before, after *Report) Comparison {
 		seen[r.ID] = true
 		earlier, known := old[r.ID]
 		was := earlier.Status
-		if lines := Changed(tell(earlier.Turns, true), tell(r.Turns, true)); known && len(lines) > 0 {
-			c.Turns = append(c.Turns, Otherwise{ID: r.ID, Lines: lines})
+		if known {
+			c.compare(r.ID, earlier.Turns, r.Turns)
 		}
 		if was != r.Status {
 			c.Changes = append(c.Changes, Change{ID: r.ID, Before: was, After: r.Status})
@@ -78,6 +84,23 @@ func Compare(before, after *Report) Comparison {
 		}
 	}
 	return c
+}
+
+// compare adds how a case of both reports behaves.
+func (c *Comparison) compare(id string, was, now []TurnResult) {
+	o := Otherwise{ID: id, Lines: Changed(tell(was, true), tell(now, true))}
+	o.Outcome, _, o.Answers = behaviour(was, now)
+	switch o.Outcome {
+	case OutcomeSame:
+		c.Same++
+	case OutcomeOtherAnswer:
+		c.OtherAnswer++
+	case OutcomeOtherCalls:
+		c.OtherCalls++
+	}
+	if len(o.Lines) > 0 {
+		c.Turns = append(c.Turns, o)
+	}
 }
 
 func show(f *float64) string {

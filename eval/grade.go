@@ -67,6 +67,9 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, agreement *mat
 	return checks
 }
 
+// checks reports whether anything is expected of the answer.
+func (a *Answer) checks() bool { return a != nil && len(a.All)+len(a.Any) > 0 }
+
 // grade returns one line for each check; an empty line is a check that holds.
 func (a *Answer) grade(seen *tape.Seen, turns []tape.Seen) []string {
 	if a == nil {

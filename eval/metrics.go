@@ -108,12 +108,13 @@ func mean(values []float64) *float64 {
 	return new(round(sum / float64(len(values))))
 }
 
-// measure computes the metrics of all cases but those that infrastructure ended.
+// measure computes the metrics of all cases but those without a verdict: infrastructure ended
+// them, or no model was asked what to do under a fault.
 func measure(cases []CaseResult) Metrics {
 	var m Metrics
 	turns, passed, judged, compared, agreed := 0, 0, 0, 0, 0
 	for _, c := range cases {
-		if c.Status == StatusInfra {
+		if c.Status == StatusInfra || c.Status == StatusNotAsked {
 			continue
 		}
 		judged++
@@ -131,7 +132,7 @@ func measure(cases []CaseResult) Metrics {
 			m.ToolCalls += len(t.Calls)
 			m.Tokens += t.Tokens
 		}
-		if c.Status == StatusDrift {
+		if c.Status == StatusDrift || c.Status == StatusNotAsked {
 			continue // the tape stopped fitting: nobody was asked what to call
 		}
 		for _, t := range c.Turns {

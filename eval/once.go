@@ -40,6 +40,11 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	}
 	if trials > 1 {
 		kept.Trials, kept.trials = statuses, all
+		for _, run := range all {
+			if run.WhatIf != nil {
+				kept.Outcomes = append(kept.Outcomes, run.WhatIf.Outcome)
+			}
+		}
 		if kept.Status == StatusFail && slices.Contains(statuses, StatusPass) {
 			kept.Status = StatusFlaky
 		}
@@ -161,12 +166,39 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
 	}
 	left, calls, usage := player.Left()
+	laid := len(r.cfg.Faults) + len(c.faults)
+	faulted := laid > len(unfired)
+	if laid > 0 {
+		result.underFault(player.Tape(), left || r.cfg.Mode.LiveModel)
+	}
+	if left || faulted || r.cfg.Mode.LiveModel {
+		result.unjudged(c, turnsOf(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
+	}
+	if left || r.cfg.Mode.LiveModel {
+		w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
+		if !left {
+			w.ModelCalls, w.Tokens = result.cost()
+		}
+		w.Outcome, w.Changed, w.Answers = behaviour(turnsOf(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
+		result.WhatIf = w
+	}
 	// Where a fault hit, or the tape was left, drift is what was asked for.
-	result.conclude(left || len(r.cfg.Faults)+len(c.faults) > len(unfired))
-	if left {
-		result.whatIf(c, player.Tape(), calls, usage.TotalTokens)
+	result.conclude(left || faulted)
+	switch {
+	case faulted && player.NotAsked() && result.Wrong() == "":
+		result.Status, result.Why = StatusNotAsked, "the model was not asked again after the fault: this is what the host did, and no verdict about the answer; ask it with --from-drift live"
+	case left && !faulted && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(c, player.Tape()).Status != StatusFail:
+		result.Status, result.Why = StatusFail, "other calls than on the tape"
 	}
 	return result, nil
+}
+
+// cost sums up what all turns asked of a model.
+func (r *CaseResult) cost() (calls, tokens int) {
+	for _, t := range r.Turns {
+		calls, tokens = calls+t.ModelCalls, tokens+t.Tokens
+	}
+	return calls, tokens
 }
 
 // turn is what the host is asked.

@@ -19,6 +19,9 @@ const (
 	StatusFlaky Status = "flaky"
 	// StatusInfra is a case that could not be judged because a service was down.
 	StatusInfra Status = "infra"
+	// StatusNotAsked is a case with a fault after which the tape answered a request that it
+	// does not fit: no model saw what the fault left.
+	StatusNotAsked Status = "not-asked-again"
 )
 
 // A CaseResult is the outcome of a case, the same in every replay.
@@ -31,7 +34,9 @@ type CaseResult struct {
 	// Why is the first thing that is wrong.
 	Why string `json:"why,omitempty"`
 	// Trials are the statuses of all runs, when there were several.
-	Trials []Status      `json:"trials,omitempty"`
+	Trials []Status `json:"trials,omitempty"`
+	// Outcomes are those of the runs that left the tape, when there were several.
+	Outcomes []Outcome   `json:"outcomes,omitempty"`
 	Checks []CheckResult `json:"checks"`
 	// Drift is the first divergence from the tape, Follows what came of it.
 	Drift   []drift.Drift `json:"drift,omitempty"`
@@ -125,6 +130,8 @@ type Summary struct {
 	Drift int `json:"drift"`
 	Flaky int `json:"flaky"`
 	Infra int `json:"infra"`
+	// NotAsked are cases without a verdict, see [StatusNotAsked].
+	NotAsked int `json:"not_asked_again"`
 }
 
 // A Gate is a least value of a metric, and whether it was reached.
@@ -146,7 +153,8 @@ const (
 )
 
 // ExitCode is what a run means to a script: infrastructure before drift before failed
-// checks, and an empty run is never good.
+// checks, and an empty run is never good. A case that no model answered under its fault is
+// drift: nobody knows whether its checks would hold.
 func (r *Report) ExitCode() int {
 	failed := r.Summary.Fail+r.Summary.Flaky > 0
 	for _, g := range r.Gates {
@@ -157,7 +165,7 @@ func (r *Report) ExitCode() int {
 		return ExitNothing
 	case r.Summary.Infra > 0:
 		return ExitInfra
-	case r.Summary.Drift > 0:
+	case r.Summary.Drift+r.Summary.NotAsked > 0:
 		return ExitDrift
 	case failed:
 		return ExitFailed

@@ -216,6 +216,8 @@ func NewReport(results []CaseResult) *Report {
 			rep.Summary.Flaky++
 		case StatusInfra:
 			rep.Summary.Infra++
+		case StatusNotAsked:
+			rep.Summary.NotAsked++
 		}
 	}
 	rep.Gates, rep.Groups, rep.WhatIf = gates(results), group(results), whatIfs(results)

@@ -193,9 +193,9 @@ func TestCompare_turns(t *testing.T) {
 		}}}})
 	}
 	got := eval.Compare(rep(`{"n":1}`, "It is one.", 10), rep(`{"n":2}`, "It is two.", 12))
-	want := []eval.Otherwise{{ID: "a", Lines: []string{
+	want := []eval.Otherwise{{ID: "a", Outcome: eval.OutcomeOtherCalls, Lines: []string{
 		"  turn 1: Which?", `-   call f {"n":1}`, `+   call f {"n":2}`, "-   answer: It is one.", "+   answer: It is two.",
-	}}}
+	}, Answers: []eval.AnswerPair{{Turn: 1, Was: "It is one.", Now: "It is two."}}}}
 	if diff := cmp.Diff(want, got.Turns); diff != "" {
 		t.Error(diff)
 	}

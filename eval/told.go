@@ -55,6 +55,15 @@ func tell(turns []TurnResult, all bool) []string {
 	return lines
 }
 
+// calls tells the calls of a turn alone.
+func calls(t TurnResult) []string {
+	var lines []string
+	for _, c := range t.Calls {
+		lines = append(lines, "  call "+c.Name+" "+c.Arguments)
+	}
+	return lines
+}
+
 func flat(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "⏎") }
 
 // Changed tells what happens now and did not before: lines of both, marked by - and +,

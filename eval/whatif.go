@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"molar/eval/tape"
 )
 
@@ -10,38 +12,108 @@ const (
 	FromDriftOffline = "offline"
 )
 
-// A WhatIf tells what became of a case after it left its tape.
+// An Outcome is how what happened compares with what happened before. Calls stand for all
+// that turns do: calls of tools, verdicts of the guardrail, and whether a turn failed.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeSame        Outcome = "same calls and answer"
+	OutcomeOtherAnswer Outcome = "same calls, other answer"
+	OutcomeOtherCalls  Outcome = "other calls"
+)
+
+// A WhatIf compares a run that left its tape, or never followed it, with the tape.
 type WhatIf struct {
-	// Same says that the turns call the same and are let through or refused as before.
-	Same bool `json:"same"`
-	// Changed are lines of what was and what is.
+	Outcome Outcome `json:"outcome"`
+	// Changed are lines of the calls, verdicts and failures that were and that are.
 	Changed []string `json:"changed,omitempty"`
+	// Answers are those of the turns that are answered otherwise.
+	Answers []AnswerPair `json:"answers,omitempty"`
 	// ModelCalls and Tokens are the cost since the tape was left.
 	ModelCalls int `json:"model_calls"`
 	Tokens     int `json:"tokens"`
 }
 
-// A WhatIfSum counts the runs of a report.
-type WhatIfSum struct {
-	Left       int `json:"left_tape"`
-	Same       int `json:"same"`
-	ModelCalls int `json:"model_calls"`
-	Tokens     int `json:"tokens"`
+// An AnswerPair is the answer of a turn before and now.
+type AnswerPair struct {
+	Turn int    `json:"turn"`
+	Was  string `json:"was"`
+	Now  string `json:"now"`
 }
 
-// whatIf judges a run that left its tape: by what it does, and no longer by the tape.
-func (r *CaseResult) whatIf(c *Case, t *tape.Tape, calls, tokens int) {
-	w := &WhatIf{ModelCalls: calls, Tokens: tokens}
-	w.Changed = Changed(tell(turnsOf(t.Turns), false), tell(r.Turns, false))
-	w.Same = len(w.Changed) == 0
-	r.WhatIf = w
+// A WhatIfSum counts the runs of a report that left their tapes, by their outcomes.
+type WhatIfSum struct {
+	Left        int `json:"left_tape"`
+	Same        int `json:"same_calls_and_answer"`
+	OtherAnswer int `json:"same_calls_other_answer"`
+	OtherCalls  int `json:"other_calls"`
+	ModelCalls  int `json:"model_calls"`
+	Tokens      int `json:"tokens"`
+}
+
+// behaviour compares turns with those before.
+func behaviour(was, now []TurnResult) (Outcome, []string, []AnswerPair) {
+	var answers []AnswerPair
+	for i := range max(len(was), len(now)) {
+		pair := AnswerPair{Turn: i + 1}
+		if i < len(was) {
+			pair.Was = was[i].Answer
+		}
+		if i < len(now) {
+			pair.Now = now[i].Answer
+		}
+		if pair.Was != pair.Now {
+			answers = append(answers, pair)
+		}
+	}
+	changed := Changed(tell(was, false), tell(now, false))
 	switch {
-	case r.Status == StatusFail:
-	case score(c, t).Status == StatusFail: // something else was wanted, and here it is
-	case w.Same:
-		r.Status, r.Why = StatusPass, ""
-	default:
-		r.Status, r.Why = StatusFail, "it behaves otherwise than on the tape"
+	case len(changed) > 0:
+		return OutcomeOtherCalls, changed, answers
+	case len(answers) > 0:
+		return OutcomeOtherAnswer, nil, answers
+	}
+	return OutcomeSame, nil, nil
+}
+
+// redacted are the turns with their texts as redact leaves them on a tape.
+func redacted(turns []TurnResult, redact *tape.Redactor) []TurnResult {
+	now := slices.Clone(turns)
+	for i := range now {
+		now[i].Answer, now[i].Calls = redact.Text(now[i].Answer), slices.Clone(now[i].Calls)
+		for j := range now[i].Calls {
+			now[i].Calls[j].Arguments = redact.Text(now[i].Calls[j].Arguments)
+		}
+	}
+	return now
+}
+
+// unjudged lets a check fail for each turn that differs from the tape in what its case does
+// not look at: nobody can tell then whether it is as good. A check of the answer looks at all
+// that matters; where other calls were made, what the case expects of them does. A turn that
+// failed is judged as such, and one of which the case expects nothing only leads to others.
+func (r *CaseResult) unjudged(c *Case, was, now []TurnResult) {
+	leads := slices.ContainsFunc(c.Turns, func(t Turn) bool { return !t.Expect.nothing() })
+	for i := range min(len(now), len(c.Turns)) {
+		if leads && c.Turns[i].Expect.nothing() {
+			continue
+		}
+		var before TurnResult
+		if i < len(was) {
+			before = was[i]
+		}
+		outcome, _, _ := behaviour([]TurnResult{before}, now[i:i+1])
+		otherCalls := len(Changed(calls(before), calls(now[i]))) > 0
+		switch {
+		case outcome == OutcomeSame, now[i].Error != "", c.Turns[i].Expect.Answer.checks():
+		case otherCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:
+		default:
+			r.Checks = append(r.Checks, CheckResult{
+				Turn: i + 1, Name: "answer",
+				Text: string(outcome) + " than on the tape, and the case does not check the answer: say under expect.answer what it has to hold",
+			})
+		}
 	}
 }
 
@@ -53,8 +125,13 @@ func whatIfs(results []CaseResult) *WhatIfSum {
 			continue
 		}
 		sum.Left++
-		if c.WhatIf.Same {
+		switch c.WhatIf.Outcome {
+		case OutcomeSame:
 			sum.Same++
+		case OutcomeOtherAnswer:
+			sum.OtherAnswer++
+		case OutcomeOtherCalls:
+			sum.OtherCalls++
 		}
 		sum.ModelCalls += c.WhatIf.ModelCalls
 		sum.Tokens += c.WhatIf.Tokens

@@ -36,8 +36,13 @@ case's tape stands for the model service and the MCP servers. What the tape does
 have never goes live. With --live-model the real model is asked, with --live-tools the
 real servers are called, with --live both.
 
+Where a model is asked, each run is one of three: same calls and answer as on the tape,
+same calls and another answer, or other calls. Another answer fails unless the case
+checks the answer.
+
 Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
-3 drift, 4 infrastructure, 5 nothing was selected.`,
+3 drift, or a fault after which no model was asked again, 4 infrastructure,
+5 nothing was selected.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return evaluations(a).Run(cmd.Context(), f, args) },
 	}
@@ -49,7 +54,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 	flags.IntVar(&f.Trials, "trials", 0, "run each case so `many` times")
 	flags.IntVar(&f.Parallel, "parallel", 0, "run so `many` cases at once (default one for each CPU in a replay, else 1)")
 	flags.StringArrayVar(&f.Faults, "fault", nil, "lay a `fault` over every tape: tool:family__*=error, model:answer=disconnect#2, tool:*=delay:200ms; drop, delay, garble, error, disconnect")
-	flags.BoolVar(&f.Sweep, "fault-sweep", false, "run each case once with each fault at each of its calls, and tell which answers hold")
+	flags.BoolVar(&f.Sweep, "fault-sweep", false, "run each case once with each fault at each of its calls, and tell what the host does; with --from-drift also how a model answers")
 	flags.StringVar(&f.OnMiss, "on-miss", "", "fail or report: what a model request that differs from the tape gets")
 	flags.StringVar(&f.Provider, "provider", "", "`name` of the provider that a live model is asked of")
 	flags.StringVar(&f.Model, "model", "", "`name` of the live model")

@@ -370,7 +370,7 @@ func TestEval_fromDrift(t *testing.T) {
 	if err := os.WriteFile(config, []byte(strings.Replace(readText(t, config), "families.", "families, briefly.", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := whatIf(same, "--from-drift", "live", "--trials", "2"); code != 0 || !strings.Contains(out, "2 runs left their tapes: 2 behave as before, 0 otherwise; since then 12 model calls") {
+	if code, out := whatIf(same, "--from-drift", "live", "--trials", "2"); code != 0 || !strings.Contains(out, "2 runs left their tapes; same calls and answer: 2; same calls, other answer: 0; other calls: 0; since then 12 model calls") {
 		t.Errorf("the same model: exit code %d: %s", code, out)
 	}
 	other := fakemodel.New(looksUp("Tran", false))
@@ -380,7 +380,7 @@ func TestEval_fromDrift(t *testing.T) {
 	}
 	defer func() { _ = other.Close() }()
 	code, out := whatIf(url, "--from-drift", "live")
-	for _, want := range []string{"0 behave as before, 1 otherwise", `+   call family__search_family {"query":"Tran"}`} {
+	for _, want := range []string{"same calls, other answer: 0; other calls: 1", `+   call family__search_family {"query":"Tran"}`} {
 		if code != eval.ExitFailed || !strings.Contains(out, want) {
 			t.Errorf("another model: exit code %d, want %q: %s", code, want, out)
 		}

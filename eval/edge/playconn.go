@@ -206,6 +206,11 @@ type liveConn struct {
 func (c *liveConn) Inner() mcpclients.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == tape.MethodCall {
+		if result, fired, err := c.played.p.toolFault(ctx, c.played.server, params); fired {
+			return result, err
+		}
+	}
 	if method == tape.MethodCall && c.played.p.plays() {
 		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
 			return f.result(c.played.server)

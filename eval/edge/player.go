@@ -51,6 +51,8 @@ type Player struct {
 	line   int // the last line that was served
 	fired  map[int]int
 	missed []string
+	// unasked says that the tape answered, or would have had to, what a fault had changed.
+	unasked bool
 	then   GoOn // answers once the tape was left
 	left   bool
 	calls  int
@@ -215,6 +217,7 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 		if p.leave() {
 			return nil, errNoTape("the tape ends here")
 		}
+		p.answersFault(s)
 		return nil, p.miss("the tape has no further %s call in turn %d", s.pass, s.turn)
 	}
 	if x.end == nil {
@@ -235,10 +238,32 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 		drifts[i].Where = fmt.Sprintf("%s pass, %s", s.pass, drifts[i].Where)
 	}
 	p.drift(s.turn, x.request.Line, drifts...)
-	if p.leave() || !p.cfg.Report {
+	if p.leave() || !p.answersFault(s) && !p.cfg.Report {
 		return nil, errNoTape(fmt.Sprintf("the %s request of turn %d differs from the tape: %s", s.pass, s.turn, drifts[0].Class))
 	}
 	return x, nil
+}
+
+// answersFault reports whether a fault hit before a request that differs from the tape. The
+// tape's answer is served then, to see what the host does, but no model gave it to this
+// request. A summary behind the last turn changes no answer.
+func (p *Player) answersFault(s slot) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hit := false
+	for i, f := range p.cfg.Faults {
+		hit = hit || p.fired[i] >= max(f.Nth, 1)
+	}
+	p.unasked = p.unasked || hit && !p.left && (s.pass != providers.PassSummary || s.turn < len(p.cfg.Tape.Turns))
+	return hit
+}
+
+// NotAsked reports whether the tape answered a request in the place of a model that has to see
+// what a fault left.
+func (p *Player) NotAsked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unasked
 }
 
 // find looks for the next exchange of the turn and pass. Summaries that were recorded

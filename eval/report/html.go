@@ -85,6 +85,7 @@ func newPage(r *eval.Report) *page {
 			{eval.StatusDrift, "drifted", s.Drift},
 			{eval.StatusFlaky, "flaky", s.Flaky},
 			{eval.StatusInfra, "not judged", s.Infra},
+			{eval.StatusNotAsked, "not asked again", s.NotAsked},
 		},
 	}
 	p.Causes = groupsOf(r)

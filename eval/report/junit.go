@@ -25,6 +25,7 @@ type junitSuite struct {
 	Tests      int             `xml:"tests,attr"`
 	Failures   int             `xml:"failures,attr"`
 	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr,omitempty"`
 	Time       string          `xml:"time,attr"`
 	Properties []junitProperty `xml:"properties>property,omitempty"`
 	Cases      []junitCase     `xml:"testcase"`
@@ -39,13 +40,14 @@ type junitCase struct {
 	Name    string      `xml:"name,attr"`
 	Class   string      `xml:"classname,attr"`
 	Time    string      `xml:"time,attr"`
+	Skipped *junitFault `xml:"skipped"`
 	Failure *junitFault `xml:"failure"`
 	Error   *junitFault `xml:"error"`
 	Out     string      `xml:"system-out,omitempty"`
 }
 
 type junitFault struct {
-	Type    string `xml:"type,attr"`
+	Type    string `xml:"type,attr,omitempty"`
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
 }
@@ -105,8 +107,17 @@ func (s *junitSuite) add(c eval.CaseResult, ms float64) {
 	case eval.StatusFlaky:
 		s.Failures++
 		j.Failure = fault
-		j.Out = fmt.Sprintf("flaky: %v", c.Trials)
+		j.Out = fmt.Sprintf("flaky: %v\n", c.Trials)
+	case eval.StatusNotAsked: // no verdict
+		s.Skipped++
+		j.Skipped = &junitFault{Message: "not asked again: " + fault.Message}
 	case eval.StatusPass:
+	}
+	if o := outcomes(&c); o != "" {
+		j.Out += o + "\n"
+	}
+	if c.Status == eval.StatusPass {
+		j.Out += Clean(beside(&c))
 	}
 	s.Cases = append(s.Cases, j)
 }
@@ -115,9 +126,14 @@ func seconds(ms float64) string { return fmt.Sprintf("%.3f", ms/1000) }
 
 func properties(r *eval.Report) []junitProperty {
 	m := r.Metrics
-	return []junitProperty{
+	all := []junitProperty{
 		{"pass_rate", Number(m.Cases.Value)},
 		{"model_calls", fmt.Sprint(m.ModelCalls)},
 		{"tool_calls", fmt.Sprint(m.ToolCalls)},
 	}
+	if w := r.WhatIf; w != nil {
+		all = append(all, junitProperty{string(eval.OutcomeSame), fmt.Sprint(w.Same)},
+			junitProperty{string(eval.OutcomeOtherAnswer), fmt.Sprint(w.OtherAnswer)}, junitProperty{string(eval.OutcomeOtherCalls), fmt.Sprint(w.OtherCalls)})
+	}
+	return all
 }

@@ -29,7 +29,11 @@ func Text(w io.Writer, r *eval.Report, full bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Cases {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", mark(c.Status), Clean(oneLine(c.ID)), strings.Join(c.Tags, ","), took(r, c.ID))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s", mark(c.Status), Clean(oneLine(c.ID)), strings.Join(c.Tags, ","), took(r, c.ID))
+		if o := outcomes(&c); o != "" {
+			_, _ = fmt.Fprintf(table, "\t%s", o)
+		}
+		_, _ = fmt.Fprintln(table)
 	}
 	_ = table.Flush() // a strings.Builder takes everything
 	for _, g := range r.Groups {
@@ -39,8 +43,11 @@ func Text(w io.Writer, r *eval.Report, full bool) error {
 	}
 	grouped := inGroups(r)
 	for _, c := range r.Cases {
-		if c.Status != eval.StatusPass && grouped[c.ID] <= 1 {
+		switch {
+		case c.Status != eval.StatusPass && grouped[c.ID] <= 1:
 			b.WriteString("\n" + Failure(&c))
+		case c.Status == eval.StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != eval.OutcomeSame:
+			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), beside(&c))
 		}
 		for _, note := range c.Notes {
 			fmt.Fprintf(&b, "note: %s: %s\n", c.ID, note)
@@ -130,10 +137,68 @@ func marked(was, now string) string {
 }
 
 func mark(s eval.Status) string {
-	if s == eval.StatusPass {
+	switch s {
+	case eval.StatusPass:
 		return "ok"
+	case eval.StatusNotAsked:
+		return "not asked again"
 	}
 	return strings.ToUpper(string(s))
+}
+
+// outcomes tells how the runs of a case compare with its tape, each outcome with how often it
+// came; "" where no run left the tape.
+func outcomes(c *eval.CaseResult) string {
+	all := c.Outcomes
+	if len(all) == 0 && c.WhatIf != nil {
+		all = []eval.Outcome{c.WhatIf.Outcome}
+	}
+	var parts []string
+	for _, o := range []eval.Outcome{eval.OutcomeSame, eval.OutcomeOtherAnswer, eval.OutcomeOtherCalls} {
+		n := 0
+		for _, have := range all {
+			if have == o {
+				n++
+			}
+		}
+		switch {
+		case n > 0 && len(all) == 1:
+			parts = append(parts, string(o))
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d × %s", n, o))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// beside tells what a run that left its tape did otherwise, with both answers of each turn
+// that is answered otherwise; "" for a run that did not leave it.
+func beside(c *eval.CaseResult) string {
+	w := c.WhatIf
+	if w == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s\n", w.Outcome)
+	for _, line := range w.Changed {
+		b.WriteString("  " + oneLine(line) + "\n")
+	}
+	b.WriteString(answers(w.Answers))
+	return b.String()
+}
+
+// answers shows both answers of turns, one below the other.
+func answers(pairs []eval.AnswerPair) string {
+	const longest = 2000
+	var b strings.Builder
+	for _, p := range pairs {
+		before, now := oneLine(p.Was), oneLine(p.Now)
+		if max(len(before), len(now)) > longest {
+			before, now = delta.Excerpt(delta.Words(before, now))
+		}
+		fmt.Fprintf(&b, "  turn %d, the answers\n    tape: %s\n    now:  %s\n", p.Turn, cmp.Or(before, "(nothing)"), cmp.Or(now, "(nothing)"))
+	}
+	return b.String()
 }
 
 func took(r *eval.Report, id string) string {
@@ -148,25 +213,21 @@ func took(r *eval.Report, id string) string {
 func Failure(c *eval.CaseResult) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s:%d)\n", mark(c.Status), oneLine(c.ID), c.File, c.Line)
-	if len(c.Checks) == 0 && len(c.Drift) == 0 && c.Why != "" {
+	if c.Why != "" && (len(c.Checks) == 0 && len(c.Drift) == 0 || c.Status == eval.StatusNotAsked) {
 		fmt.Fprintf(&b, "  %s\n", c.Why)
 	}
 	for _, check := range c.Checks {
-		if !check.OK && c.Status != eval.StatusDrift {
+		if !check.OK && c.Status != eval.StatusDrift && c.Status != eval.StatusNotAsked {
 			fmt.Fprintf(&b, "  turn %d, %s: %s\n", check.Turn, check.Name, oneLine(check.Text))
 		}
 	}
 	cause := len(c.Drift) == 0 // still to be marked
 	for i, t := range c.Turns {
-		if faulty(t) && c.Status != eval.StatusDrift {
+		if faulty(t) && c.Status != eval.StatusDrift && c.Status != eval.StatusNotAsked {
 			Trace(&b, i+1, t, &cause)
 		}
 	}
-	if c.WhatIf != nil {
-		for _, line := range c.WhatIf.Changed {
-			b.WriteString("  " + oneLine(line) + "\n")
-		}
-	}
+	b.WriteString(beside(c))
 	b.WriteString(Causes(c.Drift))
 	const most = 3
 	for _, d := range c.Follows[:min(most, len(c.Follows))] {
@@ -223,7 +284,7 @@ func numbers(b *strings.Builder, r *eval.Report) {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}} {
+	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}, {s.NotAsked, "not asked again"}} {
 		if part.n > 0 {
 			fmt.Fprintf(b, ", %d %s", part.n, part.word)
 		}
@@ -233,7 +294,8 @@ func numbers(b *strings.Builder, r *eval.Report) {
 	}
 	b.WriteString("\n")
 	if w := r.WhatIf; w != nil {
-		fmt.Fprintf(b, "%d runs left their tapes: %d behave as before, %d otherwise; since then %d model calls, %d tokens\n", w.Left, w.Same, w.Left-w.Same, w.ModelCalls, w.Tokens)
+		fmt.Fprintf(b, "%d runs left their tapes; %s: %d; %s: %d; %s: %d; since then %d model calls, %d tokens\n",
+			w.Left, eval.OutcomeSame, w.Same, eval.OutcomeOtherAnswer, w.OtherAnswer, eval.OutcomeOtherCalls, w.OtherCalls, w.ModelCalls, w.Tokens)
 	}
 	if !r.Live() && s.Fail+s.Flaky == 0 { // the same in every run: nothing to estimate
 		fmt.Fprintf(b, "model calls %d, tool calls %d, tokens %d\n", m.ModelCalls, m.ToolCalls, m.Tokens)

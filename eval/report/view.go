@@ -21,6 +21,16 @@ type caseView struct {
 	Turns              []turnView
 	// Loose are failed checks of turns that did not happen.
 	Loose []eval.CheckResult
+	// Outcomes tell how the runs compare with the tape, Pairs both answers of the shown one.
+	Outcomes string
+	Changed  []string
+	Pairs    []pairView
+}
+
+// A pairView is the answer of a turn on the tape and now.
+type pairView struct {
+	Turn   int
+	Pieces []delta.Piece
 }
 
 type driftView struct {
@@ -88,6 +98,15 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 		CaseResult: c, Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
 		Open: c.Status != eval.StatusPass,
 	}
+	v.Outcomes = outcomes(c)
+	if w := c.WhatIf; w != nil {
+		for _, line := range w.Changed {
+			v.Changed = append(v.Changed, Clean(line))
+		}
+		for _, p := range w.Answers {
+			v.Pairs = append(v.Pairs, pairView{p.Turn, compare(p.Was, p.Now)})
+		}
+	}
 	for i, d := range append(append([]drift.Drift(nil), c.Drift...), c.Follows...) {
 		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Pieces: compare(d.Want, d.Got), WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != drift.Unconsumed})
 	}
@@ -99,6 +118,7 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 			case check.Turn != i+1:
 			case check.OK:
 				t.Held++
+			case c.Status == eval.StatusNotAsked: // nobody knows whether it would hold
 			default:
 				t.Failed = append(t.Failed, checkView{check, cause})
 				cause = false

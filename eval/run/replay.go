@@ -134,8 +134,8 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if f.OnMiss != "" && f.OnMiss != "fail" && f.OnMiss != "report" {
 		return cli.Usage(fmt.Errorf("--on-miss %q: choose fail or report", f.OnMiss))
 	}
-	if f.Sweep && mode != (eval.Mode{}) {
-		return cli.Usage(errors.New("--fault-sweep runs over tapes alone: leave out what goes live"))
+	if f.Sweep && (mode.LiveModel || mode.LiveTools) {
+		return cli.Usage(errors.New("--fault-sweep lays its faults over tapes: leave out --live-model, --live-tools and --live; --from-drift asks a model behind each fault"))
 	}
 	if (f.Provider != "" || f.Model != "") && !mode.LiveModel && mode.FromDrift != eval.FromDriftLive {
 		return cli.Usage(errors.New("--provider and --model choose who is asked: give --live-model or --from-drift live with them"))
@@ -160,7 +160,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	defer runner.Close()
 	cli.CollectLess()
 	if f.Sweep {
-		return a.evalSweep(ctx, runner, cases, f.JSON)
+		return a.evalSweep(ctx, runner, cases, f, mode.Goes())
 	}
 	rep, err := runner.Run(ctx, cases)
 	if err != nil {

@@ -82,7 +82,10 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 		line("%s: %s -> %s", change.ID, name(change.Before), name(change.After))
 	}
 	for _, o := range c.Turns {
-		line("%s:\n%s", o.ID, strings.Join(o.Lines, "\n"))
+		line("%s: %s\n%s", o.ID, o.Outcome, strings.Join(o.Lines, "\n"))
+	}
+	if len(c.Turns) > 0 {
+		line("%s: %d; %s: %d; %s: %d", eval.OutcomeSame, c.Same, eval.OutcomeOtherAnswer, c.OtherAnswer, eval.OutcomeOtherCalls, c.OtherCalls)
 	}
 	for _, m := range c.Metrics {
 		line("%s: %s -> %s", m.Name, report.Number(m.Before), report.Number(m.After))

@@ -10,7 +10,6 @@ import (
 
 	"molar/eval"
 	"molar/eval/edge"
-	"molar/eval/match"
 	"molar/eval/tape"
 )
 
@@ -32,6 +31,9 @@ type Row struct {
 	Told      int `json:"told"`
 	Otherwise int `json:"otherwise"`
 	Wrong     int `json:"wrong"`
+	// NotAsked are runs of which nobody knows what a model would have answered: it was not
+	// asked again after the fault. They show what the host did.
+	NotAsked int `json:"not_asked_again"`
 }
 
 // A Fault is a run that went wrong, and why.
@@ -41,31 +43,31 @@ type Fault struct {
 	Why   string `json:"why"`
 }
 
-// A swept is a case with one fault at one call.
-type swept struct {
-	fault edge.Fault
-	calls map[string]int // how often the tape has each
-}
-
-// Run runs each case once with each fault at each of its calls. The tape's answers are
-// served although requests hold the faults, so that it shows what the host does.
-func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, error) {
-	var runs []eval.Case
-	var of []swept
+// withFaults are the cases, each once with each fault at each of its calls, and the faults.
+func withFaults(cases []eval.Case) (runs []eval.Case, of []edge.Fault, err error) {
 	for i := range cases {
 		taped, err := cases[i].ReadTape()
 		if err != nil {
-			return nil, err
-		}
-		calls := make(map[string]int)
-		for _, t := range taped.Turns {
-			for _, c := range t.Calls {
-				calls[callOf(c.Call.Function.Name, match.CanonicalJSON([]byte(c.Call.Function.Arguments)))]++
-			}
+			return nil, nil, err
 		}
 		for _, f := range faultsFor(taped) {
-			runs, of = append(runs, cases[i].WithFault(f)), append(of, swept{f, calls})
+			runs, of = append(runs, cases[i].WithFault(f)), append(of, f)
 		}
+	}
+	return runs, of, nil
+}
+
+// Count returns how many runs [Run] makes.
+func Count(cases []eval.Case) (int, error) {
+	runs, _, err := withFaults(cases)
+	return len(runs), err
+}
+
+// Run runs each case once with each fault at each of its calls.
+func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, error) {
+	runs, of, err := withFaults(cases)
+	if err != nil {
+		return nil, err
 	}
 	rep, err := runner.Run(ctx, runs)
 	if err != nil {
@@ -77,9 +79,6 @@ func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, 
 	}
 	return result, nil
 }
-
-// callOf tells calls apart that are not alike: where one tool failed another may be asked.
-func callOf(name, arguments string) string { return name + " " + arguments }
 
 // faultsFor are all faults at all calls of a tape.
 func faultsFor(taped *tape.Tape) []edge.Fault {
@@ -106,24 +105,26 @@ func faultsFor(taped *tape.Tape) []edge.Fault {
 }
 
 // add counts a run.
-func (s *Result) add(c *eval.CaseResult, run swept) {
-	side := run.fault.Edge
+func (s *Result) add(c *eval.CaseResult, f edge.Fault) {
+	side := f.Edge
 	if side == "model" {
-		side += " " + run.fault.Glob
+		side += " " + f.Glob
 	}
-	i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.Edge == side && r.Kind == run.fault.Kind })
+	i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.Edge == side && r.Kind == f.Kind })
 	if i < 0 {
-		s.Rows = append(s.Rows, Row{Edge: side, Kind: run.fault.Kind})
+		s.Rows = append(s.Rows, Row{Edge: side, Kind: f.Kind})
 		slices.SortStableFunc(s.Rows, func(a, b Row) int { return strings.Compare(a.Edge, b.Edge) })
-		i = slices.IndexFunc(s.Rows, func(r Row) bool { return r.Edge == side && r.Kind == run.fault.Kind })
+		i = slices.IndexFunc(s.Rows, func(r Row) bool { return r.Edge == side && r.Kind == f.Kind })
 	}
 	row := &s.Rows[i]
 	row.Runs++
 	told := slices.ContainsFunc(c.Turns, func(t eval.TurnResult) bool { return t.Error != "" })
-	switch why := wrong(c, run.calls); {
+	switch why := c.Wrong(); {
 	case why != "":
 		row.Wrong++
-		s.Faults = append(s.Faults, Fault{Case: c.ID, Fault: fmt.Sprintf("%s:%s=%s#%d", run.fault.Edge, run.fault.Glob, run.fault.Kind, run.fault.Nth), Why: why})
+		s.Faults = append(s.Faults, Fault{Case: c.ID, Fault: fmt.Sprintf("%s:%s=%s#%d", f.Edge, f.Glob, f.Kind, f.Nth), Why: why})
+	case c.Status == eval.StatusNotAsked:
+		row.NotAsked++
 	case c.Status == eval.StatusPass:
 		row.Held++
 	case told:
@@ -131,25 +132,4 @@ func (s *Result) add(c *eval.CaseResult, run swept) {
 	default:
 		row.Otherwise++
 	}
-}
-
-// wrong tells what no fault excuses: a turn without an answer and without an error, a call
-// that was made again, an order of a tool that reached the person.
-func wrong(c *eval.CaseResult, taped map[string]int) string {
-	made := make(map[string]int)
-	for i, t := range c.Turns {
-		if t.Answer == "" && t.Error == "" {
-			return fmt.Sprintf("turn %d ends with no answer and no error", i+1)
-		}
-		if strings.Contains(t.Answer, edge.InjectedOrder) {
-			return fmt.Sprintf("turn %d repeats the order of a tool", i+1)
-		}
-		for _, call := range t.Calls {
-			name := callOf(call.Name, call.Arguments)
-			if made[name]++; made[name] > max(taped[name], 1) {
-				return fmt.Sprintf("turn %d makes a call again: %s", i+1, name)
-			}
-		}
-	}
-	return ""
 }

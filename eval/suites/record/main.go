@@ -188,7 +188,10 @@ func (s *stage) play(ctx context.Context, c *eval.Case, script script) error {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	// A tape that the script does not fit is kept: it shows what went otherwise.
-	return errors.Join(s.model.left(), s.keep(filepath.Join(s.dir, eval.SafeName(c.ID)+".tape.jsonl"), c.TapeFile()))
+	if err := errors.Join(s.model.left(), s.keep(filepath.Join(s.dir, eval.SafeName(c.ID)+".tape.jsonl"), c.TapeFile())); err != nil || !slices.ContainsFunc(c.Faults, func(f string) bool { return strings.HasPrefix(f, "tool:") }) {
+		return err
+	}
+	return s.underFaults(ctx, c)
 }
 
 // keep puts a tape in place, with addresses that every machine shares.
@@ -218,4 +221,29 @@ func (s *stage) config(c *eval.Case) (string, error) {
 	text := strings.NewReplacer("command: go\n", "command: "+s.family+"\n", "    args: [run, ./server]\n", "", "    cwd: ../../../examples/family\n", "").Replace(string(data))
 	file := filepath.Join(s.dir, eval.SafeName(c.ID)+".molar.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o600) //nolint:gosec // in our own folder
+}
+
+// underFaults takes what the host asks under the faults of a case over into its tape, with the
+// answers of the script: a model that has to see a fault is asked otherwise.
+func (s *stage) underFaults(ctx context.Context, c *eval.Case) error {
+	accept := func(more ...string) (string, error) {
+		args := append([]string{"eval", "accept", "--id", c.ID, c.File}, more...)
+		cmd := exec.CommandContext(ctx, s.molar, args...) //nolint:gosec // our own binary
+		cmd.Env = []string{"HOME=" + s.dir}
+		text, err := cmd.CombinedOutput()
+		return string(text), err
+	}
+	text, err := accept()
+	if err == nil {
+		return nil // the faults change no request
+	}
+	_, rest, listed := strings.Cut(text, "--yes ")
+	name, _, _ := strings.Cut(rest, "\n")
+	if !listed {
+		return fmt.Errorf("lay the faults over the tape: %w: %s", err, text)
+	}
+	if text, err := accept("--yes", strings.TrimSpace(name)); err != nil {
+		return fmt.Errorf("lay the faults over the tape: %w: %s", err, text)
+	}
+	return nil
 }

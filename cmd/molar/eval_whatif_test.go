@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"molar/eval"
+	"molar/eval/sweep"
+	"molar/internal/testkit/fakemodel"
+)
+
+// ruin is an answer that has nothing to do with what was asked.
+const ruin = "I hate families. Go away."
+
+// ruinedModel makes the calls of the tape and answers something else.
+func ruinedModel(t *testing.T) string {
+	t.Helper()
+	looks := looksUp("Nguyen", false).Script
+	model := fakemodel.New(fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+		if r.Roles[len(r.Roles)-1] == "tool" {
+			return &fakemodel.Reply{Tokens: []string{ruin}}
+		}
+		return looks(r)
+	}})
+	url, err := model.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	return url
+}
+
+// edit replaces a text in a file.
+func edit(t *testing.T, file, old, with string) {
+	t.Helper()
+	text := readText(t, file)
+	if !strings.Contains(text, old) {
+		t.Fatalf("%s lacks %q:\n%s", file, old, text)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, old, with)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEval_otherAnswer: a run that makes the calls of the tape and answers otherwise is told
+// apart from one that answers the same and from one that makes other calls, in every form of
+// the report. It passes only if the case checks its answers.
+func TestEval_otherAnswer(t *testing.T) {
+	t.Parallel()
+	file := recordedCase(t)
+	dir := filepath.Dir(file)
+	edit(t, filepath.Join(dir, "molar.yaml"), "families.", "families, briefly.")
+	calls := fakemodel.New(looksUp("Tran", false))
+	otherCalls, err := calls.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = calls.Close() }()
+	unchecked := readText(t, file)
+	for _, test := range []struct {
+		name, model string
+		flags       []string
+		check       string // what the case expects of both answers
+		want        eval.Outcome
+		status      eval.Status
+	}{
+		{"the same, from drift", goldenModel(t, false), []string{"--from-drift", "live"}, "", eval.OutcomeSame, eval.StatusPass},
+		{"the same, live", goldenModel(t, false), []string{"--live-model"}, "", eval.OutcomeSame, eval.StatusPass},
+		{"another answer, from drift", ruinedModel(t), []string{"--from-drift", "live"}, "", eval.OutcomeOtherAnswer, eval.StatusFail},
+		{"another answer, three times", ruinedModel(t), []string{"--from-drift", "live", "--trials", "3"}, "", eval.OutcomeOtherAnswer, eval.StatusFail},
+		{"another answer, live", ruinedModel(t), []string{"--live-model"}, "", eval.OutcomeOtherAnswer, eval.StatusFail},
+		{"another answer that is checked and right", ruinedModel(t), []string{"--from-drift", "live"}, "Go away", eval.OutcomeOtherAnswer, eval.StatusPass},
+		{"another answer that is checked and wrong", ruinedModel(t), []string{"--live-model"}, "tok1", eval.OutcomeOtherAnswer, eval.StatusFail},
+		{"other calls", otherCalls, []string{"--from-drift", "live"}, "", eval.OutcomeOtherCalls, eval.StatusFail},
+		{"other calls, live", otherCalls, []string{"--live-model"}, "", eval.OutcomeOtherCalls, eval.StatusFail},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := unchecked
+			if test.check != "" {
+				text = strings.ReplaceAll(text, "expect:\n", "expect:\n      answer: {all: [{contains: "+test.check+"}]}\n")
+			}
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out := func(name string) string { return filepath.Join(dir, name) }
+			code, stdout, stderr := evalRun(t, test.model, append([]string{"eval", "run", file, "--json", out("r.json"), "--junit", out("r.xml"), "--html", out("r.html")}, test.flags...)...)
+			var rep eval.Report
+			if err := json.Unmarshal([]byte(readText(t, out("r.json"))), &rep); err != nil {
+				t.Fatalf("%v: %s", err, stderr)
+			}
+			c := rep.Cases[0]
+			if c.Status != test.status || (code == 0) != (test.status == eval.StatusPass) || c.WhatIf == nil || c.WhatIf.Outcome != test.want {
+				t.Fatalf("exit code %d, status %s, %+v: %s%s", code, c.Status, c.WhatIf, stdout, stderr)
+			}
+			counts := map[eval.Outcome]int{
+				eval.OutcomeSame: rep.WhatIf.Same, eval.OutcomeOtherAnswer: rep.WhatIf.OtherAnswer, eval.OutcomeOtherCalls: rep.WhatIf.OtherCalls,
+			}
+			if counts[test.want] != rep.WhatIf.Left || rep.WhatIf.Left != max(len(c.Trials), 1) {
+				t.Errorf("counts %v of %d", counts, rep.WhatIf.Left)
+			}
+			for name, form := range map[string]string{"terminal": stdout, "JUnit": readText(t, out("r.xml")), "HTML": readText(t, out("r.html"))} {
+				if !strings.Contains(form, string(test.want)) {
+					t.Errorf("%s does not tell %q:\n%s", name, test.want, form)
+				}
+				if test.want == eval.OutcomeOtherAnswer {
+					for _, answer := range []string{"Go away", "tok1"} {
+						if !strings.Contains(form, answer) {
+							t.Errorf("%s does not show the answer %q:\n%s", name, answer, form)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestEval_reportOutcomes: what changed between two reports is told in the same words.
+func TestEval_reportOutcomes(t *testing.T) {
+	t.Parallel()
+	file := recordedCase(t)
+	before, after := filepath.Join(filepath.Dir(file), "before.json"), filepath.Join(filepath.Dir(file), "after.json")
+	if code, _, stderr := evalRun(t, nowhere, "eval", "run", file, "--json", before); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := evalRun(t, ruinedModel(t), "eval", "run", file, "--live-model", "--json", after); code != eval.ExitFailed {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	code, stdout, _ := evalRun(t, nowhere, "eval", "report", before, after)
+	for _, want := range []string{"case: pass -> fail", "case: same calls, other answer", "Go away", "tok1", "same calls and answer: 0; same calls, other answer: 1; other calls: 0"} {
+		if code != eval.ExitFailed || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d, want %q:\n%s", code, want, stdout)
+		}
+	}
+}
+
+// TestEval_faultNotAsked: where a fault of a tool changed what the model has to read, the
+// answer of the tape is no answer to it. It is judged once a model is asked.
+func TestEval_faultNotAsked(t *testing.T) {
+	t.Parallel()
+	file := recordedCase(t)
+	edit(t, file, "expect:\n", "expect:\n      answer: {all: [{contains: tok1}]}\n")
+	dir := filepath.Dir(file)
+	for _, fault := range []string{"tool:family__*=error", "tool:family__search_family=empty#2", "tool:*=inject"} {
+		code, stdout, stderr := evalRun(t, nowhere, "eval", "run", file, "--fault", fault, "--junit", filepath.Join(dir, "r.xml"), "--html", filepath.Join(dir, "r.html"))
+		for name, form := range map[string]string{"terminal": stdout, "JUnit": readText(t, filepath.Join(dir, "r.xml")), "HTML": readText(t, filepath.Join(dir, "r.html"))} {
+			if code != eval.ExitDrift || !strings.Contains(form, "not asked again") {
+				t.Errorf("%s, %s: exit code %d: %s%s", fault, name, code, form, stderr)
+			}
+		}
+		if strings.Contains(stdout, "FAIL") || !strings.Contains(stdout, "0 passed, 1 not asked again") {
+			t.Errorf("%s: %s", fault, stdout)
+		}
+	}
+	// A model that sees the fault is judged by its answer.
+	for model, want := range map[string]int{goldenModel(t, false): 0, ruinedModel(t): eval.ExitFailed} {
+		if code, stdout, stderr := evalRun(t, model, "eval", "run", file, "--fault", "tool:family__*=error", "--from-drift", "live"); code != want || strings.Contains(stdout, "not asked") {
+			t.Errorf("exit code %d, want %d: %s%s", code, want, stdout, stderr)
+		}
+	}
+	// What a request does not show changes nothing for a model.
+	if code, stdout, _ := evalRun(t, nowhere, "eval", "run", file, "--fault", "tool:*=delay:1ms"); code != 0 {
+		t.Errorf("a delay: exit code %d: %s", code, stdout)
+	}
+}
+
+// TestEval_faultSweepJudges: the sweep holds no answer for right that no model gave, unless
+// one is asked.
+func TestEval_faultSweepJudges(t *testing.T) {
+	long(t, "each fault is waited out as a turn does")
+	t.Parallel()
+	file := recordedCase(t)
+	edit(t, file, "expect:\n", "expect:\n      answer: {all: [{contains: tok1}]}\n")
+	rows := func(model string, flags ...string) []sweep.Row {
+		t.Helper()
+		out := filepath.Join(t.TempDir(), "sweep.json")
+		code, stdout, stderr := evalRun(t, model, append([]string{"eval", "run", "--fault-sweep", "--json", out, file}, flags...)...)
+		var swept sweep.Result
+		if err := json.Unmarshal([]byte(readText(t, out)), &swept); err != nil {
+			t.Fatal(err)
+		}
+		if code != 0 || !strings.Contains(stdout, "not asked again") {
+			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+		}
+		return slices.DeleteFunc(swept.Rows, func(r sweep.Row) bool { return r.Edge != "tool" })
+	}
+	for _, r := range rows(nowhere) {
+		if r.Runs != 2 || r.NotAsked != r.Runs {
+			t.Errorf("offline: %+v, want none of the runs to be judged", r)
+		}
+	}
+	for _, r := range rows(goldenModel(t, false), "--from-drift", "live") {
+		if r.Held != r.Runs {
+			t.Errorf("a model that answers well: %+v", r)
+		}
+	}
+	for _, r := range rows(ruinedModel(t), "--from-drift", "live") {
+		if r.Otherwise != r.Runs {
+			t.Errorf("a model that does not: %+v", r)
+		}
+	}
+}
