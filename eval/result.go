@@ -36,8 +36,8 @@ type CaseResult struct {
 	// Trials are the statuses of all runs, when there were several.
 	Trials []Status `json:"trials,omitempty"`
 	// Outcomes are those of the runs that left the tape, when there were several.
-	Outcomes []Outcome   `json:"outcomes,omitempty"`
-	Checks []CheckResult `json:"checks"`
+	Outcomes []Outcome     `json:"outcomes,omitempty"`
+	Checks   []CheckResult `json:"checks"`
 	// Drift is the first divergence from the tape, Follows what came of it.
 	Drift   []drift.Drift `json:"drift,omitempty"`
 	Follows []drift.Drift `json:"drift_follows,omitempty"`

@@ -53,11 +53,11 @@ type Player struct {
 	missed []string
 	// unasked says that the tape answered, or would have had to, what a fault had changed.
 	unasked bool
-	then   GoOn // answers once the tape was left
-	left   bool
-	calls  int
-	usage  schemas.Usage
-	live   map[string]map[string]wire.Tool // what real servers list, by server
+	then    GoOn // answers once the tape was left
+	left    bool
+	calls   int
+	usage   schemas.Usage
+	live    map[string]map[string]wire.Tool // what real servers list, by server
 }
 
 // taped is one model exchange of the tape.
