@@ -26,8 +26,9 @@ const (
 	probeEvery, probeFor = 200 * time.Millisecond, 2 * time.Second
 )
 
-// Name is the Host under which the replicas are asked; their config allows it.
-const Name = "molar.test"
+// Name is the Host under which the replicas are asked; their config allows it. As a name of this
+// machine it needs no key.
+const Name = "molar.localhost"
 
 // A Host is one replica: a program that prints "listens on" and its address in its first line.
 type Host struct {
