@@ -57,7 +57,7 @@ func changeOf(drifts []drift.Drift) string {
 		was, now := d.Full()
 		key.WriteString(d.Class + "\x00" + d.Rule + "\x00" + delta.Changes(delta.Words(was, now)) + "\x00")
 		switch d.Class {
-		case drift.Schema, drift.Description, drift.Config:
+		case drift.Schema, drift.Description, drift.Annotation, drift.Output, drift.Config:
 			key.WriteString(d.Where) // the tool, the server
 		}
 	}

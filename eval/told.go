@@ -120,7 +120,7 @@ func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 		for _, turn := range t.Turns {
 			for _, c := range turn.Calls {
 				name := c.Server + "__" + c.Tool
-				if server := t.Servers[c.Server]; server == nil || !server.Tools[c.Tool].Annotations.ReadOnly {
+				if server := t.Servers[c.Server]; server == nil || !isTrue(server.Tools[c.Tool].Annotations.ReadOnlyHint) {
 					name += " (may change something)"
 				}
 				if c.Server != "" {
@@ -131,6 +131,8 @@ func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 	}
 	return append(counted("asks the model of", models), counted("calls", tools)...), nil
 }
+
+func isTrue(hint *bool) bool { return hint != nil && *hint }
 
 func counted(what string, counts map[string]int) []string {
 	var lines []string

@@ -149,8 +149,8 @@ func newEvalVerifyCmd(a *app) *cobra.Command {
 		Use:   "verify [flags] FILE|FOLDER...",
 		Short: "Compare the tools that the real servers list with the tapes, before anybody calls them",
 		Long: `Attach the real servers and compare the tools that they list with the tapes: one that was
-removed, renamed, described anew or wants other arguments is named, with what that means
-for callers. No tool is called; run --live-tools calls them and compares what they give.
+removed, renamed, described anew, wants other arguments, promises other results or has
+other annotations is named, with what that means for callers. No tool is called; run --live-tools calls them and compares what they give.
 
 Exit codes: 0 all agree, 3 a tool differs, 4 a server is not there, 5 nothing to compare.`,
 		Args: cobra.MinimumNArgs(1),

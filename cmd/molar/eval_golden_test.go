@@ -325,8 +325,8 @@ func TestEval_acceptShows(t *testing.T) {
 	}
 }
 
-// TestEval_verifyContract: a tool that a server removed, renamed, described anew or that
-// wants other arguments is named before anybody calls it, by verify and by a live run.
+// TestEval_verifyContract: a tool that a server removed, renamed, described anew, that wants
+// other arguments, promises other results or hints at something else is named before anybody calls it, by verify and by a live run.
 func TestEval_verifyContract(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
@@ -337,6 +337,14 @@ func TestEval_verifyContract(t *testing.T) {
 		{"renamed", `"name":"search_family"`, `"name":"find_family"`, "tool family__find_family: tool-renamed, breaking"},
 		{"described anew", `"description":"Show a family`, `"description":"Show the family`, "tool family__get_family_details: description-changed, minor"},
 		{"narrowed", `"minLength":1`, `"minLength":0`, "schema-changed, breaking"},
+		{"read-only", `"readOnlyHint":true`, `"readOnlyHint":false`, "tool family__get_family_details: annotation-changed, dangerous"},
+		{"destructive no more", `"destructiveHint":false`, `"destructiveHint":true`, "annotation-changed, dangerous"},
+		{"hints given", `"readOnlyHint":true,"destructiveHint":false,`, ``, "destructiveHint: [-not set-]{+false+}"},
+		{"open world", `"openWorldHint":false`, `"openWorldHint":true`, "annotation-changed, dangerous"},
+		{"title", `{"annotations":{`, `{"title":"Details","annotations":{`, "annotation-changed, minor"},
+		{"title among the annotations", `{"annotations":{`, `{"annotations":{"title":"Details",`, "annotation-changed, minor"},
+		{"result", `"outputSchema":{"additionalProperties":false`, `"outputSchema":{"additionalProperties":true`, "output-schema-changed, breaking"},
+		{"result promised", `"outputSchema":`, `"_meta":`, "output-schema-added, minor"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if err := os.WriteFile(tape, []byte(change(t, whole, `"server":"family","dir":"s2c"`, test.old, test.new)), 0o600); err != nil {

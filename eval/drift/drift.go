@@ -17,6 +17,9 @@ const (
 	Messages    = "messages"
 	Schema      = "tools.schema"
 	Description = "tools.description"
+	// Annotation is a hint or a title of a tool, Output the schema of its results.
+	Annotation = "tools.annotation"
+	Output     = "tools.output"
 	Config      = "config"
 	// Signature is a signature of a model's thoughts that is not sent back as it came.
 	Signature = "signature"

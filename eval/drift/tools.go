@@ -1,15 +1,19 @@
 package drift
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"molar/eval/match"
 	"molar/eval/wire"
 )
 
 // Tools compares what a server lists now with what it listed: tools that were removed,
-// renamed, added, described anew, or want other arguments.
+// renamed, added, described anew, want other arguments, promise other results, or hint at
+// something else.
 func Tools(server string, was, now map[string]wire.Tool) []Drift {
 	was, now = maps.Clone(was), maps.Clone(now)
 	var drifts []Drift
@@ -23,7 +27,97 @@ func Tools(server string, was, now map[string]wire.Tool) []Drift {
 			delete(was, old)
 		}
 	}
-	return append(drifts, diffTools(tools(server, was), tools(server, now))...)
+	drifts = append(drifts, diffTools(tools(server, was), tools(server, now))...)
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if t, there := now[name]; there {
+			drifts = append(drifts, diffHints("tool "+server+"__"+name, hints(was[name]), hints(t))...)
+			drifts = append(drifts, diffOutput("tool "+server+"__"+name, was[name].OutputSchema, t.OutputSchema)...)
+		}
+	}
+	return drifts
+}
+
+// A hint is what a server says of a tool for people and policies, and no model reads.
+type hint struct{ name, value string }
+
+// unset is the value of a hint that a server does not give. It differs from each default of
+// the protocol, as policies do not take the one for the other.
+const unset = "not set"
+
+// hints are all hints of a tool, always in the same order.
+func hints(t wire.Tool) []hint {
+	given := func(b *bool) string {
+		if b == nil {
+			return unset
+		}
+		return strconv.FormatBool(*b)
+	}
+	a := t.Annotations
+	return []hint{
+		{"readOnlyHint", given(a.ReadOnlyHint)}, {"destructiveHint", given(a.DestructiveHint)},
+		{"idempotentHint", given(a.IdempotentHint)}, {"openWorldHint", given(a.OpenWorldHint)},
+		{"title", cmp.Or(t.Title, unset)}, {"annotations.title", cmp.Or(a.Title, unset)},
+	}
+}
+
+// diffHints names each hint that changed.
+func diffHints(where string, was, now []hint) []Drift {
+	var drifts []Drift
+	for i, w := range was {
+		n := now[i]
+		if w == n {
+			continue
+		}
+		d := Differing(Annotation, where, w.name+": "+w.value, n.name+": "+n.value)
+		d.Rule, d.Tier = "annotation-changed", hintTier(w.name, w.value, n.value)
+		drifts = append(drifts, d)
+	}
+	return drifts
+}
+
+// hintTier is what a changed hint does to callers. A promise that is taken back breaks them:
+// they called the tool without a question, or again after a fault.
+func hintTier(name, was, now string) string {
+	switch name {
+	case "title", "annotations.title":
+		return TierMinor
+	case "readOnlyHint", "idempotentHint":
+		if was == "true" {
+			return TierBreaking
+		}
+	case "destructiveHint":
+		if was == "false" || now == "true" {
+			return TierBreaking
+		}
+	}
+	return TierDangerous
+}
+
+// diffOutput names a change of what a tool promises of its results.
+func diffOutput(where string, was, now json.RawMessage) []Drift {
+	before, after := "(none)", "(none)"
+	if len(was) > 0 {
+		before = match.CanonicalJSON(was)
+	}
+	if len(now) > 0 {
+		after = match.CanonicalJSON(now)
+	}
+	if before == after {
+		return nil
+	}
+	d := Differing(Output, where, before, after)
+	switch {
+	case len(was) == 0:
+		d.Rule, d.Tier = "output-schema-added", TierMinor
+	case len(now) == 0:
+		d.Rule, d.Tier = "output-schema-removed", TierBreaking
+	default:
+		d.Rule, d.Tier = "output-schema-changed", TierBreaking
+		if rule, tier := schemaRule(before, after); rule == "text-changed" {
+			d.Tier = tier
+		}
+	}
+	return []Drift{d}
 }
 
 // renamed finds a new tool that wants the same or is described the same.

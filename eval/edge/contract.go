@@ -3,6 +3,7 @@ package edge
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"molar/eval/drift"
 	"molar/eval/wire"
@@ -30,11 +31,25 @@ func (p *Player) Contract(server string) []drift.Drift {
 	if was == nil || !attached {
 		return nil
 	}
+	if p.isBuilt() {
+		for name, t := range was.Tools {
+			if n, there := now[name]; there && t.Title == "" && len(t.OutputSchema) == 0 && t.Annotations == (wire.Annotations{}) {
+				n.Title, n.OutputSchema, n.Annotations = "", nil, wire.Annotations{}
+				now[name] = n
+			}
+		}
+	}
 	drifts := drift.Tools(server, was.Tools, now)
 	for i := range drifts {
 		drifts[i].Line = was.Line
 	}
 	return drifts
+}
+
+// isBuilt reports whether the tape was made from something else than a recording, such as an
+// import or a trace. It may hold of a tool only what a model reads.
+func (p *Player) isBuilt() bool {
+	return slices.ContainsFunc(p.models, func(x *taped) bool { return x.request.Unkeyed })
 }
 
 // contracts notes what changed at the servers that the tape's turns use.

@@ -36,7 +36,10 @@ func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
 		if _, known := servers[tool.Server]; !known {
 			order = append(order, tool.Server)
 		}
-		servers[tool.Server] = append(servers[tool.Server], wire.Tool{Name: tool.ToolName, Description: tool.Description, InputSchema: tool.InputSchema})
+		servers[tool.Server] = append(servers[tool.Server], wire.Tool{
+			Name: tool.ToolName, Title: tool.Title, Description: tool.Description, InputSchema: tool.InputSchema,
+			OutputSchema: tool.OutputSchema, Annotations: wire.Annotations{ToolAnnotations: tool.Annotations},
+		})
 	}
 	for _, name := range order {
 		w.Server(name, servers[name])

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"molar/eval/match"
+	"molar/schemas"
 )
 
 // The kinds of [Part].
@@ -262,12 +263,18 @@ func (r *Request) Messages() []Message {
 
 // A Tool describes a tool, as MCP does.
 type Tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	Annotations struct {
-		ReadOnly bool `json:"readOnlyHint,omitempty"`
-	} `json:"annotations,omitzero"`
+	Name         string          `json:"name"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  Annotations     `json:"annotations,omitzero"`
+}
+
+// Annotations are what a server says of its tool beside the description.
+type Annotations struct {
+	Title string `json:"title,omitempty"`
+	schemas.ToolAnnotations
 }
 
 // Listed reads the result of a tools/list; one that cannot be read has no tools.

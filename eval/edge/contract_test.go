@@ -1,0 +1,52 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"testing"
+
+	"molar/eval/edge"
+	"molar/eval/tape"
+	"molar/eval/wire"
+	"molar/mcpclients"
+)
+
+// listing is a server with one tool.
+type listing struct {
+	mcpclients.Conn
+	tool string
+}
+
+func (l listing) Request(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return json.RawMessage(`{"tools":[` + l.tool + `]}`), nil
+}
+
+// TestContract_builtTape: a tape that was made from an import or a trace may know of a tool
+// what a model reads and no more, which is no change of the tool. What it has is compared.
+func TestContract_builtTape(t *testing.T) {
+	const now = `{"name":"f","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
+	for name, test := range map[string]struct {
+		annotations wire.Annotations
+		changes     int
+	}{
+		"without annotations": {wire.Annotations{}, 0},
+		"with a title alone":  {wire.Annotations{Title: "F"}, 3}, // the title, the hint, the result
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			built := tape.NewBuilder(&b, tape.Header{TapeID: "t"})
+			built.Server("s", []wire.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: test.annotations}})
+			built.User("Which?")
+			built.Said("openai", "answer", wire.Answer{Text: "It."}, "")
+			built.Answer("It.")
+			p := play(t, b.Bytes(), func(c *edge.PlayerConfig) { c.LiveTools = true })
+			if _, err := connect(t, p.Dial(dialTo(listing{tool: now}))).Request(t.Context(), tape.MethodList, nil); err != nil {
+				t.Fatal(err)
+			}
+			if drifts := p.Contract("s"); len(drifts) != test.changes {
+				t.Errorf("%d changes, want %d: %+v", len(drifts), test.changes, drifts)
+			}
+		})
+	}
+}
