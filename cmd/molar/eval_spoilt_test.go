@@ -33,8 +33,11 @@ const (
 	ownTape        = "eval/suites/providers/tapes/providers-own.tape.jsonl"
 )
 
-// cut takes away the rest of a file.
-const cut = "(cut)"
+const (
+	cut  = "(cut)"  // takes away the rest of a file
+	lost = "(lost)" // takes away the line
+	twin = "eval/suites/family/tapes/family-two-details.tape.jsonl"
+)
 
 func spoilings() []spoiling {
 	drift := func(name, id, file, line, old, with, class, why string) spoiling {
@@ -86,7 +89,12 @@ func spoilings() []spoiling {
 		drift("a status", "family-details", details, `"type":"model_end","seq":6`, `"status":200`, `"status":400`, "turn.failed", "400"),
 		drift("a model call the less", "family-details", details, `"type":"model_request","seq":8`, `"pass":"answer"`, `"pass":"probe"`, "model.extra", "answer"),
 		drift("a call in the other turn", "family-follow-up", "eval/suites/family/tapes/family-follow-up.tape.jsonl", `"method":"tools/call"`, `"turn":1`, `"turn":2`, "call.extra", ""),
-		drift("one of two parallel calls", "family-two-details", "eval/suites/family/tapes/family-two-details.tape.jsonl", `"method":"tools/call"`, "9e2f6d14-38b1", "9e2f6d15-38b1", "call.args", "9e2f6d15"),
+		drift("one of two parallel calls", "family-two-details", twin, `"method":"tools/call"`, "9e2f6d14-38b1", "9e2f6d15-38b1", "call.args", "9e2f6d15"),
+		drift("a result of the other call", "family-two-details", twin, `"pass":"answer"`, `"tool_call_id":"call_0"`, `"tool_call_id":"call_1"`, "result", "the result of call 2"),
+		drift("a result of no call", "family-two-details", twin, `"pass":"answer"`, `"tool_call_id":"call_1"`, `"tool_call_id":"wrong"`, "result", "the result of no call"),
+		drift("the line of the question", "family-details", details, `"type":"user"`, `"user"`, lost, "messages", "has lost its line"),
+		drift("the line of the answer", "family-details", details, `"type":"answer"`, `"answer"`, lost, "answer", "has lost its line"),
+		drift("the line of a result", "family-details", details, `"type":"tool_result"`, `"tool_result"`, lost, "result", "has lost its line"),
 		failed("an expected argument", "family-details", familyCases, "get_family_details, args", "1a955fff-ce01-422f-8bb3-02ab14e8ec47", "1a955fff-ce01-422f-8bb3-02ab14e8ec48", "ec48"),
 		failed("an expected text", "family-details", familyCases, "Nguyen Van A", "1995-05-05", "1996-05-05", "1996-05-05"),
 		failed("a limit", "family-details", familyCases, "llm_calls: 2", "llm_calls: 2", "llm_calls: 1", "limit"),
@@ -167,5 +175,8 @@ func (s *spoiling) spoil(t *testing.T, text string) string {
 		t.Fatalf("%s has no line with %q and %q", s.file, s.line, s.old)
 	}
 	lines[at] = strings.Replace(lines[at], s.old, s.with, 1)
+	if s.with == lost {
+		lines[at] = ""
+	}
 	return strings.Join(lines, "")
 }

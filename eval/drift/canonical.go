@@ -14,7 +14,8 @@ import (
 )
 
 // A Canon gives requests of all wires one form in which they are compared. What
-// changes with every run is taken out by a fixed list: fence marks and ids of calls.
+// changes with every run is taken out by a fixed list: fence marks and ids of calls. Of an
+// id stays which call a result belongs to.
 type Canon struct {
 	fence *regexp.Regexp
 	mark  *regexp.Regexp
@@ -31,7 +32,40 @@ func NewCanon() *Canon {
 }
 
 // A part is a piece of what the model reads, with the class of drift that a change of it is.
-type part struct{ class, at, text string }
+type part struct {
+	class, at, text string
+	// call is the call that a result belongs to, counted from 1, noCall, or 0 where the
+	// wire names none.
+	call int
+}
+
+// noCall is the call of a result whose id no call before it has.
+const noCall = -1
+
+// callName names the call of a result.
+func (p part) callName() string {
+	if p.call == noCall {
+		return "the result of no call"
+	}
+	return fmt.Sprintf("the result of call %d", p.call)
+}
+
+// open are the ids of the calls of a request, "" once one has its result.
+type open []string
+
+// answer finds the first call with an id that has no result yet: services that number their
+// calls begin anew with each answer.
+func (o open) answer(id string) int {
+	if id == "" {
+		return 0
+	}
+	i := slices.Index(o, id)
+	if i < 0 {
+		return noCall
+	}
+	o[i] = ""
+	return i + 1
+}
 
 // A tool is one offered function.
 type tool struct{ name, description, schema string }
@@ -45,7 +79,11 @@ type Request struct {
 
 // Key is equal for requests that ask the same.
 func (r *Request) Key() string {
-	return fmt.Sprintf("%q %q %q", r.parts, r.tools, r.config)
+	var parts []string
+	for _, p := range r.parts {
+		parts = append(parts, p.class, p.at, p.text)
+	}
+	return fmt.Sprintf("%q %q %q", parts, r.tools, r.config)
 }
 
 // Sha is the first twelve digits of the SHA-256 of a text.
@@ -58,11 +96,19 @@ func Sha(s string) string {
 func (c *Canon) Read(body []byte) *Request {
 	in, err := wire.ReadRequest(body)
 	if err != nil {
-		return &Request{parts: []part{{Messages, "body", string(body)}}}
+		return &Request{parts: []part{{class: Messages, at: "body", text: string(body)}}}
 	}
 	r := &Request{}
+	var calls open
 	for _, p := range in.Parts {
+		first := len(r.parts)
 		c.add(r, p)
+		switch p.Kind {
+		case wire.KindCall:
+			calls = append(calls, p.ID)
+		case wire.KindResult:
+			r.parts[first].call = calls.answer(p.ID)
+		}
 	}
 	for _, f := range in.Functions {
 		name, _ := f["name"].(string)
@@ -83,7 +129,7 @@ func (c *Canon) Read(body []byte) *Request {
 
 // add takes a part in. What stands in fences is a result wherever it is found.
 func (c *Canon) add(r *Request, p wire.Part) {
-	add := func(class, text string) { r.parts = append(r.parts, part{class, p.At, c.mask(text)}) }
+	add := func(class, text string) { r.parts = append(r.parts, part{class: class, at: p.At, text: c.mask(text)}) }
 	switch p.Kind {
 	case wire.KindCall:
 		add(CallName, p.Name)

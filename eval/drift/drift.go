@@ -20,7 +20,7 @@ const (
 	// Annotation is a hint or a title of a tool, Output the schema of its results.
 	Annotation = "tools.annotation"
 	Output     = "tools.output"
-	Config      = "config"
+	Config     = "config"
 	// Signature is a signature of a model's thoughts that is not sent back as it came.
 	Signature = "signature"
 	// Transport is another address or method: streamed, say, where it was whole.
@@ -124,6 +124,9 @@ func diffParts(want, got []part) []Drift {
 		}
 		if w.text != g.text {
 			add(Differing(w.class, w.at, w.text, g.text))
+		}
+		if w.call != g.call && w.call != 0 && g.call != 0 {
+			add(Drift{Class: w.class, Where: w.at, Want: w.callName(), Got: g.callName()})
 		}
 	}
 	if n := min(len(want), len(got)); len(want) != len(got) {

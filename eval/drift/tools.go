@@ -54,9 +54,12 @@ func hints(t wire.Tool) []hint {
 	}
 	a := t.Annotations
 	return []hint{
-		{"readOnlyHint", given(a.ReadOnlyHint)}, {"destructiveHint", given(a.DestructiveHint)},
-		{"idempotentHint", given(a.IdempotentHint)}, {"openWorldHint", given(a.OpenWorldHint)},
-		{"title", cmp.Or(t.Title, unset)}, {"annotations.title", cmp.Or(a.Title, unset)},
+		{"readOnlyHint", given(a.ReadOnlyHint)},
+		{"destructiveHint", given(a.DestructiveHint)},
+		{"idempotentHint", given(a.IdempotentHint)},
+		{"openWorldHint", given(a.OpenWorldHint)},
+		{"title", cmp.Or(t.Title, unset)},
+		{"annotations.title", cmp.Or(a.Title, unset)},
 	}
 }
 

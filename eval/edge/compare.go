@@ -17,6 +17,7 @@ func (p *Player) compare(turn int, now *tape.Seen) {
 		return
 	}
 	was := &p.cfg.Tape.Turns[turn-1]
+	p.compareLines(turn, was, now)
 	p.compareGuard(turn, was, now)
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
@@ -31,6 +32,29 @@ func (p *Player) compare(turn int, now *tape.Seen) {
 	}
 	if got := p.cfg.Redactor.Text(now.Answer); got != was.Answer {
 		p.drift(turn, was.At.Answer, drift.Differing(drift.Answer, "answer", was.Answer, got))
+	}
+}
+
+// compareLines names the lines that each recording of a turn has and that its tape has lost:
+// with nothing to compare, all else would seem to be as it was.
+func (p *Player) compareLines(turn int, was, now *tape.Seen) {
+	lost := func(class, where, got string) {
+		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, drift.Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: drift.Clip(got)})
+	}
+	if was.At.User == 0 {
+		lost(drift.Messages, "user", now.User)
+	}
+	if p.cfg.Tape.Torn != nil { // its end is missing, and said to be
+		return
+	}
+	if was.At.Answer == 0 {
+		lost(drift.Answer, "answer", now.Answer)
+		return
+	}
+	for i := range min(len(was.Calls), len(now.Calls)) {
+		if !was.Calls[i].Done && now.Calls[i].Done && was.Sum.Error == "" {
+			lost(drift.Result, fmt.Sprintf("result %d", i+1), resultText(now.Calls[i].Output, now.Calls[i].IsError))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"errors"
 	"io"
 	"iter"
@@ -235,6 +236,46 @@ func TestDrift(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestDrift_pairs: a result that is tied to another call is drift, whatever the ids are. Ids
+// may be others in each run, and begin anew with each answer of a model.
+func TestDrift_pairs(t *testing.T) {
+	const openAI = `{"messages":[{"role":"assistant","tool_calls":[{"id":"%s","function":{"name":"f","arguments":"{}"}},{"id":"%s","function":{"name":"f","arguments":"{}"}}]},` +
+		`{"role":"tool","tool_call_id":"%s","content":"one"},{"role":"tool","tool_call_id":"%s","content":"two"}]}`
+	const gemini = `{"contents":[{"role":"model","parts":[{"functionCall":{"id":"%s","name":"f","args":{}}},{"functionCall":{"id":"%s","name":"f","args":{}}}]},` +
+		`{"role":"user","parts":[{"functionResponse":{"id":"%s","name":"f","response":{"x":1}}},{"functionResponse":{"id":"%s","name":"f","response":{"x":2}}}]}]}`
+	const ours = `{"messages":[{"role":"assistant","parts":[{"kind":"call","call":{"id":"%s","function":{"name":"f","arguments":"{}"}}},{"kind":"call","call":{"id":"%s","function":{"name":"f","arguments":"{}"}}}]},` +
+		`{"role":"tool","parts":[{"kind":"result","text":"one","result":{"id":"%s"}},{"kind":"result","text":"two","result":{"id":"%s"}}]}]}`
+	for _, test := range []struct {
+		name     string
+		was, now [4]any
+		drifts   bool
+	}{
+		{"the same", [4]any{"a", "b", "a", "b"}, [4]any{"a", "b", "a", "b"}, false},
+		{"other ids", [4]any{"a", "b", "a", "b"}, [4]any{"c", "d", "c", "d"}, false},
+		{"exchanged", [4]any{"a", "b", "a", "b"}, [4]any{"a", "b", "b", "a"}, true},
+		{"exchanged on the tape", [4]any{"a", "b", "b", "a"}, [4]any{"c", "d", "c", "d"}, true},
+		{"of no call", [4]any{"a", "b", "x", "x"}, [4]any{"a", "b", "a", "b"}, true},
+		{"one for both", [4]any{"a", "b", "a", "b"}, [4]any{"a", "b", "a", "a"}, true},
+		{"masked alike", [4]any{"ID", "ID", "ID", "ID"}, [4]any{"a", "b", "a", "b"}, false},
+		{"without ids", [4]any{"", "", "", ""}, [4]any{"a", "b", "a", "b"}, false},
+	} {
+		for wire, form := range map[string]string{"openai": openAI, "gemini": gemini, "ours": ours} {
+			canon := drift.NewCanon()
+			was, now := canon.Read(fmt.Appendf(nil, form, test.was[:]...)), canon.Read(fmt.Appendf(nil, form, test.now[:]...))
+			drifts := was.Diff(now)
+			if (len(drifts) > 0) != test.drifts || len(drifts) > 0 && drifts[0].Class != drift.Result {
+				t.Errorf("%s, %s: %+v", wire, test.name, drifts)
+			}
+		}
+	}
+	const twice = `{"messages":[{"role":"assistant","tool_calls":[{"id":"call_0","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"call_0","content":"one"},` +
+		`{"role":"assistant","tool_calls":[{"id":"%s","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"%s","content":"two"}]}`
+	canon := drift.NewCanon()
+	if drifts := canon.Read(fmt.Appendf(nil, twice, "call_0", "call_0")).Diff(canon.Read(fmt.Appendf(nil, twice, "call_1", "call_1"))); len(drifts) > 0 {
+		t.Errorf("ids that begin anew: %+v", drifts)
 	}
 }
 

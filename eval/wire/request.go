@@ -193,7 +193,10 @@ func (r *reader) part(at string, v any) {
 		call, _ := p["call"].(object)
 		r.call(at, call["id"], call["function"])
 	case ours == "result":
-		r.texts(KindResult, at, p["text"])
+		result, _ := p["result"].(object)
+		id, _ := result["id"].(string)
+		text, _ := p["text"].(string)
+		*r = append(*r, Part{Kind: KindResult, At: at, ID: id, Text: text})
 	case p["thought"] == true:
 		r.text(KindThought, at, text)
 	case isText:
