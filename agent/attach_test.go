@@ -106,9 +106,9 @@ func TestRun_imageInAQuestion(t *testing.T) {
 }
 
 // What a resource says must not drive the tools of another server: without a person to
-// ask, a call that adds is not executed. Without an attachment the same call is free.
+// ask, a call that adds is not executed. Beside a resource of its own server the same call is free.
 func TestRun_attachmentNeedsApproval(t *testing.T) {
-	for _, server := range []string{"", "notes", "family"} {
+	for _, server := range []string{"notes", "family"} {
 		b := newBench(calls("", "family__add", `{"id":1}`), says("answer"))
 		b.tools.add("family", "add", `{}`)
 		b = b.with(t, family())

@@ -97,7 +97,7 @@ func (e *ending) record(w task, status string) memory.Record {
 	}
 }
 
-// serversRead are the servers whose text the conversation has seen, with this turn.
+// serversRead are the servers and files whose text the conversation has seen, with this turn.
 func (e *ending) serversRead(w task) []string {
 	read := slices.Clone(e.past.read)
 	for _, r := range e.question.read {

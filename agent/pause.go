@@ -47,6 +47,7 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 		},
 		Asked: pause.Asked{
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
+			Read: e.question.read, Dropped: e.question.dropped,
 		},
 		Seen: pause.Seen{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted},
 		Done: pause.Done{
@@ -82,7 +83,7 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*pause.Turn, error) {
 // resumed is what a turn had come to when it began to wait.
 func resumed(p *pause.Turn) *ending {
 	return &ending{
-		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice},
+		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice, read: p.Read, dropped: p.Dropped},
 		past:     recalled{read: p.ServersRead},
 		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted},
 		found:    findings{results: p.Found, looked: p.Looked}, // what was read is in ServersRead

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"molar/agent/mention"
 	"molar/agent/offer"
 	"molar/agent/prompts"
+	"molar/agent/reading"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -27,15 +29,15 @@ type question struct {
 	asked, typed string
 	lang         string
 	langSure     bool
-	// server is the one whose prompt was used; read is what stands of servers in the message.
+	// server is the one whose prompt was used; read is what stands of servers and of files in the message.
 	server string
 	read   []toolhandler.Reading
 	// ordered is set when something beside the question gave orders to a model.
 	ordered bool
 	// notice is what was said at once, where it describes an emergency.
 	notice string
-	// agreed are the calls of the answer before that it is a plain yes to.
-	agreed consent.Waiting
+	// agreed are the calls of the answer before that it is a plain yes to, dropped those to which it is none.
+	agreed, dropped consent.Waiting
 	// reply is what code answers by itself, in a language: how a prompt is used. It is
 	// nil for others.
 	reply func(lang string) string
@@ -82,29 +84,33 @@ func (a *Agent) mentioned(ctx context.Context, w task, q *question) ([]Attachmen
 	return attached, nil
 }
 
-// attach puts the attachments behind the question.
+// attach puts the attachments behind the question, and the text files that stand in it. What a person
+// uploads others have written, its name too, so it is read like what a server gives.
 func (a *Agent) attach(w task, q question, attached []Attachment) (question, error) {
-	if len(attached) == 0 {
+	q.read = append(q.read, reading.Pictures(q.message)...)
+	parts, files := apart(q.message.Parts)
+	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
 	}
 	largest := a.resultBytes()
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
 		text := schemas.TextOutput(at.Text)
-		results[i] = schemas.ToolResult{ToolName: at.Name, Server: at.Server, Output: text}
+		results[i] = schemas.ToolResult{ToolName: at.Name, Server: cmp.Or(at.Server, reading.File(at.Name)), Output: text}
 		if len(text) > largest {
 			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", at.Name, largest)); err != nil {
 				return q, err
 			}
 		}
-		if at.Server != "" {
-			q.read = append(q.read, toolhandler.Reading{Server: at.Server, Text: at.Text})
-		}
+		q.read = append(q.read, toolhandler.Reading{Server: results[i].Server, Text: at.Name + "\n" + at.Text})
 	}
-	parts := slices.Clone(q.message.Parts)
 	results, q.ordered = a.disarmed(w, results)
-	for _, result := range results {
-		parts = append(parts, schemas.Part{Kind: schemas.PartContext, Text: result.ToolName + ":\n" + prompts.Result(result, largest), Result: &result})
+	for i, result := range results {
+		shown := prompts.Result(result, largest)
+		if attached[i].Server != "" { // a file's name stands in the fence
+			shown = result.ToolName + ":\n" + shown
+		}
+		parts = append(parts, schemas.Part{Kind: schemas.PartContext, Text: shown, Result: &result})
 	}
 	for _, at := range attached {
 		parts = append(parts, at.Media...)
@@ -112,6 +118,18 @@ func (a *Agent) attach(w task, q question, attached []Attachment) (question, err
 	q.message.Parts = parts
 	w.out.Mark("1.4", "Attached to the question", "texts", len(results))
 	return q, nil
+}
+
+// apart takes the text files out of the parts of a message.
+func apart(all []schemas.Part) (parts []schemas.Part, files []Attachment) {
+	for _, p := range all {
+		if p.Kind == schemas.PartContext && p.Name != "" {
+			files = append(files, Attachment{Name: p.Name, Text: p.Text})
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	return parts, files
 }
 
 // disarmed returns the results without the sentences in them that speak to a model, and

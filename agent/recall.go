@@ -9,6 +9,7 @@ import (
 	"molar/agent/history"
 	"molar/agent/judge"
 	"molar/agent/memory"
+	"molar/agent/reading"
 	"molar/schemas"
 )
 
@@ -19,7 +20,7 @@ type recalled struct {
 	exchanges []history.Exchange
 	// subject is the last question of the conversation that stands alone.
 	subject string
-	// read are the servers whose text the conversation has seen.
+	// read are the servers and files whose text the conversation has seen.
 	read []string
 	// foreign is set when the exchanges count as a client's history: a client sent them,
 	// or another assistant had them.
@@ -47,7 +48,7 @@ func (a *Agent) recall(ctx context.Context, w task, first judge.First) (recalled
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.admissible(w, recalled{exchanges: history.Sent(w.turn.Messages), foreign: true}), nil
+		return a.admissible(w, recalled{exchanges: history.Sent(w.turn.Messages), read: reading.Uploaded(w.turn.Messages), foreign: true}), nil
 	case !w.journal.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil

@@ -53,7 +53,8 @@ type Part struct {
 	// Text is set for PartText and PartContext; on a PartImage and a PartFile it is the
 	// address. On a PartResult it is read instead of the result's output, where it is not empty.
 	Text string `json:"text,omitempty"`
-	// Name is a file's name.
+	// Name is a file's name; on a PartContext it says that the text is that of a file which a client
+	// sent beside the message.
 	Name string `json:"name,omitempty"`
 	// Call is set for PartCall.
 	Call *ToolCall `json:"call,omitempty"`
@@ -64,6 +65,11 @@ type Part struct {
 	// thought signature, say). It is sent back unchanged to the provider that made
 	// it and shown to nobody else.
 	State *ProviderState `json:"state,omitempty"`
+}
+
+// IsFile reports whether a part is a file beside a message, of whatever kind.
+func (p Part) IsFile() bool {
+	return p.Kind == PartImage || p.Kind == PartFile || p.Kind == PartContext && p.Name != ""
 }
 
 // ProviderState is data that belongs to one provider and means nothing to others.

@@ -22,7 +22,8 @@ const RunLength = 16
 // A Reading is a text that stands in the prompt and that neither the person nor the host
 // wrote.
 type Reading struct {
-	// Server gave it; it is empty where several may have.
+	// Server gave it; it is empty where several may have. What no server gave has a source with a
+	// space in its name, such as a file.
 	Server string
 	Text   string
 	// Trusted says that the operator's word stands for its server: the text gives no

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"molar/schemas"
@@ -53,20 +54,29 @@ func (r *round) takesAway(tool schemas.Tool, args json.RawMessage) string {
 	if !carried {
 		return ""
 	}
-	whose := "another server"
-	if from != "" {
-		whose = "server " + from
+	whose := "server " + from
+	switch {
+	case from == "":
+		whose = "another server or a file"
+	case !isServer(from):
+		whose = from
 	}
 	return fmt.Sprintf("its arguments take text of %s to server %s: %q", whose, tool.Server, run)
 }
 
 // textsOf words what was read.
-func textsOf(server string) string {
-	if server == "" {
-		return "text of a server was"
+func textsOf(source string) string {
+	switch {
+	case source == "":
+		return "text of a server or a file was"
+	case !isServer(source):
+		return "text of " + source + " was"
 	}
-	return "results of server " + server + " were"
+	return "results of server " + source + " were"
 }
+
+// isServer tells a server from other sources, such as a file, whose names have a space.
+func isServer(source string) bool { return !strings.Contains(source, " ") }
 
 // approve asks a person. It returns the arguments to call with, or the outcome that
 // tells the model that the call may not run.

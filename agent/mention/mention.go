@@ -10,13 +10,13 @@ import (
 )
 
 // An Attachment is a text that a person put beside the question: a resource of a
-// server, or what was piped in. The model reads it fenced, as data; it is not saved
+// server, a file, or what was piped in. The model reads it fenced, as data; it is not saved
 // with the question.
 type Attachment struct {
 	// Name says what it is, such as an address.
 	Name string
-	// Server is who gave it, and empty for the person's own. The tools of other servers
-	// then need approval, as after a result of that server.
+	// Server is who gave it, and empty for a file of the person's. Tools then need approval, as
+	// after a result of that server: others may have written a file, too.
 	Server string
 	// Text is cut at the limit of results, with a mark.
 	Text string

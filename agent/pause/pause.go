@@ -13,6 +13,7 @@ import (
 	"molar/agent/prompts"
 	"molar/agent/round"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // Bounds of what is kept.
@@ -59,6 +60,10 @@ type Asked struct {
 	Language string          `json:"language"`
 	Notice   string          `json:"notice,omitempty"`
 	Subject  string          `json:"subject,omitempty"`
+	// Read is what of it others wrote.
+	Read []toolhandler.Reading `json:"read,omitempty"`
+	// Dropped are the calls that it was no yes to, which the person is not told yet.
+	Dropped []schemas.Part `json:"dropped,omitempty"`
 }
 
 // Seen is what the model saw, up to the calls that wait.

@@ -1,11 +1,14 @@
-// Package reading gathers the texts of servers that a model reads in a turn, and whose they are.
+// Package reading gathers the texts that a model reads in a turn and that the person did not type, and
+// whose they are: a server's, or those of a file that was uploaded.
 package reading
 
 import (
 	"slices"
+	"strings"
 
 	"molar/agent/history"
 	"molar/agent/pause"
+	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -13,14 +16,14 @@ import (
 // A Conversation is what a model is shown of the turns before.
 type Conversation struct {
 	Exchanges []history.Exchange
-	// Summary stands for all before the exchanges, Read are the servers whose text it has seen.
+	// Summary stands for all before the exchanges, Read are the servers and files whose text it has seen.
 	Summary string
 	Read    []string
 	// Trusted are the servers whose texts give no orders, as the operator says.
 	Trusted map[string]bool
 }
 
-// Readings are what the conversation holds of servers: their results, and the answers and
+// Readings are what the conversation holds of servers and files: results, and the answers and
 // the summary, in which their words may stand.
 func (c Conversation) Readings() []toolhandler.Reading {
 	var texts []toolhandler.Reading
@@ -61,6 +64,51 @@ func Client(results []schemas.ToolResult) []toolhandler.Reading {
 	return texts
 }
 
+// fileMark begins the source of a file. It has a space, so that no server is called so.
+const fileMark = "file "
+
+// mostName is how many bytes of a file's name its source has.
+const mostName = 80
+
+// File is the source of what stands in a file that a person uploaded, and in its name: others may
+// have written both.
+func File(name string) string {
+	if name = strings.Join(strings.Fields(name), " "); name == "" {
+		name = "without a name"
+	}
+	return fileMark + text.Clip(text.Seen(name), mostName, "…")
+}
+
+// Pictures are the images, sounds and other files in a person's message that a model reads as they are.
+func Pictures(m schemas.Message) []toolhandler.Reading {
+	var read []toolhandler.Reading
+	for _, p := range m.Parts {
+		if p.Kind == schemas.PartImage || p.Kind == schemas.PartFile {
+			read = append(read, toolhandler.Reading{Server: File(p.Name), Text: p.Name})
+		}
+	}
+	return read
+}
+
+// Uploaded names the files that stood beside the questions before the last one, as a client sent them.
+// No model is shown them again, but the answers may tell of them.
+func Uploaded(messages []schemas.Message) []string {
+	var files []string
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != schemas.RoleUser {
+		last--
+	}
+	for _, m := range messages[:max(last, 0)] {
+		for _, p := range m.Parts {
+			if p.IsFile() {
+				files = append(files, File(p.Name))
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
 // Trusted names the servers among tools whose texts give no orders, as the operator says.
 func Trusted(tools []schemas.Tool) map[string]bool {
 	servers := make(map[string]bool)
@@ -82,7 +130,8 @@ func retold(text string, servers []string, trusted map[string]bool) toolhandler.
 	return r
 }
 
-// serversOf names the servers of results, else those that are known to have been read.
+// serversOf names the servers of results, with the files of the conversation, of which nobody knows
+// beside which question they stood; without results, all that is known to have been read.
 func serversOf(results []schemas.ToolResult, read []string) []string {
 	var servers []string
 	for _, r := range results {
@@ -92,6 +141,11 @@ func serversOf(results []schemas.ToolResult, read []string) []string {
 	}
 	if len(servers) == 0 {
 		return read
+	}
+	for _, source := range read {
+		if strings.HasPrefix(source, fileMark) {
+			servers = append(servers, source)
+		}
 	}
 	return servers
 }

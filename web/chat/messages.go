@@ -118,6 +118,7 @@ func (l *messageList) add(m wireMessage, at string) error {
 			l.system = append(l.system, text)
 		}
 	case "user":
+		wire.Settle(l.messages, l.attached)
 		if parts, l.attached, err = wire.Attach(parts, at+".content"); err != nil {
 			return err
 		}

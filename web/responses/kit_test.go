@@ -113,7 +113,7 @@ func (store) Messages(_ context.Context, _, id string) ([]schemas.StoredMessage,
 
 func (store) Branch(_ context.Context, _, _, tip string) ([]schemas.StoredMessage, error) {
 	return []schemas.StoredMessage{
-		{Role: schemas.RoleUser, Content: "the stored question", TurnID: tip}, {Role: schemas.RoleAssistant, Content: "the stored answer", TurnID: tip},
+		{Seq: 1, Role: schemas.RoleUser, Content: "the stored question", TurnID: tip}, {Seq: 2, Role: schemas.RoleAssistant, Content: "the stored answer", TurnID: tip},
 	}, nil
 }
 

@@ -196,6 +196,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 		if err := s.remember(ctx, p.turn.Owner, p.request.held, previous, before); err != nil {
 			return err
 		}
+		before.Settle()
 		p.record.System, p.record.Listed, p.record.Previous = previous.System, slices.Clone(previous.Listed), *p.request.PreviousResponseID
 	}
 	said.Open = slices.Clone(before.Open)
@@ -256,7 +257,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 		if !r.Loose && len(r.Calls) == 0 {
 			messages, err := s.Conversations.Branch(ctx, owner, r.Conversation, r.Turn)
 			if err == nil {
-				if err := into.AddStored(messages); err != nil {
+				if err := s.addStored(ctx, owner, r.Conversation, messages, into); err != nil {
 					return err
 				}
 				break
@@ -267,7 +268,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 			if err != nil && !errors.Is(err, agent.ErrNotFound) {
 				return s.storeFailed(r.Reads, err)
 			}
-			if err := into.AddStored(messages); err != nil {
+			if err := s.addStored(ctx, owner, r.Reads, messages, into); err != nil {
 				return err
 			}
 		}
@@ -296,6 +297,26 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 	}
 	into.System = nil // kept with the record
 	return nil
+}
+
+// addStored adds messages of a conversation, with the names of the files that stood beside its questions.
+func (s *Surface) addStored(ctx context.Context, owner, conversation string, messages []schemas.StoredMessage, into *input.Talk) error {
+	var files []schemas.File
+	if s.Files != nil {
+		var err error
+		if files, err = s.Files.Files(ctx, owner, conversation); err != nil && !errors.Is(err, agent.ErrNotFound) {
+			return s.storeFailed(conversation, err)
+		}
+	}
+	messages = slices.Clone(messages)
+	for _, f := range files {
+		for i := range messages {
+			if messages[i].Seq == f.Seq {
+				messages[i].Files = append(messages[i].Files, f)
+			}
+		}
+	}
+	return into.AddStored(messages)
 }
 
 // checkQuestion refuses a request in which a person says nothing.

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,6 +24,9 @@ type (
 		Format string `json:"format"`
 	}
 )
+
+// unnamed is what a file without a name is called.
+const unnamed = "file"
 
 // Parts reads a file that came as a data URL, or as base64 alone: an image is one like any
 // other.
@@ -70,13 +75,23 @@ func Attach(parts []schemas.Part, at string) (rest []schemas.Part, texts []agent
 		if !utf8.Valid(data) {
 			return nil, nil, Invalid(at, "the file %q is text in another encoding than UTF-8", p.Name)
 		}
-		name := p.Name
-		if name == "" {
-			name = "file"
-		}
-		texts = append(texts, agent.Attachment{Name: name, Text: string(data)})
+		texts = append(texts, agent.Attachment{Name: cmp.Or(p.Name, unnamed), Text: string(data)})
 	}
 	return rest, texts, nil
+}
+
+// Settle puts text files back into the last message of role user, whose they are, since it is no
+// longer the question. No model reads them there, but what was answered may tell of them.
+func Settle(messages []schemas.Message, files []agent.Attachment) {
+	for i, m := range slices.Backward(messages) {
+		if m.Role != schemas.RoleUser {
+			continue
+		}
+		for _, f := range files {
+			messages[i].Parts = append(slices.Clip(messages[i].Parts), schemas.Part{Kind: schemas.PartContext, Name: cmp.Or(f.Name, unnamed), Text: f.Text})
+		}
+		return
+	}
 }
 
 // FileBytes is about how many bytes of a body the files of a message had, as [Attach]

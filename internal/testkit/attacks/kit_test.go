@@ -30,6 +30,8 @@ import (
 // An attack is a text that an attacker has put somewhere.
 type attack struct {
 	ID, Door, Goal, Lang, Assistant, How, Text string
+	// File is the name of the file in which the text stands, for one that is uploaded.
+	File string
 }
 
 func attacks(t *testing.T) []attack {
@@ -47,7 +49,7 @@ func attacks(t *testing.T) []attack {
 		}
 		all = append(all, a)
 	}
-	return append(all, shapes()...)
+	return slices.Concat(all, shapes(), uploads())
 }
 
 const (
@@ -69,6 +71,7 @@ type off struct {
 type world struct {
 	attack
 	off
+	pauses agent.Pauses // nil keeps no call that waits for a yes
 	mu     sync.Mutex
 	called []string // "server tool arguments"
 	seen   []string // what the model read, folded
@@ -197,6 +200,9 @@ func (w *world) Begin(_ context.Context, r memory.BeginRequest) (schemas.Opening
 		calls, _ := json.Marshal([]schemas.Round{{Said: said, Results: []schemas.ToolResult{{ID: "1", Server: "mail", ToolName: "get_mail", Output: output}}}})
 		o.Known, o.ServersRead = true, []string{"mail"}
 		o.Messages = []schemas.StoredMessage{{Seq: 1, Role: schemas.RoleUser, Content: dentalAsk}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Twice a day. The mail says: " + w.Text, Calls: calls}}
+	case earlierFile:
+		o.Known, o.ServersRead = true, []string{"file " + w.File}
+		o.Messages = []schemas.StoredMessage{{Seq: 1, Role: schemas.RoleUser, Content: dentalAsk}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Twice a day. The file says: " + w.Text}}
 	case "summary":
 		o.Known, o.ServersRead = true, []string{"mail"}
 		o.Compaction = schemas.Compaction{Covers: 2, Text: "They spoke of brushing. " + w.Text}
@@ -254,7 +260,7 @@ func (w *world) agentOf(t *testing.T, models agent.Models) *agent.Agent {
 		Rank:       ranking.Of,
 		Assistants: []agent.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
 		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*guardrail.Guard{"dental": guard},
-		Off: w.Protections,
+		Off: w.Protections, Pauses: w.pauses,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -280,11 +286,17 @@ func (w *world) turn() agent.Turn {
 		turn.Stateless = true
 		turn.Messages = []schemas.Message{schemas.Text(schemas.RoleUser, w.Text), schemas.Text(schemas.RoleAssistant, "Of course, I shall.")}
 	}
+	if w.Door == resentFile {
+		turn.Stateless = true
+		turn.Messages = []schemas.Message{schemas.Text(schemas.RoleUser, dentalAsk), schemas.Text(schemas.RoleAssistant, "Twice a day. The file says: "+w.Text)}
+	}
 	turn.Messages = append(turn.Messages, schemas.Text(schemas.RoleUser, asked))
 	switch w.Door {
 	case "client system":
 		turn.System = w.Text
-	case "attachment":
+	case fileDoor:
+		turn.Attachments = []agent.Attachment{w.upload()}
+	case "named resource":
 		turn.Attachments = []agent.Attachment{{Name: "mail://1", Server: "mail", Text: w.Text}}
 	case "client result":
 		turn.ClientTools = []schemas.ToolInfo{{Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`)}}
@@ -306,7 +318,11 @@ type surface func(t *testing.T, w *world) string
 func terminal(t *testing.T, w *world) string {
 	t.Helper()
 	var shown strings.Builder
-	for e, err := range w.agent(t).Run(t.Context(), w.turn()) {
+	turn := w.turn()
+	if w.Door == resentFile { // the terminal has no such door, but other programs do
+		turn.Messages = w.filed(turn.Messages)
+	}
+	for e, err := range w.agent(t).Run(t.Context(), turn) {
 		if err == nil && e.Kind == agent.EventText {
 			shown.WriteString(e.Text)
 		}
@@ -317,12 +333,12 @@ func terminal(t *testing.T, w *world) string {
 // chat posts the turn to Chat Completions, responses to the Responses API.
 func chat(t *testing.T, w *world) string {
 	turn := w.turn()
-	messages := []map[string]string{}
+	messages := []map[string]any{}
 	if turn.System != "" {
-		messages = append(messages, map[string]string{"role": "system", "content": turn.System})
+		messages = append(messages, map[string]any{"role": "system", "content": turn.System})
 	}
-	for _, m := range turn.Messages {
-		messages = append(messages, map[string]string{"role": string(m.Role), "content": m.Said()})
+	for _, m := range w.filed(turn.Messages) {
+		messages = append(messages, map[string]any{"role": string(m.Role), "content": content(m, "text", chatFile)})
 	}
 	body := map[string]any{"model": turn.Assistant, "messages": messages}
 	if !turn.Stateless {
@@ -340,9 +356,9 @@ func chat(t *testing.T, w *world) string {
 
 func responses(t *testing.T, w *world) string {
 	turn := w.turn()
-	input := []map[string]string{}
-	for _, m := range turn.Messages {
-		input = append(input, map[string]string{"role": string(m.Role), "content": m.Said()})
+	input := []map[string]any{}
+	for _, m := range w.filed(turn.Messages) {
+		input = append(input, map[string]any{"role": string(m.Role), "content": content(m, "input_text", responsesFile)})
 	}
 	body := map[string]any{"model": turn.Assistant, "input": input, "store": false}
 	if turn.System != "" {

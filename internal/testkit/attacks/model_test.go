@@ -89,7 +89,7 @@ func reads(req providers.Request) (all string, done map[string]bool) {
 			if p.Call != nil {
 				done[p.Call.Function.Name+p.Call.Function.Arguments] = true
 			}
-			texts = append(texts, p.Text)
+			texts = append(texts, p.Name, p.Text)
 		}
 	}
 	plain := strings.Join(texts, "\n")

@@ -24,18 +24,27 @@ type Compaction struct {
 type words struct {
 	Role schemas.Role `json:"role"`
 	Text string       `json:"text"`
+	// Files are the names of those that stood beside it.
+	Files []string `json:"files,omitempty"`
 }
 
-// Compacted is the talk without calls, results and files, and with the beginnings of
+// Compacted is the talk without calls, results and what stood in files, and with the beginnings of
 // older answers.
 func (t *Talk) Compacted() Compaction {
+	t.Settle()
 	c := Compaction{System: t.System}
 	for _, m := range t.Messages {
 		text := m.Said()
 		if text == "" {
 			continue
 		}
-		c.Messages = append(c.Messages, words{m.Role, text})
+		w := words{Role: m.Role, Text: text}
+		for _, p := range m.Parts {
+			if p.IsFile() {
+				w.Files = append(w.Files, p.Name)
+			}
+		}
+		c.Messages = append(c.Messages, w)
 	}
 	newest := true
 	for i := len(c.Messages) - 1; i >= 0; i-- {
@@ -61,7 +70,7 @@ func (t *Talk) addCompaction(it Item, at string) error {
 	}
 	t.System = append(t.System, c.System...)
 	for _, w := range c.Messages {
-		if err := t.addText(w.Role, w.Text); err != nil {
+		if err := t.addText(w.Role, w.Text, w.Files...); err != nil {
 			return err
 		}
 	}

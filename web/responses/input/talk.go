@@ -92,10 +92,7 @@ func (t *Talk) addMessage(it Item, at string) error {
 	case "assistant":
 		t.say(parts...)
 	case "user":
-		for _, file := range t.Files { // of an earlier message
-			last := &t.Messages[len(t.Messages)-1]
-			last.Parts = append(last.Parts, schemas.Part{Kind: schemas.PartContext, Text: file.Name + ":\n" + file.Text})
-		}
+		t.Settle()
 		t.Files = files
 		if end := len(t.Messages) - 1; end >= 0 && t.Messages[end].Role == schemas.RoleUser {
 			t.Messages[end].Parts = append(t.Messages[end].Parts, apart(t.Messages[end].Parts, parts)...)
@@ -106,6 +103,12 @@ func (t *Talk) addMessage(it Item, at string) error {
 		return wire.Invalid(at+".role", "role %q is not known; use system, developer, user or assistant", wire.Clip(it.Role, 40))
 	}
 	return nil
+}
+
+// Settle puts the files of the last message of role user into it: others come behind it.
+func (t *Talk) Settle() {
+	wire.Settle(t.Messages, t.Files)
+	t.Files = nil
 }
 
 // apart puts a blank line between what a person said before and says now.
@@ -128,19 +131,29 @@ func (t *Talk) say(parts ...schemas.Part) {
 	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleAssistant, Parts: parts})
 }
 
-// addText adds what one of the two said.
-func (t *Talk) addText(role schemas.Role, text string) error {
+// addText adds what one of the two said, and the names of the files that stood beside it.
+func (t *Talk) addText(role schemas.Role, text string, files ...string) error {
 	content, err := json.Marshal(text)
 	if err != nil {
 		return err
 	}
-	return t.addMessage(Item{Role: string(role), Content: content}, "input")
+	if err := t.addMessage(Item{Role: string(role), Content: content}, "input"); err != nil {
+		return err
+	}
+	for _, name := range files {
+		t.Files = append(t.Files, agent.Attachment{Name: name})
+	}
+	return nil
 }
 
 // AddStored adds what a conversation holds.
 func (t *Talk) AddStored(messages []schemas.StoredMessage) error {
 	for _, m := range messages {
-		if err := t.addText(m.Role, m.Content); err != nil {
+		var files []string
+		for _, f := range m.Files {
+			files = append(files, f.Name)
+		}
+		if err := t.addText(m.Role, m.Content, files...); err != nil {
 			return err
 		}
 	}
