@@ -54,6 +54,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		calls = min(calls, n)
 	}
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
+		Owner: w.turn.Owner, ID: w.turn.ID,
 		Tools:    slices.Concat(choice.Offered, choice.Rest),
 		Host:     own,
 		Flow:     a.flowOf(w, q, past, found, earlier),

@@ -92,10 +92,18 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 			return err
 		},
 	}
-	if r.turn.consented(tool, call) || r.turn.granted(ctx, ask) {
+	if r.turn.consented(tool, call) { // its yes was audited when it was given
+		return args, nil
+	}
+	decided := func(how How, d Decision) {
+		Audit(r.turn.h.log, Ruling{Owner: r.turn.owner, TurnID: r.turn.id, Call: call, Tool: tool, How: how, Decision: d})
+	}
+	if r.turn.granted(ctx, ask) {
+		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
 	if r.turn.approver == nil {
+		decided(NobodyThere, Decision{})
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, why)
 		return nil, &out
 	}
@@ -108,6 +116,11 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	waited := time.Since(asked)
 	r.asked.Add(int64(waited))
 	r.addWait(call.ID, waited)
+	if err != nil {
+		decided(NoAnswer, Decision{})
+	} else {
+		decided(InTurn, decision)
+	}
 	if err != nil && late {
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
 		return nil, &out

@@ -31,6 +31,8 @@ const (
 
 // TurnConfig says what a turn may call.
 type TurnConfig struct {
+	// Owner is whose turn it is, ID its own: they stand in the audit.
+	Owner, ID string
 	// Tools are those of servers that may be called, which the turn keeps and nobody changes.
 	Tools []schemas.Tool
 	// Host are the host's own.
@@ -61,6 +63,8 @@ type HostTool struct {
 // A Turn executes the calls of one turn. Rounds of one turn run one after the other.
 type Turn struct {
 	h        *Handler
+	owner    string
+	id       string
 	tools    []schemas.Tool
 	host     []HostTool
 	approver Approver
@@ -79,6 +83,8 @@ type Turn struct {
 func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	t := &Turn{
 		h:        h,
+		owner:    cfg.Owner,
+		id:       cfg.ID,
 		tools:    cfg.Tools,
 		host:     cfg.Host,
 		approver: cfg.Approver,

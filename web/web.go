@@ -171,7 +171,7 @@ func newServer(cfg Config) (*server, error) {
 		return html
 	})}
 	s.turns = &turns.Host{
-		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now, cfg.Logger), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
+		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
 	}
 	if cfg.Sharing != nil {
 		s.turns.Sharing = cfg.Sharing

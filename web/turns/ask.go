@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -69,7 +68,6 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 			if d.Allowed && d.Arguments == "" && d.Scope != "" && d.Scope != agent.Once {
 				w.allowAlike(p, a.Subject)
 			}
-			w.audit(k.owner, a, d.Decision)
 		}, nil
 	}
 	return await(ctx, w, p, decided, k.sharing, func() { k.tell(agent.Event{Kind: agent.EventApproval, Approval: &a}) })
@@ -127,16 +125,6 @@ func (w *Waits) sign(owner string, a agent.Approval) string {
 		fmt.Fprintf(mac, "%d:%s", len(field), field)
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-// audit logs who decided what. The arguments may hold what nobody wants in a log.
-func (w *Waits) audit(by string, a agent.Approval, d agent.Decision) {
-	sum := sha256.Sum256(a.Arguments)
-	if d.Arguments != "" {
-		sum = sha256.Sum256([]byte(d.Arguments))
-	}
-	w.log.Info("a person decided about a call", "by", by, "allowed", d.Allowed, "scope", d.Scope, "edited", d.Arguments != "", "server", a.Server,
-		"tool", a.Tool, "turn_id", a.TurnID, "call_id", a.CallID, "approval_id", a.ID, "arguments_sha256", hex.EncodeToString(sum[:]))
 }
 
 // argumentsOf are a call's arguments as JSON, whatever the model wrote.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,15 +21,14 @@ import (
 type Waits struct {
 	key [32]byte
 	now func() time.Time
-	log *slog.Logger
 
 	mu   sync.Mutex
 	open map[string]*wait
 }
 
 // NewWaits returns an empty set, whose tokens are good in this process alone.
-func NewWaits(now func() time.Time, log *slog.Logger) *Waits {
-	w := &Waits{now: now, log: log, open: make(map[string]*wait)}
+func NewWaits(now func() time.Time) *Waits {
+	w := &Waits{now: now, open: make(map[string]*wait)}
 	_, _ = rand.Read(w.key[:]) // never fails, see crypto/rand
 	return w
 }
