@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -198,5 +200,139 @@ func TestConsent_unseen(t *testing.T) {
 	first := b.play(t, ask("read my mail"))
 	if !strings.Contains(first.text, `{"to":"\u202eelpmaxe.b@a\u202c\u200b\udb40\udc41"}`) {
 		t.Errorf("%q", first.text)
+	}
+}
+
+// A yes is plain, and in words that are one in the language of the notice; what may be a hesitation, or
+// another word when its marks are read, approves nothing, and the person is told that the call was dropped.
+func TestConsent_whatIsAYes(t *testing.T) {
+	for question, answers := range map[string]map[bool][]string{
+		"read my mail": {
+			true:  {"yes", "okay then", "ok, ok", "Yes, yes!", "vâng ạ", "có chứ", "Đồng ý nhé", "dong y"},
+			false: {"Um...", "uh", "Uh...", "u", "da", "co", "cô", "đá", "cỏ", "đa", "Ú", "Được chứ", "Đong ý", "no", "then", "yes, but not yet", "yes?"},
+		},
+		"đọc thư của tôi": {
+			true:  {"vâng ạ", "có chứ", "ừ", "dạ", "da", "co a", "duoc nhe", "okay then", "yes", "Dạ, đồng ý ạ"},
+			false: {"Um...", "uh", "u", "ừm", "cô", "đá", "cỏ", "đa", "Ú", "Được chứ", "có gì", "không", "đồng ý thì sao"},
+		},
+	} {
+		for want, all := range answers {
+			for _, said := range all {
+				b := mailBench(t, "")
+				first := b.play(t, ask(question))
+				second := b.play(t, history(question, first.text, said))
+				if first.err != nil || second.err != nil || (sent(b) == 1) != want {
+					t.Errorf("%q, then %q: sent %d, want %v", question, said, sent(b), want)
+				}
+				told := strings.Contains(second.text, "Dropped, not run: `mail__send_mail`.") || strings.Contains(second.text, "Đã bỏ qua, không chạy: `mail__send_mail`.")
+				if told == want {
+					t.Errorf("%q, then %q: %q", question, said, second.text)
+				}
+			}
+		}
+	}
+}
+
+// A refused message drops the call too, and says so.
+func TestConsent_droppedByWhatIsRefused(t *testing.T) {
+	b := mailBench(t, "dental")
+	b.model.judge = says("NO")
+	first := b.play(t, ask(brushing))
+	second := b.play(t, history(brushing, first.text, "Um..."))
+	if second.err != nil || !second.done.Refused || !strings.HasPrefix(second.text, "Dropped, not run: `mail__send_mail`.") {
+		t.Errorf("%+v %q", second.done, second.text)
+	}
+}
+
+// A call that waits again is not told as dropped beside its new notice.
+func TestConsent_droppedAndAskedAgain(t *testing.T) {
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("I read it."),
+		calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("Once more."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first := b.play(t, ask("read my mail"))
+	second := b.play(t, history("read my mail", first.text, "Um..."))
+	if strings.Contains(second.text, "Dropped") || !strings.HasSuffix(second.text, "any other message drops it.") {
+		t.Errorf("%q", second.text)
+	}
+}
+
+// A call whose arguments are too long for a notice is told by their beginnings, length and hash; a yes
+// that names the word of the notice runs it whole.
+func TestConsent_long(t *testing.T) {
+	letter := strings.Repeat("Dear Ms Tran, ", 700)
+	arguments := `{"text":"` + letter + `","to":"a@b.example"}`
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", arguments), says("I read it."), says("It is sent."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first := b.play(t, ask("read my mail"))
+	word := regexp.MustCompile(`write (\S+) behind your yes`).FindStringSubmatch(first.text)
+	if word == nil {
+		t.Fatalf("the notice names nothing: %q", first.text)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(arguments)))
+	for _, shown := range []string{"mail__send_mail", "Dear Ms Tran", `"to":"a@b.example"`, fmt.Sprint(len(arguments)), sum[:12]} {
+		if !strings.Contains(first.text, shown) {
+			t.Errorf("the notice lacks %q: %q", shown, first.text)
+		}
+	}
+	if len(first.text) > 3000 {
+		t.Errorf("the notice has %d bytes", len(first.text))
+	}
+	b.play(t, history("read my mail", first.text, "Yes "+word[1]))
+	if !slices.Contains(b.tools.called, "send_mail "+arguments) {
+		t.Errorf("called %.200q", b.tools.called)
+	}
+	b = newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", arguments), says("I read it."), says("It is sent."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first = b.play(t, ask("read my mail"))
+	if b.play(t, history("read my mail", first.text, "yes")); sent(b) != 0 {
+		t.Error("a yes that does not name the word counted")
+	}
+}
+
+// Of many calls none is left out.
+func TestConsent_many(t *testing.T) {
+	var pairs []string
+	for i := range 9 {
+		pairs = append(pairs, "mail__send_mail", fmt.Sprintf(`{"to":"%d@b.example"}`, i))
+	}
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", pairs...), says("I read it."), says("All are sent."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first := b.play(t, ask("read my mail"))
+	if n := strings.Count(first.text, "@b.example"); n != 9 {
+		t.Errorf("%d calls are told: %q", n, first.text)
+	}
+	if b.play(t, history("read my mail", first.text, "yes")); sent(b) != 9 {
+		t.Errorf("sent %d", sent(b))
+	}
+}
+
+// It is told at the end of a turn that waited for its client's tools, too.
+func TestConsent_droppedBeforeAPause(t *testing.T) {
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("I read it."), calls("", "look", `{}`), says("I looked."))
+	b.tools.add("mail", "get_mail", `"a letter"`)
+	b.tools.add("mail", "send_mail", `"sent"`)
+	b.pauses = fakePauses{}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	first := b.play(t, ask("read my mail"))
+	turn := history("read my mail", first.text, "Um...")
+	turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
+	if paused := b.play(t, turn); paused.done == nil || len(paused.done.Calls) != 1 {
+		t.Fatalf("%+v %v", paused.done, paused.err)
+	}
+	turn.Results = []schemas.ToolResult{gave("look", `"nothing"`)}
+	if end := b.play(t, turn); end.err != nil || !strings.HasPrefix(end.text, "I looked.\n\nDropped, not run: `mail__send_mail`.") {
+		t.Errorf("%q %v", end.text, end.err)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 
 	"molar/agent"
+	"molar/agent/consent"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
@@ -302,6 +304,8 @@ type bench struct {
 	lacking  map[string]string
 	prompts  agent.Prompts
 	pauses   agent.Pauses
+	grants   consent.Grants
+	log      *slog.Logger
 	others   []agent.Assistant
 	agent    *agent.Agent
 }
@@ -320,7 +324,7 @@ func newBench(scripts ...script) *bench {
 // with builds the agent with one assistant.
 func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 	t.Helper()
-	handler, err := toolhandler.New(toolhandler.Config{Caller: b.tools})
+	handler, err := toolhandler.New(toolhandler.Config{Caller: b.tools, Logger: b.log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,6 +350,8 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 		Lacking:    b.lacking,
 		Prompts:    b.prompts,
 		Pauses:     b.pauses,
+		Grants:     b.grants,
+		Logger:     b.log,
 
 		MemoryRequired: b.required,
 	})

@@ -147,7 +147,7 @@ func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdi
 	case urgent:
 		w.out.Watching().Urge()
 	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By == "model" && v.Score < 0,
-		len(q.read) > 0, len(past.read) > 0, len(q.agreed) > 0, len(w.turn.Attachments) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
+		len(q.read) > 0, len(past.read) > 0, len(q.agreed) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
 		w.out.Watching().Arm()
 	}
 }
@@ -248,6 +248,10 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 	if r.Verdict.Unavailable {
 		text = w.guard.Unavailable(lang)
 	}
+	if err := w.tellDropped(e.question, nil); err != nil {
+		return err
+	}
+	w.out.Part()
 	if err := w.out.Say(text); err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *judge.
 	if e.question = e.question.settled(e.past); e.question.reply != nil {
 		return nil, true, a.reply(w, e.question)
 	}
-	if e.question.agreed, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
+	if e.question, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
 		return nil, false, err
 	}
 	e.subject = a.needs(w, e.question.asked, e.past.isEmpty()).Subject(e.question.asked, a.subject(w, e.past))

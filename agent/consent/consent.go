@@ -22,15 +22,15 @@ import (
 	"molar/toolhandler"
 )
 
-// Bounds of what is kept.
 const (
 	keepFor = 24 * time.Hour
-	// most is how many calls one yes may approve, maxShown how many bytes of arguments are
-	// shown: nobody agrees to what they have not seen.
-	most     = 5
+	// maxShown is how many bytes of a call's arguments are shown whole, and maxValue how many of a text
+	// in longer ones: of those each begins, so that none hides behind another.
 	maxShown = 8000
-	// wordLength is that of a word that a yes must name.
+	maxValue = 400
+	// wordLength is that of a word that a yes must name, hashLength that of the part of a hash that is shown.
 	wordLength = 5
+	hashLength = 12
 )
 
 // Store keeps the calls.
@@ -44,13 +44,21 @@ type Store interface {
 // provider's private state.
 type Waiting []schemas.Part
 
-// With adds a call that is not there yet, and fits.
+// With adds a call that is not there yet.
 func (w Waiting) With(part schemas.Part) Waiting {
-	known := slices.ContainsFunc(w, func(p schemas.Part) bool { return toolhandler.SameCall(*p.Call, *part.Call) })
-	if known || len(w) == most || len(part.Call.Function.Arguments) > maxShown {
+	if w.has(*part.Call) {
 		return w
 	}
 	return append(w, part)
+}
+
+func (w Waiting) has(call schemas.ToolCall) bool {
+	return slices.ContainsFunc(w, func(p schemas.Part) bool { return toolhandler.SameCall(*p.Call, call) })
+}
+
+// Without are the calls that do not wait in another set.
+func (w Waiting) Without(again Waiting) Waiting {
+	return slices.DeleteFunc(slices.Clone(w), func(p schemas.Part) bool { return again.has(*p.Call) })
 }
 
 // Calls are the calls alone.
@@ -58,17 +66,68 @@ func (w Waiting) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.C
 
 // Notice tells the person what was not done, and how to allow it. Where markup in what was shown
 // before may hide it, the yes must name a word that stands in the notice alone: else it may be one
-// to another question.
+// to another question. So it must where a call is too long to be shown whole: nobody agrees to that by
+// a word they say anyway.
 func (w Waiting) Notice(lang, before string) string {
-	word := ""
+	why := prompts.Plain
 	if markup.MatchString(before) {
-		word = rand.Text()[:wordLength]
+		why = prompts.Hidden
 	}
 	lines := make([]string, len(w))
 	for i, p := range w {
-		lines[i] = fmt.Sprintf("- `%s` `%s`", p.Call.Function.Name, shown(p.Call.Function.Arguments))
+		line, whole := shownCall(lang, p.Call.Function)
+		if lines[i] = line; !whole {
+			why = prompts.Cut
+		}
 	}
-	return prompts.Waiting(lang, lines, word)
+	word := ""
+	if why != prompts.Plain {
+		word = rand.Text()[:wordLength]
+	}
+	return prompts.Waiting(lang, lines, why, word)
+}
+
+// shownCall is a call as a notice shows it, and whether that is all of it. What is not shown is told by its
+// length and hash.
+func shownCall(lang string, f schemas.FunctionCall) (line string, whole bool) {
+	if len(f.Arguments) <= maxShown {
+		return fmt.Sprintf("- `%s` `%s`", f.Name, shown(f.Arguments)), true
+	}
+	line = fmt.Sprintf("- `%s` `%s`", f.Name, text.Clip(shown(begun(f.Arguments)), maxShown, "…"))
+	return line + " " + prompts.Length(lang, len(f.Arguments), toolhandler.Hash(f.Arguments)[:hashLength]), false
+}
+
+// begun is long arguments with the beginning of each long text.
+func begun(arguments string) string {
+	dec := json.NewDecoder(strings.NewReader(arguments))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return arguments
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(clipped(value)) != nil {
+		return arguments
+	}
+	return b.String()
+}
+
+func clipped(value any) any {
+	switch v := value.(type) {
+	case string:
+		return text.Clip(v, maxValue, "…")
+	case []any:
+		for i := range v {
+			v[i] = clipped(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = clipped(v[key])
+		}
+	}
+	return value
 }
 
 // markup is what Markdown passes on as HTML.
@@ -93,25 +152,25 @@ func (w Waiting) Keep(ctx context.Context, store Store, owner, conversation, not
 	})
 }
 
-// Take returns the calls that a message approves: a plain yes right after an answer that ends
-// in their notice. Any other message drops them. Each has a new id, for it is a new call.
-func Take(ctx context.Context, store Store, owner, message, answer string) (Waiting, error) {
-	notice := prompts.FindWaiting(answer)
+// Take returns the calls that wait for a yes in the message after an answer, which ends in their notice, and
+// whether the message is one: plain, and in the words of the notice's language. Any other message drops them, so
+// they wait no more in either case. Each has a new id, for it is a new call.
+func Take(ctx context.Context, store Store, owner, message, answer string) (w Waiting, agreed bool, err error) {
+	notice, lang := prompts.FindWaiting(answer)
 	if notice == "" {
-		return nil, nil
+		return nil, false, nil
 	}
 	state, found, err := store.TakeKeptTurn(ctx, owner, idOf(notice))
-	if err != nil || !found || !approves(message, prompts.NamedIn(notice)) {
-		return nil, err
+	if err != nil || !found {
+		return nil, false, err
 	}
-	var w Waiting
 	if err := json.Unmarshal(state, &w); err != nil {
-		return nil, fmt.Errorf("read the calls that wait for a yes: %w", err)
+		return nil, false, fmt.Errorf("read the calls that wait for a yes: %w", err)
 	}
 	for i := range w {
 		w[i].Call.ID = uuid.NewString()
 	}
-	return w, nil
+	return w, approves(message, prompts.NamedIn(notice), lang), nil
 }
 
 // idOf is the same however a client writes the spaces of an answer.
@@ -120,26 +179,19 @@ func idOf(notice string) string {
 	return "consent_" + hex.EncodeToString(sum[:])
 }
 
-// IsYes reports whether a message is a plain yes and nothing else.
-func IsYes(message string) bool {
-	words := strings.FieldsFunc(text.Fold(message), func(r rune) bool { return strings.ContainsRune(" \t\r\n.,!;:'\"…👍", r) })
-	said := strings.Join(words, " ")
-	return slices.Contains(yeses(), said) || message != "" && strings.Trim(message, "👍✅ \n") == ""
-}
-
-// MayBeYes reports whether a message is a plain yes, and perhaps a word that a notice names.
+// MayBeYes reports whether a message is a plain yes in some language, and perhaps a word that a notice names.
 func MayBeYes(message string) bool {
 	yes, word := lastWord(message)
-	return IsYes(message) || len(word) == wordLength && IsYes(yes)
+	return IsYes(message, "vi") || len(word) == wordLength && IsYes(yes, "vi")
 }
 
 // approves reports whether a message is a plain yes that names the word, if there is one.
-func approves(message, word string) bool {
+func approves(message, word, lang string) bool {
 	if word == "" {
-		return IsYes(message)
+		return IsYes(message, lang)
 	}
 	yes, named := lastWord(message)
-	return strings.EqualFold(named, word) && IsYes(yes)
+	return strings.EqualFold(named, word) && IsYes(yes, lang)
 }
 
 // lastWord parts a message from its last word.
@@ -147,14 +199,4 @@ func lastWord(message string) (before, word string) {
 	message = strings.TrimRight(message, " .,!\r\n")
 	at := strings.LastIndexAny(message, " \n") + 1
 	return message[:at], message[at:]
-}
-
-// yeses are plain ways to agree, folded.
-func yeses() []string {
-	return []string{
-		"yes", "y", "yep", "yeah", "yup", "yes please", "yes do it", "yes go ahead", "ok", "okay", "ok do it", "ok go ahead", "sure", "go ahead", "do it", "please do",
-		"please do it", "approve", "approved", "i approve", "i agree", "agreed", "confirm", "confirmed", "i confirm", "allow", "allow it",
-		"dong y", "toi dong y", "minh dong y", "em dong y", "anh dong y", "co", "co nhe", "u", "uh", "um", "vang", "da", "da vang", "da co", "da dong y", "duoc", "duoc nhe", "duoc chu",
-		"ok nhe", "ok em", "ok ban", "lam di", "cu lam di", "gui di", "xac nhan", "chap nhan", "chap thuan", "cho phep",
-	}
 }

@@ -17,9 +17,9 @@ type words struct {
 	sources, withheld, unlooked  string
 	strayed, strayedWhole        string
 	missing, unusable, ambiguous string
-	// What stands around calls that wait for a yes.
-	waiting, named, agree string
-	unreadable            string
+	// What stands around calls that wait for a yes, and what tells of those that had none.
+	waiting, length, hidden, cut, agree, dropped string
+	unreadable                                   string
 }
 
 func wordsOf(lang string) words {
@@ -48,7 +48,10 @@ func wordsOf(lang string) words {
 			unreadable:   "Không đọc được `%s`, nên câu hỏi chưa được trả lời. Hãy kiểm tra địa chỉ rồi hỏi lại.",
 			ambiguous:    "Có nhiều máy chủ có lệnh `%s`. Hãy chọn một: %s",
 			waiting:      "Chưa thực hiện, vì cần bạn đồng ý:",
-			named:        "Câu trả lời trên có mã đánh dấu có thể che mất phần này, nên hãy viết %s sau lời đồng ý.",
+			length:       "(chỉ hiện phần đầu; toàn bộ có %d byte, SHA-256 %s…)",
+			hidden:       "Câu trả lời trên có mã đánh dấu có thể che mất phần này, nên hãy viết %s sau lời đồng ý.",
+			cut:          "Lệnh quá dài để hiện hết, nên hãy viết %s sau lời đồng ý.",
+			dropped:      "Đã bỏ qua, không chạy: %s. Chỉ một lời \"đồng ý\" rõ ràng mới chạy lệnh; nếu vẫn muốn, hãy yêu cầu lại.",
 			agree:        "Hãy trả lời \"đồng ý\" để chạy đúng lệnh này; câu trả lời khác sẽ bỏ qua nó.",
 		}
 	}
@@ -76,7 +79,10 @@ func wordsOf(lang string) words {
 		unreadable:   "`%s` could not be read, so the question was not asked. Check the address and ask again.",
 		ambiguous:    "Several servers have `%s`. Choose one: %s",
 		waiting:      "Not done, since it needs your yes:",
-		named:        "The answer above holds markup that may hide this, so write %s behind your yes.",
+		length:       "(only the beginning is shown; it has %d bytes in all, SHA-256 %s…)",
+		hidden:       "The answer above holds markup that may hide this, so write %s behind your yes.",
+		cut:          "This is too long to be shown whole, so write %s behind your yes.",
+		dropped:      "Dropped, not run: %s. Only a plain \"yes\" runs it; ask for it again if you still want it.",
 		agree:        "Answer \"yes\" to run exactly this; any other message drops it.",
 	}
 }
@@ -98,33 +104,60 @@ func Strayed(lang string, begun bool) string {
 // Unlooked tells a person that no search could be made.
 func Unlooked(lang string) string { return wordsOf(lang).unlooked }
 
-// Waiting tells a person which calls wait for their yes, which must name a word if there is one.
-func Waiting(lang string, calls []string, word string) string {
+// A Sight says how a person sees the calls that wait for their yes.
+type Sight int
+
+// The sights. All but Plain want a word behind the yes.
+const (
+	Plain Sight = iota
+	// Hidden: markup before the notice may hide it.
+	Hidden
+	// Cut: a call is too long to be shown whole.
+	Cut
+)
+
+// wanted is the line that names the word, with a place for it.
+func (w words) wanted(s Sight) string { return map[Sight]string{Hidden: w.hidden, Cut: w.cut}[s] }
+
+// Waiting tells a person which calls wait for their yes, which must name a word unless they see all of it.
+func Waiting(lang string, calls []string, sight Sight, word string) string {
 	w := wordsOf(lang)
-	if word != "" {
-		calls = append(calls, fmt.Sprintf(w.named, word))
+	if sight != Plain {
+		calls = append(calls, fmt.Sprintf(w.wanted(sight), word))
 	}
 	return w.waiting + "\n" + strings.Join(calls, "\n") + "\n" + w.agree
+}
+
+// Length stands behind a call that is not shown whole.
+func Length(lang string, bytes int, hash string) string {
+	return fmt.Sprintf(wordsOf(lang).length, bytes, hash)
+}
+
+// Dropped tells a person which tools wait no more for a yes that did not come.
+func Dropped(lang string, tools []string) string {
+	return fmt.Sprintf(wordsOf(lang).dropped, "`"+strings.Join(tools, "`, `")+"`")
 }
 
 // NamedIn returns the word that a yes to what [Waiting] gave must name, or "".
 func NamedIn(notice string) string {
 	lines := strings.Split(strings.TrimSpace(notice), "\n")
+	if len(lines) < 2 {
+		return ""
+	}
+	line := strings.TrimSpace(lines[len(lines)-2])
 	for _, lang := range languages {
-		before, behind, _ := strings.Cut(wordsOf(lang).named, "%s")
-		if len(lines) < 2 {
-			return ""
-		}
-		line := strings.TrimSpace(lines[len(lines)-2])
-		if word, ok := strings.CutPrefix(line, before); ok && strings.HasSuffix(word, behind) {
-			return strings.TrimSuffix(word, behind)
+		for _, sight := range []Sight{Hidden, Cut} {
+			before, behind, _ := strings.Cut(wordsOf(lang).wanted(sight), "%s")
+			if word, ok := strings.CutPrefix(line, before); ok && strings.HasSuffix(word, behind) {
+				return strings.TrimSuffix(word, behind)
+			}
 		}
 	}
 	return ""
 }
 
-// FindWaiting returns what [Waiting] gave, from an answer that ends in it, or "".
-func FindWaiting(answer string) string {
+// FindWaiting returns what [Waiting] gave, from an answer that ends in it, and its language; or "".
+func FindWaiting(answer string) (notice, language string) {
 	for _, lang := range languages {
 		w := wordsOf(lang)
 		begin, end := strings.LastIndex(answer, w.waiting), strings.LastIndex(answer, w.agree)
@@ -133,8 +166,8 @@ func FindWaiting(answer string) string {
 		}
 		behind := strings.TrimSpace(answer[end+len(w.agree):])
 		if behind == "" || strings.HasPrefix(behind, w.sources) {
-			return answer[begin : end+len(w.agree)]
+			return answer[begin : end+len(w.agree)], lang
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -64,7 +64,7 @@ func chats(t *testing.T, o *office, k task, request map[string]any) (all asked) 
 			t.Fatal(got, err)
 		}
 		answer := got.Choices[0].Message.Content
-		notice := prompts.FindWaiting(answer)
+		notice, _ := prompts.FindWaiting(answer)
 		if notice == "" || len(all) > len(k.Calls) {
 			return all
 		}

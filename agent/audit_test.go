@@ -1,0 +1,116 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/agent"
+)
+
+// fakeGrants are subjects that are allowed always.
+type fakeGrants map[string]bool
+
+func (f fakeGrants) PutGrant(_ context.Context, owner, _, subject string) error {
+	f[owner+"/"+subject] = true
+	return nil
+}
+
+func (f fakeGrants) Granted(_ context.Context, owner, _, subject string) (bool, error) {
+	return f[owner+"/"+subject], nil
+}
+
+// answersWith is a person who is asked about a call.
+type answersWith struct {
+	agent.Decision
+	err error
+}
+
+func (a answersWith) Approve(context.Context, agent.Ask) (agent.Decision, error) {
+	return a.Decision, a.err
+}
+
+// audited are the lines of the log about decisions.
+func audited(t *testing.T, log *bytes.Buffer) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for line := range strings.Lines(log.String()) {
+		var l map[string]any
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(l["msg"].(string), " decided about a call") {
+			for _, key := range []string{"time", "level", "call_id", "turn_id"} {
+				if s, _ := l[key].(string); s == "" {
+					t.Errorf("%s is missing in %s", key, line)
+				}
+				delete(l, key)
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// Every decision about a call leaves a line in the log with who decided by which way, the tool, and the hash of the
+// arguments; so does a call that nobody could be asked about.
+func TestAudit(t *testing.T) {
+	const sends, edited = `{"to":"a@b.example","url":"https://b.example/?q=1"}`, `{"to":"c@d.example"}`
+	line := func(person bool, how string, allowed bool, scope, arguments string) map[string]any {
+		return map[string]any{
+			"msg": map[bool]string{true: "a person", false: "nobody"}[person] + " decided about a call", "by": "ann", "how": how, "allowed": allowed,
+			"scope": scope, "edited": arguments == edited, "server": "mail", "tool": "mail__send_mail",
+			"arguments_sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(arguments))),
+		}
+	}
+	nobody := line(false, "nobody there", false, "", sends)
+	for name, tt := range map[string]struct {
+		next   string // the person's next message, if any
+		asked  agent.Approver
+		grants fakeGrants
+		want   []map[string]any
+	}{
+		"nobody is there":           {want: []map[string]any{nobody}},
+		"a yes":                     {next: "yes", want: []map[string]any{nobody, line(true, "message", true, "once", sends)}},
+		"a no":                      {next: "no", want: []map[string]any{nobody, line(true, "message", false, "", sends)}},
+		"another message":           {next: "what is it?", want: []map[string]any{nobody, line(true, "message", false, "", sends)}},
+		"asked, and once":           {asked: answersWith{Decision: agent.Decision{Allowed: true}}, want: []map[string]any{line(true, "asked", true, "once", sends)}},
+		"asked, and always":         {asked: answersWith{Decision: agent.Decision{Allowed: true, Scope: agent.Always}}, want: []map[string]any{line(true, "asked", true, "always", sends)}},
+		"asked, and edited":         {asked: answersWith{Decision: agent.Decision{Allowed: true, Arguments: edited}}, want: []map[string]any{line(true, "asked", true, "once", edited)}},
+		"asked, and no":             {asked: answersWith{}, want: []map[string]any{line(true, "asked", false, "", sends)}},
+		"asked, and no answer":      {asked: answersWith{err: errors.New("gone")}, want: []map[string]any{line(false, "no answer", false, "", sends)}},
+		"granted before":            {grants: fakeGrants{"ann/mail__send_mail to a@b.example, b.example": true}, want: []map[string]any{line(true, "grant", true, "once", sends)}},
+		"granted, and asked anyway": {asked: answersWith{}, grants: fakeGrants{"ann/mail__send_mail to evil.example": true}, want: []map[string]any{line(true, "asked", false, "", sends)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", sends), says("I read it."), says("It is sent."))
+			b.tools.add("mail", "get_mail", `"a letter"`)
+			b.tools.add("mail", "send_mail", `"sent"`)
+			b.pauses, b.log = fakePauses{}, slog.New(slog.NewJSONHandler(&log, nil))
+			if b.grants = tt.grants; tt.grants == nil {
+				b.grants = fakeGrants{}
+			}
+			b.with(t, agent.Assistant{Tools: []string{"*"}})
+			turn := ask("read my mail")
+			turn.Owner, turn.Approver = "ann", tt.asked
+			first := b.play(t, turn)
+			if tt.next != "" {
+				turn = history("read my mail", first.text, tt.next)
+				turn.Owner = "ann"
+				b.play(t, turn)
+			}
+			if diff := cmp.Diff(tt.want, audited(t, &log)); diff != "" {
+				t.Errorf("%s\n%s", diff, log.String())
+			}
+		})
+	}
+}
