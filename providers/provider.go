@@ -217,6 +217,17 @@ func Window(ctx context.Context, p Provider, model string) int {
 	return 0
 }
 
+// MaxWindow returns the largest window that a model at p can have, or at the provider that p
+// wraps: where that does not grow, its [Window].
+func MaxWindow(ctx context.Context, p Provider, model string) int {
+	if g, ok := as[interface {
+		MaxWindow(ctx context.Context, model string) int
+	}](p); ok {
+		return g.MaxWindow(ctx, model)
+	}
+	return Window(ctx, p, model)
+}
+
 // as returns p, or the provider that p wraps, as one that can do more.
 func as[T any](p Provider) (able T, ok bool) {
 	for p != nil {

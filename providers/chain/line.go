@@ -92,15 +92,24 @@ func (l *line) LeftOut(tools []schemas.ToolInfo) map[string]string {
 // Window returns the window of the model at the first candidate that has not failed; one
 // that is asked in its place uses its own model.
 func (l *line) Window(ctx context.Context, model string) int {
+	return l.window(ctx, model, providers.Window)
+}
+
+// MaxWindow is the same of the largest window.
+func (l *line) MaxWindow(ctx context.Context, model string) int {
+	return l.window(ctx, model, providers.MaxWindow)
+}
+
+func (l *line) window(ctx context.Context, model string, of func(context.Context, providers.Provider, string) int) int {
 	for _, s := range l.steps {
 		if s.name == Offline || l.failure(s.name) != nil {
 			continue
 		}
 		if s.name == l.Name() {
-			return providers.Window(ctx, l.first.Provider, model)
+			return of(ctx, l.first.Provider, model)
 		}
 		if route, err := l.chain.at(ctx, s, true); err == nil {
-			return providers.Window(ctx, route.Provider, route.Model)
+			return of(ctx, route.Provider, route.Model)
 		}
 	}
 	return 0

@@ -163,6 +163,32 @@ func TestLine_FallsOverOnlyWhereItMay(t *testing.T) {
 	}
 }
 
+// windowed is a provider whose window grows.
+type windowed struct {
+	*scripted
+	window, most int
+}
+
+func (w windowed) Window(context.Context, string) int    { return w.window }
+func (w windowed) MaxWindow(context.Context, string) int { return w.most }
+
+// The windows are those of the candidate that is asked next.
+func TestLine_Windows(t *testing.T) {
+	t.Parallel()
+	all := map[string]chain.Candidate{
+		"gemini": {Provider: windowed{script("gemini", fails(providers.KindQuota)), 100, 100}, Model: "g"},
+		"ollama": {Provider: windowed{script("ollama", says("hi")), 20, 80}, Model: "o"},
+	}
+	route := pick(t, newChain(t, chain.Config{Candidates: all}), chain.Want{})
+	for _, want := range [][2]int{{100, 100}, {20, 80}} {
+		got := [2]int{providers.Window(t.Context(), route.Provider, route.Model), providers.MaxWindow(t.Context(), route.Provider, route.Model)}
+		if got != want {
+			t.Errorf("the windows are %v, want %v", got, want)
+		}
+		call(t.Context(), route, providers.PassAnswer)
+	}
+}
+
 func TestLine_ModelOfAPass(t *testing.T) {
 	t.Parallel()
 	for pass, want := range map[providers.Pass]string{

@@ -138,6 +138,16 @@ func (p *Provider) Window(ctx context.Context, model string) int {
 	return p.window(ctx, model, info, 0)
 }
 
+// MaxWindow returns the largest window that a prompt to the model can have, in tokens, or 0
+// when the server does not answer.
+func (p *Provider) MaxWindow(ctx context.Context, model string) int {
+	info, err := p.info(ctx, model)
+	if err != nil {
+		return 0
+	}
+	return cmp.Or(p.numCtx, p.most(info))
+}
+
 // most is the largest window that may be asked for.
 func (p *Provider) most(info modelInfo) int {
 	most := cmp.Or(info.context, unknownWindow)

@@ -29,18 +29,19 @@ func TestRequest_Window(t *testing.T) {
 		prompt int
 		want   any // num_ctx of the request; nil for none
 		window int // what the host is told
+		most   int // what it is told that it may become
 	}{
-		"a short prompt is the server's affair": {prompt: small, want: nil, window: 8192},
-		"a long one needs a window":             {prompt: large, want: 32768.0, window: 8192},
-		"the model's own is the most":           {prompt: huge, want: 131072.0, window: 8192},
-		"fixed":                                 {cfg: ollama.Config{NumCtx: 2048}, ps: loadedAt(8192), prompt: large, want: 2048.0, window: 2048},
-		"the Modelfile's":                       {params: "num_ctx 2048", prompt: small, want: 8192.0, window: 2048},
-		"the Modelfile's suffices":              {params: "stop \"x\"\nnum_ctx                        16384\n", prompt: small, want: 16384.0, window: 16384},
-		"loaded by another client":              {ps: loadedAt(32768), prompt: small, want: 32768.0, window: 32768},
-		"loaded smaller, and enough":            {ps: loadedAt(4096), prompt: small, want: 4096.0, window: 4096},
-		"loaded, and not enough":                {ps: loadedAt(4096), prompt: large, want: 32768.0, window: 4096},
-		"bounded":                               {cfg: ollama.Config{MaxNumCtx: 16384}, prompt: huge, want: 16384.0, window: 8192},
-		"loaded larger than the bound":          {cfg: ollama.Config{MaxNumCtx: 4096}, ps: loadedAt(32768), prompt: large, want: 32768.0, window: 32768},
+		"a short prompt is the server's affair": {prompt: small, want: nil, window: 8192, most: 131072},
+		"a long one needs a window":             {prompt: large, want: 32768.0, window: 8192, most: 131072},
+		"the model's own is the most":           {prompt: huge, want: 131072.0, window: 8192, most: 131072},
+		"fixed":                                 {cfg: ollama.Config{NumCtx: 2048}, ps: loadedAt(8192), prompt: large, want: 2048.0, window: 2048, most: 2048},
+		"the Modelfile's":                       {params: "num_ctx 2048", prompt: small, want: 8192.0, window: 2048, most: 131072},
+		"the Modelfile's suffices":              {params: "stop \"x\"\nnum_ctx                        16384\n", prompt: small, want: 16384.0, window: 16384, most: 131072},
+		"loaded by another client":              {ps: loadedAt(32768), prompt: small, want: 32768.0, window: 32768, most: 131072},
+		"loaded smaller, and enough":            {ps: loadedAt(4096), prompt: small, want: 4096.0, window: 4096, most: 131072},
+		"loaded, and not enough":                {ps: loadedAt(4096), prompt: large, want: 32768.0, window: 4096, most: 131072},
+		"bounded":                               {cfg: ollama.Config{MaxNumCtx: 16384}, prompt: huge, want: 16384.0, window: 8192, most: 16384},
+		"loaded larger than the bound":          {cfg: ollama.Config{MaxNumCtx: 4096}, ps: loadedAt(32768), prompt: large, want: 32768.0, window: 32768, most: 4096},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +52,9 @@ func TestRequest_Window(t *testing.T) {
 			p := newProvider(t, c.cfg)
 			if got := providers.Window(t.Context(), p, "m"); got != c.window {
 				t.Errorf("the host is told %d, want %d", got, c.window)
+			}
+			if got := providers.MaxWindow(t.Context(), p, "m"); got != c.most {
+				t.Errorf("the host is told at most %d, want %d", got, c.most)
 			}
 			req := question(strings.Repeat("a", c.prompt))
 			if c.params == "num_ctx 2048" {
