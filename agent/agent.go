@@ -37,7 +37,7 @@ type Limits struct {
 	// AttachWait is how long a turn waits for servers that are still starting: 5 s.
 	AttachWait time.Duration
 	// Offered is how many tools a model is offered: 128. ToolTokens is how many tokens
-	// they may take: a quarter of the model's window, 8,000 where that is not known.
+	// they may take: 8,000, or a quarter of what the model can have if that is less.
 	Offered, ToolTokens int
 	// ResultTokens is how much of one tool result a model sees, in tokens of about
 	// four bytes: 16,000.

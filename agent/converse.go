@@ -64,14 +64,16 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 		ask.round++
 		ask.stop = noMoreTools(o, ask.round, rules.rounds)
 		quiet := rules.quietFirst && ask.stop == ""
-		out, err := a.listen(ctx, w, a.request(w, p.system, o, rules, ask), quiet, verdict, said)
+		req := a.request(w, p.system, o, rules, ask)
+		out, err := a.listen(ctx, w, req, quiet, verdict, said)
 		if err != nil {
-			return err
+			return a.tooLong(ctx, w, req, len(p.messages) > 1, err)
 		}
 		if err := verdict.Pass(ctx); err != nil {
 			return err
 		}
 		if calls := out.Calls(); len(calls) > 0 && ask.stop == "" { // one that calls although it must not may not keep the turn going
+			o.Allow(a.windowBytes(ctx, w, len(req.System)+history.Size(req.Messages)+history.Size([]schemas.Message{out.Message()})))
 			if more, err := a.act(ctx, w, out, o, &ask, said); !more {
 				return err
 			}
@@ -105,6 +107,9 @@ func (a *Agent) act(ctx context.Context, w task, out *round.Reply, o *offer.Offe
 	}
 	for _, tool := range o.Grow(results) {
 		w.out.Trace.Offered(tool.Name)
+	}
+	if err := a.unfit(ctx, w, o); err != nil {
+		return false, err
 	}
 	if onlyFinds(ours) { // the tools that it wanted come next
 		ask.round--

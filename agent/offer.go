@@ -20,7 +20,8 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		return a.guarded(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Asked: asked(past, q, earlier), Client: w.turn.ClientTools, Bytes: a.toolBytes(ctx, w), Narrow: w.turn.Narrow,
+		Globs: w.assistant.Tools, Asked: asked(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
+		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.beside(w, q, past, found, earlier)),
 	})
 	if err != nil {
 		return offer.Offer{}, err
@@ -104,7 +105,7 @@ func (a *Agent) guarded(w task, o offer.Offer) offer.Offer {
 func asked(past recalled, q question, earlier []schemas.Round) []offer.Asked {
 	all := make([]offer.Asked, 0, len(past.exchanges)+1)
 	for _, x := range past.exchanges {
-		all = append(all, offer.Asked{Question: x.Question, Calls: callsOf(x.Rounds())})
+		all = append(all, offer.Asked{Question: x.Question, Calls: append(callsOf(x.Rounds()), x.Called...)})
 	}
 	return append(all, offer.Asked{Question: q.asked, Calls: callsOf(earlier)})
 }
@@ -130,27 +131,4 @@ func (a *Agent) kept(past recalled, earlier []schemas.Round) *results.Kept {
 		k.Add(round.Results...)
 	}
 	return k
-}
-
-const (
-	// toolShare is the part of a model's window that tools may take, and toolTokens what
-	// they may take where the window is not known.
-	toolShare  = 4
-	toolTokens = 8000
-	// schemaBytes is what a token of a tool's schema takes. It is not learnt, so that the
-	// room stays the same through a conversation.
-	schemaBytes = 4
-)
-
-// toolBytes is the room for tools in the prompt: [Limits.ToolTokens], else a part of the
-// model's window.
-func (a *Agent) toolBytes(ctx context.Context, w task) int {
-	tokens := a.cfg.Limits.ToolTokens
-	if tokens == 0 {
-		tokens = toolTokens
-		if window := providers.Window(ctx, w.route.Provider, w.route.Model); window > 0 {
-			tokens = window / toolShare
-		}
-	}
-	return tokens * schemaBytes
 }

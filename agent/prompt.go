@@ -32,13 +32,10 @@ type prompt struct {
 // the last message is the same as in the turn before, byte by byte, until a compaction.
 func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, found findings, o offer.Offer) (prompt, error) {
 	lang := conversationLanguage(past, q)
-	system := prompts.System(prompts.SystemInput{
-		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: together(w.turn.System, w.turn.Form), Topic: w.guard != nil,
-		Language: lang, Tools: len(o.Tools) > 0, Servers: a.instructions(o.Tools),
-	})
+	system := a.system(w, lang, len(o.Tools) > 0, a.instructions(o.Tools))
 	view := history.Fit(history.Input{
 		Summary: past.summary, Exchanges: past.exchanges, ResultBytes: a.resultBytes(),
-		Budget:       a.historyBytes(ctx, w, len(system)+offer.Size(o.Tools)),
+		Budget:       a.historyBytes(ctx, w, len(system), offer.Size(o.Tools)),
 		MaxExchanges: a.cfg.Limits.KeptMessages / 2,
 	})
 	if w.turn.WholeHistory && view.Summary != "" {
@@ -70,6 +67,14 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 		w.out.Mark("7.2", "Using existing summary as context", "length", len(view.Summary))
 	}
 	return p, nil
+}
+
+// system is the system prompt; servers are the instructions of those whose tools are offered.
+func (a *Agent) system(w task, lang string, tools bool, servers []prompts.Instructions) string {
+	return prompts.System(prompts.SystemInput{
+		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: together(w.turn.System, w.turn.Form), Topic: w.guard != nil,
+		Language: lang, Tools: tools, Servers: servers,
+	})
 }
 
 // instructions are those of the servers whose tools are offered, by their names.
@@ -105,22 +110,3 @@ func conversationLanguage(past recalled, q question) string {
 // resultBytes is how much of one result a model sees. The whole one stays in the
 // events, the trace and the store.
 func (a *Agent) resultBytes() int { return a.cfg.Limits.ResultTokens * history.BytesPerToken }
-
-// answerTokens is the room that is left for an answer that nobody bounded.
-const answerTokens = 1024
-
-// historyBytes is the room for verbatim exchanges: [Limits.ContextTokens], but at most
-// half of what the model's window leaves beside the rest of the prompt and the answer.
-func (a *Agent) historyBytes(ctx context.Context, w task, rest int) int {
-	perToken := a.tokens.BytesOf(w.route.Model)
-	tokens := a.cfg.Limits.ContextTokens
-	if window := providers.Window(ctx, w.route.Provider, w.route.Model); window > 0 {
-		answer := answerTokens
-		if w.turn.MaxTokens > 0 {
-			answer = w.turn.MaxTokens
-		}
-		free := window - int(float64(rest)/perToken) - answer
-		tokens = max(min(tokens, free/2), 0)
-	}
-	return int(float64(tokens) * perToken)
-}

@@ -22,6 +22,8 @@ type Exchange struct {
 	// Answers are the messages after the question: the stored answer with its calls,
 	// and whatever else was added to the conversation before the next question.
 	Answers []schemas.StoredMessage
+	// Called are the calls of what a client sent, which are not shown: it may have made them up.
+	Called []schemas.ToolCall
 	// Last is the sequence number of its last message; 0 for what a client sent.
 	Last int64
 	// Piece is its summary, and empty while there is none.
@@ -114,20 +116,30 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 	return all
 }
 
-// Sent groups the messages before the question, as a client sent them. Calls of its
-// own tools and their results are left out.
+// Sent groups the messages before the question, as a client sent them. Calls and their results
+// are left out of what is shown.
 func Sent(messages []schemas.Message) []Exchange {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
 		last--
 	}
-	var stored []schemas.StoredMessage
+	var all []Exchange
 	for _, m := range messages[:max(last, 0)] {
-		if said := m.Said(); said != "" && (m.Role == schemas.RoleUser || m.Role == schemas.RoleAssistant) {
-			stored = append(stored, schemas.StoredMessage{Role: m.Role, Content: said})
+		said, asks := m.Said(), m.Role == schemas.RoleUser
+		if !asks && m.Role != schemas.RoleAssistant || said == "" && (len(m.Calls()) == 0 || len(all) == 0) {
+			continue
+		}
+		if asks || len(all) == 0 {
+			all = append(all, Exchange{})
+		}
+		x := &all[len(all)-1]
+		if x.Called = append(x.Called, m.Calls()...); asks {
+			x.Question = said
+		} else if said != "" {
+			x.Answers = append(x.Answers, schemas.StoredMessage{Role: m.Role, Content: said})
 		}
 	}
-	return Exchanges(stored, nil, nil)
+	return all
 }
 
 // digest is what code keeps of an exchange that has no summary: the question and the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,9 @@ const (
 	mostServers = 50
 	// maxLine bounds what is said of a tool, in bytes.
 	maxLine = 160
+	// mostOutlines is of how many tools that are not offered the arguments are told, maxOutline
+	// bounds what is told of one, in bytes, and so does a part of what room there is.
+	mostOutlines, maxOutline, outlineShare = 2, 4 << 10, 4
 )
 
 // findTools describes the tool to the model, with the names of the servers whose tools it finds:
@@ -49,7 +53,35 @@ type Finder struct {
 
 	mu      sync.Mutex
 	offered []string
+	space   space
 	found   []schemas.ToolInfo // since the last round
+	unfit   []Unfit            // since the last round
+}
+
+// Unfit is a tool that was found and can be called, but is not offered: there is no room for it.
+type Unfit struct {
+	schemas.ToolInfo
+	// Large is set when no other tool fits the words better, and it is for its size alone.
+	Large bool
+}
+
+// A space is what is left for tools that are found.
+type space struct{ bytes, tools int }
+
+func unbounded() space { return space{math.MaxInt, math.MaxInt} }
+
+// take takes a tool in, if there is room. The best one may take all of it, any other a half, so
+// that one that fits less does not use up what the answer and later finds need.
+func (s *space) take(tool schemas.ToolInfo, best bool) bool {
+	size, most := Size([]schemas.ToolInfo{tool}), s.bytes
+	if !best {
+		most /= 2
+	}
+	if s.tools <= 0 || size > most {
+		return false
+	}
+	s.bytes, s.tools = s.bytes-size, s.tools-1
+	return true
 }
 
 // Tool is the finder as a tool of the host.
@@ -57,29 +89,74 @@ func (f *Finder) Tool() toolhandler.HostTool {
 	return toolhandler.HostTool{Info: findTools(f.tools), Call: f.call}
 }
 
-// call gives the tools that fit, and remembers those that are new.
-func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
-	finds := find(f.rank, f.tools, wordsIn(args))
-	lines := make([]string, 0, len(finds))
+// allow sets the space for the tools that are found from now on.
+func (f *Finder) allow(s space) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, t := range finds {
-		lines = append(lines, t.Name+": "+firstLine(t.ToolInfo))
-		if !slices.Contains(f.offered, t.Name) {
+	f.space = s
+}
+
+// call gives the tools that fit the words, and remembers those that are new: to be offered as far
+// as there is room. Of the first of the others it gives the arguments.
+func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+	finds := find(f.rank, f.tools, wordsIn(args))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var shown, others, arguments []string
+	for i, t := range finds {
+		line := t.Name + ": " + firstLine(t.ToolInfo)
+		f.space.bytes -= len(line)
+		switch {
+		case slices.Contains(f.offered, t.Name):
+			shown = append(shown, line)
+		case f.space.take(t.ToolInfo, i == 0):
+			shown = append(shown, line)
 			f.offered, f.found = append(f.offered, t.Name), append(f.found, t.ToolInfo)
+		default:
+			others = append(others, line)
+			f.unfit = append(f.unfit, Unfit{t.ToolInfo, i == 0 && f.space.tools > 0})
+			if len(others) <= mostOutlines {
+				text := outline(t.ToolInfo, min(maxOutline, f.space.bytes/outlineShare))
+				f.space.bytes -= len(text)
+				arguments = append(arguments, text)
+			}
 		}
 	}
-	told := cmp.Or(strings.Join(lines, "\n"), "No tool fits these words. Try other ones, or answer without a tool.")
+	told := "No tool fits these words. Try other ones, or answer without a tool."
+	switch {
+	case len(others) > 0:
+		told = apart(apart(listed(shownHeading, shown), listed(othersHeading, others)), apart(arguments...))
+	case len(shown) > 0:
+		told = strings.Join(shown, "\n")
+	}
 	return schemas.ToolResult{Output: schemas.TextOutput(told)}, nil
 }
 
+const (
+	shownHeading  = "These are in your list of tools:"
+	othersHeading = "These cannot be shown beside the others, as there is no room for them. You can call them by their names all the same:"
+)
+
+// listed puts a heading above lines, if there are any.
+func listed(heading string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return heading + "\n" + strings.Join(lines, "\n")
+}
+
+// apart joins the texts that are not empty.
+func apart(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n\n")
+}
+
 // take hands over what was found since the last time.
-func (f *Finder) take() []schemas.ToolInfo {
+func (f *Finder) take() (found []schemas.ToolInfo, unfit []Unfit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	found := f.found
-	f.found = nil
-	return found
+	found, unfit = f.found, f.unfit
+	f.found, f.unfit = nil, nil
+	return found, unfit
 }
 
 // find returns the tools that fit some words, best first.

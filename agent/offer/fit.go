@@ -2,7 +2,9 @@ package offer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"molar/schemas"
@@ -25,21 +27,24 @@ const (
 // comes to the same tools in the same order as they: the prompt keeps its head. Each question
 // adds the few tools that fit it best, and every tool that was called or found stays. When
 // the room is used up, the offer is made anew from the newest question.
+//
+// What was called stays whatever its size, as long as the model's window has it. What was found
+// does so within the room.
 func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
-	most, room := max(0, c.cfg.Most-len(want.Client)), want.Bytes-Size(want.Client)
-	if want.Bytes == 0 {
-		room = Size(Infos(tools))
-	}
+	most := max(0, c.cfg.Most-len(want.Client))
+	window := cmp.Or(want.Window, math.MaxInt) - Size(want.Client)
+	room := min(cmp.Or(want.Bytes, math.MaxInt)-Size(want.Client), window)
 	if most == 0 { // the client's own take all
 		return Choice{Rest: tools}
 	}
 	if len(tools) <= most && Size(Infos(tools)) <= room {
 		return Choice{Offered: tools}
 	}
-	s := shelf{tools: tools, rank: c.ranker(tools), most: max(0, most-1), room: room - Size([]schemas.ToolInfo{findTools(tools)})}
+	finder := Size([]schemas.ToolInfo{findTools(tools)})
+	s := shelf{catalogue: newIndex(tools, c.ranker(tools), want.Asked), most: max(0, most-1), room: room - finder, window: window - finder}
 	for i := range want.Asked {
-		s.ask(want.Asked[:i+1])
-		s.keep(want.Asked[:i+1])
+		s.ask(i)
+		s.keep(i)
 	}
 	return s.choice()
 }
@@ -67,135 +72,191 @@ func readAlike(a, b schemas.Tool) bool {
 		a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
 }
 
-// A shelf fills up with tools.
-type shelf struct {
+// An index is what a conversation chooses from.
+type index struct {
 	tools []schemas.Tool
 	rank  func(question string) []Ranked
-	most  int
-	room  int // in bytes
-
-	offered []schemas.Tool
-	size    int
+	asked []Asked
+	// places are those of the tools by their names, and by their own ones.
+	places map[string]int
+	// uses are the tools that were called or found for each question, once they were looked up.
+	uses map[int][]use
 }
 
-// ask adds what fits the last of the questions.
-func (s *shelf) ask(asked []Asked) {
-	if len(asked) == 1 {
-		s.begin(s.ranked(asked))
-		return
-	}
-	for i, r := range s.ranked(asked) {
-		if i == brought || r.Score <= 0 {
-			return
-		}
-		if !s.add(r.Name, 1) {
-			if i == 0 { // not even the best one: the offer is made anew
-				s.anew(asked)
-			}
-			return
-		}
-	}
+// A use is a tool that was called, or found.
+type use struct {
+	name   string
+	called bool
 }
 
-// begin fills the base, in the order of the catalogue.
-func (s *shelf) begin(ranked []Ranked) {
-	before := len(s.offered)
-	for _, r := range ranked {
-		s.add(r.Name, base)
+func newIndex(tools []schemas.Tool, rank func(string) []Ranked, asked []Asked) *index {
+	x := &index{tools: tools, rank: rank, asked: asked, places: make(map[string]int, 2*len(tools)), uses: map[int][]use{}}
+	for i, t := range slices.Backward(tools) {
+		x.places[t.ToolName] = i
 	}
-	for _, t := range s.tools { // those that say nothing to the question come last
-		s.add(t.Name, base)
+	for i, t := range tools {
+		x.places[t.Name] = i
 	}
-	order := make(map[string]int, len(s.tools))
-	for i, t := range s.tools {
-		order[t.Name] = i
-	}
-	slices.SortStableFunc(s.offered[before:], func(a, b schemas.Tool) int { return order[a.Name] - order[b.Name] })
+	return x
 }
 
-// anew empties the shelf and fills it from the newest of the questions; what was called or
-// found stays, the newest first.
-func (s *shelf) anew(asked []Asked) {
-	s.offered, s.size = nil, 0
-	for i := len(asked) - 2; i >= 0; i-- {
-		for _, name := range s.used(asked[i]) {
-			s.add(name, base)
-		}
+// used are the tools that were called for the n-th question, or found.
+func (x *index) used(n int) []use {
+	if uses, known := x.uses[n]; known {
+		return uses
 	}
-	s.begin(s.ranked(asked))
-}
-
-// keep adds what was called or found for the last of the questions. It goes beyond the
-// base, and makes the offer anew when the room is used up.
-func (s *shelf) keep(asked []Asked) {
-	last := asked[len(asked)-1]
-	for _, name := range s.used(last) {
-		if !s.add(name, 1) {
-			s.anew(append(slices.Clone(asked), Asked{Question: last.Question}))
-			return
-		}
-	}
-}
-
-// used names the tools that were called for a question, or found.
-func (s *shelf) used(asked Asked) []string {
-	var names []string
-	for _, call := range asked.Calls {
+	var uses []use
+	for _, call := range x.asked[n].Calls {
 		if call.Function.Name == FindTools {
-			for _, t := range find(s.rank, s.tools, wordsIn(json.RawMessage(call.Function.Arguments))) {
-				names = append(names, t.Name)
+			for _, t := range find(x.rank, x.tools, wordsIn(json.RawMessage(call.Function.Arguments))) {
+				uses = append(uses, use{name: t.Name})
 			}
 			continue
 		}
-		names = append(names, call.Function.Name)
+		uses = append(uses, use{call.Function.Name, true})
 	}
-	return names
+	x.uses[n] = uses
+	return uses
 }
 
-// ranked orders the tools for the last of the questions, in the light of the one before.
-func (s *shelf) ranked(asked []Asked) []Ranked {
-	ranked := slices.Clone(s.rank(asked[len(asked)-1].Question))
-	if len(asked) == 1 {
+// ranked orders the tools for the n-th question, in the light of the one before.
+func (x *index) ranked(n int) []Ranked {
+	ranked := slices.Clone(x.rank(x.asked[n].Question))
+	if n == 0 {
 		return ranked
 	}
 	before := make(map[string]float64, len(ranked))
-	for _, r := range s.rank(asked[len(asked)-2].Question) {
+	for _, r := range x.rank(x.asked[n-1].Question) {
 		before[r.Name] = r.Score
 	}
 	for i := range ranked {
 		ranked[i].Score += echo * before[ranked[i].Name]
 	}
-	slices.SortStableFunc(ranked, func(a, b Ranked) int {
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
 	return ranked
 }
 
-// add puts a tool on the shelf and reports whether it is there: false means that it does
-// not fit into that part of the room. A tool that is unknown is passed over.
-func (s *shelf) add(name string, part float64) bool {
-	at := slices.IndexFunc(s.tools, func(t schemas.Tool) bool { return t.Name == name || t.ToolName == name })
-	if at < 0 || slices.ContainsFunc(s.offered, func(t schemas.Tool) bool { return t.Name == s.tools[at].Name }) {
-		return true
+// A shelf fills up with tools.
+type shelf struct {
+	catalogue *index
+	most      int
+	// room is what the tools may take, in bytes, and window what they may where those that were
+	// called are more.
+	room, window int
+
+	offered []schemas.Tool
+	// size is what of the room is taken, and whole what the tools take.
+	size, whole int
+}
+
+// ask adds what fits the n-th question.
+func (s *shelf) ask(n int) {
+	ranked := s.catalogue.ranked(n)
+	if n == 0 {
+		s.begin(ranked)
+		return
 	}
-	size := Size([]schemas.ToolInfo{s.tools[at].ToolInfo})
-	if float64(len(s.offered)+1) > part*float64(s.most)+0.5 || float64(s.size+size) > part*float64(s.room) {
+	best := false // one that fits better is there
+	for i, r := range ranked {
+		if i == brought || r.Score <= 0 {
+			return
+		}
+		if s.put(use{name: r.Name}, 1) {
+			best = true
+		} else if best || s.anew(n, ranked, r.Name) {
+			return
+		}
+	}
+}
+
+// keep adds what was called or found for the n-th question. It goes beyond the base, and makes
+// the offer anew when the room is used up.
+func (s *shelf) keep(n int) {
+	for _, u := range s.catalogue.used(n) {
+		if !s.put(u, 1) && s.anew(n+1, s.catalogue.ranked(n), u.name) {
+			return
+		}
+	}
+}
+
+// begin fills the base, in the order of the catalogue. The best tool may take all of the room.
+func (s *shelf) begin(ranked []Ranked) {
+	before, part := len(s.offered), 1.0
+	for _, r := range ranked {
+		if s.put(use{name: r.Name}, part) {
+			part = base
+		}
+	}
+	for _, t := range s.catalogue.tools { // those that say nothing to the question come last
+		s.put(use{name: t.Name}, base)
+	}
+	slices.SortStableFunc(s.offered[before:], func(a, b schemas.Tool) int {
+		return s.catalogue.places[a.Name] - s.catalogue.places[b.Name]
+	})
+}
+
+// anew empties the shelf and fills it for ranked tools, if that brings the named one onto it.
+// What was called or found for the first n questions stays, the newest first: the former as the
+// window has it, though it leaves half of the room to the others, the latter within the base.
+func (s *shelf) anew(n int, ranked []Ranked, name string) bool {
+	fresh := *s
+	fresh.offered, fresh.size, fresh.whole = nil, 0, 0
+	fresh.take(n, true)
+	fresh.size = min(fresh.size, fresh.room/2)
+	fresh.take(n, false)
+	if fresh.begin(ranked); !fresh.has(name) {
 		return false
 	}
-	s.offered, s.size = append(s.offered, s.tools[at]), s.size+size
+	*s = fresh
 	return true
 }
 
+// take adds what was called for the first n questions, the newest first, or what was found, the
+// best for the newest first.
+func (s *shelf) take(n int, called bool) {
+	for i := range n {
+		uses := slices.Clone(s.catalogue.used(n - 1 - i))
+		if called {
+			slices.Reverse(uses)
+		}
+		for _, u := range uses {
+			if u.called == called {
+				s.put(u, base)
+			}
+		}
+	}
+}
+
+// put adds a tool and reports whether it is there: false means that it does not fit into that
+// part of the room, or, when it was called, into the window. A tool that is unknown is passed
+// over.
+func (s *shelf) put(u use, part float64) bool {
+	at, known := s.catalogue.places[u.name]
+	if !known || s.has(u.name) {
+		return true
+	}
+	tool := s.catalogue.tools[at]
+	size := Size([]schemas.ToolInfo{tool.ToolInfo})
+	if len(s.offered) >= s.most || size > s.window-s.whole {
+		return false
+	}
+	if !u.called && (float64(len(s.offered)+1) > part*float64(s.most)+0.5 || float64(s.size+size) > part*float64(s.room)) {
+		return false
+	}
+	s.offered, s.size, s.whole = append(s.offered, tool), s.size+size, s.whole+size
+	return true
+}
+
+// has reports whether a tool that is known is on the shelf.
+func (s *shelf) has(name string) bool {
+	at, known := s.catalogue.places[name]
+	return known && slices.ContainsFunc(s.offered, func(t schemas.Tool) bool { return t.Name == s.catalogue.tools[at].Name })
+}
+
 func (s *shelf) choice() Choice {
-	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.rank, tools: s.tools}}
-	for _, t := range s.tools {
-		if Has(Infos(s.offered), t.Name) {
+	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, space: unbounded()}}
+	for _, t := range s.catalogue.tools {
+		if s.has(t.Name) {
 			choice.Finder.offered = append(choice.Finder.offered, t.Name)
 		} else {
 			choice.Rest = append(choice.Rest, t)

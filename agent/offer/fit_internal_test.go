@@ -102,12 +102,65 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// sized makes a tool of the catalogue as large as a number of them.
+func sized(tools []schemas.Tool, name string, n int) {
+	for i := range tools {
+		if tools[i].ToolName == name {
+			tools[i].Description += strings.Repeat("x", 100*(n-1))
+		}
+	}
+}
+
+// What was called is offered whatever its size, as long as the window has it, and the list is the
+// same from turn to turn where nothing new was called. A tool that nothing makes room for does
+// not cost the others their place.
+func TestFit_large(t *testing.T) {
+	c := New(Config{Rank: byWords, Most: 128})
+	tools := catalogue(strings.Split("abcdefghijklmnopqrst", "")...)
+	sized(tools, "h", 10)
+	sized(tools, "k", 8)
+	sized(tools, "m", 3)
+	found := called("h", FindTools)
+	found.Calls[0].Function.Arguments = `{"words":"h k"}`
+	for name, tc := range map[string]struct {
+		asked   []Asked
+		window  int
+		offered []string
+	}{
+		"the best one, larger than the base": {[]Asked{called("m")}, 0, []string{"m"}},
+		"one larger than the room":           {[]Asked{called("h")}, 0, []string{"a", "b", "c"}},
+		"one that was called":                {[]Asked{called("a", "s__h"), called("and b")}, 0, []string{"a", "b", "c", "h"}},
+		"one that was called long ago":       {[]Asked{called("a", "s__h"), called("b"), called("c"), called("yes")}, 0, []string{"a", "b", "c", "h"}},
+		"two":                                {[]Asked{called("a", "s__h", "s__k"), called("b")}, 0, []string{"a", "b", "c", "h", "k"}},
+		"another question, the room is full": {[]Asked{called("a", "s__h"), called("f")}, 0, []string{"h", "f"}},
+		"the newer one of two":               {[]Asked{called("a", "s__h"), called("b", "s__k"), called("c")}, room(13), []string{"k", "b", "c"}},
+		"none that the window has not":       {[]Asked{called("a", "s__h"), called("b")}, room(9), []string{"a", "b", "c"}},
+		"not one that was found only":        {[]Asked{found, called("yes")}, 0, []string{"a", "b", "c"}},
+		"the best, that never fits":          {[]Asked{called("a"), called("h b"), called("h f"), called("h c")}, 0, []string{"a", "b", "c", "f"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := Want{Bytes: room(4), Window: tc.window, Asked: tc.asked}
+			got := c.fit(want, tools)
+			if diff := cmp.Diff(tc.offered, names(got.Offered)); diff != "" {
+				t.Error(diff)
+			}
+			want.Asked = append(slices.Clone(want.Asked), called("thanks"))
+			if diff := cmp.Diff(got.Offered, c.fit(want, tools).Offered); diff != "" {
+				t.Errorf("the next turn is offered others: %s", diff)
+			}
+		})
+	}
+}
+
 // Over conversations at random the offer of a turn begins with that of the turn before, or
-// is made anew because it was full; it is never larger than its room, and what was called in
-// the turn before is in it.
+// is made anew because it was full. What was called is in it, and it is never larger than the
+// window, or than its room and what was called.
 func TestFit_growsThroughAConversation(t *testing.T) {
 	c := New(Config{Rank: byWords, Most: 40})
 	tools := catalogue(numbered(150)...)
+	for i := range 15 {
+		sized(tools, fmt.Sprintf("t%03d", 10*i), 6+i)
+	}
 	chance := rand.New(rand.NewPCG(7, 7))
 	grown, anew := 0, 0
 	conversations := 200
@@ -117,18 +170,17 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 	for range conversations {
 		var conversation []Asked
 		var before []schemas.Tool
+		var used []schemas.ToolInfo
 		for range 12 {
 			question := fmt.Sprintf("t%03d t%03d", chance.IntN(150), chance.IntN(150))
-			want := Want{Bytes: room(20), Asked: append(slices.Clone(conversation), Asked{Question: question})}
+			want := Want{Bytes: room(20), Window: room(300), Asked: append(slices.Clone(conversation), Asked{Question: question})}
 			got := c.fit(want, tools)
-			if len(got.Offered) > 39 || Size(Infos(got.Offered)) > room(20) {
-				t.Fatalf("%d tools of %d bytes", len(got.Offered), Size(Infos(got.Offered)))
+			if size := Size(Infos(got.Offered)); len(got.Offered) > 39 || size > room(20)+Size(used) {
+				t.Fatalf("%d tools of %d bytes, %d of them were called", len(got.Offered), size, Size(used))
 			}
-			if len(conversation) > 0 {
-				for _, call := range conversation[len(conversation)-1].Calls {
-					if !Has(Infos(got.Offered), call.Function.Name) {
-						t.Fatalf("%s was called in the turn before, and is not offered", call.Function.Name)
-					}
+			for _, tool := range used {
+				if !Has(Infos(got.Offered), tool.Name) {
+					t.Fatalf("%s was called, and is not offered", tool.Name)
 				}
 			}
 			if len(before) > 0 && len(got.Offered) >= len(before) && cmp.Equal(names(before), names(got.Offered[:len(before)])) {
@@ -137,7 +189,13 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 				anew++
 			}
 			before = got.Offered
-			conversation = append(conversation, called(question, got.Offered[chance.IntN(len(got.Offered))].Name))
+			calls := got.Offered[chance.IntN(len(got.Offered))]
+			if chance.IntN(4) == 0 { // one that it knows the name of
+				calls = tools[chance.IntN(len(tools))]
+			}
+			if conversation = append(conversation, called(question, calls.Name)); !Has(used, calls.Name) {
+				used = append(used, calls.ToolInfo)
+			}
 		}
 	}
 	t.Logf("%d offers grew, %d were made anew", grown, anew)
@@ -202,5 +260,72 @@ func TestFinder(t *testing.T) {
 	result, err = many.Finder.Tool().Call(t.Context(), json.RawMessage(`{"words":"t"}`))
 	if lines := strings.Split(result.OutputText(), "\n"); err != nil || len(lines) != mostFinds {
 		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
+
+// What is found is added best first as far as there is room: the best one may take all of it,
+// another a half. The others are named apart, the first two with their arguments.
+func TestFinder_room(t *testing.T) {
+	tools := catalogue(strings.Split("abcdefghijklmnopqrst", "")...)
+	deep := json.RawMessage(`{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"more":{"$ref":"#/$defs/more"}},
+		"$defs":{"more":{"type":"object","properties":{"colour":{"type":"string","description":"` + strings.Repeat("y", 900) + `"}}}}}`)
+	for i := range tools[:8] {
+		tools[i].InputSchema = deep
+	}
+	size := func(name string) int {
+		return Size(Infos(slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.ToolName != name })))
+	}
+	const lines = 400 // what the lines of the finds take at most
+	for name, tc := range map[string]struct {
+		words        string
+		bytes, tools int
+		added, unfit []string
+		large        bool
+		told         []string
+	}{
+		"room for all":        {"a b", 10_000, 9, []string{"a", "b"}, nil, false, []string{"s__a: xx"}},
+		"the best takes all":  {"a b", size("a") + lines, 9, []string{"a"}, []string{"b"}, false, []string{"s__a: xx", othersHeading + "\ns__b: xx"}},
+		"no room for it":      {"a t", size("a") - 1, 9, []string{"t"}, []string{"a"}, true, []string{shownHeading + "\ns__t: xx", othersHeading + "\ns__a: xx", `"required":["id"]`}},
+		"none at all":         {"a b c", 0, 9, nil, []string{"a", "b", "c"}, true, []string{"s__c: xx"}},
+		"too many":            {"a t", 100_000, 1, nil, []string{"a", "t"}, false, []string{"Arguments of s__a:\n", "colour"}},
+		"a piece of it":       {"a", size("a") - 1, 9, nil, []string{"a"}, true, []string{"Arguments of s__a, without some that are not required:\n" + `{"properties":{"id":{"type":"string"},"more":{"properties":{},"type":"object"}},`}},
+		"only what is needed": {"a b c", 900, 9, nil, []string{"a", "b", "c"}, true, []string{`{"properties":{"id":{"type":"string"}},`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Offer{Finder: New(Config{Rank: byWords, Most: 128}).fit(Want{Bytes: room(1), Asked: []Asked{called("q")}}, tools).Finder, Most: tc.tools, Tools: make([]schemas.ToolInfo, 1)}
+			o.Allow(tc.bytes)
+			args, err := json.Marshal(map[string]string{"words": tc.words})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := o.Finder.Tool().Call(t.Context(), args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			added := o.Grow(nil)
+			var unfit []string
+			large := false
+			for _, u := range o.Unfit {
+				unfit, large = append(unfit, u.ToolName), large || u.Large
+			}
+			var got []string
+			for _, tool := range added {
+				got = append(got, tool.ToolName)
+			}
+			if diff := cmp.Diff(tc.added, got) + cmp.Diff(tc.unfit, unfit); diff != "" || large != tc.large {
+				t.Errorf("large %v: %s", large, diff)
+			}
+			for _, part := range tc.told {
+				if !strings.Contains(result.OutputText(), part) {
+					t.Errorf("%q lacks %q", result.OutputText(), part)
+				}
+			}
+			if n := strings.Count(result.OutputText(), "Arguments of"); n > mostOutlines || n > len(tc.unfit) {
+				t.Errorf("the arguments of %d are told", n)
+			}
+			if len(result.OutputText()) > tc.bytes/2+lines+len(shownHeading)+len(othersHeading) {
+				t.Errorf("%d bytes are told where %d are left", len(result.OutputText()), tc.bytes)
+			}
+		})
 	}
 }

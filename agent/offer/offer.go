@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -78,13 +79,30 @@ type Offer struct {
 	Results *results.Kept
 	// Most bounds Tools: services refuse a request with more. 0 means any number.
 	Most int
+	// Unfit are the tools that were found in the last round and are not offered.
+	Unfit []Unfit
+}
+
+// Allow says how many bytes the tools may take with those that are found in the next round.
+func (o *Offer) Allow(bytes int) {
+	if o.Finder == nil {
+		return
+	}
+	left := space{bytes: bytes - Size(o.Tools), tools: math.MaxInt}
+	if o.Most > 0 {
+		left.tools = o.Most - len(o.Tools)
+	}
+	o.Finder.allow(left)
 }
 
 // Grow takes the results of a round in and adds the tools that were found in it, and those
-// that read on in its results. It returns what was added. A tool that is found beyond the
-// bound can be called all the same: its line was read.
+// that read on in its results. It returns what was added. A tool that was found and has no room
+// can be called all the same: its line was read.
 func (o *Offer) Grow(round []schemas.ToolResult) []schemas.ToolInfo {
 	var added []schemas.ToolInfo
+	if o.Finder != nil {
+		added, o.Unfit = o.Finder.take()
+	}
 	if o.Results != nil {
 		o.Results.Add(round...)
 		for _, tool := range o.Results.Wanted() {
@@ -92,9 +110,6 @@ func (o *Offer) Grow(round []schemas.ToolResult) []schemas.ToolInfo {
 				added = append(added, tool)
 			}
 		}
-	}
-	if o.Finder != nil {
-		added = append(added, o.Finder.take()...)
 	}
 	if o.Most > 0 {
 		added = added[:min(len(added), max(0, o.Most-len(o.Tools)))]
@@ -124,8 +139,9 @@ type Want struct {
 	// Narrow returns a tool as it may be called, and false for one that may not; nil leaves
 	// all as they are.
 	Narrow func(schemas.Tool) (schemas.Tool, bool)
-	// Bytes is the room for tools in the prompt; 0 means any.
-	Bytes int
+	// Bytes is the room for tools in the prompt, and Window what the model's window has for
+	// them, where those that were called take more; 0 means any.
+	Bytes, Window int
 }
 
 // Asked is a question and what was called for it.

@@ -289,8 +289,8 @@ type Limits struct {
 	// AttachWait nil leaves the command's own: 5 s in serve, 60 s in chat.
 	AttachWait *time.Duration `yaml:"attach_wait" jsonschema_description:"How long a turn waits for servers that are still starting (default 5s in serve, 60s in chat)."`
 	Tools      int            `yaml:"tools" jsonschema:"minimum=1,maximum=128" jsonschema_description:"Tools offered to a model at once; find_tools reaches the others."`
-	// ToolTokens zero means a quarter of the model's window.
-	ToolTokens int `yaml:"tool_tokens" jsonschema:"minimum=0" jsonschema_description:"Tokens that the offered tools may take, of about four bytes; 0 for a quarter of the model's window, or 8000 where that is not known."`
+	// ToolTokens zero means 8000, or a quarter of what the model can have.
+	ToolTokens int `yaml:"tool_tokens" jsonschema:"minimum=0" jsonschema_description:"Tokens that the offered tools may take, of about four bytes; 0 for 8000 or a quarter of the largest window that the model can have, whichever is less. A tool that was called stays offered beyond them."`
 	// TurnsPerMinute zero means no bound.
 	TurnsPerMinute int `yaml:"turns_per_minute" jsonschema:"minimum=0" jsonschema_description:"Turns that one API key may begin in a minute; 0 for no bound."`
 }

@@ -98,7 +98,7 @@ func (p *Provider) classify(f fault) (providers.Kind, string) {
 	said, kind := p.faults.Said(f.Code, f.Message), wire.KindOf(f.Code, f.Message)
 	switch {
 	case kind == providers.KindContextLength:
-		return kind, said + wire.TooLong
+		return kind, said
 	case kind == providers.KindAuth, strings.Contains(f.Message, "API key not valid"):
 		return providers.KindAuth, "the API key was refused, check GEMINI_API_KEY: " + said
 	case f.Code == http.StatusNotFound && f.Status != "NOT_FOUND":

@@ -68,7 +68,7 @@ func TestStream_status(t *testing.T) {
 	}{
 		{"400", status(400, fault(400, "INVALID_ARGUMENT", leaky, "")), providers.KindInvalid, "bad thing at https://host/v1 with key [key]", 0},
 		{"400 without JSON", status(400, "<html>no</html>"), providers.KindInvalid, "no", 0},
-		{"400 too long", status(400, fault(400, "INVALID_ARGUMENT", "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).", "")), providers.KindContextLength, "shorten", 0},
+		{"400 too long", status(400, fault(400, "INVALID_ARGUMENT", "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).", "")), providers.KindContextLength, "1048576", 0},
 		{
 			"400 key", status(400, fault(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", `[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]`)),
 			providers.KindAuth, "GEMINI_API_KEY", 0,

@@ -77,7 +77,7 @@ func (p *Provider) classify(model string, status int, message string) (providers
 	said, kind := p.faults.Said(status, message), wire.KindOf(status, message)
 	switch {
 	case kind == providers.KindContextLength:
-		return kind, said + wire.TooLong
+		return kind, said
 	case strings.Contains(message, refusesTools):
 		return providers.KindInvalid, said + ": " + noTools
 	case status == http.StatusNotFound && (!strings.Contains(message, "not found") || strings.Contains(message, "page not found")):

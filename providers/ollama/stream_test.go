@@ -142,7 +142,7 @@ func TestStream_Faults(t *testing.T) {
 		"500 without a body":   {status(500, ""), providers.KindUnavailable, "status 500 without an explanation", ""},
 		"500":                  {status(500, `{"error":"template: x"}`), providers.KindUnavailable, "template: x", ""},
 		"400":                  {status(400, `{"error":"bad"}`), providers.KindInvalid, "bad", ""},
-		"400 overflow":         {status(400, `{"error":"the input length exceeds the context length"}`), providers.KindContextLength, "too long", ""},
+		"400 overflow":         {status(400, `{"error":"the input length exceeds the context length"}`), providers.KindContextLength, "exceeds the context length", ""},
 		"400 tools":            {status(400, `{"error":"registry.ollama.ai/library/m does not support tools"}`), providers.KindInvalid, "does not take tools", ""},
 		"401":                  {status(401, `{"error":"unauthorized"}`), providers.KindAuth, "credentials", ""},
 		"404 model":            {status(404, `{"error":"model 'm' not found"}`), providers.KindModelNotFound, "run: ollama pull m", ""},

@@ -167,8 +167,6 @@ func (f fault) kind(status int) providers.Kind {
 // advice says what a person can do about a kind of fault.
 func advice(kind providers.Kind) string {
 	switch kind {
-	case providers.KindContextLength:
-		return wire.TooLong
 	case providers.KindModelNotFound:
 		return ": check llm.openai.model and llm.openai.base_url"
 	case providers.KindAuth:

@@ -28,8 +28,8 @@ func TestStream_Statuses(t *testing.T) {
 		after time.Duration
 	}{
 		"400":                     {step: status(400, `{"error":{"message":"bad thing","type":"invalid_request_error"}}`), kind: providers.KindInvalid, text: "bad thing"},
-		"400 overflow by code":    {step: status(400, fmt.Sprintf(overflow, `"context_length_exceeded"`)), kind: providers.KindContextLength, text: "shorten"},
-		"400 overflow by text":    {step: status(400, fmt.Sprintf(overflow, `null`)), kind: providers.KindContextLength, text: "shorten"},
+		"400 overflow by code":    {step: status(400, fmt.Sprintf(overflow, `"context_length_exceeded"`)), kind: providers.KindContextLength, text: "8192 tokens"},
+		"400 overflow by text":    {step: status(400, fmt.Sprintf(overflow, `null`)), kind: providers.KindContextLength, text: "8192 tokens"},
 		"400 overflow, llama.cpp": {step: status(400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`), kind: providers.KindContextLength},
 		"400 overflow, vLLM":      {step: status(400, `{"object":"error","message":"This model's maximum context length is 5 tokens","type":"BadRequestError","code":400}`), kind: providers.KindContextLength},
 		"422 with details":        {step: status(422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`), kind: providers.KindInvalid, text: "field required"},

@@ -120,7 +120,7 @@ func TestStream_Faults(t *testing.T) {
 		"error event":              {raw("text/event-stream", events(say("a"))+"event: error\ndata: {\"message\":\"boom\"}\n\n"), providers.KindUnavailable, "boom", "a"},
 		"error after the finish":   {stream(say("a"), stop, `{"error":"boom"}`), providers.KindUnavailable, "boom", "a"},
 		"error without a text":     {stream(`{"error":{"code":7}}`), providers.KindUnavailable, "without a text", ""},
-		"overflow in the stream":   {stream(`{"error":{"message":"maximum context length is 5 tokens","code":400}}`), providers.KindContextLength, "too long", ""},
+		"overflow in the stream":   {stream(`{"error":{"message":"maximum context length is 5 tokens","code":400}}`), providers.KindContextLength, "5 tokens", ""},
 		"rate limit in the stream": {stream(`{"error":{"message":"slow","code":429}}`), providers.KindQuota, "slow", ""},
 		"error as a whole answer":  {raw("application/json", `{"error":"Unexpected endpoint"}`), providers.KindUnavailable, "Unexpected endpoint", ""},
 		"malformed":                {stream(say("a"), `{"choices":[}`, stop, done), providers.KindProtocol, "cannot be read", "a"},

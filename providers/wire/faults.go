@@ -236,9 +236,6 @@ func IsOverflow(message string) bool {
 	return strings.Contains(message, "token count") && strings.Contains(message, "exceed")
 }
 
-// TooLong is what to do about a prompt that is too long.
-const TooLong = ": the conversation is too long for this model; start a new one or shorten it"
-
 // RetryAfter reads how long the service asks to wait: milliseconds, seconds or a date; 0
 // when it does not say.
 func RetryAfter(header http.Header) time.Duration {

@@ -34,7 +34,7 @@ func TestConnection_leavingEndsTheRequest(t *testing.T) {
 					}
 				}))
 				defer srv.Close()
-				p, err := w.open(srv.URL)
+				p, err := w.open(srv.URL, 0)
 				must(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -73,7 +73,7 @@ func TestConnection_isUsedAgain(t *testing.T) {
 			m.ServeHTTP(rw, r)
 		}))
 		defer srv.Close()
-		p, err := w.open(srv.URL)
+		p, err := w.open(srv.URL, 0)
 		must(t, err)
 		for range 5 {
 			for _, err := range p.Stream(t.Context(), question("hi")) {
@@ -94,7 +94,7 @@ func TestConnection_manyAtOnce(t *testing.T) {
 		m := startModel(t, w)
 		asked := regexp.MustCompile(`question [0-9]+`)
 		m.always(func(b string) reply { return says("for ", asked.FindString(b)) })
-		p, err := w.open(m.url)
+		p, err := w.open(m.url, 0)
 		must(t, err)
 		var all sync.WaitGroup
 		for i := range 50 {

@@ -77,7 +77,12 @@ func startModel(t *testing.T, w wire) *model {
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, _ := io.ReadAll(r.Body)
 	if strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/api/chat" {
-		_, _ = io.WriteString(w, `{"template":"{{ .Tools }}","model_info":{"general.architecture":"qwen2","qwen2.context_length":32768},"capabilities":["completion","tools","vision"]}`)
+		_, _ = fmt.Fprintf(w, `{"template":"{{ .Tools }}","model_info":{"general.architecture":"qwen2","qwen2.context_length":%d},"capabilities":["completion","tools","vision"]}`, cmp.Or(m.wire.window, 32768))
+		return
+	}
+	if m.wire.window > 0 && len(data)/4 > m.wire.window {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, m.wire.tooLong)
 		return
 	}
 	next, n := m.next(string(data))
@@ -297,7 +302,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 	must(t, manager.Wait(t.Context(), nil))
 	h.memory, err = memory.New(manager)
 	must(t, err)
-	provider, err := m.wire.open(m.url)
+	provider, err := m.wire.open(m.url, m.wire.window)
 	must(t, err)
 	handler, err := toolhandler.New(toolhandler.Config{Caller: tools})
 	must(t, err)

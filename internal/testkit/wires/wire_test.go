@@ -17,7 +17,12 @@ import (
 // and how a test writes down what it should be sent.
 type wire struct {
 	name string
-	open func(url string) (providers.Provider, error)
+	// window is the model's window in tokens of four bytes, beyond which it refuses a prompt;
+	// 0 for one that takes all.
+	window int
+	open   func(url string, window int) (providers.Provider, error)
+	// tooLong is how it refuses one.
+	tooLong string
 	// form is the content type, event what stands around an answer's pieces; text, call and
 	// end are those pieces. call n is the n-th of its server.
 	form, event string
@@ -69,7 +74,10 @@ func chat(w wire) wire {
 func ollamaWire() wire {
 	return chat(wire{
 		name: "ollama", form: "application/x-ndjson", event: "%s\n",
-		open: func(url string) (providers.Provider, error) { return ollama.New(ollama.Config{BaseURL: url}) },
+		open: func(url string, _ int) (providers.Provider, error) {
+			return ollama.New(ollama.Config{BaseURL: url})
+		},
+		tooLong: `{"error":"the input length exceeds the context length"}`,
 		text: func(piece string) string {
 			return fmt.Sprintf(`{"model":"m","message":{"role":"assistant","content":%s},"done":false}`, quote(piece))
 		},
@@ -94,8 +102,11 @@ func openaiWire() wire {
 	}
 	return chat(wire{
 		name: "openai", form: "text/event-stream", event: "data: %s\n\n",
-		open: func(url string) (providers.Provider, error) { return openai.New(openai.Config{BaseURL: url + "/v1"}) },
-		text: func(piece string) string { return choice(`{"content":`+quote(piece)+`}`, "null") },
+		open: func(url string, window int) (providers.Provider, error) {
+			return openai.New(openai.Config{BaseURL: url + "/v1", Window: window})
+		},
+		tooLong: `{"error":{"message":"This model's maximum context length is exceeded.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
+		text:    func(piece string) string { return choice(`{"content":`+quote(piece)+`}`, "null") },
 		call: func(n int, name, args string) string {
 			return choice(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%d","type":"function","function":{"name":%q,"arguments":%s}}]}`, n, name, quote(args)), "null")
 		},
@@ -131,10 +142,11 @@ func geminiWire() wire {
 	}
 	return wire{
 		name: "gemini", form: "text/event-stream", event: "data: %s\r\n\r\n",
-		open: func(url string) (providers.Provider, error) {
-			return gemini.New(gemini.Config{BaseURL: url, APIKey: "AIza-test"})
+		open: func(url string, window int) (providers.Provider, error) {
+			return gemini.New(gemini.Config{BaseURL: url, APIKey: "AIza-test", Window: window})
 		},
-		text: func(piece string) string { return candidate(`{"text":`+quote(piece)+`}`, "") },
+		tooLong: `{"error":{"code":400,"message":"The input token count exceeds the maximum number of tokens allowed.","status":"INVALID_ARGUMENT"}}`,
+		text:    func(piece string) string { return candidate(`{"text":`+quote(piece)+`}`, "") },
 		call: func(n int, name, args string) string {
 			return candidate(fmt.Sprintf(`{"functionCall":{"id":"call_%d","name":%q,"args":%s},"thoughtSignature":%q}`, n, name, args, signedCall), "")
 		},
