@@ -149,6 +149,23 @@ func TestOffer_roomFollowsTheModel(t *testing.T) {
 	})
 }
 
+// Where the window is not known, what is found may take as much beyond the room for tools as the
+// conversation may: one of the two large tools, here.
+func TestOffer_unknownWindow(t *testing.T) {
+	for _, w := range []wire{geminiWire(), openaiWire()} {
+		c := newTalk(t, w, newRegister(), agent.Limits{})
+		sent := c.ask(t, "hello there", calls("find_tools", `{"words":"replace collection"}`), says("I can replace it."))
+		_, tools, _ := w.split(read(t, sent[1]))
+		if offers(t, w, sent[0], "desk__put_collection") || !offers(t, w, sent[1], "desk__put_collection") || offers(t, w, sent[1], "desk__create_collection") {
+			t.Errorf("%s: offered before and after: %t %t, and the other: %t", w.name, offers(t, w, sent[0], "desk__put_collection"),
+				offers(t, w, sent[1], "desk__put_collection"), offers(t, w, sent[1], "desk__create_collection"))
+		}
+		if n := len(tools) / 4; n > 24_000 {
+			t.Errorf("%s: the tools take %d tokens", w.name, n)
+		}
+	}
+}
+
 // numCtx is the window that a request to Ollama asks for, 0 for the server's own.
 func numCtx(t *testing.T, b string) int {
 	t.Helper()
