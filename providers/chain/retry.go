@@ -21,10 +21,11 @@ const (
 	// maxChanges bounds how often a provider may learn something from a refusal.
 	maxChanges = 8
 	// maxBusy is the longest wait for a busy service: a longer one is for the person to
-	// know of. firstPause is the first wait for one that names none; each later one is
-	// twice as long.
+	// know of. firstPause is the first wait for one that names none, limitPause where it
+	// has had too much of this client; each later one is twice as long.
 	maxBusy    = 30 * time.Second
 	firstPause = time.Second
+	limitPause = 2 * time.Second
 )
 
 // Again returns a provider that makes the calls of p once more while that may help: at
@@ -148,18 +149,20 @@ func Repeat(ctx context.Context, until time.Time, note func(text string) error, 
 // pauseAfter returns how long to wait before a busy service is asked again; 0 means not at
 // all.
 func pauseAfter(e *providers.Error, tries int) time.Duration {
+	wait := firstPause
 	switch {
 	case e.Final, e.RetryAfter > maxBusy, e.Status == http.StatusNotImplemented:
 		return 0
-	case e.Status == http.StatusTooManyRequests:
-		return e.RetryAfter
+	case e.Status == http.StatusTooManyRequests, e.Status == http.StatusRequestTimeout, e.Status == http.StatusConflict:
+		wait = limitPause
 	case e.Status < 500:
 		return 0
-	case e.RetryAfter > 0:
+	}
+	if e.RetryAfter > 0 {
 		return e.RetryAfter
 	}
 	// Spread, so that calls that failed together do not come back together.
-	wait := firstPause << tries
+	wait <<= tries
 	return wait + rand.N(wait/4) //nolint:gosec // jitter is no secret
 }
 

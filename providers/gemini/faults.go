@@ -22,6 +22,10 @@ type fault struct {
 		Type   string `json:"@type"`
 		Reason string `json:"reason"`
 		Delay  string `json:"retryDelay"`
+
+		Violations []struct {
+			Quota string `json:"quotaId"`
+		} `json:"violations"`
 	} `json:"details"`
 }
 
@@ -81,7 +85,7 @@ func (p *Provider) streamError(model string, data []byte) *providers.Error {
 func (p *Provider) statusError(model string, f fault) *providers.Error {
 	kind, text := p.classify(f)
 	e := p.faults.Fail(kind, model, errors.New(text))
-	e.Status = f.Code
+	e.Status, e.RetryAfter = f.Code, wire.RetryIn(f.Message)
 	for _, d := range f.Details {
 		if d.Reason == "API_KEY_INVALID" {
 			e.Kind = providers.KindAuth
@@ -89,6 +93,9 @@ func (p *Provider) statusError(model string, f fault) *providers.Error {
 		wait, err := time.ParseDuration(d.Delay)
 		if err == nil && wait > 0 && strings.HasSuffix(d.Type, "google.rpc.RetryInfo") {
 			e.RetryAfter = wait
+		}
+		for _, v := range d.Violations {
+			e.Final = e.Final || strings.Contains(v.Quota, "PerDay")
 		}
 	}
 	return e

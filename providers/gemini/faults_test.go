@@ -139,6 +139,12 @@ func TestStream_retries(t *testing.T) {
 		{"RetryInfo", []func(*http.Request) *http.Response{quota(info), good}, 2, "", 1500 * time.Millisecond, 1500 * time.Millisecond},
 		{"Retry-After", []func(*http.Request) *http.Response{quota("", "Retry-After", "2"), good}, 2, "", 2 * time.Second, 2 * time.Second},
 		{"the longer of both", []func(*http.Request) *http.Response{quota(info, "Retry-After", "3"), good}, 2, "", 3 * time.Second, 3 * time.Second},
+		{"a wait in the text", []func(*http.Request) *http.Response{code(429, fault(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota. Please retry in 4.5s.", "")), good}, 2, "", 4500 * time.Millisecond, 4500 * time.Millisecond},
+		{"no wait at all", []func(*http.Request) *http.Response{code(429, fault(429, "RESOURCE_EXHAUSTED", "Resource exhausted. Please try again later.", "")), good}, 2, "", 2 * time.Second, 2500 * time.Millisecond},
+		{
+			"a day's quota is used up", []func(*http.Request) *http.Response{quota(`[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier","quotaValue":"250"}]},` +
+				`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.5s"}]`), good}, 1, providers.KindQuota, 0, 0,
+		},
 		{"two at most", []func(*http.Request) *http.Response{quota(info)}, 3, providers.KindQuota, 3 * time.Second, 3 * time.Second},
 		{"503", []func(*http.Request) *http.Response{code(503, fault(503, "UNAVAILABLE", "overloaded", "")), good}, 2, "", time.Second, 1250 * time.Millisecond},
 		{"503 with a wait", []func(*http.Request) *http.Response{code(503, "", "Retry-After", "7"), good}, 2, "", 7 * time.Second, 7 * time.Second},

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,8 +50,8 @@ func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Er
 	}
 	err := p.faults.Fail(kind, model, errors.New(said+advice(kind)))
 	err.Status = resp.StatusCode
-	err.RetryAfter = wire.RetryAfter(resp.Header)
-	err.Final = resp.Header.Get("X-Should-Retry") == "false" || strings.Contains(f.code, "insufficient_quota")
+	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
+	err.Final = resp.Header.Get("X-Should-Retry") == "false" || f.usedUp()
 	return err, f
 }
 
@@ -66,6 +67,12 @@ type fault struct {
 	param   string
 }
 
+// usedUp reports whether an account has nothing left, which no wait mends.
+func (f fault) usedUp() bool {
+	code := strings.ToLower(f.code)
+	return strings.Contains(code, "quota") || strings.Contains(code, "billing")
+}
+
 // isError reports whether the error field of a frame reports one.
 func isError(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
@@ -77,7 +84,8 @@ func isError(raw json.RawMessage) bool {
 
 // readFault finds the message of an error in the forms that servers use: OpenAI's
 // object, a string in its place, a list of such answers, a bare object, the detail
-// of Python frameworks, and plain text.
+// of Python frameworks, and plain text. A gateway that says nothing itself has the words
+// of the service behind it.
 func readFault(data []byte) fault {
 	if !json.Valid(data) && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
 		return fault{message: string(bytes.TrimSpace(data))}
@@ -92,6 +100,10 @@ func readFault(data []byte) fault {
 		Code    text `json:"code"`
 		Param   text `json:"param"`
 		Detail  text `json:"detail"`
+
+		Metadata struct {
+			Raw text `json:"raw"`
+		} `json:"metadata"`
 	}
 	var outer struct {
 		Error json.RawMessage `json:"error"`
@@ -110,6 +122,9 @@ func readFault(data []byte) fault {
 	}
 	if inner.Message == "" {
 		inner.Message = inner.Detail
+	}
+	if raw := string(inner.Metadata.Raw); raw != "" && strings.EqualFold(string(inner.Message), "Provider returned error") {
+		inner.Message += text(": " + cmp.Or(readFault([]byte(raw)).message, raw))
 	}
 	return fault{
 		message: strings.TrimSpace(string(inner.Message)),

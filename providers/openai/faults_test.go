@@ -46,6 +46,8 @@ func TestStream_Statuses(t *testing.T) {
 		"429 with a date":         {step: status(429, ``, "Date", "Mon, 02 Jan 2006 15:04:05 GMT", "Retry-After", "Mon, 02 Jan 2006 15:06:05 GMT"), kind: providers.KindQuota, after: 2 * time.Minute},
 		"429 with milliseconds":   {step: status(429, ``, "Retry-After-Ms", "60500", "Retry-After", "61"), kind: providers.KindQuota, after: 60500 * time.Millisecond},
 		"429 out of credit":       {step: status(429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, "Retry-After", "1"), kind: providers.KindQuota, after: time.Second},
+		"429 of a gateway":        {step: status(429, `{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"z-ai/glm:free is temporarily rate-limited upstream. Please retry shortly.","provider_name":"BaseTen"}}}`), kind: providers.KindQuota, text: "Provider returned error: z-ai/glm:free is temporarily rate-limited upstream"},
+		"400 of a gateway":        {step: status(400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens.\"}}","provider_name":"X"}}}`), kind: providers.KindContextLength, text: "Provider returned error: This model's maximum context length"},
 		"429 says not to":         {step: status(429, ``, "Retry-After", "1", "X-Should-Retry", "false"), kind: providers.KindQuota, after: time.Second},
 		"429 too large a prompt":  {step: status(429, `{"error":{"message":"Request too large, maximum context length aside"}}`), kind: providers.KindQuota},
 		"500 with an empty body":  {step: status(500, ``, "X-Should-Retry", "false"), kind: providers.KindUnavailable, text: "status 500 without an explanation"},
@@ -100,6 +102,13 @@ func refusal(code int, header ...string) *http.Response {
 	return resp
 }
 
+// says is a refusal with a body.
+func says(code int, body string) *http.Response {
+	resp := refusal(code)
+	resp.Body = io.NopCloser(strings.NewReader(body))
+	return resp
+}
+
 func good() *http.Response { return ok(strings.NewReader(events(say("a"), stop, done))) }
 
 func TestStream_AsksAgain(t *testing.T) {
@@ -113,7 +122,15 @@ func TestStream_AsksAgain(t *testing.T) {
 		"429, then well":            {[]*http.Response{refusal(429, "Retry-After", "7"), good()}, 2, "", 7 * time.Second, 7 * time.Second},
 		"429 in milliseconds":       {[]*http.Response{refusal(429, "Retry-After-Ms", "250"), good()}, 2, "", 250 * time.Millisecond, 250 * time.Millisecond},
 		"429 three times":           {[]*http.Response{refusal(429, "Retry-After", "30")}, 3, providers.KindQuota, time.Minute, time.Minute},
-		"429 without a time":        {[]*http.Response{refusal(429)}, 1, providers.KindQuota, 0, 0},
+		"429 without a time":        {[]*http.Response{refusal(429), good()}, 2, "", 2 * time.Second, 2500 * time.Millisecond},
+		"429 for ever":              {[]*http.Response{refusal(429)}, 3, providers.KindQuota, 6 * time.Second, 7500 * time.Millisecond},
+		"429 with a time in words":  {[]*http.Response{says(429, `{"error":{"message":"Rate limit reached for gpt-5. Please try again in 1.2s. Visit the page to learn more.","code":"rate_limit_exceeded"}}`), good()}, 2, "", 1200 * time.Millisecond, 1200 * time.Millisecond},
+		"429 with seconds in words": {[]*http.Response{says(429, `{"error":{"message":"Please retry after 26 seconds.","code":"429"}}`), good()}, 2, "", 26 * time.Second, 26 * time.Second},
+		"429 with minutes in words": {[]*http.Response{says(429, `{"error":{"message":"Please try again in 7m12.5s.","code":"rate_limit_exceeded"}}`), good()}, 1, providers.KindQuota, 0, 0},
+		"429 out of credit":         {[]*http.Response{says(429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota","type":"insufficient_quota"}}`), good()}, 1, providers.KindQuota, 0, 0},
+		"429 out of credit, Kimi":   {[]*http.Response{says(429, `{"error":{"message":"You exceeded your current token quota","type":"exceeded_current_quota_error"}}`), good()}, 1, providers.KindQuota, 0, 0},
+		"408, then well":            {[]*http.Response{refusal(408), good()}, 2, "", 2 * time.Second, 2500 * time.Millisecond},
+		"409, then well":            {[]*http.Response{refusal(409), good()}, 2, "", 2 * time.Second, 2500 * time.Millisecond},
 		"500, then well":            {[]*http.Response{refusal(500), good()}, 2, "", time.Second, 1250 * time.Millisecond},
 		"502, 503, then well":       {[]*http.Response{refusal(502), refusal(503), good()}, 3, "", 3 * time.Second, 3750 * time.Millisecond},
 		"503 with a time":           {[]*http.Response{refusal(503, "Retry-After", "3"), good()}, 2, "", 3 * time.Second, 3 * time.Second},

@@ -236,6 +236,24 @@ func IsOverflow(message string) bool {
 	return strings.Contains(message, "token count") && strings.Contains(message, "exceed")
 }
 
+// RetryIn reads how long to wait out of a service's message, where it has no header for
+// that; 0 when it does not say.
+func RetryIn(message string) time.Duration {
+	found := regexp.MustCompile(`(?i)\b(?:retry|try again) (?:in|after) (\d[\d.hms]*)( ?(?:sec|min|hour))?`).FindStringSubmatch(message)
+	if found == nil {
+		return 0
+	}
+	said := strings.TrimRight(found[1], ".")
+	if unit := strings.TrimSpace(found[2]); unit != "" {
+		said += unit[:1]
+	}
+	wait, err := time.ParseDuration(said)
+	if err != nil {
+		return 0
+	}
+	return min(wait, maxWait)
+}
+
 // RetryAfter reads how long the service asks to wait: milliseconds, seconds or a date; 0
 // when it does not say.
 func RetryAfter(header http.Header) time.Duration {
