@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ func errorText(body []byte) string {
 func (p *Provider) statusError(model string, status int, message string, header http.Header) *providers.Error {
 	kind, text := p.classify(model, status, strings.TrimSpace(message))
 	e := p.faults.Fail(kind, model, errors.New(text))
+	if status == http.StatusInternalServerError && message != "" {
+		e.Err = brokenError{message, e.Err}
+	}
 	e.Status = status
 	e.RetryAfter = wire.RetryAfter(header)
 	if e.RetryAfter == 0 && status == http.StatusServiceUnavailable {
@@ -110,8 +114,24 @@ func (p *Provider) streamError(model, message string) *providers.Error {
 	if wire.IsOverflow(message) {
 		kind = providers.KindContextLength
 	}
-	if message = p.faults.Clean(message); message == "" {
-		message = "the server reported an error without a text"
+	said := p.faults.Clean(message)
+	if said == "" {
+		said = "the server reported an error without a text"
 	}
-	return p.faults.Fail(kind, model, errors.New(message))
+	return p.faults.Fail(kind, model, brokenError{message, errors.New(said)})
+}
+
+// A brokenError is what the server says of an answer that it could not finish.
+type brokenError struct {
+	message string // as it came
+	error
+}
+
+// ofCall reports whether the error is about what the model wrote: it is unless it is about
+// the machine, the model itself, or the request. Each of the server's parsers of tool calls
+// has words of its own for what it cannot read; names of tools may stand among them.
+func (e brokenError) ofCall() bool {
+	elsewhere := regexp.MustCompile(`(?i)\b(memory|cuda|rocm|gpu|vram|runner|load(ing)? model|running the model|failed to load` +
+		`|may be incompatible|llm response|server status|slots available|busy|timed out|unauthorized|forbidden|cancell?ed)\b`)
+	return !elsewhere.MatchString(e.message) && !wire.IsOverflow(e.message)
 }

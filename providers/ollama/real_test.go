@@ -242,12 +242,23 @@ func TestReal_Thinking(t *testing.T) {
 	}
 }
 
+// What a parser of the server cannot read loads the model anew: it would hang for every
+// client from then on.
 func TestReal_ParserFault(t *testing.T) {
 	s := ollamatest.Start(t)
-	s.Make(t, "m", ollamatest.Spec{Parser: "qwen3", Script: "{{ if eq $q `one` }}{{ $say = `<tool_call>{\"name\": nonsense}</tool_call>` }}{{ else }}{{ $say = `Repaired.` }}{{ end }}"})
-	a := ask(within(t), forReal(t, s, ollama.Config{}), withTools("m", "one"))
-	a.wants(t, "Repaired.")
-	if diff := cmp.Diff([]string{"unreadable tool call, asked again"}, a.notes); diff != "" {
-		t.Error(diff)
+	for parser, call := range map[string]string{
+		"qwen3":       `<tool_call>{"name": nonsense}</tool_call>`,
+		"qwen3-coder": "<tool_call>\n<function=f__lookup>\n<parameter=id>\n7\n</function>\n</tool_call>", // without </parameter>
+	} {
+		t.Run(parser, func(t *testing.T) {
+			s.Make(t, parser, ollamatest.Spec{Parser: parser, Script: fmt.Sprintf("{{ if eq $q `one` }}{{ $say = %q }}{{ else }}{{ $say = `Repaired.` }}{{ end }}", call)})
+			p, ctx := forReal(t, s, ollama.Config{}), within(t)
+			a := ask(ctx, p, withTools(parser, "one"))
+			a.wants(t, "Repaired.")
+			if diff := cmp.Diff([]string{"unreadable tool call, asked again"}, a.notes); diff != "" {
+				t.Error(diff)
+			}
+			ask(ctx, p, withTools(parser, "two")).wants(t, "Repaired.")
+		})
 	}
 }

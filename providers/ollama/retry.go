@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"molar/providers"
 	"molar/providers/wire"
@@ -69,14 +68,8 @@ func isUnreadable(err error) bool {
 
 // parserFault reports whether the server could not read the model's tool call.
 func (c *call) parserFault(err error) bool {
-	return len(c.set) > 0 && providers.KindOf(err) == providers.KindUnavailable && isParserFault(err.Error())
-}
-
-// isParserFault reports whether a message means that the server could not read the
-// call that the model wrote.
-func isParserFault(message string) bool {
-	return strings.Contains(message, "tool call") || strings.Contains(message, "invalid character") ||
-		strings.Contains(message, "unexpected end of JSON")
+	broken, ok := errors.AsType[brokenError](err)
+	return len(c.set) > 0 && ok && broken.ofCall()
 }
 
 // stuck reports whether the model is likely to hang for ever, because it gave nothing
