@@ -19,8 +19,8 @@ import (
 // parameter of the body, that is learnt.
 func (p *Provider) refusal(b *body, set wire.ToolSet, resp *http.Response) *providers.Error {
 	err, f := p.readRefusal(b.Model, resp)
-	if parameter := p.learn(b, resp.StatusCode, f); parameter != "" {
-		err.Again, err.Changed = fmt.Sprintf("the model does not take %s, asked again without it", parameter), true
+	if again := p.learn(b, resp.StatusCode, f); again != "" {
+		err.Again, err.Changed = again, true
 		return err
 	}
 	if err.Kind != providers.KindInvalid {

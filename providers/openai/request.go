@@ -95,6 +95,7 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 		b.ResponseFormat = &responseFormat{"json_schema", jsonSchema{"answer", strict, schema}}
 	}
 	p.think(b, req, asked)
+	p.thinkBesideTools(b)
 	p.dropRefused(b)
 	return b, set, nil
 }
@@ -171,6 +172,21 @@ func (p *Provider) think(b *body, req providers.Request, asked bool) {
 	}
 }
 
+// paramToolEffort stands for a reasoning_effort beside tools.
+const paramToolEffort = "reasoning_effort beside tools"
+
+// effortBesideTools are the forms of reasoning_effort for a model that refuses its own
+// beside tools. An empty one leaves it out.
+func effortBesideTools() []string { return []string{"none", ""} }
+
+// thinkBesideTools keeps a model from thinking in requests with tools if it takes them only
+// so; without tools it thinks as it is told.
+func (p *Provider) thinkBesideTools(b *body) {
+	if refused := p.quirks.Refused(b.Model, paramToolEffort); refused > 0 && len(b.Tools) > 0 {
+		b.ReasoningEffort = effortBesideTools()[refused-1]
+	}
+}
+
 // drop takes a parameter out of the body, or puts it under its other name. It
 // says whether it was there.
 func (b *body) drop(parameter string) bool {
@@ -229,20 +245,34 @@ func (p *Provider) dropRefused(b *body) {
 }
 
 // learn reads a refusal. When it names a parameter of the body, that one is dropped from
-// now on, and its name returned.
+// now on, or set otherwise, and what is done then returned.
 func (p *Provider) learn(b *body, status int, f fault) string {
 	if b.shown && status >= 400 && wire.RefusesMedia(f.message) && p.quirks.Learn(b.Model, paramMedia, 1) {
-		return paramMedia
+		return without(paramMedia)
 	}
 	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity || !wire.RefusesParameter(f.code+" "+f.message) {
 		return ""
 	}
+	if f.besideTools(b) && p.quirks.Learn(b.Model, paramToolEffort, len(effortBesideTools())) {
+		p.log.Warn("the model takes tools only when it does not think: requests with tools ask for no reasoning_effort from now on", "model", b.Model)
+		return "the model takes no " + paramToolEffort + ", asked again so that it does not think"
+	}
 	for _, parameter := range parameters() {
 		if f.names(parameter.name) && b.drop(parameter.name) && p.quirks.Learn(b.Model, parameter.name, parameter.forms) {
-			return parameter.name
+			return without(parameter.name)
 		}
 	}
 	return ""
+}
+
+func without(parameter string) string {
+	return "the model does not take " + parameter + ", asked again without it"
+}
+
+// besideTools reports whether a model that is offered tools refuses to think beside them. It
+// may do so where no effort was sent: its own default counts.
+func (f fault) besideTools(b *body) bool {
+	return len(b.Tools) > 0 && f.names("reasoning_effort") && strings.Contains(strings.ToLower(f.message), "tools")
 }
 
 // names reports whether the fault names a parameter. The text must quote it, unless

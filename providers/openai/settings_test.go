@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,6 +59,56 @@ func TestRequest_ThinkingOff(t *testing.T) {
 	}
 	if diff := cmp.Diff([]any{"none", "minimal", "low", nil, nil}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A model that takes tools only without thinking is told so in requests with tools, whether
+// an effort was sent or not; others keep theirs.
+func TestRequest_NoThinkingBesideTools(t *testing.T) {
+	t.Parallel()
+	const older = "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead."
+	const newer = "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+	for name, c := range map[string]struct {
+		message  string
+		thinking providers.Thinking
+		efforts  []any // of two requests with tools and one without
+	}{
+		"unset":      {newer, "", []any{nil, "none", "none", nil}},
+		"low":        {newer, providers.ThinkingLow, []any{"low", "none", "none", "low"}},
+		"off":        {newer, providers.ThinkingOff, []any{"none", "none", "none"}},
+		"older, low": {older, providers.ThinkingLow, []any{"low", "none", "none", "low"}},
+	} {
+		var log strings.Builder
+		f := newFake(t)
+		f.steps = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+			sent := f.requests()[len(f.requests())-1]
+			effort, set := sent["reasoning_effort"]
+			if refuses := set || c.message == newer; refuses && effort != "none" && sent["tools"] != nil {
+				status(400, `{"error":{"message":"`+c.message+`","type":"invalid_request_error","param":"reasoning_effort","code":null}}`)(w, r)
+				return
+			}
+			stream(say("a"), stop, done)(w, r)
+		}}
+		p := newProvider(t, openai.Config{BaseURL: f.url, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		req := question("hi")
+		req.Thinking, req.Tools = c.thinking, weather()
+		for range 2 {
+			if a := askOn(t.Context(), p, req); a.text != "a" {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		req.Tools = nil
+		askOn(t.Context(), p, req)
+		var got []any
+		for _, sent := range f.requests() {
+			got = append(got, sent["reasoning_effort"])
+		}
+		if diff := cmp.Diff(c.efforts, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if said, want := strings.Count(log.String(), "only when it does not think"), len(c.efforts)-3; said != want {
+			t.Errorf("%s: it was said %d times, want %d", name, said, want)
+		}
 	}
 }
 
