@@ -319,3 +319,31 @@ func TestThinking(t *testing.T) {
 		t.Errorf("%q, thought %q", p.text, thought(p))
 	}
 }
+
+// A client is told of each of its tools that its model is not offered, be it that the service
+// refuses one during the turn.
+func TestClientTools_LeftOut(t *testing.T) {
+	b := newBench(calls("", "srv__find", `{}`), says("It is noon."))
+	b.tools.add("srv", "find", `"found"`)
+	b.model.leftOut = func(requests int) map[string]string {
+		out := map[string]string{"broken": "not offered to fake: no schema"}
+		if requests > 0 {
+			out["refused"] = "not offered to fake: too deep"
+		}
+		return out
+	}
+	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	turn := ask("hi there")
+	turn.ClientTools = []schemas.ToolInfo{clientTool("clock"), clientTool("broken"), clientTool("refused")}
+	p := b.play(t, turn)
+	var warned []string
+	for _, e := range p.events {
+		if e.Kind == agent.EventWarning {
+			warned = append(warned, e.Text)
+		}
+	}
+	want := []string{"the client's tool broken is not offered to fake: no schema", "the client's tool refused is not offered to fake: too deep"}
+	if p.err != nil || !slices.Equal(warned, want) {
+		t.Errorf("%v: %q", p.err, warned)
+	}
+}

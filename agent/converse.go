@@ -29,6 +29,8 @@ type answer struct {
 	toolCalls int
 	// waiting are the calls that nobody could be asked about.
 	waiting consent.Waiting
+	// leftOut are the client's tools that it was told are not offered.
+	leftOut []string
 	// unapproved are the tools that needed a person's approval and had none.
 	unapproved []string
 	// theirs are calls that the client has to run; messages are the prompt up to them.
@@ -247,6 +249,9 @@ func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, 
 // pass; calls are collected. With quiet, no text is shown.
 func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *judge.Gate, into *answer) (*round.Reply, error) {
 	out := &round.Reply{}
+	if err := a.tellLeftOut(w, into); err != nil {
+		return out, err
+	}
 	for chunk, err := range a.stream(ctx, w, req) {
 		if err != nil {
 			return out, err
@@ -277,10 +282,31 @@ func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quie
 		}
 	}
 	into.finish = out.Finish
+	if err := a.tellLeftOut(w, into); err != nil { // the service may have refused one just now
+		return out, err
+	}
 	if w.turn.OneCall {
 		out.KeepOneCall()
 	}
 	return out, nil
+}
+
+// tellLeftOut warns a client of its own tools that the model is not offered, once for each.
+func (a *Agent) tellLeftOut(w task, said *answer) error {
+	if len(w.turn.ClientTools) == 0 {
+		return nil
+	}
+	out := providers.LeftOut(w.route.Provider, w.turn.ClientTools)
+	for _, tool := range w.turn.ClientTools {
+		if out[tool.Name] == "" || slices.Contains(said.leftOut, tool.Name) {
+			continue
+		}
+		said.leftOut = append(said.leftOut, tool.Name)
+		if err := w.out.Warn(fmt.Sprintf("the client's tool %s is %s", tool.Name, out[tool.Name])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // show says a chunk's text, behind the verdict, and its reasoning. An assistant with a

@@ -35,6 +35,16 @@ type fakeModel struct {
 	requests []providers.Request
 	stopped  int
 	window   int
+	leftOut  func(requests int) map[string]string // after so many requests; may be nil
+}
+
+func (m *fakeModel) LeftOut([]schemas.ToolInfo) map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.leftOut == nil {
+		return nil
+	}
+	return m.leftOut(len(m.requests))
 }
 
 func (m *fakeModel) Window(context.Context, string) int { return m.window }

@@ -2,16 +2,6 @@ package providers
 
 import "molar/schemas"
 
-// Refusals remember which tools a service has refused, from one process to the next. They
-// are safe for concurrent use.
-type Refusals interface {
-	// Refused returns why the provider's service refused the tool as it is now; "" means
-	// that it did not, or that the tool has changed since.
-	Refused(provider string, tool schemas.ToolInfo) string
-	// Refuse notes a refusal.
-	Refuse(provider string, tool schemas.ToolInfo, reason string)
-}
-
 // A Refuser is a [Provider] that leaves tools out of requests, since one that its service
 // does not take would sink them all.
 type Refuser interface {

@@ -146,6 +146,9 @@ func (s *server) toolOperations() []openapi.Operation {
 	if s.Operations.SwitchTool != nil {
 		all = append(all, openapi.Operation{Method: "PATCH", Path: "/v1/tools/{name}", Tag: tagTools, Scope: "admin", Summary: "Switch a tool off, or on again", Request: switchBody{}, Needs: []string{"enabled"}, Answer: toolObject{}, Errors: []int{400, 404, 500}})
 	}
+	if s.Operations.ForgetRefusals != nil {
+		all = append(all, openapi.Operation{Method: "DELETE", Path: "/v1/tools/{name}/refusals", Tag: tagTools, Scope: "admin", Summary: "Offer a tool again to the services that have refused it", Answer: toolObject{}, Errors: []int{404, 500}})
+	}
 	if s.Operations.CallTool != nil {
 		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/tools/{name}/call", Tag: tagTools, Scope: "admin", Summary: "Call a tool by hand", Request: callBody{}, Answer: calledObject{}, Errors: []int{400, 403, 404, 409, 424}})
 	}

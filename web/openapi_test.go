@@ -64,7 +64,14 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 			return []string{"search"}, nil
 		},
 		Classify: func(schemas.Tool) (string, string) { return "reads", "it announces itself as read-only" },
-		Lint:     func(schemas.Tool) web.Lint { return web.Lint{Sends: []string{"path"}} },
+		Refusals: func(tool schemas.Tool) []schemas.Refusal {
+			if tool.Name != "family__search" {
+				return nil
+			}
+			return []schemas.Refusal{{Provider: "openai", Tool: tool.Name, Reason: "its schema is too deep", At: created}}
+		},
+		ForgetRefusals: func(context.Context, string) error { return nil },
+		Lint:           func(schemas.Tool) web.Lint { return web.Lint{Sends: []string{"path"}} },
 		ImportServers: func(text string) (web.Imported, error) {
 			if text == "" {
 				return web.Imported{}, errors.New("nothing was pasted")
@@ -203,6 +210,8 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"GET", "/v1/tools?provider=gemini", "/v1/tools", "", "200"},
 		{"GET", "/v1/tools?provider=x", "/v1/tools", "", "400"},
 		{"PATCH", "/v1/tools/family__search", "/v1/tools/{name}", `{"enabled":false}`, "200"},
+		{"DELETE", "/v1/tools/search/refusals", "/v1/tools/{name}/refusals", "", "200"},
+		{"DELETE", "/v1/tools/none/refusals", "/v1/tools/{name}/refusals", "", "404"},
 		{"POST", "/v1/tools/search/call", "/v1/tools/{name}/call", `{"arguments":{"q":"x"}}`, "200"},
 		{"POST", "/v1/tools/search/call", "/v1/tools/{name}/call", `{"arguments":{"status":"timeout"}}`, "424"},
 		{"GET", "/v1/calls", "", "", "200"},

@@ -58,9 +58,11 @@ func TestPages_ModelsOfThisBrowser(t *testing.T) {
 
 func TestPages_OperatesTools(t *testing.T) {
 	t.Parallel()
-	cfg, _ := fullConfig(t, asked())
+	cfg, store := fullConfig(t, asked())
+	store.refused = "family__get_family_details"
 	ts := live(t, cfg)
 	const tool = `document.getElementById("tool-family__search_family")`
+	const refused = `document.getElementById("tool-family__get_family_details")`
 	err := chromedp.Do(browser(t, "en"),
 		chromedp.Navigate(ts.URL+"/tools"),
 		until(tool),
@@ -87,6 +89,12 @@ func TestPages_OperatesTools(t *testing.T) {
 		js(tool+`.querySelector("[role=switch]").focus()`), chromedp.KeyEvent(" "),
 		until(tool+`.textContent.includes("withheld") && !`+tool+`.querySelector("[role=switch]").checked`),
 		until(`document.activeElement.getAttribute("role") === "switch" && document.getElementById("said").textContent === "family__search_family is off."`),
+		// A tool that a service refused is offered again.
+		until(refused+`.textContent.includes("refused by gemini")`),
+		js(refused+`.querySelector(".open").click()`),
+		until(refused+`.textContent.includes("The service of gemini refused it") && `+refused+`.textContent.includes("parameters.id: missing field")`),
+		js(refused+`.querySelector(".note.warn button").click()`),
+		until(`!`+refused+`.textContent.includes("refused") && document.getElementById("said").textContent === "family__get_family_details is offered again."`),
 		// A changed server is approved.
 		until(`document.querySelectorAll(".server")[1].textContent.includes("book_visit")`),
 		js(`document.querySelectorAll(".server")[1].querySelector("button").click()`),

@@ -28,6 +28,7 @@ type fullStore struct {
 	tools   []schemas.Tool
 	servers []schemas.ServerStatus
 	trace   json.RawMessage
+	refused string // the tool that gemini has refused
 }
 
 func (f *fullStore) Tools() []schemas.Tool {
@@ -150,6 +151,22 @@ func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 			if store.tools[i].Name == name {
 				store.tools[i].Off, store.tools[i].Withheld = !on, map[bool]string{false: "it is switched off"}[on]
 			}
+		}
+		return nil
+	}
+	cfg.Operations.Refusals = func(tool schemas.Tool) []schemas.Refusal {
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if tool.Name != store.refused {
+			return nil
+		}
+		return []schemas.Refusal{{Provider: "gemini", Tool: tool.Name, Reason: "parameters.id: missing field", At: time.Now()}}
+	}
+	cfg.Operations.ForgetRefusals = func(_ context.Context, name string) error {
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if name == store.refused {
+			store.refused = ""
 		}
 		return nil
 	}

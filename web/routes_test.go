@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/httpguard"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -72,6 +73,32 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What services refused is shown with each tool, and forgotten by the tool's full name.
+func TestRoutes_RefusedTools(t *testing.T) {
+	cfg := operated(t, play(nil))
+	forgotten := ""
+	refused := cfg.Operations.Refusals
+	cfg.Operations.Refusals = func(tool schemas.Tool) []schemas.Refusal {
+		if forgotten != "" {
+			return nil
+		}
+		return refused(tool)
+	}
+	cfg.Operations.ForgetRefusals = func(_ context.Context, name string) error {
+		forgotten = name
+		return nil
+	}
+	h := build(t, cfg)
+	const want = `"refused":[{"provider":"openai","reason":"its schema is too deep","refused_at":"2026-05-04T03:02:01Z","until":"2026-05-05T03:02:01Z"}]`
+	if got := serve(h, request(http.MethodGet, "/v1/tools", "")).Body.String(); !strings.Contains(got, want) {
+		t.Errorf("%s lacks %s", got, want)
+	}
+	w := serve(h, request(http.MethodDelete, "/v1/tools/search/refusals", ""))
+	if w.Code != 200 || forgotten != "family__search" || strings.Contains(w.Body.String(), "refused") {
+		t.Errorf("status %d, forgot %q, answer %s", w.Code, forgotten, w.Body)
 	}
 }
 

@@ -39,6 +39,9 @@ type Operations struct {
 	AddedServers func() []string
 	// Lint says what is to be known of a tool before it is used.
 	Lint func(schemas.Tool) Lint
+	// Refusals are those of a tool that stand, ForgetRefusals drops them.
+	Refusals       func(schemas.Tool) []schemas.Refusal
+	ForgetRefusals func(ctx context.Context, name string) error
 	// Classify tells what a call of a tool may do, and what says so.
 	Classify func(schemas.Tool) (class, why string)
 }
@@ -48,6 +51,9 @@ func (s *server) operatorRoutes() map[string]operatorRoute {
 	routes := map[string]operatorRoute{}
 	if s.Operations.SwitchTool != nil {
 		routes["/v1/tools/:name"] = operatorRoute{http.MethodPatch, s.switchTool}
+	}
+	if s.Operations.ForgetRefusals != nil {
+		routes["/v1/tools/:name/refusals"] = operatorRoute{http.MethodDelete, s.forgetRefusals}
 	}
 	if s.Operations.CallTool != nil {
 		routes["/v1/tools/:name/call"] = operatorRoute{http.MethodPost, s.callTool}
@@ -104,10 +110,19 @@ type toolObject struct {
 	// Class is what a call may do ("reads", "only adds", "writes"), ClassWhy what says so.
 	Class    string `json:"class,omitempty"`
 	ClassWhy string `json:"class_why,omitempty"`
+	// Refused are the services that have refused the tool: it is not offered to them.
+	Refused []refusedObject `json:"refused,omitempty"`
 	// Lint is given where it was asked for.
 	Lint *Lint `json:"lint,omitempty"`
 	// Lowered is what the provider is sent that was asked for.
 	Lowered *loweredObject `json:"lowered,omitempty"`
+}
+
+// A refusedObject is the refusal of a tool by a service.
+type refusedObject struct {
+	schemas.Refusal
+	// Until is when the tool is offered to it again, if it does not change before.
+	Until time.Time `json:"until"`
 }
 
 // A loweredObject is a tool's input schema as a provider gets it.
@@ -128,6 +143,11 @@ func (s *server) toolOf(t schemas.Tool) toolObject {
 	}
 	if s.Operations.Classify != nil {
 		o.Class, o.ClassWhy = s.Operations.Classify(t)
+	}
+	if s.Operations.Refusals != nil {
+		for _, r := range s.Operations.Refusals(t) {
+			o.Refused = append(o.Refused, refusedObject{r, r.Until()})
+		}
 	}
 	if o.Withheld == "" && o.Policy == schemas.PolicyDeny {
 		o.Withheld = "its policy is deny"
@@ -206,6 +226,21 @@ func (s *server) switchTool(c *gin.Context) {
 	}
 	if now, found := s.findTool(tool.Name); found {
 		tool = now
+	}
+	wire.WriteJSON(c.Writer, s.toolOf(tool))
+}
+
+// forgetRefusals lets a tool be offered again to the services that have refused it, and
+// answers the tool as it is now.
+func (s *server) forgetRefusals(c *gin.Context) {
+	tool, found := s.findTool(c.Param("name"))
+	if !found {
+		wire.WriteError(c.Writer, noTool())
+		return
+	}
+	if err := s.Operations.ForgetRefusals(c.Request.Context(), tool.Name); err != nil {
+		s.operationError(c, "forget the refusals of a tool", err)
+		return
 	}
 	wire.WriteJSON(c.Writer, s.toolOf(tool))
 }

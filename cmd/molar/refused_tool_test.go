@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"molar/internal/cli"
@@ -17,28 +18,17 @@ import (
 // processes, is named by the trace and by tools lint, and comes back when it changes.
 func TestRefusedTool(t *testing.T) {
 	description := "It nests."
-	tools := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var call struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
-		}
-		_ = json.NewDecoder(r.Body).Decode(&call)
-		switch call.Method {
-		case "tools/list":
-			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"plain","inputSchema":{"type":"object"}},{"name":"nested","description":%q,"inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}]}}`, call.ID, description)
-		default:
-			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, call.ID)
-		}
-	}))
-	defer tools.Close()
-	offers := 0 // requests that held the tool
+	tools := messageServer(t, func() string {
+		return fmt.Sprintf(`{"name":"plain","inputSchema":{"type":"object"}},{"name":"nested","description":%q,"inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`, description)
+	})
+	var offers atomic.Int64 // requests that held the tool
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		switch {
 		case r.Method == http.MethodGet:
 			_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
 		case strings.Contains(string(body), `"deep__nested"`) && strings.Contains(string(body), "It nests."):
-			offers++
+			offers.Add(1)
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"error":{"message":"Invalid schema for function 'deep__nested': exceeds the maximum allowed nesting depth."}}`)
 		default:
@@ -53,7 +43,7 @@ memory: {store: %q}
 mcpServers: {deep: {type: message, url: %q}}
 assistants: {plain: {tools: ["deep__*"]}}
 default: plain
-`, model.URL+"/v1", filepath.Join(t.TempDir(), "molar.db"), tools.URL))
+`, model.URL+"/v1", filepath.Join(t.TempDir(), "molar.db"), tools))
 	var answer struct {
 		TurnID string `json:"turn_id"`
 		Answer string `json:"answer"`
@@ -64,19 +54,75 @@ default: plain
 			t.Fatalf("%d %s%s", code, out, errs)
 		}
 	}
-	if offers != 1 {
-		t.Errorf("the tool was offered %d times, want once", offers)
+	if offers.Load() != 1 {
+		t.Errorf("the tool was offered %d times, want once", offers.Load())
 	}
 	code, out, errs := molar(t, "turns", "show", "--config", file, answer.TurnID)
-	if code != cli.OK || !strings.Contains(out, "deep__nested") || !strings.Contains(out, "stays out until it changes") {
+	if code != cli.OK || !strings.Contains(out, "deep__nested") || !strings.Contains(out, "the service refused it, and it stays out until") {
 		t.Errorf("the trace: %d %s%s", code, out, errs)
 	}
 	code, out, _ = molar(t, "tools", "lint", "--config", file)
-	if want := "deep__nested for openai: refused: by its service, until the tool changes: Invalid schema"; code != cli.Failure || !strings.Contains(out, want) {
+	if want := "deep__nested for openai: refused: the service refused it, and it stays out until"; code != cli.Failure || !strings.Contains(out, want) {
 		t.Errorf("tools lint: %d %s", code, out)
 	}
+
+	// A host that runs shows it, and takes over what another process forgets.
+	s := serveIn(t, homeEnv(t, nil), file)
+	shown := func() string {
+		_, body := s.do(t, http.MethodGet, "/v1/tools", "")
+		return body
+	}
+	s.waitReady(t, "deep")
+	if got := shown(); !strings.Contains(got, `"refused":[{"provider":"openai","reason":"Invalid schema for function 'deep__nested'`) {
+		t.Errorf("shown %s", got)
+	}
+	if s.ask(t, "plain", "c1", "hello again"); offers.Load() != 1 {
+		t.Errorf("the tool was offered %d times, want once", offers.Load())
+	}
+	code, _, errs = molar(t, "tools", "lint", "--config", file, "--forget", "deep__nested", "deep__other")
+	if code != cli.OK || !strings.Contains(errs, "deep__nested is offered to openai again") {
+		t.Errorf("tools lint --forget: %d %s", code, errs)
+	}
+	eventually(t, "it is forgotten", func() bool { return !strings.Contains(shown(), "refused") })
+	if s.ask(t, "plain", "c2", "hello once more"); offers.Load() != 2 {
+		t.Errorf("the tool was offered %d times, want twice", offers.Load())
+	}
+	if code, body := s.do(t, http.MethodDelete, "/v1/tools/deep__nested/refusals", ""); code != http.StatusOK || strings.Contains(body, "refused") {
+		t.Errorf("%d %s", code, body)
+	}
+	if s.ask(t, "plain", "c3", "and again"); offers.Load() != 3 {
+		t.Errorf("the tool was offered %d times, want three times", offers.Load())
+	}
+	// A client is told of its own tool.
+	_, body := s.do(t, http.MethodPost, "/v1/chat/completions", `{"model":"plain","messages":[{"role":"user","content":"hello"}],
+		"tools":[{"type":"function","function":{"name":"deep__nested","description":"It nests.","parameters":{"type":"object"}}}]}`)
+	if want := "the client's tool deep__nested is not offered to openai: the service refused it"; !strings.Contains(body, want) || offers.Load() != 4 {
+		t.Errorf("offered %d times, %s", offers.Load(), body)
+	}
+	s.stop()
+
 	description = "It is flat."
 	if code, out, _ = molar(t, "tools", "lint", "--config", file); code != cli.OK {
 		t.Errorf("tools lint of the changed tool: %d %s", code, out)
 	}
+}
+
+// messageServer is an MCP server that lists tools, and its address.
+func messageServer(t *testing.T, list func() string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&call)
+		switch call.Method {
+		case "tools/list":
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, call.ID, list())
+		default:
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, call.ID)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }

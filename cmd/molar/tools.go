@@ -193,30 +193,67 @@ func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string
 }
 
 func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
-	var schemasToo bool
+	var schemasToo, forget bool
 	cmd := &cobra.Command{
-		Use:   "lint",
+		Use:   "lint [--forget [NAME...]]",
 		Short: "Show what each tool counts as, and what schema rules of providers change of it",
 		Long: `Show, for each attached tool, whether the policy auto takes it for one that reads, only
 adds or writes, and why. For each provider, show what was changed to make its input
 schema fit, and which tools are refused, by these rules or, in an earlier turn, by the
 provider's service. A model's arguments are always checked
-against the tool's own schema. The exit code is 1 when a tool is refused.`,
+against the tool's own schema. The exit code is 1 when a tool is refused.
+
+What a service refused is not offered to it for a day, or until the tool changes. With
+--forget it is offered again at once, by a host that runs too: all tools, or those named.`,
 		Example: `  molar tools lint --mcp mine="./my-server"
-  molar tools lint --schemas --output-format json > findings.json`,
-		Args:              cobra.NoArgs,
+  molar tools lint --schemas --output-format json > findings.json
+  molar tools lint --forget family__search_family`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if forget {
+				return nil
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(f.format); err != nil {
 				return err
 			}
-			return a.withServers(cmd.Context(), *f, func(_ context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), *f, func(ctx context.Context, h *host.Host) error {
+				if forget {
+					if err := a.forgetRefusals(ctx, h, args); err != nil {
+						return err
+					}
+				}
 				return a.lint(h, f.format, schemasToo)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&forget, "forget", false, "offer tools again that services refused")
 	cmd.Flags().BoolVar(&schemasToo, "schemas", false, "print each schema before and after")
 	return cmd
+}
+
+// forgetRefusals drops what services refused: the tools that are named, or all.
+func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) error {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var forgotten []schemas.Refusal
+	for _, name := range names {
+		stood, err := h.Refusals.Forget(ctx, name)
+		if err != nil {
+			return err
+		}
+		forgotten = append(forgotten, stood...)
+	}
+	for _, r := range forgotten {
+		_, _ = fmt.Fprintf(a.Stderr, "%s is offered to %s again\n", terminal.Clean(r.Tool), r.Provider)
+	}
+	if len(forgotten) == 0 {
+		_, _ = fmt.Fprintln(a.Stderr, "no service has refused such a tool of late")
+	}
+	return nil
 }
 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {

@@ -28,6 +28,7 @@ import (
 	"molar/mcpservers"
 	"molar/providers"
 	"molar/providers/chain"
+	"molar/providers/wire"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -40,7 +41,7 @@ type Host struct {
 	DB     *store.DB
 	Traces *state.TraceWriter
 	// Refusals are the tools that services of models refused.
-	Refusals *Refusals
+	Refusals *wire.Refusals
 	MCP      *mcpclients.Manager
 	// bundled are memory and tools, in this process or elsewhere, under their reserved
 	// names.
@@ -121,7 +122,10 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.MCP.Start(ctx)
-	h.Refusals = openRefusals(ctx, h.DB.Store, h.Log)
+	h.Refusals = wire.NewRefusals(h.DB, h.Log)
+	if err := h.Refusals.Refresh(ctx); err != nil { // the services are asked once more
+		h.Log.Warn("it is not known which tools were refused", "error", err)
+	}
 	if h.Chain, err = models.OpenOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
 		return err
 	}

@@ -138,3 +138,24 @@ func goesOn(t *testing.T, db *store.DB) {
 		t.Errorf("%d messages on the newest branch, %v", total, err)
 	}
 }
+
+// What was learnt of tools when it was for ever is dropped.
+func TestOpen_ForgetsRefusals(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path)
+	if err := db.KeepRefusal(t.Context(), schemas.Refusal{Provider: "openai", Tool: "a__x", Digest: "d", Reason: "no", At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob("database/migrations/sqlite/*_forget_refusals.sql")
+	if err != nil || len(scripts) != 1 {
+		t.Fatalf("%q, %v", scripts, err)
+	}
+	script, err := os.ReadFile(scripts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, string(script))
+	if got, err := db.Refusals(t.Context()); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}

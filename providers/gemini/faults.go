@@ -67,12 +67,7 @@ func (p *Provider) refusal(q *query, resp *http.Response) *providers.Error {
 		e.Again, e.Changed = "the model does not take files of results so, asked again otherwise", true
 		return e
 	}
-	if e.Kind != providers.KindInvalid {
-		return e
-	}
-	if tool := p.tools.Refuse(q.set, p.faults.Clean(f.Message)); tool != "" {
-		e.Again, e.Changed = "the service refuses the tool "+tool+", asked again without it: "+p.faults.Clean(f.Message), true
-	}
+	p.tools.Doubt(q.set, e, f.Message, p.faults.Clean(f.Message))
 	return e
 }
 

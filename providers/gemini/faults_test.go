@@ -19,6 +19,7 @@ import (
 	"molar/providers"
 	"molar/providers/gemini"
 	chassis "molar/providers/wire"
+	"molar/schemas"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -362,5 +363,34 @@ func TestStream_consumerPanics(t *testing.T) {
 	for _, err := range p.Stream(t.Context(), question("q")) {
 		t.Log(err)
 		panic("mine")
+	}
+}
+
+// A refusal of a declaration costs that tool; what is said of a call costs none.
+func TestStream_aRefusedTool(t *testing.T) {
+	other := weather()
+	other.Name = "w__deep"
+	good := events(parts(say("a")), ending("STOP"))
+	for _, tt := range []struct {
+		message string
+		kind    providers.Kind
+		again   int // how many tools the next request offers
+	}{
+		{"* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties[a].items: missing field.", "", 1},
+		{`Invalid JSON payload received. Unknown name "const" at 'tools[0].functionDeclarations[1].parameters': Cannot find field.`, "", 1},
+		{"Unable to submit request because `w__deep` functionDeclaration `parameters.a` schema specified other fields alongside any_of.", "", 1},
+		{"function call `default_api:w__deep` in the 2. content block is missing a thought_signature.", providers.KindInvalid, 2},
+	} {
+		f := newFake(t, status(400, fault(400, "INVALID_ARGUMENT", tt.message, "")), good)
+		p, req := newProvider(t, gemini.Config{BaseURL: f.url}), question("q")
+		req.Tools = []schemas.ToolInfo{weather(), other}
+		if a := ask(t.Context(), p, req); providers.KindOf(a.err) != tt.kind {
+			t.Errorf("%s: %+v", tt.message, a)
+		}
+		ask(t.Context(), p, req)
+		sent := f.requests()
+		if declared := sent[len(sent)-1].Tools[0].FunctionDeclarations; len(declared) != tt.again || tt.again == 1 && declared[0].Name == "w__deep" {
+			t.Errorf("%s: then offered %+v", tt.message, declared)
+		}
 	}
 }

@@ -60,7 +60,7 @@ type Config struct {
 	// Settings hold where a request says nothing.
 	Settings providers.Settings
 	// Refusals keep what the service refuses; nil means in this process only.
-	Refusals providers.Refusals
+	Refusals *wire.Refusals
 	// Logger gets what was left out of requests; nil means none.
 	Logger *slog.Logger
 }

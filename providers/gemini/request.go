@@ -53,7 +53,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	if err := p.tune(q, req); err != nil {
 		return nil, invalid(err)
 	}
-	q.set = p.tools.Set(req.Tools)
+	q.set = p.tools.Set(req.Tools, req.After)
 	h, err := contents(req.Messages, q.set, wantsSignatures(req.Model), p.mediaForm(req.Model))
 	if err != nil {
 		return nil, invalid(err)

@@ -32,7 +32,7 @@ func (p *Provider) run(ctx context.Context, q *query, req providers.Request, emi
 		Emit: emit, X: x, Set: q.set, Forbid: q.forbid,
 		Speech: wire.NewSpeech(&p.aloud, req, wire.Printed(q.set)),
 	}
-	err := c.exchange(ctx)
+	err := p.tools.Settle(ctx, req.After, c.exchange(ctx))
 	if err == nil || errors.Is(err, wire.ErrStopped) {
 		return err
 	}

@@ -60,7 +60,7 @@ type Config struct {
 	// where neither says how much.
 	Settings providers.Settings
 	// Refusals keep what the service refuses; nil means in this process only.
-	Refusals providers.Refusals
+	Refusals *wire.Refusals
 	Logger   *slog.Logger
 }
 

@@ -43,7 +43,7 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	}
 	req := p.thinkers.Shape(c.req).With(p.settings)
 	if !req.ForbidCalls {
-		c.set = p.tools.Set(req.Tools)
+		c.set = p.tools.Set(req.Tools, req.After)
 	}
 	if len(c.set) > 0 && (!info.tools || req.ToolChoice == providers.ToolRequired) {
 		if c.form, err = newForm(c.set, req.ToolChoice == providers.ToolRequired); err != nil {

@@ -43,15 +43,7 @@ func (c *call) again(ctx context.Context, chat *chatRequest, err error) error {
 
 // refused reads a refusal that names a tool, which is taken out of the offer.
 func (c *call) refused(e *providers.Error) bool {
-	if e.Kind != providers.KindInvalid || isToolRefusal(e) {
-		return false
-	}
-	tool := c.p.tools.Refuse(c.set, e.Err.Error())
-	if tool == "" {
-		return false
-	}
-	e.Again, e.Changed = "the server refuses the tool "+tool+", asked again without it: "+e.Err.Error(), true
-	return true
+	return !isToolRefusal(e) && c.p.tools.Doubt(c.set, e, e.Err.Error(), e.Err.Error())
 }
 
 // An unreadableError is the fault of a call that could not be read, here or there.

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,21 +16,16 @@ import (
 	"molar/providers/wire"
 )
 
-// refusal explains an answer with a status of failure. When the model does not take a
+// refusal reads an answer with a status of failure. When the model does not take a
 // parameter of the body, that is learnt.
-func (p *Provider) refusal(b *body, set wire.ToolSet, resp *http.Response) *providers.Error {
-	err, f := p.readRefusal(b.Model, resp)
-	if again := p.learn(b, resp.StatusCode, f); again != "" {
+func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error {
+	err, f := c.p.readRefusal(b.Model, resp)
+	if again := c.p.learn(b, resp.StatusCode, f); again != "" {
 		err.Again, err.Changed = again, true
 		return err
 	}
-	if err.Kind != providers.KindInvalid {
-		return err
-	}
-	if tool := p.tools.Refuse(set, p.faults.Clean(f.message+" "+f.param)); tool != "" {
-		err.Again, err.Changed = fmt.Sprintf("the service refuses the tool %s, asked again without it: %s", tool, p.faults.Clean(f.message)), true
-	}
-	return err
+	c.p.tools.Doubt(c.answer.Set, err, f.message+" "+f.param, c.p.faults.Clean(f.message))
+	return c.p.suggest(ctx, err)
 }
 
 // readRefusal reads an answer with a status of failure.

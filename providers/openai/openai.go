@@ -48,7 +48,7 @@ type Config struct {
 	// Settings hold where a request says nothing.
 	Settings providers.Settings
 	// Refusals keep what the service refuses; nil means in this process only.
-	Refusals providers.Refusals
+	Refusals *wire.Refusals
 	Logger   *slog.Logger
 }
 

@@ -2,50 +2,150 @@ package openai_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"molar/providers"
+	"molar/providers/openai"
 	"molar/schemas"
 )
 
-// A refusal that names a tool costs that tool alone, until it changes.
-func TestRequest_ARefusedToolIsTakenOut(t *testing.T) {
-	t.Parallel()
-	other := schemas.ToolInfo{Name: "w__get_weather_deep", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
-	for name, refuse := range map[string]http.HandlerFunc{
-		"by its name":  status(400, `{"error":{"message":"Invalid schema for function 'w__get_weather_deep': schema is too deep"}}`),
-		"by its place": status(400, `{"error":{"message":"schema is too deep","param":"tools[1].function.parameters"}}`),
-	} {
-		f := newFake(t, refuse, stream(say("a"), stop, done))
-		p := at(t, f)
-		req := question("?")
-		req.Tools = append(weather(), other)
-		offered := func() string {
-			sent := f.requests()
-			tools, _ := json.Marshal(sent[len(sent)-1]["tools"])
-			return string(tools)
-		}
-		for range 2 {
-			a := askOn(t.Context(), p, req)
-			if a.text != "a" || strings.Contains(offered(), "w__get_weather_deep") || !strings.Contains(offered(), `"w__get_weather"`) {
-				t.Errorf("%s: %+v, offered %s", name, a, offered())
+// deep is a question with two tools, the second of which services may refuse.
+func deep() providers.Request {
+	req := question("?")
+	req.Tools = append(weather(), schemas.ToolInfo{Name: "w__get_weather_deep", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+	return req
+}
+
+// offered are the tools of each request so far.
+func offered(f *fake) []string {
+	var all []string
+	for _, sent := range f.requests() {
+		tools, _ := json.Marshal(sent["tools"])
+		var names []string
+		for _, name := range []string{`"w__get_weather"`, `"w__get_weather_deep"`} {
+			if strings.Contains(string(tools), name) {
+				names = append(names, strings.Trim(name, `"`))
 			}
 		}
-		if n := len(f.requests()); n != 3 {
-			t.Errorf("%s: %d requests, want the refused one and two", name, n)
+		all = append(all, strings.Join(names, " "))
+	}
+	return all
+}
+
+const both = "w__get_weather w__get_weather_deep"
+
+// A refusal of a tool's declaration costs that tool alone, until it changes.
+func TestRequest_ARefusedToolIsTakenOut(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"by its name":      `{"error":{"message":"Invalid schema for function 'w__get_weather_deep': schema is too deep"}}`,
+		"by its parameter": `{"error":{"message":"schema is too deep","param":"tools[1].function.parameters"}}`,
+		"by its place":     `{"error":{"message":"tools.1.custom.input_schema: JSON schema is invalid"}}`,
+		"by both":          `{"error":{"message":"invalid JSON schema for tool w__get_weather_deep, tools[1].function.parameters: /properties/w__get_weather: too deep"}}`,
+	} {
+		f := newFake(t, status(400, body), stream(say("a"), stop, done))
+		p, req := at(t, f), deep()
+		for range 2 {
+			if a := askOn(t.Context(), p, req); a.text != "a" {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if diff := cmp.Diff([]string{both, "w__get_weather", "w__get_weather"}, offered(f)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 		req.Tools[1].Description = "It is flat now."
-		if askOn(t.Context(), p, req); !strings.Contains(offered(), "w__get_weather_deep") {
+		if askOn(t.Context(), p, req); offered(f)[3] != both {
 			t.Errorf("%s: the tool changed and is not offered", name)
 		}
 	}
-	// What names no tool is passed on.
-	f := newFake(t, status(400, `{"error":{"message":"bad thing"}}`))
-	req := question("?")
-	req.Tools = weather()
-	if a := askOn(t.Context(), at(t, f), req); providers.KindOf(a.err) != providers.KindInvalid || len(f.requests()) != 1 {
-		t.Errorf("%+v", a)
+}
+
+// What a service says of a call, of the conversation or of anything else costs no tool,
+// though it names one.
+func TestRequest_OtherRefusalsCostNoTool(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		"bad thing",
+		"messages.2.content: text with w__get_weather is not valid here",
+		"function call `w__get_weather` in the 2. content block is missing a thought_signature",
+		"Invalid parameter: messages[3] must answer the tool_calls of w__get_weather",
+		"parameters of a tool call are too long: w__get_weather",
+		"Invalid schema for function 'somebody_elses'",
+	} {
+		body, _ := json.Marshal(map[string]any{"error": map[string]any{"message": message}})
+		f := newFake(t, status(400, string(body)), stream(say("a"), stop, done))
+		p := at(t, f)
+		if a := askOn(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid {
+			t.Errorf("%s: %+v", message, a)
+		}
+		askOn(t.Context(), p, deep())
+		if diff := cmp.Diff([]string{both, both}, offered(f)); diff != "" {
+			t.Errorf("%s: %s", message, diff)
+		}
 	}
+}
+
+// A tool is known to be refused only when the request was answered without it.
+func TestRequest_ADoubtedToolIsNotRefused(t *testing.T) {
+	t.Parallel()
+	refuses := status(400, `{"error":{"message":"tools.1: JSON schema is invalid"}}`)
+	fails := status(400, `{"error":{"message":"no"}}`)
+	good := stream(say("a"), stop, done)
+	f := newFake(t, refuses, fails, refuses, stream(stop, done), good, good)
+	p := at(t, f)
+	if a := askOn(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid || len(p.LeftOut(deep().Tools)) != 0 {
+		t.Errorf("%+v, left out %v", a, p.LeftOut(deep().Tools))
+	}
+	// In doubt it stays, while the same request is asked again for another reason.
+	for range 2 {
+		if a := askOn(t.Context(), p, deep()); a.text != "a" {
+			t.Errorf("%+v", a)
+		}
+	}
+	if diff := cmp.Diff([]string{both, "w__get_weather", both, "w__get_weather", "w__get_weather", "w__get_weather"}, offered(f)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// After a day a refused tool is tried again.
+func TestRequest_ARefusalLastsADay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var offered []bool
+		p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: reading(func(body string) *http.Response {
+			offered = append(offered, strings.Contains(body, "w__get_weather_deep"))
+			if offered[len(offered)-1] {
+				return says(400, `{"error":{"message":"tools.1: JSON schema is invalid"}}`)
+			}
+			return good()
+		})}})
+		for _, wait := range []time.Duration{0, 24*time.Hour - time.Minute, time.Minute} {
+			time.Sleep(wait)
+			if a := askOn(t.Context(), p, deep()); a.text != "a" {
+				t.Errorf("%+v", a)
+			}
+			if reason := p.LeftOut(deep().Tools)["w__get_weather_deep"]; !strings.Contains(reason, "JSON schema is invalid") || !strings.Contains(reason, "until") {
+				t.Errorf("left out because %q", reason)
+			}
+		}
+		if diff := cmp.Diff([]bool{true, false, false, true, false}, offered); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// reading is a transport whose answers a function makes of the request's body.
+type reading func(body string) *http.Response
+
+func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	_ = req.Body.Close()
+	return r(string(body)), err
 }

@@ -64,7 +64,7 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	}
 	asked := cmp.Or(req.Thinking, p.settings.Thinking) != ""
 	req = p.thinkers.Shape(req).With(p.settings)
-	set := p.tools.Set(req.Tools)
+	set := p.tools.Set(req.Tools, req.After)
 	b := &body{
 		Model: req.Model, Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
 		Tools: set.Wire(), Temperature: req.Temperature, TopP: req.TopP, Seed: req.Seed, Stop: req.Stop,

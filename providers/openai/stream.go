@@ -23,7 +23,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 		defer x.End()
 		c := &call{p: p, req: req, x: x}
 		c.answer = wire.Answer{Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.aloud, req, wire.Printed(set)), Forbid: req.ForbidCalls}
-		return c.answer.Failed(c.exchange(ctx, b))
+		return c.answer.Failed(p.tools.Settle(ctx, req.After, c.exchange(ctx, b)))
 	})
 }
 
@@ -50,7 +50,7 @@ func (c *call) exchange(ctx context.Context, b *body) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return c.p.suggest(ctx, c.p.refusal(b, c.answer.Set, resp))
+		return c.refusal(ctx, b, resp)
 	}
 	body := c.x.Watch(resp.Body)
 	lines := wire.NewLines(body)

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
-	"molar/providers"
 	"molar/schemas"
 	"molar/schemas/lower"
 )
@@ -30,7 +27,7 @@ type Tool struct {
 	// Wrapped is set when the arguments are offered as a property.
 	Wrapped bool
 
-	err error // why the tool cannot be offered
+	err error // why the tool cannot be lowered
 }
 
 // A ToolSet is the tools of one request.
@@ -108,22 +105,25 @@ type Lowering func(t *Tool) error
 type Tools struct {
 	provider string
 	lower    Lowering
-	refusals providers.Refusals // nil where none are kept
+	refusals *Refusals
 	log      *slog.Logger
 
 	mu    sync.Mutex
 	tools map[string]*Tool
 }
 
-// NewTools returns an empty cache. What services refuse is kept in refusals, which may be
-// nil.
-func NewTools(provider string, lower Lowering, refusals providers.Refusals, log *slog.Logger) *Tools {
+// NewTools returns an empty cache. What services refuse is kept in refusals; nil means for
+// as long as the cache.
+func NewTools(provider string, lower Lowering, refusals *Refusals, log *slog.Logger) *Tools {
+	if refusals == nil {
+		refusals = NewRefusals(nil, log)
+	}
 	return &Tools{provider: provider, lower: lower, refusals: refusals, log: log, tools: map[string]*Tool{}}
 }
 
-// Set returns the tools that can be offered, each once. Others are left out, since one
-// would sink the whole request; the reason is logged the first time.
-func (c *Tools) Set(infos []schemas.ToolInfo) ToolSet {
+// Set returns the tools that can be offered, each once, in a request whose try before ended
+// with the error after. Others are left out, since one would sink the whole request.
+func (c *Tools) Set(infos []schemas.ToolInfo, after error) ToolSet {
 	if len(infos) == 0 {
 		return nil
 	}
@@ -131,9 +131,12 @@ func (c *Tools) Set(infos []schemas.ToolInfo) ToolSet {
 	defer c.mu.Unlock()
 	set := make(ToolSet, 0, len(infos))
 	taken := make(map[string]bool, len(infos))
+	for _, s := range suspects(after) {
+		taken[s.tool.Name] = true
+	}
 	for _, info := range infos {
 		t := c.tool(info)
-		if t.err == nil && !taken[info.Name] {
+		if c.leftOut(t) == nil && !taken[info.Name] {
 			taken[info.Name] = true
 			set = append(set, t)
 		}
@@ -147,11 +150,22 @@ func (c *Tools) LeftOut(infos []schemas.ToolInfo) map[string]string {
 	defer c.mu.Unlock()
 	out := map[string]string{}
 	for _, info := range infos {
-		if t := c.tool(info); t.err != nil {
-			out[info.Name] = "not offered to " + c.provider + ": " + t.err.Error()
+		if err := c.leftOut(c.tool(info)); err != nil {
+			out[info.Name] = "not offered to " + c.provider + ": " + err.Error()
 		}
 	}
 	return out
+}
+
+// leftOut returns why a tool cannot be offered now, or nil.
+func (c *Tools) leftOut(t *Tool) error {
+	if t.err != nil {
+		return t.err
+	}
+	if r, refused := c.refusals.Refused(c.provider, t.Info); refused {
+		return errors.New(r.String())
+	}
+	return nil
 }
 
 func (c *Tools) tool(info schemas.ToolInfo) *Tool {
@@ -168,67 +182,15 @@ func same(a, b schemas.ToolInfo) bool {
 
 func (c *Tools) add(info schemas.ToolInfo) *Tool {
 	t := &Tool{Info: info}
-	if t.err = c.lower(t); t.err == nil && c.refusals != nil {
-		if reason := c.refusals.Refused(c.provider, info); reason != "" {
-			t.err = refused(reason)
-		}
-	}
-	if t.err != nil {
-		c.log.Warn("tool is not offered to "+c.provider, "tool", info.Name, "reason", t.err)
+	t.err = c.lower(t)
+	if err := c.leftOut(t); err != nil {
+		c.log.Warn("tool is not offered to "+c.provider, "tool", info.Name, "reason", err)
 	}
 	if len(c.tools) >= maxTools {
 		c.tools = map[string]*Tool{}
 	}
 	c.tools[info.Name] = t
 	return t
-}
-
-// Refuse takes the tool out of the offer that a service's refusal names, by its name or by
-// its place in the set, and returns its name. It stays out until it changes. It is empty
-// when the message names none.
-func (c *Tools) Refuse(set ToolSet, message string) string {
-	t := set.named(message)
-	if t == nil {
-		return ""
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := *t
-	out.err = refused(message)
-	c.tools[t.Info.Name] = &out
-	if c.refusals != nil {
-		c.refusals.Refuse(c.provider, t.Info, message)
-	}
-	c.log.Warn("tool is no longer offered to "+c.provider, "tool", t.Info.Name, "reason", message)
-	return t.Info.Name
-}
-
-func refused(reason string) error {
-	return errors.New("the service refused it, and it stays out until it changes: " + reason)
-}
-
-// named returns the tool that a message is about. The longest name wins: one may be a part
-// of another.
-func (s ToolSet) named(message string) *Tool {
-	var named *Tool
-	for _, t := range s {
-		if strings.Contains(message, t.Info.Name) && (named == nil || len(t.Info.Name) > len(named.Info.Name)) {
-			named = t
-		}
-	}
-	if named != nil {
-		return named
-	}
-	for _, list := range []string{"function_declarations", "tools"} {
-		place := regexp.MustCompile(list + `\[(\d+)\]`).FindStringSubmatch(message)
-		if place == nil {
-			continue
-		}
-		if i, err := strconv.Atoi(place[1]); err == nil && i < len(s) {
-			return s[i]
-		}
-	}
-	return nil
 }
 
 // Described returns the tool's description, or its title, with a hint below it.

@@ -41,9 +41,9 @@ type Finding struct {
 }
 
 // Tools lowers the input schemas of tools for every provider. refused counts the offers
-// that cannot be made: the lowering failed, or kept says why the provider's service refused
+// that cannot be made: the lowering failed, or kept tells that the provider's service refused
 // the tool. The schemas before and after are part of it if they are wanted.
-func Tools(tools []schemas.Tool, kept func(provider string, tool schemas.ToolInfo) string, schemasToo bool) (findings []Finding, refused int) {
+func Tools(tools []schemas.Tool, kept func(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool), schemasToo bool) (findings []Finding, refused int) {
 	findings = []Finding{}
 	for _, tool := range tools {
 		class, why := toolhandler.Classify(tool)
@@ -52,8 +52,8 @@ func Tools(tools []schemas.Tool, kept func(provider string, tool schemas.ToolInf
 			result, err := l.lower(tool.InputSchema)
 			if err != nil {
 				f.Refused = err.Error()
-			} else if reason := kept(l.provider, tool.ToolInfo); reason != "" {
-				f.Refused = "by its service, until the tool changes: " + reason
+			} else if r, ok := kept(l.provider, tool.ToolInfo); ok {
+				f.Refused = r.String()
 			}
 			if f.Refused != "" {
 				refused++

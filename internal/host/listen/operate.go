@@ -42,6 +42,11 @@ func (p *port) operations() web.Operations {
 		RemoveServer:  p.removeServer,
 		AddedServers:  func() []string { return p.Added(p.Config) },
 		Lint:          p.lint,
+		Refusals:      p.refusals,
+		ForgetRefusals: func(ctx context.Context, name string) error {
+			_, err := p.Refusals.Forget(ctx, name)
+			return err
+		},
 		Classify: func(tool schemas.Tool) (class, why string) {
 			c, why := toolhandler.Classify(tool)
 			return string(c), why
@@ -62,6 +67,17 @@ func (p *port) lint(tool schemas.Tool) web.Lint {
 		}
 	}
 	return l
+}
+
+// refusals are those of a tool by services of models.
+func (p *port) refusals(tool schemas.Tool) []schemas.Refusal {
+	var all []schemas.Refusal
+	for _, provider := range config.Services() {
+		if r, refused := p.Refusals.Refused(provider, tool.ToolInfo); refused {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // settings are those that the host was started with.

@@ -2,14 +2,16 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
-// decisionsRefresh is how often the stored switches, pins and added servers are read anew: how
-// long another replica over the same database goes on as before at most.
+// decisionsRefresh is how often the stored switches, pins, refused tools and added servers are
+// read anew: how long another process over the same database goes on as before at most.
 const decisionsRefresh = 500 * time.Millisecond
 
-// watchDecisions takes over, until ctx ends, what other replicas decided about tools and servers.
+// watchDecisions takes over, until ctx ends, what other processes decided about tools and
+// servers, and learnt of tools.
 func (p *port) watchDecisions(ctx context.Context) {
 	tick := time.NewTicker(decisionsRefresh)
 	defer tick.Stop()
@@ -20,7 +22,7 @@ func (p *port) watchDecisions(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		err := p.MCP.Refresh(ctx, p.DB.ToolDigests)
+		err := errors.Join(p.MCP.Refresh(ctx, p.DB.ToolDigests), p.Refusals.Refresh(ctx))
 		if err == nil {
 			behind, err = p.takeAdded(ctx, behind)
 		}

@@ -20,6 +20,7 @@ import (
 	"molar/providers/offline"
 	"molar/providers/ollama"
 	"molar/providers/openai"
+	"molar/providers/wire"
 )
 
 // Open builds the providers that the config makes possible, and the chain
@@ -30,7 +31,7 @@ func Open(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
 
 // OpenOver is Open with a recorder or player between the providers and their services, nil
 // for none, and with what services refused before, which a player does without.
-func OpenOver(edges eval.Edges, cfg *config.Config, refusals providers.Refusals, log *slog.Logger) (*chain.Chain, error) {
+func OpenOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
 	none, err := offline.New(offline.Config{Logger: log})
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func OpenOver(edges eval.Edges, cfg *config.Config, refusals providers.Refusals,
 	if edges != nil {
 		refusals = nil
 	}
-	for name, open := range map[string]func(*config.Config, *http.Client, providers.Refusals, *slog.Logger) (chain.Candidate, error){
+	for name, open := range map[string]func(*config.Config, *http.Client, *wire.Refusals, *slog.Logger) (chain.Candidate, error){
 		"gemini": openGemini,
 		"openai": openOpenAI,
 		"ollama": openOllama,
@@ -62,7 +63,7 @@ func OpenOver(edges eval.Edges, cfg *config.Config, refusals providers.Refusals,
 	return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: candidates, Offline: none, Logger: log})
 }
 
-func openGemini(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (chain.Candidate, error) {
+func openGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	g := cfg.LLM.Gemini
 	service, err := newGemini(cfg, client, refusals, log)
 	if err != nil {
@@ -75,7 +76,7 @@ func openGemini(cfg *config.Config, client *http.Client, refusals providers.Refu
 	return c, nil
 }
 
-func newGemini(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (*gemini.Provider, error) {
+func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (*gemini.Provider, error) {
 	g := cfg.LLM.Gemini
 	settings, err := Settings(g.Tuning)
 	if err != nil {
@@ -154,7 +155,7 @@ func Lacking(cfg *config.Config) map[string]string {
 	return nil
 }
 
-func openOpenAI(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (chain.Candidate, error) {
+func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	llm, o := cfg.LLM, cfg.LLM.OpenAI
 	settings, err := Settings(o.Tuning)
 	if err != nil {
@@ -178,7 +179,7 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals providers.Refu
 	return c, nil
 }
 
-func openOllama(cfg *config.Config, client *http.Client, refusals providers.Refusals, log *slog.Logger) (chain.Candidate, error) {
+func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	o := cfg.LLM.Ollama
 	settings, err := Settings(o.Tuning)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestPostgres(t *testing.T) {
 	pg := storetest.StartPostgres(t)
 	for name, test := range map[string]func(*testing.T, func(now func() time.Time) *store.DB){
-		"traces": testTraces, "retries": testRetries, "logins": testLogins, "erasures": testErasures, "keys": testKeys, "feedback": testFeedback, "secrets": testSecret, "wires": testWires, "grants": testGrants,
+		"traces": testTraces, "retries": testRetries, "logins": testLogins, "erasures": testErasures, "keys": testKeys, "feedback": testFeedback, "secrets": testSecret, "wires": testWires, "grants": testGrants, "refusals": testRefusals,
 	} {
 		t.Run(name, func(t *testing.T) {
 			test(t, func(now func() time.Time) *store.DB {

@@ -114,6 +114,7 @@ function marks(tool) {
   if (tool.policy === "deny") list.push(badge(t("denied", "bị cấm"), "bad"));
   if (tool.class) list.push(el("span", { className: `badge ${tool.class === "writes" ? "warn" : ""}`, title: reason(tool.class_why) }, { reads: t("reads", "chỉ đọc"), "only adds": t("only adds", "chỉ thêm"), writes: t("writes", "có thể ghi") }[tool.class] ?? tool.class));
   else if (tool.readOnly) list.push(badge(t("reads only", "chỉ đọc")));
+  for (const r of tool.refused ?? []) list.push(badge(t(`refused by ${r.provider}`, `bị ${r.provider} từ chối`), "warn"));
   if (tool.lowered?.refused) list.push(badge(t("not for this provider", "không hợp nhà cung cấp này"), "warn"));
   return list.flatMap((b) => [b, " "]);
 }
@@ -146,6 +147,7 @@ function details(tool, id) {
   return [
     el("p", { className: "says" }, tool.description || t("The server gives no description.", "Máy chủ không mô tả công cụ này.")),
     tool.withheld ? note(t(`No model is offered it: ${tool.withheld}`, `Không mô hình nào được dùng: ${reason(tool.withheld)}`), "warn") : "",
+    refused(tool),
     facts([
       [t("Offered as", "Tên với mô hình"), el("code", {}, tool.name)],
       [t("Server", "Máy chủ"), tool.server],
@@ -155,6 +157,27 @@ function details(tool, id) {
       el("div", {}, el("h4", {}, t("Try it", "Thử")), tryForm(tool, id)),
       el("div", {}, el("h4", {}, schemaTitle(tool)), ...schemaParts(tool))),
   ].filter(Boolean);
+}
+
+// refused says which services do not take a tool and until when, and offers it again.
+function refused(tool) {
+  if (!tool.refused?.length) return "";
+  const said = el("div", { "aria-live": "polite" });
+  const again = el("button", { type: "button", className: "small", on: { click: async () => {
+    again.disabled = true;
+    try {
+      await api(`/v1/tools/${encodeURIComponent(tool.name)}/refusals`, { method: "DELETE" });
+      say(t(`${tool.name} is offered again.`, `Đã đưa ${tool.name} trở lại.`));
+      await loadTools();
+    } catch (err) {
+      again.disabled = false;
+      said.replaceChildren(note(words(err), "bad"));
+    }
+  } } }, t("Offer it again now", "Đưa lại ngay"));
+  return el("div", { className: "note warn" },
+    tool.refused.map((r) => el("p", {}, t("The service of ", "Dịch vụ của "), r.provider,
+      t(" refused it; it stays out until ", " đã từ chối công cụ này, nên nó không được đưa ra cho đến "), when(r.until), t(", or until it changes: ", ", hoặc đến khi công cụ thay đổi: "), r.reason)),
+    again, said);
 }
 
 const schemaTitle = (tool) => (tool.lowered
