@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -125,4 +126,62 @@ func messageServer(t *testing.T, list func() string) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// A call that the service refuses itself is answered with what is wrong with it: the model
+// tries again, within the limits of a turn, and keeps the tool.
+func TestRefusedCall(t *testing.T) {
+	tools := messageServer(t, func() string {
+		return `{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}`
+	})
+	for name, c := range map[string]struct {
+		refusals int // before the model answers
+		code     int
+		requests int
+		says     string
+	}{
+		"once":     {1, cli.OK, 2, "Hello."},
+		"for ever": {1000, cli.Failure, 4, "Tool call validation failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var bodies []string
+			model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.Method == http.MethodGet {
+					_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if bodies = append(bodies, string(body)); len(bodies) <= c.refusals {
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, `{"error":{"message":"Tool call validation failed: tool call validation failed: parameters for tool bad__echo did not match schema: errors: [missing properties: 'text']","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"{\"name\": \"bad__echo\", \"arguments\": {\"words\":\"x\"}}"}}`)
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"Hello.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			}))
+			defer model.Close()
+			file := writeFile(t, "molar.yaml", fmt.Sprintf(`
+llm: {provider: openai, openai: {base_url: %q, model: m, small_model: m}}
+memory: {store: %q}
+mcpServers: {bad: {type: message, url: %q}}
+assistants: {plain: {tools: ["bad__echo"]}}
+limits: {rounds: 2}
+default: plain
+`, model.URL+"/v1", filepath.Join(t.TempDir(), "molar.db"), tools))
+			code, out, errs := molar(t, "chat", "--config", file, "--yes", "hello there")
+			mu.Lock()
+			defer mu.Unlock()
+			if code != c.code || !strings.Contains(out+errs, c.says) || len(bodies) != c.requests {
+				t.Errorf("%d after %d requests: %s%s", code, len(bodies), out, errs)
+			}
+			for i, body := range bodies {
+				if !strings.Contains(body, `"tools":[`) || strings.Contains(body, "do not fit its schema") != (i > 0) {
+					t.Errorf("request %d: %s", i+1, body)
+				}
+			}
+		})
+	}
 }

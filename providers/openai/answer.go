@@ -23,7 +23,8 @@ func (c *call) event(e wire.Event) (done bool, err error) {
 	case err != nil:
 		return false, c.fail(providers.KindProtocol, fmt.Errorf("a message of the stream cannot be read: %w", err))
 	case e.Fault, isError(f.Error):
-		return false, c.p.streamError(c.req.Model, e.Data)
+		err := c.streamError(e.Data)
+		return err == nil, err
 	}
 	return false, c.frame(f, func(ch *choice) *delta { return &ch.Delta })
 }
@@ -53,7 +54,7 @@ func (c *call) whole(ctx context.Context, lines *wire.Lines) error {
 	}
 	switch {
 	case isError(f.Error):
-		return c.p.streamError(c.req.Model, data)
+		return c.streamError(data)
 	case len(f.Choices) == 0:
 		return c.fail(providers.KindProtocol, errors.New("the answer holds no choices: is this an OpenAI-compatible server?"))
 	}

@@ -17,15 +17,52 @@ import (
 )
 
 // refusal reads an answer with a status of failure. When the model does not take a
-// parameter of the body, that is learnt.
+// parameter of the body, that is learnt; a call that the service refused is handed on.
 func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error {
 	err, f := c.p.readRefusal(b.Model, resp)
+	if f.refusesCall() {
+		return c.refusedCall(err, f)
+	}
 	if again := c.p.learn(b, resp.StatusCode, f); again != "" {
 		err.Again, err.Changed = again, true
 		return err
 	}
 	c.p.tools.Doubt(c.answer.Set, err, f.message+" "+f.param, c.p.faults.Clean(f.message))
 	return c.p.suggest(ctx, err)
+}
+
+// A refusedCallError is the refusal of a model's call that could not be read.
+type refusedCallError struct{ error }
+
+// Unwrap returns the refusal itself.
+func (e refusedCallError) Unwrap() error { return e.error }
+
+// refusesCall reports whether a service refused a call that its model made, since it does
+// not fit the tool's schema or the form of calls. It is Groq's way.
+func (f fault) refusesCall() bool { return strings.Contains(f.code, "tool_use_failed") }
+
+// refusedCall hands on the calls that a service refused, as the model wrote them: they are
+// answered with what is wrong with them, as those of other services are. Where they cannot
+// be read the request is worth one more try.
+func (c *call) refusedCall(err *providers.Error, f fault) error {
+	calls := wire.ReadPrinted(f.generation)
+	if len(calls) == 0 || c.answer.Forbid {
+		_, before := errors.AsType[refusedCallError](c.req.After)
+		err.Err = refusedCallError{err.Err}
+		if !before && !c.answer.Answered() {
+			err.Again = "the service refused the model's tool call, asked again: " + c.p.faults.Clean(f.message)
+		}
+		return err
+	}
+	if err := c.answer.Emit(providers.Chunk{Note: "the service refused the model's tool call, which is taken as it was written: " + c.p.faults.Clean(f.message)}); err != nil {
+		return err
+	}
+	for _, f := range calls {
+		if err := c.answer.Call(f, nil); err != nil {
+			return err
+		}
+	}
+	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: providers.FinishToolCalls})
 }
 
 // readRefusal reads an answer with a status of failure.
@@ -61,6 +98,8 @@ type fault struct {
 	message string
 	code    string // its code and type
 	param   string
+	// generation is what the model wrote, where that was refused.
+	generation string
 }
 
 // usedUp reports whether an account has nothing left, which no wait mends.
@@ -97,7 +136,8 @@ func readFault(data []byte) fault {
 		Param   text `json:"param"`
 		Detail  text `json:"detail"`
 
-		Metadata struct {
+		Generation text `json:"failed_generation"`
+		Metadata   struct {
 			Raw text `json:"raw"`
 		} `json:"metadata"`
 	}
@@ -123,15 +163,24 @@ func readFault(data []byte) fault {
 		inner.Message += text(": " + cmp.Or(readFault([]byte(raw)).message, raw))
 	}
 	return fault{
-		message: strings.TrimSpace(string(inner.Message)),
-		code:    strings.TrimSpace(string(inner.Code) + " " + string(inner.Type)),
-		param:   string(inner.Param),
+		message:    strings.TrimSpace(string(inner.Message)),
+		code:       strings.TrimSpace(string(inner.Code) + " " + string(inner.Type)),
+		param:      string(inner.Param),
+		generation: string(inner.Generation),
 	}
 }
 
 // streamError maps an error that came with status 200.
-func (p *Provider) streamError(model string, data []byte) *providers.Error {
+func (c *call) streamError(data []byte) error {
 	f := readFault(data)
+	err := c.p.streamError(c.req.Model, f)
+	if f.refusesCall() {
+		return c.refusedCall(err, f)
+	}
+	return err
+}
+
+func (p *Provider) streamError(model string, f fault) *providers.Error {
 	status := 0
 	if code, _, _ := strings.Cut(f.code, " "); len(code) == 3 {
 		status, _ = strconv.Atoi(code)

@@ -149,3 +149,66 @@ func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
 	_ = req.Body.Close()
 	return r(string(body)), err
 }
+
+// A call that the service itself refuses is answered like any call with bad arguments; what
+// cannot be read is asked for once more. No tool is taken away.
+func TestStream_ARefusedCall(t *testing.T) {
+	t.Parallel()
+	refuses := func(message, generation string) string {
+		body, _ := json.Marshal(map[string]any{"error": map[string]any{
+			"message": message, "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": generation, "status_code": 400,
+		}})
+		return string(body)
+	}
+	const unfit = "Tool call validation failed: tool call validation failed: parameters for tool w__get_weather did not match schema: errors: [missing properties: 'city', additionalProperties 'seed' not allowed]"
+	const unread = "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details."
+	written := []schemas.FunctionCall{{Name: "w__get_weather", Arguments: `{"seed":7}`}}
+	good := stream(say("a"), stop, done)
+	for name, c := range map[string]struct {
+		steps    []http.HandlerFunc
+		requests int
+		calls    []schemas.FunctionCall
+		text     string
+		kind     providers.Kind
+	}{
+		"arguments that do not fit":       {[]http.HandlerFunc{status(400, refuses(unfit, `{"name": "w__get_weather", "arguments": {"seed": 7}}`))}, 1, written, "", ""},
+		"a form that was not read":        {[]http.HandlerFunc{status(400, refuses(unread, "<tool_call>{\"name\": \"w__get_weather\", \"arguments\": {\"seed\": 7}}</tool_call>"))}, 1, written, "", ""},
+		"in the stream":                   {[]http.HandlerFunc{raw("text/event-stream", "event: error\ndata: "+refuses(unfit, `{"name": "w__get_weather", "arguments": {"seed": 7}}`)+"\n\n")}, 1, written, "", ""},
+		"in the stream, after a sentence": {[]http.HandlerFunc{raw("text/event-stream", "data: "+say("Let me see.")+"\n\nevent: error\ndata: "+refuses(unfit, `{"name": "w__get_weather", "arguments": {"seed": 7}}`)+"\n\n")}, 1, written, "Let me see.", ""},
+		"a tool that is not there":        {[]http.HandlerFunc{status(400, refuses("attempted to call tool 'json' which was not in request.tools", `{"name":"json","arguments":{"a":1}}`))}, 1, []schemas.FunctionCall{{Name: "json", Arguments: `{"a":1}`}}, "", ""},
+		"not to be read, then well":       {[]http.HandlerFunc{status(400, refuses(unread, "w__get_weather{\"seed\": 7}</function>")), good}, 2, nil, "a", ""},
+		"not to be read for ever":         {[]http.HandlerFunc{status(400, refuses(unread, ""))}, 2, nil, "", providers.KindInvalid},
+		"the same in the stream":          {[]http.HandlerFunc{raw("text/event-stream", "event: error\ndata: "+refuses(unread, "")+"\n\n"), good}, 2, nil, "a", ""},
+	} {
+		f := newFake(t, c.steps...)
+		p, req := at(t, f), question("?")
+		req.Tools, req.Seed = weather(), new(int64(7))
+		a := askOn(t.Context(), p, req)
+		finish := providers.FinishToolCalls
+		if c.calls == nil {
+			finish = providers.FinishStop
+		}
+		if providers.KindOf(a.err) != c.kind || a.text != c.text || a.err == nil && a.finish != finish || len(f.requests()) != c.requests {
+			t.Errorf("%s: %+v after %d requests", name, a, len(f.requests()))
+		}
+		if diff := cmp.Diff(c.calls, a.functions()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		askOn(t.Context(), p, req)
+		sent := f.requests()[len(f.requests())-1]
+		if tools, _ := json.Marshal(sent["tools"]); !strings.Contains(string(tools), "w__get_weather") || sent["seed"] == nil {
+			t.Errorf("%s: sent afterwards %v", name, sent)
+		}
+	}
+}
+
+// Where no call is allowed, none is read.
+func TestStream_ARefusedCallThatIsForbidden(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, status(400, `{"error":{"message":"Tool choice is none, but model called a tool","code":"tool_use_failed","failed_generation":"{\"name\":\"w__get_weather\",\"arguments\":{}}"}}`), stream(say("a"), stop, done))
+	req := question("?")
+	req.Tools, req.ForbidCalls = weather(), true
+	if a := askOn(t.Context(), at(t, f), req); a.text != "a" || len(a.calls) != 0 {
+		t.Errorf("%+v", a)
+	}
+}
