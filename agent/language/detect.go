@@ -1,5 +1,5 @@
-// Package language tells Vietnamese from English in code, with and without
-// diacritics.
+// Package language tells Vietnamese, with and without diacritics, and English from each
+// other and from all other languages, in code.
 //
 // It owns the word lists and the scoring behind that decision and nothing else: it
 // asks no model, keeps no state between calls and knows nothing of turns. Whoever
@@ -7,6 +7,8 @@
 package language
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,153 +18,236 @@ import (
 	"molar/internal/text"
 )
 
-// The languages that Detect tells apart.
+// What Detect tells apart.
 const (
 	Vietnamese = "vi"
 	English    = "en"
+	// Other is every other language; which one is not told.
+	Other = "other"
 )
 
 // maxScan bounds how much of a text is looked at, in bytes: enough for any
 // question, and little enough that a pasted book costs no time.
 const maxScan = 2000
 
-// Detect returns the language of a message, "vi" or "en", and whether it is sure.
-// Vietnamese letters decide, unless the sentence around them is English; without
-// them, common words and the shape of syllables are scored. A text that says too
-// little takes previous, the language of the conversation so far (empty when there
-// is none, then "en"), and is unsure.
+// Detect returns the language of a message, and whether it is sure. A text that says too
+// little takes previous, the language of the conversation so far (empty when there is none,
+// then English), and is unsure.
 func Detect(message, previous string) (lang string, sure bool) {
-	if previous != Vietnamese && previous != English {
-		previous = English
+	if lang, sure = guess(message, previous != ""); lang == "" {
+		lang = English
+		if previous == Vietnamese || previous == Other {
+			lang = previous
+		}
 	}
+	return lang, sure
+}
+
+// Guess returns what the message alone says of its language, and whether that is sure. It is
+// empty for a text that says too little, such as a name, a number or "ok".
+func Guess(message string) (lang string, sure bool) { return guess(message, false) }
+
+// guess lets the letters decide, where they are of another alphabet or found in Vietnamese
+// alone, unless the sentence around them is of another language; else frequent words and the
+// shapes of words are scored. Behind others one or two words must be sure to count.
+func guess(message string, behind bool) (lang string, sure bool) {
 	s := scan(message)
-	switch {
-	case s.words == 0:
-		return previous, false
-	case s.marked > 0:
+	if s.alien > s.latin {
+		return Other, true
+	}
+	if s.own > 0 {
 		return s.withMarks()
 	}
-	return s.withoutMarks(previous)
+	lang, sure = s.withoutMarks()
+	if !sure && (s.words < 2 || s.words == 2 && behind) {
+		return "", false
+	}
+	return lang, sure
 }
 
 // A score is what the words of a text say about its language.
 type score struct {
-	words  int
-	marked int // words with Vietnamese letters
-	// vietnamese and english sum the weights of known and likely words.
-	vietnamese, english float64
-	// viGrammar and enGrammar count the words that carry a sentence.
+	// latin and alien count the letters of the Latin alphabet and all others.
+	latin, alien int
+	words        int
+	// marked are the words with Vietnamese letters, own those with one that no other
+	// language writes.
+	marked, own int
+	// viGrammar and enGrammar count the words that carry a sentence, and othersGrammar those
+	// of each other language that could be no Vietnamese ones.
 	viGrammar, enGrammar int
+	othersGrammar        [maxLanguages]int
+	// vietnamese, english and others sum the weights of known and likely words. strange is
+	// what speaks for any other language.
+	vietnamese, english, strange float64
+	others                       [maxLanguages]float64
 }
 
-// withMarks decides for a text with Vietnamese letters in it: the language that
-// carries the sentence wins, so a Vietnamese term in an English question leaves it
+// withMarks decides for a text with letters in it that only Vietnamese writes: the language
+// that carries the sentence wins, so a Vietnamese term in an English question leaves it
 // English.
-func (s score) withMarks() (string, bool) {
-	other := s.words - s.marked
-	if s.enGrammar > s.viGrammar && s.enGrammar*2 >= s.marked && other > 1 {
-		return English, s.enGrammar >= s.viGrammar+2
+func (s *score) withMarks() (string, bool) {
+	host, grammar := English, s.enGrammar
+	if n := slices.Max(s.othersGrammar[:]); n > grammar {
+		host, grammar = Other, n
 	}
-	return Vietnamese, s.marked*4 >= s.words || s.viGrammar > s.enGrammar
+	if grammar > s.viGrammar && grammar*2 >= s.marked && s.words-s.marked > 1 {
+		return host, grammar >= s.viGrammar+2
+	}
+	return Vietnamese, s.marked*4 >= s.words || s.viGrammar > grammar
 }
 
-// withoutMarks decides by the balance of scores. The margin needed grows with the
+// leastLead is by how much one language must lead to be guessed at all.
+const leastLead = 0.4
+
+// withoutMarks decides by the balance of scores. The lead needed to be sure grows with the
 // length, so that one loan word does not turn a sentence.
-func (s score) withoutMarks(previous string) (string, bool) {
-	diff := s.vietnamese - s.english
-	margin := 0.9 + 0.05*float64(min(s.words, 20))
-	switch {
-	case diff >= margin:
-		return Vietnamese, true
-	case -diff >= margin:
-		return English, true
-	case diff > 0.5 && s.words > 2:
-		return Vietnamese, false
-	case diff < -0.5 && s.words > 2:
-		return English, false
+func (s *score) withoutMarks() (lang string, sure bool) {
+	type candidate struct {
+		lang  string
+		score float64
 	}
-	return previous, false
+	all := []candidate{{Vietnamese, s.vietnamese}, {English, s.english}, {Other, s.strange + slices.Max(s.others[:])}}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
+	lead := all[0].score - all[1].score
+	if lead <= leastLead {
+		return "", false
+	}
+	return all[0].lang, lead >= 0.9+0.05*float64(min(s.words, 20))
 }
 
 // scan weighs the words of a message one by one.
-func scan(message string) score {
-	var s score
+func scan(message string) *score {
+	s := &score{}
 	message = text.Clip(message, maxScan, "")
 	for word := range strings.FieldsFuncSeq(norm.NFC.String(message), notWordRune) {
-		s.add(word)
+		s.add(strings.ToLower(strings.Trim(strings.ReplaceAll(word, "’", "'"), "'")))
 	}
 	return s
 }
 
+// What a word counts. A known one counts less for other languages where it could be a
+// Vietnamese syllable, and an unknown one for English and others by its letters. Marks that
+// Vietnamese does not write are found in few English words.
+const (
+	known         = 1
+	knownSyllable = 0.8
+	likeSyllable  = 0.65
+	likeEnglish   = 0.7
+	likeOther     = 0.7
+	likeBoth      = 0.25 // of English letters, and yet of another language
+	strangeMark   = 1
+)
+
 func (s *score) add(word string) {
-	word = strings.Trim(word, "'’")
-	folded := strings.ReplaceAll(strings.ReplaceAll(text.Fold(word), "'", ""), "’", "")
-	if folded == "" || isNumber(folded) {
+	latin, alien := count(word)
+	s.latin += latin
+	s.alien += alien
+	if alien > 0 {
+		s.words++
+		s.strange += known
+		return
+	}
+	folded := fold(word)
+	in, syllable := lookUp(folded), isSyllable(folded)
+	if saysNothing(folded) && in == 0 && isPlain(word) || strings.ContainsFunc(folded, unicode.IsDigit) {
 		return
 	}
 	s.words++
-	if !isPlain(folded) {
-		return
+	if !isPlain(word) {
+		in = s.marks(word, in, syllable)
 	}
-	marked := !isPlain(word) && isMarked(word, folded)
-	if marked {
-		s.marked++
+	s.weigh(folded, in, syllable)
+}
+
+// marks counts the marks of a word and returns which languages write it so.
+func (s *score) marks(word string, in languages, syllable bool) languages {
+	own, shared := marksOf(word, syllable)
+	if !own && !shared {
+		s.strange += strangeMark
+		return in
 	}
-	vi, en := isVietnamese(folded), isEnglish(folded) && !marked
-	if isVietnameseGrammar(folded) {
+	if s.marked++; own {
+		s.own++
+	}
+	if in = in&anyVietnamese | lexicon()[word]&anyOther; in == 0 {
+		in = vietnameseWord
+	}
+	return in
+}
+
+// weigh adds up what a word says, by the languages that it is known in.
+func (s *score) weigh(folded string, in languages, syllable bool) {
+	if in&vietnameseGrammar != 0 {
 		s.viGrammar++
 	}
-	if en {
+	if in&englishGrammar != 0 {
 		s.enGrammar++
 	}
-	s.vietnamese += weight(vi, isSyllable(folded) && len(folded) > 1)
-	s.english += weight(en, !isSyllable(folded))
-}
-
-// weight of a word for one language: known words count most, a fitting shape less.
-func weight(known, fits bool) float64 {
 	switch {
-	case known:
-		return 1
-	case fits:
-		return 0.4
+	case in&anyVietnamese != 0:
+		s.vietnamese += known
+	case syllable && len(folded) > 1:
+		s.vietnamese += likeSyllable
 	}
-	return 0
+	switch {
+	case in&anyEnglish != 0:
+		s.english += known
+	case in == 0 && !syllable:
+		like := englishness(folded)
+		s.english += likeEnglish * like
+		s.strange += likeOther + (likeBoth-likeOther)*like
+	}
+	weight := known * 1.0
+	if syllable && in&anyEnglish == 0 {
+		weight = knownSyllable
+	}
+	in.others(func(i int) {
+		s.others[i] += weight
+		if !syllable {
+			s.othersGrammar[i]++
+		}
+	})
 }
 
-// isMarked reports whether the word is written with Vietnamese letters. Some are
-// found in no other language; an acute or a circumflex also stands in loans such
-// as "café", which are no Vietnamese syllables.
-func isMarked(word, folded string) bool {
-	weak := false
-	for _, r := range word {
-		if r < utf8.RuneSelf {
-			continue
-		}
+// saysNothing knows a letter alone, and abbreviations without a vowel.
+func saysNothing(folded string) bool {
+	return len(folded) < 2 || !strings.ContainsAny(folded, "aeiouy")
+}
+
+// marksOf reports whether a word is written with Vietnamese letters: with some that are
+// found in no other language, or with an acute or a circumflex such as also stand in
+// "café", which is no Vietnamese syllable.
+func marksOf(word string, syllable bool) (own, shared bool) {
+	for i, r := range word {
 		switch {
-		case isOwnLetter(r):
-			return true
-		case isSharedLetter(r):
-			weak = true
+		case r < utf8.RuneSelf:
+		case r >= 0x1EA0 && r <= 0x1EF9, r == 'ơ', r == 'ư': // two marks, a hook above or a dot below
+			return true, false
+		case r == 'ă' && i+len("ă") == len(word): // it never ends a syllable
+			return false, false
+		case strings.ContainsRune("đăĩũ", r):
+			own = syllable
+		case strings.ContainsRune("àáâãèéêìíòóôõùúý", r):
+			shared = syllable
+		default:
+			return false, false
 		}
 	}
-	return weak && isSyllable(folded)
+	return own, shared
 }
 
-// isOwnLetter knows the letters that only Vietnamese writes among the languages
-// expected here.
-func isOwnLetter(r rune) bool {
-	switch unicode.ToLower(r) {
-	case 'đ', 'ă', 'ơ', 'ư', 'ĩ', 'ũ':
-		return true
+// count counts the letters of the Latin alphabet and all others.
+func count(word string) (latin, alien int) {
+	for _, r := range word {
+		switch {
+		case unicode.Is(unicode.Latin, r):
+			latin++
+		case unicode.IsLetter(r):
+			alien++
+		}
 	}
-	// Vietnamese letters with two marks, a hook above or a dot below share a block.
-	return r >= 0x1EA0 && r <= 0x1EF9
-}
-
-// isSharedLetter knows the letters that Vietnamese shares with French and others.
-func isSharedLetter(r rune) bool {
-	return strings.ContainsRune("àáâãèéêìíòóôõùúý", unicode.ToLower(r))
+	return latin, alien
 }
 
 func notWordRune(r rune) bool {
@@ -172,5 +257,3 @@ func notWordRune(r rune) bool {
 func isPlain(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
-
-func isNumber(s string) bool { return strings.TrimFunc(s, unicode.IsDigit) == "" }

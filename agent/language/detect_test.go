@@ -11,6 +11,9 @@ import (
 //go:embed testdata/lines.tsv
 var lines string
 
+//go:embed testdata/tongues.tsv
+var tongues string
+
 func TestDetect_Lines(t *testing.T) {
 	n, wrong := 0, 0
 	sure, sureWrong := 0, 0
@@ -49,6 +52,67 @@ func TestDetect_Lines(t *testing.T) {
 	}
 }
 
+// Short lines as people of thirty languages, of Vietnamese and of English type them, with marks and
+// without. The lists of words were written without every second one.
+func TestDetect_Tongues(t *testing.T) {
+	type part struct {
+		want string
+		held bool
+	}
+	n, right := map[part]int{}, map[part]int{}
+	for line := range strings.Lines(tongues) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if len(f) != 3 {
+			t.Fatalf("line %q has %d fields, want 3", line, len(f))
+		}
+		p := part{f[0], (n[part{f[0], false}]+n[part{f[0], true}])%2 == 1}
+		n[p]++
+		got, sure := language.Detect(f[2], "")
+		if got == p.want {
+			right[p]++
+			continue
+		}
+		t.Logf("%s: %q: got %s (sure %v), want %s", f[1], f[2], got, sure, p.want)
+		if sure {
+			t.Errorf("%q is surely %s, which is wrong", f[2], got)
+		}
+	}
+	for p, lines := range n {
+		t.Logf("want %s, held back %v: %d of %d", p.want, p.held, right[p], lines)
+		if float64(right[p]) < 0.97*float64(lines) {
+			t.Errorf("want %s, held back %v: only %d of %d", p.want, p.held, right[p], lines)
+		}
+	}
+}
+
+// The plainest questions of other languages, among them those whose syllables could be Vietnamese.
+func TestDetect_PlainestQuestions(t *testing.T) {
+	for _, question := range []string{
+		"¿Qué es una caries?", "Mi duele la muela", "O que é cárie?", "Qu'est-ce que la carie ?", "Merci, et la fille?",
+		"Was ist Karies?", "Wie oft soll ich Zähne putzen?", "Wie wird das Wetter morgen?", "¿Duele mucho la endodoncia?", "Quanto custa um implante?",
+		"Combien coûte un implant ?", "Che cos'è la carie?", "Quanto costa un impianto?", "Wat is een gaatje?", "Co to jest próchnica?",
+		"Co je zubní kaz?", "Apa itu karies gigi?", "Diş çürüğü nedir?", "Что такое кариес?", "虫歯とは何ですか？", "什么是龋齿？", "충치가 뭐예요?", "ฟันผุคืออะไร",
+	} {
+		if got, _ := language.Detect(question, ""); got != language.Other {
+			t.Errorf("%q is taken for %s", question, got)
+		}
+	}
+}
+
+func TestGuess(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "ok": "", "3?": "", "Anna": "", "Invisalign": "",
+		"Sâu răng là gì?": "vi", "sau rang": "vi", "What is tooth decay?": "en", "bad breath": "en", "Was ist Karies?": "other",
+	} {
+		if got, _ := language.Guess(text); got != want {
+			t.Errorf("Guess(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestDetect_Sure(t *testing.T) {
 	for _, tc := range []struct {
 		text, previous string
@@ -61,7 +125,9 @@ func TestDetect_Sure(t *testing.T) {
 		{"👍", "vi", false},
 		{"ok", "vi", false},
 		{"Invisalign", "en", false},
-		{"牙痛怎么办", "vi", false},
+		{"牙痛怎么办", "vi", true},
+		{"¿Qué es una caries?", "vi", true},
+		{"Karies", "", false},
 	} {
 		if _, sure := language.Detect(tc.text, tc.previous); sure != tc.want {
 			t.Errorf("Detect(%q, %q) sure = %v, want %v", tc.text, tc.previous, sure, tc.want)

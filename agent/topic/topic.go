@@ -48,7 +48,7 @@ type Phrases struct {
 // An Example is one labelled message.
 type Example struct {
 	Text string `json:"text"`
-	// Lang is "vi" or "en"; of mixed text, the language that carries the sentence.
+	// Lang is "vi", "en" or "other"; of mixed text, the language that carries the sentence.
 	Lang     string `json:"lang,omitempty"`
 	InDomain bool   `json:"in_domain"`
 	// Kind names a slice of the examples, such as "plain" or "typo". A kind that begins

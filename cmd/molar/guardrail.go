@@ -50,7 +50,7 @@ func newGuardrailEvalCmd(a *app, f *guardFlags) *cobra.Command {
 
   {"text": "How much is a filling?", "lang": "en", "in_domain": true, "kind": "plain"}
 
-lang is vi or en, kind a name of your own. A line whose kind begins with "follow" is
+lang is vi, en or other, kind a name of your own. A line whose kind begins with "follow" is
 judged as if it came after an exchange on the topic, in its own language; one with a
 "history" of {"user": "...", "assistant": "..."} after that. With --no-model code decides
 all; otherwise the small model judges what code is not sure of.

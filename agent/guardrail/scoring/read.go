@@ -28,8 +28,8 @@ func readLines(path string, labelled bool) ([]topic.Example, error) {
 			return errors.New(`"text" is missing`)
 		case l.InDomain == nil && labelled:
 			return errors.New(`"in_domain" is missing`)
-		case l.Lang != "" && l.Lang != language.Vietnamese && l.Lang != language.English:
-			return fmt.Errorf(`"lang" is %q: want vi or en`, l.Lang)
+		case l.Lang != "" && l.Lang != language.Vietnamese && l.Lang != language.English && l.Lang != language.Other:
+			return fmt.Errorf(`"lang" is %q: want vi, en or other`, l.Lang)
 		}
 		e := l.Example
 		e.Text, e.InDomain = *l.Text, l.InDomain != nil && *l.InDomain
