@@ -20,6 +20,7 @@ import (
 	"molar/agent/history"
 	"molar/agent/journal"
 	"molar/agent/judge"
+	"molar/agent/language"
 	"molar/agent/lookup"
 	"molar/agent/offer"
 	"molar/agent/prompts"
@@ -201,8 +202,8 @@ func secretsOf(cfg Config) map[string]func() *filter.Secret {
 		secrets[as.Name] = sync.OnceValue(func() *filter.Secret {
 			var roles []string
 			if guard := cfg.Guards[as.Topic]; guard != nil && as.SystemPrompt == "" {
-				for _, voice := range guard.Topic().Voices {
-					roles = append(roles, voice.System)
+				for _, lang := range []string{language.Vietnamese, language.English, language.Other} {
+					roles = append(roles, guard.Topic().Voice(lang).System)
 				}
 			}
 			return filter.NewSecret(prompts.Private(roles...), as.SystemPrompt)

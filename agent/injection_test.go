@@ -198,7 +198,7 @@ func TestInjection_inToolResults(t *testing.T) {
 func TestInjection_promptInArguments(t *testing.T) {
 	b := familyBench()
 	b.tools.add("notes", "add", `"added"`)
-	b.model.scripts = []script{calls("", "notes__add", `{"text":"You are a dental consultant who answers patients in English: friendly, clear and accurate, in plain words."}`), says("done")}
+	b.model.scripts = []script{calls("", "notes__add", `{"text":"You are a dental consultant who answers patients: friendly, clear and accurate, in plain words and in English."}`), says("done")}
 	b.with(t, agent.Assistant{Topic: "dental", Tools: []string{"notes__*"}})
 	p := b.play(t, ask(brushing))
 	if len(b.tools.called) != 1 || strings.Contains(b.tools.called[0], "who answers patients") || p.err != nil {

@@ -96,11 +96,11 @@ func headed(messages []schemas.Message, part schemas.Part) []schemas.Message {
 	return append([]schemas.Message{first}, messages[1:]...)
 }
 
-// conversationLanguage is the language of the oldest question that is shown: unlike that
-// of the new one it does not change from turn to turn.
+// conversationLanguage is the language of the oldest question that is shown and tells one: unlike
+// that of the new one it does not change from turn to turn.
 func conversationLanguage(past recalled, q question) string {
 	for _, x := range past.exchanges {
-		if lang, sure := language.Detect(x.Question, ""); sure {
+		if lang, _ := language.Guess(x.Question); lang != "" {
 			return lang
 		}
 	}

@@ -153,9 +153,8 @@ func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.
 
 // settled lets the conversation's language break a tie.
 func (q question) settled(past recalled) question {
-	if last := past.last(); !q.langSure && last != nil {
-		previous, _ := language.Detect(last.Question, "")
-		q.lang, q.langSure = language.Detect(q.typed, previous)
+	if !q.langSure {
+		q.lang, q.langSure = language.Detect(q.typed, past.language())
 	}
 	return q
 }

@@ -8,6 +8,7 @@ import (
 	"molar/agent/guardrail"
 	"molar/agent/history"
 	"molar/agent/judge"
+	"molar/agent/language"
 	"molar/agent/memory"
 	"molar/agent/reading"
 	"molar/schemas"
@@ -41,6 +42,20 @@ func (r recalled) last() *guardrail.Exchange {
 	}
 	x := r.exchanges[len(r.exchanges)-1]
 	return &guardrail.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: r.unjudged}
+}
+
+// language is the language that the conversation has come to: that of the last question that
+// surely tells one, and of what was guessed since. What only says "ok" or "3?" goes on in it.
+func (r recalled) language() (lang string) {
+	from := len(r.exchanges)
+	for sure := false; from > 0 && !sure; {
+		from--
+		_, sure = language.Guess(r.exchanges[from].Question)
+	}
+	for _, x := range r.exchanges[from:] {
+		lang, _ = language.Detect(x.Question, lang)
+	}
+	return lang
 }
 
 // recall waits for the conversation. Without memory the turn goes on, and says so.

@@ -70,7 +70,7 @@ type Request struct {
 	// Schema, when set, constrains the answer to a JSON value of this JSON Schema.
 	// It is never set together with Tools.
 	Schema json.RawMessage
-	// Language is the language that the answer should be in, "vi" or "en"; a hint
+	// Language is the language that the answer should be in, "vi", "en" or "other"; a hint
 	// for providers without a model of their own.
 	Language string
 	// About says in a sentence what the assistant is for; a hint like Language. Empty when

@@ -130,6 +130,7 @@ type Done struct {
 	Refused  bool   `json:"refused,omitempty"`
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"`
+	// Language of the turn: "vi", "en" or "other".
 	Language string `json:"language"`
 	// Saved reports whether the turn is in the store.
 	Saved bool `json:"saved"`

@@ -15,8 +15,8 @@ func dentalSecret(t testing.TB, own string) *Secret {
 	t.Helper()
 	var roles []string
 	if own == "" {
-		for _, voice := range topic.Dental().Voices {
-			roles = append(roles, voice.System)
+		for _, lang := range []string{"vi", "en", "other"} {
+			roles = append(roles, topic.Dental().Voice(lang).System)
 		}
 	}
 	return NewSecret(prompts.Private(roles...), own)
@@ -67,7 +67,7 @@ func systemPrompt(t *testing.T, lang, own string) string {
 func TestLeakFilter_leaks(t *testing.T) {
 	const own = "You are Minty, the assistant of the Bright Smile clinic. Never speak of prices, and send whoever asks for one to the desk."
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, lang := range []string{"en", "vi"} {
+	for _, lang := range []string{"en", "vi", "other"} {
 		for _, text := range []string{"", own} {
 			prompt := systemPrompt(t, lang, text)
 			for name, said := range map[string]string{
@@ -169,7 +169,7 @@ func TestLeakFilter_holdsNothingElse(t *testing.T) {
 }
 
 func FuzzLeakFilter(f *testing.F) {
-	f.Add("You are a dental consultant who answers patients in English: friendly, clear", uint64(1))
+	f.Add("You are a dental consultant who answers patients: friendly, clear", uint64(1))
 	f.Add("Chỉ trả lời về nha khoa và sức khỏe răng miệng. Không chẩn đoán và không", uint64(2))
 	s := dentalSecret(f, "")
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {

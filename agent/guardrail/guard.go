@@ -53,7 +53,7 @@ type Exchange struct {
 // A Question is a message to be judged.
 type Question struct {
 	Text string
-	// Lang ("vi" or "en") is the language of the judge's prompt.
+	// Lang is the language of the message; the judge is asked in it, or in English.
 	Lang string
 	// AskLanguage has the judge, if one is needed, tell the language too: code was not
 	// sure of it.
@@ -89,7 +89,7 @@ type Verdict struct {
 	Score float64 `json:"score"`
 	// Cached is set when the judge had decided the same before.
 	Cached bool `json:"cached,omitempty"`
-	// Language is "vi" or "en" when the judge was asked for it and told.
+	// Language is "vi", "en" or "other" when the judge was asked for it and told.
 	Language string `json:"language,omitempty"`
 	// Unavailable is set when the check could not be made; the person should try
 	// again.

@@ -27,7 +27,7 @@ const maxAsked = 1000
 func (g *Guard) prompt(text string, q Question) Ask {
 	form := `{"verdict":"NO"} / {"verdict":"YES"}`
 	if q.AskLanguage {
-		form = `{"verdict":"NO","language":"vi"} (verdict NO / YES, language vi / en)`
+		form = `{"verdict":"NO","language":"vi"} (verdict NO / YES, language vi / en / other)`
 	}
 	w := judgeWords(q.Lang)
 	last := ""
@@ -41,10 +41,10 @@ func (g *Guard) prompt(text string, q Question) Ask {
 	}
 }
 
-// answerSchema allows two verdicts, and two languages when one is wanted.
+// answerSchema allows two verdicts, and a language when one is wanted.
 func answerSchema(withLanguage bool) json.RawMessage {
 	if withLanguage {
-		return json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string","enum":["NO","YES"]},"language":{"type":"string","enum":["vi","en"]}},"required":["verdict","language"],"additionalProperties":false}`)
+		return json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string","enum":["NO","YES"]},"language":{"type":"string","enum":["vi","en","other"]}},"required":["verdict","language"],"additionalProperties":false}`)
 	}
 	return json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string","enum":["NO","YES"]}},"required":["verdict"],"additionalProperties":false}`)
 }
@@ -156,12 +156,19 @@ func parse(answer string) (pass, ok bool) {
 	return yes, yes
 }
 
-// parseLanguage finds the language in the judge's answer, "" when it tells none.
+// parseLanguage finds the language in the judge's answer, "" when it tells none. One that the judge
+// names of its own is another.
 func parseLanguage(answer string) string {
-	for word := range strings.FieldsFuncSeq(strings.ToLower(withoutThoughts(answer)), notLetter) {
-		if word == language.Vietnamese || word == language.English {
+	answer = withoutThoughts(answer)
+	for word := range strings.FieldsFuncSeq(strings.ToLower(answer), notLetter) {
+		switch word {
+		case language.Vietnamese, language.English, language.Other:
 			return word
 		}
+	}
+	var told struct{ Language string }
+	if json.Unmarshal([]byte(answer), &told) == nil && told.Language != "" {
+		return language.Other
 	}
 	return ""
 }

@@ -48,10 +48,12 @@ func TestGuard_FailuresAreNotCached(t *testing.T) {
 
 func TestGuard_LanguageComesInTheSameCall(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"verdict":"YES","language":"vi"}`: "vi",
-		`{"verdict":"NO","language":"en"}`:  "en",
-		"YES en":                            "en",
-		"YES":                               "",
+		`{"verdict":"YES","language":"vi"}`:    "vi",
+		`{"verdict":"NO","language":"en"}`:     "en",
+		"YES en":                               "en",
+		`{"verdict":"YES","language":"other"}`: "other",
+		`{"verdict":"YES","language":"fr"}`:    "other",
+		"YES":                                  "",
 	} {
 		g, judge := dental(t), &counted{answer: answer}
 		q := question(doubtful, "en")
@@ -60,7 +62,7 @@ func TestGuard_LanguageComesInTheSameCall(t *testing.T) {
 		if v.Language != want || len(judge.asks) != 1 {
 			t.Errorf("%s: language %q in %d calls, want %q in one", answer, v.Language, len(judge.asks), want)
 		}
-		if !strings.Contains(string(judge.asks[0].Schema), `"language"`) {
+		if !strings.Contains(string(judge.asks[0].Schema), `"language":{"type":"string","enum":["vi","en","other"]}`) {
 			t.Errorf("the schema asks for no language: %s", judge.asks[0].Schema)
 		}
 	}

@@ -40,7 +40,7 @@ func (m *smallModel) Stream(_ context.Context, req providers.Request) iter.Seq2[
 
 // The small model is asked in the conversation's language, with the summary fenced.
 func TestCondense_AsksTheSmallModel(t *testing.T) {
-	for lang, word := range map[string]string{"vi": "rút gọn", "en": "Shorten"} {
+	for lang, word := range map[string]string{"vi": "rút gọn", "en": "a third, in English.", "other": "a third, in the language that it is written in."} {
 		model := &smallModel{says: []string{"short", " text"}}
 		got, err := writer(model).Condense(t.Context(), lang, "A </data> long one.")
 		if err != nil || got != "short text" {
@@ -72,7 +72,7 @@ func TestCondense_Offline(t *testing.T) {
 // A conversation is named in its language, in one line without decoration; what is no name
 // is none, and without a model there is none.
 func TestTitle(t *testing.T) {
-	for lang, word := range map[string]string{"vi": "đặt tên", "en": "Name the conversation"} {
+	for lang, word := range map[string]string{"vi": "đặt tên", "en": "conversations, in English,", "other": "conversations, in the language of the question,"} {
 		model := &smallModel{says: []string{"**\"Title: Brushing", " teeth\"**.\nIt is about teeth."}}
 		got, err := writer(model).Title(t.Context(), memory.Exchange{Language: lang, Question: "How often?", Answer: "Twice </data>."})
 		if err != nil || got != "Brushing teeth" {

@@ -10,10 +10,12 @@ package prompts
 import (
 	"cmp"
 	"strings"
+
+	"molar/agent/language"
 )
 
-// Languages are the languages that prompts exist in.
-var languages = [...]string{"en", "vi"}
+// languages are those that prompts are written in.
+var languages = [...]string{language.English, language.Vietnamese}
 
 // A SystemInput is what a system prompt depends on: the assistant and the language of
 // the conversation, nothing of a single call.

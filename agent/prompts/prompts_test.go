@@ -35,6 +35,10 @@ func TestPrompts_System(t *testing.T) {
 		{"general with tools, Vietnamese", prompts.SystemInput{Language: "vi", Tools: true}, []string{
 			"Bạn là một trợ lý hữu ích có các công cụ để dùng. Hãy trả lời bằng tiếng Việt, ngắn gọn và chính xác.", toolsVI, fenceVI,
 		}},
+		{"general, another language", prompts.SystemInput{Language: "other"}, []string{"You are a helpful assistant. Answer in the language of the question, briefly and accurately.", fenceEN}},
+		{"general with tools, another language", prompts.SystemInput{Language: "other", Tools: true}, []string{
+			"You are a helpful assistant with tools. Answer in the language of the question, briefly and accurately.", toolsEN, fenceEN,
+		}},
 		{"an unknown language is English", prompts.SystemInput{Language: "fr"}, []string{"You are a helpful assistant. Answer in English, briefly and accurately.", fenceEN}},
 		{"its own text", prompts.SystemInput{Text: "\nYou look up families.\n", Language: "vi", Tools: true}, []string{
 			"You look up families.", toolsVI, fenceVI,
@@ -61,8 +65,9 @@ func TestPrompts_System(t *testing.T) {
 // The dentist's rules are longer; what they must hold is checked by its meaning.
 func TestPrompts_System_Dental(t *testing.T) {
 	for lang, wants := range map[string][]string{
-		"vi": {"Bạn là chuyên gia tư vấn nha khoa", "Chỉ trả lời về nha khoa", "Không chẩn đoán", "khi nào cần đến gặp nha sĩ", "cấp cứu", "Không bịa"},
-		"en": {"You are a dental consultant", "Answer only about dentistry", "Never give a diagnosis", "when to see a dentist", "emergency", "Never make up"},
+		"vi":    {"Bạn là chuyên gia tư vấn nha khoa", "Chỉ trả lời về nha khoa", "Không chẩn đoán", "khi nào cần đến gặp nha sĩ", "cấp cứu", "Không bịa"},
+		"other": {"You are a dental consultant", "in plain words and in the language of the question.\n", "Answer only about dentistry"},
+		"en":    {"You are a dental consultant", "in plain words and in English.\n", "Answer only about dentistry", "Never give a diagnosis", "when to see a dentist", "emergency", "Never make up"},
 	} {
 		text := prompts.System(prompts.SystemInput{Text: topic.Dental().Voice(lang).System, Language: lang, Topic: true})
 		for _, want := range append(wants, "<data>") {
@@ -123,6 +128,15 @@ And now?
 Answer in English, in short paragraphs.`},
 		{"no search", prompts.QuestionInput{Language: "en"}, "And now?"},
 		{"another language than before", prompts.QuestionInput{Language: "vi", Switched: true}, "And now?\n\nHãy trả lời bằng tiếng Việt, thành các đoạn ngắn."},
+		{"nothing found, another language", prompts.QuestionInput{Language: "other", Labels: topic.Plain("other"), Looked: prompts.LookedNothing}, `Search results:
+Nothing was found for this question; say so.
+
+Current question:
+
+And now?
+
+Answer in the language of the question, in short paragraphs.`},
+		{"a language that is not that of before", prompts.QuestionInput{Language: "other", Switched: true}, "And now?\n\nAnswer in the language of the question, in short paragraphs."},
 		{"JSON", prompts.QuestionInput{Language: "en", JSON: true}, "And now?\n\nAnswer with one valid JSON value only and no other text."},
 		{"results of another shape", prompts.QuestionInput{
 			Language: "en", Labels: topic.Plain("en"), Looked: prompts.LookedFound,
@@ -245,7 +259,7 @@ func TestWithoutSources(t *testing.T) {
 // The exchange to be summarised is the person's words, with what came before, what tools
 // gave and the answer fenced around them.
 func TestSummary(t *testing.T) {
-	for lang, want := range map[string]string{"en": "in English", "vi": "bằng tiếng Việt"} {
+	for lang, want := range map[string]string{"en": "in English", "vi": "bằng tiếng Việt", "other": "in the language of the question"} {
 		text, messages := prompts.Summary(prompts.SummaryInput{Language: lang, SoFar: "He is An.", Question: "How?", Results: `{"age":41}`, Answer: "Like <this>."})
 		if !strings.Contains(text, want) || len(messages) != 1 {
 			t.Fatalf("%s: %q, %d messages", lang, text, len(messages))

@@ -81,11 +81,12 @@ func lastCited(answer string) (last int) {
 	}
 }
 
-// sameLanguage reports whether two texts are surely in one language.
+// sameLanguage reports whether two texts are surely in one language. Of two that are neither
+// Vietnamese nor English nobody knows.
 func sameLanguage(a, b string) bool {
 	one, sure := language.Detect(a, "")
 	other, too := language.Detect(b, "")
-	return sure && too && one == other
+	return sure && too && one == other && one != language.Other
 }
 
 // lend counts for each entry the pairs of words that the answer has of it, each the less the

@@ -14,12 +14,19 @@ func TestUsed(t *testing.T) {
 		{"title":"Brushing your teeth","content":"Brush for two minutes, last thing at night and on one other occasion. Use a soft brush with a small head.","link":"https://a.example/brushing"},
 		{"title":"Choosing a toothpaste","content":"Take a toothpaste with fluoride. Spit after brushing and do not rinse with water.","link":"https://a.example/toothpaste"},
 		{"title":"What dental treatment costs","content":"Ask for a written plan with each step and its price. Prices on the web are a frame.","link":"https://a.example/costs"}]}`
+	const french = `{"results":[
+		{"title":"Le brossage","content":"Brossez vos dents pendant deux minutes, le soir et une autre fois dans la journée.","link":"https://a.example/brossage"},
+		{"title":"Le dentifrice","content":"Prenez un dentifrice au fluor et ne rincez pas votre bouche après.","link":"https://a.example/dentifrice"}]}`
 	for _, tt := range []struct{ name, output, answer, want string }{
 		{"one", found, "Brush for two minutes, last thing at night and on one other occasion in the day.", "brushing"},
 		{"two", found, "Brush for two minutes, last thing at night. Use a soft brush. Take a toothpaste with fluoride, and do not rinse with water.", "brushing toothpaste"},
 		{"another language", found, "Hãy chải răng hai phút, mỗi ngày hai lần.", "brushing toothpaste costs"},
 		{"nothing that fits", found, "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again.", ""},
 		{"nothing that fits, in another language", found, "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại giúp mình nhé.", "brushing toothpaste costs"},
+		{
+			"neither Vietnamese nor English", french,
+			"Putze zwei Minuten lang, abends und noch einmal am Tag, und nimm dafür eine weiche Bürste mit einem kleinen Kopf und eine Zahnpasta mit Fluorid.", "brossage dentifrice",
+		},
 		{"too little to tell", found, "Twice.", "brushing toothpaste costs"},
 		{"by numbers", found, "Take one with fluoride [2]. [See here](https://a.example)", "brushing toothpaste"},
 		{"by a number that is none", found, "Brush for two minutes, last thing at night and on one other occasion [7].", "brushing"},

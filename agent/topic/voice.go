@@ -3,13 +3,18 @@ package topic
 import (
 	"cmp"
 	"fmt"
+	"strings"
+
+	"molar/agent/language"
 )
 
-// A Voice is what a topic says in one language.
+// A Voice is what a topic says in one language. The English one speaks for all languages that have
+// none.
 type Voice struct {
 	// Description says in a sentence what belongs to the topic. The judge reads it.
 	Description string
-	// System are the instructions for the model of an assistant that has none of its own.
+	// System are the instructions for the model of an assistant that has none of its own. "{language}"
+	// in the English ones stands for the language to answer in.
 	System string
 	// Refusal says what the assistant can help with instead, Unavailable that the check
 	// cannot be made now.
@@ -36,6 +41,7 @@ type Labels struct {
 // Voice returns what the topic says in a language, else in English, else in any. What it
 // does not say itself is said in general words.
 func (t Topic) Voice(lang string) Voice {
+	asked := lang
 	v, ok := t.Voices[lang]
 	for _, other := range []string{"en", "vi"} {
 		if !ok {
@@ -43,11 +49,23 @@ func (t Topic) Voice(lang string) Voice {
 			lang = other
 		}
 	}
+	v.System = strings.ReplaceAll(v.System, "{language}", AnswerIn(asked))
 	general := plain(lang)
 	v.Refusal = cmp.Or(v.Refusal, fmt.Sprintf(general.Refusal, v.Description))
 	v.Unavailable = cmp.Or(v.Unavailable, general.Unavailable)
 	v.Labels = v.Labels.or(general.Labels)
 	return v
+}
+
+// AnswerIn names the language of an answer to a model that is spoken to in English.
+func AnswerIn(lang string) string {
+	switch lang {
+	case language.Vietnamese:
+		return "Vietnamese"
+	case language.Other:
+		return "the language of the question"
+	}
+	return "English"
 }
 
 // FirstQuestions are questions to begin with, by language.
