@@ -7,9 +7,12 @@ package watch
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -28,7 +31,8 @@ const largest = 4 << 20
 // File calls changed, one call at a time, whenever the content of the named file
 // is not what it was: first in comparison with seen, its SHA-256, then with what it
 // held at the last call. A file that is gone counts as one with another content.
-// File returns nil when ctx ends, and an error when the folder cannot be watched.
+// The folder may come later than the watch: until then what is there of its path is watched.
+// File returns nil when ctx ends, and an error when nothing of the path can be watched.
 func File(ctx context.Context, name string, seen [sha256.Size]byte, changed func()) error {
 	w, err := newWatcher(name)
 	if err != nil {
@@ -96,6 +100,8 @@ func digest(name string) (sum [sha256.Size]byte) {
 type watcher struct {
 	fs           *fsnotify.Watcher
 	name, target string
+	// folder is watched: the name's own, or the nearest above it that is there.
+	folder string
 }
 
 func newWatcher(name string) (*watcher, error) {
@@ -103,17 +109,42 @@ func newWatcher(name string) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	fs, err := fsnotify.NewWatcher()
+	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{fs: fs, name: name}
-	if err := fs.Add(filepath.Dir(name)); err != nil {
+	w := &watcher{fs: notify, name: name}
+	if err := w.reach(); err != nil {
 		w.close()
 		return nil, err
 	}
 	w.follow()
 	return w, nil
+}
+
+// reach watches the folder of the name, or the nearest above it that is there.
+func (w *watcher) reach() error {
+	for {
+		folder := filepath.Dir(w.name)
+		err := w.fs.Add(folder)
+		for errors.Is(err, fs.ErrNotExist) && folder != filepath.Dir(folder) {
+			folder = filepath.Dir(folder)
+			err = w.fs.Add(folder)
+		}
+		settled := folder == w.folder || folder == filepath.Dir(w.name)
+		if w.folder != "" && w.folder != folder {
+			_ = w.fs.Remove(w.folder) // it may be gone
+		}
+		if w.folder = folder; err != nil || settled {
+			return err
+		}
+		// What is missing may have come before the folder above it was watched.
+	}
+}
+
+// leads reports whether a path is one of the folders that lead to the name.
+func (w *watcher) leads(path string) bool {
+	return strings.HasPrefix(w.name, strings.TrimSuffix(path, string(filepath.Separator))+string(filepath.Separator))
 }
 
 func (w *watcher) close() { _ = w.fs.Close() }
@@ -148,6 +179,12 @@ func (w *watcher) forward(ctx context.Context, moved chan<- struct{}) error {
 			}
 			path := filepath.Clean(event.Name)
 			concerns = path == w.name || path == w.target
+			if w.leads(path) {
+				if err := w.reach(); err != nil {
+					return fmt.Errorf("watch the folder of %s: %w", w.name, err)
+				}
+				concerns = true
+			}
 			if linked := w.target != w.name; linked || concerns {
 				concerns = w.follow() || concerns
 			}

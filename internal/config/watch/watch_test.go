@@ -116,8 +116,30 @@ func TestFile_Link(t *testing.T) {
 	expect(t, changed, "a save where the link points")
 }
 
+// Folders that come after the watch, go and come again are seen, with the file in them.
+func TestFile_FolderComesLater(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "config", "molar", "molar.yaml")
+	changed := start(t, name, [sha256.Size]byte{})
+	for _, text := range []string{"first", "second"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, text)
+		expect(t, changed, "the file in its new folder")
+		put(t, name, text+" again")
+		expect(t, changed, "a save there")
+		if err := os.RemoveAll(filepath.Join(dir, "config")); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, changed, "the removal of the folder")
+	}
+}
+
 func TestFile_NoFolder(t *testing.T) {
-	err := watch.File(t.Context(), filepath.Join(t.TempDir(), "gone", "molar.yaml"), [sha256.Size]byte{}, func() {})
+	taken := filepath.Join(t.TempDir(), "taken")
+	put(t, taken, "a file")
+	err := watch.File(t.Context(), filepath.Join(taken, "molar", "molar.yaml"), [sha256.Size]byte{}, func() {})
 	if err == nil || !strings.Contains(err.Error(), "watch the folder of") {
 		t.Errorf("error %v", err)
 	}
