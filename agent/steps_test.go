@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -230,6 +231,10 @@ func TestRun_failedServerIsToldAndTraced(t *testing.T) {
 	p := b.with(t, family()).play(t, ask("who?"))
 	if len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], "command not found") {
 		t.Errorf("warnings %v", p.done.Warnings)
+	}
+	told := slices.IndexFunc(p.events, func(e agent.Event) bool { return e.Kind == agent.EventWarning })
+	if told < 0 || p.events[told].Code != agent.CodeServerMissing || p.events[told].Server != "family" {
+		t.Errorf("clients cannot tell the warning apart: %+v", p.events)
 	}
 }
 

@@ -97,3 +97,6 @@ const (
 	EventWarning     = event.KindWarning
 	EventDone        = event.KindDone
 )
+
+// CodeServerMissing is the code of a warning that the tools of a server are not there.
+const CodeServerMissing = event.CodeServerMissing

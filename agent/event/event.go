@@ -52,12 +52,16 @@ const (
 	// KindSources lists the sources of the answer: Sources is set. Their text form
 	// has been yielded as KindText, if the client did not ask for JSON.
 	KindSources Kind = "sources"
-	// KindWarning is something that the person should know: Text is set, and Unsaved
-	// where it is that the store failed.
+	// KindWarning is something that the person should know: Text is set, Unsaved where it is
+	// that the store failed, and Code where clients tell it apart.
 	KindWarning Kind = "warning"
 	// KindDone is the last event of a turn that ended well: Done is set.
 	KindDone Kind = "done"
 )
+
+// CodeServerMissing is the code of a warning that the tools of Server are not there. It comes in
+// each turn that may need them: who shows a whole conversation tells it once.
+const CodeServerMissing = "server_missing"
 
 // An Event is something that happened in a turn.
 type Event struct {
@@ -65,6 +69,7 @@ type Event struct {
 	// Step is a log mark such as "6.3".
 	Step     string
 	Text     string
+	Code     string
 	Unsaved  bool
 	Call     *schemas.ToolCall
 	Server   string

@@ -253,7 +253,7 @@ func (c *Chooser) missing(out *speaker.Speaker, globs Globs) error {
 			reason += ": " + s.Reason
 		}
 		out.Trace.Withheld(s.Name+"__*", reason)
-		if err := out.Warn("tools are missing: " + reason); err != nil {
+		if err := out.Miss(s.Name, "tools are missing: "+reason); err != nil {
 			return err
 		}
 	}

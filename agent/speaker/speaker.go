@@ -178,6 +178,12 @@ func (s *Speaker) Warn(text string) error {
 	return s.Emit(event.Event{Kind: event.KindWarning, Text: text})
 }
 
+// Miss warns that the tools of a server are not there.
+func (s *Speaker) Miss(server, text string) error {
+	s.log.Warn(text, "turn", s.turnID)
+	return s.Emit(event.Event{Kind: event.KindWarning, Code: event.CodeServerMissing, Server: server, Text: text})
+}
+
 // Lose warns that the store failed, so that the turn will not be in it.
 func (s *Speaker) Lose(text string) error {
 	s.lost = true

@@ -58,6 +58,7 @@ type streamLine struct {
 	Version  int                 `json:"version,omitempty"` // on the first line
 	Step     string              `json:"step,omitempty"`
 	Text     string              `json:"text,omitempty"`
+	Code     string              `json:"code,omitempty"`
 	Call     *schemas.ToolCall   `json:"call,omitempty"`
 	Server   string              `json:"server,omitempty"`
 	ToolName string              `json:"toolName,omitempty"`
@@ -92,7 +93,7 @@ func (r *renderer) event(e agent.Event) error {
 	switch r.format {
 	case cli.StreamJSON:
 		line := streamLine{
-			Type: e.Kind, Step: e.Step, Text: e.Text, Call: e.Call, Server: e.Server, ToolName: e.ToolName,
+			Type: e.Kind, Step: e.Step, Text: e.Text, Code: e.Code, Call: e.Call, Server: e.Server, ToolName: e.ToolName,
 			Result: e.Result, News: e.News, Start: e.Start, Done: e.Done,
 		}
 		line.Sources = e.Sources

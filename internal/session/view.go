@@ -61,7 +61,7 @@ func (v *turnView) event(e agent.Event) error {
 		if v.s.told[e.Text] {
 			break
 		}
-		v.s.told[e.Text] = strings.HasPrefix(e.Text, missingTools)
+		v.s.told[e.Text] = e.Code == agent.CodeServerMissing
 		v.pause()
 		v.s.warn(e.Text)
 	case agent.EventDone:

@@ -13,12 +13,14 @@ import (
 // for clients that ask for events; a whole answer has one object with all of them. at_ms
 // is when it was said, in milliseconds after the turn's begin.
 
-// A textNote is a step or a warning.
+// A textNote is a step or a warning. Code and Server say which one, where clients tell it apart.
 type textNote struct {
-	Type string `json:"type,omitempty"`
-	AtMS int64  `json:"at_ms,omitempty"`
-	Step string `json:"step,omitempty"`
-	Text string `json:"text"`
+	Type   string `json:"type,omitempty"`
+	Code   string `json:"code,omitempty"`
+	Server string `json:"server,omitempty"`
+	AtMS   int64  `json:"at_ms,omitempty"`
+	Step   string `json:"step,omitempty"`
+	Text   string `json:"text"`
 	// HTML is that of commentary, for those who asked for it.
 	HTML string `json:"html,omitempty"`
 }
@@ -93,7 +95,7 @@ func noteOf(ev agent.Event, id identity, after time.Duration, html string) []byt
 	at := after.Milliseconds()
 	switch ev.Kind {
 	case agent.EventStep, agent.EventWarning, agent.EventCommentary:
-		note = textNote{Type: string(ev.Kind), AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
+		note = textNote{Type: string(ev.Kind), Code: ev.Code, Server: ev.Server, AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
 	case agent.EventToolCall, agent.EventToolResult:
 		n := toolNoteOf(ev, at)
 		n.Type = string(ev.Kind)

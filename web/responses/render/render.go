@@ -183,7 +183,11 @@ func (r *Renderer) note(ev agent.Event) {
 	at := r.at.Milliseconds()
 	switch ev.Kind {
 	case agent.EventStep, agent.EventWarning:
-		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}})
+		said := map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}
+		if ev.Code != "" {
+			said["code"], said["server"] = ev.Code, ev.Server
+		}
+		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: said})
 	case agent.EventProgress, agent.EventLog:
 		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: ev.News})
 	case agent.EventToolCall, agent.EventToolResult:
