@@ -68,6 +68,10 @@ type chatHost struct {
 	provider string
 	// bare means that no server is attached.
 	bare bool
+	// gone are servers that no turn finds.
+	gone []string
+	// file is the config file as it is now.
+	file web.ConfigFile
 	// calls are the stored rounds of turns, by their id.
 	calls map[string]json.RawMessage
 	marks map[string]schemas.Feedback
@@ -96,17 +100,23 @@ func (h *chatHost) config(t *testing.T) web.Config {
 		return []web.ModelInfo{{ID: "dental", Description: "About teeth.", Topic: "dental", FirstQuestions: map[string][]string{"en": {"Why do gums bleed?", "How often should I floss?"}, "vi": {"Vì sao chảy máu nướu?"}}}, {ID: "home", Description: "About the family."}}
 	}
 	cfg.Hints = web.Hints{
+		File: func() web.ConfigFile {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.file
+		},
 		Prompts: func(context.Context) []schemas.Prompt {
 			return []schemas.Prompt{
 				{Name: "record", Server: "sdi", Description: "Show one record", Arguments: []schemas.PromptArgument{{Name: "uuid", Required: true}}},
 				{Name: "report", Server: "sdi", Description: "Write a report"},
 			}
 		},
-		Provider: func(context.Context) (name, model, why string, err error) {
-			return h.provider, "qwen2.5:7b-instruct", "it answers", nil
+		Provider: func(_ context.Context, q web.Asked) (name, model, why string, err error) {
+			return cmp.Or(q.Provider, h.provider), cmp.Or(q.Model, "qwen2.5:7b-instruct"), "it answers", nil
 		},
 	}
 	cfg.Reload = func(context.Context) (web.Reloaded, error) {
+		h.offers("home")
 		return web.Reloaded{Added: []string{"family"}, Offer: "home"}, nil
 	}
 	cfg.Turns = turns.NewSet(nil, nil)
@@ -116,6 +126,20 @@ func (h *chatHost) config(t *testing.T) web.Config {
 		cfg.Turns.Drain(ctx)
 	})
 	return cfg
+}
+
+// offers sets the assistant that may call what was attached.
+func (h *chatHost) offers(assistant string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.file.Offer = assistant
+}
+
+// loses sets the servers that are missing from now on.
+func (h *chatHost) loses(servers ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gone = servers
 }
 
 func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
@@ -128,6 +152,12 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 	}
 	h.mu.Unlock()
 	yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: id, Assistant: "dental", Created: time.Now()}})
+	h.mu.Lock()
+	gone := h.gone
+	h.mu.Unlock()
+	for _, name := range gone {
+		yield(agent.Event{Kind: agent.EventWarning, Code: agent.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q is failed: connection refused", name)})
+	}
 	said, err := h.say(ctx, turn, asked, yield)
 	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // those end a turn before its question is recorded
 		return err

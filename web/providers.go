@@ -14,6 +14,10 @@ import (
 // loaded first.
 const providerTestLimit = 60 * time.Second
 
+// providerListLimit bounds how long the services are waited for that are asked which models
+// they have.
+const providerListLimit = 6 * time.Second
+
 // A ProviderTest is what one small call of a model showed.
 type ProviderTest struct {
 	Provider, Model string
@@ -48,6 +52,52 @@ type providerFault struct {
 	Message string `json:"message"`
 }
 
+// A Provider says whether a service of models can answer now.
+type Provider struct {
+	Name string
+	// Missing says how to make it usable, where a key or an address is missing.
+	Missing string
+	// Model and SmallModel would answer; empty where nothing would.
+	Model, SmallModel string
+	// Err is why it cannot answer, although nothing is missing.
+	Err error
+}
+
+// A providerObject is a provider as it is now.
+type providerObject struct {
+	Name string `json:"name"`
+	// Ready says that it would answer, with these models.
+	Ready      bool   `json:"ready"`
+	Model      string `json:"model,omitempty"`
+	SmallModel string `json:"small_model,omitempty"`
+	// Missing says how to make it usable.
+	Missing string         `json:"missing,omitempty"`
+	Error   *providerFault `json:"error,omitempty"`
+}
+
+// listProviders asks the services that can be asked for nothing which models they have.
+func (s *server) listProviders(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), providerListLimit)
+	defer cancel()
+	var all []providerObject
+	for _, p := range s.Operations.Providers(ctx) {
+		o := providerObject{Name: p.Name, Ready: p.Err == nil && p.Missing == "", Model: p.Model, SmallModel: p.SmallModel, Missing: p.Missing}
+		if p.Err != nil {
+			o.Error = faultOf(p.Err)
+		}
+		all = append(all, o)
+	}
+	wire.WriteJSON(c.Writer, listOf(all))
+}
+
+func faultOf(err error) *providerFault {
+	code := string(providers.KindOf(err))
+	if code == "" {
+		code = wire.Failure(err).Code
+	}
+	return &providerFault{Code: code, Message: wire.Clip(err.Error(), wire.MaxMessage)}
+}
+
 // testBody is the body of POST /v1/providers/{name}/test.
 type testBody struct {
 	// Model is the provider's own when empty.
@@ -75,11 +125,7 @@ func (s *server) testProvider(c *gin.Context) {
 		FirstOutputMS: float64(test.First.Microseconds()) / 1000, TookMS: float64(test.Took.Microseconds()) / 1000, Models: test.Models,
 	}
 	if test.Err != nil {
-		code := string(providers.KindOf(test.Err))
-		if code == "" {
-			code = wire.Failure(test.Err).Code
-		}
-		o.Error = &providerFault{Code: code, Message: wire.Clip(test.Err.Error(), wire.MaxMessage)}
+		o.Error = faultOf(test.Err)
 	}
 	wire.WriteJSON(c.Writer, o)
 }

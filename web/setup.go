@@ -11,15 +11,34 @@ import (
 	"molar/web/wire"
 )
 
-// A Hints source tells the chat page what it can help a person with.
+// A Hints source tells the pages what they can help a person with.
 type Hints struct {
 	// Prompts lists what a question may name behind a slash; nil means nothing.
 	Prompts func(ctx context.Context) []schemas.Prompt
-	// Provider names what would answer now and why, or says that nothing can; nil means
-	// that nobody knows.
-	Provider func(ctx context.Context) (name, model, why string, err error)
-	// File is where the config file is, or would be.
-	File string
+	// Provider names what would answer a question now and why, or says that nothing can; nil
+	// means that nobody knows.
+	Provider func(ctx context.Context, q Asked) (name, model, why string, err error)
+	// File tells of the config file; nil means that there can be none.
+	File func() ConfigFile
+}
+
+// Asked is what a question asks for, as far as that decides who answers it. Empty fields leave
+// it to the host.
+type Asked struct {
+	Assistant, Provider, Model string
+}
+
+// A ConfigFile is the config file as it was read last.
+type ConfigFile struct {
+	// Path is where it is, or would be.
+	Path string
+	// Faults are those of the file as it is now; the last good one is in force.
+	Faults []string
+	// NeedsRestart names the keys that changed and take effect when the host starts anew.
+	NeedsRestart []string
+	// Offer names the assistant that may call what is attached now, where the default one,
+	// which was chosen when there was nothing, may not.
+	Offer string
 }
 
 type promptList = list[schemas.Prompt]
@@ -43,8 +62,14 @@ type setupObject struct {
 	Why      string `json:"why,omitempty"`
 	// Servers counts the attached MCP servers that are not Molar's own.
 	Servers int `json:"servers"`
-	// File is where the config file is, or would be; only operators are told.
-	File string `json:"file,omitempty"`
+	// What follows is told to operators alone. File is where the config file is, or would be,
+	// Faults what is wrong with it as it is now, and NeedsRestart what of it waits for the next
+	// start.
+	File         string   `json:"file,omitempty"`
+	Faults       []string `json:"faults,omitempty"`
+	NeedsRestart []string `json:"needs_restart,omitempty"`
+	// Offer names the assistant that may call the servers, where the default one may not.
+	Offer string `json:"offer,omitempty"`
 }
 
 // getSetup answers GET /v1/setup.
@@ -55,12 +80,14 @@ func (s *server) getSetup(c *gin.Context) {
 			o.Servers++
 		}
 	}
-	if httpguard.PrincipalOf(c.Request.Context()).Need(httpguard.ScopeAdmin) == nil {
-		o.File = s.Hints.File
+	if s.Hints.File != nil && httpguard.PrincipalOf(c.Request.Context()).Need(httpguard.ScopeAdmin) == nil {
+		f := s.Hints.File()
+		o.File, o.Faults, o.NeedsRestart, o.Offer = f.Path, f.Faults, f.NeedsRestart, f.Offer
 	}
 	if s.Hints.Provider != nil {
 		var err error
-		if o.Provider, o.Model, o.Why, err = s.Hints.Provider(c.Request.Context()); err != nil {
+		q := Asked{Assistant: c.Query("assistant"), Provider: c.Query("provider"), Model: c.Query("model")}
+		if o.Provider, o.Model, o.Why, err = s.Hints.Provider(c.Request.Context(), q); err != nil {
 			if errors.Is(err, context.Canceled) {
 				return
 			}

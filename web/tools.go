@@ -28,6 +28,8 @@ type Operations struct {
 	ApproveServer func(ctx context.Context, server, digest string) ([]string, error)
 	// TestProvider makes one small call.
 	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
+	// Providers tells of each service of models whether it can answer now.
+	Providers func(ctx context.Context) []Provider
 	// Settings tells what is configured and where, without any secret.
 	Settings func() Settings
 	// ImportServers writes what a person pasted as the config file would have it.
@@ -63,6 +65,9 @@ func (s *server) operatorRoutes() map[string]operatorRoute {
 	}
 	if s.Operations.TestProvider != nil {
 		routes["/v1/providers/:name/test"] = operatorRoute{http.MethodPost, s.testProvider}
+	}
+	if s.Operations.Providers != nil {
+		routes["/v1/providers"] = operatorRoute{http.MethodGet, s.listProviders}
 	}
 	if s.Operations.Settings != nil {
 		routes["/v1/config"] = operatorRoute{http.MethodGet, s.listSettings}

@@ -149,6 +149,58 @@ func TestReload_WatchesTheFile(t *testing.T) {
 	s.waitReady(t, "kin")
 }
 
+// A hostSetup is what the pages ask a host for.
+type hostSetup struct {
+	Provider, Model, Why, Offer string
+	Faults                      []string
+	NeedsRestart                []string `json:"needs_restart"`
+}
+
+func (s *served) setup(t *testing.T) (now hostSetup) {
+	t.Helper()
+	s.get(t, "/v1/setup", &now)
+	return now
+}
+
+// A file that comes where none was, in a folder that comes with it, is taken over as it is saved,
+// and the pages learn who may call its servers and what is wrong with it, until that is mended.
+func TestReload_WatchesForANewFile(t *testing.T) {
+	t.Parallel()
+	family, env := buildFamily(t), homeEnv(t, nil)
+	file := filepath.Join(env["HOME"], ".config", "molar", "molar.yaml")
+	s := serveIn(t, env, "")
+	if now := s.setup(t); now.Offer != "" || len(now.Faults) > 0 {
+		t.Errorf("without a file: %+v", now)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	good := "mcpServers:\n  kin: {command: " + family + "}\n"
+	put(t, file, []byte(good))
+	s.waitReady(t, "kin")
+	eventually(t, "the offer", func() bool { return s.setup(t).Offer == "general" })
+	for _, bad := range []struct{ text, says string }{
+		{good + "mcpServers:\n  more: {command: " + family + "}\n", file + ":3: not readable as YAML"},
+		{good + "lisen: x\n", file + `:3: lisen: unknown key "lisen", did you mean "listen"?`},
+	} {
+		put(t, file, []byte(bad.text))
+		eventually(t, "the fault", func() bool { return strings.Contains(strings.Join(s.setup(t).Faults, "\n"), bad.says) })
+	}
+	if now := s.setup(t); now.Offer != "general" {
+		t.Errorf("a fault took the offer away: %+v", now)
+	}
+	put(t, file, []byte(good+"limits: {rounds: 3}\n"))
+	eventually(t, "the file is mended", func() bool {
+		now := s.setup(t)
+		return len(now.Faults) == 0 && cmp.Equal(now.NeedsRestart, []string{"limits.rounds"})
+	})
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the fault of a file that is gone", func() bool { return strings.Contains(strings.Join(s.setup(t).Faults, "\n"), "bring it back") })
+	s.waitReady(t, "kin")
+}
+
 // mutations are saves that went wrong.
 func mutations(good string) []func(i int) string {
 	return []func(int) string{

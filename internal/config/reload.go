@@ -49,11 +49,13 @@ func (cfg *Config) Changed(next *Config) []string {
 	return keys
 }
 
-// Offer names the assistant that may call the servers of next, where these settings answer
-// as one that may not because they had none; else it is empty.
-func (cfg *Config) Offer(next *Config) string {
-	if cfg.derivesDefault() && next.derivesDefault() && next.attaches() && cfg.Default != next.Default {
-		return next.Default
+// Offer names the assistant that may call what is attached now, the servers of next and those
+// that were added beside it, where these settings answer as one that may not because they had
+// none; else it is empty.
+func (cfg *Config) Offer(next *Config, added bool) string {
+	derived := cfg.derivesDefault() && next.derivesDefault() && Loopback(cfg.Listen)
+	if derived && (added || next.attaches()) && cfg.Default != AssistantGeneral {
+		return AssistantGeneral
 	}
 	return ""
 }

@@ -42,15 +42,24 @@ func TestConfig_Changed(t *testing.T) {
 func TestConfig_Offer(t *testing.T) {
 	const servers = "mcpServers: {a: {command: x}}\n"
 	env := []string{"XDG_DATA_HOME", t.TempDir()}
-	for _, tt := range []struct{ name, before, after, want string }{
-		{"a first server", "", servers, "general"},
-		{"a second server", servers, servers + "  # and more\n", ""},
-		{"the last one is gone", servers, "", ""},
-		{"a default was chosen", "default: dental\n", servers + "default: dental\n", ""},
-		{"other assistants", "assistants: {a: {}}\n", servers + "assistants: {a: {}}\n", ""},
+	for _, tt := range []struct {
+		name, before, after string
+		added               bool
+		want                string
+	}{
+		{"a first server", "", servers, false, "general"},
+		{"a first server that was added", "", "", true, "general"},
+		{"none", "", "", false, ""},
+		{"a second server", servers, servers + "  # and more\n", false, ""},
+		{"a second server that was added", servers, servers, true, ""},
+		{"the last one is gone", servers, "", false, ""},
+		{"a default was chosen", "default: dental\n", servers + "default: dental\n", false, ""},
+		{"a default was chosen, and one was added", "default: dental\n", "default: dental\n", true, ""},
+		{"other assistants", "assistants: {a: {}}\n", servers + "assistants: {a: {}}\n", false, ""},
+		{"off loopback, and one was added", "listen: 0.0.0.0:8000\n", "listen: 0.0.0.0:8000\n", true, ""},
 	} {
 		running, next := mustLoad(t, tt.before, env...), mustLoad(t, tt.after, env...)
-		if got := running.Offer(next); got != tt.want {
+		if got := running.Offer(next, tt.added); got != tt.want {
 			t.Errorf("%s: offered %q, want %q", tt.name, got, tt.want)
 		}
 		if changed := running.Changed(next); len(changed) > 0 {

@@ -51,6 +51,17 @@ func (h *Host) Added(cfg *config.Config) []string {
 	return names
 }
 
+// AddedNames names them too where the config hides one.
+func (h *Host) AddedNames() []string {
+	h.added.mu.Lock()
+	defer h.added.mu.Unlock()
+	names := make([]string, 0, len(h.added.list))
+	for _, a := range h.added.list {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
 func (h *Host) addedConfigs(cfg *config.Config) []mcpclients.ServerConfig {
 	h.added.mu.Lock()
 	defer h.added.mu.Unlock()

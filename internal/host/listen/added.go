@@ -35,11 +35,7 @@ func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer,
 		return web.AddedServer{}, err
 	}
 	p.Log.Info("a server was added", "server", a.Name, "host", at.Host)
-	done := web.AddedServer{Name: a.Name}
-	if with, err := p.Config.WithServers([]string{a.Name + "=" + a.URL}); err == nil {
-		done.Offer = p.Config.Offer(with)
-	}
-	return done, p.files.again(ctx)
+	return web.AddedServer{Name: a.Name, Offer: p.offer()}, p.files.again(ctx)
 }
 
 // removeServer detaches a server that was added, and forgets it.
@@ -60,6 +56,6 @@ func (p *port) removeServer(ctx context.Context, name string) error {
 }
 
 func (p *port) isOfFile(name string) bool {
-	_, ok := p.files.last.MCPServers.Get(name)
+	_, ok := p.files.last().MCPServers.Get(name)
 	return ok
 }

@@ -1,12 +1,14 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +38,7 @@ func (p *port) operations() web.Operations {
 			return approved, operated(err)
 		},
 		TestProvider:  p.testProvider,
+		Providers:     p.providers,
 		Settings:      p.settings,
 		ImportServers: p.importServers,
 		AddServer:     p.addServer,
@@ -82,22 +85,55 @@ func (p *port) refusals(tool schemas.Tool) []schemas.Refusal {
 
 // settings are those that the host was started with.
 func (p *port) settings() web.Settings {
-	return web.Settings{File: p.Config.File, Settings: p.Config.Settings()}
+	return web.Settings{File: p.files.last().File, Settings: p.Config.Settings()}
 }
 
-// hints are what the chat page can tell about this host.
+// hints are what the pages can tell about this host.
 func (p *port) hints() web.Hints {
 	return web.Hints{
-		File:    p.configFile(),
-		Prompts: p.Agent.Prompts,
-		Provider: func(ctx context.Context) (name, model, why string, err error) {
-			route, err := p.Chain.Pick(ctx, chain.Want{})
-			if err != nil {
-				return "", "", "", err
-			}
-			return route.Provider.Name(), route.Model, route.Why, nil
+		File: func() web.ConfigFile {
+			now := p.files.read()
+			return web.ConfigFile{Path: p.configFile(), Faults: now.faults, NeedsRestart: now.restart, Offer: p.offer()}
 		},
+		Prompts:  p.Agent.Prompts,
+		Provider: p.answers,
 	}
+}
+
+// answers tells which model would answer a question.
+func (p *port) answers(ctx context.Context, q web.Asked) (name, model, why string, err error) {
+	if as, ok := p.Config.Assistants.Get(cmp.Or(q.Assistant, p.Config.Default)); ok && q.Provider == "" && q.Model == "" {
+		q.Provider, q.Model = as.Provider, as.Model
+	}
+	route, err := p.Chain.Pick(ctx, chain.Want{Provider: q.Provider, Model: q.Model})
+	if err != nil {
+		return "", "", "", err
+	}
+	return route.Provider.Name(), route.Model, route.Why, nil
+}
+
+// offer names the assistant that may call what is attached now, where the default one may not.
+func (p *port) offer() string {
+	return p.Config.Offer(p.files.last(), len(p.AddedNames()) > 0)
+}
+
+// providers tells of each whether it can answer now, and with which models.
+func (p *port) providers(ctx context.Context) []web.Provider {
+	names := append(config.Services(), chain.Offline)
+	all := make([]web.Provider, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		all[i] = web.Provider{Name: name, Missing: p.Config.LLM.Missing(name)}
+		if all[i].Missing != "" {
+			continue
+		}
+		asking.Go(func() {
+			route, err := p.Chain.Pick(ctx, chain.Want{Provider: name})
+			all[i].Model, all[i].SmallModel, all[i].Err = route.Model, route.SmallModel, err
+		})
+	}
+	asking.Wait()
+	return all
 }
 
 // operated speaks of the client manager's refusals in the words of web.

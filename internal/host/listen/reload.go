@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"molar/internal/cli"
@@ -33,10 +34,32 @@ type reloader struct {
 	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
+	// path is where the file is, or would be.
+	path string
+	mu   sync.Mutex // one reload at a time
+	// found is what the last reading came to; nil before the first.
+	found atomic.Pointer[reading]
+}
+
+// A reading of the config file.
+type reading struct {
 	// last is the config whose servers are in force.
 	last *config.Config
-	mu   sync.Mutex // one reload at a time
+	// faults are those of the file as it is now, restart the keys that changed and wait for
+	// the next start.
+	faults, restart []string
 }
+
+// read is what the last reading came to.
+func (r *reloader) read() reading {
+	if found := r.found.Load(); found != nil {
+		return *found
+	}
+	return reading{last: r.running}
+}
+
+// last is the config whose servers are in force.
+func (r *reloader) last() *config.Config { return r.read().last }
 
 // reload reads the file and applies it. When something is wrong with it the error
 // is a *web.BrokenConfigError, and the last good one stays in force.
@@ -45,14 +68,15 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	defer r.mu.Unlock()
 	next, err := r.load()
 	if err == nil {
-		err = r.running.CheckReload(next)
+		err = r.last().CheckReload(next)
 	}
 	var changes mcpclients.Changes
 	if err == nil {
 		changes, err = r.to.Apply(ctx, r.servers(next))
 	}
+	found := r.read()
 	if err == nil {
-		r.last = next
+		found = reading{last: next, restart: r.running.Changed(next)}
 	}
 	if err == nil && r.keys != nil {
 		err = r.keys(next.APIKeys)
@@ -62,12 +86,15 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	}
 	if err != nil {
 		broken := &web.BrokenConfigError{Faults: faultsOf(err)}
+		found.faults = broken.Faults
+		r.found.Store(&found)
 		r.log.Error("the config file has faults; the last good one stays in force", "asked_by", why, "faults", broken.Faults)
 		return web.Reloaded{}, broken
 	}
+	r.found.Store(&found)
 	done := web.Reloaded{
 		Added: changes.Added, Removed: changes.Removed, Restarted: changes.Restarted, Updated: changes.Updated,
-		NeedsRestart: r.running.Changed(next), Offer: r.running.Offer(next),
+		NeedsRestart: found.restart, Offer: r.running.Offer(next, false),
 	}
 	r.log.Info("config reloaded", "asked_by", why,
 		"added", done.Added, "removed", done.Removed, "restarted", done.Restarted, "updated", done.Updated)
@@ -82,7 +109,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 
 // again applies the servers anew: others were added or removed. The caller holds the lock.
 func (r *reloader) again(ctx context.Context) error {
-	_, err := r.to.Apply(ctx, r.servers(r.last))
+	_, err := r.to.Apply(ctx, r.servers(r.last()))
 	return err
 }
 
@@ -102,12 +129,13 @@ func faultsOf(err error) []string {
 	return faults
 }
 
-// watch reloads whenever the file is saved with another content, until ctx ends.
+// watch reloads whenever the file is saved with another content, until ctx ends. One that is
+// not there yet is watched for too.
 func (r *reloader) watch(ctx context.Context) {
-	if r.running.File == "" {
+	if r.path == "" {
 		return
 	}
-	err := watch.File(ctx, r.running.File, r.running.Digest(), func() {
+	err := watch.File(ctx, r.path, r.running.Digest(), func() {
 		_, _ = r.reload(ctx, "the file was saved") // reload logs its faults
 	})
 	if err != nil {

@@ -95,8 +95,10 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := &reloader{load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, last: h.Config}
-	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), files: files}
+	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil)}
+	p.files = &reloader{
+		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+	}
 	if p.live = h.DB.Live(uuid.NewString()); p.live != nil {
 		p.sharing = turns.NewSharing(p.live, h.Log)
 	}

@@ -1,0 +1,18 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// What a page says of providers is what the host found: no model is named that would not answer,
+// and a key is missing only where the provider needs one.
+func TestProviders(t *testing.T) {
+	const want = `{"object":"list","data":[{"name":"gemini","ready":false,"missing":"set GEMINI_API_KEY"},` +
+		`{"name":"openai","ready":true,"model":"scripted","small_model":"scripted-small"},` +
+		`{"name":"ollama","ready":false,"error":{"code":"unavailable","message":"ollama: nobody listens"}},{"name":"offline","ready":true}]}`
+	w := serve(build(t, operated(t, play(nil))), request(http.MethodGet, "/v1/providers", ""))
+	if w.Code != http.StatusOK || w.Body.String() != want {
+		t.Errorf("%d %s\nwant %s", w.Code, w.Body, want)
+	}
+}
