@@ -9,13 +9,17 @@ import (
 	"molar/web/wire"
 )
 
-// Imported is the block of another host's file, or the address of a server, as the config
-// file would have it.
+// Imported is the block of another host's file, or the command or address of a server, as the
+// config file would have it.
 type Imported struct {
-	// Host is whose shape the block has, such as "Claude Desktop".
-	Host string `json:"host"`
-	// File is where the text belongs.
-	File string `json:"file"`
+	// Host is whose shape the block has, such as "Claude Desktop"; empty for what is none.
+	Host string `json:"host,omitempty"`
+	// File is where the text belongs, and Place how it gets there: new is the whole file, end
+	// stands behind all that is there. Below, instead and inside go by Line, which has the key
+	// mcpServers: below that line, instead of it, or inside the braces that begin there.
+	File  string `json:"file"`
+	Place string `json:"place"`
+	Line  int    `json:"line,omitempty"`
 	// YAML is the text: secrets are references to variables in it.
 	YAML string `json:"yaml"`
 	// Servers are the names of those in it, LeftOut of those that could not be carried over.
@@ -25,8 +29,14 @@ type Imported struct {
 	Variables []string `json:"variables,omitempty"`
 }
 
+// Places of a text in a file that has no servers yet.
+const (
+	PlaceNew = "new"
+	PlaceEnd = "end"
+)
+
 type importBody struct {
-	// Text is what was pasted: JSON with servers, or one address.
+	// Text is what was pasted: JSON with servers, a command, or one address.
 	Text string `json:"text"`
 }
 

@@ -141,7 +141,9 @@ func (s *server) toolOperations() []openapi.Operation {
 		},
 		{Method: "GET", Path: "/v1/servers", Tag: tagServers, Scope: "chat or admin", Summary: "List the MCP servers with state and reason", Answer: serverList{}},
 		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the prompts of the servers, which a question names behind a slash", Answer: promptList{}},
-		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer, and how many servers are attached", Answer: setupObject{}},
+		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer a question, how many servers are attached and, for operators, how the config file is", Answer: setupObject{}, Query: []openapi.Parameter{
+			{"assistant", "the assistant that is asked"}, {"provider", "the provider that the question asks for"}, {"model", "the model that the question asks for"},
+		}},
 	}
 	if s.Operations.SwitchTool != nil {
 		all = append(all, openapi.Operation{Method: "PATCH", Path: "/v1/tools/{name}", Tag: tagTools, Scope: "admin", Summary: "Switch a tool off, or on again", Request: switchBody{}, Needs: []string{"enabled"}, Answer: toolObject{}, Errors: []int{400, 404, 500}})
@@ -156,7 +158,7 @@ func (s *server) toolOperations() []openapi.Operation {
 		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/{name}/approve", Tag: tagServers, Scope: "admin", Summary: "Take the tools of a pinned server as they are now", Request: approveBody{}, Answer: approvedObject{}, Errors: []int{400, 404, 409, 500}})
 	}
 	if s.Operations.ImportServers != nil {
-		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, or an address, as the config file would have them; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
+		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, a command or an address so that it fits into the config file; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
 	}
 	if s.Operations.AddServer != nil {
 		all = append(all,
@@ -165,6 +167,9 @@ func (s *server) toolOperations() []openapi.Operation {
 	}
 	if s.Operations.TestProvider != nil {
 		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/providers/{name}/test", Tag: tagProbes, Scope: "admin", Summary: "Make one small call to a provider", Request: testBody{}, Answer: providerTestObject{}, Errors: []int{400, 404, 500}})
+	}
+	if s.Operations.Providers != nil {
+		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/providers", Tag: tagProbes, Scope: "admin", Summary: "List the providers: which could answer now, with which models, and what the others lack", Answer: list[providerObject]{}})
 	}
 	if s.Operations.Settings != nil {
 		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/config", Tag: tagProbes, Scope: "admin", Summary: "List the settings and where each was set, without secrets", Answer: settingsObject{}})

@@ -76,7 +76,15 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 			if text == "" {
 				return web.Imported{}, errors.New("nothing was pasted")
 			}
-			return web.Imported{Host: "Cursor", File: "/etc/molar/molar.yaml", YAML: "mcpServers:\n  notes:\n    command: npx\n    env: {TOKEN: \"${NOTES_TOKEN}\"}\n", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"}}, nil
+			return web.Imported{Host: "Cursor", File: "/etc/molar/molar.yaml", Place: web.PlaceEnd, YAML: "mcpServers:\n  notes:\n    command: npx\n    env: {TOKEN: \"${NOTES_TOKEN}\"}\n", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"}}, nil
+		},
+		Providers: func(context.Context) []web.Provider {
+			return []web.Provider{
+				{Name: "gemini", Missing: "set GEMINI_API_KEY"},
+				{Name: "openai", Model: "scripted", SmallModel: "scripted-small"},
+				{Name: "ollama", Err: &providers.Error{Kind: providers.KindUnavailable, Provider: "ollama", Err: errors.New("nobody listens")}},
+				{Name: "offline"},
+			}
 		},
 		TestProvider: func(_ context.Context, provider, model string) (web.ProviderTest, error) {
 			test := web.ProviderTest{Provider: provider, Model: model, Text: "ok", First: time.Millisecond, Took: 2 * time.Millisecond, Models: []string{"m"}}
@@ -221,6 +229,8 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"POST", "/v1/servers/import", "/v1/servers/import", `{"text":"https://mcp.example.com/"}`, "200"},
 		{"POST", "/v1/servers/import", "/v1/servers/import", `{"text":""}`, "400"},
 		{"POST", "/v1/servers/reload", "", "", "200"},
+		{"GET", "/v1/providers", "", "", "200"},
+		{"GET", "/v1/setup?assistant=dental", "/v1/setup", "", "200"},
 		{"POST", "/v1/providers/ollama/test", "/v1/providers/{name}/test", "", "200"},
 		{"POST", "/v1/providers/gemini/test", "/v1/providers/{name}/test", `{"model":"m"}`, "200"},
 		{"POST", "/v1/providers/none/test", "/v1/providers/{name}/test", "", "404"},

@@ -58,17 +58,17 @@ func ParseServer(spec string) (string, Server, error) {
 	if strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://") {
 		return name, Server{URL: rest}, nil
 	}
-	words, err := splitWords(rest)
+	words, err := SplitWords(rest)
 	if err != nil {
 		return "", Server{}, fmt.Errorf("--mcp %s: %w", name, err)
 	}
 	return name, Server{Command: words[0], Args: words[1:]}, nil
 }
 
-// splitWords splits a command line at spaces. Single quotes keep everything, double
+// SplitWords splits a command line at spaces. Single quotes keep everything, double
 // quotes all but a backslash before " or \, and a backslash outside quotes keeps
 // the next character.
-func splitWords(line string) ([]string, error) {
+func SplitWords(line string) ([]string, error) {
 	var (
 		words  []string
 		word   strings.Builder

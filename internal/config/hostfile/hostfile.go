@@ -41,6 +41,8 @@ type File struct {
 	Variables []Variable
 	// parts are the servers' texts, in the order of Servers.
 	parts []string
+	// head are the comments above the servers, entries the servers with theirs.
+	head, entries string
 }
 
 // A Variable is an environment variable that the YAML refers to.
@@ -58,13 +60,15 @@ type reader struct {
 	inputs    map[string]string // what VS Code asks for, by id
 	asWritten map[string]bool   // variables that the file itself refers to
 	values    map[string]string // literal values by the variable that stands for them
+	taken     []string          // names that no server may get
 	out       *File
 	notes     []string // for the head of the text
 }
 
 // Read converts the file. name is what it is called, which helps to tell whose it
-// is. JSON with comments and trailing commas is read.
-func Read(name string, data []byte) (*File, error) {
+// is. JSON with comments and trailing commas is read. No server gets one of the names that are
+// taken.
+func Read(name string, data []byte, taken ...string) (*File, error) {
 	root, err := parseFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -76,6 +80,7 @@ func Read(name string, data []byte) (*File, error) {
 	r := &reader{
 		host: hostOf(name, root, found), out: &File{}, notes: notes,
 		inputs: found.inputs, asWritten: referred(data), values: map[string]string{},
+		taken: slices.Concat(config.ReservedServers(), taken),
 	}
 	r.out.Host = r.host
 	var servers []entry
@@ -186,7 +191,7 @@ func (r *reader) newName(name string) string {
 		plain = strings.Trim(plain, "-")
 	}
 	unique := plain
-	for n := 2; slices.Contains(r.out.Servers, unique) || slices.Contains(config.ReservedServers(), unique); n++ {
+	for n := 2; slices.Contains(r.out.Servers, unique) || slices.Contains(r.taken, unique); n++ {
 		suffix := fmt.Sprintf("-%d", n)
 		unique = plain[:min(len(plain), longestName-len(suffix))] + suffix
 	}

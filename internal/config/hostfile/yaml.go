@@ -47,25 +47,20 @@ func (r *reader) write(file string, servers []entry) []byte {
 		r.out.parts = append(r.out.parts, text)
 		body.WriteString(text)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# MCP servers of %s, from %s.\n", r.host, quoteComment(file))
+	var head strings.Builder
 	for _, note := range r.notes {
-		fmt.Fprintf(&b, "# %s\n", note)
+		fmt.Fprintf(&head, "# %s\n", note)
 	}
 	used := slices.DeleteFunc(r.out.Variables, func(v Variable) bool { return !strings.Contains(body.String(), "${"+v.Name+"}") })
 	r.out.Variables = used
 	if len(used) > 0 {
-		b.WriteString("# Set these variables in the environment or in the file of --env-file:\n")
+		head.WriteString("# Set these variables in the environment or in the file of --env-file:\n")
 	}
 	for _, v := range used {
-		fmt.Fprintf(&b, "#   %s: %s\n", v.Name, v.Use)
+		fmt.Fprintf(&head, "#   %s: %s\n", v.Name, v.Use)
 	}
-	if len(r.out.Servers) == 0 {
-		b.WriteString("mcpServers: {}\n" + body.String())
-	} else {
-		b.WriteString("mcpServers:\n" + body.String())
-	}
-	return []byte(b.String())
+	r.out.head, r.out.entries = head.String(), body.String()
+	return fmt.Appendf(nil, "# MCP servers of %s, from %s.\n%s", r.host, quoteComment(file), r.out.whole())
 }
 
 func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {

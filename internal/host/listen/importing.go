@@ -4,49 +4,159 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"molar/internal/config"
+	"molar/internal/config/decode"
 	"molar/internal/config/hostfile"
 	"molar/web"
 )
 
-// importServers reads what a person pasted: servers as other hosts write them, or an address.
+// importServers reads what a person pasted (servers as other hosts write them, a command, or an
+// address) and writes it so that it fits into the config file as that is now.
 func (p *port) importServers(text string) (web.Imported, error) {
 	text = strings.TrimSpace(text)
-	if text == "" {
-		return web.Imported{}, errors.New("nothing was pasted: paste the JSON of another host, or the address of a server")
-	}
-	if at, err := url.Parse(text); err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" {
-		if text, err = blockOf(at); err != nil {
-			return web.Imported{}, err
+	found := web.Imported{File: p.configFile(), Place: web.PlaceNew}
+	var at *decode.Section
+	if data, err := os.ReadFile(found.File); err == nil {
+		found.Place = web.PlaceEnd
+		if s, ok := decode.FindSection(data, "mcpServers"); ok {
+			at, found.Place, found.Line = &s, string(s.Place), s.Line
 		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return web.Imported{}, fmt.Errorf("read the config file: %w", err)
 	}
-	file, err := hostfile.Read("the text", []byte(text))
+	taken := slices.Concat(p.files.last().MCPServers.Names(), p.AddedNames())
+	if at != nil {
+		taken = append(taken, at.Names...)
+	}
+	block, err := p.blockOf(text, taken)
 	if err != nil {
-		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers nor an address: %w", err)
+		return web.Imported{}, err
 	}
-	found := web.Imported{
-		Host: string(file.Host), File: p.configFile(), YAML: string(file.YAML),
-		Servers: file.Servers, LeftOut: file.LeftOut,
+	file, err := hostfile.Read("the text", block, taken...)
+	if err != nil {
+		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)
+	}
+	if found.YAML, err = file.TextFor(at); err != nil {
+		return web.Imported{}, err
+	}
+	found.Servers, found.LeftOut = file.Servers, file.LeftOut
+	if strings.HasPrefix(text, "{") { // else the block is of our own making
+		found.Host = string(file.Host)
 	}
 	for _, v := range file.Variables {
-		found.Variables = append(found.Variables, v.Name)
+		if _, set := p.cli.Env(v.Name); !set {
+			found.Variables = append(found.Variables, v.Name)
+		}
 	}
 	return found, nil
 }
 
-// blockOf is a server at an address as other hosts write it.
-func blockOf(at *url.URL) (string, error) {
-	block, err := json.Marshal(map[string]any{"mcpServers": map[string]any{nameOf(at): map[string]string{"url": at.String()}}})
-	return string(block), err
+// blockOf is the text as JSON of another host: a command and an address are put into its shape,
+// under a name that is not taken.
+func (p *port) blockOf(text string, taken []string) ([]byte, error) {
+	if text == "" {
+		return nil, errors.New("nothing was pasted: paste the JSON of another host, the command that starts a server, or its address")
+	}
+	at, err := url.Parse(text)
+	switch {
+	case strings.ContainsAny(text[:1], `{["`), strings.HasPrefix(text, "//"), strings.HasPrefix(text, "/*"):
+		return []byte(text), nil
+	case err != nil || at.Host == "":
+		server, name, err := p.command(text)
+		if err != nil {
+			return nil, err
+		}
+		return server.block(name, taken)
+	case at.Scheme == "http" || at.Scheme == "https":
+		return pastedServer{URL: at.String()}.block(nameOf(at), taken)
+	}
+	return nil, fmt.Errorf("an address begins with http:// or https://, not with %s://", at.Scheme)
+}
+
+// A pastedServer is one in the shape of other hosts.
+type pastedServer struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+}
+
+func (s pastedServer) block(name string, taken []string) ([]byte, error) {
+	free := name
+	for n := 2; slices.Contains(taken, free); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return json.Marshal(map[string]any{"mcpServers": map[string]pastedServer{free: s}})
 }
 
 // nameOf is a name for the server at an address.
 func nameOf(at *url.URL) string {
 	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
+}
+
+// command reads a command as people paste it from a page: with a prompt, over several lines, with
+// variables before it. It must name a program of this machine, since the host runs it.
+func (p *port) command(text string) (server pastedServer, name string, err error) {
+	line := strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(strings.TrimPrefix(text, "$ "))
+	if strings.Contains(line, "\n") {
+		return server, "", errors.New("these are several lines: paste one command, the JSON of another host, or one address")
+	}
+	words, err := config.SplitWords(line)
+	if err != nil {
+		return server, "", err
+	}
+	env := map[string]string{}
+	for ; len(words) > 1; words = words[1:] {
+		name, value, ok := strings.Cut(words[0], "=")
+		if !ok || !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name) {
+			break
+		}
+		env[name] = value
+	}
+	for i, word := range words { // what a shell would do, and none runs
+		if rest, ok := strings.CutPrefix(word, "~/"); ok {
+			home, _ := p.cli.Env("HOME")
+			word = home + "/" + rest
+		}
+		words[i] = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`).ReplaceAllString(word, "$${$1}")
+	}
+	program := words[0]
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(filepath.Dir(p.configFile()), program) // where it will be looked for
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return server, "", fmt.Errorf("there is no program %q on this machine: install it, or paste the JSON of another host, or an address that begins with http:// or https://", words[0])
+	}
+	return pastedServer{Command: words[0], Args: words[1:], Env: env}, nameOfCommand(words), nil
+}
+
+// nameOfCommand names a server after the package, image or folder in its command: the first
+// word that speaks of a server, else the first that is no option.
+func nameOfCommand(words []string) string {
+	tells, variable := regexp.MustCompile(`(?i)mcp|server`), regexp.MustCompile(`^[A-Z0-9_]+(=|$)`)
+	candidates := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || variable.MatchString(w) })
+	candidates = append(candidates, words[0])
+	at := max(0, slices.IndexFunc(candidates, tells.MatchString))
+	for _, part := range slices.Backward(strings.Split(candidates[at], "/")) {
+		version := regexp.MustCompile(`(.)[@:].*|\.(js|mjs|ts|py)$`)
+		parts := strings.FieldsFunc(strings.ToLower(version.ReplaceAllString(part, "$1")), func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		})
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "mcp" || s == "server" })
+		if name := strings.Join(parts, "-"); name != "" {
+			return name
+		}
+	}
+	return "server"
 }
 
 // configFile is where the config file is, or would be.
