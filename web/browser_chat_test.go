@@ -1,16 +1,11 @@
 package web_test
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
-
-	settings "molar/internal/config"
 )
 
 // The looks: every state of the page, at both sizes, in both languages and themes.
@@ -77,29 +72,26 @@ func (j *journey) look(name string) {
 	}
 }
 
-// What the first run tells people to write is a config file that loads.
-func TestChatPage_FirstRunConfig(t *testing.T) {
+// The first run leads to the form that attaches a server and to molar init, says what is done
+// already, and sees by itself when the rest is.
+func TestChatPage_FirstRun(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
 	host.provider, host.bare = "offline", true
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
-	j.sees(`document.querySelectorAll("#steps li").length === 3`)
-	file := filepath.Join(t.TempDir(), "molar.yaml")
-	if err := os.WriteFile(file, []byte(eval[string](j, `document.querySelectorAll("#steps .code")[1].textContent`)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := func(name string) (string, bool) {
-		home, ok := map[string]string{"HOME": filepath.Dir(file)}[name]
-		return home, ok
-	}
-	cfg, err := settings.Load(settings.Options{Path: file, Explicit: true, Env: env})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if names := cfg.MCPServers.Names(); !slices.Equal(names, []string{"notes"}) {
-		t.Errorf("it attaches %q", names)
-	}
+	j.sees(`document.querySelectorAll("#steps li").length === 3`, `document.querySelector("#steps .code").textContent.startsWith("molar init\n")`,
+		`document.querySelector("#steps a[href='/tools#attach-title']")`, `document.getElementById("by").textContent === "no model"`)
+	host.mu.Lock()
+	host.provider = "ollama"
+	host.mu.Unlock()
+	j.sees(`document.querySelector("#steps li strong").textContent === "A model answers"`, `document.querySelector("#steps li p").textContent === "qwen2.5:7b-instruct (ollama)"`)
+	host.mu.Lock()
+	host.bare, host.file.Offer = false, "home"
+	host.mu.Unlock()
+	j.sees(`!document.getElementById("steps")`, `document.querySelector("#offer .primary").textContent === "Ask home"`)
+	j.do(chromedp.Click(`#steps, #offer .primary`))
+	j.sees(`document.getElementById("who").textContent === "home"`, `document.getElementById("offer").hidden`, `document.activeElement.id === "question"`)
 }
 
 // fits fails when the page is wider than its window.

@@ -114,7 +114,7 @@ func TestToolsPage_Attach(t *testing.T) {
 	j.sees(`document.querySelectorAll(".tool").length === 4`)
 	eval[any](j, `document.getElementById("pasted").value = '{"mcpServers": {"notes": {"command": "npx"}}}'; document.getElementById("attach").requestSubmit()`)
 	j.sees(`document.querySelector("#attaching .code")`)
-	if got := eval[string](j, `document.getElementById("attaching").textContent`); !strings.Contains(got, "NOTES_TOKEN") || !strings.Contains(got, "Save this in /etc/molar/molar.yaml") {
+	if got := eval[string](j, `document.getElementById("attaching").textContent`); !strings.Contains(got, "NOTES_TOKEN") || !strings.Contains(got, "Add this to the end of /etc/molar/molar.yaml, and save it.") {
 		t.Errorf("the page says %q", got)
 	}
 	j.shot("block")

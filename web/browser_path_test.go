@@ -41,7 +41,7 @@ func TestPages_APersonsPath(t *testing.T) {
 	j.sees(`document.querySelector("#attaching .code")`)
 	j.shot("1-block")
 	host.mu.Lock()
-	host.attached = true // the person has saved the file
+	host.attached, host.file.Offer = true, "home" // the person has saved the file
 	host.mu.Unlock()
 	j.sees(`document.querySelector("#attaching .primary")`)
 	j.shot("2-attached")

@@ -24,7 +24,8 @@ func TestChatPage_Questions(t *testing.T) {
 			j.shot("question")
 			j.fits()
 			j.do(chromedp.Click(".question .primary"))
-			j.sees(`[...document.querySelectorAll(".question .wrong")].filter((e) => e.textContent === "` + words.required + `").length === 2`) // the day, and the name
+			// Wrong are the day and the name.
+			j.sees(`[...document.querySelectorAll(".question .wrong")].filter((e) => e.textContent === "` + words.required + `").length === 2`)
 			eval[any](j, `document.querySelector(".question select").value = "1"; document.querySelector(".question [inputmode=decimal]").value = "3"; document.querySelector(".question input").value = " "`)
 			j.do(chromedp.Click(".question .primary"))
 			j.sees(`document.querySelectorAll(".question [aria-invalid]").length === 1`, `document.activeElement.matches(".question input[aria-invalid]")`)

@@ -225,6 +225,17 @@ func scenes() []scene {
 			j.open("/")
 			j.sees(`document.querySelectorAll("#steps li").length === 3`)
 		}},
+		{name: "offer", play: func(j *journey) {
+			j.host.offers("home")
+			answered("Please look it up")(j)
+			j.sees(`!document.getElementById("offer").hidden`)
+		}},
+		{name: "missing-server", play: func(j *journey) {
+			j.host.loses("notes", "calendar")
+			answered("Please look it up")(j)
+			eval[any](j, `document.getElementById("missing").click()`)
+			j.sees(`document.querySelector("#missing-why:popover-open")`)
+		}},
 		{name: "nothing-here", play: func(j *journey) {
 			j.do(chromedp.Navigate(j.url + "/nothing/here"))
 			j.sees(`document.querySelector("h1") && document.documentElement.lang`)

@@ -13,6 +13,6 @@ func TestToolsPage_OffersTheAssistant(t *testing.T) {
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url+"/"), chromedp.Navigate(j.url+"/tools"), chromedp.Click("#reload"))
 	j.sees(`document.getElementById("reloaded").textContent.includes("Taken over: family.")`)
-	j.do(chromedp.Click("#reloaded button"), chromedp.WaitVisible("#picker"))
+	j.do(chromedp.Click("#offer button"), chromedp.WaitVisible("#picker"))
 	j.sees(`document.getElementById("model")?.value === "home"`)
 }

@@ -183,6 +183,14 @@ func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 		store.servers[1].State, store.servers[1].Reason, store.servers[1].Pending = schemas.StateReady, "", nil
 		return []string{"book_visit"}, nil
 	}
+	cfg.Operations.Providers = func(context.Context) []web.Provider {
+		return []web.Provider{
+			{Name: "gemini", Model: "gemini-2.5-flash", SmallModel: "gemini-2.5-flash-lite"},
+			{Name: "openai", Missing: "set OPENAI_API_KEY"},
+			{Name: "ollama", Model: "qwen2.5:7b-instruct", SmallModel: "qwen2.5:3b-instruct"},
+			{Name: "offline"},
+		}
+	}
 	cfg.Operations.Settings = func() web.Settings {
 		return web.Settings{File: "/etc/molar/molar.yaml", Settings: []schemas.Setting{
 			{Key: "listen", Value: "127.0.0.1:8000"},

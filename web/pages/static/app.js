@@ -96,6 +96,13 @@ export function settings() {
   }
 }
 
+// setupPath is where the host says how it is: who would answer a question of this browser, also
+// to an assistant.
+export function setupPath(assistant = kept("assistant")) {
+  const { provider = "", model = "" } = settings();
+  return `/v1/setup?${new URLSearchParams({ assistant, provider, model })}`;
+}
+
 // --- the theme: the system's, unless the reader chose -----------------------------------------
 
 export function applyTheme(theme = kept("theme")) {

@@ -2,11 +2,20 @@
 // once that is saved there, the page shows what the server brings. The page loads this when
 // the first block is sent.
 
-import { $, api, el, keep, t } from "/static/app.js";
-import { badge, code, note, words } from "/static/pages.js";
+import { $, api, el, t } from "/static/app.js";
+import { askButton, badge, code, fileState, lookNow, note, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 
 let watch = 0;
+
+// placed says where in the config file a text belongs.
+const placed = ({ file, place, line }) => ({
+  new: () => t(`Save this as ${file}.`, `Hãy lưu phần này thành ${file}.`),
+  end: () => t(`Add this to the end of ${file}, and save it.`, `Hãy thêm phần này vào cuối ${file} rồi lưu.`),
+  below: () => t(`Put this into ${file}, right below line ${line} with “mcpServers:”, and save it.`, `Hãy chèn phần này vào ${file}, ngay dưới dòng ${line} có “mcpServers:”, rồi lưu.`),
+  instead: () => t(`Put this in the place of line ${line} of ${file} with “mcpServers”, and save it.`, `Hãy thay dòng ${line} có “mcpServers” trong ${file} bằng phần này rồi lưu.`),
+  inside: () => t(`Put this into ${file}, right behind the “{” of mcpServers in line ${line}, and save it.`, `Hãy chèn phần này vào ${file}, ngay sau dấu “{” của mcpServers ở dòng ${line}, rồi lưu.`),
+})[place]();
 
 // attach shows the text for what was pasted, and waits for its servers. changed is called
 // when they are there.
@@ -15,7 +24,8 @@ export async function attach(text, changed) {
   const box = $("attaching");
   try {
     const found = await api("/v1/servers/import", { method: "POST", body: { text } });
-    const waiting = el("p", { className: "note" }, t(`Save this in ${found.file}. The page waits for it: the file is watched.`, `Hãy lưu vào ${found.file}. Trang đang chờ: tệp được theo dõi.`));
+    const servers = found.servers ?? [];
+    const waiting = el("div", {}, note(t("The page waits for it: the file is watched.", "Trang đang chờ: tệp được theo dõi.")), fileState());
     const copy = el("button", { type: "button", on: { click: async () => {
       await navigator.clipboard.writeText(found.yaml).catch(() => null);
       copy.textContent = t("Copied", "Đã sao chép");
@@ -23,8 +33,9 @@ export async function attach(text, changed) {
     box.replaceChildren(el("div", {},
       found.variables?.length ? note(t(`Secrets stay out of the file. Set before molar starts: ${found.variables.join(", ")}`, `Bí mật không nằm trong tệp. Hãy đặt trước khi chạy molar: ${found.variables.join(", ")}`), "warn") : "",
       found.left_out?.length ? note(t(`Left out, with the reason in a comment: ${found.left_out.join(", ")}`, `Bị bỏ qua, lý do ghi trong chú thích: ${found.left_out.join(", ")}`), "warn") : "",
-      code(found.yaml, "molar.yaml"), el("div", { className: "row" }, copy, /^https?:\/\/\S+$/.test(text.trim()) && addNow(text.trim(), box, changed)), waiting));
-    look(found.servers ?? [], box, waiting, changed);
+      servers.length > 0 && el("p", { className: "placed" }, placed(found)),
+      code(found.yaml, "molar.yaml"), el("div", { className: "row" }, copy, /^https?:\/\/\S+$/.test(text.trim()) && addNow(text.trim(), box, changed)), servers.length > 0 && waiting));
+    if (servers.length) look(servers, box, waiting, changed);
   } catch (err) {
     box.replaceChildren(note(words(err), "bad", { role: "alert" }));
   }
@@ -37,10 +48,10 @@ function addNow(url, box, changed) {
     button.disabled = true;
     box.querySelector(".problem")?.remove();
     try {
-      const { name, offer } = await api("/v1/servers", { method: "POST", body: { url } });
+      const { name } = await api("/v1/servers", { method: "POST", body: { url } });
       const waiting = el("p", { className: "note" }, t(`${name} is being attached…`, `Đang gắn ${name}…`));
       box.replaceChildren(el("div", {}, waiting));
-      look([name], box, waiting, changed, offer ?? "");
+      look([name], box, waiting, changed);
     } catch (err) {
       button.disabled = false;
       box.firstChild.append(note(words(err), "bad problem", { role: "alert" }));
@@ -51,18 +62,17 @@ function addNow(url, box, changed) {
 
 const lookAgain = 2000; // ms
 
-// look waits for servers; added is the assistant to offer where they were added without the
-// file, which then need not be read again.
-async function look(names, box, waiting, changed, added) {
+// look waits for servers.
+async function look(names, box, waiting, changed) {
   const servers = (await api("/v1/servers").catch(() => ({ data: [] }))).data.filter((s) => names.includes(s.name));
   if (!box.contains(waiting)) return;
   if (!servers.length || servers.some((s) => ["starting", "backoff"].includes(s.state))) {
-    watch = setTimeout(() => look(names, box, waiting, changed, added), lookAgain);
+    watch = setTimeout(() => look(names, box, waiting, changed), lookAgain);
     return;
   }
-  const done = added === undefined ? await api("/v1/servers/reload", { method: "POST" }).catch(() => ({})) : { offer: added };
+  const { offer } = await lookNow();
   const tools = (await api("/v1/tools?lint=true").catch(() => ({ data: [] }))).data;
-  waiting.replaceWith(...servers.map((s) => brought(s, tools.filter((tool) => tool.server === s.name))), ask(done.offer));
+  waiting.replaceWith(...servers.map((s) => brought(s, tools.filter((tool) => tool.server === s.name))), el("p", { className: "row" }, askButton(offer)));
   changed();
 }
 
@@ -85,8 +95,3 @@ function linted(lint) {
   ];
   return said.length ? el("details", {}, el("summary", {}, t(said.length === 1 ? "1 remark" : `${said.length} remarks`, `${said.length} lưu ý`)), el("ul", {}, said.map((text) => el("li", {}, text)))) : null;
 }
-
-const ask = (assistant) => el("p", { className: "row" }, el("button", { type: "button", className: "primary", on: { click: () => {
-  if (assistant) keep("assistant", assistant);
-  location.assign("/");
-} } }, assistant ? t(`Ask ${assistant}`, `Hỏi ${assistant}`) : t("Go to the chat", "Đến trang trò chuyện")));

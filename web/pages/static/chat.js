@@ -2,7 +2,7 @@
 // reload, and keeps the list of conversations and what is typed.
 
 import { $, Problem, api, el, eventsOf, keep, kept, linesOf, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
-import { draftOf, drawer, filesNow, keepDraft, loadList, markHere, setInput, setUpFrame, showAssistant, showModel, welcome, withFiles } from "/static/frame.js";
+import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, setInput, setUpFrame, showAssistant, showMissing, showModel, withFiles } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
 const input = $("question");
@@ -221,11 +221,20 @@ function show(chunk, answer) {
   if (piece) answer.text(piece);
   if (!chunk.molar) return;
   answer.molar(chunk.molar);
+  if (answer === running) tellMissing(answer, chunk.molar);
   if (chunk.molar.type !== "done") return;
-  if (answer === running) showModel(chunk.molar.model ?? "");
+  if (answer === running && (chunk.molar.model || chunk.molar.provider === "offline")) showModel(chunk.molar);
   if (chunk.molar.provider === "offline") answer.note(t("No model is attached, so this only quotes what the tools found.", "Chưa có mô hình nên đây chỉ là trích dẫn từ công cụ."), "warn");
   if (chunk.molar.saved && answer === running) isKept(answer);
   else if (!chunk.molar.refused && !chunk.molar.saved && !chunk.molar.warnings?.length) answer.note(t("This answer is not saved.", "Câu trả lời này chưa được lưu."));
+}
+
+// tellMissing says which servers are missing, once in a conversation: as soon as a turn does, and
+// until one comes to its end without them.
+function tellMissing(answer, { type, code, refused }) {
+  if (code !== "server_missing" && (type !== "done" || refused)) return;
+  const news = showMissing(answer.missing, type !== "done");
+  if (news.length) announce(t(`Servers are missing: ${news.join(", ")}.`, `Thiếu máy chủ: ${news.join(", ")}.`));
 }
 
 // follow goes on with a turn whose stream was cut, after the last event that came, since
@@ -289,6 +298,7 @@ function rejoin(going) {
     log.append(unseen.asked, unseen.box);
     toEnd();
     setRunning(unseen);
+    showMissing(unseen.missing);
     if (unseen.paused) settle(unseen, () => follow(unseen));
   } else if (left) {
     noted = noted.filter((n) => n !== left);
@@ -332,6 +342,7 @@ function leave() {
   }
   view++;
   hint();
+  showMissing(new Map());
   log.querySelectorAll(".batch, .message, .problem").forEach((m) => m.remove());
 }
 
@@ -590,7 +601,9 @@ function setUpControls() {
     if ($("chat").classList.contains("drawer")) drawer(false);
     else if (!cancelEdit()) stop();
   });
-  model.addEventListener("change", () => { keep("assistant", model.value); chosen = true; showAssistant(); });
+  model.addEventListener("change", () => { keep("assistant", model.value); chosen = true; showAssistant(); look(); });
+  addEventListener("focus", () => look()); // what was done in another window shows
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
   addEventListener("hashchange", () => {
     const id = hashed();
     if (id !== conversation) (id ? openConversation(id) : fresh());
@@ -605,8 +618,10 @@ function setUpControls() {
 
 // choose selects an assistant, if there is one of that name.
 function choose(name) {
+  const before = model.value;
   if ([...model.options].some((o) => o.value === name)) model.value = name;
   showAssistant();
+  if (model.value !== before) look();
 }
 
 function hashed() {
@@ -636,8 +651,7 @@ async function start() {
   performance.mark("usable");
   if (!id) rejoin();
   if (document.readyState !== "complete") await new Promise((loaded) => { addEventListener("load", loaded, { once: true }); });
-  const conversations = await loadList();
-  if (conversations === 0) await welcome();
+  await look(await loadList() === 0);
 }
 
 start();

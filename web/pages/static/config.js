@@ -2,7 +2,8 @@
 // configured where.
 
 import { $, api, el, keep, settings, t } from "/static/app.js";
-import { badge, facts, fill, frame, note, say, table, took, words } from "/static/pages.js";
+import { badge, facts, fileState, fill, frame, lookNow, note, say, table, took, watchHost, words } from "/static/pages.js";
+import { reason } from "/static/reasons.js";
 
 const names = ["gemini", "openai", "ollama", "offline"];
 const about = {
@@ -14,6 +15,8 @@ const about = {
 const secretOf = { gemini: "GEMINI_API_KEY", openai: "OPENAI_API_KEY" };
 
 let config = null; // what the server is configured with, once it told
+let providers = []; // what it found of each of them
+let answering = ""; // the provider that would answer this browser
 
 const valueOf = (key) => config?.data.find((s) => s.key === key) ?? { value: "" };
 
@@ -44,9 +47,9 @@ function showChosen() {
 // hint shows what the server uses where a field is left empty, and what is sent.
 function hint() {
   const provider = form.provider.value;
-  const own = (which) => (provider && provider !== "offline" ? valueOf(`llm.${provider}.${which}`).value : "");
-  form.model.placeholder = own("model") || t("the server’s", "của máy chủ");
-  form.guardrail_model.placeholder = own("small_model") || t("the server’s", "của máy chủ");
+  const own = providers.find((p) => p.name === provider);
+  form.model.placeholder = own?.model || t("the server’s", "của máy chủ");
+  form.guardrail_model.placeholder = own?.small_model || t("the server’s", "của máy chủ");
   for (const input of [form.model, form.guardrail_model]) input.disabled = provider === "offline";
   const kept = settings();
   $("sent").textContent = Object.keys(kept).length === 0
@@ -58,6 +61,7 @@ function save(chosen) {
   if (chosen.provider === "offline") chosen = { provider: "offline" };
   keep("settings", Object.keys(chosen).length ? JSON.stringify(chosen) : null);
   showChosen();
+  lookNow();
   say(t("Saved in this browser.", "Đã lưu trong trình duyệt này."));
 }
 
@@ -67,25 +71,48 @@ function offerModels(models) {
 
 // --- connections -----------------------------------------------------------------------------
 
-function connection(name) {
+// states say how a provider is: the one that answers, one that could, and why another cannot.
+function stateOf(p) {
+  if (p.missing) return badge(t("no key", "chưa có khóa"), "warn");
+  if (!p.ready) return badge(t("does not answer", "không trả lời"), "warn");
+  return p.name === answering ? badge(t("answers now", "đang trả lời"), "good") : badge(t("ready", "sẵn sàng"));
+}
+
+// keyOf says what is to be known of a provider's key: whether one is set, missing or not needed.
+function keyOf(p) {
+  const secret = secretOf[p.name];
+  if (!secret) return "";
+  if (valueOf(secret).secret) return t("set in the environment", "đã đặt trong môi trường");
+  return p.missing ? t(`set ${secret}, then restart molar`, `đặt ${secret}, rồi khởi động lại molar`) : t("none is sent", "không gửi khóa");
+}
+
+function connection(p) {
+  const { name } = p;
   const result = el("div", { className: "result", "aria-live": "polite" });
   const test = el("button", { type: "button", "aria-label": t(`Test ${name}`, `Thử ${name}`) }, t("Test", "Thử"));
   test.addEventListener("click", () => tryProvider(name, test, result));
-  const missing = secretOf[name] && !valueOf(secretOf[name]).secret;
-  const listed = valueOf("llm.provider").value.split(", ");
   return el("article", { className: "card connection", id: `provider-${name}` },
-    el("header", {}, el("h3", {}, name),
-      missing ? badge(t("no key", "chưa có khóa"), "warn") : listed.includes(name) ? badge(t("configured", "đã cấu hình"), "good") : ""),
+    el("header", {}, el("h3", {}, name), stateOf(p)),
     el("p", { className: "quiet" }, about[name]),
     facts([
       [t("Address", "Địa chỉ"), valueOf(`llm.${name}.base_url`).value],
-      [t("Chat model", "Mô hình trả lời"), valueOf(`llm.${name}.model`).value],
-      [t("Small model", "Mô hình nhỏ"), valueOf(`llm.${name}.small_model`).value],
-      [t("Key", "Khóa"), secretOf[name] && (missing
-        ? t(`set ${secretOf[name]}, then restart molar`, `đặt ${secretOf[name]}, rồi khởi động lại molar`)
-        : t("set in the environment", "đã đặt trong môi trường"))],
+      [t("Chat model", "Mô hình trả lời"), p.model],
+      [t("Small model", "Mô hình nhỏ"), p.small_model],
+      [t("Key", "Khóa"), keyOf(p)],
+      [t("Why not", "Vì sao"), p.error && reason(p.error.message)],
     ]),
     el("div", { className: "row" }, test), result);
+}
+
+// showAnswering says which model answers this browser, and marks its card.
+function showAnswering({ provider = "", model = "", why = "" }) {
+  const words = provider === "offline" ? t("No model answers now: Molar quotes what its tools find.", "Hiện không có mô hình trả lời: Molar trích kết quả của công cụ.")
+    : provider ? t(`Now answering: ${model} (${provider})`, `Đang trả lời: ${model} (${provider})`)
+      : t(`Nothing can answer now: ${why}`, `Hiện không gì trả lời được: ${reason(why)}`);
+  if ($("answers").textContent !== words) $("answers").textContent = words;
+  if (answering === provider) return;
+  answering = provider;
+  for (const p of providers) $(`provider-${p.name}`)?.querySelector(".badge")?.replaceWith(stateOf(p));
 }
 
 async function tryProvider(name, button, result) {
@@ -172,12 +199,14 @@ async function load() {
   config = await api("/v1/config");
   $("file").textContent = config.file
     ? t(`The config file is ${config.file}. Servers in it are taken over when it is saved; all else needs a restart. Secrets are never shown.`, `Tệp cấu hình là ${config.file}. Máy chủ trong tệp được cập nhật khi lưu; những thứ khác cần khởi động lại. Bí mật không bao giờ được hiển thị.`)
-    : t("There is no config file: the built-in settings are in force. “molar config init” writes one.", "Không có tệp cấu hình: đang dùng thiết lập sẵn có. “molar config init” tạo một tệp.");
+    : t("There is no config file: the built-in settings are in force. “molar init” asks a few questions and writes one.", "Không có tệp cấu hình: đang dùng thiết lập sẵn có. “molar init” hỏi vài câu rồi tạo một tệp.");
   return config;
 }
 
 offerProviders();
 frame(t("Settings", "Cài đặt"));
+fileState($("file-state"));
+watchHost(showAnswering);
 showChosen();
 form.provider.addEventListener("change", hint);
 $("models").addEventListener("submit", (event) => {
@@ -187,8 +216,11 @@ $("models").addEventListener("submit", (event) => {
 $("reset").addEventListener("click", () => save({}));
 $("find").addEventListener("input", () => config && showSettings());
 $("all").addEventListener("change", () => config && showSettings());
-await fill($("connections"), load, () => {
+await fill($("connections"), async () => {
+  await load();
   showSettings();
+  ({ data: providers } = await api("/v1/providers"));
+}, () => {
   hint();
-  return names.map(connection);
+  return providers.map(connection);
 });

@@ -1,7 +1,7 @@
 // What stands around the conversation: the box where questions are typed, with drafts; the
 // list of conversations; who is asked; the first run's steps.
 
-import { $, api, el, icon, keep, kept, language, t, themeWords, toggleTheme, when } from "/static/app.js";
+import { $, api, el, icon, keep, kept, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
 
 const form = $("form");
 const input = $("question");
@@ -250,15 +250,19 @@ export function showAssistant() {
   const chosen = model.selectedOptions[0];
   $("who").textContent = chosen?.value ?? "";
   document.documentElement.dataset.topic = chosen?.dataset.topic ?? "";
-  if (!$("steps")) $("about").textContent = chosen?.title ?? "";
+  if (!$("steps")) showAbout();
   const questions = JSON.parse(chosen?.dataset.questions ?? "{}")[language] ?? [];
   $("questions").replaceChildren(...questions.slice(0, 4).map((q) => el("li", {}, el("button", { type: "button", on: { click: () => hooks.submit(q) } }, q))));
 }
 
-// showModel says which model answers here; "" where that is not known.
-export function showModel(name) {
-  $("by").textContent = name;
+// showModel says who answers here.
+export function showModel({ provider = "", model: name = "", why = "" }) {
+  const none = !provider || provider === "offline";
+  $("by").textContent = none ? t("no model", "chưa có mô hình") : [name, provider].filter(Boolean).join(" · ");
+  $("by").title = none ? why : "";
 }
+
+const showAbout = () => { $("about").textContent = model.selectedOptions[0]?.title ?? ""; };
 
 async function listAssistants() {
   const item = (o) => el("button", { type: "button", className: "plain", "aria-pressed": String(o.selected), on: { click: () => {
@@ -269,8 +273,67 @@ async function listAssistants() {
   } } }, el("strong", {}, o.value), el("small", {}, o.title));
   const by = el("p", { className: "by" });
   $("assistants").replaceChildren(...[...model.options].map(item), by);
-  const setup = await api("/v1/setup").catch(() => null);
+  const setup = await api(setupPath(model.value)).catch(() => null);
   if (setup?.model) by.append(t(`Answers come from ${setup.model} (${setup.provider}). `, `Trả lời bằng ${setup.model} (${setup.provider}). `), el("a", { href: "/config" }, t("Choose another model", "Chọn mô hình khác")));
+}
+
+// --- servers that are missing ----------------------------------------------------------------------
+
+let missing = new Map(); // what was said of each, by name
+
+// showMissing says in the bar which servers are missing in this conversation, more of them or
+// these alone, and returns the names that are new.
+export function showMissing(now, more = false) {
+  const news = [...now.keys()].filter((name) => !missing.has(name));
+  missing = new Map(more ? [...missing, ...now] : now);
+  const [first] = missing.keys();
+  $("missing").hidden = missing.size === 0;
+  if (!missing.size) return [];
+  $("missing").lastElementChild.textContent = missing.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missing.size)} servers are missing`, `thiếu ${number(missing.size)} máy chủ`);
+  $("missing-why").replaceChildren(...[...missing.values()].map((text) => el("p", {}, text)),
+    el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ")));
+  return news;
+}
+
+// --- how the host is: who answers, what there is to do -----------------------------------------------
+
+let looked = 0; // counts the questions to the host, so that the latest is shown
+let first = false; // whether nothing was asked here yet
+
+// look asks the host how it is, and shows who answers, an offer and the steps of the first run.
+export async function look(isFirst = first) {
+  first = isFirst;
+  const mine = ++looked;
+  const setup = await api(setupPath(model.value)).catch(() => null);
+  if (!setup || mine !== looked) return;
+  showModel(setup);
+  showOffer(setup.offer ?? "");
+  if (first) welcome(setup);
+}
+
+// showOffer offers the assistant that may call what is attached, as long as another one is asked
+// and nobody has declined.
+function showOffer(name) {
+  const open = [...model.options].some((o) => o.value === name) && model.value !== name && kept("declined") !== name;
+  const box = $("offer");
+  const now = open ? `${model.value} ${name}` : "";
+  if (box.dataset.said === now) return;
+  box.dataset.said = now;
+  box.replaceChildren(...open ? [
+    el("p", {}, t(`Servers are attached. The assistant ${model.value} may not call their tools; ${name} may.`, `Đã gắn máy chủ. Trợ lý ${model.value} không gọi được công cụ của chúng; ${name} thì được.`)),
+    el("div", { className: "row" },
+      el("button", { type: "button", className: "primary", on: { click: () => {
+        keep("assistant", name);
+        hooks.fresh();
+        input.focus();
+      } } }, t(`Ask ${name}`, `Hỏi ${name}`)),
+      el("button", { type: "button", className: "plain", on: { click: () => {
+        keep("declined", name);
+        showOffer(name);
+        input.focus();
+      } } }, t(`Stay with ${model.value}`, `Giữ ${model.value}`))),
+  ] : []);
+  box.hidden = !open;
 }
 
 // --- the first run -----------------------------------------------------------------------------------
@@ -278,26 +341,36 @@ async function listAssistants() {
 const step = (title, text, code) => el("li", { className: "card" }, el("strong", {}, title), el("p", {}, ...text),
   code && el("pre", { className: "code", tabIndex: 0 }, code));
 
-// welcome says in three steps what to do while no model or no server is attached.
-export async function welcome() {
-  const setup = await api("/v1/setup").catch(() => null);
-  if (!setup) return;
+const lookAgain = 4000; // ms
+let looking = 0; // the timer
+
+// welcome says in three steps what to do while no model or no server is attached, and looks again
+// whether it is done.
+function welcome(setup) {
   const bare = !setup.provider || setup.provider === "offline";
-  if (!bare) showModel(setup.model ?? "");
-  if (bare) $("about").textContent = t("No model is attached yet: Molar can only quote what its tools find.", "Chưa có mô hình nào: Molar chỉ trích dẫn được kết quả của công cụ.");
+  const state = bare || setup.servers === 0 ? `${bare} ${setup.model} ${setup.servers}` : "";
+  if (state !== ($("steps")?.dataset.state ?? "")) showSteps(setup, bare, state);
+  clearTimeout(looking);
+  if (state) looking = setTimeout(() => { if (!document.hidden && !$("welcome").hidden) look(); }, lookAgain);
+}
+
+function showSteps(setup, bare, state) {
   $("steps")?.remove();
-  $("welcome").classList.toggle("first", bare || setup.servers === 0);
-  if (!bare && setup.servers > 0) return;
+  $("welcome").classList.toggle("first", state !== "");
+  showAbout();
+  if (bare) $("about").textContent = t("No model is attached yet: Molar can only quote what its tools find.", "Chưa có mô hình nào: Molar chỉ trích dẫn được kết quả của công cụ.");
+  if (!state) return;
   const link = (href, words) => el("a", { href }, words);
-  $("welcome").append(el("ol", { className: "steps", id: "steps" },
-    step(t("Attach a model", "Gắn một mô hình"),
-      t(["Install Ollama and fetch a model, or start Molar with a key for Gemini or an OpenAI-compatible service. The ", link("/config", "settings page"), " tests it."],
-        ["Cài Ollama và tải một mô hình, hoặc chạy Molar với khóa của Gemini hay dịch vụ tương thích OpenAI. ", link("/config", "Trang cài đặt"), " giúp thử kết nối."]),
-      "ollama pull qwen2.5:7b-instruct\n# or: GEMINI_API_KEY=… molar serve"),
-    step(t("Attach a server", "Gắn một máy chủ công cụ"),
-      t(["Its tools let the assistant look things up and act. Write it into the config file, then press “Read the config file again” on the ", link("/tools", "tools page"), "."],
-        ["Công cụ của nó giúp trợ lý tra cứu và hành động. Ghi vào tệp cấu hình, rồi bấm “Đọc lại tệp cấu hình” ở ", link("/tools", "trang công cụ"), "."]),
-      `# ${setup.file || "molar.yaml"}\nmcpServers:\n  notes:\n    command: npx\n    args: [-y, "@modelcontextprotocol/server-filesystem", /home/me/notes]`),
+  $("welcome").append(el("ol", { className: "steps", id: "steps", "data-state": state },
+    bare ? step(t("Attach a model", "Gắn một mô hình"),
+      t(["Run “molar init” in a terminal: it finds out what this machine has, and asks which model should answer. Or fetch one with Ollama, or start Molar with a key. The ", link("/config", "settings page"), " tests it."],
+        ["Hãy chạy “molar init” trong cửa sổ dòng lệnh: lệnh này xem máy có gì và hỏi nên dùng mô hình nào. Hoặc tải một mô hình bằng Ollama, hoặc chạy Molar với khóa. ", link("/config", "Trang cài đặt"), " giúp thử kết nối."]),
+      "molar init\n# or: ollama pull qwen2.5:7b-instruct\n# or: GEMINI_API_KEY=… molar serve")
+      : step(t("A model answers", "Đã có mô hình trả lời"), [`${setup.model} (${setup.provider})`]),
+    setup.servers === 0 ? step(t("Attach a server", "Gắn một máy chủ công cụ"),
+      t(["Its tools let the assistant look things up and act. Paste its command, its address, or the block that you have for another program, into the form ", link("/tools#attach-title", "Attach a server"), ". Or let “molar init” find the servers of Claude Desktop, Cursor, VS Code and Gemini CLI."],
+        ["Công cụ của nó giúp trợ lý tra cứu và hành động. Hãy dán lệnh, địa chỉ, hoặc khối cấu hình bạn đang dùng ở chương trình khác vào mẫu ", link("/tools#attach-title", "Gắn máy chủ"), ". Hoặc để “molar init” tìm máy chủ của Claude Desktop, Cursor, VS Code và Gemini CLI."]))
+      : step(t("A server is attached", "Đã gắn máy chủ"), [link("/tools", t("See its tools", "Xem công cụ của nó"))]),
     step(t("Ask", "Đặt câu hỏi"),
       t(["Ask below. Each answer shows the calls it made, and says why."], ["Hãy hỏi ở bên dưới. Mỗi câu trả lời cho thấy các lời gọi công cụ và lý do."]))));
 }

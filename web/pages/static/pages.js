@@ -1,6 +1,7 @@
 // What the pages for engineers share: frame, states of loading and failing, small parts.
 
-import { $, el, number, t, themeWords, toggleTheme, translate } from "/static/app.js";
+import { $, api, el, kept, keep, number, setupPath, t, themeWords, toggleTheme, translate } from "/static/app.js";
+import { reason } from "/static/reasons.js";
 
 // frame makes the page ready: language, theme, and which link is this page's.
 export function frame(title) {
@@ -38,8 +39,80 @@ export function words(err) {
   const say = err.code === "internal_error"
     ? t("Something failed inside the server; its store may be down. Read the log of “molar serve”, then try again.", "Có lỗi bên trong máy chủ; kho dữ liệu có thể đã ngừng. Hãy đọc nhật ký của “molar serve” rồi thử lại.")
     : err.advice ?? err.message;
-  return [say, err.detail, ...(err.body?.error?.faults ?? [])].filter(Boolean).join("\n");
+  return [say, err.detail && reason(err.detail), ...(err.body?.error?.faults ?? []).map(reason)].filter(Boolean).join("\n");
 }
+
+// --- what the host says of itself, for as long as the page is open ------------------------------
+
+const lookAgain = 3000; // ms
+const watchers = []; // are told how the host is
+let host = null; // as it was last
+
+// watchHost calls a function with how the host is (see GET /v1/setup), now and as often as that is
+// asked for.
+export function watchHost(run) {
+  watchers.push(run);
+  if (host) run(host);
+  else if (watchers.length === 1) look();
+}
+
+async function look() {
+  if (!document.hidden) await lookNow();
+  setTimeout(look, lookAgain);
+}
+
+// lookNow asks how the host is, and returns it.
+export async function lookNow() {
+  const now = await api(setupPath()).catch(() => null); // a page says elsewhere that nothing answers
+  if (now) {
+    host = now;
+    for (const run of watchers) run(host);
+  }
+  return host ?? {};
+}
+
+// fileState is a box that says what is wrong with the config file and what of it waits for a
+// restart, as long as that is so.
+export function fileState(box = el("div", { className: "file-state" })) {
+  let said = "";
+  box.setAttribute("aria-live", "polite");
+  watchHost(({ file = "", faults = [], needs_restart: restart = [] }) => {
+    const now = JSON.stringify([faults, restart]);
+    if (now === said) return;
+    said = now;
+    box.replaceChildren(...[
+      faults.length && el("div", { className: "note bad" },
+        el("p", {}, t(`There is a fault in ${file}. What was good before stays in force until it is mended:`, `Tệp ${file} có lỗi. Cấu hình đúng trước đó vẫn được dùng cho đến khi sửa xong:`)),
+        el("ul", { className: "faults" }, faults.map((fault) => el("li", {}, el("code", {}, reason(fault)))))),
+      restart.length && note(t(`These keys of ${file} take effect when molar is started again: ${restart.join(", ")}`, `Các khóa này trong ${file} có hiệu lực khi khởi động lại molar: ${restart.join(", ")}`), "warn"),
+    ].filter(Boolean));
+  });
+  return box;
+}
+
+// offerBox is a box that offers the assistant which may call what is attached, as long as another
+// one is asked.
+export function offerBox(box) {
+  let said = "";
+  watchHost(({ offer = "" }) => {
+    const now = kept("assistant") === offer ? "" : offer;
+    if (now === said) return;
+    said = now;
+    box.replaceChildren(...now ? [el("div", { className: "note offer" },
+      el("p", {}, t(`The assistant that answers now may not call the tools of the attached servers; ${now} may.`, `Trợ lý đang trả lời không gọi được công cụ của các máy chủ đã gắn; ${now} thì được.`)),
+      askButton(now))] : []);
+  });
+}
+
+// askButton leads to a new conversation with an assistant; without a name, with the one that is
+// chosen already.
+export const askButton = (assistant) => el("button", { type: "button", className: "primary", on: { click: () => {
+  if (assistant) {
+    keep("assistant", assistant);
+    keep("conversation", null);
+  }
+  location.assign("/");
+} } }, assistant ? t(`Ask ${assistant}`, `Hỏi ${assistant}`) : t("Go to the chat", "Đến trang trò chuyện"));
 
 export const badge = (text, kind = "") => el("span", { className: `badge ${kind}` }, text);
 

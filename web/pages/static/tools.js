@@ -1,8 +1,8 @@
 // The tools page: the servers, their tools as a model sees them, and the last calls.
 
-import { $, api, el, files, keep, number, t, when } from "/static/app.js";
+import { $, api, el, files, number, t, when } from "/static/app.js";
 import { listGrants } from "/static/grants.js";
-import { badge, code, facts, fill, fold, frame, note, outcome, pretty, say, table, took, words } from "/static/pages.js";
+import { badge, code, facts, fileState, fill, fold, frame, lookNow, note, offerBox, outcome, pretty, say, table, took, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 import { formFor } from "/static/toolform.js";
 
@@ -82,8 +82,7 @@ function pending(s) {
 
 function noServers() {
   return el("div", { className: "none" },
-    el("p", {}, t("No server is attached. Name one in molar.yaml, or when molar starts:", "Chưa gắn máy chủ nào. Hãy ghi vào molar.yaml, hoặc khi khởi động molar:")),
-    code('molar serve --mcp family="go run ./examples/family/server"', t("Example", "Ví dụ")));
+    el("p", {}, t("No server is attached yet. Paste the command, address or block that its page gives below, or run “molar init”, which finds those of other hosts.", "Chưa gắn máy chủ nào. Hãy dán lệnh, địa chỉ hoặc khối cấu hình của máy chủ vào ô bên dưới, hoặc chạy “molar init” để tìm máy chủ của các ứng dụng khác.")));
 }
 
 // --- tools ---------------------------------------------------------------------------------------
@@ -283,13 +282,6 @@ async function refresh() {
   await Promise.all([loadServers(), loadTools()]);
 }
 
-// offered leads to a chat with the assistant that may call what was attached: the one that
-// was chosen before there were servers may not.
-const offered = (assistant) => el("p", { className: "note" },
-  t(`The chosen assistant may be one that calls no tools of servers; ${assistant} may. `, `Trợ lý đang chọn có thể không gọi được công cụ của máy chủ; ${assistant} thì được. `),
-  el("button", { type: "button", on: { click: () => { keep("assistant", assistant); location.assign("/"); } } },
-    t(`Ask ${assistant}`, `Hỏi ${assistant}`)));
-
 async function reload() {
   $("reload").disabled = true;
   try {
@@ -298,8 +290,8 @@ async function reload() {
     const more = done.needs_restart?.length
       ? t(` These need a restart of molar: ${done.needs_restart.join(", ")}.`, ` Những mục này cần khởi động lại molar: ${done.needs_restart.join(", ")}.`) : "";
     const text = (changed.length ? t(`Taken over: ${changed.join(", ")}.`, `Đã cập nhật: ${changed.join(", ")}.`) : t("No server changed.", "Không có máy chủ nào thay đổi.")) + more;
-    $("reloaded").replaceChildren(note(text, "", { role: "status" }), ...(done.offer ? [offered(done.offer)] : []));
-    await refresh();
+    $("reloaded").replaceChildren(note(text, "", { role: "status" }));
+    await Promise.all([lookNow(), refresh()]);
   } catch (err) {
     $("reloaded").replaceChildren(note(words(err), "bad", { role: "alert" }));
   } finally {
@@ -308,6 +300,8 @@ async function reload() {
 }
 
 frame(t("Tools", "Công cụ"));
+offerBox($("offer"));
+fileState($("file-state"));
 $("attach").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { attach } = await import("/static/attach.js");

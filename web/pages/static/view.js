@@ -273,6 +273,7 @@ export class Answer {
     this.turn = "";
     this.files = [];
     this.replaces = []; // the turns of which its question is a new version
+    this.missing = new Map(); // the servers whose tools are not there, with what was said of each
     this.blocks = new Map();
     this.cards = new Map();
     this.body = el("div", { className: "text prose" });
@@ -362,7 +363,10 @@ export class Answer {
       case "progress":
       case "log": this.heard(note); break;
       case "sources": this.cited = note.sources; break;
-      case "warning": this.note(inWords(note.text), "warn"); break;
+      case "warning":
+        if (note.code === "server_missing") this.missing.set(note.server, inWords(note.text));
+        else this.note(inWords(note.text), "warn");
+        break;
     }
     follow();
   }
