@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if runtime.GOMAXPROCS(0) < sideBySide {
 		_ = flag.Set("test.parallel", strconv.Itoa(sideBySide)) // a flag of the command line comes later, and wins
 	}
-	testscript.Main(m, map[string]func(){"molar": main})
+	testscript.Main(m, map[string]func(){"molar": main, "vault": vault})
 }
 
 // molarProgram returns a molar without the race detector: the binary of the tests, unless
@@ -50,8 +50,8 @@ func long(t *testing.T, why string) {
 
 // TestScripts runs the conversations in testdata/script, with a home folder of
 // their own and no settings of the person who runs them. $FAMILY is the built MCP
-// server of the family example, $BADMCP one that misbehaves, and $FREE an address of
-// this machine where nobody listens yet. The scripts start molar hundreds of times, so
+// server of the family example, $BADMCP one that misbehaves, vault one that wants a token,
+// and $FREE an address of this machine where nobody listens yet. The scripts start molar hundreds of times, so
 // they run it without the race detector; the tests beside them run it in their process.
 func TestScripts(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -199,6 +200,39 @@ func TestReload_WatchesForANewFile(t *testing.T) {
 	}
 	eventually(t, "the fault of a file that is gone", func() bool { return strings.Contains(strings.Join(s.setup(t).Faults, "\n"), "bring it back") })
 	s.waitReady(t, "kin")
+}
+
+// A variable that a server lacks may come while the host runs: the file beside the config is
+// watched too, also one that was not there.
+func TestReload_WatchesTheVariables(t *testing.T) {
+	t.Parallel()
+	config := familyConfig(t, buildFamily(t))
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const vault = "mcpServers:\n  vault: {command: vault, env: {VAULT_TOKEN: \"${VAULT_TOKEN}\"}}\n"
+	put(t, config, bytes.Replace(text, []byte("mcpServers:\n"), []byte(vault), 1))
+	s := serveHost(t, config, nil)
+	since := s.waitReady(t, "family").Since
+	variables := strings.TrimSuffix(config, ".yaml") + ".env"
+	if status, _ := s.server(t, "vault"); status.State == schemas.StateReady || !strings.Contains(status.Reason, "put VAULT_TOKEN=… into "+variables) {
+		t.Fatalf("%+v", status)
+	}
+	put(t, variables, []byte("VAULT_TOKEN="+vaultToken+"\n"))
+	if err := os.Chmod(variables, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.waitReady(t, "vault")
+	if now := s.waitReady(t, "family"); !now.Since.Equal(since) {
+		t.Errorf("the server that did not change was touched: %+v", now)
+	}
+	if runtime.GOOS != "windows" {
+		s.stderr.wait(t, "chmod 600 "+variables, nil)
+	}
+	if strings.Contains(s.stderr.String(), vaultToken) {
+		t.Errorf("the log shows the token:\n%s", s.stderr)
+	}
 }
 
 // mutations are saves that went wrong.

@@ -44,6 +44,8 @@ type Config struct {
 
 	// File is the file that was read, as an absolute path; empty without one.
 	File string `yaml:"-"`
+	// Variables is the file beside it that was read with it.
+	Variables Variables `yaml:"-"`
 
 	// origins says where a key was set ("molar.yaml:12", "MOLAR_LISTEN"), so that a
 	// fault can point at it.
@@ -219,6 +221,8 @@ type Server struct {
 	// Unset says which environment variables the entry names that are not set. Such a
 	// server cannot be attached, and its other fields do not count.
 	Unset string `yaml:"-"`
+	// Lacks are the names of those variables.
+	Lacks []string `yaml:"-"`
 	// Tools are in the order of the file: the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
 }

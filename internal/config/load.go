@@ -152,26 +152,43 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (deco
 		return nil, fmt.Errorf("find the config file %s: %w", name, err)
 	}
 	cfg.digest, cfg.blank = sha256.Sum256(data), len(bytes.TrimSpace(data)) == 0
+	env, note, err := cfg.readVariables(VariablesFile(name), env)
+	if err != nil {
+		return nil, err
+	}
+	defer note()
 	return cfg.decode(name, data, env), nil
 }
 
 // decode reads a file, or a text with a name, into cfg.
 func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) decode.Faults {
 	d := &decode.Decoder{
-		File: name, Env: env, Origins: cfg.origins,
+		File: name, Variables: VariablesFile(name), Env: env, Origins: cfg.origins,
 		Bears:  func(key string) bool { return decode.Within(key, "mcpServers") },
-		Refers: func(key string) bool { return strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") },
+		Refers: refers,
 	}
 	bad := d.Decode(data, cfg)
 	for i := range cfg.MCPServers { // each variable costs its server alone
 		s := &cfg.MCPServers[i]
 		for _, f := range d.Unset {
-			if decode.Within(f.Key, decode.Join("mcpServers", s.Name)) {
-				s.Value.Unset = strings.TrimPrefix(s.Value.Unset+"; "+f.Error(), "; ")
+			if decode.Within(f.Fault.Key, decode.Join("mcpServers", s.Name)) {
+				s.Value.Unset = strings.TrimPrefix(s.Value.Unset+"; "+f.Fault.Error(), "; ")
+				if !slices.Contains(s.Value.Lacks, f.Variable) {
+					s.Value.Lacks = append(s.Value.Lacks, f.Variable)
+				}
 			}
 		}
 	}
 	return bad
+}
+
+// refers reports whether a key holds a secret that must not be written out, and what else
+// may stand there than a reference.
+func refers(key string) (instead string, is bool) {
+	if strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") {
+		return ", or give the hash of the key", true
+	}
+	return "", false
 }
 
 // complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -82,7 +81,7 @@ func Examine(ctx context.Context, c Config) []Finding {
 		_ = h.MCP.Wait(wait, nil) // what is not there by then has its own line
 		status = h.MCP.Status()
 	}
-	return append(findings, servers(status)...)
+	return append(findings, servers(cfg, status)...)
 }
 
 // faults are the lines of an error of the settings.
@@ -101,6 +100,9 @@ func settings(cfg *config.Config) []Finding {
 		text = cfg.File + " is valid"
 	}
 	findings := []Finding{{Level: OK, Part: "config", Text: text}}
+	if v := cfg.Variables; v.File != "" {
+		findings = append(findings, Finding{Level: OK, Part: "config", Text: v.File + " is read with it, and has " + orNone(v.Names)})
+	}
 	for _, note := range Notes(cfg) {
 		findings = append(findings, Finding{Level: Warn, Part: "config", Text: note})
 	}
@@ -116,12 +118,10 @@ func permissions(cfg *config.Config) []Finding {
 		return nil
 	}
 	var findings []Finding
-	for _, file := range []string{cfg.File, cfg.Database()} {
-		info, err := os.Stat(file)
-		if file == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
-			continue
+	for _, file := range []string{cfg.File, cfg.Variables.File, cfg.Database()} {
+		if mode, is := config.Exposed(file); is {
+			findings = append(findings, Finding{Warn, "permissions", fmt.Sprintf("others on this machine can reach %s (%s)", file, mode), "chmod 600 " + file})
 		}
-		findings = append(findings, Finding{Warn, "permissions", fmt.Sprintf("others on this machine can reach %s (%s)", file, info.Mode().Perm()), "chmod 600 " + file})
 	}
 	if len(findings) == 0 {
 		return []Finding{{Level: OK, Part: "permissions", Text: "config and conversations are for their owner alone"}}
@@ -181,7 +181,7 @@ func model(ctx context.Context, h *host.Host) Finding {
 const bundled = "in-process"
 
 // servers has a line for each server of the file, and for one of our own that failed.
-func servers(status []schemas.ServerStatus) []Finding {
+func servers(cfg *config.Config, status []schemas.ServerStatus) []Finding {
 	findings := make([]Finding, 0, len(status))
 	for _, s := range status {
 		if s.Transport == bundled && s.State == schemas.StateReady {
@@ -190,6 +190,9 @@ func servers(status []schemas.ServerStatus) []Finding {
 		f := Finding{Level: OK, Part: "server", Text: host.ServerLine(s)}
 		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
 			f.Level, f.Do = Fail, "see its messages: molar servers list --trace"
+			if server, _ := cfg.MCPServers.Get(s.Name); len(server.Lacks) > 0 {
+				f.Do = fmt.Sprintf("put %s=… into %s", strings.Join(server.Lacks, "=… and "), config.VariablesFile(cfg.File))
+			}
 		}
 		findings = append(findings, f)
 	}

@@ -52,7 +52,7 @@ func orNone(items []string) string {
 // Notes are what valid settings leave undone: ports that want a key, providers without
 // one, servers that lack a variable or a program.
 func Notes(cfg *config.Config) []string {
-	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), missingPrograms(cfg), openReaders(cfg))
+	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg))
 }
 
 // openPorts notes the ports that others can reach, off loopback or through a proxy, which
@@ -82,6 +82,16 @@ func missingKeys(llm config.LLM) []string {
 		if missing := llm.Missing(name); missing != "" {
 			notes = append(notes, fmt.Sprintf("provider %q is passed over without an API key: %s", name, missing))
 		}
+	}
+	return notes
+}
+
+// unusedVariables notes the variables that somebody may take for set, while nothing asks the
+// file for them.
+func unusedVariables(v config.Variables) []string {
+	var notes []string
+	for _, name := range v.Unused {
+		notes = append(notes, fmt.Sprintf("%s in %s reaches nothing: the config file names ${%[1]s} nowhere", name, v.File))
 	}
 	return notes
 }

@@ -102,6 +102,7 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Option
 }
 
 func (h *Host) open(ctx context.Context) (err error) {
+	WarnExposed(h.Config, h.Log)
 	if h.DB = h.opts.DB; h.DB == nil {
 		if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log}); err != nil {
 			return err

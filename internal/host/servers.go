@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"log/slog"
 
 	"molar/internal/config"
 	"molar/mcpclients"
@@ -77,6 +78,13 @@ func ServerLine(s schemas.ServerStatus) string {
 		line += ": " + s.Reason
 	}
 	return line
+}
+
+// WarnExposed logs that the file of secrets beside the config can be read by others.
+func WarnExposed(cfg *config.Config, log *slog.Logger) {
+	if mode, is := config.Exposed(cfg.Variables.File); is {
+		log.Warn("others on this machine can reach the secrets of the config", "file", cfg.Variables.File, "mode", mode.String(), "do", "chmod 600 "+cfg.Variables.File)
+	}
 }
 
 // MissingVariables notes the servers that cannot be attached until a variable is set.

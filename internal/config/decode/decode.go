@@ -24,21 +24,29 @@ const maxAliases = 16
 // A Decoder fills a struct from the syntax tree of one YAML file. It knows every
 // key from the yaml tags of the types, and notes where each was set.
 type Decoder struct {
-	// File is the name for messages.
-	File string
-	Env  func(string) (string, bool)
+	// File is the name for messages, Variables that of the file into which a variable can be
+	// put.
+	File, Variables string
+	Env             func(string) (string, bool)
 	// Origins takes the place of each key.
 	Origins map[string]string
 	// Bears reports whether a variable that is not set is no fault below a key; it is one of
 	// Unset then.
 	Bears func(key string) bool
-	// Refers reports whether a key wants a reference to a variable, as it holds a secret.
-	Refers func(key string) bool
+	// Refers reports whether a key wants a reference to a variable, as it holds a secret, and
+	// what else would do.
+	Refers func(key string) (instead string, is bool)
 	// Unset are the variables that those keys lack.
-	Unset Faults
+	Unset []Unset
 
 	anchors map[string]ast.Node
 	faults  Faults
+}
+
+// An Unset is a variable that a key lacks.
+type Unset struct {
+	Fault    *Fault
+	Variable string
 }
 
 // Decode reads data into a struct, given by its pointer, and returns all that is wrong with
@@ -246,8 +254,13 @@ func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	if isString {
 		var err error
 		expanded, err = environ.Expand(text, d.Env)
-		if _, unset := errors.AsType[environ.UnsetError](err); unset && d.Bears(key) {
-			d.Unset.Add(d.at(n), key, "%v", err)
+		lacking, unset := errors.AsType[environ.UnsetError](err)
+		if unset {
+			lacking.File = d.Variables
+			err = lacking
+		}
+		if unset && d.Bears(key) {
+			d.Unset = append(d.Unset, Unset{&Fault{Where: d.at(n), Key: key, Message: err.Error()}, lacking.Name})
 			if v.Kind() == reflect.String {
 				v.SetString(text) // so that it stays known which kind of server it is
 			}
@@ -258,8 +271,8 @@ func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
 			return
 		}
 	}
-	if expanded == text && d.Refers(key) {
-		d.faults.Add(d.at(n), key, "keys do not belong in a file; write ${NAME} and set that variable, or give the hash of the key")
+	if instead, is := d.Refers(key); is && expanded == text {
+		d.faults.Add(d.at(n), key, "keys do not belong in this file; write ${NAME}, and put NAME=… into %s or set that variable%s", d.Variables, instead)
 		return
 	}
 	// "${ROUNDS}" is a string in the file, and what it stands for need not be one.

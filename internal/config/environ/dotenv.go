@@ -16,9 +16,14 @@ func ReadFile(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the env file: %w", err)
 	}
+	return Parse(path, data)
+}
+
+// Parse reads what [ReadFile] reads, from a text with a name.
+func Parse(name string, data []byte) (map[string]string, error) {
 	vars, err := parseEnvFile(string(data))
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", path, err)
+		return nil, fmt.Errorf("%s:%w", name, err)
 	}
 	return vars, nil
 }
@@ -90,6 +95,19 @@ func cutDoubleQuoted(s string) (value, rest string, closed bool) {
 		}
 	}
 	return "", "", false
+}
+
+// Line writes a variable so that [Parse] reads it back, without the line's end.
+func Line(name, value string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,"
+	switch {
+	case strings.Trim(value, plain) == "":
+		return name + "=" + value
+	case !strings.ContainsAny(value, "'\n"):
+		return name + "='" + value + "'"
+	default:
+		return name + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
+	}
 }
 
 func unescape(c byte) string {

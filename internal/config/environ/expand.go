@@ -49,18 +49,26 @@ func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	case hasFallback && value == "":
 		return fallback, nil
 	case !ok:
-		return "", UnsetError(name)
+		return "", UnsetError{Name: name}
 	default:
 		return value, nil
 	}
 }
 
 // An UnsetError names the environment variable that is not set.
-type UnsetError string
+type UnsetError struct {
+	Name string
+	// File is one that can give its value; empty when there is none.
+	File string
+}
 
 // Error returns the fault with the way out.
-func (name UnsetError) Error() string {
-	return fmt.Sprintf("environment variable %[1]s is not set; set it, or write ${%[1]s:-default}", string(name))
+func (e UnsetError) Error() string {
+	put := ""
+	if e.File != "" {
+		put = fmt.Sprintf("put %s=… into %s, ", e.Name, e.File)
+	}
+	return fmt.Sprintf("environment variable %[1]s is not set; %[2]sset it, or write ${%[1]s:-default}", e.Name, put)
 }
 
 // IsVariable reports whether a text can be the name of a variable.

@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/config/watch"
+	"molar/internal/host"
 	"molar/mcpclients"
 	"molar/web"
 )
@@ -101,6 +103,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	if done.Offer != "" {
 		r.log.Warn("the default assistant may not call the servers; choose the one that may, or start molar again", "assistant", done.Offer)
 	}
+	host.WarnExposed(next, r.log)
 	if len(done.NeedsRestart) > 0 {
 		r.log.Warn("these keys changed too and take effect when molar is started again", "keys", done.NeedsRestart)
 	}
@@ -129,17 +132,26 @@ func faultsOf(err error) []string {
 	return faults
 }
 
-// watch reloads whenever the file is saved with another content, until ctx ends. One that is
-// not there yet is watched for too.
+// watch reloads whenever the file, or that of its variables, is saved with another content,
+// until ctx ends. One that is not there yet is watched for too.
 func (r *reloader) watch(ctx context.Context) {
 	if r.path == "" {
 		return
 	}
-	err := watch.File(ctx, r.path, r.running.Digest(), func() {
-		_, _ = r.reload(ctx, "the file was saved") // reload logs its faults
-	})
-	if err != nil {
-		r.log.Warn("the config file is not watched; after a change run: molar servers reload", "error", err)
+	var both sync.WaitGroup
+	defer both.Wait()
+	for name, seen := range map[string][sha256.Size]byte{
+		r.path:                       r.running.Digest(),
+		config.VariablesFile(r.path): r.running.Variables.Digest(),
+	} {
+		both.Go(func() {
+			err := watch.File(ctx, name, seen, func() {
+				_, _ = r.reload(ctx, "the file was saved") // reload logs its faults
+			})
+			if err != nil {
+				r.log.Warn("the config file is not watched; after a change run: molar servers reload", "file", name, "error", err)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,12 @@ func secrets() map[string]string {
 	}
 }
 
+// kept are the secrets that stand in the file beside the config, and not in the environment.
+// The config names one of them.
+func kept() map[string]string {
+	return map[string]string{"KEPT": canary("kept"), "NEVER_NAMED": canary("never-named")}
+}
+
 // wrongKey is one that a client guessed.
 var wrongKey = canary("wrong-key")
 
@@ -43,6 +49,7 @@ func values(more ...string) map[string]string {
 	for name, value := range secrets() {
 		all[name] = strings.TrimPrefix(value, "x-key=")
 	}
+	maps.Copy(all, kept())
 	for i, token := range more {
 		all[fmt.Sprint("access token ", i)] = token
 	}
@@ -79,7 +86,7 @@ func TestSecretsStayInside(t *testing.T) {
 	for place, text := range out {
 		own := all
 		if place == "environment of home" {
-			own = without(all, "SERVER_ENV") // it is its own
+			own = without(without(all, "SERVER_ENV"), "KEPT") // they are its own
 		}
 		if found := leaks(text, own); len(found) > 0 {
 			t.Errorf("%s holds %q", place, found)
@@ -91,8 +98,8 @@ func TestSecretsStayInside(t *testing.T) {
 			t.Errorf("%s (%d bytes) holds nothing of the turns; the terminal said: %s", place, len(out[place]), out["command tape written"])
 		}
 	}
-	if !strings.Contains(out["environment of home"], canary("server-env")) {
-		t.Error("the server did not get its own variable")
+	if given := out["environment of home"]; !strings.Contains(given, canary("server-env")) || !strings.Contains(given, canary("kept")) {
+		t.Error("the server did not get its own variables")
 	}
 	if h.far.header() != "Bearer "+canary("server-header") || h.model.header() != canary("model-header") {
 		t.Error("the headers were not sent at all")

@@ -98,7 +98,7 @@ api_keys: [{name: own, key: "${OWN_KEY}", scopes: [chat, admin, metrics]}]
 memory: {store: %q}
 telemetry: {log_level: debug}
 mcpServers:
-  home: {command: %q, args: [%q, %q], env: {TOKEN: "${SERVER_ENV}"}, trust: true}
+  home: {command: %q, args: [%q, %q], env: {TOKEN: "${SERVER_ENV}", KEPT: "${KEPT}"}, trust: true}
   plain: {command: %q, args: [%q, %q], trust: true}
   far: {url: %q, headers: {Authorization: "Bearer ${SERVER_HEADER}"}, trust: true}
   dead: {url: "http://127.0.0.1:9/mcp?key=${SERVER_QUERY}", headers: {Authorization: "Bearer ${SERVER_HEADER}"}}
@@ -144,6 +144,11 @@ func start(t *testing.T) *host {
 	h.program = programs.Build(t, "molar/cmd/molar")
 	h.write(t, "molar.yaml", fmt.Sprintf(settings, model.URL, refuses.URL+"/v1", filepath.Join(h.dir, "molar.db"),
 		self, childArg, filepath.Join(h.dir, "home.env"), self, childArg, filepath.Join(h.dir, "plain.env"), far.URL+"/mcp", h.login.MCP()))
+	variables := ""
+	for name, value := range kept() {
+		variables += name + "=" + value + "\n"
+	}
+	h.write(t, "molar.env", variables)
 	h.write(t, "postgres.yaml", "memory: {store: \"postgres://molar:"+canary("database")+"@127.0.0.1:9/molar\"}\n")
 	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "OTEL_EXPORTER_OTLP_ENDPOINT=" + h.spans.URL, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}
 	for name, value := range secrets() {

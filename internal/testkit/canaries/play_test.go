@@ -122,7 +122,7 @@ func (h *host) left(t *testing.T) map[string]string {
 		out["spans"] += fmt.Sprintf("%+v\n", span)
 	}
 	err := filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == h.program {
+		if err != nil || d.IsDir() || path == h.program || d.Name() == "molar.env" {
 			return err
 		}
 		raw, err := os.ReadFile(path)
