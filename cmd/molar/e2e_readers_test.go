@@ -35,6 +35,10 @@ func (m *tireless) gone(tag string) chan time.Time {
 }
 
 func (m *tireless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
+		return
+	}
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
 	say := func(text, finish string) error {
@@ -82,9 +86,7 @@ func serveTireless(t *testing.T) (*served, *tireless) {
 	model := &tireless{left: map[string]chan time.Time{}}
 	upstream := httptest.NewServer(model)
 	t.Cleanup(upstream.Close)
-	env := homeEnv(t, nil)
-	env["OPENAI_API_KEY"] = "test"
-	return serveIn(t, env, writeFile(t, "molar.yaml", `
+	return serveIn(t, homeEnv(t, nil), writeFile(t, "molar.yaml", `
 default: plain
 llm: {provider: openai, openai: {base_url: "`+upstream.URL+`/v1", model: m}}
 assistants: {plain: {description: x}}

@@ -71,6 +71,8 @@ func threeWires(t *testing.T) string {
 			fmt.Fprintf(w, "{\"message\":{\"role\":\"assistant\",\"content\":%s,\"tool_calls\":[%s]},\"done\":true,\"done_reason\":\"stop\"}\n", quote(a.text), strings.Join(calls, ","))
 		case path == "/api/tags", path == "/api/ps":
 			_, _ = io.WriteString(w, `{"models":[{"name":"qwen2.5:7b-instruct","model":"qwen2.5:7b-instruct"},{"name":"qwen2.5:3b-instruct","model":"qwen2.5:3b-instruct"}]}`)
+		case strings.HasSuffix(path, "/models"):
+			_, _ = io.WriteString(w, `{"data":[{"id":"gpt-4.1-mini"},{"id":"gpt-4.1-nano"}]}`)
 		case path == "/api/show":
 			_, _ = io.WriteString(w, `{"capabilities":["completion","tools"],"model_info":{}}`)
 		case path == "/api/version":

@@ -65,20 +65,21 @@ type MCP struct {
 // LLM names the models and where they run.
 type LLM struct {
 	Provider Providers `yaml:"provider" jsonschema_description:"auto, gemini, openai, ollama or offline, or a list of them in the order of fallback."`
-	Gemini   Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment."`
-	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, or a server with its API; its key is OPENAI_API_KEY in the environment."`
+	Gemini   Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
+	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which is sent no key but the one below."`
 	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
 	// GeminiKey comes from GEMINI_API_KEY or GOOGLE_API_KEY only, OpenAIKey from
-	// OPENAI_API_KEY only: keys do not belong in a file.
+	// OPENAI_API_KEY only. What is sent to a service is its [LLM.Key].
 	GeminiKey Secret `yaml:"-"`
 	OpenAIKey Secret `yaml:"-"`
 }
 
-// Hosted holds how to reach a service whose key is in the environment, and which of
-// its models to use.
+// Hosted holds how to reach a service over the network, and which of its models to use.
 type Hosted struct {
-	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of the service, for a gateway or a server of one's own."`
+	BaseURL string `yaml:"base_url" jsonschema_description:"Address of the service, for a gateway or a server of one's own."`
+	// Key is never written out in the file, only referred to.
+	Key        Secret        `yaml:"key" jsonschema_description:"Key that goes to base_url and nowhere else, as a reference to a variable, such as ${SERVICE_KEY}."`
 	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
 	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`

@@ -188,7 +188,9 @@ func refers(key string) (instead string, is bool) {
 	if strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") {
 		return ", or give the hash of the key", true
 	}
-	return "", false
+	service, ofModel := strings.CutPrefix(key, "llm.")
+	service, isKey := strings.CutSuffix(service, ".key")
+	return "", ofModel && isKey && slices.Contains(Services(), service)
 }
 
 // complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.

@@ -1,7 +1,10 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/config"
 )
@@ -50,5 +53,42 @@ assistants:
 	}
 	if _, err := config.Load(config.Options{Explicit: true, Env: environ(t), Path: write(t, "llm: {ollama: {allow: [\"[\"]}}\n")}); err == nil {
 		t.Error("a broken glob is taken")
+	}
+}
+
+// OpenAI's key goes to OpenAI alone; what a block names goes where the block says.
+func TestLLM_Key(t *testing.T) {
+	const own = "base_url: 'http://127.0.0.1:8080/v1'"
+	env := []string{"OPENAI_API_KEY", "sk-openai", "GEMINI_API_KEY", "g", "MINE", "mk"}
+	for text, want := range map[string]string{
+		"":                                       "sk-openai",
+		"key: '${MINE}'":                         "mk",
+		own:                                      "",
+		own + ", key: '${MINE}'":                 "mk",
+		own + ", key: '${OPENAI_API_KEY}'":       "sk-openai",
+		"base_url: 'https://API.openai.com/v1/'": "sk-openai",
+		"base_url: 'https://eu.api.openai.com/v1'":        "sk-openai",
+		"base_url: 'https://api.openai.com.evil.test/v1'": "",
+		"base_url: 'https://notapi.openai.com/v1'":        "",
+	} {
+		cfg := mustLoad(t, "llm: {openai: {"+text+"}}\n", env...)
+		if got := cfg.LLM.Key("openai").Reveal(); got != want {
+			t.Errorf("%s: key %q, want %q", text, got, want)
+		}
+		if got := cfg.LLM.Key("gemini").Reveal(); got != "g" {
+			t.Errorf("%s: gemini's key %q", text, got)
+		}
+	}
+	if cfg := mustLoad(t, "llm: {provider: gemini, gemini: {key: '${MINE}'}}\n", "MINE", "mk"); cfg.LLM.Key("gemini").Reveal() != "mk" {
+		t.Error("gemini's own key is not taken")
+	}
+	_, err := load(t, "llm: {openai: {key: canary, headers: {x.key: plain}}}\n")
+	if err == nil || !strings.Contains(err.Error(), "llm.openai.key: keys do not belong in this file; write ${NAME}, and put NAME=… into ") ||
+		strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "headers") {
+		t.Errorf("a key in the file: %v", err)
+	}
+	before, after := mustLoad(t, "llm: {openai: {key: '${A}'}}\n", append(env, "A", "1", "XDG_DATA_HOME", "/x")...), mustLoad(t, "llm: {openai: {key: '${A}'}}\n", append(env, "A", "2", "XDG_DATA_HOME", "/x")...)
+	if diff := cmp.Diff([]string{"llm.openai.key"}, before.Changed(after)); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,20 +21,37 @@ func ProviderNames() []string {
 // other one. An OpenAI-compatible server elsewhere may need no key.
 func (l LLM) Missing(provider string) string {
 	switch {
-	case provider == "gemini" && l.GeminiKey == "" && l.Gemini.Project == "":
+	case provider == "gemini" && l.Key(provider) == "" && l.Gemini.Project == "":
 		return "set GEMINI_API_KEY"
-	case provider == "openai" && l.OpenAIKey == "" && l.OpenAI.host() == openAIHost:
+	case provider == "openai" && l.Key(provider) == "" && l.AtOpenAI():
 		return "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key"
 	}
 	return ""
 }
 
-func (h Hosted) host() string {
-	u, err := url.Parse(h.BaseURL)
-	if err != nil {
-		return ""
+// Key is what opens a provider's service: the key that its block names, else that of the
+// environment. OPENAI_API_KEY was made for OpenAI, so no other server is sent it unless the
+// block names it.
+func (l LLM) Key(provider string) Secret {
+	switch {
+	case provider == "gemini":
+		return cmp.Or(l.Gemini.Key, l.GeminiKey)
+	case provider == "openai" && l.AtOpenAI():
+		return cmp.Or(l.OpenAI.Key, l.OpenAIKey)
+	case provider == "openai":
+		return l.OpenAI.Key
 	}
-	return strings.ToLower(u.Hostname())
+	return ""
+}
+
+// AtOpenAI reports whether llm.openai is OpenAI's own service, not another one with its API.
+func (l LLM) AtOpenAI() bool {
+	u, err := url.Parse(l.OpenAI.BaseURL)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	return host == openAIHost || strings.HasSuffix(host, "."+openAIHost)
 }
 
 func (c *checker) llm() {

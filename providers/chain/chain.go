@@ -26,7 +26,7 @@ const (
 	Offline = "offline"
 )
 
-// ProbeTimeout bounds one probe in auto, reprobe is the least time between two while
+// ProbeTimeout bounds one probe in auto unless the candidate says otherwise, reprobe is the least time between two while
 // nothing is found.
 const (
 	ProbeTimeout = 300 * time.Millisecond
@@ -50,6 +50,8 @@ type Candidate struct {
 	// is taken to be ready. An error of [providers.KindModelNotFound] means that a model
 	// that a person named is not there; auto does not turn to offline then.
 	Ready func(ctx context.Context) (model, small, why string, err error)
+	// Wait bounds Ready where there are others to turn to; zero means [ProbeTimeout].
+	Wait time.Duration
 	// List names the models of the service, when that is cheap to ask; may be nil.
 	List func(ctx context.Context) ([]string, error)
 	// Has returns an error of [providers.KindModelNotFound] for a model that the service

@@ -123,6 +123,27 @@ func TestNew_Refuses(t *testing.T) {
 	}
 }
 
+// A candidate may be waited for longer than the others where there are some.
+func TestChain_WaitsAsLongAsACandidateSays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(ctx context.Context) (string, string, string, error) {
+			select {
+			case <-time.After(time.Second):
+				return up(ctx)
+			case <-ctx.Done():
+				return down(ctx)
+			}
+		}
+		for wait, want := range map[time.Duration]string{0: "offline", 3 * time.Second: "openai"} {
+			c := newChain(t, chain.Config{Candidates: map[string]chain.Candidate{"openai": {Provider: named("openai"), Ready: slow, Wait: wait}}})
+			if r, err := c.Pick(t.Context(), chain.Want{}); err != nil || r.Provider.Name() != want {
+				t.Errorf("wait %s: %v, %v; want %s", wait, r.Provider, err, want)
+			}
+		}
+	})
+}
+
 func TestChain_ProbesAtMostEveryTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

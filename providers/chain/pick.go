@@ -105,12 +105,13 @@ func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, e
 		}
 		return providers.Route{Provider: c.offline, Offline: true}, nil
 	}
-	if _, configured := c.candidates[s.name]; !configured {
+	candidate, configured := c.candidates[s.name]
+	if !configured {
 		return providers.Route{}, &providers.Error{Kind: providers.KindInvalid, Provider: s.name, Err: errNotConfigured(s.name)}
 	}
 	timeout := explicitTimeout
 	if listed {
-		timeout = ProbeTimeout
+		timeout = cmp.Or(candidate.Wait, ProbeTimeout)
 	}
 	route, err := c.probe(ctx, s.name, timeout, listed)
 	if err == nil && s.auto {

@@ -81,7 +81,7 @@ func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Er
 	case resp.StatusCode >= 500 && f.message != "":
 		said = fmt.Sprintf("status %d: %s", resp.StatusCode, said)
 	}
-	err := p.faults.Fail(kind, model, errors.New(said+advice(kind)))
+	err := p.faults.Fail(kind, model, errors.New(said+p.advice(kind)))
 	err.Status = resp.StatusCode
 	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
 	err.Final = resp.Header.Get("X-Should-Retry") == "false" || f.usedUp()
@@ -193,7 +193,7 @@ func (p *Provider) streamError(model string, f fault) *providers.Error {
 	if kind == "" {
 		kind = providers.KindUnavailable
 	}
-	return p.faults.Fail(kind, model, errors.New(said+advice(kind)))
+	return p.faults.Fail(kind, model, errors.New(said+p.advice(kind)))
 }
 
 // kind maps an error to a kind: by its code, then its text and the status, which may be
@@ -225,12 +225,14 @@ func (f fault) kind(status int) providers.Kind {
 }
 
 // advice says what a person can do about a kind of fault.
-func advice(kind providers.Kind) string {
-	switch kind {
-	case providers.KindModelNotFound:
+func (p *Provider) advice(kind providers.Kind) string {
+	switch {
+	case kind == providers.KindModelNotFound:
 		return ": check llm.openai.model and llm.openai.base_url"
-	case providers.KindAuth:
-		return ": check OPENAI_API_KEY"
+	case kind == providers.KindAuth && p.key == "" && !p.original:
+		return ": name the variable that holds this server's key in llm.openai, such as key: ${OPENAI_API_KEY}, which unnamed goes to OpenAI alone"
+	case kind == providers.KindAuth:
+		return ": check " + p.keyFrom
 	}
 	return ""
 }

@@ -35,6 +35,9 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
 		err, _ := p.readRefusal("", resp)
+		if noList(err) != nil {
+			err.Kind = providers.KindUnavailable // no model was named that could be missing
+		}
 		return nil, err
 	}
 	data, err := wire.NewLines(resp.Body).All()
@@ -61,9 +64,16 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 // Usable chooses the models for a route on a server of one's own. A model that is named
 // must be there; in place of a default the first of the server's list answers, or the one
 // that answers judges. Empty names mean the defaults; a server that lists nothing is
-// asked for the named ones. The error is a [*providers.Error].
+// asked for the named ones, and so is one without a list where the model is named. The
+// error is a [*providers.Error].
 func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, chosenSmall, why string, err error) {
 	ids, err := p.Models(ctx)
+	if refusal := noList(err); refusal != nil {
+		if model != "" {
+			return model, cmp.Or(small, model), "it is configured, and the server has no list of models", nil
+		}
+		refusal.Err = fmt.Errorf("%w; where the server has no list of models, name one in llm.openai.model", refusal.Err)
+	}
 	if err != nil {
 		return "", "", "", err
 	}
@@ -84,6 +94,16 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 		small = chosen
 	}
 	return chosen, small, why, nil
+}
+
+// noList is the error of a server that does not know the address of the list; nil for any
+// other.
+func noList(err error) *providers.Error {
+	refusal, _ := errors.AsType[*providers.Error](err)
+	if refusal == nil || !slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, refusal.Status) {
+		return nil
+	}
+	return refusal
 }
 
 // Has returns nil when the service lists the model or lists none, and else an error that

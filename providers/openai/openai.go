@@ -8,6 +8,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,8 @@ const name = "openai"
 type Config struct {
 	// APIKey goes into the Authorization header; local servers need none.
 	APIKey string
+	// KeySetting is where the key comes from, for messages; empty means OPENAI_API_KEY.
+	KeySetting string
 	// BaseURL is the address below which chat/completions lies, a path and a query
 	// included. Empty means [DefaultBaseURL].
 	BaseURL string
@@ -56,6 +59,7 @@ type Config struct {
 // goroutines.
 type Provider struct {
 	key      string
+	keyFrom  string
 	chat     string // the address of chat/completions
 	models   string // the address of models
 	original bool   // the service is OpenAI's own
@@ -90,6 +94,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		key:      key,
+		keyFrom:  cmp.Or(cfg.KeySetting, "OPENAI_API_KEY"),
 		chat:     base.JoinPath("chat/completions").String(),
 		models:   base.JoinPath("models").String(),
 		original: strings.EqualFold(base.Hostname(), "api.openai.com"),

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -39,6 +40,41 @@ func TestUsable(t *testing.T) {
 		if model != c.want || small != c.wantSmall || !strings.Contains(why, c.in) || (err != nil) != (c.want == "") ||
 			err != nil && providers.KindOf(err) != providers.KindModelNotFound {
 			t.Errorf("%+v: got %q, %q, %q", c, model, small, why)
+		}
+	}
+}
+
+// A gateway without a list is believed where the file names the model; without a name its
+// answer shows that the address is wrong.
+func TestUsable_NoList(t *testing.T) {
+	t.Parallel()
+	for _, step := range []http.HandlerFunc{status(404, "404 page not found"), status(404, `{"error":{"message":"Unknown endpoint"}}`), status(405, ""), status(501, "")} {
+		p := at(t, newFake(t, step))
+		if model, small, why, err := p.Usable(t.Context(), "mine", ""); model != "mine" || small != "mine" || !strings.Contains(why, "no list") || err != nil {
+			t.Errorf("got %q, %q, %q, %v", model, small, why, err)
+		}
+		if _, _, _, err := p.Usable(t.Context(), "", ""); providers.KindOf(err) != providers.KindUnavailable || !strings.Contains(err.Error(), "name one in llm.openai.model") {
+			t.Errorf("without a name: %v", err)
+		}
+	}
+	for _, code := range []int{401, 403, 500, 503} {
+		if _, _, _, err := at(t, newFake(t, status(code, ""))).Usable(t.Context(), "mine", ""); err == nil {
+			t.Errorf("status %d: no error", code)
+		}
+	}
+}
+
+// A refusal for want of a key says which setting holds it.
+func TestRefusal_NamesTheKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ key, setting, want string }{
+		{"", "llm.openai.key", "such as key: ${OPENAI_API_KEY}, which unnamed goes to OpenAI alone"},
+		{"mk", "llm.openai.key", "check llm.openai.key"},
+		{"mk", "", "check OPENAI_API_KEY"},
+	} {
+		p := newProvider(t, openai.Config{BaseURL: newFake(t, status(401, `{"error":{"message":"no"}}`)).url, APIKey: c.key, KeySetting: c.setting})
+		if _, err := p.Models(t.Context()); providers.KindOf(err) != providers.KindAuth || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

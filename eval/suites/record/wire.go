@@ -31,7 +31,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	provider, name := wire.Of(r.URL.Path)
 	if r.URL.Path == "/v1/models" {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"gpt-4.1-mini","object":"model"}]}`)
+		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"gpt-4.1-mini","object":"model"},{"id":"gpt-4.1-nano","object":"model"}]}`)
 		return
 	}
 	if provider == "" {

@@ -83,7 +83,7 @@ func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals,
 		return nil, err
 	}
 	return gemini.New(gemini.Config{
-		APIKey: cfg.LLM.GeminiKey.Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
+		APIKey: cfg.LLM.Key("gemini").Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
 		HTTPClient: client, FirstByte: g.Timeout, Window: g.Window, Settings: settings, Refusals: refusals, Logger: log,
 	})
 }
@@ -161,23 +161,32 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	service, err := openai.New(openai.Config{Settings: settings, APIKey: llm.OpenAIKey.Reveal(), BaseURL: o.BaseURL, HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log})
+	keySetting := "OPENAI_API_KEY"
+	if o.Key != "" || !llm.AtOpenAI() {
+		keySetting = "llm.openai.key"
+	}
+	service, err := openai.New(openai.Config{
+		Settings: settings, APIKey: llm.Key("openai").Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL,
+		HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log,
+	})
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	c := chain.Candidate{Provider: service, Model: o.Model, SmallModel: o.SmallModel, First: o.Timeout, List: service.Models}
-	if llm.OpenAIKey == "" || o.BaseURL == openai.DefaultBaseURL {
-		c.Has = service.Has // the lists of gateways are seldom whole
-	}
-	if llm.OpenAIKey == "" {
-		// A server of one's own may be down, and has models of its own.
+	c := chain.Candidate{Provider: service, Model: o.Model, SmallModel: o.SmallModel, First: o.Timeout, List: service.Models, Has: service.Has}
+	if !llm.AtOpenAI() {
+		// Another server may be down, and has models of its own.
 		named, namedSmall := cfg.Models("openai")
+		c.Wait = otherServerWait
 		c.Ready = func(ctx context.Context) (model, small, why string, err error) {
 			return service.Usable(ctx, named, namedSmall)
 		}
 	}
 	return c, nil
 }
+
+// otherServerWait bounds the question for the models of another server with OpenAI's API:
+// it may be far away and list hundreds.
+const otherServerWait = 3 * time.Second
 
 func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	o := cfg.LLM.Ollama

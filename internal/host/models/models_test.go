@@ -97,6 +97,42 @@ func TestOpenModels_ALocalServerWithoutAKey(t *testing.T) {
 	}
 }
 
+// Another server with OpenAI's API is asked for its models whether it wants a key or not. It
+// is sent the key that the file names for it, and never the one that was made for OpenAI.
+func TestOpenModels_AnotherServerWithAKey(t *testing.T) {
+	var asked int
+	var auth string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked, auth = asked+1, r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, `{"data":[{"id":"able-model"},{"id":"tiny-model"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	env := map[string]string{"HOME": t.TempDir(), "OPENAI_API_KEY": "sk-openai", "MINE": "mk"}
+	for _, c := range []struct{ more, model, fault, auth string }{
+		{"", "able-model", "", ""},
+		{", key: '${MINE}'", "able-model", "", "Bearer mk"},
+		{", key: '${OPENAI_API_KEY}', model: tiny-model", "tiny-model", "", "Bearer sk-openai"},
+		{", key: '${MINE}', model: tiny-models", "", "did you mean tiny-model? (it has: able-model, tiny-model)", "Bearer mk"},
+		{", model: tiny-models", "", "did you mean tiny-model?", ""},
+	} {
+		asked, auth = 0, ""
+		text := `llm: {openai: {base_url: "` + server.URL + `/v1"` + c.more + `}}`
+		route, err := loadModels(t, text, env).Pick(t.Context(), chain.Want{})
+		if route.Model != c.model || (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%s: %+v, %v", c.more, route, err)
+		}
+		if asked != 1 || auth != c.auth {
+			t.Errorf("%s: asked %d times, authorization %q; want %q", c.more, asked, auth, c.auth)
+		}
+		if c.fault == "" {
+			continue
+		}
+		if err := Check(t.Context(), loadConfig(t, text, env)); err == nil || !strings.Contains(err.Error(), "llm.openai.model: ") {
+			t.Errorf("%s: the check says %v", c.more, err)
+		}
+	}
+}
+
 // ollamaWith is a server of Ollama's that has these models.
 func ollamaWith(t *testing.T, names ...string) string {
 	t.Helper()

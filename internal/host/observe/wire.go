@@ -101,7 +101,7 @@ func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawM
 
 // Redactor knows the secrets of a config.
 func Redactor(cfg *config.Config) *tape.Redactor {
-	secrets := []string{cfg.LLM.GeminiKey.Reveal(), cfg.LLM.OpenAIKey.Reveal()}
+	secrets := []string{cfg.LLM.GeminiKey.Reveal(), cfg.LLM.OpenAIKey.Reveal(), cfg.LLM.Key("gemini").Reveal(), cfg.LLM.Key("openai").Reveal()}
 	for _, s := range cfg.MCPServers {
 		for _, v := range s.Value.Headers {
 			secrets = append(secrets, v.Reveal(), strings.TrimPrefix(v.Reveal(), "Bearer "))

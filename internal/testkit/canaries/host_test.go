@@ -90,7 +90,7 @@ default: general
 llm:
   provider: ollama
   ollama: {base_url: %q, headers: {X-Team: "${MODEL_HEADER}"}}
-  openai: {base_url: %q, model: gpt-test}
+  openai: {base_url: %q, key: "${OPENAI_API_KEY}", model: gpt-test}
 assistants:
   general: {tools: ["*"]}
   broken: {provider: openai, model: gpt-test, tools: ["*"]}
