@@ -15,6 +15,7 @@ import (
 	"molar/internal/config/hostfile"
 	"molar/internal/doctor"
 	"molar/internal/host/models"
+	"molar/internal/setup"
 	"molar/internal/terminal"
 )
 
@@ -146,7 +147,8 @@ func newConfigImportCmd(a *app) *cobra.Command {
 		Long: `Write the MCP servers of another host's file as mcpServers of molar.yaml.
 
 It reads the JSON of Claude Desktop, VS Code, Cursor and Gemini CLI. What cannot be
-carried over becomes a comment, and what looks secret a variable that is to be set.`,
+carried over becomes a comment, and what looks secret a variable. With --output its value
+goes into a file beside that one which only you can read: servers.env beside servers.yaml.`,
 		Example: `  molar config import ~/.cursor/mcp.json
   molar config import .vscode/mcp.json --output servers.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -167,7 +169,7 @@ carried over becomes a comment, and what looks secret a variable that is to be s
 			if err := a.writeImport(file, output); err != nil {
 				return err
 			}
-			a.tellImport(file)
+			a.tellImport(file, output != "")
 			return nil
 		},
 	}
@@ -192,12 +194,17 @@ func (a *app) writeImport(file *hostfile.File, output string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", output, err)
 	}
-	a.Say("wrote %s; after setting its variables, check it with: molar config check %s", output, output)
-	return nil
+	a.Say("wrote %s; check it with: molar config check %[1]s", output)
+	keep, err := setup.NewKeeper(config.VariablesFile(output), a.Env)
+	if err != nil {
+		return err
+	}
+	return a.keepVariables(keep, file.Variables)
 }
 
-// tellImport says on standard error what a person has to do.
-func (a *app) tellImport(file *hostfile.File) {
+// tellImport says on standard error what a person has to do. kept tells that the values of
+// variables are in a file already, as far as they are known.
+func (a *app) tellImport(file *hostfile.File, kept bool) {
 	tell := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(a.Stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}
@@ -205,11 +212,13 @@ func (a *app) tellImport(file *hostfile.File) {
 	if len(file.LeftOut) > 0 {
 		tell("left out, each with its reason in a comment: %q", file.LeftOut)
 	}
-	names := make([]string, len(file.Variables))
-	for i, v := range file.Variables {
-		names[i] = v.Name
+	var wanting []string
+	for _, v := range file.Variables {
+		if !kept || v.Value == "" {
+			wanting = append(wanting, v.Name)
+		}
 	}
-	if len(names) > 0 {
-		tell("set these variables in the environment or in the file of --env-file: %s", strings.Join(names, ", "))
+	if len(wanting) > 0 {
+		tell("put values of these variables into molar.env beside molar.yaml, or set them in the environment: %s", strings.Join(wanting, ", "))
 	}
 }

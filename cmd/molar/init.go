@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,10 +25,11 @@ func newInitCmd(a *app) *cobra.Command {
 		Short: "Ask three questions, write a first config file, and start",
 		Long: `Ask three questions, write a first config file, and start.
 
-It looks for a model (Ollama, keys in the environment) and for the MCP servers that
-Claude Desktop, VS Code, Cursor and Gemini CLI have, and asks what to take. Secrets of
-their files become variables. Without FILE the answers go to where molar looks for its
-settings by itself.`,
+It looks for a model (Ollama, keys in the environment, a server of your own) and for the
+MCP servers that Claude Desktop, VS Code, Cursor and Gemini CLI have, and asks what to
+take. Secrets of their files become variables, whose values go into a file beside FILE that
+only you can read: molar.env beside molar.yaml. Without FILE the answers go to where molar
+looks for its settings by itself.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.configName(args)
@@ -55,18 +58,28 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if err != nil {
 		return cli.Usage(err)
 	}
+	keep, err := setup.NewKeeper(config.VariablesFile(name), a.Env)
+	if err != nil {
+		return err
+	}
 	talk := setup.Dialogue{In: bufio.NewReader(a.Stdin), Out: a.Stdout, Yes: yes}
+	if keyboard, ok := a.Stdin.(*os.File); ok && cli.IsTerminal(keyboard) {
+		talk.Hidden = func(ctx context.Context) (string, error) { return cli.ReadHidden(ctx, keyboard) }
+	}
 	choices, err := talk.Ask(cmd.Context(), setup.Look(cmd.Context(), before, hostfile.Here(a.Env)))
 	if err != nil {
 		return err
 	}
-	text, doubled := choices.Text()
-	if err := writeConfig(name, []byte(text), force); err != nil {
+	draft := choices.Draft(keep)
+	if err := writeConfig(name, []byte(draft.Text), force); err != nil {
 		return err
 	}
 	a.Say("\nwrote %s", name)
-	if len(doubled) > 0 {
-		a.Say("left out, as the name is taken: %s", strings.Join(doubled, ", "))
+	if err := a.keepVariables(keep, draft.Variables); err != nil {
+		return err
+	}
+	if len(draft.Doubled) > 0 {
+		a.Say("left out, as the name is taken: %s", strings.Join(draft.Doubled, ", "))
 	}
 	a.ConfigFile = name
 	cfg, err := a.Load(nil)
@@ -90,4 +103,25 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		return nil
 	}
 	return listen.Serve(cmd.Context(), listen.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})
+}
+
+// keepVariables writes the secrets that were found beside the config, and says where they are.
+func (a *app) keepVariables(keep *setup.Keeper, variables []hostfile.Variable) error {
+	has, other, err := keep.Add(variables)
+	if err != nil {
+		return err
+	}
+	if len(has) > 0 {
+		a.Say("wrote %s, which is read with it and is for you alone: %s", keep.File, strings.Join(has, ", "))
+	}
+	if len(other) > 0 {
+		a.Say("left alone, as %s or the environment has other values: %s", keep.File, strings.Join(other, ", "))
+	}
+	if mode, is := config.Exposed(keep.File); is {
+		a.Say("others on this machine can reach %s (%s): chmod 600 %[1]s", keep.File, mode)
+	}
+	if len(has) > 0 && setup.Tracked(keep.File) {
+		a.Say("it is in a git repository: add %s to .gitignore", filepath.Base(keep.File))
+	}
+	return nil
 }

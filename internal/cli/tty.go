@@ -52,6 +52,31 @@ func ReadLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	}
 }
 
+// ReadHidden reads a line from a terminal without showing it, or fails when ctx ends.
+func ReadHidden(ctx context.Context, keyboard *os.File) (string, error) {
+	fd := int(keyboard.Fd())
+	shown, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("read from the terminal: %w", err)
+	}
+	type result struct {
+		text []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		read <- result{text, err}
+	}()
+	select {
+	case r := <-read:
+		return string(r.text), r.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, shown)
+		return "", context.Cause(ctx)
+	}
+}
+
 // maxPrompt is the most that is read of standard input, in bytes.
 const maxPrompt = 4 << 20
 

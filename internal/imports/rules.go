@@ -37,7 +37,7 @@ func layers() []layer {
 		{"internal/session/...", append(public(), "internal/cli", "internal/config", "internal/host/...", "internal/nearest", "internal/session/...", "internal/terminal")},
 		{"internal/host/...", append(public(), "internal/access", "internal/cli", "internal/config/...", "internal/host/...",
 			"internal/httpguard", "internal/store", "internal/store/database", "internal/store/live", "internal/store/state", "internal/telemetry/...", "internal/terminal")},
-		{"internal/setup", []string{"internal/cli", "internal/config", "internal/config/hostfile", "internal/host/models", "internal/terminal", "internal/text"}},
+		{"internal/setup", []string{"internal/cli", "internal/config", "internal/config/environ", "internal/config/hostfile", "internal/host/models", "internal/terminal", "internal/text"}},
 		{"internal/doctor", []string{"internal/cli", "internal/config", "internal/host", "internal/host/running", "providers", "schemas", "toolhandler/lint"}},
 		{"internal/access", []string{"internal/cli", "internal/config", "internal/httpguard", "internal/store", "internal/store/state", "internal/telemetry"}},
 		{"internal/cli", []string{"internal/config"}},

@@ -3,8 +3,10 @@ package setup
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"molar/internal/config"
@@ -12,8 +14,12 @@ import (
 	"molar/internal/host/models"
 )
 
-// lookTime bounds the question to a local Ollama.
-const lookTime = 2 * time.Second
+// lookTime bounds the question to a local Ollama, askTime that to a server which a person
+// named.
+const (
+	lookTime = 2 * time.Second
+	askTime  = 5 * time.Second
+)
 
 // Found is what the machine has.
 type Found struct {
@@ -31,16 +37,32 @@ type Model struct {
 	Label string
 	// BaseURL is the service's address where it is not the usual one.
 	BaseURL string
-	// Local are the models that an Ollama has.
+	// Local are the models that an Ollama, or a server of one's own, has. Name is the one
+	// that was chosen.
 	Local []string
-	// Asks is the question for the address of a server of one's own.
+	Name  string
+	// Key is what a server of one's own is sent, KeyName the variable that holds it.
+	Key     config.Secret
+	KeyName string
+	// Asks is the question for the address of a server of one's own, and List returns which
+	// models one has.
 	Asks string
+	List func(ctx context.Context, at Model) ([]string, error)
+	// OpenAIKey is OpenAI's in the environment.
+	OpenAIKey config.Secret
 }
 
-// Look finds the models of the settings and the servers in the files that are there.
+// Look finds the models of the settings and the servers in the files that are there. One
+// that two places lead to is read once.
 func Look(ctx context.Context, cfg *config.Config, places []string) Found {
 	f := Found{Models: lookForModels(ctx, cfg)}
+	var seen []fs.FileInfo
 	for _, place := range places {
+		info, err := os.Stat(place)
+		if err != nil || slices.ContainsFunc(seen, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+			continue
+		}
+		seen = append(seen, info)
 		data, err := os.ReadFile(place)
 		if err != nil {
 			continue
@@ -61,7 +83,7 @@ func lookForModels(ctx context.Context, cfg *config.Config) []Model {
 			wanting = append(wanting, m)
 		}
 	}
-	local := ollamaModels(ctx, cfg)
+	local, _ := listModels(ctx, cfg, "ollama", lookTime)
 	add(Model{Provider: "ollama", BaseURL: cfg.LLM.Ollama.BaseURL, Local: local, Label: ollamaLabel(cfg.LLM.Ollama.BaseURL, local)}, len(local) > 0)
 	hosted := func(provider, label, key string) {
 		has := cfg.LLM.Missing(provider) == ""
@@ -74,24 +96,30 @@ func lookForModels(ctx context.Context, cfg *config.Config) []Model {
 	hosted("gemini", "Gemini", "GEMINI_API_KEY")
 	hosted("openai", "OpenAI", "OPENAI_API_KEY")
 	auto := Model{Provider: "auto", Label: "Whichever of these can be had when it starts"}
-	own := Model{Provider: "openai", Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)", Asks: "  Its address, such as http://127.0.0.1:8080/v1:"}
+	own := Model{
+		Provider: "openai", Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)",
+		Asks: "  Its address, such as http://127.0.0.1:8080/v1:", OpenAIKey: cfg.LLM.OpenAIKey,
+		List: func(ctx context.Context, at Model) ([]string, error) {
+			there := *cfg
+			there.LLM.OpenAI.BaseURL, there.LLM.OpenAI.Key = at.BaseURL, at.Key
+			return listModels(ctx, &there, "openai", askTime)
+		},
+	}
 	if len(ready) == 0 {
 		return append(append([]Model{auto}, wanting...), own)
 	}
 	return append(append(ready, wanting...), own, auto)
 }
 
-// ollamaModels lists the models of the Ollama that the settings name; none where nobody
-// answers.
-func ollamaModels(ctx context.Context, cfg *config.Config) []string {
+// listModels returns the models of a service where the settings say that it is.
+func listModels(ctx context.Context, cfg *config.Config, provider string, longest time.Duration) ([]string, error) {
 	c, err := models.Open(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	names, _ := c.Models(ctx, "ollama")
-	return names
+	return c.Models(ctx, provider)
 }
 
 func ollamaLabel(address string, local []string) string {

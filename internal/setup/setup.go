@@ -1,6 +1,7 @@
 // Package setup makes a first config file: it looks for what this machine has (models,
 // the servers of other hosts), asks a person for the rest, and writes a commented
-// molar.yaml. It starts no server and changes nothing but that file.
+// molar.yaml, with the secrets that it found in the file of variables beside it. It starts
+// no server and changes nothing but those files.
 package setup
 
 import (
@@ -42,6 +43,8 @@ type Dialogue struct {
 	In  *bufio.Reader
 	Out io.Writer
 	Yes bool
+	// Hidden reads a line that is not shown; nil where In is no terminal.
+	Hidden func(ctx context.Context) (string, error)
 }
 
 // Ask puts the three questions and returns what was chosen. The end of the input takes the
@@ -72,15 +75,7 @@ func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
 	if m.Asks == "" {
 		return m, nil
 	}
-	for {
-		if m.BaseURL, err = d.line(ctx, m.Asks, ""); err != nil || m.BaseURL == "" {
-			return Model{Provider: "auto"}, err
-		}
-		if strings.HasPrefix(m.BaseURL, "http://") || strings.HasPrefix(m.BaseURL, "https://") {
-			return m, nil
-		}
-		d.say("  An address begins with http:// or https://.")
-	}
+	return d.own(ctx, m)
 }
 
 func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen []*hostfile.File, typed []string, err error) {
@@ -94,7 +89,9 @@ func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen 
 			chosen = append(chosen, f)
 		}
 	}
-	question := "  One, as NAME=command or NAME=https://address, such as files=npx -y @modelcontextprotocol/server-filesystem . (nothing to go on):"
+	d.say("  One more, as NAME=command or NAME=https://address, such as:")
+	d.say("    files=npx -y @modelcontextprotocol/server-filesystem .")
+	question := "  (nothing to go on):"
 	for {
 		spec, err := d.line(ctx, question, "")
 		if err != nil || spec == "" {
@@ -177,8 +174,16 @@ func topicName(about string) string {
 
 // Confirm asks a question that yes answers by default.
 func (d *Dialogue) Confirm(ctx context.Context, question string) (bool, error) {
+	return d.yesNo(ctx, question, true)
+}
+
+func (d *Dialogue) yesNo(ctx context.Context, question string, usual bool) (bool, error) {
+	choices, short := " [y/N]", "n"
+	if usual {
+		choices, short = " [Y/n]", "y"
+	}
 	for {
-		answer, err := d.line(ctx, question+" [Y/n]", "y")
+		answer, err := d.line(ctx, question+choices, short)
 		if err != nil {
 			return false, err
 		}
@@ -220,6 +225,20 @@ func (d *Dialogue) line(ctx context.Context, question, usual string) (string, er
 		answer = usual
 	}
 	return answer, err
+}
+
+// hidden asks for a line that is not shown while it is typed.
+func (d *Dialogue) hidden(ctx context.Context, question string) (string, error) {
+	if d.Hidden == nil || d.Yes {
+		return d.line(ctx, question, "")
+	}
+	_, _ = fmt.Fprint(d.Out, terminal.Clean(question)+" ")
+	answer, err := d.Hidden(ctx)
+	d.say("")
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimSpace(answer), err
 }
 
 func (d *Dialogue) say(format string, args ...any) {

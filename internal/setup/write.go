@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,27 +11,64 @@ import (
 	"molar/internal/config/hostfile"
 )
 
-// Text is the config file of the choices, with comments. doubled are the servers that were
-// left out as their name is taken.
-func (c Choices) Text() (text string, doubled []string) {
-	var b strings.Builder
-	b.WriteString(`# molar.yaml. All keys, with their defaults: molar config init FILE
-# Check it after a change: molar config check. Start it: molar serve
-`)
-	c.writeModel(&b)
-	c.writeSubject(&b)
-	doubled = slices.Compact(c.writeServers(&b))
-	return b.String(), doubled
+// A Draft is what the choices come to.
+type Draft struct {
+	// Text is the config file, with comments.
+	Text string
+	// Variables are those that it names, Doubled the servers that were left out, as their
+	// name is taken.
+	Variables []hostfile.Variable
+	Doubled   []string
+
+	b    strings.Builder
+	keep *Keeper
 }
 
-func (c Choices) writeModel(b *strings.Builder) {
-	fmt.Fprintf(b, "\nllm:\n  # A list is an order of fallback, such as [gemini, ollama].\n  provider: %s\n", c.Model.Provider)
-	if c.Model.BaseURL != "" {
-		fmt.Fprintf(b, "  %s:\n    base_url: %s\n", c.Model.Provider, strconv.Quote(c.Model.BaseURL))
+// Draft writes the choices as a config file whose secrets keep can take.
+func (c Choices) Draft(keep *Keeper) *Draft {
+	d := &Draft{keep: keep}
+	d.b.WriteString(`# molar.yaml. All keys, with their defaults: molar config init FILE
+# Check it after a change: molar config check. Start it: molar serve
+`)
+	c.writeModel(d)
+	c.writeSubject(&d.b)
+	c.writeServers(d)
+	d.Text, d.Doubled = d.b.String(), slices.Compact(d.Doubled)
+	return d
+}
+
+func (c Choices) writeModel(d *Draft) {
+	b, m := &d.b, c.Model
+	fmt.Fprintf(b, "\nllm:\n  # A list is an order of fallback, such as [gemini, ollama].\n  provider: %s\n", m.Provider)
+	if m.BaseURL != "" {
+		fmt.Fprintf(b, "  %s:\n    base_url: %s\n", m.Provider, strconv.Quote(m.BaseURL))
 	}
-	if len(c.Model.Local) > 0 {
-		fmt.Fprintf(b, "    # What it has: %s\n    # model: %s\n", strings.Join(c.Model.Local, ", "), strconv.Quote(c.Model.Local[0]))
+	switch {
+	case m.KeyName == openAIKey:
+		fmt.Fprintf(b, "    # Without this line that variable goes to OpenAI alone.\n    key: ${%s}\n", m.KeyName)
+	case m.KeyName != "":
+		key := hostfile.Variable{Name: m.KeyName, Value: m.Key, Use: "the key of " + strconv.Quote(m.BaseURL)}
+		for n := 2; d.keep.Taken(key.Name, key.Value) || c.referTo(key.Name); n++ {
+			key.Name = fmt.Sprintf("%s_%d", m.KeyName, n)
+		}
+		d.Variables = append(d.Variables, key)
+		fmt.Fprintf(b, "    # Its value is in %s.\n    key: ${%s}\n", filepath.Base(d.keep.File), key.Name)
 	}
+	if len(m.Local) > 0 {
+		fmt.Fprintf(b, "    # What it has: %s\n", quoted(m.Local[:min(len(m.Local), mostShown)]))
+	}
+	// The names are a service's own words, and a $ has a meaning in this file.
+	switch {
+	case m.Name != "":
+		fmt.Fprintf(b, "    model: %s\n", strconv.Quote(strings.ReplaceAll(m.Name, "$", "$$")))
+	case len(m.Local) > 0:
+		fmt.Fprintf(b, "    # model: %s\n", strconv.Quote(strings.ReplaceAll(m.Local[0], "$", "$$")))
+	}
+}
+
+// referTo reports whether a file that is taken over refers to a variable of that name.
+func (c Choices) referTo(name string) bool {
+	return slices.ContainsFunc(c.Files, func(f *hostfile.File) bool { return f.RefersTo(name) })
 }
 
 func (c Choices) writeSubject(b *strings.Builder) {
@@ -68,38 +106,50 @@ topics:
 	}
 }
 
-func (c Choices) writeServers(b *strings.Builder) (doubled []string) {
+func (c Choices) writeServers(d *Draft) {
+	b := &d.b
 	if len(c.Files)+len(c.Servers) == 0 {
 		b.WriteString("\n# mcpServers:\n#   files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", .]}\n")
-		return nil
+		return
 	}
-	var variables []hostfile.Variable
 	taken := map[string]bool{}
 	for _, f := range c.Files {
-		variables = append(variables, f.Variables...)
 		for _, name := range f.Servers {
 			taken[name] = true
 		}
 	}
 	b.WriteString("\n# What a tool may do without a person's yes: docs/security.md.\n")
-	if len(variables) > 0 {
-		b.WriteString("# Set these variables in the environment or in the file of --env-file:\n")
-	}
-	for _, v := range variables {
-		fmt.Fprintf(b, "#   %s: %s\n", v.Name, v.Use)
-	}
-	merged, doubled := hostfile.Merge(c.Files)
-	b.WriteString("mcpServers:\n" + merged)
+	merged := hostfile.Merge(c.Files, func(name string, value config.Secret) bool {
+		return d.keep.Taken(name, value) || slices.ContainsFunc(d.Variables, func(v hostfile.Variable) bool { return v.Name == name && v.Value != value })
+	})
+	file := filepath.Base(d.keep.File)
+	comment(b, merged.Variables, true, "# The values of these variables are in "+file+", which is read with this file:")
+	comment(b, merged.Variables, false, "# Put values of these variables into "+file+", or set them in the environment:")
+	b.WriteString("mcpServers:\n" + merged.Text)
+	d.Variables, d.Doubled = append(d.Variables, merged.Variables...), merged.Doubled
 	for _, spec := range c.Servers {
 		name, server, err := config.ParseServer(spec)
 		if err != nil || taken[name] {
-			doubled = append(doubled, name)
+			d.Doubled = append(d.Doubled, name)
 			continue
 		}
 		taken[name] = true
 		writeServer(b, name, server)
 	}
-	return doubled
+}
+
+// comment lists the variables that have a value, or those that have none.
+func comment(b *strings.Builder, variables []hostfile.Variable, valued bool, head string) {
+	for _, v := range variables {
+		if (v.Value != "") != valued {
+			continue
+		}
+		if head != "" {
+			b.WriteString(head + "\n")
+			head = ""
+		}
+		fmt.Fprintf(b, "#   %s: %s\n", v.Name, v.Use)
+	}
 }
 
 func writeServer(b *strings.Builder, name string, s config.Server) {

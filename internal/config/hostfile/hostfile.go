@@ -1,7 +1,8 @@
 // Package hostfile reads the files in which other hosts keep their MCP servers
 // (Claude Desktop, VS Code, Cursor, Gemini CLI) and writes what they hold as the
 // mcpServers of molar.yaml. It must not start, reach or look up anything that such a
-// file names, and it shows no secret: those become references to the environment.
+// file names, and it shows no secret: those become references to variables, whose values
+// are handed out beside the text.
 package hostfile
 
 import (
@@ -37,17 +38,21 @@ type File struct {
 	// Servers are the names under which servers were carried over, LeftOut those of
 	// the file that were not.
 	Servers, LeftOut []string
-	// Variables are to be set in the environment, in the order of their use.
+	// Variables are those that the YAML refers to, in the order of their use.
 	Variables []Variable
 	// parts are the servers' texts, in the order of Servers.
 	parts []string
 	// head are the comments above the servers, entries the servers with theirs.
 	head, entries string
+	// asWritten are the variables that the file itself refers to.
+	asWritten map[string]bool
 }
 
-// A Variable is an environment variable that the YAML refers to.
+// A Variable is what the YAML refers to in the place of a value.
 type Variable struct {
 	Name string
+	// Value is what stood in the file; empty where that refers to a variable itself.
+	Value config.Secret
 	// Use says where its value stood in the file, or what is to be put there.
 	Use string
 	// Address tells that the value must begin like an address: http:// or https://.
@@ -56,13 +61,12 @@ type Variable struct {
 
 // A reader gathers what becomes of one file.
 type reader struct {
-	host      Host
-	inputs    map[string]string // what VS Code asks for, by id
-	asWritten map[string]bool   // variables that the file itself refers to
-	values    map[string]string // literal values by the variable that stands for them
-	taken     []string          // names that no server may get
-	out       *File
-	notes     []string // for the head of the text
+	host   Host
+	inputs map[string]string // what VS Code asks for, by id
+	values map[string]string // literal values by the variable that stands for them
+	taken  []string          // names that no server may get
+	out    *File
+	notes  []string // for the head of the text
 }
 
 // Read converts the file. name is what it is called, which helps to tell whose it
@@ -78,8 +82,8 @@ func Read(name string, data []byte, taken ...string) (*File, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	r := &reader{
-		host: hostOf(name, root, found), out: &File{}, notes: notes,
-		inputs: found.inputs, asWritten: referred(data), values: map[string]string{},
+		host: hostOf(name, root, found), out: &File{asWritten: referred(data)}, notes: notes,
+		inputs: found.inputs, values: map[string]string{},
 		taken: slices.Concat(config.ReservedServers(), taken),
 	}
 	r.out.Host = r.host

@@ -3,6 +3,7 @@ package hostfile_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,6 +222,80 @@ func TestRead_Variables(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"TOKEN", "C_TOKEN", "C_MOLAR_LISTEN", "C_KEY", "KEY", "D_TOKEN"}, names); diff != "" {
 		t.Errorf("variables (-want +got):\n%s\n%s", diff, f.YAML)
+	}
+}
+
+// What a variable stands for is handed out beside the text, but for those that the file
+// refers to itself.
+func TestRead_Values(t *testing.T) {
+	f := read(t, "x.json", `{"mcpServers": {"a": {"command": "x", "args": ["--token=canary-1"], "env": {"KEY": "canary 2", "REF": "${env:MINE}"}}}}`)
+	got := map[string]string{}
+	for _, v := range f.Variables {
+		got[v.Name] = v.Value.Reveal()
+	}
+	if diff := cmp.Diff(map[string]string{"A_TOKEN": "canary-1", "KEY": "canary 2", "MINE": ""}, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if shown := fmt.Sprintf("%v %+v", f.Variables, f.Variables); strings.Contains(shown, "canary") {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+}
+
+// Files share a variable only where it stands for the same in both, and in the environment.
+func TestMerge(t *testing.T) {
+	claude := read(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
+	cursor := read(t, ".cursor/mcp.json", `{"mcpServers": {
+		"a": {"command": "x", "env": {"TOKEN": "1 one"}},
+		"b": {"command": "x", "env": {"API_KEY": "2 key"}},
+		"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}},
+		"d": {"command": "x", "env": {"X": "${SHARED:-none}"}}
+	}}`)
+	gemini := read(t, ".gemini/settings.json", `{"mcpServers": {"e": {"command": "x", "env": {"TOKEN": "2 two", "SHARED": "3 three"}}}}`)
+	again := read(t, "again/.cursor/mcp.json", `{"mcpServers": {"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}}}}`)
+	m := hostfile.Merge([]*hostfile.File{claude, cursor, gemini, again}, func(name string, value config.Secret) bool {
+		return name == "TAKEN" && value != "another"
+	})
+	const want = `  # From Claude Desktop:
+  a:
+    command: x
+    env:
+      TOKEN: "${TOKEN}"
+  b:
+    command: x
+    env:
+      API_KEY: "${API_KEY}"
+      TAKEN: "${CLAUDE_DESKTOP_TAKEN}"
+  # From Cursor:
+  c:
+    command: x
+    env:
+      TOKEN: "${C_TOKEN}"
+      API_KEY: "${C_API_KEY}"
+  d:
+    command: x
+    env:
+      X: "${SHARED:-none}"
+  # From Gemini CLI:
+  e:
+    command: x
+    env:
+      TOKEN: "${GEMINI_CLI_TOKEN}"
+      SHARED: "${GEMINI_CLI_SHARED}"
+`
+	if diff := cmp.Diff(want, m.Text); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	values := map[string]string{}
+	for _, v := range m.Variables {
+		values[v.Name] = v.Value.Reveal()
+	}
+	if diff := cmp.Diff(map[string]string{
+		"TOKEN": "1 one", "API_KEY": "1 key", "CLAUDE_DESKTOP_TAKEN": "1 mine", "C_TOKEN": "2 two", "C_API_KEY": "1 key", "GEMINI_CLI_TOKEN": "2 two", "GEMINI_CLI_SHARED": "3 three",
+	}, values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"b"}, m.Doubled); diff != "" {
+		t.Errorf("doubled (-want +got):\n%s", diff)
 	}
 }
 

@@ -7,26 +7,103 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"molar/internal/config"
 )
 
-// Merge returns the servers of several files as one text below mcpServers, without that
-// line, and whose names were taken: a server keeps the name that it has in the first file.
-func Merge(files []*File) (text string, doubled []string) {
-	var b strings.Builder
-	var names []string
+// A Merged is the servers of several files in one.
+type Merged struct {
+	// Text stands below mcpServers, without that line.
+	Text string
+	// Variables are those that it refers to.
+	Variables []Variable
+	// Doubled are the servers that were left out, since another one has their name.
+	Doubled []string
+}
+
+// Merge puts the servers of several files into one. A server keeps the name that it has in
+// the first file. A variable gets another name where its own stands for something else: in
+// another file, or as taken knows, such as in the environment.
+func Merge(files []*File, taken func(name string, value config.Secret) bool) Merged {
+	m := merger{files: files, taken: taken, servers: map[string]string{}}
 	for _, f := range files {
-		fmt.Fprintf(&b, "  # From %s:\n", f.Host)
-		for i, name := range f.Servers {
-			if slices.Contains(names, name) {
-				doubled = append(doubled, name)
-				continue
-			}
-			names = append(names, name)
-			b.WriteString(f.parts[i])
+		m.add(f)
+	}
+	return Merged{Text: m.text.String(), Variables: m.variables, Doubled: m.doubled}
+}
+
+type merger struct {
+	files     []*File
+	taken     func(name string, value config.Secret) bool
+	text      strings.Builder
+	variables []Variable
+	servers   map[string]string // their texts with all values, by name
+	doubled   []string
+}
+
+// add writes the servers of a file whose names are free. One that is there already, with
+// the same values, is no second one.
+func (m *merger) add(f *File) {
+	names, values := make([]string, 0, 2*len(f.Variables)), make([]string, 0, 2*len(f.Variables))
+	var kept strings.Builder
+	for _, v := range f.Variables {
+		if v.Value != "" {
+			values = append(values, v.reference(), v.Value.Reveal())
 		}
 	}
-	return b.String(), doubled
+	whole := strings.NewReplacer(values...)
+	for i, name := range f.Servers {
+		before, there := m.servers[name]
+		switch now := whole.Replace(f.parts[i]); {
+		case !there:
+			m.servers[name] = now
+			kept.WriteString(f.parts[i])
+		case before != now:
+			m.doubled = append(m.doubled, name)
+		}
+	}
+	if kept.Len() == 0 {
+		return
+	}
+	for _, v := range f.Variables {
+		if !v.in(kept.String()) {
+			continue
+		}
+		old := v.reference()
+		v.Name = m.free(f.Host, v)
+		names = append(names, old, v.reference())
+		if !slices.ContainsFunc(m.variables, func(other Variable) bool { return other.Name == v.Name }) {
+			m.variables = append(m.variables, v)
+		}
+	}
+	fmt.Fprintf(&m.text, "  # From %s:\n%s", f.Host, strings.NewReplacer(names...).Replace(kept.String()))
 }
+
+// free is the name of a variable, with the host before it where that is not its own.
+func (m *merger) free(host Host, v Variable) string {
+	name := v.Name
+	for n := 1; v.Value != "" && m.clashes(name, v.Value); n++ {
+		name = varName(string(host) + " " + v.Name)
+		if n > 1 {
+			name = fmt.Sprintf("%s_%d", name, n)
+		}
+	}
+	return name
+}
+
+func (m *merger) clashes(name string, value config.Secret) bool {
+	return slices.ContainsFunc(m.files, func(f *File) bool { return f.RefersTo(name) }) || m.taken(name, value) ||
+		slices.ContainsFunc(m.variables, func(v Variable) bool { return v.Name == name && v.Value != value })
+}
+
+// RefersTo reports whether the file itself refers to a variable of that name, so that the
+// name must not stand for anything else.
+func (f *File) RefersTo(name string) bool { return f.asWritten[name] }
+
+// reference is how a text refers to the variable.
+func (v Variable) reference() string { return "${" + v.Name + "}" }
+
+func (v Variable) in(text string) bool { return strings.Contains(text, v.reference()) }
 
 // Here returns where the hosts of this user keep their servers, and those of the project in
 // the working folder.

@@ -122,7 +122,7 @@ func (r *reader) free(name, value string) bool {
 		"GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OLLAMA_BASE_URL", "OLLAMA_HOST", "MCP_SERVER_URL",
 	}
 	before, taken := r.values[name]
-	return !r.asWritten[name] && !slices.Contains(known, name) && !strings.HasPrefix(name, "MOLAR_") && (!taken || before == value)
+	return !r.out.asWritten[name] && !slices.Contains(known, name) && !strings.HasPrefix(name, "MOLAR_") && (!taken || before == value)
 }
 
 func (r *reader) declare(name, use string) {

@@ -51,10 +51,13 @@ func (r *reader) write(file string, servers []entry) []byte {
 	for _, note := range r.notes {
 		fmt.Fprintf(&head, "# %s\n", note)
 	}
-	used := slices.DeleteFunc(r.out.Variables, func(v Variable) bool { return !strings.Contains(body.String(), "${"+v.Name+"}") })
+	used := slices.DeleteFunc(r.out.Variables, func(v Variable) bool { return !v.in(body.String()) })
+	for i, v := range used {
+		used[i].Value = config.Secret(r.values[v.Name])
+	}
 	r.out.Variables = used
 	if len(used) > 0 {
-		head.WriteString("# Set these variables in the environment or in the file of --env-file:\n")
+		head.WriteString("# The values of these variables belong into molar.env beside molar.yaml, or into the environment:\n")
 	}
 	for _, v := range used {
 		fmt.Fprintf(&head, "#   %s: %s\n", v.Name, v.Use)

@@ -216,6 +216,10 @@ func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	}, nil
 }
 
+// WantsKey reports whether a service refused to list its models for want of a key, or of
+// another one.
+func WantsKey(err error) bool { return providers.KindOf(err) == providers.KindAuth }
+
 // modelCheckTime bounds the questions of checkModels to one service.
 const modelCheckTime = 3 * time.Second
 
