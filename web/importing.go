@@ -25,8 +25,10 @@ type Imported struct {
 	// Servers are the names of those in it, LeftOut of those that could not be carried over.
 	Servers []string `json:"servers"`
 	LeftOut []string `json:"left_out,omitempty"`
-	// Variables are to be set in the environment before the file is read.
-	Variables []string `json:"variables,omitempty"`
+	// Variables are those of the text that have no value yet; VariablesFile is where they get
+	// theirs, as NAME=VALUE lines, if not in the environment.
+	Variables     []string `json:"variables,omitempty"`
+	VariablesFile string   `json:"variables_file,omitempty"`
 }
 
 // Places of a text in a file that has no servers yet.

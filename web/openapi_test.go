@@ -76,7 +76,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 			if text == "" {
 				return web.Imported{}, errors.New("nothing was pasted")
 			}
-			return web.Imported{Host: "Cursor", File: "/etc/molar/molar.yaml", Place: web.PlaceEnd, YAML: "mcpServers:\n  notes:\n    command: npx\n    env: {TOKEN: \"${NOTES_TOKEN}\"}\n", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"}}, nil
+			return web.Imported{Host: "Cursor", File: "/etc/molar/molar.yaml", Place: web.PlaceEnd, YAML: "mcpServers:\n  notes:\n    command: npx\n    env: {TOKEN: \"${NOTES_TOKEN}\"}\n", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"}, VariablesFile: "/etc/molar/molar.env"}, nil
 		},
 		Providers: func(context.Context) []web.Provider {
 			return []web.Provider{

@@ -57,6 +57,8 @@ type Provider struct {
 	Name string
 	// Missing says how to make it usable, where a key or an address is missing.
 	Missing string
+	// HasKey says that requests carry a key.
+	HasKey bool
 	// Model and SmallModel would answer; empty where nothing would.
 	Model, SmallModel string
 	// Err is why it cannot answer, although nothing is missing.
@@ -70,6 +72,8 @@ type providerObject struct {
 	Ready      bool   `json:"ready"`
 	Model      string `json:"model,omitempty"`
 	SmallModel string `json:"small_model,omitempty"`
+	// Key says that requests carry one.
+	Key bool `json:"key,omitempty"`
 	// Missing says how to make it usable.
 	Missing string         `json:"missing,omitempty"`
 	Error   *providerFault `json:"error,omitempty"`
@@ -81,7 +85,7 @@ func (s *server) listProviders(c *gin.Context) {
 	defer cancel()
 	var all []providerObject
 	for _, p := range s.Operations.Providers(ctx) {
-		o := providerObject{Name: p.Name, Ready: p.Err == nil && p.Missing == "", Model: p.Model, SmallModel: p.SmallModel, Missing: p.Missing}
+		o := providerObject{Name: p.Name, Ready: p.Err == nil && p.Missing == "", Model: p.Model, SmallModel: p.SmallModel, Key: p.HasKey, Missing: p.Missing}
 		if p.Err != nil {
 			o.Error = faultOf(p.Err)
 		}

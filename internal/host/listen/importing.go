@@ -53,9 +53,12 @@ func (p *port) importServers(text string) (web.Imported, error) {
 		found.Host = string(file.Host)
 	}
 	for _, v := range file.Variables {
-		if _, set := p.cli.Env(v.Name); !set {
+		if _, set := p.cli.Env(v.Name); !set && !slices.Contains(p.files.last().Variables.Names, v.Name) {
 			found.Variables = append(found.Variables, v.Name)
 		}
+	}
+	if len(found.Variables) > 0 {
+		found.VariablesFile = config.VariablesFile(found.File)
 	}
 	return found, nil
 }

@@ -123,7 +123,7 @@ func (p *port) providers(ctx context.Context) []web.Provider {
 	all := make([]web.Provider, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
-		all[i] = web.Provider{Name: name, Missing: p.Config.LLM.Missing(name)}
+		all[i] = web.Provider{Name: name, Missing: p.Config.LLM.Missing(name), HasKey: p.Config.LLM.Key(name) != ""}
 		if all[i].Missing != "" {
 			continue
 		}

@@ -31,7 +31,7 @@ export async function attach(text, changed) {
       copy.textContent = t("Copied", "Đã sao chép");
     } } }, t("Copy", "Sao chép"));
     box.replaceChildren(el("div", {},
-      found.variables?.length ? note(t(`Secrets stay out of the file. Set before molar starts: ${found.variables.join(", ")}`, `Bí mật không nằm trong tệp. Hãy đặt trước khi chạy molar: ${found.variables.join(", ")}`), "warn") : "",
+      found.variables?.length ? note(t(`Secrets stay out of the file. Put a line NAME=VALUE into ${found.variables_file} for each of: ${found.variables.join(", ")}`, `Bí mật không nằm trong tệp. Hãy ghi một dòng TÊN=GIÁ_TRỊ vào ${found.variables_file} cho mỗi biến: ${found.variables.join(", ")}`), "warn") : "",
       found.left_out?.length ? note(t(`Left out, with the reason in a comment: ${found.left_out.join(", ")}`, `Bị bỏ qua, lý do ghi trong chú thích: ${found.left_out.join(", ")}`), "warn") : "",
       servers.length > 0 && el("p", { className: "placed" }, placed(found)),
       code(found.yaml, "molar.yaml"), el("div", { className: "row" }, copy, /^https?:\/\/\S+$/.test(text.trim()) && addNow(text.trim(), box, changed)), servers.length > 0 && waiting));

@@ -82,8 +82,8 @@ function stateOf(p) {
 function keyOf(p) {
   const secret = secretOf[p.name];
   if (!secret) return "";
-  if (valueOf(secret).secret) return t("set in the environment", "đã đặt trong môi trường");
-  return p.missing ? t(`set ${secret}, then restart molar`, `đặt ${secret}, rồi khởi động lại molar`) : t("none is sent", "không gửi khóa");
+  if (p.missing) return t(`set ${secret}, then restart molar`, `đặt ${secret}, rồi khởi động lại molar`);
+  return p.key ? t("one is sent", "có gửi khóa") : t("none is sent", "không gửi khóa");
 }
 
 function connection(p) {
