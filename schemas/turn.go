@@ -57,6 +57,22 @@ type Finished struct {
 	SavedAt time.Time `json:"saved_at"`
 }
 
+// A StoredTurn is what is stored of one turn, whole or not.
+type StoredTurn struct {
+	TurnID         string `json:"turn_id"`
+	ConversationID string `json:"conversation_id"`
+	Assistant      string `json:"assistant,omitempty"`
+	// Status is that of the answer: empty when it is whole, else StatusRunning, while its
+	// process has the lease, or StatusInterrupted.
+	Status   string    `json:"status,omitempty"`
+	Question string    `json:"question"`
+	Answer   string    `json:"answer"`
+	Sources  []Source  `json:"sources,omitempty"`
+	BeganAt  time.Time `json:"began_at"`
+	// SavedAt is zero for a turn that did not come to its end.
+	SavedAt time.Time `json:"saved_at,omitzero"`
+}
+
 // Begun is a turn whose question is recorded before it is answered.
 type Begun struct {
 	Lease Lease `json:"lease"`

@@ -109,5 +109,6 @@ func TestChatPage_TraceOfARunningTurn(t *testing.T) {
 	j.do(chromedp.Navigate(j.url + "/turn?id=" + eval[string](j, `JSON.parse(sessionStorage.getItem("molar.turns"))[0].turn`)))
 	j.sees(`document.getElementById("trace")?.textContent.includes("still running")`)
 	j.host.gate <- struct{}{}
-	j.sees(`document.querySelector("#trace .bad")?.textContent.includes("There is no trace of this turn")`) // this host keeps none
+	j.sees(`document.querySelector("#trace .note")?.textContent.includes("This turn has no trace")`, // this host keeps none
+		`document.querySelector("#trace .answer")?.textContent.includes("One")`, `!document.querySelector("#trace .why")`)
 }

@@ -64,8 +64,8 @@ func (s *server) getModel(c *gin.Context) {
 	})
 }
 
-// getTurn gives the trace of a turn as it was recorded, or what is known of one that
-// runs.
+// getTurn gives the trace of a turn as it was recorded, or what is known of one that runs or
+// left none.
 func (s *server) getTurn(c *gin.Context) {
 	owner, id := s.Owner(c.Request), strings.TrimPrefix(c.Param("id"), chat.IDPrefix)
 	t, runs, err := s.turns.Find(c.Request.Context(), owner, id)
@@ -76,6 +76,10 @@ func (s *server) getTurn(c *gin.Context) {
 	trace, found, err := s.Traces.Trace(c.Request.Context(), owner, id)
 	if err != nil {
 		s.storeError(c, "turn", err)
+		return
+	}
+	if !found && runs { // it has ended, and can still be followed
+		wire.WriteJSON(c.Writer, t.SoFar(s.Now()))
 		return
 	}
 	if !found {

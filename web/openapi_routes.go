@@ -56,7 +56,7 @@ func (s *server) chatOperations() []openapi.Operation {
 		completions, alias,
 		{Method: "GET", Path: "/v1/models", Tag: tagChat, Scope: "chat or admin", Summary: "List the assistants, as OpenAI models", Answer: modelList{}},
 		{Method: "GET", Path: "/v1/models/{id}", Tag: tagChat, Scope: "chat or admin", Summary: "Describe an assistant", Answer: modelObject{}, Errors: []int{404}},
-		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it", Answer: agent.Trace{}, Errors: []int{404, 500}},
+		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it, and where it has none, what is stored", Answer: agent.Trace{}, Errors: []int{404, 500}},
 		{
 			Method: "GET", Path: "/v1/turns/{id}/events", Tag: tagTurns, Scope: "chat", Summary: "Follow a detached turn",
 			Event: chat.Chunk{}, Query: []openapi.Parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},

@@ -150,7 +150,7 @@ func TestPages_SayWhatToDo(t *testing.T) {
 	ts := live(t, cfg)
 	err := chromedp.Do(browser(t, "vi"),
 		chromedp.Navigate(ts.URL+"/turn?id=none"),
-		until(`document.querySelector("[role=alert]").textContent.includes("Không có dấu vết của lượt này")`),
+		until(`document.querySelector("[role=alert]").textContent.includes("Không có gì được lưu về lượt này")`),
 		store.turn(true),
 		chromedp.Navigate(ts.URL+"/turn?id=t1"),
 		until(`document.querySelector("[role=alert] button")`),

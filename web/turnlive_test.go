@@ -16,9 +16,12 @@ import (
 // A turn that runs is told as running, with what is known of it: of a detached one its
 // answer so far too. Only its owner is told.
 func TestGetTurn_WhileItRuns(t *testing.T) {
-	for _, tt := range []struct{ name, molar, answer string }{
-		{"with its client's connection", `{}`, ""},
-		{"detached", `{"detach":true}`, "one "},
+	for _, tt := range []struct {
+		name, molar, answer string
+		ended               int // what is answered at its end, where no trace is kept
+	}{
+		{"with its client's connection", `{}`, "", http.StatusNotFound},
+		{"detached", `{"detach":true}`, "one ", http.StatusOK},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			gate := make(chan struct{}, 2)
@@ -54,8 +57,12 @@ func TestGetTurn_WhileItRuns(t *testing.T) {
 			ctx, done := context.WithTimeout(t.Context(), 10*time.Second)
 			defer done()
 			cfg.Turns.Drain(ctx)
-			if ended := get(t, ts.Client(), ts.URL+"/v1/turns/"+id, "X-Me", "ann"); ended.StatusCode != 404 {
-				t.Errorf("at its end the trace counts, and there is none: %d %s", ended.StatusCode, readAll(t, ended))
+			ended := get(t, ts.Client(), ts.URL+"/v1/turns/"+id, "X-Me", "ann")
+			if body := readAll(t, ended); ended.StatusCode != tt.ended || tt.ended == http.StatusOK && !strings.Contains(body, `"status":"done","untraced":true`) {
+				t.Errorf("at its end: %d %s", ended.StatusCode, body)
+			}
+			if other := get(t, ts.Client(), ts.URL+"/v1/turns/"+id, "X-Me", "bob"); other.StatusCode != http.StatusNotFound {
+				t.Errorf("at its end, to another owner: %d %s", other.StatusCode, readAll(t, other))
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,28 @@ func (lostTurn) Listen(ctx context.Context, _ func([]string), _ func(bool)) erro
 }
 
 func (lostTurn) Reap(context.Context) ([]string, error) { return nil, nil }
+
+// What a replica that is gone told of a turn is what is known of it, also for one who asks first,
+// and no more than that is said.
+func TestTurns_KnownOfOneThatIsLost(t *testing.T) {
+	cfg := config(t, play(nil, start(), done()))
+	cfg.Turns = turns.NewSet(nil, nil)
+	cfg.Sharing = turns.NewSharing(lostTurn{}, slog.New(slog.DiscardHandler))
+	h := build(t, cfg)
+	ctx, stop := context.WithCancel(t.Context())
+	var sharing sync.WaitGroup
+	sharing.Go(func() { cfg.Sharing.Run(ctx) })
+	defer sharing.Wait()
+	defer stop()
+	w := serve(h, request(http.MethodGet, "/v1/turns/turn_gone", ""))
+	if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, `"status":"interrupted"`) || !strings.Contains(body, `"untraced":true`) || !strings.Contains(body, `"answer":"one "`) {
+		t.Errorf("%d %s", w.Code, body)
+	}
+	w = serve(h, request(http.MethodGet, "/v1/turns/turn_gone/events", ""))
+	if want := "the process that ran this turn is gone; its conversation keeps what was stored until then, as interrupted"; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("who follows it is told %s", w.Body)
+	}
+}
 
 // Whoever follows a turn whose replica is gone is told so, also one who has seen more of it
 // than that replica left behind, and one who came before it was known. The word has no number:

@@ -148,6 +148,16 @@ func (c *Client) Discard(ctx context.Context, lease schemas.Lease) error {
 	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease, Discard: true}, nil)
 }
 
+// Turn returns what is stored of a turn of the owner's, and whether anything is. A server of
+// an earlier version knows no such question, and nothing is known then.
+func (c *Client) Turn(ctx context.Context, owner, turnID string) (t schemas.StoredTurn, ok bool, err error) {
+	err = c.request(ctx, "memory/get_turn", map[string]string{"turn_id": turnID, "owner": owner}, &t)
+	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrForeign) {
+		return schemas.StoredTurn{}, false, nil
+	}
+	return t, err == nil, err
+}
+
 // A Record is a turn to be saved.
 type Record struct {
 	Lease schemas.Lease `json:"lease"`

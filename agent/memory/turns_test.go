@@ -236,3 +236,38 @@ func TestClient_Opening(t *testing.T) {
 	}
 	check(o, "dental", "t2", "P1\n\nP2", 4, []schemas.Piece{second}, "two", "second")
 }
+
+// An earlier version answers the question for a turn with an error of its own.
+type earlier struct{}
+
+func (earlier) Request(context.Context, string, string, any, any) error { return unknownMethod{} }
+
+type unknownMethod struct{}
+
+func (unknownMethod) Error() string { return "Method not found" }
+func (unknownMethod) RPCCode() int  { return -32601 }
+
+// A turn is known by its id from its question on; where it is not, that is no fault.
+func TestClient_TurnByItsID(t *testing.T) {
+	c := fresh(t)
+	o := begin(t, c, "c", "")
+	if got, ok, err := c.Turn(t.Context(), "", "t1"); ok || err != nil {
+		t.Errorf("before its question: %+v, %v", got, err)
+	}
+	if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: "t1", User: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := c.Turn(t.Context(), "", "t1"); !ok || err != nil || got.Question != "q" || got.ConversationID != "c" || got.Status != schemas.StatusRunning {
+		t.Errorf("while it runs: %+v, %v", got, err)
+	}
+	if err := c.Release(t.Context(), o.Lease); err != nil {
+		t.Fatal(err)
+	}
+	old, err := memory.New(earlier{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := old.Turn(t.Context(), "", "t1"); ok || err != nil {
+		t.Errorf("at an earlier server: %+v, %v", got, err)
+	}
+}

@@ -19,28 +19,31 @@ import (
 // and withheld with reasons, prompts, raw model output, verdict, calls and timings.
 // The trace of a refused turn holds the verdict and a hash, no text.
 type Trace struct {
-	TurnID         string        `json:"turn_id"`
-	ConversationID string        `json:"conversation_id"`
-	Owner          string        `json:"-"`
-	Assistant      string        `json:"assistant"`
-	Provider       string        `json:"provider"`
-	Model          string        `json:"model,omitempty"`
-	Route          string        `json:"route,omitempty"`
-	Started        time.Time     `json:"started"`
-	TookMS         float64       `json:"took_ms"`
-	Status         string        `json:"status"` // done | refused | interrupted | failed
-	Error          string        `json:"error,omitempty"`
-	Language       string        `json:"language,omitempty"`
-	Question       string        `json:"question,omitempty"`
-	QuestionHash   string        `json:"question_sha256"`
-	Answer         string        `json:"answer,omitempty"`
-	Commentary     []string      `json:"commentary,omitempty"`
-	Verdict        *VerdictTrace `json:"verdict,omitempty"`
-	Memory         string        `json:"memory,omitempty"`
-	Steps          []StepTrace   `json:"steps,omitempty"`
-	Tools          []ToolTrace   `json:"tools"`
-	Passes         []PassTrace   `json:"passes"`
-	Done           *event.Done   `json:"done,omitempty"`
+	TurnID         string    `json:"turn_id"`
+	ConversationID string    `json:"conversation_id"`
+	Owner          string    `json:"-"`
+	Assistant      string    `json:"assistant"`
+	Provider       string    `json:"provider"`
+	Model          string    `json:"model,omitempty"`
+	Route          string    `json:"route,omitempty"`
+	Started        time.Time `json:"started"`
+	TookMS         float64   `json:"took_ms"`
+	Status         string    `json:"status"` // done | refused | interrupted | failed
+	// Untraced says that no trace of the turn is kept, or none was written: only what is
+	// stored of its question and answer is here.
+	Untraced     bool          `json:"untraced,omitempty"`
+	Error        string        `json:"error,omitempty"`
+	Language     string        `json:"language,omitempty"`
+	Question     string        `json:"question,omitempty"`
+	QuestionHash string        `json:"question_sha256"`
+	Answer       string        `json:"answer,omitempty"`
+	Commentary   []string      `json:"commentary,omitempty"`
+	Verdict      *VerdictTrace `json:"verdict,omitempty"`
+	Memory       string        `json:"memory,omitempty"`
+	Steps        []StepTrace   `json:"steps,omitempty"`
+	Tools        []ToolTrace   `json:"tools"`
+	Passes       []PassTrace   `json:"passes"`
+	Done         *event.Done   `json:"done,omitempty"`
 }
 
 // A VerdictTrace is the guardrail's decision.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"molar/agent"
 	"molar/internal/cli"
 	"molar/internal/store"
 	"molar/internal/testkit/fakemodel"
@@ -310,5 +311,37 @@ func TestSignal_Chat(t *testing.T) {
 	m := stored(t, config, "chat_int")
 	if len(m) != 2 || m[1].Status != schemas.StatusInterrupted || !strings.HasPrefix(m[1].Content, "tok1\ntok2\n") {
 		t.Errorf("stored %+v", m)
+	}
+}
+
+// What is told of a turn whose process was killed is what it is, and what is stored of it.
+func TestSignal_KilledTurnIsTold(t *testing.T) {
+	long(t, "a whole process is started and killed")
+	t.Parallel()
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
+	config := plainConfig(t, "")
+	p := startProgram(t, homeEnv(t, model), "serve", "--config", config, "--listen", "127.0.0.1:0")
+	res, _ := openStream(t, p.listening(t), "chat_killed")
+	defer res.Body.Close()
+	id := res.Header.Get("X-Turn-Id")
+	eventually(t, "the question is recorded", func() bool { return len(stored(t, config, "chat_killed")) == 2 })
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	s := serveHost(t, config, model)
+	var trace agent.Trace
+	eventually(t, "the turn runs no more", func() bool {
+		s.get(t, "/v1/turns/"+id, &trace)
+		return trace.Status != schemas.StatusRunning
+	})
+	kept := stored(t, config, "chat_killed")
+	if trace.Status != schemas.StatusInterrupted || !trace.Untraced || trace.ConversationID != "chat_killed" || trace.Question != kept[0].Content || trace.Answer != kept[1].Content {
+		t.Errorf("told %+v, stored %+v", trace, kept)
+	}
+	code, out, errs := molarCmd(t, "turns", "show", "--config", config, id)
+	if want := "nothing of its answer is stored"; code != 0 || !strings.Contains(out, id+", interrupted") || !strings.Contains(out, "question: Count to forty") ||
+		trace.Answer == "" && !strings.Contains(out, want) {
+		t.Errorf("%d %s%s", code, out, errs)
 	}
 }

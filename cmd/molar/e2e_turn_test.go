@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"molar/agent"
 	"molar/internal/floor/stubmcp"
 	"molar/internal/testkit/fakemodel"
 )
@@ -253,5 +255,66 @@ memory: {store: ./molar.db}
 	s.get(t, "/v1/turns/"+a.molar.TurnID, &trace)
 	if len(trace.Tools) == 0 || !strings.Contains(trace.Tools[0].Reason, "code-driven") {
 		t.Errorf("trace %+v", trace)
+	}
+}
+
+// A turn that has no trace is told as what is stored of it, to its owner alone.
+func TestTurn_Untraced(t *testing.T) {
+	t.Parallel()
+	s := serveHost(t, plainConfig(t, "telemetry: {trace: off}\n"), startModel(t, fakemodel.Config{}))
+	a := s.ask(t, "plain", "chat_untraced", "Who is in the family?")
+	var trace agent.Trace
+	s.get(t, "/v1/turns/"+a.molar.TurnID, &trace)
+	if trace.Started.IsZero() || trace.TookMS < 0 {
+		t.Errorf("begun %v, took %v ms", trace.Started, trace.TookMS)
+	}
+	want := agent.Trace{
+		TurnID: a.molar.TurnID, ConversationID: "chat_untraced", Assistant: "plain", Status: "done", Untraced: true,
+		Question: "Who is in the family?", Answer: a.text, Started: trace.Started, TookMS: trace.TookMS,
+		Tools: []agent.ToolTrace{}, Passes: []agent.PassTrace{},
+	}
+	if diff := cmp.Diff(want, trace); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if status, body := s.do(t, http.MethodGet, "/v1/turns/unknown", ""); status != http.StatusNotFound {
+		t.Errorf("an unknown id: %d %s", status, body)
+	}
+	if status, body := s.do(t, http.MethodDelete, "/v1/conversations/chat_untraced", ""); status >= 300 {
+		t.Errorf("delete: %d %s", status, body)
+	}
+	if status, body := s.do(t, http.MethodGet, "/v1/turns/"+a.molar.TurnID, ""); status != http.StatusNotFound {
+		t.Errorf("a deleted turn: %d %s", status, body)
+	}
+}
+
+// Whoever stops a turn is told what is kept of it, and no more than that.
+func TestTurn_StoppedSaysWhatIsKept(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
+	s := serveHost(t, plainConfig(t, ""), model)
+	for _, c := range []struct{ field, with, want string }{
+		{`"molar":{`, "", "keeps what it had answered, as interrupted"},
+		{`"molar":{`, `"detach":true,`, "keeps what it had answered, as interrupted"},
+		{`{`, `"store":false,`, "keeps nothing of it"},
+	} {
+		body := strings.Replace(questionBody("plain", "", "Count", true), c.field, c.field+c.with, 1)
+		res, err := http.Post(s.url+"/v1/chat/completions", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		lines := bufio.NewScanner(res.Body)
+		for lines.Scan() && !strings.Contains(lines.Text(), "tok3") {
+		}
+		if status, told := s.do(t, http.MethodDelete, "/v1/turns/"+res.Header.Get("X-Turn-Id"), ""); status != http.StatusOK {
+			t.Fatalf("stop: %d %s", status, told)
+		}
+		rest := ""
+		for lines.Scan() {
+			rest += lines.Text()
+		}
+		if want := "the turn was stopped; its conversation " + c.want; !strings.Contains(rest, want) {
+			t.Errorf("with %s told %s", c.with, rest[max(0, len(rest)-300):])
+		}
 	}
 }

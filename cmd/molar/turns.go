@@ -25,6 +25,8 @@ func newTurnsCmd(a *app) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the trace of a turn: why each tool was called, or not",
+		Long: `Show the trace of a turn: why each tool was called, or not. Of a turn without a trace
+(its process was killed, the 7 days are over, telemetry.trace is off) it shows what is stored.`,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
@@ -64,6 +66,11 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 		_, err := io.WriteString(w, terminal.Clean(b.String()))
 		return err
 	}
+	if t.Untraced {
+		printUntraced(line, t)
+		_, err := io.WriteString(w, terminal.Clean(b.String()))
+		return err
+	}
 	line("assistant %s, provider %s (%s)", t.Assistant, t.Provider, t.Route)
 	line("conversation %s, memory %s, language %s", t.ConversationID, t.Memory, t.Language)
 	if t.Question != "" {
@@ -86,6 +93,21 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	}
 	_, err := io.WriteString(w, terminal.Clean(b.String()))
 	return err
+}
+
+// printUntraced tells what is stored of a turn that has no trace.
+func printUntraced(line func(string, ...any), t agent.Trace) {
+	line("assistant %s, conversation %s, begun %s", t.Assistant, t.ConversationID, t.Started.Local().Format(time.DateTime))
+	line("it has no trace: one is written when a turn ends, and kept 7 days; telemetry.trace: off writes none")
+	if t.Question != "" {
+		line("question: %s", terminal.Preview(t.Question))
+	}
+	switch {
+	case t.Answer != "":
+		line("answer, as far as it is stored: %s", terminal.Preview(t.Answer))
+	case t.Status == schemas.StatusInterrupted:
+		line("nothing of its answer is stored")
+	}
 }
 
 func printTools(line func(string, ...any), tools []agent.ToolTrace) {

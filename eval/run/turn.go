@@ -46,6 +46,9 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("read the trace: %w", err)
 	}
+	if t.Untraced {
+		return cli.Usage(fmt.Errorf("turn %q has no trace to make a case of: it was not written, or is no longer kept", f.Turn))
+	}
 	if t.Question == "" {
 		return cli.Usage(fmt.Errorf("the trace of turn %q holds no text: a refused turn keeps none", f.Turn))
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,18 +60,54 @@ func (r recorder) Record(t agent.Trace) {
 type TraceStore struct {
 	*store.DB
 	Writer *state.TraceWriter // nil when traces are off
+	// Memory knows turns that have no trace; nil means that they are looked for in DB.
+	Memory *memory.Client
 }
 
-// Trace returns the trace of a turn, if it is one of the owner; no owner sees all.
+// Trace returns the trace of a turn, if it is one of the owner; no owner sees all. Of a turn
+// without a trace it returns what is stored of it.
 func (s TraceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error) {
 	if err := s.flush(ctx); err != nil {
 		return nil, false, err
 	}
 	t, ok, err := s.GetTrace(ctx, turnID)
-	if err != nil || !ok || owner != "" && t.Owner != owner { // no owner sees all, as in the memory
+	switch {
+	case err != nil || ok && owner != "" && t.Owner != owner: // no owner sees all, as in the memory
+		return nil, false, err
+	case ok:
+		return t.Body, true, nil
+	}
+	stored, ok, err := s.Turn(ctx, owner, turnID)
+	if err != nil || !ok {
 		return nil, false, err
 	}
-	return t.Body, true, nil
+	body, err := untraced(stored).Encode()
+	return body, err == nil, err
+}
+
+// Turn returns what is stored of a turn, if it is one of the owner.
+func (s TraceStore) Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, bool, error) {
+	if s.Memory != nil {
+		return s.Memory.Turn(ctx, owner, turnID)
+	}
+	t, err := s.DB.Turn(ctx, owner, turnID)
+	if errors.Is(err, store.ErrNoTurn) {
+		return t, false, nil
+	}
+	return t, err == nil, err
+}
+
+// untraced is what is stored of a turn, in the place of its trace.
+func untraced(t schemas.StoredTurn) agent.Trace {
+	trace := agent.Trace{
+		TurnID: t.TurnID, ConversationID: t.ConversationID, Assistant: t.Assistant, Started: t.BeganAt,
+		Status: cmp.Or(t.Status, "done"), Untraced: t.Status != schemas.StatusRunning, Question: t.Question, Answer: t.Answer,
+		Tools: []agent.ToolTrace{}, Passes: []agent.PassTrace{}, // not null: clients range over them
+	}
+	if !t.SavedAt.IsZero() {
+		trace.TookMS = float64(t.SavedAt.Sub(t.BeganAt).Milliseconds())
+	}
+	return trace
 }
 
 // PutFeedback stores what was said of a turn, with the assistant that its trace names.

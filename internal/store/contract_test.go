@@ -50,6 +50,7 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"what is left behind is interrupted":    testLeftBehind,
 		"a question asked again under its key":  testAskedAgain,
 		"calls of an interrupted turn":          testInterruptedCalls,
+		"a turn is found by its id":             testFoundByID,
 		"a long conversation is read in part":   testPartial,
 		"files beside questions":                testFiles,
 	} {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/internal/store"
 	"molar/schemas"
 )
@@ -91,6 +93,43 @@ func testRecorded(t *testing.T, f *fixture) {
 		t.Errorf("%+v", got)
 	}
 	same(t, f.look(t, "", "t1").Finished == nil, true) // a key of its own was given
+}
+
+// A turn is told as what it is, whoever ended it, for as long as its conversation holds it.
+func testFoundByID(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	want := schemas.StoredTurn{TurnID: "t1", ConversationID: "c", Assistant: "general", Question: "ask t1", BeganAt: f.clock()}
+	found := func(change func(*schemas.StoredTurn)) {
+		t.Helper()
+		change(&want)
+		got, err := f.Turn(ctx, "ann", "t1")
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
+	}
+	lease := f.begin(t, "ann", "c", "").Lease
+	_, err := f.Turn(ctx, "", "t1")
+	refused(t, err, store.ErrNoTurn)
+	f.recordUnder(t, lease, "t1", "")
+	found(func(w *schemas.StoredTurn) { w.Status = schemas.StatusRunning })
+	f.pass(30 * time.Second)
+	if _, err := f.RenewLease(ctx, lease, time.Minute, "let me"); err != nil {
+		t.Fatal(err)
+	}
+	found(func(w *schemas.StoredTurn) { w.Answer = "let me" })
+	f.pass(2 * time.Minute) // its process is gone, and nobody has noted it yet
+	found(func(w *schemas.StoredTurn) { w.Status = schemas.StatusInterrupted })
+	f.record(t, "other", "t2", "")
+	found(func(*schemas.StoredTurn) {})
+	f.save(t, lease, "t1", "", "whole") // it was only frozen
+	found(func(w *schemas.StoredTurn) { w.Status, w.Answer, w.SavedAt = "", "whole", f.clock() })
+	_, err = f.Turn(ctx, "bob", "t1")
+	refused(t, err, store.ErrNoTurn)
+	if err := f.Delete(ctx, "ann", "c"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Turn(ctx, "", "t1")
+	refused(t, err, store.ErrNoTurn)
 }
 
 // A frozen owner saves late: its turn is finished where it was begun.

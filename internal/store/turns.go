@@ -44,6 +44,34 @@ func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, e
 	return start, d.db.Fault(op, err)
 }
 
+// Turn returns what is stored of a turn of the owner's; one that is not there is [ErrNoTurn]. A
+// turn whose lease is no longer held is interrupted, whether that was noted or not.
+func (d *DB) Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, error) {
+	const op = "read a turn"
+	t := schemas.StoredTurn{TurnID: turnID}
+	var sources string
+	var began, saved int64
+	var held bool
+	err := d.db.Read.QueryRowContext(ctx, d.db.SQL.Say(`SELECT c.id, a.assistant, t.status, q.content, a.content, a.sources, q.timestamp, t.saved_at,
+			EXISTS (SELECT 1 FROM leases l WHERE l.id = c.id AND l.owner = c.owner AND l.turn_id = t.turn_id AND l.expires > NOW())
+		FROM turns t JOIN conversations c ON c.num = t.conversation
+		JOIN messages q ON q.conversation = t.conversation AND q.seq = t.user_seq
+		JOIN messages a ON a.conversation = t.conversation AND a.seq = t.answer_seq
+		WHERE t.turn_id = $2 AND ($3 = '' OR c.owner = $3)`), d.db.Clock(), turnID, owner).
+		Scan(&t.ConversationID, &t.Assistant, &t.Status, &t.Question, &t.Answer, &sources, &began, &saved, &held)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+	}
+	if err == nil && sources != "" {
+		err = json.Unmarshal([]byte(sources), &t.Sources)
+	}
+	if t.Status == schemas.StatusRunning && !held {
+		t.Status = schemas.StatusInterrupted
+	}
+	t.BeganAt, t.SavedAt = database.TimeAt(began), database.TimeAt(saved)
+	return t, d.db.Fault(op, err)
+}
+
 // A tip is the turn that another branch than the newest ends with.
 type tip struct {
 	num, seq, compaction int64

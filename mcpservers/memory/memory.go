@@ -72,6 +72,7 @@ type Turns interface {
 	SaveTurn(ctx context.Context, t store.Turn) (store.SavedTurn, error)
 	EndTurn(ctx context.Context, l schemas.Lease) error
 	DiscardTurn(ctx context.Context, l schemas.Lease) error
+	Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, error)
 }
 
 // Files keeps what stands beside questions.
@@ -160,6 +161,7 @@ func (m *memory) methods() map[string]mcpservers.Method {
 		"memory/renew_turn":            method(m.renewTurn),
 		"memory/save_turn":             method(m.saveTurn),
 		"memory/end_turn":              method(m.endTurn),
+		"memory/get_turn":              method(m.getTurn),
 		"memory/add_piece":             method(m.addPiece),
 		"memory/claim_summaries":       method(m.claimSummaries),
 		"memory/put_file":              method(m.putFile),

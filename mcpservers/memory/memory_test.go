@@ -201,6 +201,8 @@ func TestRefusals(t *testing.T) {
 		"delete another's":      {"memory/delete", `{"conversation_id":"anns","owner":"bob"}`, mcpservers.CodeResourceNotFound},
 		"rename another's":      {"memory/rename", `{"conversation_id":"anns","owner":"bob","title":"t"}`, mcpservers.CodeResourceNotFound},
 		"read another's":        {"resources/read", `{"uri":"memory://conversation/anns","owner":"bob"}`, mcpservers.CodeResourceNotFound},
+		"unknown turn":          {"memory/get_turn", `{"turn_id":"t"}`, mcpservers.CodeResourceNotFound},
+		"no turn":               {"memory/get_turn", `{}`, mcpservers.CodeInvalidParams},
 		"role tool":             {"memory/add_message", `{"conversation_id":"c","role":"tool","content":"x"}`, mcpservers.CodeInvalidParams},
 		"no role":               {"memory/add_message", `{"conversation_id":"c","content":"x"}`, mcpservers.CodeInvalidParams},
 		"no content":            {"memory/add_message", `{"conversation_id":"c","role":"user"}`, mcpservers.CodeInvalidParams},

@@ -134,6 +134,21 @@ func (m *memory) saveTurn(ctx context.Context, p store.Turn) (any, error) {
 	return m.store.SaveTurn(ctx, p)
 }
 
+type turnParams struct {
+	TurnID string `json:"turn_id"`
+	Owner  string `json:"owner"`
+}
+
+func (m *memory) getTurn(ctx context.Context, p turnParams) (any, error) {
+	if p.TurnID == "" {
+		return nil, mcpservers.InvalidParams("turn_id is missing")
+	}
+	t, err := m.store.Turn(ctx, p.Owner, p.TurnID)
+	texts, _ := shortened([]schemas.StoredMessage{{Content: t.Question}, {Content: t.Answer}})
+	t.Question, t.Answer = texts[0].Content, texts[1].Content
+	return t, err
+}
+
 type claimParams struct {
 	Limit int `json:"limit"`
 	// Least leaves out conversations with fewer messages that have no summary.

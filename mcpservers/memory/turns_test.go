@@ -134,7 +134,10 @@ func TestTurn_IsSeenWhileItRuns(t *testing.T) {
 	if !strings.Contains(list, `"assistant":"general","running":true`) {
 		t.Errorf("list %s", list)
 	}
+	const one = `{"turn_id":"t1","conversation_id":"c","assistant":"general","status":"running","question":"q","answer":"One moment","began_at":"2026-03-01T12:00:00Z"}`
+	wantJSON(t, must(t, d, "memory/get_turn", `{"turn_id":"t1"}`, nil), one)
 	must(t, d, "memory/end_turn", params(t, object{"lease": lease}), nil)
+	wantJSON(t, must(t, d, "memory/get_turn", `{"turn_id":"t1"}`, nil), strings.ReplaceAll(one, "running", "interrupted"))
 	wantJSON(t, must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, nil), strings.ReplaceAll(running, "running", "interrupted"))
 	wantJSON(t, must(t, d, "memory/get_context", `{"conversation_id":"c"}`, nil),
 		`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"One moment"}]}`)

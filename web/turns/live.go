@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/schemas"
 )
 
 // The states of a turn, as routes name them.
@@ -37,7 +38,8 @@ func (t *Live) mark(it Item) Item {
 }
 
 // SoFar is what is known of a turn that runs, as the begin of its trace: who answers
-// where, and of a turn that can be followed its answer. The rest is recorded at its end.
+// where, and of a turn that can be followed its answer. The rest is recorded at its end. Of a
+// turn that has ended it is all that is known here.
 func (t *Live) SoFar(now time.Time) agent.Trace {
 	trace := agent.Trace{
 		TurnID: t.ID, Status: Running, Assistant: t.assistant, ConversationID: t.conversation,
@@ -50,6 +52,15 @@ func (t *Live) SoFar(now time.Time) agent.Trace {
 	if t.Log != nil {
 		seen, _ := t.SeenUntil(math.MaxInt)
 		trace.Answer, trace.Commentary = seen.Answer(), seen.Commentary
+		if t.IsOver() {
+			trace.Status, trace.Untraced, trace.TookMS = schemas.StatusInterrupted, true, 0
+			switch trace.Done = seen.Done; {
+			case seen.Done != nil && seen.Done.Refused:
+				trace.Status = "refused"
+			case seen.Done != nil:
+				trace.Status = "done"
+			}
+		}
 	}
 	return trace
 }

@@ -58,6 +58,12 @@ func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {
 	if mine {
 		s.follow(h.Set, t)
 	}
+	if found.Ended { // all that it told is there to be read
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+		}
+	}
 	return t, nil
 }
 
@@ -217,7 +223,7 @@ func (s *Sharing) take(id string, n int, news schemas.LiveTold) {
 	}
 	switch {
 	case news.Ended && news.Lost:
-		t.over(ErrLost)
+		t.over(Keeping(ErrLost, "")) // its text is stored from time to time, so it may have shown more
 	case news.Ended:
 		t.over(nil)
 	}

@@ -37,17 +37,18 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if err != nil {
 		return web.Config{}, err
 	}
+	traces := host.TraceStore{DB: p.DB, Writer: p.Traces, Memory: p.Memory}
 	return web.Config{
 		Agent:         p.Runner(),
 		Notice:        p.Agent.Notice,
 		Models:        p.modelInfos,
-		Conversations: host.Conversations{Client: p.Memory, Traces: host.TraceStore{DB: p.DB, Writer: p.Traces}},
+		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
 		Servers:       p.MCP,
-		Traces:        host.TraceStore{DB: p.DB, Writer: p.Traces},
+		Traces:        traces,
 		Grants:        p.DB,
-		Feedback:      host.TraceStore{DB: p.DB, Writer: p.Traces},
+		Feedback:      traces,
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {
 			return p.files.reload(ctx, "a request")

@@ -79,7 +79,7 @@ func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("there is no trace of turn %q; traces are kept 7 days, and telemetry.trace must be on", id)
+		return nil, fmt.Errorf("no turn %q is known: neither a trace nor a conversation holds it; it may have been refused more than 7 days ago, or deleted", id)
 	}
 	return trace, nil
 }

@@ -10,6 +10,12 @@ export const statuses = {
   failed: ["bad", t("failed", "thất bại")],
 };
 
+// untraced is said of a turn of which only question and answer are stored.
+export const untraced = (trace) => [
+  t("This turn has no trace, so nothing more is known of it: a trace is written when a turn ends, and kept for 7 days.", "Lượt này không có dấu vết nên không biết gì thêm: dấu vết được ghi khi lượt kết thúc và giữ trong 7 ngày."),
+  trace.status === "interrupted" && !trace.answer ? t("Nothing of its answer is stored.", "Không có phần nào của câu trả lời được lưu.") : "",
+].filter(Boolean).join(" ");
+
 export const callsOf = (trace) => (trace.tools ?? []).flatMap((tool) => (tool.calls ?? []).map((call) => ({ ...call, name: tool.name })));
 
 // tokens are those that went in, how many of them the service had in its cache, and those

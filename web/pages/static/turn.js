@@ -2,7 +2,7 @@
 
 import { $, api, el, number, t, when } from "/static/app.js";
 import { reason } from "/static/reasons.js";
-import { callsOf, offer, statuses, timesOf, tokens } from "/static/trace.js";
+import { callsOf, offer, statuses, timesOf, tokens, untraced } from "/static/trace.js";
 import { badge, code, facts, fill, fold, frame, note, outcome, pretty, table, took } from "/static/pages.js";
 
 const steps = {
@@ -22,9 +22,10 @@ function summary(trace) {
   const model = [trace.done?.provider || trace.provider, trace.done?.model || trace.model].filter(Boolean).join(" · ");
   return el("section", { className: "card summary", "aria-label": t("Summary", "Tóm tắt") },
     el("p", { className: "asked" }, trace.question || t("The question is not kept.", "Câu hỏi không được lưu.")),
-    el("div", { className: "row" }, badge(words, kind), badge(took(trace.took_ms)),
+    el("div", { className: "row" }, badge(words, kind), trace.took_ms ? badge(took(trace.took_ms)) : "",
       trace.conversation_id ? el("a", { href: `/#${encodeURIComponent(trace.conversation_id)}` }, t("Open the conversation", "Mở cuộc trò chuyện")) : ""),
     trace.error ? note(reason(trace.error), "bad") : "",
+    trace.untraced ? note(untraced(trace)) : "",
     facts([
       [t("Assistant", "Trợ lý"), trace.assistant],
       [t("Model", "Mô hình"), model],
@@ -46,7 +47,7 @@ function gist(trace) {
   const called = callsOf(trace).length;
   const offered = list.filter((tool) => tool.offered).length;
   const withheld = list.filter((tool) => !tool.offered && !tool.calls?.length).length;
-  if (trace.status !== "refused") {
+  if (trace.status !== "refused" && !trace.untraced) {
     lines.push(t(`Calls of tools: ${called}. Tools offered to the model: ${offered}, not offered: ${withheld}.`, `Số lần gọi công cụ: ${called}. Công cụ được đưa cho mô hình: ${offered}, không được đưa: ${withheld}.`));
   }
   for (const warning of trace.done?.warnings ?? []) lines.push(`⚠ ${reason(warning)}`);
@@ -170,7 +171,7 @@ function show(trace) {
     return note(t("The turn is still running. Its trace appears here when it has ended.", "Lượt này còn đang chạy. Dấu vết sẽ hiện ở đây khi lượt kết thúc."));
   }
   return [
-    summary(trace), waterfall(trace), whyTools(trace), verdict(trace), model(trace), answer(trace),
+    summary(trace), waterfall(trace), trace.untraced ? "" : whyTools(trace), verdict(trace), model(trace), answer(trace),
     fold(t("The whole trace as JSON", "Toàn bộ dấu vết dạng JSON"), code(JSON.stringify(trace, null, 2), "JSON")),
   ].filter(Boolean);
 }
@@ -202,8 +203,8 @@ async function load(id) {
   } catch (err) {
     if (err.status === 404) {
       err.detail = "";
-      err.advice = t("There is no trace of this turn: it is still running, its trace was deleted or switched off (telemetry.trace), or it belongs to another key. Reload in a moment, or choose another turn.",
-        "Không có dấu vết của lượt này: lượt còn đang chạy, dấu vết đã xóa hoặc bị tắt (telemetry.trace), hoặc thuộc khóa khác. Hãy tải lại sau giây lát, hoặc chọn lượt khác.");
+      err.advice = t("Nothing is stored of this turn: it was deleted with its conversation, was refused and its trace is no longer kept, or it belongs to another key. Choose another turn.",
+        "Không có gì được lưu về lượt này: lượt đã bị xóa cùng cuộc trò chuyện, đã bị từ chối và dấu vết không còn được giữ, hoặc thuộc khóa khác. Hãy chọn lượt khác.");
     }
     throw err;
   }

@@ -4,7 +4,7 @@
 import { $, api, el, icon, t } from "/static/app.js";
 import { badge, outcome, pretty, took } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
-import { kindOf, offer, statuses, timesOf, tokens } from "/static/trace.js";
+import { kindOf, offer, statuses, timesOf, tokens, untraced } from "/static/trace.js";
 
 let close = () => null; // closes the panel that is open
 
@@ -33,7 +33,7 @@ export async function explain(turn, from) {
   try {
     body.replaceChildren(...parts(await api(`/v1/turns/${encodeURIComponent(turn)}`), turn));
   } catch (err) {
-    body.replaceChildren(el("p", { className: "note bad", role: "alert" }, err.status === 404 ? t("There is no trace of this turn any more, or it is still running.", "Không còn dấu vết của lượt này, hoặc lượt còn đang chạy.") : err.message));
+    body.replaceChildren(el("p", { className: "note bad", role: "alert" }, err.status === 404 ? t("Nothing is stored of this turn.", "Không có gì được lưu về lượt này.") : err.message));
   }
 }
 
@@ -48,13 +48,14 @@ function parts(trace, turn) {
       [t("Tokens", "Token"), trace.done ? tokens(trace.done.usage) : ""],
       [t("Guardrail", "Kiểm tra"), trace.verdict && `${trace.verdict.pass ? t("passed", "cho qua") : t("refused", "từ chối")}: ${reason(trace.verdict.reason)}`],
     ].filter(([, value]) => value).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-    tools(trace.tools ?? []),
-    el("details", {}, el("summary", {}, t("Make a test of this", "Tạo bài kiểm thử từ lượt này")),
-      el("p", {}, t("This command writes the turn down as a case that can be replayed without models and servers:", "Lệnh này ghi lượt thành một ca có thể chạy lại mà không cần mô hình và máy chủ:")),
-      el("pre", { className: "code", tabIndex: 0 }, command)),
+    ...(trace.untraced ? [el("p", { className: "note" }, untraced(trace))] : [tools(trace.tools ?? []), recipe(command)]),
     el("p", {}, el("a", { href: `/turn?id=${encodeURIComponent(turn)}` }, t("The whole trace", "Toàn bộ dấu vết"))),
   ];
 }
+
+const recipe = (command) => el("details", {}, el("summary", {}, t("Make a test of this", "Tạo bài kiểm thử từ lượt này")),
+  el("p", {}, t("This command writes the turn down as a case that can be replayed without models and servers:", "Lệnh này ghi lượt thành một ca có thể chạy lại mà không cần mô hình và máy chủ:")),
+  el("pre", { className: "code", tabIndex: 0 }, command));
 
 const filters = [["all", t("All", "Tất cả")], ["called", t("Called", "Đã gọi")], ["offered", t("Offered", "Được đưa")], ["withheld", t("Not offered", "Không đưa")]];
 
