@@ -30,3 +30,28 @@ var (
 	// ErrBusy: the conversation has a running turn.
 	ErrBusy = errors.New("conversation is busy")
 )
+
+// Kept is what is stored of a turn that broke off.
+type Kept string
+
+// What is stored of a turn that broke off; empty where that is not known.
+const (
+	KeptNothing  Kept = "nothing"
+	KeptQuestion Kept = "question"
+	// KeptAnswer is the question, and what had been answered.
+	KeptAnswer Kept = "answer"
+)
+
+// A brokenError is what broke a turn off, with what is stored of it.
+type brokenError struct {
+	error
+	kept Kept
+}
+
+func (e brokenError) Unwrap() error { return e.error }
+
+// KeptOf reads from the error of a turn what is stored of it.
+func KeptOf(err error) Kept {
+	e, _ := errors.AsType[brokenError](err)
+	return e.kept
+}

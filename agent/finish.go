@@ -191,12 +191,23 @@ func (a *Agent) repeat(w task, f *schemas.Finished) error {
 }
 
 // interrupt keeps what came of a turn that broke off: its question, once it was recorded,
-// and the text so far. Of a turn that had not begun nothing is kept.
-func (a *Agent) interrupt(ctx context.Context, w task, e *ending) {
-	if w.journal == nil || !w.journal.Keeps() || w.journal.Saved() || w.out.Answer() == "" && !w.journal.Recorded() {
-		return
+// and the text so far. Of a turn that had not begun nothing is kept. What is kept is known only
+// once it is in the store.
+func (a *Agent) interrupt(ctx context.Context, w task, e *ending) Kept {
+	switch {
+	case w.journal == nil || !w.journal.Keeps():
+		return KeptNothing
+	case w.journal.Saved():
+		return KeptAnswer
+	case w.out.Answer() == "" && !w.journal.Recorded():
+		return KeptNothing
 	}
-	if err := w.journal.Save(ctx, e.record(w, schemas.StatusInterrupted)); err != nil { // the consumer may have gone, and is not told
+	if err := w.journal.Save(ctx, e.record(w, schemas.StatusInterrupted)); err != nil {
 		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
+		return ""
 	}
+	if together(e.before, w.out.Answer()) == "" {
+		return KeptQuestion
+	}
+	return KeptAnswer
 }

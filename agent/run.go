@@ -252,7 +252,7 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 		return a.cutShort(ctx, w, e)
 	}
 	if err != nil && !errors.Is(err, ErrNotSaved) { // that one was tried long enough
-		a.interrupt(ctx, w, e)
+		return brokenError{err, a.interrupt(ctx, w, e)}
 	}
 	return err
 }

@@ -381,6 +381,37 @@ func TestRun_interrupted(t *testing.T) {
 	})
 }
 
+// The error of a turn that broke off says what of it is in the store.
+func TestRun_saysWhatIsKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		said    string
+		turn    func(*agent.Turn)
+		saveErr error
+		want    agent.Kept
+	}{
+		"an answer":          {said: "half an", want: agent.KeptAnswer},
+		"before any text":    {want: agent.KeptQuestion},
+		"stateless":          {said: "half an", turn: func(t *agent.Turn) { t.Stateless = true }, want: agent.KeptNothing},
+		"the save failed":    {said: "half an", saveErr: memory.ErrStale, want: ""},
+		"never a turn there": {turn: func(t *agent.Turn) { t.Assistant = "nobody" }, want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(breaks(c.said)).with(t, agent.Assistant{})
+			if c.saveErr != nil {
+				b.memory.saveErr = func(int) error { return c.saveErr }
+			}
+			turn := ask("hello")
+			if c.turn != nil {
+				c.turn(&turn)
+			}
+			p := b.play(t, turn)
+			if got := agent.KeptOf(p.err); p.err == nil || got != c.want {
+				t.Errorf("%v keeps %q, want %q", p.err, got, c.want)
+			}
+		})
+	}
+}
+
 func TestRun_repeatsAFinishedTurn(t *testing.T) {
 	b := newBench(says("again")).with(t, agent.Assistant{})
 	b.memory.opening.Finished = &schemas.Finished{TurnID: "t1", Answer: "stored"}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,14 +78,18 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var late <-chan time.Time // set once the person has stopped the turn
-	stopped := false
+	stopped, kept := false, agent.Kept("")
 	for {
 		select {
 		case h, ok := <-happenings:
+			if !ok && stopped {
+				v.stopped(kept)
+			}
 			if !ok {
 				return nil
 			}
 			if stopped {
+				kept = agent.KeptOf(h.err)
 				continue
 			}
 			if h.err != nil {
@@ -130,6 +135,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 				return err
 			}
 		case <-late:
+			v.stopped(kept)
 			return nil
 		}
 	}
@@ -139,11 +145,16 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 func (v *turnView) stop(cancel func()) <-chan time.Time {
 	cancel()
 	v.pause()
-	kept := ""
-	if v.spoke {
-		kept = "; what was answered is kept as interrupted"
-	}
-	v.s.say("%s", terminal.Dim("stopped"+kept))
 	v.s.ahead = nil // it was typed for an answer that nobody wanted
 	return time.After(stopWait)
+}
+
+// stopped says what is kept of a turn that was stopped; that may not be known yet.
+func (v *turnView) stopped(kept agent.Kept) {
+	text := map[agent.Kept]string{
+		agent.KeptAnswer:   "stopped; what was answered is kept as interrupted",
+		agent.KeptQuestion: "stopped; the question is kept",
+		agent.KeptNothing:  "stopped; nothing of this turn is kept",
+	}[kept]
+	v.s.say("%s", terminal.Dim(cmp.Or(text, "stopped; what is stored of this turn is kept as interrupted")))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"molar/agent"
 	"molar/web/responses/render"
 	"molar/web/turns"
 )
@@ -41,13 +42,58 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 	if err := json.Unmarshal(r.Response, &response); err != nil {
 		return nil, err
 	}
-	response.Fail(turns.ErrLost)
-	r.Status = response.Status
-	if r.Response, err = json.Marshal(response); err != nil {
+	told := render.New(render.Config{
+		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(render.Told) {}, Now: s.Turns.Now,
+	}, nil)
+	conversation := s.tellRemains(ctx, owner, r, told)
+	if r.Conversation == "" {
+		r.Conversation = conversation
+	}
+	told.Response.Molar.ConversationID = r.Conversation
+	r.Status = told.Response.Status
+	if r.Response, err = json.Marshal(told.Response); err != nil {
 		return nil, err
 	}
 	s.keep(ctx, owner, id, time.Unix(response.CreatedAt, 0), r)
 	return r, nil
+}
+
+// tellRemains tells what is known of a turn whose process is gone, and returns its conversation:
+// what that process told the other replicas, while they hold it, else what is stored.
+func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told *render.Renderer) (conversation string) {
+	stored, kept := agent.Trace{}, agent.Kept("")
+	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
+	if err == nil && known {
+		err = json.Unmarshal(trace, &stored)
+	}
+	switch {
+	case err != nil:
+		s.Turns.Logger.Error("read what is stored of a turn", "turn_id", r.Turn, "error", err)
+	case !known:
+		kept = agent.KeptNothing
+	case stored.Answer == "":
+		kept = agent.KeptQuestion
+	}
+	var items []turns.Item
+	if t, ok, err := s.Turns.Find(ctx, owner, r.Turn); err == nil && ok && t.Log != nil {
+		items, _ = t.Log.After(ctx, r.From) // none where the first ones are gone
+	}
+	if len(items) == 0 && r.From == 0 && stored.Answer != "" {
+		items = []turns.Item{{Event: agent.Event{Kind: agent.EventText, Text: stored.Answer}}}
+		if stored.Status == "done" { // only its response was lost
+			items = append(items, turns.Item{Event: agent.Event{Kind: agent.EventDone, Done: stored.Done}})
+		}
+	}
+	for _, it := range items {
+		if it.Err != nil {
+			break
+		}
+		if told.Take(it) {
+			return stored.ConversationID
+		}
+	}
+	told.Take(turns.Item{Err: turns.Keeping(turns.ErrLost, kept)})
+	return stored.ConversationID
 }
 
 // tellElsewhere tells a response once more, from the items of its turn, as the replica does

@@ -18,7 +18,7 @@ import (
 type dying struct{ turns.Ledger }
 
 func (dying) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, error) {
-	return schemas.LiveTurn{ID: id, Owner: owner}, true, nil
+	return schemas.LiveTurn{ID: id, Owner: owner, Lost: true}, true, nil
 }
 
 func (dying) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
@@ -74,5 +74,10 @@ func TestBackground_LostAfterwards(t *testing.T) {
 				t.Errorf("after event %d: %v", seen, types(rest))
 			}
 		}
+	}
+	// Who reads it then finds what that replica had told.
+	told := open().get(id(last["response"].(map[string]any))) //nolint:forcetypeassert // as the schema says
+	if text := at(told, "output", 0, "content", 0, "text"); text != "one " || at(told, "error", "message") != "the process that ran this turn is gone; its conversation keeps nothing of it" {
+		t.Errorf("read, it is %v", told)
 	}
 }

@@ -3,6 +3,7 @@ package responses_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -274,21 +275,51 @@ func (k *kept) DeleteResponse(_ context.Context, _, id string) (bool, error) {
 	return known, nil
 }
 
-// A response in the background whose process is gone has failed, for all who read it then.
+// stored gives every turn the same trace, or what is stored of one that has none; empty, none is
+// known.
+type stored string
+
+func (s stored) Trace(context.Context, string, string) (json.RawMessage, bool, error) {
+	return json.RawMessage(s), s != "", nil
+}
+
+// A response in the background whose process is gone has failed, for all who read it then. It
+// holds what is stored of its turn, and says no more of that than is so.
 func TestBackground_ProcessGone(t *testing.T) {
-	all := &kept{}
-	over := func(cfg *web.Config) { cfg.Responses = all }
-	before := serveWith(t, slow(nil), over)
-	r := before.create(`{"input":"x","background":true}`)
-	if now := before.get(id(r)); now["status"] != "in_progress" {
-		t.Fatalf("status %v", now["status"])
-	}
-	after := serveWith(t, slow(nil), over)
-	now := after.get(id(r))
-	if now["status"] != "failed" || at(now, "error", "code") != "turn_interrupted" {
-		t.Errorf("after its process was gone: %v", now)
-	}
-	if told := types(after.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", "")); !slices.Contains(told, "response.failed") {
-		t.Errorf("its events are %v", told)
+	for name, c := range map[string]struct {
+		stored                stored
+		status, text, message string
+	}{
+		"nothing is stored": {"", "failed", "", "the process that ran this turn is gone; its conversation keeps nothing of it"},
+		"its question": {
+			`{"status":"interrupted","untraced":true,"conversation_id":"c7","question":"x"}`, "failed", "",
+			"the process that ran this turn is gone; its conversation keeps the question, and nothing of the answer",
+		},
+		"a part of its answer": {
+			`{"status":"interrupted","untraced":true,"conversation_id":"c7","question":"x","answer":"one two"}`, "failed", "one two",
+			"the process that ran this turn is gone; its conversation keeps what was stored until then, as interrupted",
+		},
+		"its answer, but not the response": {`{"status":"done","conversation_id":"c7","answer":"one two three"}`, "completed", "one two three", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := &kept{}
+			before := serveWith(t, slow(nil), func(cfg *web.Config) { cfg.Responses = all })
+			r := before.create(`{"input":"x","background":true}`)
+			if now := before.get(id(r)); now["status"] != "in_progress" {
+				t.Fatalf("status %v", now["status"])
+			}
+			after := serveWith(t, slow(nil), func(cfg *web.Config) { cfg.Responses, cfg.Traces = all, c.stored })
+			for range 2 { // it is stored like that
+				now := after.get(id(r))
+				message, _ := at(now, "error", "message").(string)
+				text, _ := at(now, "output", 0, "content", 0, "text").(string)
+				if now["status"] != c.status || text != c.text || message != c.message {
+					t.Errorf("after its process was gone: %v", now)
+				}
+			}
+			if told := types(after.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", "")); !slices.Contains(told, "response."+c.status) {
+				t.Errorf("its events are %v", told)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
@@ -25,10 +26,17 @@ type Files interface {
 	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
 }
 
+// Traces gives the trace of a turn as JSON, and whether anything is known of it.
+type Traces interface {
+	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
+}
+
 // Config is what the surface is built from. All but Store and Secret is required.
 type Config struct {
 	Turns         *turns.Host
 	Conversations Conversations
+	// Traces gives the trace of a turn, or what is stored of one that has none.
+	Traces Traces
 	// Store keeps responses; nil keeps the newest in memory alone.
 	Store Store
 	// Files are kept with conversations; nil means that none are.

@@ -162,10 +162,27 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(ag
 	return last
 }
 
-// CauseOf tells a turn that was stopped from one that failed.
+// CauseOf tells a turn that was stopped from one that failed, and what is kept of it.
 func CauseOf(cause, err error) error {
-	if stopped, ok := errors.AsType[*wire.Error](cause); ok && (errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
-		return stopped
+	stopped, ok := errors.AsType[*wire.Error](cause)
+	if ok && (errors.Is(err, stopped) || errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
+		return Keeping(stopped, agent.KeptOf(err))
 	}
 	return err
+}
+
+// Keeping adds to what ended a turn early what is stored of it.
+func Keeping(e *wire.Error, kept agent.Kept) *wire.Error {
+	told := *e
+	switch kept {
+	case agent.KeptAnswer:
+		told.Message += "; its conversation keeps what it had answered, as interrupted"
+	case agent.KeptQuestion:
+		told.Message += "; its conversation keeps the question, and nothing of the answer"
+	case agent.KeptNothing:
+		told.Message += "; its conversation keeps nothing of it"
+	default:
+		told.Message += "; its conversation keeps what was stored until then, as interrupted"
+	}
+	return &told
 }

@@ -51,10 +51,10 @@ type Ledger interface {
 	Answer(ctx context.Context, id, outcome string) error
 }
 
-// ErrLost is told where the replica that ran a turn is gone.
+// ErrLost is told where the process that ran a turn is gone.
 var ErrLost = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "turn_interrupted", RetryAfter: time.Second,
-	Message: "the replica that ran this turn is gone; what it had answered is kept as interrupted",
+	Message: "the process that ran this turn is gone",
 }
 
 // ErrFollowElsewhere is told to those who follow a turn of another replica here.

@@ -22,13 +22,13 @@ const (
 // ErrStopped ends a turn that a person stopped. No client should repeat it.
 var ErrStopped = &wire.Error{
 	Status: wire.StatusActed, Kind: wire.TypeInvalid, Code: "stopped", NoRetry: true,
-	Message: "the turn was stopped; what it had answered is kept as interrupted",
+	Message: "the turn was stopped",
 }
 
 // ErrShuttingDown refuses a turn, or ends one that outlasts the drain.
 var ErrShuttingDown = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "shutting_down",
-	Message: "the server is shutting down; what this turn had answered is kept as interrupted", RetryAfter: time.Second,
+	Message: "the server is shutting down", RetryAfter: time.Second,
 }
 
 // A Set holds the turns that run in this process, and those that can still be followed.

@@ -159,6 +159,7 @@ const advice = {
   store_unavailable: () => t("The store of conversations cannot be reached. Check that “molar mcp” and its database run, then ask again.", "Không kết nối được với kho hội thoại. Hãy kiểm tra “molar mcp” và cơ sở dữ liệu rồi hỏi lại."),
   server_unavailable: () => t("The server takes no more questions at this moment. Ask again soon.", "Máy chủ hiện chưa nhận thêm câu hỏi. Hãy hỏi lại sau giây lát."),
   answer_not_saved: () => t("The answer could not be saved. Check the database, then ask again.", "Không lưu được câu trả lời. Hãy kiểm tra cơ sở dữ liệu rồi hỏi lại."),
+  turn_interrupted: () => t("The server that was answering is gone. What was stored of its answer stands in the conversation; ask again.", "Máy chủ đang trả lời đã ngừng chạy. Phần trả lời đã lưu kịp nằm trong cuộc trò chuyện; hãy hỏi lại."),
   shutting_down: () => t("The server is restarting. Ask again in a moment.", "Máy chủ đang khởi động lại. Hãy hỏi lại sau giây lát."),
 };
 
