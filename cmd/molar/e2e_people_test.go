@@ -139,6 +139,7 @@ func TestServe_StrangersBehindAProxy(t *testing.T) {
 		{name: "X-Forwarded-For", header: "X-Forwarded-For", code: "proxy_without_key", local: http.StatusOK},
 		{name: "Forwarded", header: "Forwarded", code: "proxy_without_key", local: http.StatusOK},
 		{name: "Via", header: "Via", code: "proxy_without_key", local: http.StatusOK},
+		{name: "CF-Connecting-IP", header: "CF-Connecting-IP", code: "proxy_without_key", local: http.StatusOK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,7 +153,10 @@ func TestServe_StrangersBehindAProxy(t *testing.T) {
 				{http.MethodGet, conversations, ""},
 				{http.MethodDelete, conversations, ""},
 				{http.MethodGet, "/v1/config", ""},
+				{http.MethodGet, "/v1/calls", ""},
 				{http.MethodGet, "/metrics", ""},
+				{http.MethodGet, "/", ""},
+				{http.MethodGet, "/v1/responses", ""}, // where a WebSocket begins
 				{http.MethodPost, "/v1/servers/reload", ""},
 				{http.MethodPatch, "/v1/tools/tool-server__dental_guide_search", `{"disabled": true}`},
 				{http.MethodPost, "/v1/chat/completions", questionBody("general", "", "x", false)},
@@ -194,6 +198,12 @@ func TestMCP_StrangersBehindAProxy(t *testing.T) {
 		t.Errorf("without keys: %d %q", code, errs)
 	}
 	m := serveAlone(t, keyedConfig(t, ""), "127.0.0.1:0")
-	through := caller{t: t, url: m.url, client: &http.Client{Transport: proxied{http.DefaultTransport, "X-Forwarded-For"}}}
-	through.want(http.StatusUnauthorized, "proxy_without_key", http.MethodPost, "/jsonrpc", `{"jsonrpc":"2.0","id":1,"method":"memory/list"}`)
+	for _, header := range []string{"X-Forwarded-For", "CF-Connecting-IP"} {
+		through := caller{t: t, url: m.url, client: &http.Client{Transport: proxied{http.DefaultTransport, header}}}
+		for _, c := range []struct{ method, path string }{
+			{http.MethodPost, "/jsonrpc"}, {http.MethodPost, "/mcp"}, {http.MethodPost, "/mcp/memory-server"}, {http.MethodGet, "/servers"},
+		} {
+			through.want(http.StatusUnauthorized, "proxy_without_key", c.method, c.path, map[string]string{http.MethodPost: `{"jsonrpc":"2.0","id":1,"method":"memory/list"}`}[c.method])
+		}
+	}
 }

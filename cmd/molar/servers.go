@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,9 +40,11 @@ on standard error, with the secrets of the config masked.`,
 				return err
 			}
 			if far, err := running.Find(a.CLI, listen); err == nil && !trace {
-				if status, err := far.Servers(cmd.Context()); err == nil {
+				status, err := far.Servers(cmd.Context())
+				if err == nil {
 					return a.listServers(status, format)
 				}
+				a.noteRefused(err)
 			}
 			return a.withServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host.Host) error {
 				return a.listServers(h.MCP.Status(), format)
@@ -67,6 +70,13 @@ the last good one stays in force. Saving the file does the same by itself.`,
 	}
 	cmd.AddCommand(list, reload, newApproveCmd(a, &listen, &format), newLoginCmd(a, &format))
 	return cmd
+}
+
+// noteRefused says that a host runs, but was not asked.
+func (a *app) noteRefused(err error) {
+	if errors.Is(err, running.ErrRefused) {
+		a.Note("molar: %s; without it the servers are attached by this command", terminal.Clean(err.Error()))
+	}
 }
 
 func (a *app) listServers(status []schemas.ServerStatus, format string) error {
@@ -140,9 +150,11 @@ by line. At a terminal it is taken after a yes; otherwise the command is the yes
 				return err
 			}
 			if far, err := running.Find(a.CLI, *listen); err == nil {
-				if status, err := far.Servers(cmd.Context()); err == nil {
+				status, err := far.Servers(cmd.Context())
+				if err == nil {
 					return a.approve(cmd.Context(), *format, args[0], status, far)
 				}
+				a.noteRefused(err)
 			}
 			return a.withServers(cmd.Context(), toolsFlags{}, func(ctx context.Context, h *host.Host) error {
 				return a.approve(ctx, *format, args[0], h.MCP.Status(), ownHost{h})

@@ -60,14 +60,13 @@ func Examine(ctx context.Context, c Config) []Finding {
 	}
 	findings = append(findings, settings(cfg)...)
 	findings = append(findings, permissions(cfg)...)
-	near, _ := running.Find(c.CLI, "")
+	near, err := running.Find(c.CLI, "")
 	var status []schemas.ServerStatus
-	runs := false
-	if near != nil {
+	if err == nil {
 		status, err = near.Servers(ctx)
-		runs = err == nil
 	}
-	findings = append(findings, port(ctx, "listen", cfg.Listen, runs), port(ctx, "mcp.listen", cfg.MCP.Listen, false))
+	runs := err == nil
+	findings = append(findings, listens(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
 	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: c.Attach})
 	if err != nil {
 		way := "see that the disk has room and that " + cfg.ShownDatabase() + " may be written, or set memory.store"
@@ -129,11 +128,20 @@ func permissions(cfg *config.Config) []Finding {
 	return findings
 }
 
-// port reports whether an address is free, or a host of ours listens there.
-func port(ctx context.Context, key, address string, runs bool) Finding {
-	if runs {
-		return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("%s %s: a molar is running there", key, address)}
+// listens reports whether a host of ours listens, which answered with an error, or the address
+// is free.
+func listens(ctx context.Context, address string, answered error) Finding {
+	switch {
+	case answered == nil:
+		return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("listen %s: a molar is running there", address)}
+	case errors.Is(answered, running.ErrRefused):
+		return Finding{Warn, "port", fmt.Sprintf("listen %s: a molar is running there, and was not asked, as it wants an API key", address), "put one into MOLAR_API_KEY: molar keys create NAME"}
 	}
+	return port(ctx, "listen", address)
+}
+
+// port reports whether an address is free.
+func port(ctx context.Context, key, address string) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return Finding{Fail, "port", fmt.Sprintf("%s %s: %s", key, address, reason(err)), "end the program that has it, or set " + key + " to another address"}

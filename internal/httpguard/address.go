@@ -90,14 +90,27 @@ func peer(r *http.Request) netip.Addr {
 // brings strangers from the same address. A proxy that adds none of these headers cannot
 // be seen; its setting (trusted_proxies, allowed_hosts) is what closes the port then.
 func viaProxy(r *http.Request) *Refusal {
-	for name := range r.Header {
-		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
+	for name, values := range r.Header {
+		if strings.Contains(name, "Forwarded") || slices.Contains([]string{"X-Real-Ip", "Via", "Cdn-Loop"}, name) || namesAddress(name, values) {
 			return refuse(http.StatusUnauthorized, "proxy_without_key",
 				"this request came through a proxy ("+name+"), so it may be anybody's: make an API key with molar keys create NAME, "+
 					"or let the proxy name the person (identity.header)")
 		}
 	}
 	return nil
+}
+
+// namesAddress reports whether a header names an address of the network, as those of proxies,
+// tunnels and content networks do that tell whose request they bring, each with a name of its
+// own. A version of four numbers looks the same.
+func namesAddress(name string, values []string) bool {
+	return !strings.Contains(name, "Version") && slices.ContainsFunc(values, func(value string) bool {
+		first, _, _ := strings.Cut(value, ",")
+		first = strings.TrimSpace(first)
+		_, bare := netip.ParseAddr(first)
+		_, withPort := netip.ParseAddrPort(first)
+		return bare == nil || withPort == nil
+	})
 }
 
 // ClientName is the name under which an address is counted. Whoever has one address

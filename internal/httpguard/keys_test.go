@@ -135,6 +135,27 @@ func TestKeyring_NeverOpensAgain(t *testing.T) {
 	}
 }
 
+// Without keys loopback is the operator, but not with a header in which a proxy, whichever it
+// is, tells whose request it brings.
+func TestKeyring_ThroughAProxy(t *testing.T) {
+	k := httpguard.NewKeyring(nil)
+	for header, through := range map[string]bool{
+		"X-Forwarded-For: 203.0.113.7, 10.0.0.1": true, "X-Forwarded-Host: chat.example": true, "X-Forwarded-For:": true, "X-Forwarded: for=unknown": true,
+		"Forwarded: for=_hidden": true, "Via: 1.1 squid": true, "X-Real-IP: unknown": true, "CDN-Loop: example": true,
+		"CF-Connecting-IP: 203.0.113.7": true, "True-Client-IP: 2001:db8::1": true, "X-Azure-ClientIP: 203.0.113.7": true, "X-Azure-SocketIP: 203.0.113.7:4711": true,
+		"X-Envoy-External-Address: 203.0.113.7": true, "Fly-Client-IP: [2001:db8::1]:80": true, "Fastly-Client-IP: 203.0.113.7, 203.0.113.8": true,
+		"User-Agent: curl/8.5.0": false, "Accept: text/html": false, "Origin: http://127.0.0.1:8000": false, "X-Request-Id: 17": false,
+		"X-Client-Version: 1.2.3.4": false, "X-Stainless-Retry-Count: 0": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		name, value, _ := strings.Cut(header, ":")
+		r.Header.Set(name, strings.TrimSpace(value))
+		if _, refusal := k.Identify(r); (refusal != nil) != through || refusal != nil && refusal.Code != "proxy_without_key" {
+			t.Errorf("%s: %+v", header, refusal)
+		}
+	}
+}
+
 func TestKeyring_EndsStreams(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	k := ring(&now)

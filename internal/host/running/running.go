@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,11 +167,26 @@ func (h *Host) call(ctx context.Context, method, path string, body any, atMost t
 	return answer{h.address, res.Status, res.StatusCode, data}, nil
 }
 
+// ErrRefused says that a host runs there, and wants another key than it was given.
+var ErrRefused = errors.New("it wants an API key")
+
 // ask reads a JSON document from the host.
 func (h *Host) ask(ctx context.Context, path string) (json.RawMessage, error) {
 	res, err := h.call(ctx, http.MethodGet, path, nil, soon)
-	if err == nil && res.code != http.StatusOK {
+	switch {
+	case err != nil || res.code == http.StatusOK:
+	case res.wantsKey():
+		err = fmt.Errorf("a molar runs at %s, and %w: put one into %s (molar keys create NAME makes one)", h.address, ErrRefused, keyVariable)
+	default:
 		err = errors.New(res.status)
 	}
 	return res.body, err
+}
+
+// wantsKey reports whether a molar, and no other program, refused the key or the want of one.
+func (a answer) wantsKey() bool {
+	var refusal struct{ Error struct{ Code string } }
+	known := []string{"invalid_api_key", "identity_missing", "insufficient_scope"}
+	return (a.code == http.StatusUnauthorized || a.code == http.StatusForbidden) &&
+		json.Unmarshal(a.body, &refusal) == nil && slices.Contains(known, refusal.Error.Code)
 }

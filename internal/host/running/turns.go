@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -64,9 +65,14 @@ func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
 // Trace asks a running host first, whose newest traces may not be on disk yet,
 // then reads the store.
 func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json.RawMessage, error) {
+	refused := ""
 	if far, err := Of(c, cfg.Door()); err == nil {
-		if trace, err := far.ask(ctx, "/v1/turns/"+url.PathEscape(id)); err == nil {
+		trace, err := far.ask(ctx, "/v1/turns/"+url.PathEscape(id))
+		if err == nil {
 			return trace, nil
+		}
+		if errors.Is(err, ErrRefused) {
+			refused = "; " + err.Error() + ", to be asked for turns that still run"
 		}
 	}
 	db, err := openStore(ctx, cfg)
@@ -79,7 +85,7 @@ func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("no turn %q is known: neither a trace nor a conversation holds it; it may have been refused more than 7 days ago, or deleted", id)
+		return nil, fmt.Errorf("no turn %q is known: neither a trace nor a conversation holds it; it may have been refused more than 7 days ago, or deleted%s", id, refused)
 	}
 	return trace, nil
 }
