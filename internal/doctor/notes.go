@@ -50,9 +50,9 @@ func orNone(items []string) string {
 }
 
 // Notes are what valid settings leave undone: ports that want a key, providers without
-// one, servers that lack a variable or a program.
+// one, servers that lack a variable or a program, files of knowledge that are not read.
 func Notes(cfg *config.Config) []string {
-	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg))
+	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
 }
 
 // openPorts notes the ports that others can reach, off loopback or through a proxy, which

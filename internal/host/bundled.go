@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"log/slog"
 
 	"molar/internal/config"
@@ -59,6 +60,17 @@ func openFolders(cfg *config.Config, log *slog.Logger) ([]*knowledge.Folder, err
 		folders = append(folders, f)
 	}
 	return folders, nil
+}
+
+// UnreadKnowledge says of each folder of knowledge which files in it are not read.
+func UnreadKnowledge(cfg *config.Config) []string {
+	var notes []string
+	for _, e := range cfg.Knowledge {
+		if unread := knowledge.Unread(knowledge.Dir(e.Value.Path)); unread != "" {
+			notes = append(notes, fmt.Sprintf("knowledge %q: %s", e.Name, unread))
+		}
+	}
+	return notes
 }
 
 func closeFolders(folders []*knowledge.Folder) {

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,8 @@ type Folder struct {
 	mu       sync.RWMutex
 	shelves  shelves
 	progress Progress
-	known    map[string]stamp // only the goroutine that looks uses it
+	known    map[string]stamp // only the goroutine that looks uses it, and said
+	said     string           // of the files that are not read
 }
 
 // Progress says how far the look through a folder has come.
@@ -146,9 +148,15 @@ func (f *Folder) watch(ctx context.Context) {
 // look indexes what is new or changed and drops what is gone. When synonyms change all is indexed
 // anew, and what is there answers until then.
 func (f *Folder) look(ctx context.Context) {
-	stamps := f.list(ctx)
+	stamps, unread := list(ctx, f.cfg.Files, func(name string, err error) {
+		f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
+	})
 	if ctx.Err() != nil {
 		return
+	}
+	if said := sayUnread(len(stamps), unread); said != f.said {
+		f.said = said
+		f.log.InfoContext(ctx, cmp.Or(said, "all files are read now"))
 	}
 	into := f.current()
 	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
@@ -185,29 +193,6 @@ func (f *Folder) look(ctx context.Context) {
 	}
 	f.advance(len(stamps), len(stamps))
 	f.replace(into.compacted())
-}
-
-// list returns the files that are there.
-func (f *Folder) list(ctx context.Context) map[string]stamp {
-	stamps := make(map[string]stamp)
-	_ = fs.WalkDir(f.cfg.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
-			return nil
-		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case d.IsDir() || !d.Type().IsRegular() || !isText(name):
-			return nil
-		}
-		if info, err := d.Info(); err == nil && info.Size() <= largestFile { // else it went meanwhile
-			stamps[name] = stamp{info.Size(), info.ModTime()}
-		}
-		return nil
-	})
-	return stamps
 }
 
 func (f *Folder) read(ctx context.Context, name string) []byte {

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,14 +33,13 @@ type passage struct {
 	source string
 }
 
-// isText reports whether a file is one of those that are read, by its name.
-func isText(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".md", ".markdown", ".mdx", ".txt", ".text", ".html", ".htm":
-		return !strings.HasPrefix(path.Base(name), ".")
-	}
-	return false
+// texts are the endings of files that are read.
+func texts() []string {
+	return []string{".md", ".markdown", ".mdx", ".html", ".htm", ".txt", ".text"}
 }
+
+// isText reports whether a file is one of those that are read, by its name.
+func isText(name string) bool { return slices.Contains(texts(), strings.ToLower(path.Ext(name))) }
 
 // cut returns the passages of a file.
 func cut(file string, data []byte) []passage {

@@ -1,0 +1,91 @@
+package knowledge
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Unread says in a line which files of a folder are not read, and which would be; it is empty
+// where all are.
+func Unread(files fs.FS) string {
+	stamps, unread := list(context.Background(), files, func(string, error) {})
+	return sayUnread(len(stamps), unread)
+}
+
+// list returns the files that are there to be read, and the names of those that are not. What
+// nobody looks for there is neither: hidden files, and what pages look like.
+func list(ctx context.Context, files fs.FS, failed func(name string, err error)) (stamps map[string]stamp, unread []string) {
+	stamps = make(map[string]stamp)
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			failed(name, err)
+		case name == ".":
+		case isHidden(name) && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir() || isHidden(name) || isLook(name):
+		case d.Type()&fs.ModeSymlink != 0:
+			unread = append(unread, name+" (a link)")
+		case !d.Type().IsRegular():
+		case !isText(name):
+			unread = append(unread, name)
+		default:
+			info, err := d.Info()
+			switch {
+			case err != nil: // it went meanwhile
+			case info.Size() > largestFile:
+				unread = append(unread, fmt.Sprintf("%s (over %d MiB)", name, largestFile>>20))
+			default:
+				stamps[name] = stamp{info.Size(), info.ModTime()}
+			}
+		}
+		return nil
+	})
+	return stamps, unread
+}
+
+// isHidden reports whether programs keep a file or folder for themselves, as systems and
+// editors name such.
+func isHidden(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "~") || strings.HasSuffix(base, "~")
+}
+
+// isLook reports whether a file is a picture, a font, or a style or script of pages.
+func isLook(name string) bool {
+	kind := mime.TypeByExtension(path.Ext(name))
+	return slices.ContainsFunc([]string{"image/", "font/", "text/css", "text/javascript"}, func(look string) bool { return strings.HasPrefix(kind, look) })
+}
+
+// sayUnread names a few of the files that are not read, first one of each kind.
+func sayUnread(read int, unread []string) string {
+	const few = 5
+	if len(unread) == 0 {
+		return ""
+	}
+	seen := make(map[string]bool)
+	var first, rest []string
+	for _, name := range unread {
+		kind := strings.ToLower(path.Ext(name))
+		if seen[kind] {
+			rest = append(rest, name)
+			continue
+		}
+		seen[kind] = true
+		first = append(first, name)
+	}
+	named := append(first, rest...)
+	more := ""
+	if len(named) > few {
+		named, more = named[:few], fmt.Sprintf(" and %d more", len(named)-few)
+	}
+	return fmt.Sprintf("%d of %d files are not read: %s%s; what is read is Markdown, HTML and plain text (%s)",
+		len(unread), read+len(unread), strings.Join(named, ", "), more, strings.Join(texts(), ", "))
+}
