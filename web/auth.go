@@ -112,7 +112,7 @@ func (s *server) turnAway(w http.ResponseWriter, r *http.Request, refusal *httpg
 		text = "You are not signed in. Open the link that molar serve printed at its start; " +
 			"it works once and for ten minutes. Start molar serve again for a new one."
 	}
-	_, _ = w.Write([]byte(text + "\n"))
+	_, _ = w.Write([]byte(text + "\n")) //nolint:gosec // plain text, and sent as that
 }
 
 // scope lets a request pass whose key has one of the scopes, and every request while

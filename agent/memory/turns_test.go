@@ -240,12 +240,12 @@ func TestClient_Opening(t *testing.T) {
 // An earlier version answers the question for a turn with an error of its own.
 type earlier struct{}
 
-func (earlier) Request(context.Context, string, string, any, any) error { return unknownMethod{} }
+func (earlier) Request(context.Context, string, string, any, any) error { return unknownMethodError{} }
 
-type unknownMethod struct{}
+type unknownMethodError struct{}
 
-func (unknownMethod) Error() string { return "Method not found" }
-func (unknownMethod) RPCCode() int  { return -32601 }
+func (unknownMethodError) Error() string { return "Method not found" }
+func (unknownMethodError) RPCCode() int  { return -32601 }
 
 // A turn is known by its id from its question on; where it is not, that is no fault.
 func TestClient_TurnByItsID(t *testing.T) {

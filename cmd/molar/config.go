@@ -135,7 +135,7 @@ func writeConfig(name string, text []byte, force bool) error {
 
 // summarise prints what the settings come to.
 func (a *app) summarise(cfg *config.Config) error {
-	_, err := fmt.Fprintln(a.Stdout, strings.Join(doctor.Summary(cfg), "\n"))
+	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(doctor.Summary(cfg), "\n")))
 	return err
 }
 

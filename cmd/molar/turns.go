@@ -27,7 +27,7 @@ func newTurnsCmd(a *app) *cobra.Command {
 		Short: "Show the trace of a turn: why each tool was called, or not",
 		Long: `Show the trace of a turn: why each tool was called, or not. Of a turn without a trace
 (its process was killed, the 7 days are over, telemetry.trace is off) it shows what is stored.`,
-		Args:  cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err

@@ -148,7 +148,7 @@ func (f *Folder) watch(ctx context.Context) {
 // look indexes what is new or changed and drops what is gone. When synonyms change all is indexed
 // anew, and what is there answers until then.
 func (f *Folder) look(ctx context.Context) {
-	stamps, unread := list(ctx, f.cfg.Files, func(name string, err error) {
+	stamps, unread := list(f.cfg.Files, ctx.Err, func(name string, err error) {
 		f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
 	})
 	if ctx.Err() != nil {

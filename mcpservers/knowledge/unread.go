@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"mime"
@@ -13,18 +12,20 @@ import (
 // Unread says in a line which files of a folder are not read, and which would be; it is empty
 // where all are.
 func Unread(files fs.FS) string {
-	stamps, unread := list(context.Background(), files, func(string, error) {})
+	stamps, unread := list(files, func() error { return nil }, func(string, error) {})
 	return sayUnread(len(stamps), unread)
 }
 
 // list returns the files that are there to be read, and the names of those that are not. What
-// nobody looks for there is neither: hidden files, and what pages look like.
-func list(ctx context.Context, files fs.FS, failed func(name string, err error)) (stamps map[string]stamp, unread []string) {
+// nobody looks for there is neither: hidden files, and what pages look like. It ends when stop
+// says so.
+func list(files fs.FS, stop func() error, failed func(name string, err error)) (stamps map[string]stamp, unread []string) {
 	stamps = make(map[string]stamp)
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if stop := stop(); stop != nil {
+			return stop
+		}
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
 		case err != nil:
 			failed(name, err)
 		case name == ".":
@@ -81,7 +82,7 @@ func sayUnread(read int, unread []string) string {
 		seen[kind] = true
 		first = append(first, name)
 	}
-	named := append(first, rest...)
+	named := slices.Concat(first, rest)
 	more := ""
 	if len(named) > few {
 		named, more = named[:few], fmt.Sprintf(" and %d more", len(named)-few)
