@@ -75,9 +75,9 @@ func (d *Detector) Meant(kinds []string, message string) []string {
 func (d *Detector) meant(kinds []string, found map[string]bool) (meant []string) {
 	for _, name := range kinds {
 		kind, _ := d.topic.Emergencies.Kind(name)
-		for _, sign := range slices.Sorted(maps.Keys(kind.Unless)) {
+		for _, sign := range slices.Sorted(maps.Keys(kind.Instead)) {
 			if found[sign] {
-				name = kind.Unless[sign]
+				name = kind.Instead[sign]
 			}
 		}
 		if !slices.Contains(meant, name) {

@@ -279,7 +279,7 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	all := []string{
-		airway, "allergic reaction", "heart", "overdose", "poison", bleeding,
+		airway, "allergic reaction", "heart", "low blood sugar", "overdose", "poison", bleeding,
 		"inhaled or swallowed part", injury, knockedOut, "injured tooth", infection,
 	}
 	if text := emergency.Notice(topic.Dental(), all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
@@ -363,19 +363,83 @@ func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
 		{"miếng răng gãy rớt dưới sàn em nhặt rồi", "con trai em 8 tuổi té gãy răng cửa", "injured tooth"},
 		{"I kept the piece in a tissue", "my son fell and broke his front tooth", "injured tooth"},
 		{"half of the tooth is in my hand", "I fell off my bike", "injured tooth"},
+		{"my son's tooth broke when he fell off the swing", "", "injured tooth"},
+		{"my tooth cracked after I fell off a ladder", "", "injured tooth"},
+		{"chồng em đánh nhau gãy răng cửa", "", "injured tooth"},
+		{"bị bóng đập trúng, răng cửa sứt, em ngâm trong sữa", "", "injured tooth"},
+		{"em té, răng gãy rớt ra ngoài luôn, còn nguyên chân", "", knockedOut + ", injured tooth"},
 		{"a chunk of my tooth got knocked out", "", "injured tooth"},
 		{"my tooth got knocked out, I have it in a piece of wet cloth", "", knockedOut},
 		{"my tooth was knocked out and it bleeds a bit", "", knockedOut},
 		{"the whole tooth is out, not just a piece", "my son fell and broke his front tooth", knockedOut},
 		{"răng bị văng ra, em bọc trong miếng vải", "", knockedOut},
 	} {
-		if got := d.Find(tt.message, tt.earlier); !slices.Equal(got, []string{tt.want}) {
+		if got := strings.Join(d.Find(tt.message, tt.earlier), ", "); got != tt.want {
 			t.Errorf("%q after %q: got %q, want %q", tt.message, tt.earlier, got, tt.want)
 		}
 	}
-	for message, want := range map[string]string{"it is only a piece of the tooth": "injured tooth", "what do I do now": knockedOut} {
+	for message, want := range map[string]string{
+		"it is only a piece of the tooth":           "injured tooth",
+		"the broken off part is in my pocket":       "injured tooth",
+		"I have the bit that came off in a zip bag": "injured tooth",
+		"we found the other half on the grass":      "injured tooth",
+		"got the chip wrapped in foil":              "injured tooth",
+		"cục gãy em đang cầm đây":                   "injured tooth",
+		"phần bị mẻ em bỏ vô bịch ni lông rồi":      "injured tooth",
+		"nửa kia còn trong túi áo":                  "injured tooth",
+		"what do I do now":                          knockedOut,
+		"it is in a glass of milk":                  knockedOut,
+		"em cầm nó trên tay nè":                     knockedOut,
+	} {
 		if got := d.Meant([]string{knockedOut, "injured tooth"}, message); got[0] != want {
 			t.Errorf("%q, behind a tooth that came out: %q, want %q first", message, got, want)
+		}
+	}
+}
+
+// Whoever has to call now does not read below it that being seen today is enough.
+func TestDetector_Find_noLesserHaste(t *testing.T) {
+	d := emergency.New(topic.Dental())
+	for _, message := range []string{
+		"my face is swollen, fever 39, and I can't swallow my saliva", "sưng mặt lan lên mắt, sốt từ đêm qua",
+		"áp xe răng sưng to, sốt cao, khó thở",
+	} {
+		if got := d.Find(message, ""); !slices.Equal(got, []string{airway}) {
+			t.Errorf("%q: %q", message, got)
+		}
+	}
+	if got := d.Find("now I cannot swallow either", "my cheek is swollen and I have a fever"); !slices.Equal(got, []string{airway}) {
+		t.Errorf("told in two messages: %q", got)
+	}
+}
+
+// Who is faint with diabetes needs sugar, and neither an adrenaline pen nor the advice on the heart.
+func TestDetector_Find_lowBloodSugar(t *testing.T) {
+	d := emergency.New(topic.Dental())
+	for message, want := range map[string]string{
+		"I have diabetes and since the filling I am shaking and in a cold sweat":    "low blood sugar",
+		"my dad is on insulin, he is dizzy and confused after his tooth was out":    "low blood sugar",
+		"em bị tiểu đường, mới nhổ răng xong tay run, vã mồ hôi":                    "low blood sugar",
+		"me em tieu duong, nho rang ve lu lan, do mo hoi lanh":                      "low blood sugar",
+		"I'm diabetic and after the amoxicillin I have hives and trouble breathing": "airway, allergic reaction",
+		"em bị tiểu đường nhổ răng có sao không":                                    "",
+		"I am diabetic and feel faint when I see needles, can I get an implant?":    "",
+		"Can people with diabetes get dizzy from the anaesthetic?":                  "",
+	} {
+		if got := strings.Join(d.Find(message, ""), ", "); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}
+
+// A denture is no supposition, though "giả" may be one.
+func TestDetector_Find_aDenture(t *testing.T) {
+	d := emergency.New(topic.Dental())
+	for message, want := range map[string]bool{
+		"ba em bị nghẹn hàm giả không thở được": true, "bà tháo răng giả ra thì má sưng to, sốt cao": true, "giả sử sưng má kèm sốt thì sao": false,
+	} {
+		if got := d.Find(message, ""); len(got) > 0 != want {
+			t.Errorf("%q: %q", message, got)
 		}
 	}
 }
@@ -391,6 +455,8 @@ func TestDeciding(t *testing.T) {
 		{"airway", airway, "airway", false},
 		{"airway, allergic reaction", airway, "allergy", false},
 		{"airway, swelling with fever", airway, "airway", false},
+		{"airway, inhaled or swallowed part", airway, "swallowed-part", false},
+		{"low blood sugar", "low blood sugar", "", false},
 		{"injury, knocked-out tooth", injury, "knocked-out", false},
 		{"heart, injured tooth", "heart", "", false},
 		{"airway, self-harm, overdose", "self-harm", "", true},

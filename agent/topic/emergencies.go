@@ -39,9 +39,9 @@ type Kind struct {
 	With map[string]string
 	// Ends is set when the notice is the whole answer: nothing is searched, and no model is asked.
 	Ends bool
-	// Unless gives the kind that is meant instead, by the sign that shows it: a piece of a tooth is
-	// not a tooth that came out.
-	Unless map[string]string
+	// Instead gives the kind that is meant, by the sign that shows it: a piece of a tooth is not a tooth
+	// that came out, and who cannot breathe does not read that being seen today is enough.
+	Instead map[string]string
 }
 
 // A Sign is something that a person may describe, in the phrases of package emergency.
@@ -79,12 +79,12 @@ func (e Emergencies) check() error {
 		if k.Ends && k.Passage != "" {
 			errs = append(errs, fmt.Errorf("emergency %q: its notice ends the turn, so that the passage %q never follows: take one of them out", k.Name, k.Passage))
 		}
-		for _, name := range slices.Concat(slices.Concat(k.Sets...), slices.Sorted(maps.Keys(k.Unless))) {
+		for _, name := range slices.Concat(slices.Concat(k.Sets...), slices.Sorted(maps.Keys(k.Instead))) {
 			if !slices.ContainsFunc(e.Signs, func(s Sign) bool { return s.Name == name }) {
 				errs = append(errs, fmt.Errorf("emergency %q: there is no sign %q: describe it, or take it out", k.Name, name))
 			}
 		}
-		for _, other := range slices.Concat(slices.Sorted(maps.Values(k.Unless)), slices.Sorted(maps.Keys(k.With))) {
+		for _, other := range slices.Concat(slices.Sorted(maps.Values(k.Instead)), slices.Sorted(maps.Keys(k.With))) {
 			if _, known := e.Kind(other); !known {
 				errs = append(errs, fmt.Errorf("emergency %q: there is no kind %q: describe it, or take it out", k.Name, other))
 			}
@@ -112,7 +112,7 @@ func readEmergencies(text string) Emergencies {
 			last := &e.Kinds[len(e.Kinds)-1]
 			last.Passage, last.With = s.Lines[0], pairs(s.Lines[1:])
 		case "instead":
-			e.Kinds[len(e.Kinds)-1].Unless = pairs(s.Lines)
+			e.Kinds[len(e.Kinds)-1].Instead = pairs(s.Lines)
 		case "sign":
 			name, lasts := strings.CutSuffix(name, ", that lasts")
 			e.Signs = append(e.Signs, Sign{Name: name, Phrases: s.Lines, Lasts: lasts})

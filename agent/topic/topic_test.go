@@ -75,8 +75,8 @@ func TestCheck_WhatFollowsANotice(t *testing.T) {
 		kind topic.Kind
 		want string
 	}{
-		"a sign":             {topic.Kind{Name: "fall", Unless: map[string]string{"trip": "fall"}}, `no sign "trip"`},
-		"a kind to mean":     {topic.Kind{Name: "fall", Unless: map[string]string{"fall": "stumble"}}, `no kind "stumble"`},
+		"a sign":             {topic.Kind{Name: "fall", Instead: map[string]string{"trip": "fall"}}, `no sign "trip"`},
+		"a kind to mean":     {topic.Kind{Name: "fall", Instead: map[string]string{"fall": "stumble"}}, `no kind "stumble"`},
 		"a kind beside it":   {topic.Kind{Name: "fall", With: map[string]string{"burn": "burns"}}, `no kind "burn"`},
 		"a passage too much": {topic.Kind{Name: "fall", Ends: true, Passage: "falls"}, `passage "falls" never follows`},
 	} {
