@@ -41,7 +41,7 @@ func lost(t turn) string {
 	switch {
 	case !t.toldSomething():
 		return pick(t.vietnamese, lostVietnamese, lostEnglish)
-	case t.tellsNews():
+	case t.tellsNews(), t.leftNews():
 		return pick(t.vietnamese, newVietnamese, newEnglish)
 	}
 	return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
@@ -55,6 +55,14 @@ func (t turn) toldSomething() bool {
 		empty = append(empty, c.vi, c.en)
 	}
 	return slices.ContainsFunc(t.answers, func(a string) bool { return !slices.Contains(empty, strings.TrimSpace(a)) })
+}
+
+// leftNews reports whether news that were told before found nothing either: what was said before them is
+// not said to hold again.
+func (t turn) leftNews() bool {
+	return slices.ContainsFunc(t.answers, func(a string) bool {
+		return strings.Contains(a, newVietnamese) || strings.Contains(a, newEnglish)
+	})
 }
 
 func pick(vietnamese bool, vi, en string) string {

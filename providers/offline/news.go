@@ -53,25 +53,21 @@ func (t turn) told(e entry) bool {
 	})
 }
 
-// tellsNews reports whether a question holds a word that the person has not said before, other than
-// those that say nothing of what happened.
+// tellsNews reports whether a question may tell of something new: it holds a word other than those that
+// say nothing of what happened. One that was said before is no exception, as it may be said of another day.
 func (t turn) tellsNews() bool {
-	said := make(map[string]bool)
+	plain := make(map[string]bool)
 	for w := range strings.FieldsSeq(plainWords) {
-		said[text.Stem(w)] = true
+		plain[text.Stem(w)] = true
 	}
-	for _, key := range keysOf(strings.Join(t.asked, " ")) {
-		said[key] = true
-	}
-	return slices.ContainsFunc(keysOf(t.question), func(key string) bool { return !isVerb(key) && !said[key] })
+	return slices.ContainsFunc(keysOf(t.question), func(key string) bool { return !plain[key] })
 }
 
-// plainWords of both languages, folded, say when, how much or that all is well, and nothing of what
-// happened.
+// plainWords of both languages, folded, say when or that all is well, and nothing of what happened.
 const plainWords = `
-and so then now yet still though however only really very too also again more else anyway maybe sure yes
-today tomorrow tonight yesterday later soon ok okay fine feel good well normal thank think
-vay the roi nua thoi qua lam vang da a nhi con van chua luon
+and so then now yet though however only really very too also else anyway maybe sure yes
+today tomorrow tonight later soon ok okay fine feel good well normal thank think
+vay the roi thoi qua lam vang da a nhi con chua luon
 hom nay ngay mai binh thuong khoe on cam on thay sau truoc`
 
 // names reports whether at least half of the words of a title were asked for; what stands in

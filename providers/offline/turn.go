@@ -17,7 +17,6 @@ type turn struct {
 	called     bool                 // some of them are of calls, not of code-driven tools
 	found      bool                 // more tools were looked for
 	answers    []string             // what was answered before, as far as the request holds it
-	asked      []string             // what the person said before, as far
 }
 
 // readTurn finds the last question and what tools have given for it since.
@@ -29,11 +28,8 @@ func readTurn(req providers.Request) turn {
 		}
 		t.question = strings.TrimSpace(v.Said())
 		for _, m := range req.Messages[:i] {
-			switch m.Role {
-			case schemas.RoleAssistant:
+			if m.Role == schemas.RoleAssistant {
 				t.answers = append(t.answers, m.Said())
-			case schemas.RoleUser:
-				t.asked = append(t.asked, m.Said())
 			}
 		}
 		for _, m := range req.Messages[i:] {
