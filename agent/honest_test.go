@@ -80,6 +80,7 @@ func TestWatch_honestAnswers(t *testing.T) {
 		"a judge":                      func(*bench) {},
 		"a judge that fails":           func(b *bench) { b.model.judge = breaks("") },
 		"a judge that cannot be read":  func(b *bench) { b.model.judge = says("perhaps") },
+		"a judge that says both":       func(b *bench) { b.model.judge = says("There is no other subject in it: YES") },
 		"a judge that does not answer": func(b *bench) { b.route.Provider = hanging{b.model} },
 		"no model":                     func(b *bench) { b.route.Offline = true },
 	}

@@ -141,19 +141,24 @@ func clip(text string, limit int) string {
 	return string([]rune(text)[:limit]) + "…"
 }
 
-// parse reads the judge's answer. NO is looked for first, so an answer that holds
-// both refuses; ok is false when it holds neither.
+// parse reads the judge's answer about a question: one that holds both refuses; ok is false when it
+// holds neither.
 func parse(answer string) (pass, ok bool) {
-	yes := false
+	no, yes := says(answer)
+	return yes && !no, yes || no
+}
+
+// says tells which of both verdicts an answer of the judge holds.
+func says(answer string) (no, yes bool) {
 	for word := range strings.FieldsFuncSeq(strings.ToUpper(withoutThoughts(answer)), notLetter) {
 		switch word {
 		case "NO", "KHÔNG", "KHONG":
-			return false, true
+			no = true
 		case "YES", "CÓ":
 			yes = true
 		}
 	}
-	return yes, yes
+	return no, yes
 }
 
 // parseLanguage finds the language in the judge's answer, "" when it tells none. One that the judge
@@ -213,7 +218,8 @@ func (g *Guard) ask(ctx context.Context, r reading, q Question, judge Judge, sco
 }
 
 // HasStrayed asks the judge about a part of an answer together with its question, and reports
-// whether it says that the part left the topic. Without a readable answer in time it fails.
+// whether it says that the part left the topic. Without an answer in time, or where that one says both,
+// it fails.
 func (g *Guard) HasStrayed(ctx context.Context, q Question, part string, judge Judge) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.wait(false))
 	defer cancel()
@@ -221,11 +227,11 @@ func (g *Guard) HasStrayed(ctx context.Context, q Question, part string, judge J
 	if err != nil {
 		return false, fmt.Errorf("ask whether the answer left the subject: %w", err)
 	}
-	pass, ok := parse(answer)
-	if !ok {
-		return false, errors.New("ask whether the answer left the subject: the judge answered neither YES nor NO")
+	no, yes := says(answer)
+	if no == yes {
+		return false, errors.New("ask whether the answer left the subject: the judge answered neither YES nor NO, or both")
 	}
-	return !pass, nil
+	return no, nil
 }
 
 func (g *Guard) wait(cold bool) time.Duration {
