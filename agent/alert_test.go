@@ -338,6 +338,9 @@ func TestRun_emergency_endsWithItsNotice(t *testing.T) {
 		if p.kinds() != "start text done" || len(b.model.requests) > 0 || len(b.tools.called) > 0 {
 			t.Errorf("%s: events %q, %d model calls, called %q", name, p.kinds(), len(b.model.requests), b.tools.called)
 		}
+		if !b.agent.EndsTurn(p.text) || b.agent.EndsTurn("See a dentist.") {
+			t.Errorf("%s: the answer is not known to be whole", name)
+		}
 		if !turn.Stateless && (len(b.memory.saved) != 1 || b.memory.saved[0].Answer != p.text || b.memory.saved[0].Subject != "") {
 			t.Errorf("%s: saved %+v", name, b.memory.saved)
 		}

@@ -194,6 +194,17 @@ func (a *Agent) Notice(answer string) string {
 	return ""
 }
 
+// EndsTurn reports whether an answer is the notice of an emergency that is the whole answer, so that no
+// model is asked in its turn.
+func (a *Agent) EndsTurn(answer string) bool {
+	for _, guard := range a.cfg.Guards {
+		if isWholeAnswer(guard, answer) {
+			return true
+		}
+	}
+	return false
+}
+
 // notify says what to do in an emergency, and returns what was said. A client that wants
 // JSON gets it as a warning, which leaves its answer whole; where the notice is the whole answer, it is
 // text all the same, as a refusal is.
@@ -216,7 +227,7 @@ func (w task) endsWithNotice(verdict *judge.Gate, found findings) bool {
 // onlyNotice ends a turn whose answer is the notice of an emergency. It is kept like any answer; where
 // nothing may follow it, what is asked later is not searched for with what was said in need.
 func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
-	if w.isWholeAnswer(e.question.notice) {
+	if isWholeAnswer(w.guard, e.question.notice) {
 		e.subject = a.subject(w, e.past)
 	}
 	d := &Done{Finish: providers.FinishStop}

@@ -92,7 +92,7 @@ func (a *Agent) subject(w task, past recalled) string {
 	}
 	subject := ""
 	for i, x := range past.exchanges {
-		if w.isWholeAnswer(x.Answer()) {
+		if isWholeAnswer(w.guard, x.Answer()) {
 			continue
 		}
 		subject = a.needs(w, x.Question, i == 0 && past.summary == "").Subject(x.Question, subject)
@@ -100,11 +100,12 @@ func (a *Agent) subject(w task, past recalled) string {
 	return subject
 }
 
-// isWholeAnswer reports whether an answer is the notice of an emergency that nothing may follow.
-func (w task) isWholeAnswer(answer string) bool {
-	if w.guard == nil {
+// isWholeAnswer reports whether an answer is the notice of an emergency that nothing may follow; guard is
+// nil without a topic.
+func isWholeAnswer(guard *guardrail.Guard, answer string) bool {
+	if guard == nil {
 		return false
 	}
-	_, kinds := emergency.Leading(w.guard.Topic(), answer)
-	return emergency.Deciding(w.guard.Topic(), kinds).Ends
+	_, kinds := emergency.Leading(guard.Topic(), answer)
+	return emergency.Deciding(guard.Topic(), kinds).Ends
 }

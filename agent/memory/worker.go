@@ -38,6 +38,9 @@ type WorkerConfig struct {
 	// Title names conversations after their first exchange; nil, or an empty text, leaves them
 	// the question.
 	Title func(ctx context.Context, x Exchange) (string, error)
+	// Unread reports whether no model is to read an exchange with such an answer: its question is kept
+	// as its summary, and it names no conversation. Nil means that models may read all.
+	Unread func(answer string) bool
 	// Queues reports whether the provider answers one request at a time, so that a summary
 	// would keep the next turn waiting and push its conversation out of the model's cache.
 	// Nil means that it does not.
@@ -75,6 +78,9 @@ const quietFor = 20 * time.Second
 // mostTime bounds one summary. It is shorter than a claim holds, so that one that takes too long
 // stays claimed and the next claim brings another conversation.
 const mostTime = 50 * time.Second
+
+// mostUnread is how much of a question is kept, in bytes, where no model may summarise it.
+const mostUnread = 400
 
 // retryAfter is how long the worker rests after a failure. It is as long as a claim
 // holds: before that, what failed cannot be claimed again. It rests twice as long after each
@@ -289,15 +295,19 @@ func (w *Worker) drainOne(ctx context.Context, least int) error {
 func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	for _, x := range exchanges(c.Messages) {
 		x.Language, x.SummarySoFar = c.Language, c.Summary
-		if c.Untitled {
-			c.Untitled = false
-			w.title(ctx, c, x.Exchange)
-		}
-		sctx, cancel := context.WithTimeout(ctx, mostTime)
-		said, err := w.cfg.Summarise(sctx, x.Exchange)
-		cancel()
-		if err != nil {
-			return err
+		said := text.Clip(x.Question, mostUnread, " […]")
+		if w.cfg.Unread == nil || !w.cfg.Unread(x.Answer) {
+			if c.Untitled {
+				c.Untitled = false
+				w.title(ctx, c, x.Exchange)
+			}
+			var err error
+			sctx, cancel := context.WithTimeout(ctx, mostTime)
+			said, err = w.cfg.Summarise(sctx, x.Exchange)
+			cancel()
+			if err != nil {
+				return err
+			}
 		}
 		piece := schemas.Piece{Seq: x.last, Text: strings.TrimSpace(said)}
 		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")

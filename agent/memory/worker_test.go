@@ -78,6 +78,33 @@ func TestNewWorker_WantsItsParts(t *testing.T) {
 	}
 }
 
+// An exchange that no model is to read is kept in the words of its question, and the next one names the
+// conversation.
+func TestWorker_Unread(t *testing.T) {
+	c, s := fresh(t), &summariser{}
+	named := ""
+	w, err := memory.NewWorker(memory.WorkerConfig{
+		Client: c, Summarise: s.summarise, Unread: func(answer string) bool { return answer == "notice" },
+		Title: func(_ context.Context, x memory.Exchange) (string, error) {
+			named = x.Question
+			return "A name", nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn(t, c, "chat_a", "in need", "notice", "")
+	if err := w.Drain(t.Context()); err != nil || s.count() > 0 || named != "" {
+		t.Fatalf("%d summaries, named after %q, %v", s.count(), named, err)
+	}
+	wantSummary(t, c, "chat_a", "in need", 2)
+	turn(t, c, "chat_a", "later", "answer", "")
+	if err := w.Drain(t.Context()); err != nil || s.count() != 1 || named != "later" {
+		t.Errorf("%d summaries, named after %q, %v", s.count(), named, err)
+	}
+	wantSummary(t, c, "chat_a", "in need\n\nLATER ANSWER", 4)
+}
+
 // A conversation is named once, after its first answer. Where that fails, its question stays
 // as its name, the summary is written all the same, and the next answer is another chance. What
 // a person calls it stays.

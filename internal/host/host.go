@@ -140,6 +140,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
 		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: h.Config.Memory.SummarizeThreshold,
 		Parallel: h.Config.Limits.Summaries, Logger: h.Log,
+		Unread: func(answer string) bool { return h.Agent.EndsTurn(answer) },
 		Queues: func() bool {
 			route, err := Routes{Chain: h.Chain}.Pick(ctx, "", "", "")
 			return err == nil && route.Queues
