@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/emergency"
+	"molar/agent/topic"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -267,6 +269,35 @@ func TestRun_afterAnEmergency(t *testing.T) {
 		if p := b.play(t, ask(question)); p.err != nil || p.done.Refused != refused {
 			t.Errorf("%q: refused %v, want %v: %q, %v", question, p.done.Refused, refused, p.text, p.err)
 		}
+	}
+}
+
+// What is told again instead of a refusal is what the message shows to be meant: a piece stays a piece.
+func TestRun_emergency_toldAgainIsWhatIsMeant(t *testing.T) {
+	b := dentalBench(says("x"))
+	b.model.judge = says("NO")
+	b.memory.opening.Messages = []schemas.StoredMessage{
+		{Seq: 1, Role: schemas.RoleUser, Content: "My tooth was knocked out, root and all"},
+		{Seq: 2, Role: schemas.RoleAssistant, Content: emergency.Notice(topic.Dental(), []string{"knocked-out tooth"}, "en")},
+	}
+	p := b.with(t, dental()).play(t, ask("Write a Python program that counts the broken pieces of a chess game"))
+	if p.err != nil || strings.Contains(p.text, "put it back into its socket") || !strings.Contains(p.text, "never goes into the socket") {
+		t.Errorf("%q %+v %v", p.text, p.done, p.err)
+	}
+}
+
+// What a model then makes of a question that code would have refused is looked at.
+func TestRun_afterAnEmergency_theAnswerIsWatched(t *testing.T) {
+	b := dentalBench(says(strayed))
+	b.tools.tools[0].Annotations.OpenWorldHint = new(false) // what it finds is the host's own, and no reason to look
+	b.with(t, dental())
+	b.model.judge = says("NO")
+	b.memory.opening.Messages = []schemas.StoredMessage{
+		{Role: schemas.RoleUser, Content: "My tooth was knocked out, root and all"}, {Role: schemas.RoleAssistant, Content: "Put it back."},
+	}
+	p := b.play(t, ask("and which laptop should I buy then?"))
+	if p.err != nil || p.done.Refused || strings.Contains(p.text, "Goals") || !strings.Contains(p.text, "left this assistant's subject") {
+		t.Errorf("%q %+v %v", p.text, p.done, p.err)
 	}
 }
 

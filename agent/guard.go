@@ -140,13 +140,14 @@ func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled
 }
 
 // watchAnswer arms the watch over an answer that may leave the subject: the model reads text
-// that the person did not write, or a model let the question pass that code would have refused. An
-// emergency alone is no reason for doubt: what helps there is often no dentistry.
+// that the person did not write, or a question passed that code would have refused, by a model or since
+// an emergency was told before. An emergency alone is no reason for doubt: what helps there is often no
+// dentistry.
 func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, urgent bool) {
 	switch {
 	case urgent:
 		w.out.Watching().Urge()
-	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By == "model" && v.Score < 0,
+	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By != "code" && v.Score < 0,
 		len(q.read) > 0, len(past.read) > 0, len(q.agreed) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
 		w.out.Watching().Arm()
 	}
@@ -247,7 +248,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 	}
 	lang := e.question.lang
 	refused := &Done{Finish: providers.FinishStop, Refused: true}
-	if kinds := a.judges.Told(w.assistant.Topic, a.lastExchange(ctx, w, e.past)); len(kinds) > 0 {
+	if kinds := a.judges.Told(w.assistant.Topic, a.lastExchange(ctx, w, e.past), e.question.asked); len(kinds) > 0 {
 		if _, err := a.notify(w, e.question, kinds); err != nil {
 			return err
 		}

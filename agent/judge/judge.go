@@ -87,7 +87,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	var told []string // in the last exchange
 	if len(kinds) == 0 {
-		told = j.emergencies[c.Topic]().Meant(j.Told(c.Topic, c.Question.Last), c.Question.Text)
+		told = j.Told(c.Topic, c.Question.Last, c.Question.Text)
 	}
 	leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != guardrail.AboutTalk
 	if first.Pass && !first.Needs.FollowsUp() && emergency.Deciding(j.guards[c.Topic].Topic(), told).Ends {
@@ -118,16 +118,19 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	})}, nil
 }
 
-// Told returns the emergencies that the last exchange was about: those that its answer begins with,
-// else those that its question describes; none without an exchange.
-func (j *Judge) Told(topic string, last *guardrail.Exchange) []string {
+// Told returns the emergencies that the last exchange was about, as the next message shows them to be
+// meant: those that its answer begins with, else those that its question describes; none without an
+// exchange.
+func (j *Judge) Told(topic string, last *guardrail.Exchange, next string) []string {
 	if last == nil {
 		return nil
 	}
-	if _, kinds := emergency.Leading(j.guards[topic].Topic(), last.Answer); len(kinds) > 0 {
-		return kinds
+	detector := j.emergencies[topic]()
+	_, kinds := emergency.Leading(j.guards[topic].Topic(), last.Answer)
+	if len(kinds) == 0 {
+		kinds = detector.Find(last.Question, "")
 	}
-	return j.emergencies[topic]().Find(last.Question, "")
+	return detector.Meant(kinds, next)
 }
 
 // HasStrayed asks the small model about a part of the answer to a case's question, and reports whether
