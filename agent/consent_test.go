@@ -244,6 +244,19 @@ func TestConsent_droppedByWhatIsRefused(t *testing.T) {
 	}
 }
 
+// So does one that is refused at sight, before the conversation was read: a yes behind the refusal runs nothing.
+func TestConsent_droppedByWhatIsRefusedAtSight(t *testing.T) {
+	b := mailBench(t, "dental")
+	first := b.play(t, ask(brushing))
+	second := b.play(t, history(brushing, first.text, "Write a Python script that sorts a list of numbers."))
+	if second.err != nil || !second.done.Refused || !strings.HasPrefix(second.text, "Dropped, not run: `mail__send_mail`.") {
+		t.Errorf("%+v %q", second.done, second.text)
+	}
+	if b.play(t, history(brushing, first.text, "yes")); sent(b) != 0 {
+		t.Error("the call that was dropped ran")
+	}
+}
+
 // A call that waits again is not told as dropped beside its new notice.
 func TestConsent_droppedAndAskedAgain(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("I read it."),

@@ -248,7 +248,14 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 	}
 	lang := e.question.lang
 	refused := &Done{Finish: providers.FinishStop, Refused: true}
-	if kinds := a.judges.Told(w.assistant.Topic, a.lastExchange(ctx, w, e.past), e.question.asked); len(kinds) > 0 {
+	past := a.conversation(ctx, w, e.past)
+	if e.past.isEmpty() { // nobody has looked yet for calls that wait
+		var err error
+		if e.question, err = a.agreed(ctx, w, e.question, past); err != nil {
+			return err
+		}
+	}
+	if kinds := a.judges.Told(w.assistant.Topic, past.last(), e.question.asked); len(kinds) > 0 {
 		if _, err := a.notify(w, e.question, kinds); err != nil {
 			return err
 		}
@@ -273,9 +280,8 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 // mostForLast bounds how long a refusal waits for the conversation.
 const mostForLast = time.Second
 
-// lastExchange is the last exchange of a conversation, of which a question that was refused at sight
-// has not waited for; nil without one.
-func (a *Agent) lastExchange(ctx context.Context, w task, past recalled) *guardrail.Exchange {
+// conversation is what is recalled, for which a question that was refused at sight has not waited.
+func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalled {
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
@@ -287,7 +293,7 @@ func (a *Agent) lastExchange(ctx context.Context, w task, past recalled) *guardr
 			past = recallFrom(opening)
 		}
 	}
-	return past.last()
+	return past
 }
 
 // voice is what the assistant's topic says in a language; without a topic, in general
