@@ -64,14 +64,15 @@ func (w *Watch) Pass(text string) (show string, settled bool, err error) {
 	}
 	w.block.WriteString(text)
 	n := utf8.RuneCountInString(w.block.String())
+	full := n >= strayMost || n >= strayBlock && endsSentence(w.block.String())
 	switch {
-	case !w.begun && n < strayBlock:
+	case !w.begun && !full:
 		text, settled = w.early()
 		return text, settled, nil
 	case !w.begun:
 		text, err = w.begin()
 		return text, err == nil, err
-	case n < strayMost && (n < strayBlock || !endsSentence(w.block.String())):
+	case !full:
 		return text, false, nil
 	}
 	if err := w.goOn(w.block.String()); err != nil {

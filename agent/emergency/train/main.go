@@ -102,9 +102,13 @@ func questions(folder string) (ordinary, strangers []line, err error) {
 // unclear marks a line that two readers may take for an emergency or not.
 const unclear = "unclear"
 
-// read reads messages from lines of JSON; those of the guardrail are of no kind.
+// read reads messages from lines of JSON; those of the guardrail are of no kind. One in a language
+// that no emergency is learned in stands among the English ones, to be put beside theirs.
 func read(path string) (lines []line, err error) {
 	err = topic.Lines(path, func(l topic.Line) error {
+		if l.Lang == language.Other {
+			l.Lang = language.English
+		}
 		lines = append(lines, line{text: l.Text, lang: l.Lang, kind: l.Emergency})
 		return nil
 	})
