@@ -320,8 +320,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// A client is told of each of its tools that its model is not offered, be it that the service
-// refuses one during the turn.
+// A client is told of each of its tools that the model is not offered: of one that cannot be
+// offered, and of one that the service refuses during the turn.
 func TestClientTools_LeftOut(t *testing.T) {
 	b := newBench(calls("", "srv__find", `{}`), says("It is noon."))
 	b.tools.add("srv", "find", `"found"`)

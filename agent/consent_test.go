@@ -257,6 +257,20 @@ func TestConsent_droppedByWhatIsRefusedAtSight(t *testing.T) {
 	}
 }
 
+// Behind an emergency, whose notice stands in the place of a refusal, it is told too.
+func TestConsent_droppedBehindAnEmergency(t *testing.T) {
+	const knockedOut = "My front tooth was knocked out ten minutes ago, what do I do?"
+	b := mailBench(t, "dental")
+	first := b.play(t, ask(knockedOut))
+	second := b.play(t, history(knockedOut, first.text, "Write a Python script that sorts a list of numbers."))
+	if second.err != nil || !second.done.Refused || !strings.HasSuffix(second.text, "ask for it again if you still want it.") {
+		t.Errorf("%+v %q", second.done, second.text)
+	}
+	if notice, _, _ := strings.Cut(second.text, "Dropped, not run: `mail__send_mail`."); !strings.HasPrefix(first.text, strings.TrimSpace(notice)) || notice == "" {
+		t.Errorf("%q begins otherwise than %q", second.text, first.text)
+	}
+}
+
 // A call that waits again is not told as dropped beside its new notice.
 func TestConsent_droppedAndAskedAgain(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("I read it."),

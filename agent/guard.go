@@ -259,16 +259,17 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedE
 		if _, err := a.notify(w, e.question, kinds); err != nil {
 			return err
 		}
-		if w.out.Answer() != "" {
-			return a.done(w, lang, refused)
-		}
+	}
+	told := w.out.Answer() != ""
+	if err := w.tellDropped(e.question, nil); err != nil {
+		return err
+	}
+	if told {
+		return a.done(w, lang, refused)
 	}
 	text := w.guard.Refusal(lang)
 	if r.Verdict.Unavailable {
 		text = w.guard.Unavailable(lang)
-	}
-	if err := w.tellDropped(e.question, nil); err != nil {
-		return err
 	}
 	w.out.Part()
 	if err := w.out.Say(text); err != nil {

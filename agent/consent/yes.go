@@ -39,7 +39,7 @@ func IsYes(message, lang string) bool {
 // thumbs alone agree too.
 const thumbs = "👍✅"
 
-// isBetween knows what may stand between the words of a yes.
+// isBetween reports whether a character may stand between the words of a yes.
 func isBetween(r rune) bool { return strings.ContainsRune(" \t\r\n.,!;:'\"…"+thumbs, r) }
 
 // spoken is how many words at the begin of a message are a phrase that agrees, the longest one.
