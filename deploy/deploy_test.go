@@ -1,7 +1,7 @@
 // Package deploy_test checks the files that people deploy with: none of them runs here, so
 // they are decoded strictly, and what they say is held against the settings and metrics of
 // the program.
-package deploy_test
+package _test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package deploy_test
+package _test
 
 import (
 	"debug/elf"

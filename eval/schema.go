@@ -8,7 +8,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"molar/eval/schema"
-	"molar/internal/nearest"
+	"molar/internal/text"
 )
 
 // Schema returns the JSON Schema of a file of cases, for editors: a case, or a suite.
@@ -30,7 +30,7 @@ func meant(fault string) string {
 	if name == nil {
 		return fault
 	}
-	if near := nearest.To(name[1], schema.Keys(caseSchema())); near != "" {
+	if near := text.To(name[1], schema.Keys(caseSchema())); near != "" {
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)
 	}
 	return fault

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 )
 
 const (
@@ -104,4 +104,4 @@ func (m *Manager) Complete(ctx context.Context, server string, typed Typed) []st
 }
 
 // isWord reports whether a text of a server can stand in a line as it is.
-func isWord(text string) bool { return text != "" && text == clip.Visible(text) }
+func isWord(content string) bool { return content != "" && content == text.Visible(content) }

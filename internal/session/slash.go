@@ -10,9 +10,9 @@ import (
 
 	"molar/agent/prompts"
 	"molar/internal/host"
-	"molar/internal/nearest"
 	"molar/internal/session/ask"
 	"molar/internal/terminal"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -42,8 +42,8 @@ func (s *session) commands() []slashCommand {
 
 // command runs a slash command. It is not known when the line is a question, which a
 // server's prompt is too.
-func (s *session) command(ctx context.Context, text string) (known bool, err error) {
-	word, args, _ := strings.Cut(text, " ")
+func (s *session) command(ctx context.Context, content string) (known bool, err error) {
+	word, args, _ := strings.Cut(content, " ")
 	name, ok := strings.CutPrefix(word, "/")
 	if !ok || name == "" || strings.Contains(name, "/") {
 		return false, nil
@@ -59,7 +59,7 @@ func (s *session) command(ctx context.Context, text string) (known bool, err err
 		}
 	}
 	meant := ""
-	if near := nearest.To("/"+name, s.slashWords(ctx)); near != "" {
+	if near := text.To("/"+name, s.slashWords(ctx)); near != "" {
 		meant = "; do you mean " + near + "?"
 	}
 	return true, fmt.Errorf("there is no command /%s, and no server has a prompt of that name%s; /help lists what there is", name, meant)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 	"molar/schemas"
 )
@@ -91,7 +91,7 @@ func toolLabel(raw json.RawMessage) string {
 	if named.Name == "" {
 		return "a tool without a name"
 	}
-	return clip.Text(clip.Visible(named.Name), 80)
+	return text.Text(text.Visible(named.Name), 80)
 }
 
 // decodeTool reads one entry of a tool list. Its schemas are kept as they came,
@@ -129,8 +129,8 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 		return schemas.ToolInfo{}, err
 	}
 	return schemas.ToolInfo{
-		ToolName: tool.Name, Title: clip.Text(clip.Visible(tool.Title), 200),
-		Description: clip.Text(clip.Visible(tool.Description), maxDescription),
+		ToolName: tool.Name, Title: text.Text(text.Visible(tool.Title), 200),
+		Description: text.Text(text.Visible(tool.Description), maxDescription),
 		InputSchema: input, OutputSchema: output, Annotations: tool.Annotations,
 	}, nil
 }
@@ -172,7 +172,7 @@ func List(ctx context.Context, conn peer.Conn, server string) (tools []schemas.T
 			return found.tools, found.reasons(), nil
 		}
 		if seen[cursor] {
-			return nil, nil, fmt.Errorf("tools/list repeats the page cursor %q without end", clip.Text(cursor, 60))
+			return nil, nil, fmt.Errorf("tools/list repeats the page cursor %q without end", text.Text(cursor, 60))
 		}
 		seen[cursor] = true
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 	"molar/schemas"
 )
@@ -17,7 +17,7 @@ func TestDecodeTool_CleansTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(tool.Description, "be kind\nnow ữ") || !strings.HasSuffix(tool.Description, clip.Mark) ||
+	if !strings.HasPrefix(tool.Description, "be kind\nnow ữ") || !strings.HasSuffix(tool.Description, text.Mark) ||
 		len(tool.Description) > maxDescription || !utf8.ValidString(tool.Description) {
 		t.Errorf("%d bytes: %.40q", len(tool.Description), tool.Description)
 	}

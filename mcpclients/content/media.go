@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -16,7 +16,7 @@ const maxMedia = 16
 // bytes takes bytes in that some models can be shown, and returns what the text says of
 // them.
 func (r *reading) bytes(kind, name, mimeType, encoded string) string {
-	mimeType, _, _ = strings.Cut(strings.ToLower(clip.Text(clip.Visible(mimeType), 80)), ";")
+	mimeType, _, _ = strings.Cut(strings.ToLower(text.Text(text.Visible(mimeType), 80)), ";")
 	part, size := media(name, mimeType, encoded)
 	if part == nil || len(r.media) == maxMedia {
 		if mimeType == "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -26,15 +26,15 @@ func Messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	}
 	var messages []schemas.Message
 	for _, wire := range answer.Messages {
-		text, _ := Read(wire.Content)
-		text = clip.Text(strings.ToValidUTF8(text, "\uFFFD"), maxText)
-		maxText -= len(text)
+		content, _ := Read(wire.Content)
+		content = text.Text(strings.ToValidUTF8(content, "\uFFFD"), maxText)
+		maxText -= len(content)
 		role := schemas.RoleUser
 		if wire.Role == string(schemas.RoleAssistant) {
 			role = schemas.RoleAssistant
 		}
-		if text != "" {
-			messages = append(messages, schemas.Text(role, text))
+		if content != "" {
+			messages = append(messages, schemas.Text(role, content))
 		}
 	}
 	return messages, nil
@@ -52,15 +52,15 @@ func Resource(raw json.RawMessage, maxText int) (string, []schemas.Part, error) 
 	var r reading
 	readable, kinds := false, ""
 	for _, c := range answer.Contents {
-		text, ok := r.embedded(&c)
-		if r.texts, readable = append(r.texts, text), readable || ok; !ok {
-			kinds = " but " + clip.Visible(c.MIMEType)
+		content, ok := r.embedded(&c)
+		if r.texts, readable = append(r.texts, content), readable || ok; !ok {
+			kinds = " but " + text.Visible(c.MIMEType)
 		}
 	}
 	if !readable {
 		return "", nil, fmt.Errorf("holds no text%s; choose another", kinds)
 	}
-	return clip.Text(strings.ToValidUTF8(r.text(), "\uFFFD"), maxText), r.media, nil
+	return text.Text(strings.ToValidUTF8(r.text(), "\uFFFD"), maxText), r.media, nil
 }
 
 // A resource is the content of one.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 	"molar/schemas"
 )
@@ -68,15 +68,15 @@ func jsonOutput(raw json.RawMessage, maxText int) json.RawMessage {
 }
 
 // Quoted is a text as a JSON string of at most maxText bytes of text.
-func Quoted(text string, maxText int) json.RawMessage {
-	if len(text) > maxText {
-		keep := clip.Border(text, maxText)
-		text = fmt.Sprintf("%s\n[%d of %d bytes were left out]", text[:keep], len(text)-keep, len(text))
+func Quoted(content string, maxText int) json.RawMessage {
+	if len(content) > maxText {
+		keep := text.Border(content, maxText)
+		content = fmt.Sprintf("%s\n[%d of %d bytes were left out]", content[:keep], len(content)-keep, len(content))
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false) // the output is read by a model, never by a browser
-	if enc.Encode(text) != nil {
+	if enc.Encode(content) != nil {
 		return json.RawMessage(`""`)
 	}
 	return bytes.TrimSpace(buf.Bytes())
@@ -146,37 +146,37 @@ func read(raw json.RawMessage) *reading {
 
 // add takes an item in.
 func (r *reading) add(c *contentItem) {
-	text := ""
+	content := ""
 	switch c.Type {
 	case "text":
-		text = c.Text
+		content = c.Text
 	case "image", "audio":
-		text = r.bytes(c.Type, "", c.MIMEType, c.Data)
+		content = r.bytes(c.Type, "", c.MIMEType, c.Data)
 	case "resource":
-		text, _ = r.embedded(&c.Resource)
+		content, _ = r.embedded(&c.Resource)
 	case "resource_link":
-		text = strings.TrimSpace(c.label() + " " + c.URI)
+		content = strings.TrimSpace(c.label() + " " + c.URI)
 	default:
-		text = fmt.Sprintf("[content of the unknown kind %q was left out]", clip.Text(clip.Visible(c.Type), 40))
+		content = fmt.Sprintf("[content of the unknown kind %q was left out]", text.Text(text.Visible(c.Type), 40))
 	}
-	r.texts = append(r.texts, text)
+	r.texts = append(r.texts, content)
 	if link, ok := c.link(); ok {
 		r.links = append(r.links, link)
 	}
 	if c.Type == "resource_link" && c.URI != "" && len(r.resources) < maxResources {
-		r.resources = append(r.resources, schemas.ResourceLink{URI: c.URI, Title: clip.Text(clip.Visible(c.label()), 200)})
+		r.resources = append(r.resources, schemas.ResourceLink{URI: c.URI, Title: text.Text(text.Visible(c.label()), 200)})
 	}
 }
 
 // embedded takes the content of a resource in. It returns what the text says of it, and
 // whether there is more of it than that.
-func (r *reading) embedded(res *resource) (text string, ok bool) {
+func (r *reading) embedded(res *resource) (content string, ok bool) {
 	if text, ok := res.text(); ok {
 		return text, true
 	}
-	uri, before := clip.Text(clip.Visible(res.URI), 200), len(r.media)
-	text = r.bytes("resource "+uri, uri, res.MIMEType, res.Blob)
-	return text, len(r.media) > before
+	uri, before := text.Text(text.Visible(res.URI), 200), len(r.media)
+	content = r.bytes("resource "+uri, uri, res.MIMEType, res.Blob)
+	return content, len(r.media) > before
 }
 
 func (c *contentItem) label() string {
@@ -195,9 +195,9 @@ func (c *contentItem) link() (schemas.Source, bool) {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return schemas.Source{}, false
 	}
-	title := clip.Visible(c.label())
+	title := text.Visible(c.label())
 	if title == "" {
 		title = u.Host
 	}
-	return schemas.Source{Title: clip.Text(title, 200), URL: c.URI}, true
+	return schemas.Source{Title: text.Text(title, 200), URL: c.URI}, true
 }

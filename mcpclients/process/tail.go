@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 )
 
 const (
@@ -60,15 +60,15 @@ func (r *Tail) Write(p []byte) (int, error) {
 // Lines returns the last lines, without control characters.
 func (r *Tail) Lines() []string {
 	r.mu.Lock()
-	text := string(bytes.TrimSpace(r.buf))
+	content := string(bytes.TrimSpace(r.buf))
 	r.mu.Unlock()
-	if text == "" {
+	if content == "" {
 		return nil
 	}
-	lines := strings.Split(r.secrets.Replace(strings.ToValidUTF8(text, "?")), "\n")
+	lines := strings.Split(r.secrets.Replace(strings.ToValidUTF8(content, "?")), "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
-		lines[i] = clip.Text(strings.TrimSpace(clip.Visible(line)), tailLine)
+		lines[i] = text.Text(strings.TrimSpace(text.Visible(line)), tailLine)
 	}
 	return lines
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"molar/internal/text"
 	"molar/mcpclients/catalogue"
-	"molar/mcpclients/clip"
 	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
@@ -148,7 +148,7 @@ func (s *Server) giveUp(conn peer.Conn, late string, err error) error {
 		err = fmt.Errorf("%w; on standard output it wrote %q, which is no message", err, n.Noise())
 	}
 	if len(stderr) > 0 {
-		err = fmt.Errorf("%w; its last words were %q", err, clip.Text(stderr[len(stderr)-1], 200))
+		err = fmt.Errorf("%w; its last words were %q", err, text.Text(stderr[len(stderr)-1], 200))
 	}
 	return err
 }
@@ -195,12 +195,12 @@ func (s *Server) becomeReady(conn peer.Conn, info serverInfo, tools []schemas.To
 	s.update(func(now *Look) {
 		now.attempts++
 		now.wasReady = true
-		now.instructions = clip.Text(strings.TrimSpace(clip.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions)
+		now.instructions = text.Text(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions)
 		now.State, now.Reason, now.Skipped, now.Stderr = schemas.StateReady, "", skipped, nil
 		if s.warning != "" {
 			now.State, now.Reason = schemas.StateDegraded, s.warning
 		}
-		now.Protocol, now.Version = info.Protocol, clip.Text(clip.Visible(info.ServerInfo.Version), 80)
+		now.Protocol, now.Version = info.Protocol, text.Text(text.Visible(info.ServerInfo.Version), 80)
 		now.Transport, now.StartMS = info.transport, took.Milliseconds()
 	})
 	s.log.Info("MCP server is ready", "tools", len(tools), "skipped", len(skipped), "protocol", info.Protocol,

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 	"molar/schemas"
 )
@@ -66,7 +66,7 @@ func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage
 	if err := json.Unmarshal(params, &q); err != nil {
 		return nil, &peer.WireError{Code: peer.CodeInvalidParams, Message: "the params of " + peer.MethodElicit + " cannot be read"}
 	}
-	question := schemas.Question{Server: server, Message: clip.Text(clip.Visible(q.Message), maxQuestion)}
+	question := schemas.Question{Server: server, Message: text.Text(text.Visible(q.Message), maxQuestion)}
 	switch cmp.Or(q.Mode, "form") {
 	case "form":
 		question.Schema = q.Schema

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 )
 
@@ -66,7 +66,7 @@ func (c *inputs) withAnswers(ctx context.Context, method string, params json.Raw
 		answer, refused := c.answer(ctx, question.Method, question.Params)
 		if refused != nil {
 			return nil, &peer.RPCError{Method: method, Code: refused.Code, Message: fmt.Sprintf(
-				"the server wants %q answered first, which this host does not do: %s", clip.Text(clip.Visible(question.Method), 80), refused.Message)}
+				"the server wants %q answered first, which this host does not do: %s", text.Text(text.Visible(question.Method), 80), refused.Message)}
 		}
 		answers[id] = answer
 	}

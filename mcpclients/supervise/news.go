@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -22,7 +22,7 @@ const (
 	maxNews = 1 << 10
 )
 
-func newsText(text string) string { return clip.Text(clip.Visible(text), maxNews) }
+func newsText(content string) string { return text.Text(text.Visible(content), maxNews) }
 
 // tell hands news of a call to its person.
 func (s *Server) tell(who *schemas.Person, tool string, n schemas.News) {
@@ -47,20 +47,20 @@ func (s *Server) logged(params json.RawMessage) {
 	if !ok {
 		return
 	}
-	text := string(line.Data)
+	content := string(line.Data)
 	var plain string
 	if json.Unmarshal(line.Data, &plain) == nil {
-		text = plain
+		content = plain
 	}
 	if line.Logger != "" {
-		text = line.Logger + ": " + text
+		content = line.Logger + ": " + content
 	}
-	if text = newsText(text); left > 0 {
-		text += fmt.Sprintf(" (%d lines before it were left out)", left)
+	if content = newsText(content); left > 0 {
+		content += fmt.Sprintf(" (%d lines before it were left out)", left)
 	}
-	s.log.Log(context.Background(), logLevel(line.Level), "MCP server logs", "level", clip.Text(clip.Visible(line.Level), 20), "text", text)
+	s.log.Log(context.Background(), logLevel(line.Level), "MCP server logs", "level", text.Text(text.Visible(line.Level), 20), "text", content)
 	if who, only := s.askers.only(); only {
-		s.tell(who, "", schemas.News{Level: clip.Text(clip.Visible(line.Level), 20), Text: text})
+		s.tell(who, "", schemas.News{Level: text.Text(text.Visible(line.Level), 20), Text: content})
 	}
 }
 

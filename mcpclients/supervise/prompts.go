@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
@@ -134,13 +134,13 @@ func readPrompts(ctx context.Context, conn peer.Conn, server string) ([]schemas.
 // decodePrompt reads one prompt of a list. A name that nobody could type is skipped.
 func decodePrompt(raw json.RawMessage, server string) (schemas.Prompt, bool) {
 	var p schemas.Prompt
-	if json.Unmarshal(raw, &p) != nil || p.Name == "" || len(p.Name) > maxPromptText || p.Name != clip.Visible(p.Name) || strings.ContainsAny(p.Name, " \t\n") {
+	if json.Unmarshal(raw, &p) != nil || p.Name == "" || len(p.Name) > maxPromptText || p.Name != text.Visible(p.Name) || strings.ContainsAny(p.Name, " \t\n") {
 		return schemas.Prompt{}, false
 	}
 	p.Server = server
-	p.Title, p.Description = clip.Text(clip.Visible(p.Title), maxPromptText), clip.Text(clip.Visible(p.Description), maxPromptText)
+	p.Title, p.Description = text.Text(text.Visible(p.Title), maxPromptText), text.Text(text.Visible(p.Description), maxPromptText)
 	for i, a := range p.Arguments {
-		p.Arguments[i].Name, p.Arguments[i].Description = clip.Text(clip.Visible(a.Name), maxPromptText), clip.Text(clip.Visible(a.Description), maxPromptText)
+		p.Arguments[i].Name, p.Arguments[i].Description = text.Text(text.Visible(a.Name), maxPromptText), text.Text(text.Visible(a.Description), maxPromptText)
 	}
 	return p, true
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"molar/internal/telemetry"
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 )
 
@@ -150,9 +150,9 @@ func readStatus(r *http.Request, resp *http.Response) *StatusError {
 		e.RPC = peer.RPCErrorOf("", m.Error)
 		body = []byte(e.RPC.Message)
 	}
-	text := clip.Visible(strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?"))
-	if text != "" && !strings.HasPrefix(text, "<") {
-		e.text = ": " + clip.Text(text, 200)
+	content := text.Visible(strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?"))
+	if content != "" && !strings.HasPrefix(content, "<") {
+		e.text = ": " + text.Text(content, 200)
 	}
 	return e
 }

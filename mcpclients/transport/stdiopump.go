@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"molar/mcpclients/clip"
+	"molar/internal/text"
 	"molar/mcpclients/peer"
 	"molar/mcpclients/process"
 )
@@ -99,7 +99,7 @@ func (c *stdio) keepNoise(line []byte) {
 	c.noiseMu.Lock()
 	defer c.noiseMu.Unlock()
 	if c.noise == "" {
-		c.noise = clip.Line(line, 120)
+		c.noise = text.Line(line, 120)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/internal/nearest"
+	internaltext "molar/internal/text"
 	"molar/providers"
 	"molar/providers/wire"
 )
@@ -142,7 +142,7 @@ func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.E
 }
 
 func didYouMean(model string, ids []string) string {
-	if near := nearest.To(model, ids); near != "" && near != model {
+	if near := internaltext.To(model, ids); near != "" && near != model {
 		return ", did you mean " + near + "?"
 	}
 	return ""

@@ -1,6 +1,6 @@
 // Package stock_test lets a stock mcp-go client, as other hosts are built on it, use
 // "molar mcp" over HTTP and over stdio.
-package stock_test
+package _test
 
 import (
 	"bufio"

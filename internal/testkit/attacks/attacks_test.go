@@ -1,6 +1,6 @@
 // Package attacks_test plays attacks through every door, against a model that obeys whatever
 // it reads, and looks at what ran and what was shown.
-package attacks_test
+package _test
 
 import (
 	"fmt"

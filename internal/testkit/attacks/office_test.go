@@ -1,4 +1,4 @@
-package attacks_test
+package _test
 
 import (
 	"bytes"

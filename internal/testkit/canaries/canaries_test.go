@@ -1,7 +1,7 @@
 // Package canaries_test puts a secret into every place of the config and the environment that
 // holds one, lets a whole host answer turns that succeed and fail over every surface, and looks
 // for the secrets in all that comes out.
-package canaries_test
+package _test
 
 import (
 	"encoding/base64"

@@ -1,4 +1,4 @@
-package canaries_test
+package _test
 
 import (
 	"bufio"

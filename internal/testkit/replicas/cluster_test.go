@@ -1,7 +1,7 @@
 // Package replicas_test runs several hosts on one PostgreSQL behind a balancer, kills, freezes
 // and cuts them while clients ask, and holds what the clients were told against what is
 // there afterwards. It knows the hosts as programs and over HTTP alone.
-package replicas_test
+package _test
 
 import (
 	"bufio"

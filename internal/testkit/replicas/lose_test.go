@@ -1,4 +1,4 @@
-package replicas_test
+package _test
 
 import (
 	"context"

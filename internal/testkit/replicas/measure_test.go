@@ -1,6 +1,6 @@
 //go:build linux
 
-package replicas_test
+package _test
 
 import (
 	"bufio"

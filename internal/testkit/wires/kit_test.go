@@ -1,6 +1,6 @@
 // Package wires_test plays turns of the whole agent over the real adapters, against model
 // servers on loopback that speak the true wire, and the memory server over SQLite.
-package wires_test
+package _test
 
 import (
 	"cmp"

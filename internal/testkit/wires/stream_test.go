@@ -1,4 +1,4 @@
-package wires_test
+package _test
 
 import (
 	"bufio"

@@ -1,6 +1,4 @@
-// Package clip makes texts of servers fit to be shown: bounded, and without what a
-// person would not see.
-package clip
+package text
 
 import (
 	"strings"

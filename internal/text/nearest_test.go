@@ -1,9 +1,9 @@
-package nearest_test
+package text_test
 
 import (
 	"testing"
 
-	"molar/internal/nearest"
+	"molar/internal/text"
 )
 
 func TestTo(t *testing.T) {
@@ -16,7 +16,7 @@ func TestTo(t *testing.T) {
 		"qw":          "",
 		"mistral":     "",
 	} {
-		if got := nearest.To(name, known); got != want {
+		if got := text.To(name, known); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}

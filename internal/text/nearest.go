@@ -1,5 +1,4 @@
-// Package nearest finds what a person meant by a name that they misspelled.
-package nearest
+package text
 
 import "strings"
 
