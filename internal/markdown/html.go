@@ -8,8 +8,6 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
-
-	"molar/internal/highlight"
 )
 
 // additions are what the dialect has beyond the extensions of goldmark: formulas,
@@ -98,11 +96,11 @@ func writeCode(w util.BufWriter, source []byte, n ast.Node) {
 		put(w, ` class="language-`, escaped(language), `"`)
 	}
 	put(w, ">")
-	code := highlight.Of(language)
+	code := Of(language)
 	for i := range block.Lines().Len() {
 		line := block.Lines().At(i)
 		for _, part := range code.Line(strings.TrimSuffix(string(line.Value(source)), "\n")) {
-			if part.Kind == highlight.Plain {
+			if part.Kind == Plain {
 				put(w, escaped(part.Text))
 			} else {
 				put(w, `<span class="code-`, part.Kind.String(), `">`, escaped(part.Text), "</span>")

@@ -1,9 +1,3 @@
-// Package markdown reads the Markdown that models write: CommonMark with tables,
-// strikes, task lists, bare links, formulas and footnotes, and finds which blocks of a
-// stream are complete. The pages and the terminal share it, so that both cut a stream
-// alike.
-//
-// What it reads is not trusted, and a formula stays the source that it is.
 package markdown
 
 import (

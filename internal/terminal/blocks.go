@@ -11,7 +11,6 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"molar/internal/highlight"
 	"molar/internal/markdown"
 )
 
@@ -20,11 +19,11 @@ import (
 // line, so that a long answer is not set anew with every piece.
 type sheet struct {
 	lines []string
-	tail  int            // the first line of the last part
-	cut   int            // where the part begins in the source; 0 when all can still change
-	head  string         // what has to stand before the part to be read the same
-	count int            // the number of the list item that the part is; 0 for none
-	code  highlight.Code // has read the lines of code before the part
+	tail  int           // the first line of the last part
+	cut   int           // where the part begins in the source; 0 when all can still change
+	head  string        // what has to stand before the part to be read the same
+	count int           // the number of the list item that the part is; 0 for none
+	code  markdown.Code // has read the lines of code before the part
 }
 
 // render turns Markdown into lines of at most columns columns. Code is never
@@ -69,7 +68,7 @@ func (r blocks) part(n ast.Node, columns int, before sheet) sheet {
 		}
 		return s
 	case *ast.FencedCodeBlock:
-		reader := *highlight.Of(string(n.Language(r.source)))
+		reader := *markdown.Of(string(n.Language(r.source)))
 		if before.head != "" {
 			reader = before.code
 		}
@@ -133,9 +132,9 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	case *ast.Blockquote:
 		return prefixed(r.children(n, columns-2), dim.on("│")+" ", dim.on("│")+" ")
 	case *ast.FencedCodeBlock:
-		return coloured(highlight.Of(string(n.Language(r.source))), lines(n, r.source), columns)
+		return coloured(markdown.Of(string(n.Language(r.source))), lines(n, r.source), columns)
 	case *ast.CodeBlock, *markdown.MathBlock:
-		return coloured(highlight.Of(""), lines(n, r.source), columns)
+		return coloured(markdown.Of(""), lines(n, r.source), columns)
 	case *markdown.Footnote:
 		mark := "[" + n.Label + "] "
 		return prefixed(r.children(n, columns-Width(mark)), dim.on(mark), strings.Repeat(" ", Width(mark)))
@@ -174,7 +173,7 @@ func (r blocks) list(list *ast.List, columns, number int) (all []string, last in
 }
 
 // coloured is code as lines, set in by two columns.
-func coloured(reader *highlight.Code, lines []string, columns int) []string {
+func coloured(reader *markdown.Code, lines []string, columns int) []string {
 	var all []string
 	for _, line := range lines {
 		var spans []span

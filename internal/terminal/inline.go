@@ -7,7 +7,6 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
 
-	"molar/internal/highlight"
 	"molar/internal/markdown"
 )
 
@@ -27,8 +26,8 @@ const (
 )
 
 // codeStyles are those of the parts of code; what stands between them has none.
-var codeStyles = map[highlight.Kind]style{
-	highlight.Comment: dim, highlight.String: "32", highlight.Number: "33", highlight.Keyword: "35", highlight.Key: code,
+var codeStyles = map[markdown.Kind]style{
+	markdown.Comment: dim, markdown.String: "32", markdown.Number: "33", markdown.Keyword: "35", markdown.Key: code,
 }
 
 // and is both styles at once.

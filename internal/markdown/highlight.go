@@ -1,8 +1,4 @@
-// Package highlight tells the parts of code apart, so that pages and the terminal can
-// colour it: comments, strings, numbers, keywords and names of values. It knows the words
-// and marks of the usual languages, not their grammar, and takes a line at a time, as an
-// answer comes.
-package highlight
+package markdown
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package highlight_test
+package markdown_test
 
 import (
 	"strings"
@@ -6,16 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/internal/highlight"
+	"molar/internal/markdown"
 )
 
 // marked writes the parts of code with their kinds, but for the plain ones.
 func marked(language, code string) string {
 	var b strings.Builder
-	reader := highlight.Of(language)
+	reader := markdown.Of(language)
 	for line := range strings.SplitSeq(code, "\n") {
 		for _, p := range reader.Line(line) {
-			if p.Kind == highlight.Plain {
+			if p.Kind == markdown.Plain {
 				b.WriteString(p.Text)
 			} else {
 				b.WriteString("‹" + p.Kind.String() + ":" + p.Text + "›")
@@ -56,7 +56,7 @@ func FuzzCode_Line(f *testing.F) {
 		f.Add(language, "a \"b' /* \x00 \xff é # -- ` ''' */ 1.5e3\n<x y=\"")
 	}
 	f.Fuzz(func(t *testing.T, language, code string) {
-		reader := highlight.Of(language)
+		reader := markdown.Of(language)
 		for line := range strings.SplitSeq(code, "\n") {
 			got := ""
 			for _, p := range reader.Line(line) {
