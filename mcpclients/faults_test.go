@@ -21,7 +21,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 	"molar/mcpclients"
 	"molar/schemas"
 )
@@ -103,7 +103,7 @@ func TestFault_StoppedInMidCall(t *testing.T) {
 	server.Timeout = 200 * time.Millisecond
 	m := start(t, servers(server))
 	pid := readPID(t, pidFile)
-	programs.Freeze(t, pid)
+	testkit.Freeze(t, pid)
 	for range 2 { // a second call must not wait for the first
 		began := time.Now()
 		_, err := m.Call(t.Context(), "s", "echo", nil)

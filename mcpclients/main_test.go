@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"go.uber.org/goleak"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 	"molar/mcpclients"
 	"molar/schemas"
 )
@@ -54,7 +54,7 @@ func hostUntilKilled() {
 
 func testMain(m *testing.M) int {
 	var err error
-	if badServer, err = programs.Path("molar/internal/testkit/badmcp"); err != nil {
+	if badServer, err = testkit.Path("molar/internal/testkit/badmcp"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

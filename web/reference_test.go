@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/internal/testkit/golden"
+	"molar/internal/testkit"
 )
 
 // The reference of the routes is made from the OpenAPI document of a host with all of them.
@@ -37,5 +37,5 @@ func TestReference(t *testing.T) {
 	for _, tag := range slices.Sorted(maps.Keys(byTag)) {
 		b.WriteString("\n## " + tag + "\n\n| route | |\n|---|---|\n" + strings.Join(byTag[tag], ""))
 	}
-	golden.Same(t, "../docs/reference/http.md", b.String())
+	testkit.Same(t, "../docs/reference/http.md", b.String())
 }

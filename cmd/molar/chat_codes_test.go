@@ -8,8 +8,8 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/session"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // TestChat_ExitCodes: each code in each format, with the answer on standard output.
@@ -19,7 +19,7 @@ func TestChat_ExitCodes(t *testing.T) {
 	broken := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply {
 		return &fakemodel.Reply{Status: 400, Error: "no"}
 	}})
-	badmcp := programs.Build(t, "molar/internal/testkit/badmcp")
+	badmcp := testkit.Build(t, "molar/internal/testkit/badmcp")
 	confirm := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+", tools: {'*': {policy: confirm}}}}\n")
 	tests := map[string]struct {
 		args  []string

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // responsesCases are what every client of the Responses API is put through.
@@ -61,7 +61,7 @@ mcpServers:
   effects: {command: %[1]q, args: [%[2]q], tools: {"*": {policy: allow}}}
   guarded: {command: %[1]q, args: [%[2]q], tools: {"*": {policy: confirm}}}
 memory: {store: ./molar.db}
-`, programs.Build(t, "molar/internal/testkit/effects"), h.effects))
+`, testkit.Build(t, "molar/internal/testkit/effects"), h.effects))
 	p := startProgram(t, homeEnv(t, h.model), "serve", "--listen", "127.0.0.1:0", "--config", config)
 	p.stdout.wait(t, "server: guarded ready", p.ended)
 	_, rest, _ := strings.Cut(p.stdout.String(), "molar listens on ")

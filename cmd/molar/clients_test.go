@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // clientCases are what every client is put through, in the order of the matrix.
@@ -47,7 +47,7 @@ assistants:
 mcpServers:
   effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}
 memory: {store: ./molar.db}
-`, programs.Build(t, "molar/internal/testkit/effects"), h.effects))
+`, testkit.Build(t, "molar/internal/testkit/effects"), h.effects))
 	p := startProgram(t, homeEnv(t, h.model), "serve", "--listen", "127.0.0.1:0", "--config", config)
 	p.stdout.wait(t, "server: effects ready", p.ended)
 	_, rest, _ := strings.Cut(p.stdout.String(), "molar listens on ")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/internal/testkit/golden"
+	"molar/internal/testkit"
 )
 
 // The page that reviewers read shows conversations with the dental assistant as they are answered
@@ -31,7 +31,7 @@ func TestReference_Conversations(t *testing.T) {
 			fmt.Fprintf(&page, "\n**%s**\n\n> %s\n", message, strings.ReplaceAll(strings.ReplaceAll(answer, "\n", "\n> "), "> \n", ">\n"))
 		}
 	}
-	golden.Same(t, "../../docs/reference/conversations.md", page.String())
+	testkit.Same(t, "../../docs/reference/conversations.md", page.String())
 }
 
 // answer says a message in a conversation with the dental assistant, and returns what it reads.

@@ -17,8 +17,8 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/floor/stubmcp"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 	"molar/schemas"
 )
 
@@ -27,7 +27,7 @@ import (
 func TestFault_ServerFailsAtStart(t *testing.T) {
 	long(t, "a server fails again and again")
 	t.Parallel()
-	family, bad := buildFamily(t), programs.Build(t, "molar/internal/testkit/badmcp")
+	family, bad := buildFamily(t), testkit.Build(t, "molar/internal/testkit/badmcp")
 	s := serveHost(t, writeFile(t, "molar.yaml", `
 llm: {provider: ollama}
 mcpServers:

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"molar/internal/cli"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/npm"
-	"molar/internal/testkit/programs"
-	"molar/internal/testkit/pty"
 	"molar/schemas"
 )
 
@@ -50,7 +49,7 @@ func sitBefore(t *testing.T, env map[string]string, cmd *exec.Cmd) *typist {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)
 	}
 	var err error
-	if p.master, err = pty.Start(p.cmd, 100, 40); err != nil {
+	if p.master, err = testkit.Start(p.cmd, 100, 40); err != nil {
 		t.Skipf("no terminal can be had here: %v", err)
 	}
 	read := make(chan struct{})
@@ -155,7 +154,7 @@ func TestSession_Approves(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	for _, step := range []struct{ keys, want string }{
 		{"n\r", "the person said no"},
@@ -239,7 +238,7 @@ func TestSession_HostileText(t *testing.T) {
 		}
 		return nil
 	}, Tool: "echo", Args: args})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Echo\r")
 	p.see("[ollama")
@@ -321,7 +320,7 @@ func TestSession_Progress(t *testing.T) {
 	long(t, "a person waits for a slow tool")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "progress", Tokens: 2})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Go\r")
 	p.see("Ctrl-C stops: bad__progress: ")
@@ -361,7 +360,7 @@ func TestSession_Question(t *testing.T) {
 	long(t, "a person answers a server")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "wonder", Tokens: 2})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	env := homeEnv(t, model)
 	p := sitDown(t, env, "chat", "--config", config)
 	p.keys("Go\r")
@@ -406,7 +405,7 @@ func TestSession_NoColour(t *testing.T) {
 // Ctrl-C ends it with 130.
 func TestChat_AtTerminal(t *testing.T) {
 	t.Parallel()
-	badmcp := programs.Build(t, "molar/internal/testkit/badmcp")
+	badmcp := testkit.Build(t, "molar/internal/testkit/badmcp")
 	config := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+", tools: {'*': {policy: confirm}}}}\n")
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Script: func(r fakemodel.Request) *fakemodel.Reply {
 		if r.Pass == fakemodel.PassText {

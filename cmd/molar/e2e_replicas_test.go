@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"molar/internal/store/storetest"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // replicas starts hosts on one PostgreSQL.
@@ -197,7 +197,7 @@ func TestReplicas_Answer(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "bad__wonder", Args: json.RawMessage(`{}`)})
 	hosts := replicas(t, model, 2, "assistants: {plain: {description: x, tools: ['bad__*']}}\n"+
-		"mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: allow}}}}\n")
+		"mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: allow}}}}\n")
 	id := hosts[0].begun(t, "chat_wonders")
 	var list struct {
 		Data []struct{ ID string } `json:"data"`

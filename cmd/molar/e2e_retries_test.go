@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 	"molar/schemas"
 )
 
@@ -28,7 +28,7 @@ assistants:
 mcpServers:
   effects: {command: %q, args: [%q], tools: {"*": {policy: %s}}}
 memory: {store: ./molar.db}
-`, programs.Build(t, "molar/internal/testkit/effects"), effects, policy))
+`, testkit.Build(t, "molar/internal/testkit/effects"), effects, policy))
 }
 
 // rooms are the effects so far.

@@ -22,8 +22,8 @@ import (
 	"molar/agent"
 	"molar/internal/cli"
 	"molar/internal/store"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 	"molar/schemas"
 )
 
@@ -106,7 +106,7 @@ assistants:
   plain: {description: x, tools: ["family__*"]}
 mcpServers:
   family: {command: sh, args: [-c, "echo $$$$ > `+dir+`/family.pid; exec `+buildFamily(t)+`"]}
-  forking: {command: `+programs.Build(t, "molar/internal/testkit/badmcp")+`, args: [-pid, `+dir+`/forking.pid, -fork, `+dir+`/child.pid]}
+  forking: {command: `+testkit.Build(t, "molar/internal/testkit/badmcp")+`, args: [-pid, `+dir+`/forking.pid, -fork, `+dir+`/child.pid]}
 memory: {store: ./molar.db}
 `))
 	return config
@@ -279,7 +279,7 @@ func TestSignal_Twice(t *testing.T) {
 // A call of a tool that is interrupted ends with 130 too.
 func TestSignal_ToolsCall(t *testing.T) {
 	t.Parallel()
-	badmcp := programs.Build(t, "molar/internal/testkit/badmcp")
+	badmcp := testkit.Build(t, "molar/internal/testkit/badmcp")
 	config := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+"}}\n")
 	p := startProgram(t, homeEnv(t, nil), "tools", "call", "bad__hang", "--config", config, "--trace")
 	p.stderr.wait(t, `"tools/call"`, p.ended)

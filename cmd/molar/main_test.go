@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 )
 
 // TestMain runs the tests with a molar in PATH: the binary of the tests themselves, which
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func molarProgram(t *testing.T) string {
 	t.Helper()
 	if raced {
-		return programs.Build(t, "molar/cmd/molar")
+		return testkit.Build(t, "molar/cmd/molar")
 	}
 	path, err := exec.LookPath("molar")
 	if err != nil {
@@ -55,7 +55,7 @@ func long(t *testing.T, why string) {
 // they run it without the race detector; the tests beside them run it in their process.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	molar, family, badmcp := molarProgram(t), buildFamily(t), programs.Build(t, "molar/internal/testkit/badmcp")
+	molar, family, badmcp := molarProgram(t), buildFamily(t), testkit.Build(t, "molar/internal/testkit/badmcp")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -82,5 +82,5 @@ func TestScripts(t *testing.T) {
 // buildFamily returns the MCP server of the family example, built.
 func buildFamily(t *testing.T) string {
 	t.Helper()
-	return programs.Build(t, "molar/examples/family/server")
+	return testkit.Build(t, "molar/examples/family/server")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"molar/internal/cli"
-	"molar/internal/testkit/golden"
+	"molar/internal/testkit"
 )
 
 // The reference of the commands is made from their help.
@@ -20,7 +20,7 @@ func TestReference(t *testing.T) {
 	root := newRootCmd(a)
 	writeFlags(&b, root.PersistentFlags())
 	writeCommands(&b, root)
-	golden.Same(t, "../../docs/reference/commands.md", b.String())
+	testkit.Same(t, "../../docs/reference/commands.md", b.String())
 }
 
 func writeCommands(b *strings.Builder, parent *cobra.Command) {

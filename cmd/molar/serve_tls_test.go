@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"molar/internal/cli"
-	"molar/internal/testkit/certs"
+	"molar/internal/testkit"
 )
 
 // Commands ask a host that speaks TLS, by its own certificate, which is made out to
 // another name than the address here, and by no other.
 func TestTLS_Commands(t *testing.T) {
 	t.Parallel()
-	files := certs.In(t.TempDir())
-	certs.Write(t, files, 1, "molar.example")
+	files := testkit.In(t.TempDir())
+	testkit.Write(t, files, 1, "molar.example")
 	config := keyedConfig(t, "tls: {cert: "+files.Cert+", key: "+files.Key+"}\n")
 	key := makeKeyFor(t, config, "root", "admin", "chat")
 	s := serveHost(t, config, nil)
@@ -55,8 +55,8 @@ func TestTLS_Commands(t *testing.T) {
 			t.Errorf("%v: %d %s", args, code, text)
 		}
 	}
-	other := certs.In(t.TempDir())
-	certs.Write(t, other, 2, "molar.example")
+	other := testkit.In(t.TempDir())
+	testkit.Write(t, other, 2, "molar.example")
 	stranger := keyedConfig(t, "tls: {cert: "+other.Cert+", key: "+other.Key+"}\n")
 	if code, text := ask(stranger, "servers", "reload"); code != cli.Failure || !strings.Contains(text, "certificate") {
 		t.Errorf("a host with another certificate: %d %s", code, text)

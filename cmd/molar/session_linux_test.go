@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"molar/internal/cli"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // resize gives the terminal another size.
@@ -76,7 +76,7 @@ func TestSession_GoesBack(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
 	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+programs.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Echo something\r")
 	p.see("[o]nce")

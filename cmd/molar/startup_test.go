@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 )
 
 // TestInitTrace keeps the start short: no package may take more than 6 ms of clock
@@ -32,7 +32,7 @@ func TestInitTrace(t *testing.T) {
 	molar := molarProgram(t)
 	home := t.TempDir()
 	best := map[string]time.Duration{}
-	yardstick, fastest := programs.Build(t, "molar/cmd/molar/testdata/yardstick"), time.Hour
+	yardstick, fastest := testkit.Build(t, "molar/cmd/molar/testdata/yardstick"), time.Hour
 	most := bound
 	within := func(took time.Duration) bool { return took <= most }
 	for run := range runs {

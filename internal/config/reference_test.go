@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"molar/internal/config"
-	"molar/internal/testkit/golden"
+	"molar/internal/testkit"
 )
 
 // A node is a part of the JSON Schema of the settings.
@@ -37,7 +37,7 @@ func TestReference(t *testing.T) {
 	r.out.WriteString("# Settings\n\nMade from the code: every key of `molar.yaml`. The file that `molar config init` writes explains\n" +
 		"them with their defaults; `*` stands for a name that you choose.\n\n| key | value | |\n|---|---|---|\n")
 	r.walk("", root)
-	golden.Same(t, "../../docs/reference/settings.md", r.out.String())
+	testkit.Same(t, "../../docs/reference/settings.md", r.out.String())
 }
 
 type reference struct {

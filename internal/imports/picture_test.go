@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"molar/internal/imports"
-	"molar/internal/testkit/golden"
+	"molar/internal/testkit"
 )
 
 // The picture of the architecture page is drawn from the code.
@@ -20,7 +20,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Same(t, "../../docs/images/house.svg", picture)
+	testkit.Same(t, "../../docs/images/house.svg", picture)
 }
 
 func TestPicture(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/terminal"
-	"molar/internal/testkit/screen"
+	"molar/internal/testkit"
 	"molar/schemas"
 )
 
@@ -57,7 +57,7 @@ func assistantHost(t *testing.T) *host.Host {
 // viewed is what the view of a turn leaves on the screen.
 func viewed(t *testing.T, h *host.Host, styled bool, pieces ...string) []string {
 	t.Helper()
-	con := &screen.Screen{Styled: styled}
+	con := &testkit.Screen{Styled: styled}
 	s := &session{h: h, con: con, size: func() (int, int) { return 60, 200 }}
 	s.md = terminal.NewMarkdown(con, s.size)
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
@@ -98,7 +98,7 @@ func TestTurnView_PiecesOfAnAnswer(t *testing.T) {
 // tools stand apart from it.
 func TestTurnView_Notice(t *testing.T) {
 	h := assistantHost(t)
-	con := &screen.Screen{}
+	con := &testkit.Screen{}
 	s := &session{h: h, con: con, size: func() (int, int) { return 300, 200 }, told: map[string]bool{}}
 	s.md = terminal.NewMarkdown(con, s.size)
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}

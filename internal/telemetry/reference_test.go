@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"molar/internal/telemetry"
-	"molar/internal/testkit/golden"
+	"molar/internal/testkit"
 )
 
 // The reference of the metrics is made from their list.
@@ -16,5 +16,5 @@ func TestReference(t *testing.T) {
 	for _, m := range telemetry.List() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Kind, strings.Join(m.Labels, ", "), m.Help)
 	}
-	golden.Same(t, "../../docs/reference/metrics.md", b.String())
+	testkit.Same(t, "../../docs/reference/metrics.md", b.String())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/terminal"
-	"molar/internal/testkit/screen"
+	"molar/internal/testkit"
 )
 
 const sample = "# Chăm sóc răng\n\nBrush **twice** a day with `fluoride`, *gently*; see [NHS](https://nhs.uk/teeth).\n\n" +
@@ -77,7 +77,7 @@ func TestMarkdown_Code(t *testing.T) {
 	}
 	const text = "```go\nvar a = \"b\" /* one\ntwo\nthree */ + 1\n```\n\n```\nplain var\n```\n"
 	for _, size := range []int{1, 3, 1000} {
-		if diff := cmp.Diff(want, on(t, &screen.Screen{Styled: true}, 80, 100, cut(text, size)...)); diff != "" {
+		if diff := cmp.Diff(want, on(t, &testkit.Screen{Styled: true}, 80, 100, cut(text, size)...)); diff != "" {
 			t.Errorf("pieces of %d (-want +got):\n%s", size, diff)
 		}
 	}
@@ -161,7 +161,7 @@ func cost(t *testing.T, text string, every bool) uint64 {
 // TestMarkdown_Flush: what is held back of a long block is shown when it is asked for,
 // and at the end.
 func TestMarkdown_Flush(t *testing.T) {
-	s := &screen.Screen{}
+	s := &testkit.Screen{}
 	m := terminal.NewMarkdown(s, func() (int, int) { return 80, 200 })
 	write := func(text string) {
 		t.Helper()
@@ -290,11 +290,11 @@ func cut(text string, size int) []string {
 // shown is what stands on a terminal after the pieces, without styles.
 func shown(t *testing.T, columns, rows int, pieces ...string) []string {
 	t.Helper()
-	return on(t, &screen.Screen{}, columns, rows, pieces...)
+	return on(t, &testkit.Screen{}, columns, rows, pieces...)
 }
 
 // on shows the pieces on a screen and returns its lines.
-func on(t *testing.T, s *screen.Screen, columns, rows int, pieces ...string) []string {
+func on(t *testing.T, s *testkit.Screen, columns, rows int, pieces ...string) []string {
 	t.Helper()
 	m := terminal.NewMarkdown(s, func() (int, int) { return columns, rows })
 	for _, p := range pieces {

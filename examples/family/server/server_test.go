@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/goleak"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start builds the program, runs it and shakes hands with it over its pipes.
 func start(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.NewStdioMCPClient(programs.Build(t, "molar/examples/family/server"), nil)
+	c, err := client.NewStdioMCPClient(testkit.Build(t, "molar/examples/family/server"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 )
 
 // program is a molar with a folder of its own.
@@ -32,7 +32,7 @@ func buildMolar(t *testing.T) program {
 		t.Skip("no program is built in short tests")
 	}
 	dir := t.TempDir()
-	p := program{path: programs.Build(t, "molar/cmd/molar"), config: filepath.Join(dir, "molar.yaml"), env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}}
+	p := program{path: testkit.Build(t, "molar/cmd/molar"), config: filepath.Join(dir, "molar.yaml"), env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}}
 	config := fmt.Sprintf("memory: {store: %q}\n", filepath.Join(dir, "memory.db"))
 	if err := os.WriteFile(p.config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

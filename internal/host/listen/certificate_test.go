@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"molar/internal/config"
-	"molar/internal/testkit/certs"
+	"molar/internal/testkit"
 )
 
 // shownSerial makes a TLS connection and returns the number of the certificate shown.
@@ -35,8 +35,8 @@ func shownSerial(t *testing.T, settings *tls.Config) int64 {
 
 func TestLoadTLS_RenewedCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := certs.In(t.TempDir())
-		certs.Write(t, files, 1)
+		files := testkit.In(t.TempDir())
+		testkit.Write(t, files, 1)
 		log := &bytes.Buffer{}
 		settings, err := loadTLS(&config.Config{TLS: config.TLS{Cert: files.Cert, Key: files.Key}}, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
@@ -50,11 +50,11 @@ func TestLoadTLS_RenewedCertificate(t *testing.T) {
 			warnings int
 		}{
 			{"nothing changed", func() {}, 1, 0},
-			{"renewed", func() { certs.Write(t, files, 2) }, 2, 0},
-			{"a file that is no certificate", func() { certs.WritePEM(t, files.Cert, "JUNK", nil) }, 2, 1},
+			{"renewed", func() { testkit.Write(t, files, 2) }, 2, 0},
+			{"a file that is no certificate", func() { testkit.WritePEM(t, files.Cert, "JUNK", nil) }, 2, 1},
 			{"still that", func() {}, 2, 1},
 			{"gone", func() { _ = os.Remove(files.Cert) }, 2, 2},
-			{"good again", func() { certs.Write(t, files, 3) }, 3, 2},
+			{"good again", func() { testkit.Write(t, files, 3) }, 3, 2},
 		}
 		for _, step := range steps {
 			before := shownSerial(t, settings)

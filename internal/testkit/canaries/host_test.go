@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
 	"molar/internal/testkit/oauthserver"
 	"molar/internal/testkit/otlpsink"
-	"molar/internal/testkit/programs"
 )
 
 // A seen server remembers a header of its last request.
@@ -141,7 +141,7 @@ func start(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.program = programs.Build(t, "molar/cmd/molar")
+	h.program = testkit.Build(t, "molar/cmd/molar")
 	h.write(t, "molar.yaml", fmt.Sprintf(settings, model.URL, refuses.URL+"/v1", filepath.Join(h.dir, "molar.db"),
 		self, childArg, filepath.Join(h.dir, "home.env"), self, childArg, filepath.Join(h.dir, "plain.env"), far.URL+"/mcp", h.login.MCP()))
 	variables := ""

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"molar/internal/store/storetest"
+	"molar/internal/testkit"
 	"molar/internal/testkit/crash"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // buildMolar builds the program that is shipped, with the flags of go build, if any.
@@ -22,7 +22,7 @@ func buildMolar(t *testing.T, flags ...string) string {
 	if testing.Short() {
 		t.Skip("kill loops are left out of short tests")
 	}
-	return programs.Build(t, "molar/cmd/molar", flags...)
+	return testkit.Build(t, "molar/cmd/molar", flags...)
 }
 
 // serve makes "molar serve" with this memory, a line of the config, and a model that

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"molar/internal/store/storetest"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // measured starts hosts for a measurement, which is no part of any run of the tests.
@@ -43,7 +43,7 @@ func measured(t *testing.T, n int, model fakemodel.Config) []*Host {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	molar := programs.Build(t, "molar/cmd/molar")
+	molar := testkit.Build(t, "molar/cmd/molar")
 	hosts := make([]*Host, n)
 	for i := range hosts {
 		hosts[i] = NewHost(func() *exec.Cmd {

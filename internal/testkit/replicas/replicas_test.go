@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"molar/internal/store/storetest"
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // words is how far the model counts, and with it how long a detached turn runs.
@@ -108,13 +108,13 @@ memory: {store: %q, required: true, context: 2000}
 assistants: {plain: {system_prompt: Answer., tools: ["effects__*"]}}
 mcpServers: {effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}}
 telemetry: {log_level: warn, trace: off}
-%s`, Name, url, dsn, programs.Build(t, "molar/internal/testkit/effects"), c.bookings, settings)
+%s`, Name, url, dsn, testkit.Build(t, "molar/internal/testkit/effects"), c.bookings, settings)
 	for file, text := range map[string]string{config: text, c.bookings: ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	molar := programs.Build(t, "molar/cmd/molar")
+	molar := testkit.Build(t, "molar/cmd/molar")
 	c.command = func() *exec.Cmd {
 		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
 		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}

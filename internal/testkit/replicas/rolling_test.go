@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/testkit"
 	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/programs"
 )
 
 // Three replicas end in order and are started anew, one after the other, under 200 streams
@@ -146,7 +146,7 @@ func TestSilentReaders(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	molar := programs.Build(t, "molar/cmd/molar")
+	molar := testkit.Build(t, "molar/cmd/molar")
 	host := NewHost(func() *exec.Cmd {
 		cmd := exec.Command(molar, "serve", "--listen", "127.0.0.1:0", "--config", config)
 		cmd.Env, cmd.Stderr = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, os.Stderr
@@ -174,7 +174,7 @@ func TestSilentReaders(t *testing.T) {
 		highest = max(highest, resident(t, host)-before)
 	}
 	// Nothing more is sent by a host that is stopped: what comes now was on its way.
-	programs.Freeze(t, host.Process().Process.Pid)
+	testkit.Freeze(t, host.Process().Process.Pid)
 	var all sync.WaitGroup
 	each := make([]int64, readers)
 	for i, conn := range conns {

@@ -1,5 +1,4 @@
-// Package certs writes certificates of their own signature for tests.
-package certs
+package testkit
 
 import (
 	"crypto/ecdsa"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package programs
+package testkit
 
 import (
 	"bytes"

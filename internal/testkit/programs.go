@@ -1,6 +1,4 @@
-// Package programs builds the programs of this module that tests run: each once for all
-// packages and all runs, as long as its sources stay the same.
-package programs
+package testkit
 
 import (
 	"crypto/sha256"

@@ -1,5 +1,4 @@
-// Package golden compares what a test made with a file of the repository, or writes it.
-package golden
+package testkit
 
 import (
 	"flag"

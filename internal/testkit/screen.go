@@ -1,5 +1,4 @@
-// Package screen shows what a program wrote to a terminal as a person sees it.
-package screen
+package testkit
 
 import "strings"
 

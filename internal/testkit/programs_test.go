@@ -1,4 +1,4 @@
-package programs_test
+package testkit_test
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"molar/internal/testkit/programs"
+	"molar/internal/testkit"
 )
 
 // All who want a program at once get the same one, and later ones find it as it was.
@@ -16,20 +16,20 @@ func TestBuild(t *testing.T) {
 	var all sync.WaitGroup
 	paths := make([]string, 3)
 	for i := range paths {
-		all.Go(func() { paths[i] = programs.Build(t, pkg) })
+		all.Go(func() { paths[i] = testkit.Build(t, pkg) })
 	}
 	all.Wait()
 	first, err := os.Stat(paths[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append(paths, programs.Build(t, pkg)) {
+	for _, path := range append(paths, testkit.Build(t, pkg)) {
 		later, err := os.Stat(path)
 		if err != nil || !os.SameFile(first, later) {
 			t.Errorf("%s is not %s any more: %v", path, paths[0], err)
 		}
 	}
-	if other := programs.Build(t, pkg, "-tags", "other"); other == paths[0] {
+	if other := testkit.Build(t, pkg, "-tags", "other"); other == paths[0] {
 		t.Error("another way to build gave the same file")
 	}
 }
@@ -38,7 +38,7 @@ func TestPath_TellsWhatIsWrong(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go")
 	}
-	if path, err := programs.Path("molar/no/such"); err == nil || !strings.Contains(err.Error(), "molar/no/such") {
+	if path, err := testkit.Path("molar/no/such"); err == nil || !strings.Contains(err.Error(), "molar/no/such") {
 		t.Errorf("%q, %v", path, err)
 	}
 }

@@ -1,6 +1,4 @@
-// Package pty runs a program at a terminal of its own, for tests of what people see
-// and type. It owns the pseudo terminal and nothing of the program.
-package pty
+package testkit
 
 import (
 	"errors"
