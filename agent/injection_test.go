@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"molar/agent"
-	"molar/internal/testkit/fakemodel"
-	"molar/internal/testkit/obedient"
+	"molar/internal/testkit/models"
 	"molar/providers"
 	"molar/providers/ollama"
 	"molar/schemas"
@@ -20,12 +19,12 @@ import (
 type hostile struct {
 	*bench
 	prompts fakePrompts
-	wire    *fakemodel.Server
+	wire    *models.Server
 }
 
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
-	server := fakemodel.New(fakemodel.Config{Script: obedient.New().Reply, Verdict: "YES"})
+	server := models.New(models.Config{Script: models.NewObedient().Reply, Verdict: "YES"})
 	url, err := server.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -9,18 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/cli"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
 // told is a model that says which questions it is shown.
-func told(t *testing.T) *fakemodel.Server {
+func told(t *testing.T) *models.Server {
 	t.Helper()
-	return startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	return startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 		if isSummary(r) {
 			return nil
 		}
-		return fakemodel.Text("Said.")
+		return models.Text("Said.")
 	}})
 }
 

@@ -9,21 +9,21 @@ import (
 	"molar/internal/cli"
 	"molar/internal/session"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // TestChat_ExitCodes: each code in each format, with the answer on standard output.
 func TestChat_ExitCodes(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"x"}`), Tokens: 3})
-	broken := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply {
-		return &fakemodel.Reply{Status: 400, Error: "no"}
+	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"x"}`), Tokens: 3})
+	broken := startModel(t, models.Config{Script: func(models.Request) *models.Reply {
+		return &models.Reply{Status: 400, Error: "no"}
 	}})
 	badmcp := testkit.Build(t, "molar/internal/testkit/badmcp")
 	confirm := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+", tools: {'*': {policy: confirm}}}}\n")
 	tests := map[string]struct {
 		args  []string
-		model *fakemodel.Server
+		model *models.Server
 		code  int
 		want  string // on standard output
 		says  string // on standard error

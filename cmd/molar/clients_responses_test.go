@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // responsesCases are what every client of the Responses API is put through.
@@ -24,25 +24,25 @@ func responsesCases() []string {
 
 // responsesScript answers by the first word of the question. The tool of the server
 // "guarded" needs a person.
-func responsesScript(r fakemodel.Request) *fakemodel.Reply {
+func responsesScript(r models.Request) *models.Reply {
 	words := append(strings.Fields(r.LastUser), "")
 	answered := slices.Contains(r.Roles, "tool")
 	switch {
 	case isSummary(r):
 	case words[0] == "guard" && answered:
-		return fakemodel.Text("It is done.")
+		return models.Text("It is done.")
 	case words[0] == "guard":
-		return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "guarded__book", Args: json.RawMessage(`{"room":"` + words[2] + `"}`)}}}
+		return &models.Reply{Calls: []models.Call{{Name: "guarded__book", Args: json.RawMessage(`{"room":"` + words[2] + `"}`)}}}
 	case words[0] == "remember":
-		return fakemodel.Text("I will.")
+		return models.Text("I will.")
 	case words[0] == "recall":
 		told := regexp.MustCompile(`remember (\w+)`).FindAllStringSubmatch(r.Body, -1)
 		if len(told) == 0 {
-			return fakemodel.Text("You said nothing.")
+			return models.Text("You said nothing.")
 		}
-		return fakemodel.Text("You said " + told[len(told)-1][1] + ".")
+		return models.Text("You said " + told[len(told)-1][1] + ".")
 	case words[0] == "json":
-		return fakemodel.Text(`{"n":7}`)
+		return models.Text(`{"n":7}`)
 	}
 	return clientScript(r)
 }
@@ -51,7 +51,7 @@ func responsesScript(r fakemodel.Request) *fakemodel.Reply {
 func serveResponses(t *testing.T) *clientHost {
 	t.Helper()
 	h := &clientHost{effects: filepath.Join(t.TempDir(), "effects.txt")}
-	h.model = startModel(t, fakemodel.Config{Interval: time.Millisecond, Script: responsesScript})
+	h.model = startModel(t, models.Config{Interval: time.Millisecond, Script: responsesScript})
 	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
 default: all
 llm: {provider: ollama}
@@ -104,7 +104,7 @@ func TestClients_Responses(t *testing.T) {
 				t.Errorf("tools ran for %q, want once for each of %q", ran, want)
 			}
 			eventually(t, "the model call of the client that left is cancelled", func() bool {
-				return slices.ContainsFunc(h.model.Requests(), func(r fakemodel.Request) bool {
+				return slices.ContainsFunc(h.model.Requests(), func(r models.Request) bool {
 					return strings.HasPrefix(r.LastUser, "slow") && r.Cancelled
 				})
 			})

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // clientCases are what every client is put through, in the order of the matrix.
@@ -30,7 +30,7 @@ func clientCases() []string {
 // on standard input and output whose effects are counted in a file.
 type clientHost struct {
 	url     string
-	model   *fakemodel.Server
+	model   *models.Server
 	effects string
 }
 
@@ -38,7 +38,7 @@ type clientHost struct {
 func serveClients(t *testing.T) *clientHost {
 	t.Helper()
 	h := &clientHost{effects: filepath.Join(t.TempDir(), "effects.txt")}
-	h.model = startModel(t, fakemodel.Config{Interval: time.Millisecond, Script: clientScript})
+	h.model = startModel(t, models.Config{Interval: time.Millisecond, Script: clientScript})
 	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
 default: all
 llm: {provider: ollama}
@@ -56,33 +56,33 @@ memory: {store: ./molar.db}
 }
 
 // clientScript answers by the first word of the question.
-func clientScript(r fakemodel.Request) *fakemodel.Reply {
+func clientScript(r models.Request) *models.Reply {
 	if isSummary(r) {
-		return fakemodel.Text("A summary.")
+		return models.Text("A summary.")
 	}
 	words := strings.Fields(r.LastUser)
 	answered := slices.Contains(r.Roles, "tool")
-	book := fakemodel.Call{Name: "effects__book", Args: json.RawMessage(`{"room":"` + words[len(words)-1] + `"}`)}
-	forecast := fakemodel.Call{Name: "get_weather", Args: json.RawMessage(`{"city":"Hanoi"}`)}
+	book := models.Call{Name: "effects__book", Args: json.RawMessage(`{"room":"` + words[len(words)-1] + `"}`)}
+	forecast := models.Call{Name: "get_weather", Args: json.RawMessage(`{"city":"Hanoi"}`)}
 	switch words[0] + map[bool]string{true: " answered"}[answered] {
 	case "plain":
-		return fakemodel.Text("Hello from the model.")
+		return models.Text("Hello from the model.")
 	case "slow":
-		return &fakemodel.Reply{Tokens: slices.Repeat([]string{"a slow answer\n"}, 20_000)}
+		return &models.Reply{Tokens: slices.Repeat([]string{"a slow answer\n"}, 20_000)}
 	case "book", "fault":
-		return &fakemodel.Reply{Calls: []fakemodel.Call{book}}
+		return &models.Reply{Calls: []models.Call{book}}
 	case "weather":
-		return &fakemodel.Reply{Calls: []fakemodel.Call{forecast}}
+		return &models.Reply{Calls: []models.Call{forecast}}
 	case "both":
-		return &fakemodel.Reply{Calls: []fakemodel.Call{forecast, book}}
+		return &models.Reply{Calls: []models.Call{forecast, book}}
 	case "book answered":
-		return fakemodel.Text("It is booked.")
+		return models.Text("It is booked.")
 	case "weather answered":
-		return fakemodel.Text("It is sunny.")
+		return models.Text("It is sunny.")
 	case "both answered":
-		return fakemodel.Text("It is sunny and booked.")
+		return models.Text("It is sunny and booked.")
 	}
-	return &fakemodel.Reply{Status: 500, Error: "out of order"} // fault answered
+	return &models.Reply{Status: 500, Error: "out of order"} // fault answered
 }
 
 // A verdict is one case of one client.
@@ -116,7 +116,7 @@ func (h *clientHost) verify(t *testing.T, verdicts []verdict) {
 		t.Errorf("the tool ran for %q, want once for each of %q", effects, want)
 	}
 	eventually(t, "the model call of the client that left is cancelled", func() bool {
-		return slices.ContainsFunc(h.model.Requests(), func(r fakemodel.Request) bool {
+		return slices.ContainsFunc(h.model.Requests(), func(r models.Request) bool {
 			return strings.HasPrefix(r.LastUser, "slow") && r.Cancelled
 		})
 	})

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"molar/internal/httpguard"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 const adminKey = "an-admin-key-of-forty-characters-at-least"
@@ -109,7 +109,7 @@ func TestAddedServers(t *testing.T) {
 func TestReplicas_AddedServers(t *testing.T) {
 	t.Parallel()
 	remote := serveAlone(t, writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(t.TempDir(), "memory.db")+"}\n"), "127.0.0.1:0")
-	hosts := replicas(t, startModel(t, fakemodel.Config{}), 2,
+	hosts := replicas(t, startModel(t, models.Config{}), 2,
 		plainAssistant+"api_keys: [{name: op, hash: \""+httpguard.HashOf(adminKey).String()+"\", scopes: [admin]}]\n")
 	attached := func(at *served, want bool) {
 		t.Helper()

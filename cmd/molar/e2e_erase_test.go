@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"molar/internal/store"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // A conversation that is deleted or cleared while a turn of it runs is gone for good:
@@ -34,7 +34,7 @@ func TestErasedWhileATurnRuns(t *testing.T) {
 			}
 			var s *served
 			var mu sync.Mutex
-			model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+			model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 				if strings.Contains(r.LastUser, "penicillin") && !isSummary(r) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -42,7 +42,7 @@ func TestErasedWhileATurnRuns(t *testing.T) {
 						t.Errorf("%s %s: %d %s", c.method, c.path, status, body)
 					}
 				}
-				return fakemodel.Text("An answer.")
+				return models.Text("An answer.")
 			}})
 			mu.Lock()
 			s = serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\nassistants: {plain: {}}\n"+memory), model)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"molar/internal/cli"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 const geminiKey = "a-key-that-nobody-may-see"
@@ -42,7 +42,7 @@ type talk struct {
 }
 
 // chatWithKey asks a question with a Gemini key in the environment.
-func chatWithKey(t *testing.T, config string, model *fakemodel.Server, question string) talk {
+func chatWithKey(t *testing.T, config string, model *models.Server, question string) talk {
 	t.Helper()
 	env := homeEnv(t, model)
 	env["GEMINI_API_KEY"] = geminiKey

@@ -18,7 +18,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/floor/stubmcp"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -65,7 +65,7 @@ memory: {store: ./molar.db}
 func TestFault_ToolNeverAnswers(t *testing.T) {
 	t.Parallel()
 	_, url := stubServer(t, stubmcp.Config{Delay: time.Minute})
-	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
+	model := startModel(t, models.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	s := serveHost(t, stubConfig(t, url, `, tools: {"*": {timeout: 300ms}}`), model)
 	s.stdout.wait(t, "server: stub ready", nil)
 	a := s.ask(t, "two-pass", "", "Who is in the family?")
@@ -81,9 +81,9 @@ func TestFault_ToolNeverAnswers(t *testing.T) {
 // finish, and the store has it as interrupted.
 func TestFault_ModelCutInMidStream(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 		if strings.Contains(r.LastUser, "break") {
-			return &fakemodel.Reply{Tokens: []string{"one ", "two ", "three ", "four"}, CutAfter: 3, Abort: true}
+			return &models.Reply{Tokens: []string{"one ", "two ", "three ", "four"}, CutAfter: 3, Abort: true}
 		}
 		return nil
 	}})
@@ -118,9 +118,9 @@ func TestFault_DatabaseLocked(t *testing.T) {
 	var once sync.Once
 	var store string
 	var other *sql.Conn
-	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 		once.Do(func() { other = lockDatabase(t, store) }) // the conversation has been read by now
-		return fakemodel.Text("An answer that is lost.")
+		return models.Text("An answer that is lost.")
 	}})
 	config := familyConfig(t, "no-such-program")
 	store = filepath.Join(filepath.Dir(config), "memory", "molar.db")
@@ -145,7 +145,7 @@ func TestFault_MemoryCannotBeRead(t *testing.T) {
 	long(t, "a turn waits for its memory for two seconds")
 	t.Parallel()
 	config := familyConfig(t, "no-such-program")
-	s := serveHost(t, config, startModel(t, fakemodel.Config{Tokens: 3}))
+	s := serveHost(t, config, startModel(t, models.Config{Tokens: 3}))
 	s.stdout.wait(t, "server: memory-server ready", nil)
 	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(config), "memory", "molar.db"))
 	if err != nil {
@@ -279,7 +279,7 @@ func put(t *testing.T, path string, data []byte) {
 // goes on.
 func TestFault_BadRequests(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{})
+	model := startModel(t, models.Config{})
 	s := serveHost(t, familyConfig(t, "no-such-program"), model)
 	hello := `{"messages":[{"role":"user","content":"hello"}]`
 	tests := []struct {

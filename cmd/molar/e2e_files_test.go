@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // Files beside a question are kept with its conversation, in the host's own database or
@@ -23,7 +23,7 @@ func TestFilesAreKept(t *testing.T) {
 				m := serveAlone(t, writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(folder, "memory.db")+"}\n"), "127.0.0.1:0")
 				memory = "memory: {url: \"" + m.url + "\"}\nstate: " + filepath.Join(folder, "host.db") + "\n"
 			}
-			model := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply { return fakemodel.Text("An answer.") }})
+			model := startModel(t, models.Config{Script: func(models.Request) *models.Reply { return models.Text("An answer.") }})
 			s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\nassistants: {plain: {}}\n"+memory), model)
 			long := strings.Repeat("A long note. ", 100_000) // in more parts than one
 			body := `{"model":"plain","chat_id":"c","messages":[{"role":"user","content":[{"type":"text","text":"What is this?"},

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -98,7 +98,7 @@ type served struct {
 
 // serveHost starts "molar serve" and returns once it listens. Without a model the
 // address of Ollama is one where nobody listens.
-func serveHost(t *testing.T, config string, model *fakemodel.Server, args ...string) *served {
+func serveHost(t *testing.T, config string, model *models.Server, args ...string) *served {
 	t.Helper()
 	return serveIn(t, homeEnv(t, model), config, args...)
 }
@@ -134,7 +134,7 @@ func serveIn(t *testing.T, env map[string]string, config string, args ...string)
 
 // homeEnv is an environment with an empty home folder and nothing of the person who
 // runs the tests.
-func homeEnv(t *testing.T, model *fakemodel.Server) map[string]string {
+func homeEnv(t *testing.T, model *models.Server) map[string]string {
 	t.Helper()
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "USERPROFILE": home, "PATH": os.Getenv("PATH"), "OLLAMA_BASE_URL": "http://127.0.0.1:9"}
@@ -152,9 +152,9 @@ func lookup(env map[string]string) func(string) (string, bool) {
 }
 
 // startModel starts a scripted Ollama on loopback.
-func startModel(t *testing.T, cfg fakemodel.Config) *fakemodel.Server {
+func startModel(t *testing.T, cfg models.Config) *models.Server {
 	t.Helper()
-	s := fakemodel.New(cfg)
+	s := models.New(cfg)
 	if _, err := s.Start(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -163,18 +163,18 @@ func startModel(t *testing.T, cfg fakemodel.Config) *fakemodel.Server {
 }
 
 // isSummary tells the calls of the background worker from those of a turn.
-func isSummary(r fakemodel.Request) bool {
+func isSummary(r models.Request) bool {
 	return strings.Contains(r.Body, "Summarise the last exchange") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi") ||
 		strings.Contains(r.Body, "Name the conversation below") || strings.Contains(r.Body, "Hãy đặt tên cho cuộc trò chuyện")
 }
 
 // isWarmUp tells the call of one token with which serve loads the small model.
-func isWarmUp(r fakemodel.Request) bool { return r.MaxTokens == 1 }
+func isWarmUp(r models.Request) bool { return r.MaxTokens == 1 }
 
 // asked returns the model calls of turns, without those of the summary worker and the
 // warm-up.
-func asked(s *fakemodel.Server) []fakemodel.Request {
-	var calls []fakemodel.Request
+func asked(s *models.Server) []models.Request {
+	var calls []models.Request
 	for _, r := range s.Requests() {
 		if !isSummary(r) && !isWarmUp(r) {
 			calls = append(calls, r)

@@ -17,7 +17,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/floor/stubmcp"
 	"molar/internal/telemetry"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/internal/testkit/otlpsink"
 	"molar/schemas"
 )
@@ -30,7 +30,7 @@ func TestServe_Traces(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	sink := otlpsink.Start()
 	t.Cleanup(sink.Close)
-	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
+	model := startModel(t, models.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	_, url := stubServer(t, stubmcp.Config{})
 	env := homeEnv(t, model)
 	env["OTEL_EXPORTER_OTLP_ENDPOINT"] = sink.URL
@@ -95,7 +95,7 @@ func checkDocumentedTrace(t *testing.T, tree string) {
 // What a turn did is counted, and its calls are listed.
 func TestServe_MetricsAndCalls(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
+	model := startModel(t, models.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	_, url := stubServer(t, stubmcp.Config{})
 	s := serveHost(t, stubConfig(t, url, ""), model)
 	s.stdout.wait(t, "server: stub ready", nil)
@@ -134,7 +134,7 @@ func TestServe_MetricsAndCalls(t *testing.T) {
 // not offered.
 func TestServe_SwitchSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
+	model := startModel(t, models.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	_, url := stubServer(t, stubmcp.Config{})
 	config := stubConfig(t, url, "")
 	s := serveHost(t, config, model)
@@ -190,7 +190,7 @@ func TestServe_DenyIsDeny(t *testing.T) {
 
 func TestServe_ProviderTest(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply { return fakemodel.Text("ok") }})
+	model := startModel(t, models.Config{Script: func(models.Request) *models.Reply { return models.Text("ok") }})
 	s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\nmemory: {store: ./molar.db}\n"), model)
 	for name, want := range map[string]string{
 		"ollama":  `"ok":true,"text":"ok"`,
@@ -217,12 +217,12 @@ func TestServe_ProviderTest(t *testing.T) {
 func TestServe_Drain(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}), make(chan struct{})
-	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 		if strings.Contains(r.LastUser, "slow") && !isSummary(r) {
 			close(asked)
 			<-goOn
 		}
-		return fakemodel.Text("The whole answer.")
+		return models.Text("The whole answer.")
 	}})
 	release := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(release)

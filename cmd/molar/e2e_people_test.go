@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"molar/internal/cli"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // behindProxy asks as the proxy does that signed these people in.
@@ -34,7 +34,7 @@ func (s *served) behindProxy(t *testing.T, method, path, text string, people ...
 // operator's rights, and who is named by nobody is refused.
 func TestServe_People(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none"})
+	model := startModel(t, models.Config{Tool: "none"})
 	s := serveHost(t, plainConfig(t, "identity: {header: X-Forwarded-User}\ntrusted_proxies: [127.0.0.1]\nlimits: {turns_per_minute: 2}\n"), model)
 	for _, name := range []string{"ann", "bob"} {
 		if code, text := s.behindProxy(t, http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_same", "I am "+name, false), name); code != http.StatusOK {
@@ -91,7 +91,7 @@ func TestServe_PeopleOfStrangers(t *testing.T) {
 func TestReplicas_Limit(t *testing.T) {
 	t.Parallel()
 	const limit = 20
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	hosts := replicas(t, model, 3, plainAssistant+fmt.Sprintf("identity: {header: X-Forwarded-User}\ntrusted_proxies: [127.0.0.1]\nlimits: {turns_per_minute: %d}\n", limit))
 	passed, began := 0, time.Now()
 	for i := range 3 * limit {

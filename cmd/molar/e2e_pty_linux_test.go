@@ -12,7 +12,7 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/internal/testkit/npm"
 	"molar/schemas"
 )
@@ -126,7 +126,7 @@ memory: {store: ./molar.db}
 // TestSession_Interrupt: Ctrl-C stops the answer, not the session, and what was answered
 // is kept. It tells how long that takes.
 func TestSession_Interrupt(t *testing.T) {
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
 	config := plainConfig(t, "")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config, "--conversation", "chat_typed")
 	p.keys("Count\r")
@@ -138,7 +138,7 @@ func TestSession_Interrupt(t *testing.T) {
 	p.seeAfter(before, "\r\x1b[2C")                     // the prompt, with the cursor behind its mark
 	t.Logf("Ctrl-C to prompt: %s", time.Since(pressed)) // the limit is 100 ms on a machine with nothing else to do
 	eventually(t, "the model is told", func() bool {
-		return slices.ContainsFunc(model.Requests(), func(r fakemodel.Request) bool { return r.Cancelled })
+		return slices.ContainsFunc(model.Requests(), func(r models.Request) bool { return r.Cancelled })
 	})
 	p.keys("\x04")
 	p.exit(cli.OK)
@@ -153,7 +153,7 @@ func TestSession_Interrupt(t *testing.T) {
 func TestSession_Approves(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
+	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
 	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	for _, step := range []struct{ keys, want string }{
@@ -200,7 +200,7 @@ func TestSession_Approves(t *testing.T) {
 // holds control sequences.
 func TestSession_Lines(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	env := homeEnv(t, model)
 	p := sitDown(t, env, "chat", "--config", plainConfig(t, ""))
 	asks := func(keys, want string) {
@@ -232,9 +232,9 @@ func TestSession_HostileText(t *testing.T) {
 	t.Parallel()
 	const evil = "\x1b]52;c;aGk=\x07\x1b[2Jx\u009b31m\u202eabc"
 	args, _ := json.Marshal(map[string]string{"text": evil})
-	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
-		if r.Pass == fakemodel.PassText {
-			return fakemodel.Text("Model says " + evil + " end")
+	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
+		if r.Pass == models.PassText {
+			return models.Text("Model says " + evil + " end")
 		}
 		return nil
 	}, Tool: "echo", Args: args})
@@ -258,7 +258,7 @@ func TestSession_HostileText(t *testing.T) {
 // that names no server does not.
 func TestSession_Resource(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""), "--conversation", "chat_r")
 	p.keys("My brush is blue\r")
 	p.see("[ollama")
@@ -290,7 +290,7 @@ func TestSession_Completes(t *testing.T) {
 	long(t, "starts a server under node")
 	t.Parallel()
 	script := npm.Installed(t, "npm", "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, "mcpServers: {all: {command: node, args: ["+script+"]}}\n"))
 	p.keys("Hello\r")
 	p.see("[ollama")
@@ -319,7 +319,7 @@ func TestSession_Completes(t *testing.T) {
 func TestSession_Progress(t *testing.T) {
 	long(t, "a person waits for a slow tool")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "progress", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "progress", Tokens: 2})
 	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Go\r")
@@ -359,7 +359,7 @@ func TestSession_Progress(t *testing.T) {
 func TestSession_Question(t *testing.T) {
 	long(t, "a person answers a server")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "wonder", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "wonder", Tokens: 2})
 	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {\"*\": {policy: allow}}}}\n")
 	env := homeEnv(t, model)
 	p := sitDown(t, env, "chat", "--config", config)
@@ -388,7 +388,7 @@ func TestSession_Question(t *testing.T) {
 // TestSession_NoColour: NO_COLOR leaves the styles out, and TERM=dumb the session.
 func TestSession_NoColour(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply { return fakemodel.Text("**bold**") }})
+	model := startModel(t, models.Config{Script: func(models.Request) *models.Reply { return models.Text("**bold**") }})
 	env := homeEnv(t, model)
 	env["NO_COLOR"] = "1"
 	p := sitDown(t, env, "chat", "--config", plainConfig(t, ""))
@@ -407,9 +407,9 @@ func TestChat_AtTerminal(t *testing.T) {
 	t.Parallel()
 	badmcp := testkit.Build(t, "molar/internal/testkit/badmcp")
 	config := plainConfig(t, "mcpServers: {bad: {command: "+badmcp+", tools: {'*': {policy: confirm}}}}\n")
-	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Script: func(r fakemodel.Request) *fakemodel.Reply {
-		if r.Pass == fakemodel.PassText {
-			return fakemodel.Text("A **bold** word")
+	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Script: func(r models.Request) *models.Reply {
+		if r.Pass == models.PassText {
+			return models.Text("A **bold** word")
 		}
 		return nil
 	}})

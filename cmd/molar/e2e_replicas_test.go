@@ -13,11 +13,11 @@ import (
 
 	"molar/internal/store/storetest"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // replicas starts hosts on one PostgreSQL.
-func replicas(t *testing.T, model *fakemodel.Server, n int, config string) []*served {
+func replicas(t *testing.T, model *models.Server, n int, config string) []*served {
 	t.Helper()
 	file := writeFile(t, "molar.yaml", "default: plain\nllm: {provider: ollama}\nmemory: {store: '"+storetest.StartPostgres(t).Database(t)+"'}\n"+config)
 	all := make([]*served, n)
@@ -70,7 +70,7 @@ func (s *served) begun(t *testing.T, chat string) (id string) {
 // A detached turn is followed, resumed and stopped at a replica that does not run it.
 func TestReplicas_Follow(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 60, LineEvery: 1, Interval: 20 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 60, LineEvery: 1, Interval: 20 * time.Millisecond})
 	hosts := replicas(t, model, 2, plainAssistant)
 	id := hosts[0].begun(t, "chat_followed")
 	events := "/v1/turns/" + id + "/events"
@@ -110,7 +110,7 @@ func spoken(stream string) string {
 // One Idempotency-Key is one turn on all replicas, with the same answer for all.
 func TestReplicas_Key(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 30, LineEvery: 1, Interval: 20 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 30, LineEvery: 1, Interval: 20 * time.Millisecond})
 	hosts := replicas(t, model, 3, plainAssistant)
 	answers := make([]string, len(hosts))
 	var all sync.WaitGroup
@@ -132,7 +132,7 @@ func TestReplicas_Key(t *testing.T) {
 // A response in the background is followed, read and cancelled at any replica.
 func TestReplicas_Background(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 60, LineEvery: 1, Interval: 20 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 60, LineEvery: 1, Interval: 20 * time.Millisecond})
 	hosts := replicas(t, model, 2, plainAssistant)
 	create := func() string {
 		var r struct{ ID string }
@@ -165,7 +165,7 @@ func kinds(stream string) string {
 // A call that waits is listed, and decided about, at any replica.
 func TestReplicas_Approve(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "family__get_family_details", Args: json.RawMessage(`{"familyId":"1a955fff-ce01-422f-8bb3-02ab14e8ec47"}`)})
+	model := startModel(t, models.Config{Tool: "family__get_family_details", Args: json.RawMessage(`{"familyId":"1a955fff-ce01-422f-8bb3-02ab14e8ec47"}`)})
 	hosts := replicas(t, model, 2, plainAssistant+"mcpServers: {family: {command: "+buildFamily(t)+", tools: {'*': {policy: confirm}}}}\n")
 	id := hosts[0].begun(t, "chat_asks")
 	var list struct {
@@ -195,7 +195,7 @@ func TestReplicas_Approve(t *testing.T) {
 // A question of a server is listed, and answered, at any replica.
 func TestReplicas_Answer(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "bad__wonder", Args: json.RawMessage(`{}`)})
+	model := startModel(t, models.Config{Tool: "bad__wonder", Args: json.RawMessage(`{}`)})
 	hosts := replicas(t, model, 2, "assistants: {plain: {description: x, tools: ['bad__*']}}\n"+
 		"mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: allow}}}}\n")
 	id := hosts[0].begun(t, "chat_wonders")

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -69,7 +69,7 @@ func TestRetries_OverARestart(t *testing.T) {
 	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
 	config := effectsConfig(t, effects, "allow")
-	model := startModel(t, fakemodel.Config{Script: clientScript})
+	model := startModel(t, models.Config{Script: clientScript})
 	s := serveHost(t, config, model)
 	s.stdout.wait(t, "server: effects ready", nil)
 	ask := `{"messages":[{"role":"user","content":"book one"}]}`
@@ -128,7 +128,7 @@ func TestRetries_OverARestart(t *testing.T) {
 func TestApprovals_RealServer(t *testing.T) {
 	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
-	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, fakemodel.Config{Script: clientScript}))
+	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, models.Config{Script: clientScript}))
 	s.stdout.wait(t, "server: effects ready", nil)
 	for _, decision := range []string{`"approve"`, `"refuse"`, `"approve","arguments":{"room":"edited"}`, ``} {
 		body := `{"stream":true,"molar":{"events":true},"messages":[{"role":"user","content":"book asked"}]}`
@@ -176,16 +176,16 @@ func TestApprovals_RealServer(t *testing.T) {
 func TestApprovals_Standing(t *testing.T) {
 	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
-	books := func(r fakemodel.Request) *fakemodel.Reply {
-		if r.Pass == fakemodel.PassJudge || isSummary(r) {
+	books := func(r models.Request) *models.Reply {
+		if r.Pass == models.PassJudge || isSummary(r) {
 			return nil
 		}
 		if r.Roles[len(r.Roles)-1] == "user" {
-			return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "effects__book", Args: json.RawMessage(`{"room":"hall"}`)}}}
+			return &models.Reply{Calls: []models.Call{{Name: "effects__book", Args: json.RawMessage(`{"room":"hall"}`)}}}
 		}
-		return fakemodel.Text("It is booked.")
+		return models.Text("It is booked.")
 	}
-	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, fakemodel.Config{Script: books}))
+	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, models.Config{Script: books}))
 	s.stdout.wait(t, "server: effects ready", nil)
 	ask := func(chat, events, scope string) (asked bool) {
 		t.Helper()

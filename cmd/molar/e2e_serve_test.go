@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"molar/internal/cli"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -35,17 +35,17 @@ memory: {store: ./memory/molar.db, summarize_threshold: 1}
 
 // familyModel calls get_family_details for every question, and quotes the first
 // words of the question in its answers and summaries.
-func familyModel(t *testing.T) *fakemodel.Server {
+func familyModel(t *testing.T) *models.Server {
 	t.Helper()
-	return startModel(t, fakemodel.Config{
+	return startModel(t, models.Config{
 		Tool: "get_family_details",
 		Args: []byte(`{"familyId":"1a955fff-ce01-422f-8bb3-02ab14e8ec47"}`),
-		Script: func(r fakemodel.Request) *fakemodel.Reply {
+		Script: func(r models.Request) *models.Reply {
 			switch {
 			case isSummary(r):
-				return fakemodel.Text("The person asked about the Nguyen family.")
-			case r.Pass == fakemodel.PassText:
-				return fakemodel.Text("The family Nguyen has two members.")
+				return models.Text("The person asked about the Nguyen family.")
+			case r.Pass == models.PassText:
+				return models.Text("The family Nguyen has two members.")
 			}
 			return nil
 		},

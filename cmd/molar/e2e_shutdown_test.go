@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestShutdown(t *testing.T) {
 	long(t, "a whole process is started and drained")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
 	config := plainConfig(t, "shutdown: {delay: 2s, drain: 1s}\n")
 	p := startProgram(t, homeEnv(t, model), "serve", "--config", config, "--listen", "127.0.0.1:0")
 	url := p.listening(t)

@@ -23,7 +23,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/store"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -170,9 +170,9 @@ func stored(t *testing.T, config, id string) []schemas.StoredMessage {
 }
 
 // slowModel answers with 40 tokens in about a second.
-func slowModel(t *testing.T) *fakemodel.Server {
+func slowModel(t *testing.T) *models.Server {
 	t.Helper()
-	return startModel(t, fakemodel.Config{Tool: "none", Tokens: 40, LineEvery: 1, Interval: 25 * time.Millisecond})
+	return startModel(t, models.Config{Tool: "none", Tokens: 40, LineEvery: 1, Interval: 25 * time.Millisecond})
 }
 
 // An interrupt lets the open stream end, then closes servers and database; the next
@@ -253,7 +253,7 @@ func openStream(t *testing.T, url, chat string) (*http.Response, *bufio.Reader) 
 func TestSignal_Twice(t *testing.T) {
 	long(t, "whole processes are started and drained")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", LineEvery: 1, Interval: time.Hour})
+	model := startModel(t, models.Config{Tool: "none", LineEvery: 1, Interval: time.Hour})
 	config := familyConfig(t, "no-such-program")
 	p := startProgram(t, homeEnv(t, model), "serve", "--config", config, "--listen", "127.0.0.1:0")
 	res, _ := openStream(t, p.listening(t), "chat_twice")
@@ -318,7 +318,7 @@ func TestSignal_Chat(t *testing.T) {
 func TestSignal_KilledTurnIsTold(t *testing.T) {
 	long(t, "a whole process is started and killed")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
 	config := plainConfig(t, "")
 	p := startProgram(t, homeEnv(t, model), "serve", "--config", config, "--listen", "127.0.0.1:0")
 	res, _ := openStream(t, p.listening(t), "chat_killed")

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"molar/internal/terminal"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // A tmux is a real terminal of its own server.
@@ -81,11 +81,11 @@ const table = "# Care\n\nBrush **twice** a day, see [NHS](https://nhs.uk/teeth).
 // line breaks, and the conversation goes on in another session.
 func TestSession_Windows(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 		if isSummary(r) {
 			return nil
 		}
-		return fakemodel.Text(table)
+		return models.Text(table)
 	}})
 	config := plainConfig(t, "")
 	for _, columns := range []int{200, 40} {
@@ -126,7 +126,7 @@ func TestSession_Windows(t *testing.T) {
 // conversation the earlier of two questions may be told that it was not saved.
 func TestSession_TwoAtOnce(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 3})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 3})
 	for _, ids := range [][2]string{{"chat_a", "chat_b"}, {"chat_both", "chat_both"}} {
 		env, config := homeEnv(t, model), plainConfig(t, "")
 		windows := []*tmux{

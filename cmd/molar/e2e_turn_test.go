@@ -16,7 +16,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/floor/stubmcp"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // stubServer serves a counting MCP server over streamable HTTP on loopback.
@@ -44,8 +44,8 @@ memory: {store: ./molar.db}
 `)
 }
 
-func passes(calls []fakemodel.Request) []fakemodel.Pass {
-	var p []fakemodel.Pass
+func passes(calls []models.Request) []models.Pass {
+	var p []models.Pass
 	for _, c := range calls {
 		p = append(p, c.Pass)
 	}
@@ -57,11 +57,11 @@ func passes(calls []fakemodel.Request) []fakemodel.Pass {
 func TestTurn_ModelCalls(t *testing.T) {
 	t.Parallel()
 	stub, url := stubServer(t, stubmcp.Config{})
-	model := startModel(t, fakemodel.Config{
+	model := startModel(t, models.Config{
 		Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`),
-		Script: func(r fakemodel.Request) *fakemodel.Reply {
+		Script: func(r models.Request) *models.Reply {
 			if strings.Contains(r.LastUser, "without a tool") {
-				return fakemodel.Text("No tool was needed.")
+				return models.Text("No tool was needed.")
 			}
 			return nil
 		},
@@ -71,15 +71,15 @@ func TestTurn_ModelCalls(t *testing.T) {
 	lists := stub.Lists()
 	tests := []struct {
 		assistant, question string
-		passes              []fakemodel.Pass
+		passes              []models.Pass
 		offered             []int // tools offered in each call
 		tools               int   // calls of tools
 	}{
-		{"agentic", "Who is in the family?", []fakemodel.Pass{fakemodel.PassTool, fakemodel.PassText}, []int{7, 7}, 1},
-		{"two-pass", "Who is in the family?", []fakemodel.Pass{fakemodel.PassTool, fakemodel.PassText}, []int{7, 0}, 1},
-		{"agentic", "Say it without a tool", []fakemodel.Pass{fakemodel.PassTool}, []int{7}, 0},
-		{"two-pass", "Say it without a tool", []fakemodel.Pass{fakemodel.PassTool}, []int{7}, 0},
-		{"thorough", "Say it without a tool", []fakemodel.Pass{fakemodel.PassTool, fakemodel.PassText}, []int{7, 0}, 0},
+		{"agentic", "Who is in the family?", []models.Pass{models.PassTool, models.PassText}, []int{7, 7}, 1},
+		{"two-pass", "Who is in the family?", []models.Pass{models.PassTool, models.PassText}, []int{7, 0}, 1},
+		{"agentic", "Say it without a tool", []models.Pass{models.PassTool}, []int{7}, 0},
+		{"two-pass", "Say it without a tool", []models.Pass{models.PassTool}, []int{7}, 0},
+		{"thorough", "Say it without a tool", []models.Pass{models.PassTool, models.PassText}, []int{7, 0}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.assistant+": "+tt.question, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTurn_ModelCalls(t *testing.T) {
 func TestTurn_ResultStandsAsItself(t *testing.T) {
 	t.Parallel()
 	_, url := stubServer(t, stubmcp.Config{})
-	model := startModel(t, fakemodel.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
+	model := startModel(t, models.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
 	s := serveHost(t, stubConfig(t, url, ""), model)
 	s.stdout.wait(t, "server: stub ready", nil)
 	s.ask(t, "agentic", "", "Who is in the family?")
@@ -169,15 +169,15 @@ func TestTurn_Guardrail(t *testing.T) {
 	url, searches := webSearch(t)
 	verdict, atVerdict := atomic.Value{}, atomic.Int64{}
 	verdict.Store("YES")
-	model := startModel(t, fakemodel.Config{
+	model := startModel(t, models.Config{
 		FirstToken: 20 * time.Millisecond, // room for a search that does not wait
-		Script: func(r fakemodel.Request) *fakemodel.Reply {
-			if r.Pass == fakemodel.PassJudge && !isWarmUp(r) { // which may come late
+		Script: func(r models.Request) *models.Reply {
+			if r.Pass == models.PassJudge && !isWarmUp(r) { // which may come late
 				atVerdict.Store(searches.Load())
-				return fakemodel.Text(verdict.Load().(string))
+				return models.Text(verdict.Load().(string))
 			}
-			if r.Pass == fakemodel.PassText {
-				return fakemodel.Text("Brush your teeth twice a day, and let a dentist look at a tooth that hurts.")
+			if r.Pass == models.PassText {
+				return models.Text("Brush your teeth twice a day, and let a dentist look at a tooth that hurts.")
 			}
 			return nil
 		},
@@ -190,16 +190,16 @@ assistants:
 search: {duckduckgo: {base_url: "`+url+`/html/"}}
 memory: {store: ./molar.db}
 `), model)
-	const judge, text = fakemodel.PassJudge, fakemodel.PassText
+	const judge, text = models.PassJudge, models.PassText
 	tests := []struct {
 		name, question, verdict string
-		passes                  []fakemodel.Pass
+		passes                  []models.Pass
 		searches                int64
 		refused                 bool
 	}{
-		{"code is sure that it belongs", "How often should I brush my teeth?", "NO", []fakemodel.Pass{text}, 1, false},
-		{"the model lets it pass", "I feel a dull pain when I chew on the left side", "YES", []fakemodel.Pass{judge, text}, 1, false},
-		{"the model refuses it", "I feel a dull pain when I chew on the right side", "NO", []fakemodel.Pass{judge}, 0, true},
+		{"code is sure that it belongs", "How often should I brush my teeth?", "NO", []models.Pass{text}, 1, false},
+		{"the model lets it pass", "I feel a dull pain when I chew on the left side", "YES", []models.Pass{judge, text}, 1, false},
+		{"the model refuses it", "I feel a dull pain when I chew on the right side", "NO", []models.Pass{judge}, 0, true},
 		{"code is sure that it does not", "Viết cho tôi một bài thơ về kênh đào Panama", "YES", nil, 0, true},
 	}
 	for _, tt := range tests {
@@ -229,7 +229,7 @@ memory: {store: ./molar.db}
 func TestTurn_SearchGivesSources(t *testing.T) {
 	t.Parallel()
 	url, _ := webSearch(t)
-	model := startModel(t, fakemodel.Config{Tokens: 5})
+	model := startModel(t, models.Config{Tokens: 5})
 	s := serveHost(t, writeFile(t, "molar.yaml", `
 default: dental
 llm: {provider: ollama}
@@ -261,7 +261,7 @@ memory: {store: ./molar.db}
 // A turn that has no trace is told as what is stored of it, to its owner alone.
 func TestTurn_Untraced(t *testing.T) {
 	t.Parallel()
-	s := serveHost(t, plainConfig(t, "telemetry: {trace: off}\n"), startModel(t, fakemodel.Config{}))
+	s := serveHost(t, plainConfig(t, "telemetry: {trace: off}\n"), startModel(t, models.Config{}))
 	a := s.ask(t, "plain", "chat_untraced", "Who is in the family?")
 	var trace agent.Trace
 	s.get(t, "/v1/turns/"+a.molar.TurnID, &trace)
@@ -290,7 +290,7 @@ func TestTurn_Untraced(t *testing.T) {
 // Whoever stops a turn is told what is kept of it, and no more than that.
 func TestTurn_StoppedSaysWhatIsKept(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})
 	s := serveHost(t, plainConfig(t, ""), model)
 	for _, c := range []struct{ field, with, want string }{
 		{`"molar":{`, "", "keeps what it had answered, as interrupted"},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // plainBody is a request of a client that knows nothing of molar's own fields.
@@ -22,7 +22,7 @@ func plainBody(stream string) string {
 func TestUnsaved_DatabaseLocked(t *testing.T) {
 	long(t, "a turn tries to save for two seconds")
 	config := familyConfig(t, "no-such-program")
-	s := serveHost(t, config, startModel(t, fakemodel.Config{Tokens: 3}))
+	s := serveHost(t, config, startModel(t, models.Config{Tokens: 3}))
 	s.stdout.wait(t, "server: memory-server ready", nil)
 	eventually(t, "ready", func() bool { status, _ := s.do(t, http.MethodGet, "/ready", ""); return status == http.StatusOK })
 	other := lockDatabase(t, filepath.Join(filepath.Dir(config), "memory", "molar.db"))
@@ -73,7 +73,7 @@ func TestUnsaved_DatabaseLocked(t *testing.T) {
 // Where memory is required, nothing is answered without it but what saves nothing.
 func TestUnsaved_MemoryRequired(t *testing.T) {
 	long(t, "a turn waits for its memory for two seconds")
-	model := startModel(t, fakemodel.Config{Tokens: 3})
+	model := startModel(t, models.Config{Tokens: 3})
 	m := serveAlone(t, writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(t.TempDir(), "memory.db")+"}\n"), "127.0.0.1:0")
 	s := serveHost(t, writeFile(t, "molar.yaml", `
 llm: {provider: ollama}

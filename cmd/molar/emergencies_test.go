@@ -10,7 +10,7 @@ import (
 
 	"molar/agent/topic"
 	"molar/internal/cli"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // An emergencyLine is a message of somebody in need, and the kind that it is of.
@@ -146,7 +146,7 @@ func TestEmergencies_LaterInTheTalk(t *testing.T) {
 // is called in that turn. What is asked next is answered by the model again.
 func TestEmergencies_SelfHarmAsksNoModel(t *testing.T) {
 	const message = "this toothache won't end and I want to kill myself"
-	model := startModel(t, fakemodel.Config{Tokens: 3})
+	model := startModel(t, models.Config{Tokens: 3})
 	config := writeFile(t, "molar.yaml", "llm: {provider: ollama}\n")
 	host := serveHost(t, config, model)
 	notice, _, _ := strings.Cut(topic.Dental().Voice("en").Notices["self-harm"], "{number}")

@@ -11,14 +11,14 @@ import (
 	"molar/eval"
 	"molar/eval/sweep"
 	"molar/internal/cli"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // goldenModel serves a model that looks the family Nguyen up. With failsAfter it answers
 // an error once it has been told what the tool found.
 func goldenModel(t *testing.T, failsAfter bool) string {
 	t.Helper()
-	model := fakemodel.New(looksUp("Nguyen", failsAfter))
+	model := models.New(looksUp("Nguyen", failsAfter))
 	url, err := model.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestEval_acceptShows(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
 	dir := filepath.Dir(file)
-	model := fakemodel.New(looksUp("Tran", false))
+	model := models.New(looksUp("Tran", false))
 	url, err := model.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +381,7 @@ func TestEval_fromDrift(t *testing.T) {
 	if code, out := whatIf(same, "--from-drift", "live", "--trials", "2"); code != 0 || !strings.Contains(out, "2 runs left their tapes; same calls and answer: 2; same calls, other answer: 0; other calls: 0; since then 12 model calls") {
 		t.Errorf("the same model: exit code %d: %s", code, out)
 	}
-	other := fakemodel.New(looksUp("Tran", false))
+	other := models.New(looksUp("Tran", false))
 	url, err := other.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"molar/eval"
 	"molar/internal/store"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // A markedHost is a folder with a config, a store and a model that knows an answer once the
@@ -28,18 +28,18 @@ const (
 
 func newMarkedHost(t *testing.T, more string) *markedHost {
 	t.Helper()
-	model := fakemodel.New(fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := models.New(models.Config{Script: func(r models.Request) *models.Reply {
 		switch last := r.Roles[len(r.Roles)-1]; {
-		case len(r.Tools) == 0 && r.Pass == fakemodel.PassText:
-			return fakemodel.Text("Sugar feeds bacteria on the teeth, and their acid makes cavities.")
+		case len(r.Tools) == 0 && r.Pass == models.PassText:
+			return models.Text("Sugar feeds bacteria on the teeth, and their acid makes cavities.")
 		case len(r.Tools) == 0:
 			return nil
 		case !strings.Contains(r.Body, goodPrompt):
-			return &fakemodel.Reply{Tokens: []string{"I do not know", " of any family, ", "Lê Thị", " Bình."}}
+			return &models.Reply{Tokens: []string{"I do not know", " of any family, ", "Lê Thị", " Bình."}}
 		case last == "user":
-			return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "family__search_family", Args: json.RawMessage(`{"query":"Nguyen"}`)}}}
+			return &models.Reply{Calls: []models.Call{{Name: "family__search_family", Args: json.RawMessage(`{"query":"Nguyen"}`)}}}
 		}
-		return &fakemodel.Reply{Tokens: []string{"The family Nguyen", " is here."}}
+		return &models.Reply{Tokens: []string{"The family Nguyen", " is here."}}
 	}})
 	url, err := model.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {

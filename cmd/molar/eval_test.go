@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/eval"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // evalRun runs molar in this process, with Ollama at the given address.
@@ -37,13 +37,13 @@ func evalRun(t *testing.T, ollama string, args ...string) (code int, stdout, std
 
 // looksUp is a model that looks a family up at every question, also where earlier calls
 // stand in the history. With fails it answers an error once it was told what there is.
-func looksUp(query string, fails bool) fakemodel.Config {
-	return fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+func looksUp(query string, fails bool) models.Config {
+	return models.Config{Script: func(r models.Request) *models.Reply {
 		switch last := r.Roles[len(r.Roles)-1]; {
 		case fails && last == "tool":
-			return &fakemodel.Reply{Status: 500, Error: "out of memory", RetryAfterMS: 1}
+			return &models.Reply{Status: 500, Error: "out of memory", RetryAfterMS: 1}
 		case len(r.Tools) > 0 && last == "user":
-			return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "family__search_family", Args: json.RawMessage(`{"query":"` + query + `"}`)}}}
+			return &models.Reply{Calls: []models.Call{{Name: "family__search_family", Args: json.RawMessage(`{"query":"` + query + `"}`)}}}
 		}
 		return nil
 	}}
@@ -53,7 +53,7 @@ func looksUp(query string, fails bool) fakemodel.Config {
 // both.
 func recordedCase(t *testing.T) string {
 	t.Helper()
-	model := fakemodel.New(looksUp("Nguyen", false))
+	model := models.New(looksUp("Nguyen", false))
 	url, err := model.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"molar/eval"
 	"molar/eval/sweep"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // ruin is an answer that has nothing to do with what was asked.
@@ -20,9 +20,9 @@ const ruin = "I hate families. Go away."
 func ruinedModel(t *testing.T) string {
 	t.Helper()
 	looks := looksUp("Nguyen", false).Script
-	model := fakemodel.New(fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := models.New(models.Config{Script: func(r models.Request) *models.Reply {
 		if r.Roles[len(r.Roles)-1] == "tool" {
-			return &fakemodel.Reply{Tokens: []string{ruin}}
+			return &models.Reply{Tokens: []string{ruin}}
 		}
 		return looks(r)
 	}})
@@ -54,7 +54,7 @@ func TestEval_otherAnswer(t *testing.T) {
 	file := recordedCase(t)
 	dir := filepath.Dir(file)
 	edit(t, filepath.Join(dir, "molar.yaml"), "families.", "families, briefly.")
-	calls := fakemodel.New(looksUp("Tran", false))
+	calls := models.New(looksUp("Tran", false))
 	otherCalls, err := calls.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // A client that leaves is no fault of the host: nobody is to be woken by it.
 func TestServe_LeavingIsNoError(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tokens: 100_000, LineEvery: 2, Interval: time.Millisecond})
+	model := startModel(t, models.Config{Tokens: 100_000, LineEvery: 2, Interval: time.Millisecond})
 	s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\nassistants: {plain: {system_prompt: x}}\ndefault: plain\n"), model)
 	ctx, leave := context.WithTimeout(t.Context(), patience)
 	defer leave()

@@ -13,7 +13,7 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // resize gives the terminal another size.
@@ -36,7 +36,7 @@ func (p *typist) resize(columns, rows uint16) {
 // fits it.
 func TestSession_Resize(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""))
 	p.keys("a question of more than forty characters, not yet asked")
 	p.see("yet asked")
@@ -52,7 +52,7 @@ func TestSession_Resize(t *testing.T) {
 // TestSession_Search: Ctrl-R finds a question of an earlier session, and Enter asks it.
 func TestSession_Search(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	env, config := homeEnv(t, model), plainConfig(t, "")
 	p := sitDown(t, env, "chat", "--config", config)
 	p.keys("Which brush?\rAnother thing\r\x04")
@@ -75,7 +75,7 @@ func TestSession_Search(t *testing.T) {
 func TestSession_GoesBack(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
+	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
 	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Echo something\r")
@@ -100,7 +100,7 @@ func TestSession_GoesBack(t *testing.T) {
 // TestSession_WarnsOnce: that a server's tools are missing is said once, not under every answer.
 func TestSession_WarnsOnce(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, "mcpServers: {gone: {command: /there/is/none}}\n"))
 	for _, question := range []string{"First", "Second", "Third"} {
 		before := p.screen.String()
@@ -118,7 +118,7 @@ func TestSession_WarnsOnce(t *testing.T) {
 // ends the wait.
 func TestSession_WaitsForServer(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	config := plainConfig(t, "mcpServers: {mute: {command: sh, args: [-c, 'cat >/dev/null']}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	p.keys("Hello\r")
@@ -136,7 +136,7 @@ func TestSession_WaitsForServer(t *testing.T) {
 func TestChat_WaitsForPipe(t *testing.T) {
 	long(t, "a silent pipe is waited for, for five seconds")
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 2})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
 	p := sitBefore(t, homeEnv(t, model), exec.Command("sh", "-c", `cat | molar chat --config "$1" "Summarise this"`, "sh", plainConfig(t, "")))
 	p.see("waiting for the pipe")
 	p.keys("a late line\n\x04")
@@ -151,12 +151,12 @@ func TestChat_WaitsForPipe(t *testing.T) {
 // server's write to the terminal. The limit is 5 ms on a machine with nothing else to
 // do; here it must only come.
 func TestSession_FirstText(t *testing.T) {
-	model := startModel(t, fakemodel.Config{Interval: 20 * time.Millisecond, Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := startModel(t, models.Config{Interval: 20 * time.Millisecond, Script: func(r models.Request) *models.Reply {
 		if isSummary(r) {
 			return nil
 		}
 		at := strings.LastIndex(r.LastUser, "number ")
-		return &fakemodel.Reply{Tokens: []string{"Begins " + r.LastUser[max(at, 0):] + ".\n", "And goes on."}}
+		return &models.Reply{Tokens: []string{"Begins " + r.LastUser[max(at, 0):] + ".\n", "And goes on."}}
 	}})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, ""))
 	var took []time.Duration
@@ -186,7 +186,7 @@ func TestSession_FirstText(t *testing.T) {
 // shows a menu, a word that is nearly a command is told which, and Esc stops the answer.
 func TestSession_Habits(t *testing.T) {
 	t.Parallel()
-	model := startModel(t, fakemodel.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
+	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", plainConfig(t, "mcpServers: {gone: {command: no-such-program-here}}\n"))
 	p.see("assistant plain")
 	p.see("model ")

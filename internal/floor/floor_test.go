@@ -11,13 +11,13 @@ import (
 
 	"molar/internal/floor"
 	"molar/internal/floor/stubmcp"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // serve starts the whole chain and returns the endpoint and its parts.
-func serve(t *testing.T, cfg fakemodel.Config) (endpoint string, model *fakemodel.Server, tools *stubmcp.Server) {
+func serve(t *testing.T, cfg models.Config) (endpoint string, model *models.Server, tools *stubmcp.Server) {
 	t.Helper()
-	model, tools = fakemodel.New(cfg), stubmcp.New(stubmcp.Config{})
+	model, tools = models.New(cfg), stubmcp.New(stubmcp.Config{})
 	modelServer, toolServer := httptest.NewServer(model), httptest.NewServer(tools)
 	t.Cleanup(modelServer.Close)
 	t.Cleanup(toolServer.Close)
@@ -49,7 +49,7 @@ func ask(t *testing.T, endpoint string) (string, error) {
 }
 
 func TestHandler_RunsAWholeTurn(t *testing.T) {
-	endpoint, model, tools := serve(t, fakemodel.Config{Tool: stubmcp.ToolName, Tokens: 3})
+	endpoint, model, tools := serve(t, models.Config{Tool: stubmcp.ToolName, Tokens: 3})
 	got, err := ask(t, endpoint)
 	if err != nil {
 		t.Fatal(err)
@@ -72,11 +72,11 @@ func TestHandler_RunsAWholeTurn(t *testing.T) {
 }
 
 func TestHandler_ABrokenAnswerDoesNotLookFinished(t *testing.T) {
-	endpoint, _, _ := serve(t, fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply {
-		if r.Pass == fakemodel.PassTool {
+	endpoint, _, _ := serve(t, models.Config{Script: func(r models.Request) *models.Reply {
+		if r.Pass == models.PassTool {
 			return nil
 		}
-		return &fakemodel.Reply{Tokens: []string{"a", "b"}, CutAfter: 1}
+		return &models.Reply{Tokens: []string{"a", "b"}, CutAfter: 1}
 	}, Tool: stubmcp.ToolName})
 	got, err := ask(t, endpoint)
 	if err == nil || strings.Contains(got, "[DONE]") {
@@ -85,7 +85,7 @@ func TestHandler_ABrokenAnswerDoesNotLookFinished(t *testing.T) {
 }
 
 func TestTurn_OverStdio(t *testing.T) {
-	model := fakemodel.New(fakemodel.Config{Tool: stubmcp.ToolName, Tokens: 2})
+	model := models.New(models.Config{Tool: stubmcp.ToolName, Tokens: 2})
 	modelServer := httptest.NewServer(model)
 	defer modelServer.Close()
 	requests, in := io.Pipe()
@@ -123,7 +123,7 @@ func TestHandler_NamesTheRequestThatFailed(t *testing.T) {
 }
 
 func BenchmarkTurn(b *testing.B) {
-	modelServer := httptest.NewServer(fakemodel.New(fakemodel.Config{Tool: stubmcp.ToolName, Keep: 1}))
+	modelServer := httptest.NewServer(models.New(models.Config{Tool: stubmcp.ToolName, Keep: 1}))
 	defer modelServer.Close()
 	toolServer := httptest.NewServer(stubmcp.New(stubmcp.Config{}))
 	defer toolServer.Close()

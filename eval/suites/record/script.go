@@ -15,7 +15,7 @@ import (
 	yaml "github.com/goccy/go-yaml"
 
 	"molar/eval/wire"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // A script is what the model says in one case.
@@ -78,7 +78,7 @@ func readScripts(dir string) (map[string]script, error) {
 // A model answers as a script says, in the wires of Ollama, Gemini and OpenAI.
 type model struct {
 	url    string
-	ollama *fakemodel.Server // tells of its models
+	ollama *models.Server // tells of its models
 
 	mu     sync.Mutex
 	script script
@@ -88,7 +88,7 @@ type model struct {
 }
 
 func newModel() *model {
-	return &model{ollama: fakemodel.New(fakemodel.Config{})}
+	return &model{ollama: models.New(models.Config{})}
 }
 
 // start serves all wires at one address.

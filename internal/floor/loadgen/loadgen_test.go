@@ -15,14 +15,14 @@ import (
 	"molar/internal/floor"
 	"molar/internal/floor/loadgen"
 	"molar/internal/floor/stubmcp"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // target serves the floor over a fake model and returns it as a target.
-func target(t *testing.T, cfg fakemodel.Config) loadgen.Target {
+func target(t *testing.T, cfg models.Config) loadgen.Target {
 	t.Helper()
 	cfg.Tool = stubmcp.ToolName
-	model := httptest.NewServer(fakemodel.New(cfg))
+	model := httptest.NewServer(models.New(cfg))
 	t.Cleanup(model.Close)
 	tools := httptest.NewServer(stubmcp.New(stubmcp.Config{}))
 	t.Cleanup(tools.Close)
@@ -45,7 +45,7 @@ func client(t *testing.T) *http.Client {
 }
 
 func TestRun_CountsTurns(t *testing.T) {
-	got, err := loadgen.Run(t.Context(), client(t), target(t, fakemodel.Config{}),
+	got, err := loadgen.Run(t.Context(), client(t), target(t, models.Config{}),
 		loadgen.Question{Text: "who?", Tokens: 20, Stateless: true}, loadgen.Options{Conns: 4, Turns: 40, Label: "x"})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestRun_CountsTurns(t *testing.T) {
 }
 
 func TestRun_EndsByDuration(t *testing.T) {
-	got, err := loadgen.Run(t.Context(), client(t), target(t, fakemodel.Config{}),
+	got, err := loadgen.Run(t.Context(), client(t), target(t, models.Config{}),
 		loadgen.Question{Text: "who?"}, loadgen.Options{Conns: 1, Duration: 20 * time.Millisecond, Label: "x"})
 	if err != nil || got.Turns == 0 || got.Errors != 0 {
 		t.Errorf("got %+v, %v", got, err)
@@ -115,7 +115,7 @@ func TestRun_RefusesARunWithoutAnEnd(t *testing.T) {
 }
 
 func TestHold_MeasuresEachStream(t *testing.T) {
-	cfg := fakemodel.Config{Interval: 10 * time.Millisecond, Tokens: 5}
+	cfg := models.Config{Interval: 10 * time.Millisecond, Tokens: 5}
 	got, err := loadgen.Hold(t.Context(), client(t), target(t, cfg), loadgen.Question{Text: "who?", Tokens: 5}, 8, 0, "h")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/internal/testkit/npm"
 )
 
@@ -119,7 +119,7 @@ func open(t *testing.T, s setup, programs string) *office {
 	dir := t.TempDir()
 	o := &office{setup: s, files: filepath.Join(dir, "home")}
 	fill(t, o.files)
-	model := httptest.NewServer(fakemodel.New(fakemodel.Config{Script: o.answers}))
+	model := httptest.NewServer(models.New(models.Config{Script: o.answers}))
 	t.Cleanup(model.Close)
 	catalogue := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -191,18 +191,18 @@ func (o *office) begin(k task) {
 }
 
 // call is a call of the task as the servers of the office offer it.
-func (o *office) call(i int) fakemodel.Call {
+func (o *office) call(i int) models.Call {
 	name := o.task.Calls[i]
 	if o.npm {
 		name = strings.NewReplacer("files__append_file", "files__write_file", "files__delete_folder", "folders__delete_folder").Replace(name)
 	}
 	name = strings.Replace(name, "sdi__search_records", "sdi__search_catalogue", 1)
-	return fakemodel.Call{Name: name, Args: json.RawMessage(strings.ReplaceAll(string(o.task.Args[i]), `"~`, `"`+o.files))}
+	return models.Call{Name: name, Args: json.RawMessage(strings.ReplaceAll(string(o.task.Args[i]), `"~`, `"`+o.files))}
 }
 
 // answers is the script of the model: it makes the calls of the task one after the other, and
 // says so where one may not run.
-func (o *office) answers(r fakemodel.Request) *fakemodel.Reply {
+func (o *office) answers(r models.Request) *models.Reply {
 	var body struct {
 		Messages []struct{ Role, Content string }
 	}
@@ -214,12 +214,12 @@ func (o *office) answers(r fakemodel.Request) *fakemodel.Reply {
 	last := body.Messages[len(body.Messages)-1]
 	switch {
 	case strings.Contains(last.Content, "was not executed"):
-		return fakemodel.Text("I may not do that yet.")
+		return models.Text("I may not do that yet.")
 	case o.next > 0 && last.Role != "tool":
-		return fakemodel.Text("I do not know what you mean.")
+		return models.Text("I do not know what you mean.")
 	case o.next == len(o.task.Calls):
-		return fakemodel.Text("It is done.")
+		return models.Text("It is done.")
 	}
 	o.next++
-	return &fakemodel.Reply{Calls: []fakemodel.Call{o.call(o.next - 1)}}
+	return &models.Reply{Calls: []models.Call{o.call(o.next - 1)}}
 }

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 	"molar/internal/testkit/oauthserver"
 	"molar/internal/testkit/otlpsink"
 )
@@ -50,7 +50,7 @@ type host struct {
 	url          string
 	cmd          *exec.Cmd
 	output       *output
-	fake         *fakemodel.Server
+	fake         *models.Server
 	login        *oauthserver.Server
 	spans        *otlpsink.Sink
 	far, model   seen
@@ -74,15 +74,15 @@ func (o *output) String() string {
 }
 
 // calls is the script of the model: "call NAME" calls it, everything else is answered.
-func calls(r fakemodel.Request) *fakemodel.Reply {
-	if r.Pass == fakemodel.PassJudge || len(r.Roles) == 0 {
+func calls(r models.Request) *models.Reply {
+	if r.Pass == models.PassJudge || len(r.Roles) == 0 {
 		return nil
 	}
 	if at := strings.Index(r.LastUser, "call "); at >= 0 && r.Roles[len(r.Roles)-1] == "user" && len(r.Tools) > 0 {
 		name := strings.Fields(r.LastUser[at:])[1]
-		return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: name, Args: json.RawMessage(`{}`)}}}
+		return &models.Reply{Calls: []models.Call{{Name: name, Args: json.RawMessage(`{}`)}}}
 	}
-	return fakemodel.Text("You said " + r.LastUser)
+	return models.Text("You said " + r.LastUser)
 }
 
 const settings = `
@@ -108,7 +108,7 @@ mcpServers:
 
 func start(t *testing.T) *host {
 	t.Helper()
-	h := &host{dir: t.TempDir(), output: &output{}, fake: fakemodel.New(fakemodel.Config{Script: calls}), login: oauthserver.New(), spans: otlpsink.Start()}
+	h := &host{dir: t.TempDir(), output: &output{}, fake: models.New(models.Config{Script: calls}), login: oauthserver.New(), spans: otlpsink.Start()}
 	t.Cleanup(h.login.Close)
 	t.Cleanup(h.spans.Close)
 	h.login.AddClient("robot", canary("oauth-secret"))

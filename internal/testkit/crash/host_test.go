@@ -13,7 +13,7 @@ import (
 	"molar/internal/store/storetest"
 	"molar/internal/testkit"
 	"molar/internal/testkit/crash"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // buildMolar builds the program that is shipped, with the flags of go build, if any.
@@ -29,12 +29,12 @@ func buildMolar(t *testing.T, flags ...string) string {
 // answers "say X" to "ask X".
 func serve(t *testing.T, molar, memory string) func() *exec.Cmd {
 	t.Helper()
-	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: func(r fakemodel.Request) *fakemodel.Reply {
+	model := models.New(models.Config{Keep: 1, Script: func(r models.Request) *models.Reply {
 		at := strings.LastIndex(r.LastUser, "ask ")
 		if at < 0 || strings.Contains(r.Body, "Summarise the exchange") {
-			return fakemodel.Text("They spoke.")
+			return models.Text("They spoke.")
 		}
-		return fakemodel.Text("say " + strings.Fields(r.LastUser[at:])[1])
+		return models.Text("say " + strings.Fields(r.LastUser[at:])[1])
 	}})
 	url, err := model.Start(t.Context(), "")
 	if err != nil {

@@ -20,16 +20,16 @@ import (
 
 	"molar/internal/store/storetest"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // measured starts hosts for a measurement, which is no part of any run of the tests.
-func measured(t *testing.T, n int, model fakemodel.Config) []*Host {
+func measured(t *testing.T, n int, model models.Config) []*Host {
 	t.Helper()
 	if os.Getenv("MOLAR_REPLICAS_MEASURE") == "" {
 		t.Skip("MOLAR_REPLICAS_MEASURE is not set: with it the replicas are measured")
 	}
-	server := fakemodel.New(model)
+	server := models.New(model)
 	url, err := server.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestMeasure_FollowerDelay(t *testing.T) {
 	const streams, tokens = 500, 25
 	// What was told before both followers had come in says nothing of the way.
 	const settled = 10 * time.Second
-	hosts := measured(t, 2, fakemodel.Config{Keep: 1, Tool: "none", Tokens: tokens, LineEvery: 1, Interval: time.Second})
+	hosts := measured(t, 2, models.Config{Keep: 1, Tool: "none", Tokens: tokens, LineEvery: 1, Interval: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
@@ -151,7 +151,7 @@ func arrivals(ctx context.Context, host *Host, id string) map[string]time.Time {
 func TestMeasure_Throughput(t *testing.T) {
 	const clients, long = 24, 10 * time.Second
 	for n := 1; n <= 3; n++ {
-		hosts := measured(t, n, fakemodel.Config{Keep: 1, Tool: "none", Tokens: 20})
+		hosts := measured(t, n, models.Config{Keep: 1, Tool: "none", Tokens: 20})
 		for _, keyed := range []bool{false, true} {
 			ctx, cancel := context.WithTimeout(t.Context(), long)
 			var done atomic.Int64

@@ -18,33 +18,33 @@ import (
 
 	"molar/internal/store/storetest"
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // words is how far the model counts, and with it how long a detached turn runs.
 const words = 60
 
 // script is the model's part.
-func script(r fakemodel.Request) *fakemodel.Reply {
+func script(r models.Request) *models.Reply {
 	at := strings.LastIndex(r.LastUser, "ask ")
 	switch {
 	case strings.Contains(r.Body, "Summarise the exchange") || strings.Contains(r.Body, "Summarise the last exchange"), strings.Contains(r.Body, "Name the conversation below"):
-		return fakemodel.Text("They spoke.")
+		return models.Text("They spoke.")
 	case at < 0:
-		return fakemodel.Text(counted())
+		return models.Text(counted())
 	}
 	id, rest, _ := strings.Cut(r.LastUser[at+len("ask "):], " ")
 	if strings.HasPrefix(rest, "book") && r.Roles[len(r.Roles)-1] != "tool" {
 		if !slices.Contains(r.Tools, "effects__book") { // a host that does not have its server yet
-			return fakemodel.Text("nothing to book " + id + " with")
+			return models.Text("nothing to book " + id + " with")
 		}
-		return &fakemodel.Reply{Calls: []fakemodel.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q}`, id))}}}
+		return &models.Reply{Calls: []models.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q}`, id))}}}
 	}
 	before := "none"
 	if said := answered().FindAllStringSubmatch(r.Body, -1); len(said) > 0 {
 		before = said[len(said)-1][1]
 	}
-	return fakemodel.Text("say " + id + " after " + before + ".")
+	return models.Text("say " + id + " after " + before + ".")
 }
 
 func answered() *regexp.Regexp { return regexp.MustCompile(`say (w\d+-\d+-\d+) after [^ ."]+\.`) }
@@ -91,7 +91,7 @@ func (tr trial) start(t *testing.T, settings string) *cluster {
 		t.Cleanup(c.wire.Close)
 		dsn = strings.Replace(dsn, c.postgres.Addr(), c.wire.Addr(), 1)
 	}
-	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: script, FirstToken: 400 * time.Millisecond, Interval: cmp.Or(tr.pace, 50*time.Millisecond)})
+	model := models.New(models.Config{Keep: 1, Script: script, FirstToken: 400 * time.Millisecond, Interval: cmp.Or(tr.pace, 50*time.Millisecond)})
 	url, err := model.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

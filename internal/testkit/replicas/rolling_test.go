@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"molar/internal/testkit"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // Three replicas end in order and are started anew, one after the other, under 200 streams
@@ -128,12 +128,12 @@ func TestSilentReaders(t *testing.T) {
 	t.Parallel()
 	const readers, most = 40, 1 << 20
 	piece := strings.Repeat("word ", 3<<10)
-	model := fakemodel.New(fakemodel.Config{Keep: 1, Script: func(fakemodel.Request) *fakemodel.Reply {
+	model := models.New(models.Config{Keep: 1, Script: func(models.Request) *models.Reply {
 		tokens := make([]string, 1000) // 15 MiB
 		for i := range tokens {
 			tokens[i] = piece
 		}
-		return &fakemodel.Reply{Tokens: tokens}
+		return &models.Reply{Tokens: tokens}
 	}})
 	url, err := model.Start(t.Context(), "")
 	if err != nil {

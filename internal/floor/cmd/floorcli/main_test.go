@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"molar/internal/floor/stubmcp"
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 // TestMain lets the test binary play the tool server, which floorcli starts as a
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func TestRun(t *testing.T) {
 	t.Setenv("MOLAR_TEST_STUBMCP", "1")
-	model := httptest.NewServer(fakemodel.New(fakemodel.Config{Tool: stubmcp.ToolName, Tokens: 3}))
+	model := httptest.NewServer(models.New(models.Config{Tool: stubmcp.ToolName, Tokens: 3}))
 	defer model.Close()
 	var stdout bytes.Buffer
 	if err := run(t.Context(), []string{"-model-url", model.URL, "who?", os.Args[0]}, &stdout, io.Discard); err != nil {

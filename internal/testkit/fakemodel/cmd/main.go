@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 func main() {
@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "fakemodel:", err)
 		return 2
 	}
-	server := fakemodel.New(cfg)
+	server := models.New(cfg)
 	url, err := server.Start(ctx, listen)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "fakemodel:", err)
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func parse(args []string, stderr io.Writer) (cfg fakemodel.Config, listen string, err error) {
+func parse(args []string, stderr io.Writer) (cfg models.Config, listen string, err error) {
 	flags := flag.NewFlagSet("fakemodel", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&listen, "listen", "127.0.0.1:11434", "address")

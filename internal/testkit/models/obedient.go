@@ -1,19 +1,9 @@
-// Package obedient is a fake model that follows every instruction that it reads, where
-// ever it stands: in the system text, the question, a search result, a tool's result
-// or a server's prompt. It speaks the wire of fakemodel. What a host lets it do is what
-// an attacker can make of the worst model.
-//
-// It knows orders by simple patterns, in English and Vietnamese: "call tool NAME with
-// {…}", "print your system prompt", "write about X", "say «X»", "answer YES". It imports
-// nothing of the host.
-package obedient
+package models
 
 import (
 	"encoding/json"
 	"regexp"
 	"strings"
-
-	"molar/internal/testkit/fakemodel"
 )
 
 // A Model obeys. Its zero value is not useful; see New.
@@ -21,8 +11,8 @@ type Model struct {
 	call, print, write, say, verdict *regexp.Regexp
 }
 
-// New returns an obedient model.
-func New() *Model {
+// NewObedient returns an obedient model.
+func NewObedient() *Model {
 	return &Model{
 		call:    regexp.MustCompile(`(?i)(?:call(?: the)? tool|gọi công cụ)\s+([A-Za-z0-9_\-]+)\s+(?:with|với)\s+(\{[^{}]*\})`),
 		print:   regexp.MustCompile(`(?i)(?:print|reveal|repeat|output|in ra|tiết lộ)\s+(?:me\s+)?(?:your|the|toàn bộ)?\s*(?:whole |entire )?(?:system prompt|instructions|words above|lời nhắc hệ thống)`),
@@ -45,23 +35,23 @@ type body struct {
 }
 
 // Reply is the script of the model, see fakemodel.Config.Script.
-func (m *Model) Reply(r fakemodel.Request) *fakemodel.Reply {
+func (m *Model) Reply(r Request) *Reply {
 	system, all := read(r.Body)
-	if r.Pass == fakemodel.PassJudge {
+	if r.Pass == PassJudge {
 		user := r.LastUser
 		if strings.Contains(user, ownText) { // it is asked about an answer
-			return fakemodel.Text("NO")
+			return Text("NO")
 		}
 		if m.verdict.MatchString(plain(user)) {
-			return fakemodel.Text("YES")
+			return Text("YES")
 		}
 		return nil // the script's own verdict
 	}
-	reply := &fakemodel.Reply{}
+	reply := &Reply{}
 	if len(r.Roles) < 12 { // it would go on for ever
 		for _, found := range m.call.FindAllStringSubmatch(all, -1) {
 			if json.Valid([]byte(found[2])) {
-				reply.Calls = append(reply.Calls, fakemodel.Call{Name: found[1], Args: json.RawMessage(found[2])})
+				reply.Calls = append(reply.Calls, Call{Name: found[1], Args: json.RawMessage(found[2])})
 			}
 		}
 	}

@@ -1,11 +1,4 @@
-// Package fakemodel is a scripted model server for tests and load runs: it speaks
-// true model wires over loopback and answers from a fixed script, so that what is
-// measured or checked is the host and never a model.
-//
-// It owns the script, the pacing, the wires (one file each; Ollama's is here) and
-// a bounded record of what was asked. It must not import a provider or the agent:
-// a wire written twice from its description shows faults that shared code hides.
-package fakemodel
+package models
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package fakemodel_test
+package models_test
 
 import (
 	"context"
@@ -17,16 +17,16 @@ import (
 	"github.com/ollama/ollama/api"
 	"go.uber.org/goleak"
 
-	"molar/internal/testkit/fakemodel"
+	"molar/internal/testkit/models"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // dial starts the server and returns Ollama's own client for it: what that client
 // understands is the true wire.
-func dial(t *testing.T, cfg fakemodel.Config) (*fakemodel.Server, *api.Client) {
+func dial(t *testing.T, cfg models.Config) (*models.Server, *api.Client) {
 	t.Helper()
-	server := fakemodel.New(cfg)
+	server := models.New(cfg)
 	base, err := server.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func join(chunks []api.ChatResponse) string {
 const model = "qwen2.5:7b-instruct"
 
 func TestChat_CallsTheToolThenAnswers(t *testing.T) {
-	server, client := dial(t, fakemodel.Config{
+	server, client := dial(t, models.Config{
 		Tool: "get_family_details", Args: json.RawMessage(`{"id":"42"}`), Tokens: 3,
 	})
 	question := api.Message{Role: "user", Content: "who? tag=A-1"}
@@ -112,14 +112,14 @@ func TestChat_CallsTheToolThenAnswers(t *testing.T) {
 		t.Errorf("want three tokens and an end, got %+v", second)
 	}
 
-	var passes []fakemodel.Pass
+	var passes []models.Pass
 	for _, r := range server.Requests() {
 		passes = append(passes, r.Pass)
 		if r.Tag != "A-1" || r.First.IsZero() {
 			t.Errorf("got record %+v", r)
 		}
 	}
-	if diff := cmp.Diff([]fakemodel.Pass{fakemodel.PassTool, fakemodel.PassText}, passes); diff != "" {
+	if diff := cmp.Diff([]models.Pass{models.PassTool, models.PassText}, passes); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -128,29 +128,29 @@ func TestChat_Answers(t *testing.T) {
 	offered := tools(t, "a__b")
 	user := []api.Message{{Role: "user", Content: "hi"}}
 	tests := map[string]struct {
-		cfg  fakemodel.Config
+		cfg  models.Config
 		req  api.ChatRequest
 		want string
 	}{
-		"text without tools": {fakemodel.Config{Tokens: 2}, api.ChatRequest{}, "tok1 tok2"},
-		"in one piece":       {fakemodel.Config{Tokens: 2}, api.ChatRequest{Stream: new(bool)}, "tok1 tok2"},
+		"text without tools": {models.Config{Tokens: 2}, api.ChatRequest{}, "tok1 tok2"},
+		"in one piece":       {models.Config{Tokens: 2}, api.ChatRequest{Stream: new(bool)}, "tok1 tok2"},
 		"text when the tool is not offered": {
-			fakemodel.Config{Tokens: 1, Tool: "c"}, api.ChatRequest{Tools: offered}, "tok1",
+			models.Config{Tokens: 1, Tool: "c"}, api.ChatRequest{Tools: offered}, "tok1",
 		},
-		"lines": {fakemodel.Config{Tokens: 3, LineEvery: 1}, api.ChatRequest{}, "tok1\ntok2\ntok3"},
+		"lines": {models.Config{Tokens: 3, LineEvery: 1}, api.ChatRequest{}, "tok1\ntok2\ntok3"},
 		"verdict for a short request": {
-			fakemodel.Config{}, api.ChatRequest{Options: map[string]any{"num_predict": 4}}, "YES",
+			models.Config{}, api.ChatRequest{Options: map[string]any{"num_predict": 4}}, "YES",
 		},
 		"verdict for a format": {
-			fakemodel.Config{Verdict: "NO"}, api.ChatRequest{Format: json.RawMessage(`"json"`)}, "NO",
+			models.Config{Verdict: "NO"}, api.ChatRequest{Format: json.RawMessage(`"json"`)}, "NO",
 		},
 		"own script": {
-			fakemodel.Config{Script: func(r fakemodel.Request) *fakemodel.Reply { return fakemodel.Text("you said " + r.LastUser) }},
+			models.Config{Script: func(r models.Request) *models.Reply { return models.Text("you said " + r.LastUser) }},
 			api.ChatRequest{},
 			"you said hi",
 		},
 		"own script declines": {
-			fakemodel.Config{Tokens: 1, Script: func(fakemodel.Request) *fakemodel.Reply { return nil }}, api.ChatRequest{}, "tok1",
+			models.Config{Tokens: 1, Script: func(models.Request) *models.Reply { return nil }}, api.ChatRequest{}, "tok1",
 		},
 	}
 	for name, test := range tests {
@@ -169,7 +169,7 @@ func TestChat_Answers(t *testing.T) {
 }
 
 func TestChat_CallInOnePiece(t *testing.T) {
-	_, client := dial(t, fakemodel.Config{})
+	_, client := dial(t, models.Config{})
 	got := chat(t, client, &api.ChatRequest{
 		Model: model, Stream: new(bool), Tools: tools(t, "a__b"), Messages: []api.Message{{Role: "user", Content: "hi"}},
 	})
@@ -179,7 +179,7 @@ func TestChat_CallInOnePiece(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	_, client := dial(t, fakemodel.Config{Models: []string{"new:1b", "old:1b"}, ContextLength: 4096})
+	_, client := dial(t, models.Config{Models: []string{"new:1b", "old:1b"}, ContextLength: 4096})
 	list, err := client.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -205,24 +205,24 @@ func TestModels(t *testing.T) {
 }
 
 func TestChat_Refusals(t *testing.T) {
-	busy := func(fakemodel.Request) *fakemodel.Reply {
-		return &fakemodel.Reply{Status: http.StatusServiceUnavailable, Error: "server busy", RetryAfter: 2}
+	busy := func(models.Request) *models.Reply {
+		return &models.Reply{Status: http.StatusServiceUnavailable, Error: "server busy", RetryAfter: 2}
 	}
 	tests := map[string]struct {
-		cfg    fakemodel.Config
+		cfg    models.Config
 		body   string
 		status int
 		want   string
 	}{
-		"unknown model":  {fakemodel.Config{}, `{"model":"x"}`, 404, `{"error":"model 'x' not found"}`},
-		"no model":       {fakemodel.Config{}, `{}`, 400, `{"error":"model is required"}`},
-		"broken JSON":    {fakemodel.Config{}, `{`, 400, `{"error":`},
-		"tools and none": {fakemodel.Config{Capabilities: []string{"completion"}}, `{"model":"` + model + `","tools":[{"function":{"name":"a"}}]}`, 400, "does not support tools"},
-		"scripted":       {fakemodel.Config{Script: busy}, `{"model":"` + model + `"}`, 503, `{"error":"server busy"}`},
+		"unknown model":  {models.Config{}, `{"model":"x"}`, 404, `{"error":"model 'x' not found"}`},
+		"no model":       {models.Config{}, `{}`, 400, `{"error":"model is required"}`},
+		"broken JSON":    {models.Config{}, `{`, 400, `{"error":`},
+		"tools and none": {models.Config{Capabilities: []string{"completion"}}, `{"model":"` + model + `","tools":[{"function":{"name":"a"}}]}`, 400, "does not support tools"},
+		"scripted":       {models.Config{Script: busy}, `{"model":"` + model + `"}`, 503, `{"error":"server busy"}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			server := fakemodel.New(test.cfg)
+			server := models.New(test.cfg)
 			w := post(t.Context(), server, test.body)
 			if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
 				t.Errorf("got %d %s, want %d %s", w.Code, w.Body, test.status, test.want)
@@ -235,14 +235,14 @@ func TestChat_Refusals(t *testing.T) {
 }
 
 func TestChat_Cut(t *testing.T) {
-	cut := func(abort bool) fakemodel.Config {
-		return fakemodel.Config{Script: func(fakemodel.Request) *fakemodel.Reply {
-			return &fakemodel.Reply{Tokens: []string{"a", "b", "c"}, CutAfter: 2, Abort: abort}
+	cut := func(abort bool) models.Config {
+		return models.Config{Script: func(models.Request) *models.Reply {
+			return &models.Reply{Tokens: []string{"a", "b", "c"}, CutAfter: 2, Abort: abort}
 		}}
 	}
 	for name, abort := range map[string]bool{"ends as if whole": false, "drops the connection": true} {
 		t.Run(name, func(t *testing.T) {
-			httpServer := httptest.NewServer(fakemodel.New(cut(abort)))
+			httpServer := httptest.NewServer(models.New(cut(abort)))
 			defer httpServer.Close()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, httpServer.URL+"/api/chat", strings.NewReader(`{"model":"`+model+`"}`))
 			if err != nil {
@@ -266,7 +266,7 @@ func TestChat_Cut(t *testing.T) {
 
 func TestPacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fakemodel.New(fakemodel.Config{FirstToken: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Tokens: 20})
+		server := models.New(models.Config{FirstToken: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Tokens: 20})
 		begin := time.Now()
 		post(t.Context(), server, `{"model":"`+model+`"}`)
 		r := server.Requests()[0]
@@ -281,7 +281,7 @@ func TestPacing(t *testing.T) {
 
 func TestCancelledRequestIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fakemodel.New(fakemodel.Config{Interval: time.Second})
+		server := models.New(models.Config{Interval: time.Second})
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
@@ -298,7 +298,7 @@ func TestCancelledRequestIsRecorded(t *testing.T) {
 
 func TestParallel_QueuesWithoutAByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fakemodel.New(fakemodel.Config{FirstToken: time.Second, Tokens: 1, Parallel: 1})
+		server := models.New(models.Config{FirstToken: time.Second, Tokens: 1, Parallel: 1})
 		begin := time.Now()
 		done := make(chan struct{})
 		for range 3 {
@@ -317,7 +317,7 @@ func TestParallel_QueuesWithoutAByte(t *testing.T) {
 }
 
 func TestRequests_AreBounded(t *testing.T) {
-	server := fakemodel.New(fakemodel.Config{Keep: 2, Tokens: 1})
+	server := models.New(models.Config{Keep: 2, Tokens: 1})
 	for range 5 {
 		post(t.Context(), server, `{"model":"`+model+`","messages":[{"role":"user","content":"`+strings.Repeat("x", 100_000)+`"}]}`)
 	}
@@ -325,11 +325,11 @@ func TestRequests_AreBounded(t *testing.T) {
 	if len(kept) != 2 || kept[0].Number != 4 || kept[1].Number != 5 || len(kept[0].Body) != 64<<10 {
 		t.Errorf("got %d records, first number %d, body %d", len(kept), kept[0].Number, len(kept[0].Body))
 	}
-	if got := server.Counts(); got != (fakemodel.Counts{Total: 5, Text: 5, MaxOpen: 1}) {
+	if got := server.Counts(); got != (models.Counts{Total: 5, Text: 5, MaxOpen: 1}) {
 		t.Errorf("got %+v", got)
 	}
 	server.Reset()
-	if got := server.Counts(); got != (fakemodel.Counts{}) || len(server.Requests()) != 0 {
+	if got := server.Counts(); got != (models.Counts{}) || len(server.Requests()) != 0 {
 		t.Errorf("after a reset: %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package fakemodel
+package models
 
 import (
 	"cmp"
