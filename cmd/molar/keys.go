@@ -14,7 +14,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/httpguard"
 	"molar/internal/store"
-	"molar/internal/store/state"
 )
 
 func newKeysCmd(a *app) *cobra.Command {
@@ -65,9 +64,9 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 			}
 			key.ID = "key_" + strings.ToLower(rand.Text()[:16])
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
-				return db.AddKey(ctx, state.APIKey{ID: key.ID, Name: key.Name, Hash: key.Hash, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt})
+				return db.AddKey(ctx, store.APIKey{ID: key.ID, Name: key.Name, Hash: key.Hash, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt})
 			})
-			if errors.Is(err, state.ErrKeyExists) {
+			if errors.Is(err, store.ErrKeyExists) {
 				return fmt.Errorf("there is a key %q already; choose another name, or revoke it first: molar keys revoke %s", key.Name, key.Name)
 			}
 			if err != nil {
@@ -106,7 +105,7 @@ func (a *app) showForConfig(key access.Key, format string) error {
 
 // A listedKey is a key as lists show it.
 type listedKey struct {
-	state.APIKey
+	store.APIKey
 	// From is "store" or "file".
 	From    string `json:"from"`
 	Expired bool   `json:"expired,omitempty"`
@@ -127,7 +126,7 @@ func newKeysListCmd(a *app, format *string) *cobra.Command {
 			}
 			keys := []listedKey{}
 			for _, k := range cfg.APIKeys {
-				keys = append(keys, listedKey{APIKey: state.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes}, From: "file"})
+				keys = append(keys, listedKey{APIKey: store.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes}, From: "file"})
 			}
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
 				stored, err := db.Keys(ctx)
@@ -190,7 +189,7 @@ finds them.`,
 				return err
 			}
 			err := a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error { return db.RevokeKey(ctx, args[0]) })
-			if errors.Is(err, state.ErrNoKey) {
+			if errors.Is(err, store.ErrNoKey) {
 				return fmt.Errorf("there is no key %q in the store; molar keys list shows them, and those of the config file are taken out there", args[0])
 			}
 			if err != nil {

@@ -18,7 +18,6 @@ import (
 	"molar/internal/config"
 	"molar/internal/httpguard"
 	"molar/internal/store"
-	"molar/internal/store/state"
 )
 
 // Times of keys and sessions.
@@ -39,8 +38,8 @@ const operatorOwner = "operator"
 
 // A Store keeps keys and sessions.
 type Store interface {
-	AddKey(ctx context.Context, k state.APIKey) error
-	Keys(ctx context.Context) ([]state.APIKey, error)
+	AddKey(ctx context.Context, k store.APIKey) error
+	Keys(ctx context.Context) ([]store.APIKey, error)
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
 	DropSessions(ctx context.Context, unusedSince time.Time) error
 }
@@ -138,7 +137,7 @@ func (a *Access) refresh(ctx context.Context) error {
 	return nil
 }
 
-func ringKey(k state.APIKey) (httpguard.Key, error) {
+func ringKey(k store.APIKey) (httpguard.Key, error) {
 	hash, err := httpguard.ParseHash(k.Hash)
 	key := httpguard.Key{
 		ID: k.ID, Owner: k.ID, Name: k.Name, Hash: hash, Scopes: k.Scopes, Expires: k.ExpiresAt,
@@ -211,7 +210,7 @@ func (a *Access) SignIn(ctx context.Context, token string) (session string, ok b
 		return "", false, nil
 	}
 	session = httpguard.NewKeyText()
-	err = a.db.AddKey(ctx, state.APIKey{
+	err = a.db.AddKey(ctx, store.APIKey{
 		ID: "ses_" + rand.Text()[:16], Name: "browser", Hash: httpguard.HashOf(session).String(),
 		Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin}, Session: true,
 	})
@@ -240,7 +239,7 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(keys, func(k state.APIKey) bool { return !k.Session }) {
+	if slices.ContainsFunc(keys, func(k store.APIKey) bool { return !k.Session }) {
 		return nil
 	}
 	if loopback {

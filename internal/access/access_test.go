@@ -13,19 +13,19 @@ import (
 	"molar/internal/access"
 	"molar/internal/config"
 	"molar/internal/httpguard"
-	"molar/internal/store/state"
+	"molar/internal/store"
 )
 
 // A memory keeps keys as long as the test lasts.
-type memory struct{ keys []state.APIKey }
+type memory struct{ keys []store.APIKey }
 
-func (m *memory) AddKey(_ context.Context, k state.APIKey) error {
+func (m *memory) AddKey(_ context.Context, k store.APIKey) error {
 	k.CreatedAt = time.Now()
 	m.keys = append(m.keys, k)
 	return nil
 }
 
-func (m *memory) Keys(context.Context) ([]state.APIKey, error)          { return m.keys, nil }
+func (m *memory) Keys(context.Context) ([]store.APIKey, error)          { return m.keys, nil }
 func (m *memory) TouchKeys(context.Context, map[string]time.Time) error { return nil }
 func (m *memory) DropSessions(_ context.Context, _ time.Time) error     { return nil }
 func open(t *testing.T, m *memory, sessions bool, keys ...config.APIKey) *access.Access {
@@ -88,7 +88,7 @@ func TestAccess_SignIn(t *testing.T) {
 
 // A port without pages takes no session.
 func TestAccess_SessionsOnlyWhereThereArePages(t *testing.T) {
-	stored := []state.APIKey{
+	stored := []store.APIKey{
 		{ID: "ses_1", Name: "browser", Session: true, CreatedAt: time.Now(), Hash: httpguard.HashOf("s").String()},
 		{ID: "key_1", Name: "laptop", Hash: httpguard.HashOf("k").String()},
 	}

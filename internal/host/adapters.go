@@ -11,7 +11,6 @@ import (
 	"molar/agent"
 	"molar/agent/memory"
 	"molar/internal/store"
-	"molar/internal/store/state"
 	"molar/mcpclients"
 	"molar/providers"
 	"molar/providers/chain"
@@ -42,7 +41,7 @@ func (o offered) Tools() []schemas.Tool { return o.Known().Tools() }
 
 // recorder hands traces to the writer.
 type recorder struct {
-	to  *state.TraceWriter
+	to  *store.TraceWriter
 	log *slog.Logger
 }
 
@@ -52,14 +51,14 @@ func (r recorder) Record(t agent.Trace) {
 		r.log.Warn("the trace of a turn could not be encoded", "turn", t.TurnID, "error", err)
 		return
 	}
-	r.to.Record(state.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body})
+	r.to.Record(store.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body})
 }
 
 // TraceStore reads traces; what is still on its way to the database is written
 // first.
 type TraceStore struct {
 	*store.DB
-	Writer *state.TraceWriter // nil when traces are off
+	Writer *store.TraceWriter // nil when traces are off
 	// Memory knows turns that have no trace; nil means that they are looked for in DB.
 	Memory *memory.Client
 }

@@ -10,7 +10,6 @@ import (
 	"molar/agent"
 	"molar/internal/host"
 	"molar/internal/store"
-	"molar/internal/store/state"
 	"molar/schemas"
 )
 
@@ -59,7 +58,7 @@ func TestTraceStore_Untraced(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := json.RawMessage(`{"turn_id":"t","status":"done","conversation_id":"c","question":"Why?","answer":"So (traced)."}`)
-	if err := db.PutTraces(t.Context(), []state.Trace{{TurnID: "t", Owner: "ann", ConversationID: "c", CreatedAt: now, Body: body}}); err != nil {
+	if err := db.PutTraces(t.Context(), []store.Trace{{TurnID: "t", Owner: "ann", ConversationID: "c", CreatedAt: now, Body: body}}); err != nil {
 		t.Fatal(err)
 	}
 	want("with its trace", "ann", "t", "done; c; Why?; So (traced).")

@@ -7,14 +7,14 @@ import (
 	"sync"
 
 	"molar/internal/config"
-	"molar/internal/store/state"
+	"molar/internal/store"
 	"molar/mcpclients"
 )
 
 // added are the servers that the operator added while a host ran, as they are stored.
 type added struct {
 	mu   sync.Mutex
-	list []state.AddedServer
+	list []store.AddedServer
 }
 
 // loadAdded reads which servers were added.
@@ -77,7 +77,7 @@ func (h *Host) addedConfigs(cfg *config.Config) []mcpclients.ServerConfig {
 }
 
 // AddServer stores a server. It is attached once its config is applied.
-func (h *Host) AddServer(ctx context.Context, a state.AddedServer) error {
+func (h *Host) AddServer(ctx context.Context, a store.AddedServer) error {
 	if err := h.DB.AddServer(ctx, a); err != nil {
 		return err
 	}

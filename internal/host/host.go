@@ -22,7 +22,6 @@ import (
 	"molar/internal/host/trust"
 	"molar/internal/store"
 	"molar/internal/store/database"
-	"molar/internal/store/state"
 	"molar/internal/telemetry"
 	"molar/mcpclients"
 	"molar/mcpservers"
@@ -39,7 +38,7 @@ type Host struct {
 	Config *config.Config
 	Log    *slog.Logger
 	DB     *store.DB
-	Traces *state.TraceWriter
+	Traces *store.TraceWriter
 	// Refusals are the tools that services of models refused.
 	Refusals *wire.Refusals
 	MCP      *mcpclients.Manager
@@ -109,7 +108,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		}
 	}
 	if h.Config.Telemetry.Trace != "off" {
-		if h.Traces, err = state.NewTraceWriter(state.TraceWriterConfig{Store: h.DB.Store, Logger: h.Log}); err != nil {
+		if h.Traces, err = store.NewTraceWriter(store.TraceWriterConfig{Store: h.DB.State, Logger: h.Log}); err != nil {
 			return err
 		}
 	}

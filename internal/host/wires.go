@@ -8,7 +8,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host/observe"
-	"molar/internal/store/state"
+	"molar/internal/store"
 	"molar/schemas"
 )
 
@@ -26,7 +26,7 @@ func (h *Host) keepWires() error {
 	}
 	keeper, err := edge.NewKeeper(edge.KeeperConfig{
 		To: func(k edge.Kept) {
-			h.Traces.RecordWire(state.Wire{
+			h.Traces.RecordWire(store.Wire{
 				TurnID: k.TurnID, ConversationID: k.ConversationID, Owner: k.Owner, Started: k.Started,
 				Expires: k.Started.Add(cfg.Telemetry.Wire), Tape: k.Tape,
 			})

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"molar/internal/store/database"
-	"molar/internal/store/state"
 )
 
 // Clear deletes all messages, the summary, the traces and the title, which is the
@@ -46,7 +45,7 @@ func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx,
 	err := d.db.Write(ctx, op, func(tx *sql.Tx) error {
 		c, err := findIn(ctx, tx, owner, id)
 		if err == nil {
-			err = state.DropErasures(ctx, tx, d.db.Now())
+			err = DropErasures(ctx, tx, d.db.Now())
 		}
 		if err != nil {
 			return err
@@ -67,7 +66,7 @@ func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx,
 
 // forget takes away what stands beside a conversation.
 func (d *DB) forget(ctx context.Context, tx *sql.Tx, id, owner string) error {
-	if err := state.ForgetIn(ctx, tx, d.db.Now(), owner, id); err != nil {
+	if err := ForgetIn(ctx, tx, d.db.Now(), owner, id); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE id = $1 AND owner = $2`, id, owner)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"molar/internal/store"
-	"molar/internal/store/state"
 	"molar/schemas"
 )
 
@@ -84,7 +83,7 @@ func tell(t *testing.T, db *store.DB, id, secret string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PutTraces(ctx, []state.Trace{{TurnID: "t", ConversationID: id, Body: []byte(`"` + secret + `"`)}}); err != nil {
+	if err := db.PutTraces(ctx, []store.Trace{{TurnID: "t", ConversationID: id, Body: []byte(`"` + secret + `"`)}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -128,12 +127,12 @@ func TestForgetConversation(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "state.db")
 	db := open(t, path)
-	for _, trace := range []state.Trace{
+	for _, trace := range []store.Trace{
 		{TurnID: "1", Owner: "ann", ConversationID: "c", Body: []byte(`"ann's secret"`)},
 		{TurnID: "2", Owner: "bob", ConversationID: "c", Body: []byte(`"bob's secret"`)},
 		{TurnID: "3", Owner: "ann", ConversationID: "d", Body: []byte(`"another one"`)},
 	} {
-		if err := db.PutTraces(ctx, []state.Trace{trace}); err != nil {
+		if err := db.PutTraces(ctx, []store.Trace{trace}); err != nil {
 			t.Fatal(err)
 		}
 	}

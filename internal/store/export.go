@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"molar/internal/store/database"
-	"molar/internal/store/files"
 	"molar/schemas"
 )
 
@@ -30,7 +29,7 @@ type Exported struct {
 	Pieces      []schemas.Piece      `json:"pieces,omitempty"`
 	Compactions []schemas.Compaction `json:"compactions,omitempty"`
 	// Files are those beside questions, whole.
-	Files []files.Whole `json:"files,omitempty"`
+	Files []Whole `json:"files,omitempty"`
 
 	num int64
 }

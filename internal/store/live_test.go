@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/store/live"
+	"molar/internal/store"
 	"molar/internal/store/storetest"
 	"molar/schemas"
 )
@@ -58,14 +58,14 @@ func testStopsAnywhere(t *testing.T, pg *storetest.Postgres, dsn string) {
 	through.Host = wire.listener.Addr().String()
 	defer wire.goOn()
 	locks := openRaw(t, dsn+"&lock_timeout=10000")
-	for name, write := range map[string]func(ctx context.Context, s *live.Store) error{
-		"tell": func(ctx context.Context, s *live.Store) error {
+	for name, write := range map[string]func(ctx context.Context, s *store.Live) error{
+		"tell": func(ctx context.Context, s *store.Live) error {
 			_, err := s.Tell(ctx, []schemas.LiveNews{{TurnID: "t", Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: "[]"}}}})
 			return err
 		},
-		"stop":  func(ctx context.Context, s *live.Store) error { return s.Stop(ctx, "t") },
-		"count": func(ctx context.Context, s *live.Store) error { _, err := s.Take(ctx, "name", 1, 1); return err },
-		"reap":  func(ctx context.Context, s *live.Store) error { _, err := s.Reap(ctx); return err },
+		"stop":  func(ctx context.Context, s *store.Live) error { return s.Stop(ctx, "t") },
+		"count": func(ctx context.Context, s *store.Live) error { _, err := s.Take(ctx, "name", 1, 1); return err },
+		"reap":  func(ctx context.Context, s *store.Live) error { _, err := s.Reap(ctx); return err },
 	} {
 		for words, ended := 0, false; !ended; words++ {
 			execPostgres(t, dsn, "DELETE FROM live_turns; DELETE FROM live_rates; INSERT INTO live_rates VALUES ('name', 1, 0, TRUE)")

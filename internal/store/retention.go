@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"molar/internal/store/database"
-	"molar/internal/store/state"
 )
 
 // retentionBatch is how many conversations one transaction deletes, so that turns
@@ -36,10 +35,10 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 		}
 	}
 	err := d.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
-		if more, err = state.DeleteOlderIn(ctx, tx, before); err != nil {
+		if more, err = DeleteOlderIn(ctx, tx, before); err != nil {
 			return err
 		}
-		return state.DropErasures(ctx, tx, d.db.Now())
+		return DropErasures(ctx, tx, d.db.Now())
 	})
 	if err == nil && (deleted > 0 || more > 0) {
 		d.db.ScrubLog(ctx)

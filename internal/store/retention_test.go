@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"molar/internal/store"
-	"molar/internal/store/state"
 )
 
 func TestDB_DeleteOlder(t *testing.T) {
@@ -25,7 +24,7 @@ func testDeleteOlder(t *testing.T, open func(now func() time.Time) *store.DB) {
 		}
 	}
 	saveTurn(t, db, "revived", "t1", "old")
-	if err := db.PutTraces(ctx, []state.Trace{
+	if err := db.PutTraces(ctx, []store.Trace{
 		{TurnID: "a", ConversationID: "old1", Owner: "ann", Body: []byte(`{}`)},
 		{TurnID: "b", ConversationID: "refused", Body: []byte(`{}`)},
 		{TurnID: "c", ConversationID: "old2", Owner: "ann", CreatedAt: start.Add(2 * time.Hour), Body: []byte(`{}`)},

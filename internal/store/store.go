@@ -1,14 +1,3 @@
-// Package store keeps conversations and their summaries, and beside them the state of the
-// host. It owns the rules that make a saved turn durable and single. It knows nothing of MCP
-// or of models: who may see what, and how an answer looks on a wire, is decided by its
-// callers.
-//
-// Below it stand [molar/internal/store/database] (SQLite and PostgreSQL, the schema) and
-// [molar/internal/store/state] (traces, keys, logins and the like).
-//
-// Every method takes an owner. A given owner sees its own conversations only; an
-// empty owner is the operator and sees all of them, and what it creates belongs
-// to nobody.
 package store
 
 import (
@@ -18,18 +7,15 @@ import (
 	"sync/atomic"
 
 	"molar/internal/store/database"
-	"molar/internal/store/files"
-	"molar/internal/store/live"
-	"molar/internal/store/state"
 )
 
 // DB is the open store. It is safe for concurrent use, and several processes may have one
 // database open.
 type DB struct {
 	// The host's own state is kept in the same database.
-	*state.Store
+	*State
 	// So are the files beside questions.
-	*files.Files
+	*Files
 
 	db      *database.DB
 	stmts   statements
@@ -49,7 +35,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{Store: state.New(db), Files: files.New(db), db: db}
+	d := &DB{State: NewState(db), Files: NewFiles(db), db: db}
 	if err = d.stmts.prepare(ctx, db); err == nil {
 		err = db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error { return d.reap(ctx, tx) })
 	}
@@ -61,11 +47,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 
 // Live is where replicas share turns that run; nil unless the database is PostgreSQL. replica
 // names this process.
-func (d *DB) Live(replica string) *live.Store {
+func (d *DB) Live(replica string) *Live {
 	if !d.db.IsPostgres() {
 		return nil
 	}
-	return live.New(d.db, replica)
+	return NewLive(d.db, replica)
 }
 
 // Path returns the absolute path of the database file, or the URL of the database

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"molar/internal/store/database"
-	"molar/internal/store/files"
 	"molar/schemas"
 )
 
@@ -21,10 +20,6 @@ const (
 	ErrBusy = database.RefusalError("another turn of the conversation is running")
 	// ErrNoTurn means that the conversation has no such turn.
 	ErrNoTurn = database.RefusalError("there is no such turn in this conversation")
-	// ErrTooMuch means that the conversation has no room for a file.
-	ErrTooMuch = files.ErrTooMuch
-	// ErrNoFile means that it has no such file.
-	ErrNoFile = files.ErrNoFile
 	// ErrConflict means that what is to be written contradicts what is stored.
 	ErrConflict = database.ErrConflict
 	// ErrInvalid means that what was asked makes no sense.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"molar/internal/store/state"
+	"molar/internal/store"
 	"molar/mcpclients"
 	"molar/mcpclients/peer"
 	"molar/web"
@@ -20,7 +20,7 @@ func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer,
 	if s.Name == "" {
 		s.Name = nameOf(at)
 	}
-	a := state.AddedServer{Name: s.Name, URL: s.URL, Type: s.Type, Headers: s.Headers}
+	a := store.AddedServer{Name: s.Name, URL: s.URL, Type: s.Type, Headers: s.Headers}
 	if err := peer.ValidateServers([]mcpclients.ServerConfig{{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers}}); err != nil {
 		return web.AddedServer{}, fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}

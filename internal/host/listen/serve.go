@@ -17,7 +17,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/store/live"
+	"molar/internal/store"
 	"molar/providers/chain"
 	"molar/web/turns"
 )
@@ -48,7 +48,7 @@ type port struct {
 	turns *turns.Set
 	// sharing shows them to other replicas; nil where there can be none.
 	sharing *turns.Sharing
-	live    *live.Store
+	live    *store.Live
 	files   *reloader
 }
 

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"molar/internal/store/database"
+)
+
+// erasureKept is how long an erasure is remembered: longer than any turn runs.
+const erasureKept = 24 * time.Hour
+
+// DropErasures forgets the erasures that no turn can have outlived.
+func DropErasures(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM erasures WHERE at < $1`, database.Millis(now.Add(-erasureKept)))
+	return err
+}
+
+// ForgetIn deletes what the host itself knows of an owner's conversation, as a part of its
+// deletion, and notes the erasure for the traces of turns that run now.
+func ForgetIn(ctx context.Context, tx *sql.Tx, now time.Time, owner, id string) error {
+	_, err := forget(ctx, tx, now, owner, id, `owner = $2`)
+	return err
+}
+
+// ForgetConversation deletes what the host itself knows of an owner's conversation; an
+// empty owner means everybody's. It is for a host whose conversations are kept
+// elsewhere. Nothing of the text stays in SQLite's files.
+func (s *State) ForgetConversation(ctx context.Context, owner, id string) error {
+	deleted := int64(0)
+	err := s.db.Write(ctx, "forget conversation", func(tx *sql.Tx) (err error) {
+		now := s.db.Now()
+		if err := DropErasures(ctx, tx, now); err != nil {
+			return err
+		}
+		deleted, err = forget(ctx, tx, now, owner, id, `($2 = '' OR owner = $2)`)
+		return err
+	})
+	if err == nil && deleted > 0 {
+		s.db.ScrubLog(ctx)
+	}
+	return err
+}
+
+// forget returns how many rows it deleted. whose is a condition on the owner, $2.
+func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose string) (deleted int64, err error) {
+	_, err = tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ($1, $2, $3)
+		ON CONFLICT (conversation_id, owner) DO UPDATE SET at = excluded.at`, id, owner, database.Millis(now))
+	if err != nil {
+		return 0, err
+	}
+	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "responses", "live_turns", "grants"} {
+		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND `+whose, id, owner))
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
+	}
+	return deleted, nil
+}
+
+// DeleteOlderIn deletes what the host knows of turns before a time, also of those that left
+// no conversation behind, and returns how many rows that were.
+func DeleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted int64, err error) {
+	for _, statement := range []string{
+		`DELETE FROM traces WHERE created_at < $1`,
+		`DELETE FROM feedback WHERE created_at < $1`,
+		`DELETE FROM wires WHERE created_at < $1`,
+		`DELETE FROM idempotency WHERE created_at < $1`,
+		`DELETE FROM responses WHERE created_at < $1`,
+		`DELETE FROM kept_turns WHERE expires < $1`,
+	} {
+		n, err := database.Changed(tx.ExecContext(ctx, statement, database.Millis(before)))
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
+	}
+	return deleted, nil
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"molar/internal/store/database"
+)
+
+// ErrNoKey means that no such API key exists.
+const ErrNoKey = database.RefusalError("no such API key")
+
+// ErrKeyExists means that there is a key of that name already.
+const ErrKeyExists = database.RefusalError("a key of that name exists")
+
+// An APIKey is a key as it is stored: its text is not.
+type APIKey struct {
+	// ID and Name are unique; a session's name need not be.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Hash is of the key's text, written out.
+	Hash   string   `json:"-"`
+	Scopes []string `json:"scopes"`
+	// Session marks the cookie of a signed-in browser.
+	Session   bool      `json:"-"`
+	CreatedAt time.Time `json:"created_at"`
+	// ExpiresAt is zero for a key that does not expire, LastUsed for one that nobody
+	// used; both are left out then.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	LastUsed  time.Time `json:"last_used,omitzero"`
+}
+
+// AddKey stores a key. A name that is taken is ErrKeyExists.
+func (s *State) AddKey(ctx context.Context, k APIKey) error {
+	session := 0
+	if k.Session {
+		session = 1
+	}
+	expires := int64(0)
+	if !k.ExpiresAt.IsZero() {
+		expires = database.Millis(k.ExpiresAt)
+	}
+	return s.db.Write(ctx, "add API key", func(tx *sql.Tx) error {
+		var taken int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM api_keys WHERE name = $1 AND session = 0 AND $2 = 0`,
+			k.Name, session).Scan(&taken); err != nil {
+			return err
+		}
+		if taken > 0 {
+			return fmt.Errorf("%w: %q", ErrKeyExists, k.Name)
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (id, name, hash, scopes, session, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			k.ID, k.Name, k.Hash, strings.Join(k.Scopes, ","), session, database.Millis(s.db.Now()), expires)
+		return err
+	})
+}
+
+// Keys returns all keys and sessions, the oldest first, also those that have run out.
+func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
+	keys, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (k APIKey, err error) {
+		var scopes string
+		var session, created, expires, used int64
+		err = row.Scan(&k.ID, &k.Name, &k.Hash, &scopes, &session, &created, &expires, &used)
+		k.Scopes, k.Session = strings.Split(scopes, ","), session != 0
+		k.CreatedAt, k.ExpiresAt, k.LastUsed = database.TimeAt(created), database.TimeAt(expires), database.TimeAt(used)
+		return k, err
+	}, `SELECT id, name, hash, scopes, session, created_at, expires_at, last_used FROM api_keys ORDER BY created_at, id`)
+	return keys, s.db.Fault("list API keys", err)
+}
+
+// RevokeKey deletes the key, or the session, of that name or id; none is ErrNoKey.
+func (s *State) RevokeKey(ctx context.Context, nameOrID string) error {
+	const op = "revoke API key"
+	n, err := s.db.Exec(ctx, op, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID)
+	if err != nil || n > 0 {
+		return err
+	}
+	return s.db.Fault(op, fmt.Errorf("%w: %q", ErrNoKey, nameOrID))
+}
+
+// TouchKeys notes when keys were last used, by their id. Unknown ids are passed over.
+func (s *State) TouchKeys(ctx context.Context, used map[string]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	return s.db.WriteRelaxed(ctx, "note the use of API keys", func(tx *sql.Tx) error {
+		for id, at := range used {
+			if _, err := tx.ExecContext(ctx, `UPDATE api_keys SET last_used = $1 WHERE id = $2 AND last_used < $1`, database.Millis(at), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DropSessions deletes the sessions that were not used since a time.
+func (s *State) DropSessions(ctx context.Context, unusedSince time.Time) error {
+	return s.db.WriteRelaxed(ctx, "drop sessions", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM api_keys WHERE session = 1 AND last_used < $1 AND created_at < $1`, database.Millis(unusedSince))
+		return err
+	})
+}

@@ -1,0 +1,49 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/store"
+	"molar/schemas"
+)
+
+func TestToolDecisions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "molar.db")
+	db := stateOpen(t, path)
+	ctx := t.Context()
+	want := schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}}
+	check := func(db *store.DB) {
+		t.Helper()
+		got, err := db.ToolDecisions(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("decisions (-want +got):\n%s", diff)
+		}
+	}
+	check(db)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.KeepSwitch(ctx, "a", "x", false))
+	must(db.KeepSwitch(ctx, "a", "x", false))
+	must(db.KeepSwitch(ctx, "b", "y", false))
+	must(db.KeepSwitch(ctx, "b", "y", true))
+	must(db.KeepSwitch(ctx, "b", "never off", true))
+	must(db.KeepPins(ctx, "a", map[string]string{"x": "1", "gone": "2"}))
+	must(db.KeepPins(ctx, "b", map[string]string{"y": "3"}))
+	must(db.KeepPins(ctx, "a", map[string]string{"x": "4", "z": "5"}))
+	want = schemas.ToolDecisions{
+		Off:  map[schemas.ToolRef]bool{{Server: "a", Tool: "x"}: true},
+		Pins: map[string]map[string]string{"a": {"x": "4", "z": "5"}, "b": {"y": "3"}},
+	}
+	check(db)
+	check(stateOpen(t, path)) // another process
+}
