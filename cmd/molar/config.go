@@ -12,7 +12,6 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/config/hostfile"
 	"molar/internal/doctor"
 	"molar/internal/host/models"
 	"molar/internal/setup"
@@ -162,7 +161,7 @@ goes into a file beside that one which only you can read: servers.env beside ser
 			if path, err := filepath.Abs(name); err == nil {
 				name = path
 			}
-			file, err := hostfile.Read(name, data)
+			file, err := config.Read(name, data)
 			if err != nil {
 				return err
 			}
@@ -178,7 +177,7 @@ goes into a file beside that one which only you can read: servers.env beside ser
 }
 
 // writeImport writes a new file, readable by its owner alone like every config.
-func (a *app) writeImport(file *hostfile.File, output string) error {
+func (a *app) writeImport(file *config.HostFile, output string) error {
 	if output == "" {
 		_, err := a.Stdout.Write(file.YAML)
 		return err
@@ -204,7 +203,7 @@ func (a *app) writeImport(file *hostfile.File, output string) error {
 
 // tellImport says on standard error what a person has to do. kept tells that the values of
 // variables are in a file already, as far as they are known.
-func (a *app) tellImport(file *hostfile.File, kept bool) {
+func (a *app) tellImport(file *config.HostFile, kept bool) {
 	tell := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(a.Stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}

@@ -13,7 +13,6 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/config/hostfile"
 	"molar/internal/host/listen"
 	"molar/internal/setup"
 )
@@ -66,7 +65,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if keyboard, ok := a.Stdin.(*os.File); ok && cli.IsTerminal(keyboard) {
 		talk.Hidden = func(ctx context.Context) (string, error) { return cli.ReadHidden(ctx, keyboard) }
 	}
-	choices, err := talk.Ask(cmd.Context(), setup.Look(cmd.Context(), before, hostfile.Here(a.Env)))
+	choices, err := talk.Ask(cmd.Context(), setup.Look(cmd.Context(), before, config.Here(a.Env)))
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 }
 
 // keepVariables writes the secrets that were found beside the config, and says where they are.
-func (a *app) keepVariables(keep *setup.Keeper, variables []hostfile.Variable) error {
+func (a *app) keepVariables(keep *setup.Keeper, variables []config.Variable) error {
 	has, other, err := keep.Add(variables)
 	if err != nil {
 		return err

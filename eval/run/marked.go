@@ -14,7 +14,7 @@ import (
 	"molar/eval/mask"
 	"molar/eval/report"
 	"molar/internal/cli"
-	"molar/internal/config/decode"
+	"molar/internal/config"
 	"molar/internal/host"
 	"molar/schemas"
 )
@@ -35,7 +35,7 @@ func (f *MarkedFlags) Filter(now time.Time) (schemas.FeedbackFilter, error) {
 	if f.Since == "" {
 		return want, nil
 	}
-	ago, err := decode.ParseDuration(f.Since)
+	ago, err := config.DecodeParseDuration(f.Since)
 	if err != nil || ago <= 0 {
 		return want, cli.Usage(fmt.Errorf("--since %q: want a time such as 7d or 12h", f.Since))
 	}

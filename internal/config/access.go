@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"molar/internal/config/decode"
 )
 
 // An APIKey is a key that the file itself grants. One of Hash and Key is set.
@@ -42,7 +40,7 @@ func (t TLS) On() bool { return t.Cert != "" }
 const leastKey = 32
 
 // ParseDuration reads a duration as the file has it: "60s", "5m", "90d".
-func ParseDuration(text string) (time.Duration, error) { return decode.ParseDuration(text) }
+func ParseDuration(text string) (time.Duration, error) { return DecodeParseDuration(text) }
 
 // Loopback reports whether only this machine reaches an address to listen on.
 func Loopback(address string) bool {

@@ -1,7 +1,3 @@
-// Package config owns the settings of Molar: their types, their defaults, how they
-// are read (flags over environment over file over defaults) and what is wrong with
-// them. It starts nothing, opens no connection and writes no file; the commands
-// hand each part its own few settings and never the whole tree.
 package config
 
 import (

@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"molar/internal/config/decode"
 )
 
 // envPrefix comes before the path of a key in the name of its variable.
@@ -27,9 +25,9 @@ func variable(key string) string {
 }
 
 // applyEnv lets the environment override cfg. An empty variable counts as unset.
-func (cfg *Config) applyEnv(env func(string) (string, bool)) decode.Faults {
-	var bad decode.Faults
-	for _, l := range decode.Leaves("", reflect.ValueOf(cfg).Elem()) {
+func (cfg *Config) applyEnv(env func(string) (string, bool)) Faults {
+	var bad Faults
+	for _, l := range Leaves("", reflect.ValueOf(cfg).Elem()) {
 		names := []string{variable(l.Key)}
 		if l.Key == keyOllamaURL {
 			names = append(names, "OLLAMA_BASE_URL", "OLLAMA_HOST")
@@ -54,16 +52,16 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) decode.Faults {
 
 // applyFlags lets the command line override cfg. The keys of flags are paths of
 // config keys.
-func (cfg *Config) applyFlags(flags map[string]string) decode.Faults {
-	var bad decode.Faults
-	known := map[string]decode.Leaf{}
-	for _, l := range decode.Leaves("", reflect.ValueOf(cfg).Elem()) {
+func (cfg *Config) applyFlags(flags map[string]string) Faults {
+	var bad Faults
+	known := map[string]Leaf{}
+	for _, l := range Leaves("", reflect.ValueOf(cfg).Elem()) {
 		known[l.Key] = l
 	}
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		l, ok := known[key]
 		if !ok {
-			bad.Add(commandLine, key, "unknown key%s", decode.DidYouMean(key, slices.Sorted(maps.Keys(known))))
+			bad.Add(commandLine, key, "unknown key%s", DidYouMean(key, slices.Sorted(maps.Keys(known))))
 			continue
 		}
 		cfg.origins[key] = commandLine

@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-
-	"molar/internal/config/decode"
 )
 
 // Knowledge is a folder that a search tool reads.
@@ -21,7 +19,7 @@ func bundledTools() []string { return []string{ToolDentalGuide, ToolDuckDuckGo, 
 func (c *checker) knowledge() {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 	for _, e := range c.cfg.Knowledge {
-		key := decode.Join("knowledge", e.Name)
+		key := Join("knowledge", e.Name)
 		switch {
 		case !name.MatchString(e.Name):
 			c.fault(key, "want a name of small letters, digits and '_', at most 48: the search tool is called so")

@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"molar/internal/config/decode"
-	"molar/internal/config/environ"
 )
 
 // Options say where the settings come from.
@@ -68,7 +65,7 @@ func FindDoor(opts Options) (Door, error) {
 		return Door{}, err
 	}
 	for _, fault := range bad {
-		if fault.Key == "" || decode.Within(fault.Key, "listen") {
+		if fault.Key == "" || Within(fault.Key, "listen") {
 			return Door{}, fault
 		}
 	}
@@ -76,7 +73,7 @@ func FindDoor(opts Options) (Door, error) {
 }
 
 // load returns what could be read and all that is wrong with it.
-func load(opts Options) (*Config, decode.Faults, error) {
+func load(opts Options) (*Config, Faults, error) {
 	env, err := environment(opts)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +99,7 @@ func environment(opts Options) (func(string) (string, bool), error) {
 	if opts.EnvFile == "" {
 		return env, nil
 	}
-	vars, err := environ.ReadFile(opts.EnvFile)
+	vars, err := ReadFile(opts.EnvFile)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +127,7 @@ func Find(path string, env func(string) (string, bool)) (name string, named bool
 
 // readFile finds the file and decodes it into cfg. No file is fine unless one was
 // named.
-func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (decode.Faults, error) {
+func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (Faults, error) {
 	name, named := Find(opts.Path, env)
 	if opts.Path != "" {
 		named = opts.Explicit
@@ -161,17 +158,17 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (deco
 }
 
 // decode reads a file, or a text with a name, into cfg.
-func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) decode.Faults {
-	d := &decode.Decoder{
+func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) Faults {
+	d := &Decoder{
 		File: name, Variables: VariablesFile(name), Env: env, Origins: cfg.origins,
-		Bears:  func(key string) bool { return decode.Within(key, "mcpServers") },
+		Bears:  func(key string) bool { return Within(key, "mcpServers") },
 		Refers: refers,
 	}
 	bad := d.Decode(data, cfg)
 	for i := range cfg.MCPServers { // each variable costs its server alone
 		s := &cfg.MCPServers[i]
 		for _, f := range d.Unset {
-			if decode.Within(f.Fault.Key, decode.Join("mcpServers", s.Name)) {
+			if Within(f.Fault.Key, Join("mcpServers", s.Name)) {
 				s.Value.Unset = strings.TrimPrefix(s.Value.Unset+"; "+f.Fault.Error(), "; ")
 				if !slices.Contains(s.Value.Lacks, f.Variable) {
 					s.Value.Lacks = append(s.Value.Lacks, f.Variable)
@@ -194,8 +191,8 @@ func refers(key string) (instead string, is bool) {
 }
 
 // complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.
-func (cfg *Config) complete(env func(string) (string, bool)) decode.Faults {
-	var bad decode.Faults
+func (cfg *Config) complete(env func(string) (string, bool)) Faults {
+	var bad Faults
 	if fault := cfg.chooseDefault(); fault != nil {
 		bad = append(bad, fault)
 	}

@@ -5,8 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"molar/internal/config/decode"
 )
 
 // Models returns the models that a file, a flag or a variable names for a provider;
@@ -68,7 +66,7 @@ func (cfg *Config) NamedModels() []NamedModel {
 			provider = cfg.LLM.Provider[0]
 		}
 		if model := e.Value.Model; model != "" {
-			key := decode.Join("assistants", e.Name) + ".model"
+			key := Join("assistants", e.Name) + ".model"
 			all = append(all, NamedModel{Where: cfg.at(key), Provider: provider, Model: model})
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-
-	"molar/internal/config/decode"
 )
 
 // Digest is the SHA-256 of the file as it was read; zero without a file.
@@ -31,7 +29,7 @@ func (cfg *Config) CheckReload(next *Config) error {
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
-	known := decode.FieldsOf(a.Type())
+	known := FieldsOf(a.Type())
 	var keys []string
 	for _, name := range known.Names {
 		if name == "mcpServers" || name == "api_keys" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
@@ -70,10 +68,10 @@ func changed(key string, a, b reflect.Value) []string {
 	case a.Type() == reflect.TypeFor[Map[Assistant]]():
 		return changedAssistants(key, a.Interface().(Map[Assistant]), b.Interface().(Map[Assistant]))
 	case a.Kind() == reflect.Struct:
-		known := decode.FieldsOf(a.Type())
+		known := FieldsOf(a.Type())
 		for _, name := range known.Names {
 			i := known.Index[name]
-			keys = append(keys, changed(decode.Join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
+			keys = append(keys, changed(Join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
 		}
 	case !reflect.DeepEqual(a.Interface(), b.Interface()):
 		keys = append(keys, key)
@@ -85,12 +83,12 @@ func changedAssistants(key string, a, b Map[Assistant]) []string {
 	var keys []string
 	for _, e := range a {
 		if other, kept := b.Get(e.Name); !kept || !reflect.DeepEqual(e.Value, other) {
-			keys = append(keys, decode.Join(key, e.Name))
+			keys = append(keys, Join(key, e.Name))
 		}
 	}
 	for _, e := range b {
 		if !slices.Contains(a.Names(), e.Name) {
-			keys = append(keys, decode.Join(key, e.Name))
+			keys = append(keys, Join(key, e.Name))
 		}
 	}
 	return keys

@@ -7,8 +7,6 @@ import (
 	"reflect"
 
 	"github.com/invopop/jsonschema"
-
-	"molar/internal/config/decode"
 )
 
 //go:embed example.yaml
@@ -20,7 +18,7 @@ func Example() []byte { return []byte(example) }
 
 // Schema returns the JSON Schema (2020-12) of molar.yaml, for editors.
 func Schema() ([]byte, error) {
-	s := decode.Reflector(withProviders).Reflect(&Config{})
+	s := Reflector(withProviders).Reflect(&Config{})
 	s.Title = "molar.yaml"
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -32,7 +30,7 @@ func Schema() ([]byte, error) {
 // withProviders names the providers where the schema would have any text.
 func withProviders(t reflect.Type) *jsonschema.Schema {
 	if t != reflect.TypeFor[Providers]() {
-		return decode.ScalarSchema(t)
+		return ScalarSchema(t)
 	}
 	name := jsonschema.Schema{Type: "string", Enum: toAny(ProviderNames())}
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{&name, {Type: "array", Items: &name}}}

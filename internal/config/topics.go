@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"molar/internal/config/decode"
 )
 
 // A Topic is a subject that assistants may keep to. Under the name of the built-in
@@ -98,7 +96,7 @@ func (cfg *Config) TopicNames() []string {
 func (c *checker) topics() {
 	name := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	for _, e := range c.cfg.Topics {
-		key := decode.Join("topics", e.Name)
+		key := Join("topics", e.Name)
 		if !name.MatchString(e.Name) {
 			c.fault(key, "want a name of small letters, digits, '.', '_' and '-', at most 64")
 		}

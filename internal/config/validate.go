@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"molar/internal/config/decode"
 )
 
 // maxToolTime is the longest time that a tool call may be given.
@@ -20,7 +18,7 @@ const maxToolTime = 30 * time.Minute
 // key path and, where it is known, the place that set it.
 func (cfg *Config) Validate() error { return cfg.faults().Join() }
 
-func (cfg *Config) faults() decode.Faults {
+func (cfg *Config) faults() Faults {
 	c := &checker{cfg: cfg}
 	c.listen("listen", c.cfg.Listen)
 	c.listen("mcp.listen", c.cfg.MCP.Listen)
@@ -58,7 +56,7 @@ func (cfg *Config) where(key string) string {
 // A checker gathers the faults of one config.
 type checker struct {
 	cfg *Config
-	bad decode.Faults
+	bad Faults
 }
 
 func (c *checker) fault(key, format string, args ...any) {
@@ -168,7 +166,7 @@ func (c *checker) shutdown() {
 
 func (c *checker) enum(key, value string, allowed []string) {
 	if !slices.Contains(allowed, value) {
-		c.fault(key, "want %s%s", oneOf(allowed), decode.DidYouMean(value, allowed))
+		c.fault(key, "want %s%s", oneOf(allowed), DidYouMean(value, allowed))
 	}
 }
 
@@ -209,7 +207,7 @@ func (c *checker) globs(key string, globs []string) {
 func (c *checker) unique(key string, names []string) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			c.fault(decode.Join(key, name), "is defined twice")
+			c.fault(Join(key, name), "is defined twice")
 		}
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"molar/internal/config/environ"
 )
 
 // Variables is the file beside the config file that gives values to the variables which
@@ -52,7 +50,7 @@ func (cfg *Config) readVariables(name string, env func(string) (string, bool)) (
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the variables of the config file: %w", err)
 	}
-	values, err := environ.Parse(name, data)
+	values, err := Parse(name, data)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"molar/internal/config"
-	"molar/internal/config/hostfile"
 	"molar/internal/host/models"
 )
 
@@ -26,7 +25,7 @@ type Found struct {
 	// Models are what can answer, those that are ready first.
 	Models []Model
 	// Files hold the servers of other hosts, without those that hold none.
-	Files []*hostfile.File
+	Files []*config.HostFile
 }
 
 // A Model is a provider to choose.
@@ -67,7 +66,7 @@ func Look(ctx context.Context, cfg *config.Config, places []string) Found {
 		if err != nil {
 			continue
 		}
-		if file, err := hostfile.Read(place, data); err == nil && len(file.Servers) > 0 {
+		if file, err := config.Read(place, data); err == nil && len(file.Servers) > 0 {
 			f.Files = append(f.Files, file)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/config/hostfile"
 	"molar/internal/terminal"
 	"molar/internal/text"
 )
@@ -25,7 +24,7 @@ type Choices struct {
 	Model Model
 	// Files are the servers taken over from other hosts, Servers those typed, as
 	// [config.ParseServer] reads them.
-	Files   []*hostfile.File
+	Files   []*config.HostFile
 	Servers []string
 	Subject Subject
 }
@@ -78,7 +77,7 @@ func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
 	return d.own(ctx, m)
 }
 
-func (d *Dialogue) servers(ctx context.Context, files []*hostfile.File) (chosen []*hostfile.File, typed []string, err error) {
+func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chosen []*config.HostFile, typed []string, err error) {
 	d.say("\nWhich MCP servers should it use? You can attach more at any time.")
 	for _, f := range files {
 		yes, err := d.Confirm(ctx, fmt.Sprintf("  %s has %s: take them over?", f.Host, strings.Join(f.Servers, ", ")))

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"molar/internal/config"
-	"molar/internal/config/environ"
-	"molar/internal/config/hostfile"
 )
 
 // A Keeper writes secrets into the file beside a config that is read with it. What stands
@@ -37,7 +35,7 @@ func NewKeeper(file string, env func(string) (string, bool)) (*Keeper, error) {
 		return nil, fmt.Errorf("read the variables of the config file: %w", err)
 	}
 	k.text = string(data)
-	if k.known, err = environ.Parse(file, data); err != nil {
+	if k.known, err = config.Parse(file, data); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -55,7 +53,7 @@ func (k *Keeper) Taken(name string, value config.Secret) bool {
 
 // Add writes the values that are not there yet, for their owner alone. It returns the names
 // that the file has now, and those that are [Keeper.Taken], which are left alone.
-func (k *Keeper) Add(variables []hostfile.Variable) (has, other []string, err error) {
+func (k *Keeper) Add(variables []config.Variable) (has, other []string, err error) {
 	var b strings.Builder
 	for _, v := range variables {
 		if v.Value == "" {
@@ -66,7 +64,7 @@ func (k *Keeper) Add(variables []hostfile.Variable) (has, other []string, err er
 			continue
 		}
 		if _, known := k.known[v.Name]; !known {
-			fmt.Fprintf(&b, "# %s\n%s\n", v.Use, environ.Line(v.Name, v.Value.Reveal()))
+			fmt.Fprintf(&b, "# %s\n%s\n", v.Use, config.Line(v.Name, v.Value.Reveal()))
 		}
 		has = append(has, v.Name)
 	}

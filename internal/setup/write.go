@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"molar/internal/config"
-	"molar/internal/config/hostfile"
 )
 
 // A Draft is what the choices come to.
@@ -17,7 +16,7 @@ type Draft struct {
 	Text string
 	// Variables are those that it names, Doubled the servers that were left out, as their
 	// name is taken.
-	Variables []hostfile.Variable
+	Variables []config.Variable
 	Doubled   []string
 
 	b    strings.Builder
@@ -47,7 +46,7 @@ func (c Choices) writeModel(d *Draft) {
 	case m.KeyName == openAIKey:
 		fmt.Fprintf(b, "    # Without this line that variable goes to OpenAI alone.\n    key: ${%s}\n", m.KeyName)
 	case m.KeyName != "":
-		key := hostfile.Variable{Name: m.KeyName, Value: m.Key, Use: "the key of " + strconv.Quote(m.BaseURL)}
+		key := config.Variable{Name: m.KeyName, Value: m.Key, Use: "the key of " + strconv.Quote(m.BaseURL)}
 		for n := 2; d.keep.Taken(key.Name, key.Value) || c.referTo(key.Name); n++ {
 			key.Name = fmt.Sprintf("%s_%d", m.KeyName, n)
 		}
@@ -68,7 +67,7 @@ func (c Choices) writeModel(d *Draft) {
 
 // referTo reports whether a file that is taken over refers to a variable of that name.
 func (c Choices) referTo(name string) bool {
-	return slices.ContainsFunc(c.Files, func(f *hostfile.File) bool { return f.RefersTo(name) })
+	return slices.ContainsFunc(c.Files, func(f *config.HostFile) bool { return f.RefersTo(name) })
 }
 
 func (c Choices) writeSubject(b *strings.Builder) {
@@ -119,8 +118,8 @@ func (c Choices) writeServers(d *Draft) {
 		}
 	}
 	b.WriteString("\n# What a tool may do without a person's yes: docs/security.md.\n")
-	merged := hostfile.Merge(c.Files, func(name string, value config.Secret) bool {
-		return d.keep.Taken(name, value) || slices.ContainsFunc(d.Variables, func(v hostfile.Variable) bool { return v.Name == name && v.Value != value })
+	merged := config.Merge(c.Files, func(name string, value config.Secret) bool {
+		return d.keep.Taken(name, value) || slices.ContainsFunc(d.Variables, func(v config.Variable) bool { return v.Name == name && v.Value != value })
 	})
 	file := filepath.Base(d.keep.File)
 	comment(b, merged.Variables, true, "# The values of these variables are in "+file+", which is read with this file:")
@@ -139,7 +138,7 @@ func (c Choices) writeServers(d *Draft) {
 }
 
 // comment lists the variables that have a value, or those that have none.
-func comment(b *strings.Builder, variables []hostfile.Variable, valued bool, head string) {
+func comment(b *strings.Builder, variables []config.Variable, valued bool, head string) {
 	for _, v := range variables {
 		if (v.Value != "") != valued {
 			continue

@@ -14,8 +14,6 @@ import (
 	"strings"
 
 	"molar/internal/config"
-	"molar/internal/config/decode"
-	"molar/internal/config/hostfile"
 	"molar/web"
 )
 
@@ -24,10 +22,10 @@ import (
 func (p *port) importServers(text string) (web.Imported, error) {
 	text = strings.TrimSpace(text)
 	found := web.Imported{File: p.configFile(), Place: web.PlaceNew}
-	var at *decode.Section
+	var at *config.Section
 	if data, err := os.ReadFile(found.File); err == nil {
 		found.Place = web.PlaceEnd
-		if s, ok := decode.FindSection(data, "mcpServers"); ok {
+		if s, ok := config.FindSection(data, "mcpServers"); ok {
 			at, found.Place, found.Line = &s, string(s.Place), s.Line
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +39,7 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	if err != nil {
 		return web.Imported{}, err
 	}
-	file, err := hostfile.Read("the text", block, taken...)
+	file, err := config.Read("the text", block, taken...)
 	if err != nil {
 		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)
 	}

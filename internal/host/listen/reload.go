@@ -13,7 +13,6 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/config/watch"
 	"molar/internal/host"
 	"molar/mcpclients"
 	"molar/web"
@@ -145,7 +144,7 @@ func (r *reloader) watch(ctx context.Context) {
 		config.VariablesFile(r.path): r.running.Variables.Digest(),
 	} {
 		both.Go(func() {
-			err := watch.File(ctx, name, seen, func() {
+			err := config.WatchedFile(ctx, name, seen, func() {
 				_, _ = r.reload(ctx, "the file was saved") // reload logs its faults
 			})
 			if err != nil {

@@ -1,4 +1,4 @@
-package hostfile
+package config
 
 import (
 	"encoding/json"
@@ -6,12 +6,10 @@ import (
 	"strings"
 
 	yaml "github.com/goccy/go-yaml"
-
-	"molar/internal/config/decode"
 )
 
 // whole are the servers as a section of their own.
-func (f *File) whole() string {
+func (f *HostFile) whole() string {
 	if len(f.Servers) == 0 {
 		return f.head + "mcpServers: {}\n" + f.entries
 	}
@@ -20,11 +18,11 @@ func (f *File) whole() string {
 
 // TextFor returns the servers as a text that fits where the mcpServers of a config file take
 // more; nil stands for a file without that key, which gets a section of its own.
-func (f *File) TextFor(at *decode.Section) (string, error) {
+func (f *HostFile) TextFor(at *Section) (string, error) {
 	switch {
-	case at == nil || at.Place == decode.Instead:
+	case at == nil || at.Place == Instead:
 		return f.whole(), nil
-	case at.Place == decode.Inside:
+	case at.Place == Inside:
 		return f.inBraces(len(at.Names) > 0)
 	}
 	indent := strings.Repeat(" ", at.Indent)
@@ -42,7 +40,7 @@ func (f *File) TextFor(at *decode.Section) (string, error) {
 const ownIndent = "  "
 
 // inBraces are the servers as JSON, which YAML reads too. more says that others follow.
-func (f *File) inBraces(more bool) (string, error) {
+func (f *HostFile) inBraces(more bool) (string, error) {
 	data, err := yaml.YAMLToJSON([]byte(f.whole()))
 	if err != nil {
 		return "", fmt.Errorf("write the servers in braces: %w", err)

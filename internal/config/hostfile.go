@@ -1,9 +1,4 @@
-// Package hostfile reads the files in which other hosts keep their MCP servers
-// (Claude Desktop, VS Code, Cursor, Gemini CLI) and writes what they hold as the
-// mcpServers of molar.yaml. It must not start, reach or look up anything that such a
-// file names, and it shows no secret: those become references to variables, whose values
-// are handed out beside the text.
-package hostfile
+package config
 
 import (
 	"errors"
@@ -12,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"molar/internal/config"
 )
 
 // A Host is a program whose file is read.
@@ -21,14 +14,14 @@ type Host string
 
 // The hosts whose files differ.
 const (
-	Claude Host = "Claude Desktop"
-	VSCode Host = "VS Code"
-	Cursor Host = "Cursor"
-	Gemini Host = "Gemini CLI"
+	Claude     Host = "Claude Desktop"
+	VSCode     Host = "VS Code"
+	Cursor     Host = "Cursor"
+	HostGemini Host = "Gemini CLI"
 )
 
-// A File is what was read.
-type File struct {
+// A HostFile is what was read.
+type HostFile struct {
 	// Host is whose shape the file has.
 	Host Host
 	// YAML is a text of its own that holds mcpServers, with a comment for everything
@@ -52,7 +45,7 @@ type File struct {
 type Variable struct {
 	Name string
 	// Value is what stood in the file; empty where that refers to a variable itself.
-	Value config.Secret
+	Value Secret
 	// Use says where its value stood in the file, or what is to be put there.
 	Use string
 	// Address tells that the value must begin like an address: http:// or https://.
@@ -65,14 +58,14 @@ type reader struct {
 	inputs map[string]string // what VS Code asks for, by id
 	values map[string]string // literal values by the variable that stands for them
 	taken  []string          // names that no server may get
-	out    *File
+	out    *HostFile
 	notes  []string // for the head of the text
 }
 
 // Read converts the file. name is what it is called, which helps to tell whose it
 // is. JSON with comments and trailing commas is read. No server gets one of the names that are
 // taken.
-func Read(name string, data []byte, taken ...string) (*File, error) {
+func Read(name string, data []byte, taken ...string) (*HostFile, error) {
 	root, err := parseFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -82,9 +75,9 @@ func Read(name string, data []byte, taken ...string) (*File, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	r := &reader{
-		host: hostOf(name, root, found), out: &File{asWritten: referred(data)}, notes: notes,
+		host: hostOf(name, root, found), out: &HostFile{asWritten: referred(data)}, notes: notes,
 		inputs: found.inputs, values: map[string]string{},
-		taken: slices.Concat(config.ReservedServers(), taken),
+		taken: slices.Concat(ReservedServers(), taken),
 	}
 	r.out.Host = r.host
 	var servers []entry
@@ -171,7 +164,7 @@ func hostOf(name string, root object, f found) Host {
 		return Cursor
 	case folder == ".gemini" || f.allowed != nil || f.excluded != nil || root.get("selectedAuthType") != nil ||
 		uses("httpUrl", "trust", "includeTools", "excludeTools"):
-		return Gemini
+		return HostGemini
 	case uses("url", "envFile"):
 		return Cursor
 	default:

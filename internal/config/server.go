@@ -1,4 +1,4 @@
-package hostfile
+package config
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ func (r *reader) transport(e *entry, there object) {
 	case "sse":
 		kind = "sse"
 	case "", "stdio", "local", "http", "streamable-http", "streamableHttp", "streamable_http":
-		if r.host == Gemini && there.text("type") == "" && address != "" {
+		if r.host == HostGemini && there.text("type") == "" && address != "" {
 			kind = "sse" // what url means there; streamable HTTP is httpUrl
 		}
 	default:
@@ -154,7 +154,7 @@ func (r *reader) timeout(e *entry, raw json.RawMessage) {
 		ms = float64(most.Milliseconds())
 	}
 	d := time.Duration(ms) * time.Millisecond
-	if r.host != Gemini {
+	if r.host != HostGemini {
 		e.note("timeout: read as milliseconds")
 	}
 	e.add("timeout", d.String())

@@ -1,4 +1,4 @@
-package decode
+package config
 
 import (
 	"reflect"
@@ -8,7 +8,7 @@ import (
 )
 
 // JSONSchema describes a Map as an object whose keys are the user's.
-func (Map[V]) JSONSchema() *jsonschema.Schema {
+func (DecodedMap[V]) JSONSchema() *jsonschema.Schema {
 	value := Reflector(ScalarSchema).Reflect(new(V))
 	value.Version = ""
 	return &jsonschema.Schema{Type: "object", AdditionalProperties: value}

@@ -1,5 +1,4 @@
-// Package environ reads .env files, and puts environment variables into texts.
-package environ
+package config
 
 import (
 	"errors"

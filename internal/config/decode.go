@@ -1,6 +1,4 @@
-// Package decode reads YAML into structs strictly: it gathers all that is wrong with a file,
-// with its lines, and notes where each key was set. It knows no key of its own.
-package decode
+package config
 
 import (
 	"errors"
@@ -11,8 +9,6 @@ import (
 	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-
-	"molar/internal/config/environ"
 )
 
 // maxFile bounds the file, in bytes: it is read by people.
@@ -228,8 +224,8 @@ func (d *Decoder) secrets(key string, n ast.Node, v reflect.Value) {
 
 func (d *Decoder) list(key string, n ast.Node, v reflect.Value) {
 	seq, ok := n.(*ast.SequenceNode)
-	if !ok && v.Type() == reflect.TypeFor[OneOrMore]() {
-		v.Set(reflect.ValueOf(OneOrMore{""}))
+	if !ok && v.Type() == reflect.TypeFor[Providers]() {
+		v.Set(reflect.ValueOf(Providers{""}))
 		d.scalar(key, n, v.Index(0))
 		return
 	}
@@ -253,8 +249,8 @@ func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	expanded := text
 	if isString {
 		var err error
-		expanded, err = environ.Expand(text, d.Env)
-		lacking, unset := errors.AsType[environ.UnsetError](err)
+		expanded, err = Expand(text, d.Env)
+		lacking, unset := errors.AsType[UnsetError](err)
 		if unset {
 			lacking.File = d.Variables
 			err = lacking

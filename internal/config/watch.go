@@ -1,8 +1,4 @@
-// Package watch reports when the content of a file changes. It watches the file's
-// folder, since editors save by putting a new file in the place of the old one, and
-// compares contents, so that a save without a change is none. It must not know what
-// the file means.
-package watch
+package config
 
 import (
 	"context"
@@ -25,15 +21,15 @@ const (
 	Longest = time.Second
 )
 
-// largest bounds what is read of the file, in bytes; a config is far below.
-const largest = 4 << 20
+// watchLargest bounds what is read of the file, in bytes; a config is far below.
+const watchLargest = 4 << 20
 
-// File calls changed, one call at a time, whenever the content of the named file
+// WatchedFile calls changed, one call at a time, whenever the content of the named file
 // is not what it was: first in comparison with seen, its SHA-256, then with what it
 // held at the last call. A file that is gone counts as one with another content.
 // The folder may come later than the watch: until then what is there of its path is watched.
 // File returns nil when ctx ends, and an error when nothing of the path can be watched.
-func File(ctx context.Context, name string, seen [sha256.Size]byte, changed func()) error {
+func WatchedFile(ctx context.Context, name string, seen [sha256.Size]byte, changed func()) error {
 	w, err := newWatcher(name)
 	if err != nil {
 		return fmt.Errorf("watch the folder of %s: %w", name, err)
@@ -85,7 +81,7 @@ func digest(name string) (sum [sha256.Size]byte) {
 	if err != nil || !info.Mode().IsRegular() {
 		return sum
 	}
-	if info.Size() > largest { // not worth reading; the size tells such files apart
+	if info.Size() > watchLargest { // not worth reading; the size tells such files apart
 		return sha256.Sum256(fmt.Append(nil, info.Size(), info.ModTime()))
 	}
 	data, err := os.ReadFile(name)

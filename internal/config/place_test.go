@@ -1,4 +1,4 @@
-package hostfile_test
+package config_test
 
 import (
 	"os"
@@ -9,21 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/config"
-	"molar/internal/config/decode"
-	"molar/internal/config/hostfile"
 )
 
 // paste puts a text where a person is told to put it.
-func paste(file, text string, at *decode.Section) string {
+func paste(file, text string, at *config.Section) string {
 	if at == nil {
 		return file + text
 	}
 	lines := strings.SplitAfter(file, "\n")
 	before, line, after := strings.Join(lines[:at.Line-1], ""), lines[at.Line-1], strings.Join(lines[at.Line:], "")
 	switch at.Place {
-	case decode.Below:
+	case config.Below:
 		return before + line + text + after
-	case decode.Instead:
+	case config.Instead:
 		return before + text + after
 	}
 	brace := strings.Index(line, "{") + 1
@@ -40,29 +38,29 @@ func TestFile_TextFor(t *testing.T) {
 		"far": {"url": "https://mcp.example.org/mcp", "trust": true}}}`
 	tests := []struct {
 		name, file string
-		place      decode.Place
+		place      config.Place
 		line       int
 		want       []string // the servers of the file afterwards
 	}{
 		{"an empty file", "", "", 0, []string{"files", "far"}},
 		{"another key", "listen: 127.0.0.1:1\n", "", 0, []string{"files", "far"}},
-		{"a section", "# mine\nmcpServers:\n  old: {command: a}\nlisten: 127.0.0.1:1\n", decode.Below, 2, []string{"files", "far", "old"}},
-		{"a section with a name of the same", "mcpServers:\n  files: {command: a}\n", decode.Below, 1, []string{"files-2", "far", "files"}},
-		{"a deep section", "mcpServers: # all of them\n      # the first\n      old:\n        command: a\n", decode.Below, 1, []string{"files", "far", "old"}},
-		{"a key without a value", "listen: 127.0.0.1:1\nmcpServers:\n  # old: {command: a}\ndefault: dental\n", decode.Below, 2, []string{"files", "far"}},
-		{"an anchor", "mcpServers: &all\n  old: {command: a}\n", decode.Below, 1, []string{"files", "far", "old"}},
-		{"null", "mcpServers: null # none\nlisten: 127.0.0.1:1\n", decode.Instead, 1, []string{"files", "far"}},
-		{"no servers", "mcpServers: {}\n", decode.Instead, 1, []string{"files", "far"}},
-		{"braces", "mcpServers: {old: {command: a}}\n", decode.Inside, 1, []string{"files", "far", "old"}},
-		{"empty braces over lines", "mcpServers: {\n}\n", decode.Inside, 1, []string{"files", "far"}},
-		{"braces over lines", "listen: 127.0.0.1:1\nmcpServers: {\n  old: {command: a},\n}\n", decode.Inside, 2, []string{"files", "far", "old"}},
-		{"a JSON file", `{"listen": "127.0.0.1:1", "mcpServers": {"old": {"command": "a"}}}` + "\n", decode.Inside, 1, []string{"files", "far", "old"}},
+		{"a section", "# mine\nmcpServers:\n  old: {command: a}\nlisten: 127.0.0.1:1\n", config.Below, 2, []string{"files", "far", "old"}},
+		{"a section with a name of the same", "mcpServers:\n  files: {command: a}\n", config.Below, 1, []string{"files-2", "far", "files"}},
+		{"a deep section", "mcpServers: # all of them\n      # the first\n      old:\n        command: a\n", config.Below, 1, []string{"files", "far", "old"}},
+		{"a key without a value", "listen: 127.0.0.1:1\nmcpServers:\n  # old: {command: a}\ndefault: dental\n", config.Below, 2, []string{"files", "far"}},
+		{"an anchor", "mcpServers: &all\n  old: {command: a}\n", config.Below, 1, []string{"files", "far", "old"}},
+		{"null", "mcpServers: null # none\nlisten: 127.0.0.1:1\n", config.Instead, 1, []string{"files", "far"}},
+		{"no servers", "mcpServers: {}\n", config.Instead, 1, []string{"files", "far"}},
+		{"braces", "mcpServers: {old: {command: a}}\n", config.Inside, 1, []string{"files", "far", "old"}},
+		{"empty braces over lines", "mcpServers: {\n}\n", config.Inside, 1, []string{"files", "far"}},
+		{"braces over lines", "listen: 127.0.0.1:1\nmcpServers: {\n  old: {command: a},\n}\n", config.Inside, 2, []string{"files", "far", "old"}},
+		{"a JSON file", `{"listen": "127.0.0.1:1", "mcpServers": {"old": {"command": "a"}}}` + "\n", config.Inside, 1, []string{"files", "far", "old"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var at *decode.Section
+			var at *config.Section
 			var taken []string
-			if s, ok := decode.FindSection([]byte(tt.file), "mcpServers"); ok {
+			if s, ok := config.FindSection([]byte(tt.file), "mcpServers"); ok {
 				at, taken = &s, s.Names
 				if s.Place != tt.place || s.Line != tt.line {
 					t.Errorf("%s line %d, want %s line %d", s.Place, s.Line, tt.place, tt.line)
@@ -70,7 +68,7 @@ func TestFile_TextFor(t *testing.T) {
 			} else if tt.line != 0 {
 				t.Fatal("no section is found")
 			}
-			f, err := hostfile.Read("the text", []byte(pasted), taken...)
+			f, err := config.Read("the text", []byte(pasted), taken...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +104,7 @@ func TestFile_TextFor(t *testing.T) {
 // What cannot be read, or has no place for more, is no section.
 func TestFindSection_None(t *testing.T) {
 	for _, file := range []string{"", "# only\n", "- a\n", "mcpServers: [\n", "mcpServers: none\n", "a: {mcpServers: {}}\n", "\xff\xfe"} {
-		if s, ok := decode.FindSection([]byte(file), "mcpServers"); ok {
+		if s, ok := config.FindSection([]byte(file), "mcpServers"); ok {
 			t.Errorf("%q: %+v", file, s)
 		}
 	}

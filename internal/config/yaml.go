@@ -1,4 +1,4 @@
-package hostfile
+package config
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"molar/internal/config"
 )
 
 // An entry is one server on its way into the text.
@@ -40,7 +38,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 	var body strings.Builder
 	for _, e := range servers {
 		text := e.text()
-		if err := config.CheckServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
+		if err := CheckServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
 			r.leaveOut(&body, e, err)
 			continue
 		}
@@ -53,7 +51,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 	}
 	used := slices.DeleteFunc(r.out.Variables, func(v Variable) bool { return !v.in(body.String()) })
 	for i, v := range used {
-		used[i].Value = config.Secret(r.values[v.Name])
+		used[i].Value = Secret(r.values[v.Name])
 	}
 	r.out.Variables = used
 	if len(used) > 0 {
@@ -70,7 +68,7 @@ func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
 	r.out.LeftOut = append(r.out.LeftOut, e.was)
 	r.out.Servers = slices.DeleteFunc(r.out.Servers, func(name string) bool { return name == e.name })
 	why := err.Error()
-	if fault, ok := errors.AsType[*config.Fault](err); ok {
+	if fault, ok := errors.AsType[*Fault](err); ok {
 		why = strings.TrimPrefix(strings.TrimPrefix(fault.Key, "mcpServers."+e.name), ".") + ": " + fault.Message
 	}
 	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.was), oneLine(strings.TrimPrefix(why, ": ")))

@@ -1,4 +1,4 @@
-package decode
+package config
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A Map is a YAML mapping that keeps the order of the file.
-type Map[V any] []Entry[V]
+// A DecodedMap is a YAML mapping that keeps the order of the file.
+type DecodedMap[V any] []DecodedEntry[V]
 
-// An Entry is one key of a [Map] and its value.
-type Entry[V any] struct {
+// An DecodedEntry is one key of a [Map] and its value.
+type DecodedEntry[V any] struct {
 	Name  string
 	Value V
 }
 
 // Get returns the value of a name, and false when there is none.
-func (m Map[V]) Get(name string) (V, bool) {
+func (m DecodedMap[V]) Get(name string) (V, bool) {
 	for _, e := range m {
 		if e.Name == name {
 			return e.Value, true
@@ -30,7 +30,7 @@ func (m Map[V]) Get(name string) (V, bool) {
 }
 
 // Names returns the names in order.
-func (m Map[V]) Names() []string {
+func (m DecodedMap[V]) Names() []string {
 	names := make([]string, 0, len(m))
 	for _, e := range m {
 		names = append(names, e.Name)
@@ -39,11 +39,11 @@ func (m Map[V]) Names() []string {
 }
 
 // Reset empties the map. It and Add let the decoder fill a Map without knowing its type.
-func (m *Map[V]) Reset() { *m = nil }
+func (m *DecodedMap[V]) Reset() { *m = nil }
 
 // Add returns the place of a new entry's value.
-func (m *Map[V]) Add(name string) reflect.Value {
-	*m = append(*m, Entry[V]{Name: name})
+func (m *DecodedMap[V]) Add(name string) reflect.Value {
+	*m = append(*m, DecodedEntry[V]{Name: name})
 	return reflect.ValueOf(&(*m)[len(*m)-1].Value).Elem()
 }
 
@@ -53,8 +53,8 @@ type Mapping interface {
 	Add(name string) reflect.Value
 }
 
-// OneOrMore are texts; one may be written without a list.
-type OneOrMore []string
+// Providers are texts; one may be written without a list.
+type Providers []string
 
 // Masked is what every print of a secret shows.
 const Masked = "***"

@@ -1,4 +1,4 @@
-package hostfile
+package config
 
 import (
 	"fmt"
@@ -22,13 +22,13 @@ var (
 	bare        = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$\{([^${}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 	})
-	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	hostfileVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 )
 
 // cut splits a value at what its host would replace.
 func (r *reader) cut(value string) []piece {
 	form := placeholder()
-	if r.host == Gemini {
+	if r.host == HostGemini {
 		form = bare()
 	}
 	var out []piece
@@ -66,11 +66,11 @@ func (r *reader) resolve(inner string) piece {
 		if text := r.inputs[id]; text != "" {
 			use += ", " + quoteComment(text)
 		}
-	case kind == "env" && variable().MatchString(id):
+	case kind == "env" && hostfileVariable().MatchString(id):
 		name = id
-	case variable().MatchString(inner):
+	case hostfileVariable().MatchString(inner):
 		name = inner
-	case hasDefault && variable().MatchString(plain):
+	case hasDefault && hostfileVariable().MatchString(plain):
 		if harmless(plain, fallback) && !strings.ContainsAny(fallback, "${}") {
 			return piece{text: plain, ref: true, fallback: fallback}
 		}

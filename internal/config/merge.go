@@ -1,4 +1,4 @@
-package hostfile
+package config
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"molar/internal/config"
 )
 
 // A Merged is the servers of several files in one.
@@ -24,7 +22,7 @@ type Merged struct {
 // Merge puts the servers of several files into one. A server keeps the name that it has in
 // the first file. A variable gets another name where its own stands for something else: in
 // another file, or as taken knows, such as in the environment.
-func Merge(files []*File, taken func(name string, value config.Secret) bool) Merged {
+func Merge(files []*HostFile, taken func(name string, value Secret) bool) Merged {
 	m := merger{files: files, taken: taken, servers: map[string]string{}}
 	for _, f := range files {
 		m.add(f)
@@ -33,8 +31,8 @@ func Merge(files []*File, taken func(name string, value config.Secret) bool) Mer
 }
 
 type merger struct {
-	files     []*File
-	taken     func(name string, value config.Secret) bool
+	files     []*HostFile
+	taken     func(name string, value Secret) bool
 	text      strings.Builder
 	variables []Variable
 	servers   map[string]string // their texts with all values, by name
@@ -43,7 +41,7 @@ type merger struct {
 
 // add writes the servers of a file whose names are free. One that is there already, with
 // the same values, is no second one.
-func (m *merger) add(f *File) {
+func (m *merger) add(f *HostFile) {
 	names, values := make([]string, 0, 2*len(f.Variables)), make([]string, 0, 2*len(f.Variables))
 	var kept strings.Builder
 	for _, v := range f.Variables {
@@ -91,14 +89,14 @@ func (m *merger) free(host Host, v Variable) string {
 	return name
 }
 
-func (m *merger) clashes(name string, value config.Secret) bool {
-	return slices.ContainsFunc(m.files, func(f *File) bool { return f.RefersTo(name) }) || m.taken(name, value) ||
+func (m *merger) clashes(name string, value Secret) bool {
+	return slices.ContainsFunc(m.files, func(f *HostFile) bool { return f.RefersTo(name) }) || m.taken(name, value) ||
 		slices.ContainsFunc(m.variables, func(v Variable) bool { return v.Name == name && v.Value != value })
 }
 
 // RefersTo reports whether the file itself refers to a variable of that name, so that the
 // name must not stand for anything else.
-func (f *File) RefersTo(name string) bool { return f.asWritten[name] }
+func (f *HostFile) RefersTo(name string) bool { return f.asWritten[name] }
 
 // reference is how a text refers to the variable.
 func (v Variable) reference() string { return "${" + v.Name + "}" }

@@ -1,4 +1,4 @@
-package watch_test
+package config_test
 
 import (
 	"context"
@@ -9,12 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
-	"molar/internal/config/watch"
+	"molar/internal/config"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait.
 const patience = 10 * time.Second
@@ -31,7 +27,7 @@ func start(t *testing.T, name string, seen [sha256.Size]byte) <-chan struct{} {
 	t.Helper()
 	changed, done := make(chan struct{}, 100), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- watch.File(ctx, name, seen, func() { changed <- struct{}{} }) }()
+	go func() { done <- config.WatchedFile(ctx, name, seen, func() { changed <- struct{}{} }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -139,7 +135,7 @@ func TestFile_FolderComesLater(t *testing.T) {
 func TestFile_NoFolder(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "taken")
 	put(t, taken, "a file")
-	err := watch.File(t.Context(), filepath.Join(taken, "molar", "molar.yaml"), [sha256.Size]byte{}, func() {})
+	err := config.WatchedFile(t.Context(), filepath.Join(taken, "molar", "molar.yaml"), [sha256.Size]byte{}, func() {})
 	if err == nil || !strings.Contains(err.Error(), "watch the folder of") {
 		t.Errorf("error %v", err)
 	}

@@ -1,4 +1,4 @@
-package hostfile_test
+package config_test
 
 import (
 	"bytes"
@@ -13,13 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/config"
-	"molar/internal/config/hostfile"
 )
 
 var update = flag.Bool("update", false, "write the expected files anew")
 
-// load reads the text as molar.yaml, with every variable set.
-func load(t testing.TB, f *hostfile.File) *config.Config {
+// hostfileLoad reads the text as molar.yaml, with every variable set.
+func hostfileLoad(t testing.TB, f *config.HostFile) *config.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "molar.yaml")
 	if err := os.WriteFile(path, f.YAML, 0o600); err != nil {
@@ -46,13 +45,13 @@ func load(t testing.TB, f *hostfile.File) *config.Config {
 func TestRead(t *testing.T) {
 	tests := []struct {
 		file    string
-		host    hostfile.Host
+		host    config.Host
 		leftOut []string
 	}{
-		{"claude_desktop_config.json", hostfile.Claude, []string{"broken"}},
-		{"vscode.json", hostfile.VSCode, []string{"socket"}},
-		{"cursor.json", hostfile.Cursor, nil},
-		{"gemini.json", hostfile.Gemini, nil},
+		{"claude_desktop_config.json", config.Claude, []string{"broken"}},
+		{"vscode.json", config.VSCode, []string{"socket"}},
+		{"cursor.json", config.Cursor, nil},
+		{"gemini.json", config.HostGemini, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
@@ -60,7 +59,7 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := hostfile.Read(tt.file, data)
+			f, err := config.Read(tt.file, data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,20 +82,20 @@ func TestRead(t *testing.T) {
 			if bytes.Contains(bytes.ToLower(f.YAML), []byte("canary-")) && tt.file != "vscode.json" {
 				t.Error("a secret is shown")
 			}
-			if diff := cmp.Diff(f.Servers, load(t, f).MCPServers.Names()); diff != "" {
+			if diff := cmp.Diff(f.Servers, hostfileLoad(t, f).MCPServers.Names()); diff != "" {
 				t.Errorf("servers (-said +written):\n%s", diff)
 			}
 		})
 	}
 }
 
-func read(t *testing.T, name, text string) *hostfile.File {
+func hostfileRead(t *testing.T, name, text string) *config.HostFile {
 	t.Helper()
-	f, err := hostfile.Read(name, []byte(text))
+	f, err := config.Read(name, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	load(t, f)
+	hostfileLoad(t, f)
 	return f
 }
 
@@ -115,7 +114,7 @@ func TestRead_Refuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := hostfile.Read("x.json", []byte(tt.text))
+			_, err := config.Read("x.json", []byte(tt.text))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "canary") {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -126,7 +125,7 @@ func TestRead_Refuses(t *testing.T) {
 // Names become ones that the config takes, each once.
 func TestRead_Names(t *testing.T) {
 	x := `{"command": "x"}`
-	f := read(t, "x.json", `{"mcpServers": {"a b": `+x+`, "a-b": `+x+`, "": `+x+`, "tool-server": `+x+`, "đọc ghi": `+x+`,
+	f := hostfileRead(t, "x.json", `{"mcpServers": {"a b": `+x+`, "a-b": `+x+`, "": `+x+`, "tool-server": `+x+`, "đọc ghi": `+x+`,
 		"`+strings.Repeat("n", 40)+`": `+x+`, "`+strings.Repeat("n", 41)+`": `+x+`}}`)
 	want := []string{"a-b", "a-b-2", "server", "tool-server-2", "c-ghi", strings.Repeat("n", 32), strings.Repeat("n", 30) + "-2"}
 	if diff := cmp.Diff(want, f.Servers); diff != "" {
@@ -136,11 +135,11 @@ func TestRead_Names(t *testing.T) {
 
 // Nothing of the file can end a comment or a string of the text.
 func TestRead_Injection(t *testing.T) {
-	f := read(t, "x.json", `{"mcpServers": {
+	f := hostfileRead(t, "x.json", `{"mcpServers": {
 		"a\nlisten: 0.0.0.0:1": {"command": "x", "k\n    command: evil": 1, "type": "t\r\n  evil: {}", "envFile": "e\u2028x"},
 		"b": {"command": "x\"\n    cwd: /", "args": ["$HOME ${", "#", "- x", "\u0085", "😀\t", "*a", "$5"], "env": {"A\nB": "1\n2"}}
 	}}`)
-	cfg := load(t, f)
+	cfg := hostfileLoad(t, f)
 	a, _ := cfg.MCPServers.Get("a-listen-0-0-0-0-1")
 	b, _ := cfg.MCPServers.Get("b")
 	if len(cfg.MCPServers) != 2 || cfg.Listen != "127.0.0.1:8000" || a.Command != "x" || a.Cwd != "" || b.Cwd != "" {
@@ -156,19 +155,19 @@ func TestRead_Host(t *testing.T) {
 	const remote = `{"mcpServers": {"a": {"url": "https://example.com/x"}}}`
 	tests := []struct {
 		name, text string
-		host       hostfile.Host
+		host       config.Host
 		kind       string
 	}{
-		{"mcp.json", remote, hostfile.Cursor, ""},
-		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`, hostfile.Cursor, ""},
-		{"/home/me/.gemini/settings.json", remote, hostfile.Gemini, "sse"},
-		{".vscode/mcp.json", `{"servers": {"a": {"url": "https://example.com/x"}}}`, hostfile.VSCode, ""},
-		{"settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": {"url": "https://example.com/x", "type": "sse"}}}}`, hostfile.VSCode, "sse"},
-		{"settings.json", `{"mcp": {"allowed": ["a"]}, ` + remote[1:], hostfile.Gemini, "sse"},
+		{"mcp.json", remote, config.Cursor, ""},
+		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`, config.Cursor, ""},
+		{"/home/me/.gemini/settings.json", remote, config.HostGemini, "sse"},
+		{".vscode/mcp.json", `{"servers": {"a": {"url": "https://example.com/x"}}}`, config.VSCode, ""},
+		{"settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": {"url": "https://example.com/x", "type": "sse"}}}}`, config.VSCode, "sse"},
+		{"settings.json", `{"mcp": {"allowed": ["a"]}, ` + remote[1:], config.HostGemini, "sse"},
 	}
 	for _, tt := range tests {
-		f := read(t, tt.name, tt.text)
-		server, _ := load(t, f).MCPServers.Get("a")
+		f := hostfileRead(t, tt.name, tt.text)
+		server, _ := hostfileLoad(t, f).MCPServers.Get("a")
 		if f.Host != tt.host || server.Type != tt.kind || server.Disabled {
 			t.Errorf("%s: host %q, type %q\n%s", tt.name, f.Host, server.Type, f.YAML)
 		}
@@ -190,7 +189,7 @@ func TestRead_Secrets(t *testing.T) {
 		`"url": "https://example.com/mcp", "headers": {"X-Odd": "canary!"}`,
 	}
 	for _, text := range secret {
-		f := read(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`)
+		f := hostfileRead(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`)
 		if strings.Contains(string(f.YAML), "canary") || len(f.Variables) != 1 || len(f.Servers) != 1 {
 			t.Errorf("%s became\n%s", text, f.YAML)
 		}
@@ -201,7 +200,7 @@ func TestRead_Secrets(t *testing.T) {
 		`"url": "https://example.com/mcp?profile=dev", "headers": {"X-Tenant": "acme"}`,
 	}
 	for _, text := range open {
-		if f := read(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`); len(f.Variables) != 0 {
+		if f := hostfileRead(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`); len(f.Variables) != 0 {
 			t.Errorf("%s became\n%s", text, f.YAML)
 		}
 	}
@@ -210,7 +209,7 @@ func TestRead_Secrets(t *testing.T) {
 // Two servers with one secret share its variable; two secrets of one name do not,
 // and none takes a variable that the file refers to.
 func TestRead_Variables(t *testing.T) {
-	f := read(t, "x.json", `{"mcpServers": {
+	f := hostfileRead(t, "x.json", `{"mcpServers": {
 		"a": {"command": "x", "env": {"TOKEN": "one"}},
 		"b": {"command": "x", "env": {"TOKEN": "one"}},
 		"c": {"command": "x", "env": {"TOKEN": "two", "MOLAR_LISTEN": "0.0.0.0:1 x", "KEY": "three"}},
@@ -228,7 +227,7 @@ func TestRead_Variables(t *testing.T) {
 // What a variable stands for is handed out beside the text, but for those that the file
 // refers to itself.
 func TestRead_Values(t *testing.T) {
-	f := read(t, "x.json", `{"mcpServers": {"a": {"command": "x", "args": ["--token=canary-1"], "env": {"KEY": "canary 2", "REF": "${env:MINE}"}}}}`)
+	f := hostfileRead(t, "x.json", `{"mcpServers": {"a": {"command": "x", "args": ["--token=canary-1"], "env": {"KEY": "canary 2", "REF": "${env:MINE}"}}}}`)
 	got := map[string]string{}
 	for _, v := range f.Variables {
 		got[v.Name] = v.Value.Reveal()
@@ -243,16 +242,16 @@ func TestRead_Values(t *testing.T) {
 
 // Files share a variable only where it stands for the same in both, and in the environment.
 func TestMerge(t *testing.T) {
-	claude := read(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
-	cursor := read(t, ".cursor/mcp.json", `{"mcpServers": {
+	claude := hostfileRead(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
+	cursor := hostfileRead(t, ".cursor/mcp.json", `{"mcpServers": {
 		"a": {"command": "x", "env": {"TOKEN": "1 one"}},
 		"b": {"command": "x", "env": {"API_KEY": "2 key"}},
 		"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}},
 		"d": {"command": "x", "env": {"X": "${SHARED:-none}"}}
 	}}`)
-	gemini := read(t, ".gemini/settings.json", `{"mcpServers": {"e": {"command": "x", "env": {"TOKEN": "2 two", "SHARED": "3 three"}}}}`)
-	again := read(t, "again/.cursor/mcp.json", `{"mcpServers": {"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}}}}`)
-	m := hostfile.Merge([]*hostfile.File{claude, cursor, gemini, again}, func(name string, value config.Secret) bool {
+	gemini := hostfileRead(t, ".gemini/settings.json", `{"mcpServers": {"e": {"command": "x", "env": {"TOKEN": "2 two", "SHARED": "3 three"}}}}`)
+	again := hostfileRead(t, "again/.cursor/mcp.json", `{"mcpServers": {"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}}}}`)
+	m := config.Merge([]*config.HostFile{claude, cursor, gemini, again}, func(name string, value config.Secret) bool {
 		return name == "TAKEN" && value != "another"
 	})
 	const want = `  # From Claude Desktop:
@@ -320,14 +319,14 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := hostfile.Read("mcp.json", data)
+		file, err := config.Read("mcp.json", data)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n") {
 				t.Errorf("an error of several lines: %q", err)
 			}
 			return
 		}
-		if diff := cmp.Diff(slices.Clone(file.Servers), append([]string(nil), load(t, file).MCPServers.Names()...)); diff != "" && len(file.Servers) > 0 {
+		if diff := cmp.Diff(slices.Clone(file.Servers), append([]string(nil), hostfileLoad(t, file).MCPServers.Names()...)); diff != "" && len(file.Servers) > 0 {
 			t.Errorf("servers (-said +written):\n%s\n%s", diff, file.YAML)
 		}
 	})
