@@ -12,7 +12,7 @@ import (
 	"molar/eval/drift"
 	"molar/eval/edge"
 	"molar/eval/tape"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/providers"
 )
 
@@ -31,7 +31,7 @@ func (s stacked) Provider(p providers.Provider, local bool) providers.Provider {
 	return s.rec.Provider(s.player.Provider(p, local), local)
 }
 
-func (s stacked) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
+func (s stacked) Dial(inner transport.Dialer) transport.Dialer {
 	return s.rec.Dial(s.player.Dial(inner))
 }
 

@@ -15,7 +15,7 @@ import (
 	"molar/eval/drift"
 	"molar/eval/edge"
 	"molar/eval/tape"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/providers"
 )
 
@@ -23,7 +23,7 @@ import (
 type Edges interface {
 	Transport(base http.RoundTripper) http.RoundTripper
 	Provider(p providers.Provider, local bool) providers.Provider
-	Dial(inner mcpclients.Dialer) mcpclients.Dialer
+	Dial(inner transport.Dialer) transport.Dialer
 }
 
 // A Host is the product, opened for one case with a fresh store.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 )
 
 // drainTimeout is how long the calls under way on a changed or removed server may
@@ -37,8 +37,8 @@ func (c Changes) Empty() bool {
 //
 // A server that has given up, after an error that needs a person, is started again
 // even if its config is the same.
-func (m *Manager) Apply(ctx context.Context, servers []ServerConfig) (Changes, error) {
-	if err := peer.ValidateServers(servers); err != nil {
+func (m *Manager) Apply(ctx context.Context, servers []transport.ServerConfig) (Changes, error) {
+	if err := transport.ValidateServers(servers); err != nil {
 		return Changes{}, err
 	}
 	m.applyMu.Lock()
@@ -50,7 +50,7 @@ func (m *Manager) Apply(ctx context.Context, servers []ServerConfig) (Changes, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return Changes{}, fmt.Errorf("apply the config of the MCP servers: %w", ErrClosed)
+		return Changes{}, fmt.Errorf("apply the config of the MCP servers: %w", transport.ErrClosed)
 	}
 	m.servers.Store(p.roster)
 	for _, u := range p.updated {
@@ -85,11 +85,11 @@ type plan struct {
 
 type update struct {
 	server *member
-	cfg    *ServerConfig
+	cfg    *transport.ServerConfig
 }
 
 // plan compares the new config with what there is. It changes nothing.
-func (m *Manager) plan(servers []ServerConfig) plan {
+func (m *Manager) plan(servers []transport.ServerConfig) plan {
 	p := plan{after: map[*member]<-chan struct{}{}}
 	now := m.servers.Load()
 	var list []*member
@@ -139,7 +139,7 @@ func gaveUp(s *member) bool {
 }
 
 // reaches reports whether both configs reach the same server in the same way.
-func reaches(a, b *ServerConfig) bool {
+func reaches(a, b *transport.ServerConfig) bool {
 	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
 		a.URL == b.URL && a.Transport() == b.Transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
 		a.Protocol == b.Protocol && a.Disabled == b.Disabled && a.Unset == b.Unset && sameHandler(a.InProcess, b.InProcess)
@@ -151,7 +151,7 @@ func sameMap(a, b map[string]string) bool {
 
 // sameHandler takes handlers that cannot be compared, such as functions, for
 // different ones.
-func sameHandler(a, b peer.Handler) bool {
+func sameHandler(a, b transport.Handler) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -160,8 +160,8 @@ func sameHandler(a, b peer.Handler) bool {
 
 // judged is the part of a config that says how calls are judged, not how the server
 // is reached.
-func judged(s *ServerConfig) ServerConfig {
-	return ServerConfig{
+func judged(s *transport.ServerConfig) transport.ServerConfig {
+	return transport.ServerConfig{
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
 		Pin: s.Pin, Trusted: s.Trusted,
 	}

@@ -15,14 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // configs returns servers of these names, reached in one way.
-func configs(names ...string) []mcpclients.ServerConfig {
-	var list []mcpclients.ServerConfig
+func configs(names ...string) []transport.ServerConfig {
+	var list []transport.ServerConfig
 	for _, name := range names {
-		list = append(list, mcpclients.ServerConfig{Name: name, Command: "x"})
+		list = append(list, transport.ServerConfig{Name: name, Command: "x"})
 	}
 	return list
 }
@@ -35,8 +36,8 @@ type dialLog struct {
 	open   map[string]int
 }
 
-func (d *dialLog) wrap(mcpclients.Dialer) mcpclients.Dialer {
-	return func(_ context.Context, cfg mcpclients.ServerConfig, _ mcpclients.Notify) (mcpclients.Conn, error) {
+func (d *dialLog) wrap(transport.Dialer) transport.Dialer {
+	return func(_ context.Context, cfg transport.ServerConfig, _ transport.Notify) (transport.Conn, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.dialed == nil {
@@ -95,7 +96,7 @@ func (c *loggedConn) Request(ctx context.Context, method string, params json.Raw
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-c.done:
-		return nil, mcpclients.ErrClosed
+		return nil, transport.ErrClosed
 	}
 }
 
@@ -104,7 +105,7 @@ func (c *loggedConn) Close() error {
 	return c.fakeConn.Close()
 }
 
-func (d *dialLog) manager(t *testing.T, list []mcpclients.ServerConfig) *mcpclients.Manager {
+func (d *dialLog) manager(t *testing.T, list []transport.ServerConfig) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(mcpclients.Config{Servers: list, Wrap: d.wrap})
 	if err != nil {
@@ -115,7 +116,7 @@ func (d *dialLog) manager(t *testing.T, list []mcpclients.ServerConfig) *mcpclie
 	return m
 }
 
-func apply(t *testing.T, m *mcpclients.Manager, list []mcpclients.ServerConfig) mcpclients.Changes {
+func apply(t *testing.T, m *mcpclients.Manager, list []transport.ServerConfig) mcpclients.Changes {
 	t.Helper()
 	changes, err := m.Apply(t.Context(), list)
 	if err != nil {
@@ -132,7 +133,7 @@ func TestApply_TouchesOnlyWhatChanged(t *testing.T) {
 		defer func() { _ = m.Close() }()
 		next := configs("new", "ruled", "same", "other", "off")
 		next[1].ExcludeTools = []string{"w*"}
-		next[1].Rules = []mcpclients.ToolRule{{Glob: "a", ToolRules: schemas.ToolRules{Policy: schemas.PolicyDeny}}}
+		next[1].Rules = []transport.ToolRule{{Glob: "a", ToolRules: schemas.ToolRules{Policy: schemas.PolicyDeny}}}
 		next[3].Args = []string{"second"}
 		next[4].Disabled = true
 		got := apply(t, m, next)
@@ -157,7 +158,7 @@ func TestApply_TouchesOnlyWhatChanged(t *testing.T) {
 		}, offered); diff != "" {
 			t.Errorf("catalogue (-want +got):\n%s", diff)
 		}
-		if _, err := m.Call(t.Context(), "gone", "a", nil); !errors.Is(err, mcpclients.ErrUnknownServer) {
+		if _, err := m.Call(t.Context(), "gone", "a", nil); !errors.Is(err, transport.ErrUnknownServer) {
 			t.Errorf("call of a removed server: %v", err)
 		}
 		if got := apply(t, m, next); !got.Empty() {
@@ -190,7 +191,7 @@ func TestApply_CallsUnderWayMayEnd(t *testing.T) {
 		want error
 	}{
 		{"in time", 3 * time.Second, 3 * time.Second, nil},
-		{"not in time", time.Minute, 5 * time.Second, mcpclients.ErrClosed},
+		{"not in time", time.Minute, 5 * time.Second, transport.ErrClosed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -224,15 +225,15 @@ func TestApply_CallsUnderWayMayEnd(t *testing.T) {
 
 func TestApply_StartsAgainWhatGaveUp(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "not there yet")
-	broken := mcpclients.ServerConfig{Name: "s", Command: missing}
+	broken := transport.ServerConfig{Name: "s", Command: missing}
 	m := start(t, servers(broken, bad("fine")))
 	if st := m.Status()[1]; st.State != schemas.StateFailed {
 		t.Fatalf("%+v", st)
 	}
-	if got := apply(t, m, []mcpclients.ServerConfig{broken, bad("fine")}); !cmp.Equal(got.Restarted, []string{"s"}) {
+	if got := apply(t, m, []transport.ServerConfig{broken, bad("fine")}); !cmp.Equal(got.Restarted, []string{"s"}) {
 		t.Errorf("%+v", got)
 	}
-	apply(t, m, []mcpclients.ServerConfig{bad("s"), bad("fine")})
+	apply(t, m, []transport.ServerConfig{bad("s"), bad("fine")})
 	waitFor(t, "the server is ready", func() bool { return m.Status()[1].State == schemas.StateReady })
 }
 
@@ -254,14 +255,14 @@ func TestApply_UnderLoadNoCallFails(t *testing.T) {
 		})
 	}
 	for i := range 200 {
-		broken := []mcpclients.ServerConfig{bad("steady"), {Name: "busy"}}
+		broken := []transport.ServerConfig{bad("steady"), {Name: "busy"}}
 		if _, err := m.Apply(t.Context(), broken); err == nil {
 			t.Error("a broken config was taken")
 		}
 		if i%20 == 0 {
 			next := bad("busy")
 			next.Env = map[string]string{"ROUND": fmt.Sprint(i)}
-			apply(t, m, []mcpclients.ServerConfig{bad("steady"), next})
+			apply(t, m, []transport.ServerConfig{bad("steady"), next})
 			if err := m.Wait(t.Context(), []string{"busy"}); err != nil {
 				t.Error(err)
 			}
@@ -274,17 +275,17 @@ func TestApply_UnderLoadNoCallFails(t *testing.T) {
 
 func TestApply_InProcessAndClosed(t *testing.T) {
 	h := &countingHandler{}
-	m := start(t, servers(mcpclients.ServerConfig{Name: "memory-server", InProcess: h}))
-	if got := apply(t, m, []mcpclients.ServerConfig{{Name: "memory-server", InProcess: h}}); !got.Empty() {
+	m := start(t, servers(transport.ServerConfig{Name: "memory-server", InProcess: h}))
+	if got := apply(t, m, []transport.ServerConfig{{Name: "memory-server", InProcess: h}}); !got.Empty() {
 		t.Errorf("%+v", got)
 	}
-	if got := apply(t, m, []mcpclients.ServerConfig{{Name: "memory-server", InProcess: &countingHandler{n: 1}}}); len(got.Restarted) != 1 {
+	if got := apply(t, m, []transport.ServerConfig{{Name: "memory-server", InProcess: &countingHandler{n: 1}}}); len(got.Restarted) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Apply(t.Context(), nil); !errors.Is(err, mcpclients.ErrClosed) {
+	if _, err := m.Apply(t.Context(), nil); !errors.Is(err, transport.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }
@@ -308,7 +309,7 @@ func TestApply_TriesAFailedServerAtOnce(t *testing.T) {
 		defer func() { _ = m.Close() }()
 		time.Sleep(3 * time.Minute) // now the waits are a minute long
 		for before := d.count(); before < 10; before++ {
-			if _, err := m.Apply(t.Context(), []mcpclients.ServerConfig{{Name: "s", Command: "x"}}); err != nil {
+			if _, err := m.Apply(t.Context(), []transport.ServerConfig{{Name: "s", Command: "x"}}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // captured keeps the connections that a manager dials, so that a benchmark can
 // compare a call with the raw request below it.
-type captured struct{ conn mcpclients.Conn }
+type captured struct{ conn transport.Conn }
 
-func (c *captured) wrap(dial mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, cfg mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+func (c *captured) wrap(dial transport.Dialer) transport.Dialer {
+	return func(ctx context.Context, cfg transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		conn, err := dial(ctx, cfg, notify)
 		c.conn = conn
 		return conn, err
@@ -49,13 +50,13 @@ func BenchmarkCall(b *testing.B) {
 	h := handler(func(context.Context, string, string, json.RawMessage) string {
 		return `{"content":[{"type":"text","text":"{\"a\":1}"}]}`
 	})
-	for _, server := range []mcpclients.ServerConfig{{Name: "s", InProcess: h}, bad("s")} {
+	for _, server := range []transport.ServerConfig{{Name: "s", InProcess: h}, bad("s")} {
 		kind := "stdio"
 		if server.InProcess != nil {
 			kind = "in-process"
 		}
 		var raw captured
-		m := attached(b, mcpclients.Config{Servers: []mcpclients.ServerConfig{server}, Wrap: raw.wrap})
+		m := attached(b, mcpclients.Config{Servers: []transport.ServerConfig{server}, Wrap: raw.wrap})
 		b.Run(kind+"/raw", func(b *testing.B) {
 			for b.Loop() {
 				if _, err := raw.conn.Request(b.Context(), "tools/call", json.RawMessage(`{"name":"echo","arguments":{"a":1}}`)); err != nil {
@@ -84,8 +85,8 @@ func BenchmarkCatalogue_Snapshot(b *testing.B) {
 }
 
 // twenty configures stub servers that wait before they answer.
-func twenty(wait time.Duration) []mcpclients.ServerConfig {
-	var list []mcpclients.ServerConfig
+func twenty(wait time.Duration) []transport.ServerConfig {
+	var list []transport.ServerConfig
 	for i := range 20 {
 		list = append(list, bad(fmt.Sprintf("s%02d", i), "-wait="+wait.String()))
 	}

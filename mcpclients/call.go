@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"molar/mcpclients/supervise"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -45,7 +46,7 @@ func (m *Manager) CallFor(ctx context.Context, who *schemas.Person, server, tool
 // replaced reports whether a call that s did not take should go to the server that
 // a new config put in its place.
 func (m *Manager) replaced(ctx context.Context, s *member, err error) bool {
-	return errors.Is(err, ErrUnavailable) && ctx.Err() == nil && s.Retired()
+	return errors.Is(err, transport.ErrUnavailable) && ctx.Err() == nil && s.Retired()
 }
 
 // Request sends any JSON-RPC method to a server, for methods that are not part of

@@ -7,6 +7,7 @@ import (
 
 	"molar/internal/telemetry"
 	"molar/mcpclients/oauth"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -22,14 +23,14 @@ const (
 
 // Config is what [New] needs. All fields may be zero.
 type Config struct {
-	Servers []ServerConfig
+	Servers []transport.ServerConfig
 	// Logger is nil to log nothing.
 	Logger *slog.Logger
 	// HTTPClient is shared by all HTTP servers; nil means a client of the manager's
 	// own with a large idle pool. It must have no Timeout, which would cut streams.
 	HTTPClient *http.Client
 	// Client is how the host introduces itself.
-	Client Implementation
+	Client transport.Implementation
 	// Elicit, when set, answers what servers ask of a person; without it the host tells
 	// them that it cannot. What is asked during a call of [Manager.CallFor] goes to that
 	// person instead.
@@ -44,5 +45,5 @@ type Config struct {
 	Telemetry *telemetry.Telemetry
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps
 	// the connections, a player never calls the inner dialer.
-	Wrap func(Dialer) Dialer
+	Wrap func(transport.Dialer) transport.Dialer
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 func TestNew_RejectsBadConfig(t *testing.T) {
-	type cfg = mcpclients.ServerConfig
+	type cfg = transport.ServerConfig
 	for _, tc := range []struct {
 		name   string
 		server cfg
@@ -28,7 +29,7 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 		{"long timeout", cfg{Name: "s", Command: "x", Timeout: time.Hour}, "up to 30m0s"},
 		{"unknown protocol", cfg{Name: "s", Command: "x", Protocol: "1.0"}, "use one of 2025-11-25"},
 		{"bad pattern", cfg{Name: "s", Command: "x", IncludeTools: []string{"[a"}}, `tool pattern "[a"`},
-		{"bad rule", cfg{Name: "s", Command: "x", Rules: []mcpclients.ToolRule{{Glob: "a["}}}, `tool pattern "a["`},
+		{"bad rule", cfg{Name: "s", Command: "x", Rules: []transport.ToolRule{{Glob: "a["}}}, `tool pattern "a["`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := mcpclients.New(servers(tc.server))
@@ -53,22 +54,22 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 // A server whose variables are not set is listed with what to set, and starts once they are.
 func TestNew_UnsetVariable(t *testing.T) {
 	const why = "molar.yaml:2: mcpServers.s.url: environment variable KEY is not set; set it"
-	lacking := mcpclients.ServerConfig{Name: "s", Unset: why}
+	lacking := transport.ServerConfig{Name: "s", Unset: why}
 	m := start(t, servers(lacking))
 	if st := status(t, m); st.State != schemas.StateFailed || st.Reason != why {
 		t.Errorf("%s: %s", st.State, st.Reason)
 	}
-	if changes, err := m.Apply(t.Context(), []mcpclients.ServerConfig{lacking}); err != nil || !changes.Empty() {
+	if changes, err := m.Apply(t.Context(), []transport.ServerConfig{lacking}); err != nil || !changes.Empty() {
 		t.Errorf("the same again: %+v, %v", changes, err)
 	}
-	changes, err := m.Apply(t.Context(), []mcpclients.ServerConfig{{Name: "s", Command: "no-such-command"}})
+	changes, err := m.Apply(t.Context(), []transport.ServerConfig{{Name: "s", Command: "no-such-command"}})
 	if err != nil || !slices.Equal(changes.Restarted, []string{"s"}) {
 		t.Errorf("once it is set: %+v, %v", changes, err)
 	}
 }
 
 func TestNew_DisabledServer(t *testing.T) {
-	m := start(t, servers(mcpclients.ServerConfig{Name: "s", Command: "no-such-command", Disabled: true}))
+	m := start(t, servers(transport.ServerConfig{Name: "s", Command: "no-such-command", Disabled: true}))
 	if st := status(t, m); st.State != schemas.StateDisabled || !strings.Contains(st.Reason, "mcpServers.s.disabled") {
 		t.Errorf("%+v", st)
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // troublemakers are 26 servers of which each fails in a way of its own kind, for ever.
-func troublemakers(t *testing.T) []mcpclients.ServerConfig {
+func troublemakers(t *testing.T) []transport.ServerConfig {
 	t.Helper()
 	answers := func(h http.HandlerFunc) string { return serveHTTP(t, h).URL }
 	web := map[string]string{
@@ -29,13 +30,13 @@ func troublemakers(t *testing.T) []mcpclients.ServerConfig {
 			<-r.Context().Done()
 		}),
 	}
-	var all []mcpclients.ServerConfig
+	var all []transport.ServerConfig
 	for round := range 2 {
 		for i, flag := range []string{"-exit", "-mute", "-garbage", "-touchy", "-cursor", "-malformed", "-tools=8000", "-wait=10s"} {
 			all = append(all, bad(fmt.Sprintf("bad%d-%d", round, i), flag))
 		}
 		for name, url := range web {
-			all = append(all, mcpclients.ServerConfig{Name: fmt.Sprintf("%s%d", name, round), URL: url})
+			all = append(all, transport.ServerConfig{Name: fmt.Sprintf("%s%d", name, round), URL: url})
 		}
 	}
 	for i := range all {
@@ -68,7 +69,7 @@ func TestManager_GoodBesideBad(t *testing.T) {
 		t.Skip("calls are made for some seconds")
 	}
 	web := serveHTTP(t, server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true)))
-	good := mcpclients.ServerConfig{Name: "good", URL: web.URL}
+	good := transport.ServerConfig{Name: "good", URL: web.URL}
 	alone := latency(t, start(t, servers(good)), 300)
 
 	crowd := append(troublemakers(t), good)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -38,7 +39,7 @@ func (m *Manager) Approve(ctx context.Context, server, seen string) ([]string, e
 	}
 	infos := s.Shelf().Listed()
 	if len(infos) == 0 {
-		return nil, fmt.Errorf("%w: server %q lists no tools now, so there is nothing to approve", ErrUnavailable, server)
+		return nil, fmt.Errorf("%w: server %q lists no tools now, so there is nothing to approve", transport.ErrUnavailable, server)
 	}
 	pending, err := m.decisions.Approve(ctx, server, seen, infos)
 	if err != nil {

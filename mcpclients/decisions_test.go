@@ -17,6 +17,7 @@ import (
 	"molar/internal/telemetry"
 	"molar/internal/testkit/otlpsink"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -50,7 +51,7 @@ func (k *keeper) KeepPins(_ context.Context, server string, pins map[string]stri
 	return k.err
 }
 
-func (k *keeper) config(list ...mcpclients.ServerConfig) mcpclients.Config {
+func (k *keeper) config(list ...transport.ServerConfig) mcpclients.Config {
 	return mcpclients.Config{Servers: list, Keeper: k, Decisions: k.now}
 }
 
@@ -83,7 +84,7 @@ func TestSwitch(t *testing.T) {
 		if got := tool(t, m, "add"); !got.Off || !strings.Contains(got.Withheld, "switched off") {
 			t.Errorf("the tool is %+v", got)
 		}
-		if _, err := m.Call(t.Context(), "web", "add", args); !errors.Is(err, mcpclients.ErrUnavailable) || !strings.Contains(err.Error(), "switched off") {
+		if _, err := m.Call(t.Context(), "web", "add", args); !errors.Is(err, transport.ErrUnavailable) || !strings.Contains(err.Error(), "switched off") {
 			t.Errorf("a tool that is off was called: %v", err)
 		}
 		if got := tool(t, m, "weather"); got.Off || got.Withheld != "" {
@@ -93,8 +94,8 @@ func TestSwitch(t *testing.T) {
 	off(m)
 	// It survives a reload of the config, and a new process.
 	changed := overHTTP(web.URL)
-	changed.Rules = []mcpclients.ToolRule{{Glob: "*", ToolRules: schemas.ToolRules{Policy: schemas.PolicyAllow}}}
-	if _, err := m.Apply(t.Context(), []mcpclients.ServerConfig{changed}); err != nil {
+	changed.Rules = []transport.ToolRule{{Glob: "*", ToolRules: schemas.ToolRules{Policy: schemas.PolicyAllow}}}
+	if _, err := m.Apply(t.Context(), []transport.ServerConfig{changed}); err != nil {
 		t.Fatal(err)
 	}
 	off(m)
@@ -138,7 +139,7 @@ func TestPin(t *testing.T) {
 			if got := tool(t, m, name).Withheld; !strings.HasPrefix(got, why) || !strings.Contains(got, "molar servers approve web") {
 				t.Errorf("%s is withheld as %q", name, got)
 			}
-			if _, err := m.Call(t.Context(), "web", name, nil); !errors.Is(err, mcpclients.ErrUnavailable) {
+			if _, err := m.Call(t.Context(), "web", name, nil); !errors.Is(err, transport.ErrUnavailable) {
 				t.Errorf("%s was called before it was approved: %v", name, err)
 			}
 		}
@@ -155,7 +156,7 @@ func TestPin(t *testing.T) {
 	for name, pin := range kept.now.Pins["web"] {
 		digests.Pins["web"][name], _, _ = strings.Cut(pin, " ")
 	}
-	short := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{pinned}, Decisions: digests})
+	short := start(t, mcpclients.Config{Servers: []transport.ServerConfig{pinned}, Decisions: digests})
 	withheld(short)
 	testDiff(t, short, true)
 	testApprove(t, real, again)
@@ -202,7 +203,7 @@ func TestApprove_Refusals(t *testing.T) {
 	if _, err := m.Approve(t.Context(), "web", ""); !errors.Is(err, mcpclients.ErrNotPinned) {
 		t.Errorf("a server without pin: %v", err)
 	}
-	if _, err := m.Approve(t.Context(), "none", ""); !errors.Is(err, mcpclients.ErrUnknownServer) {
+	if _, err := m.Approve(t.Context(), "none", ""); !errors.Is(err, transport.ErrUnknownServer) {
 		t.Errorf("an unknown server: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -70,7 +71,7 @@ func TestDiscovery_FiltersAndRules(t *testing.T) {
 	server := bad("s")
 	server.IncludeTools = []string{"e*", "fail", "slow"}
 	server.ExcludeTools = []string{"env"}
-	server.Rules = []mcpclients.ToolRule{
+	server.Rules = []transport.ToolRule{
 		{Glob: "echo", ToolRules: schemas.ToolRules{ReadOnly: true, Timeout: time.Second}},
 		{Glob: "*", ToolRules: schemas.ToolRules{Policy: schemas.PolicyConfirm}},
 	}
@@ -89,7 +90,7 @@ func TestDiscovery_FiltersAndRules(t *testing.T) {
 }
 
 func TestManager_AttachesInParallel(t *testing.T) {
-	var list []mcpclients.ServerConfig
+	var list []transport.ServerConfig
 	for i := range 10 {
 		list = append(list, bad(fmt.Sprintf("s%d", i), "-wait=700ms"))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -46,7 +47,7 @@ func askingServer() http.Handler {
 }
 
 // answering attaches to one server with a person who answers so.
-func answering(t *testing.T, cfg mcpclients.ServerConfig, elicit mcpclients.Elicitor) *mcpclients.Manager {
+func answering(t *testing.T, cfg transport.ServerConfig, elicit mcpclients.Elicitor) *mcpclients.Manager {
 	t.Helper()
 	all := servers(cfg)
 	all.Elicit = elicit
@@ -122,14 +123,14 @@ func statelessServer(calls *atomic.Int32) http.Handler {
 		return ask()
 	})
 	return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
-		server.WithStreamableHTTPProtocolVersions(mcpclients.ProtocolStateless))
+		server.WithStreamableHTTPProtocolVersions(transport.ProtocolStateless))
 }
 
 func TestManager_SendsACallAgainWithAnswers(t *testing.T) {
 	var calls atomic.Int32
 	web := serveHTTP(t, statelessServer(&calls))
 	cfg := overHTTP(web.URL)
-	cfg.Protocol = mcpclients.ProtocolStateless
+	cfg.Protocol = transport.ProtocolStateless
 	m := answering(t, cfg, accept(nil))
 
 	t.Run("with the state as it came", func(t *testing.T) {
@@ -167,7 +168,7 @@ func TestManager_CloseEndsAQuestion(t *testing.T) {
 
 // closeWhileAsking closes the manager while a person thinks about the question that
 // the tool asks.
-func closeWhileAsking(t *testing.T, cfg mcpclients.ServerConfig, tool string) {
+func closeWhileAsking(t *testing.T, cfg transport.ServerConfig, tool string) {
 	t.Helper()
 	asked := make(chan struct{}, 1)
 	m := answering(t, cfg, func(ctx context.Context, _ schemas.Question) (schemas.Answer, error) {

@@ -23,6 +23,7 @@ import (
 
 	"molar/internal/testkit"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -161,7 +162,7 @@ func TestFault_WebServerKilledInMidCall(t *testing.T) {
 		t.Run(tc.kind, func(t *testing.T) {
 			web := &restartable{addr: "127.0.0.1:0", handler: tc.handler}
 			web.start(t)
-			m := start(t, servers(mcpclients.ServerConfig{Name: "web", URL: "http://" + web.addr + tc.path, Type: tc.kind}))
+			m := start(t, servers(transport.ServerConfig{Name: "web", URL: "http://" + web.addr + tc.path, Type: tc.kind}))
 			failed := make(chan error, 1)
 			go func() {
 				_, err := m.Call(t.Context(), "web", "wait", nil)
@@ -170,13 +171,13 @@ func TestFault_WebServerKilledInMidCall(t *testing.T) {
 			<-entered
 			killed := time.Now()
 			_ = web.server.Close()
-			if err := <-failed; !errors.Is(err, mcpclients.ErrLost) {
+			if err := <-failed; !errors.Is(err, transport.ErrLost) {
 				t.Errorf("got %v", err)
 			}
 			took := time.Since(killed)
 			// Until the loss is noticed everywhere, a call may still be sent and lost.
 			_, err := m.Call(t.Context(), "web", "add", nil)
-			if !errors.Is(err, mcpclients.ErrUnavailable) && !errors.Is(err, mcpclients.ErrLost) || errors.Is(err, context.Canceled) {
+			if !errors.Is(err, transport.ErrUnavailable) && !errors.Is(err, transport.ErrLost) || errors.Is(err, context.Canceled) {
 				t.Errorf("while it is down: %v", err)
 			}
 			time.Sleep(1500 * time.Millisecond) // a real outage, which no fake clock can bring
@@ -200,7 +201,7 @@ func TestFault_LateAnswerIsDropped(t *testing.T) {
 	t.Parallel()
 	server := bad("s")
 	server.Timeout = 100 * time.Millisecond
-	server.Rules = []mcpclients.ToolRule{{Glob: "slow", ToolRules: schemas.ToolRules{Timeout: 10 * time.Second}}}
+	server.Rules = []transport.ToolRule{{Glob: "slow", ToolRules: schemas.ToolRules{Timeout: 10 * time.Second}}}
 	m := start(t, servers(server))
 	if _, err := m.Call(t.Context(), "s", "late", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)

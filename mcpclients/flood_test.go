@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"molar/mcpclients"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -16,7 +15,7 @@ import (
 // seldom, and its status says so until it is quiet.
 func TestSupervise_ACutOffServerIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		flood := fmt.Errorf("%w: %w", mcpclients.ErrLost, &transport.FloodError{})
+		flood := fmt.Errorf("%w: %w", transport.ErrLost, &transport.FloodError{})
 		d := &fakeDialer{}
 		d.next = func(attempt int) (*fakeConn, error) {
 			if attempt < 6 {

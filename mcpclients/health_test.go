@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -48,7 +49,7 @@ func TestSupervise_APingAnsweredInTimeForgetsTheMiss(t *testing.T) {
 						time.Sleep(5 * time.Second)
 						return nil, context.DeadlineExceeded
 					}
-					return nil, &mcpclients.RPCError{Code: -32601, Message: "no ping"} // an answer all the same
+					return nil, &transport.RPCError{Code: -32601, Message: "no ping"} // an answer all the same
 				}
 				return answerTools(method, p)
 			}}, nil
@@ -66,7 +67,7 @@ func TestSupervise_ABusyServerIsNotPinged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialer{next: func(int) (*fakeConn, error) { return &fakeConn{mute: true}, nil }}
 		m, err := mcpclients.New(mcpclients.Config{
-			Servers: []mcpclients.ServerConfig{{Name: "s", Command: "x", Timeout: 20 * time.Minute}}, Wrap: d.wrap,
+			Servers: []transport.ServerConfig{{Name: "s", Command: "x", Timeout: 20 * time.Minute}}, Wrap: d.wrap,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +83,7 @@ func TestSupervise_ABusyServerIsNotPinged(t *testing.T) {
 func TestSupervise_BackWithinTwoSeconds(t *testing.T) {
 	for _, down := range []time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, 30 * time.Second, 59 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			lost := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
+			lost := fmt.Errorf("%w: it fell over", transport.ErrLost)
 			began := time.Now()
 			d := &fakeDialer{}
 			d.next = func(attempt int) (*fakeConn, error) {
@@ -162,11 +163,11 @@ func TestCall_ProgressExtendsTheLimit(t *testing.T) {
 		token string
 		want  time.Duration // after which the call times out
 	}{
-		{"none", 0, "1", mcpclients.DefaultTimeout},
-		{"for another call", 9, "2", mcpclients.DefaultTimeout},
-		{"for a while", 9, "1", 6*time.Minute + mcpclients.DefaultTimeout},
-		{"as a string", 9, `"1"`, 6*time.Minute + mcpclients.DefaultTimeout},
-		{"for ever", 1000, "1", mcpclients.MaxTimeout},
+		{"none", 0, "1", transport.DefaultTimeout},
+		{"for another call", 9, "2", transport.DefaultTimeout},
+		{"for a while", 9, "1", 6*time.Minute + transport.DefaultTimeout},
+		{"as a string", 9, `"1"`, 6*time.Minute + transport.DefaultTimeout},
+		{"for ever", 1000, "1", transport.MaxTimeout},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -217,16 +218,16 @@ func TestCall_RepeatsAMarkedToolOnce(t *testing.T) {
 					conn.answer = func(method string, p json.RawMessage) (json.RawMessage, error) {
 						if method == "tools/call" {
 							if calls++; calls <= tc.lost {
-								conn.lose(mcpclients.ErrLost)
-								return nil, mcpclients.ErrLost
+								conn.lose(transport.ErrLost)
+								return nil, transport.ErrLost
 							}
 						}
 						return answerTools(method, p)
 					}
 					return conn, nil
 				}
-				m, err := mcpclients.New(mcpclients.Config{Wrap: d.wrap, Servers: []mcpclients.ServerConfig{{
-					Name: "s", Command: "x", Rules: []mcpclients.ToolRule{{Glob: "*", ToolRules: tc.rules}},
+				m, err := mcpclients.New(mcpclients.Config{Wrap: d.wrap, Servers: []transport.ServerConfig{{
+					Name: "s", Command: "x", Rules: []transport.ToolRule{{Glob: "*", ToolRules: tc.rules}},
 				}}})
 				if err != nil {
 					t.Fatal(err)
@@ -234,7 +235,7 @@ func TestCall_RepeatsAMarkedToolOnce(t *testing.T) {
 				m.Start(t.Context())
 				defer func() { _ = m.Close() }()
 				_, err = m.Call(t.Context(), "s", "a", nil)
-				if calls != tc.calls || (err == nil) != tc.ok || (!tc.ok && !errors.Is(err, mcpclients.ErrLost)) {
+				if calls != tc.calls || (err == nil) != tc.ok || (!tc.ok && !errors.Is(err, transport.ErrLost)) {
 					t.Errorf("%d calls, %v", calls, err)
 				}
 			})

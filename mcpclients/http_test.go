@@ -16,7 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -31,8 +31,8 @@ func serveHTTP(t *testing.T, handler http.Handler) *httptest.Server {
 	return s
 }
 
-func overHTTP(url string) mcpclients.ServerConfig {
-	return mcpclients.ServerConfig{Name: "web", URL: url}
+func overHTTP(url string) transport.ServerConfig {
+	return transport.ServerConfig{Name: "web", URL: url}
 }
 
 func TestHTTP_RealServer(t *testing.T) {
@@ -74,7 +74,7 @@ func TestHTTP_RealServer(t *testing.T) {
 	})
 	t.Run("an unknown method is an error of the server's", func(t *testing.T) {
 		err := m.Request(t.Context(), "web", "memory/none", map[string]string{"a": "b"}, nil)
-		rpc, ok := errors.AsType[*mcpclients.RPCError](err)
+		rpc, ok := errors.AsType[*transport.RPCError](err)
 		if !ok || rpc.Code != -32601 || rpc.Server != "web" || rpc.Method != "memory/none" {
 			t.Errorf("got %v", err)
 		}
@@ -167,7 +167,7 @@ func TestHTTP_ServerComesUpLate(t *testing.T) {
 		real.ServeHTTP(w, r)
 	}))
 	m := start(t, servers(overHTTP(web.URL)))
-	if _, err := m.Call(t.Context(), "web", "add", nil); !errors.Is(err, mcpclients.ErrUnavailable) {
+	if _, err := m.Call(t.Context(), "web", "add", nil); !errors.Is(err, transport.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 	up.Store(true)
@@ -195,7 +195,7 @@ func TestHTTP_DeathInMidCall(t *testing.T) {
 	web.CloseClientConnections()
 	select {
 	case err := <-failed:
-		if !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "check before repeating") {
+		if !errors.Is(err, transport.ErrLost) || !strings.Contains(err.Error(), "check before repeating") {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(5 * time.Second):

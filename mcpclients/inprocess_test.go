@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -37,8 +38,8 @@ func (h handler) Handle(ctx context.Context, session string, msg json.RawMessage
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result)
 }
 
-func inProcess(h handler) mcpclients.ServerConfig {
-	return mcpclients.ServerConfig{Name: "memory-server", InProcess: h}
+func inProcess(h handler) transport.ServerConfig {
+	return transport.ServerConfig{Name: "memory-server", InProcess: h}
 }
 
 func TestInProcess(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // The instructions of a server are kept while its tools are known, in bounds.
@@ -25,8 +26,8 @@ func TestManager_Instructions(t *testing.T) {
 		down := false
 		var last *fakeConn
 		m, err := mcpclients.New(mcpclients.Config{
-			Servers: []mcpclients.ServerConfig{{Name: "s", Command: "x"}, {Name: "silent", Command: "x"}},
-			Wrap: dialing(func(name string) (mcpclients.Conn, error) {
+			Servers: []transport.ServerConfig{{Name: "s", Command: "x"}, {Name: "silent", Command: "x"}},
+			Wrap: dialing(func(name string) (transport.Conn, error) {
 				conn := &fakeConn{done: make(chan struct{})}
 				if name == "silent" {
 					return conn, nil
@@ -54,7 +55,7 @@ func TestManager_Instructions(t *testing.T) {
 		}
 		check("attached")
 		down = true
-		last.lose(mcpclients.ErrLost)
+		last.lose(transport.ErrLost)
 		time.Sleep(time.Minute)
 		check("lost")
 	})

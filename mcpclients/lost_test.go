@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // A lost server's tools stay known, nobody but their callers waits for it, and a call
 // brings it back.
 func TestManager_ALostServerIsWaitedForByItsCallersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		crash := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
+		crash := fmt.Errorf("%w: it fell over", transport.ErrLost)
 		d := &fakeDialer{}
 		var comesBack time.Time
 		d.next = func(attempt int) (*fakeConn, error) {
@@ -63,9 +64,9 @@ func TestManager_WaitStarting(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			m, err := mcpclients.New(mcpclients.Config{
-				Servers: []mcpclients.ServerConfig{{Name: "s", Command: "x"}},
-				Wrap: func(mcpclients.Dialer) mcpclients.Dialer {
-					return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+				Servers: []transport.ServerConfig{{Name: "s", Command: "x"}},
+				Wrap: func(transport.Dialer) transport.Dialer {
+					return func(context.Context, transport.ServerConfig, transport.Notify) (transport.Conn, error) {
 						time.Sleep(3 * time.Second)
 						if fails {
 							return nil, errors.New("no good")

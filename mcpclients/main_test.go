@@ -13,6 +13,7 @@ import (
 
 	"molar/internal/testkit"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 const hostVar = "MOLAR_TEST_HOST"
 
 func hostUntilKilled() {
-	m, err := mcpclients.New(servers(mcpclients.ServerConfig{
+	m, err := mcpclients.New(servers(transport.ServerConfig{
 		Name: "s", Command: os.Getenv(hostVar), Args: os.Args[1:],
 	}))
 	if err != nil {
@@ -91,8 +92,8 @@ func goodServer() *server.MCPServer {
 }
 
 // bad configures the misbehaving server.
-func bad(name string, flags ...string) mcpclients.ServerConfig {
-	return mcpclients.ServerConfig{Name: name, Command: badServer, Args: flags}
+func bad(name string, flags ...string) transport.ServerConfig {
+	return transport.ServerConfig{Name: name, Command: badServer, Args: flags}
 }
 
 // start starts a manager and waits until no server is starting. What it leaves
@@ -117,7 +118,7 @@ func start(t *testing.T, cfg mcpclients.Config) *mcpclients.Manager {
 	return m
 }
 
-func servers(list ...mcpclients.ServerConfig) mcpclients.Config {
+func servers(list ...transport.ServerConfig) mcpclients.Config {
 	return mcpclients.Config{Servers: list}
 }
 

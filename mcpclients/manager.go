@@ -13,7 +13,6 @@ import (
 
 	"molar/mcpclients/catalogue"
 	"molar/mcpclients/oauth"
-	"molar/mcpclients/peer"
 	"molar/mcpclients/supervise"
 	"molar/mcpclients/transport"
 	"molar/schemas"
@@ -22,7 +21,7 @@ import (
 // A Manager holds the connections to all configured servers.
 type Manager struct {
 	servers atomic.Pointer[roster]
-	build   func(ServerConfig) *member
+	build   func(transport.ServerConfig) *member
 	// decisions are the switches and pins.
 	decisions *catalogue.InForce
 	log       *slog.Logger
@@ -67,7 +66,7 @@ func newRoster(list []*member) *roster {
 // New checks the config and returns a manager that is not started yet. The error
 // joins every fault, each with its place in the config.
 func New(cfg Config) (*Manager, error) {
-	if err := peer.ValidateServers(cfg.Servers); err != nil {
+	if err := transport.ValidateServers(cfg.Servers); err != nil {
 		return nil, err
 	}
 	var logins *oauth.Client
@@ -91,7 +90,7 @@ func New(cfg Config) (*Manager, error) {
 		m.client = client
 	}
 	shared := supervise.Settings{
-		Client: peer.Implementation{
+		Client: transport.Implementation{
 			Name: cmp.Or(cfg.Client.Name, "molar"), Version: cmp.Or(cfg.Client.Version, "0"),
 		},
 		HTTP:         client,
@@ -107,7 +106,7 @@ func New(cfg Config) (*Manager, error) {
 		Wrap:         cfg.Wrap,
 		Publish:      m.publish,
 	}
-	m.build = func(sc ServerConfig) *member {
+	m.build = func(sc transport.ServerConfig) *member {
 		return &member{Server: supervise.New(copyConfig(sc), shared), ended: make(chan struct{})}
 	}
 	var list []*member
@@ -120,7 +119,7 @@ func New(cfg Config) (*Manager, error) {
 }
 
 // copyConfig keeps later changes of the caller's maps and slices away.
-func copyConfig(s ServerConfig) ServerConfig {
+func copyConfig(s transport.ServerConfig) transport.ServerConfig {
 	s.Args, s.Env, s.Headers = slices.Clone(s.Args), maps.Clone(s.Env), maps.Clone(s.Headers)
 	s.IncludeTools, s.ExcludeTools = slices.Clone(s.IncludeTools), slices.Clone(s.ExcludeTools)
 	s.Rules = slices.Clone(s.Rules)
@@ -280,7 +279,7 @@ func (m *Manager) server(name string) (*member, error) {
 	if s, ok := m.servers.Load().byName[name]; ok {
 		return s, nil
 	}
-	return nil, fmt.Errorf("%w %q: add it under mcpServers", ErrUnknownServer, name)
+	return nil, fmt.Errorf("%w %q: add it under mcpServers", transport.ErrUnknownServer, name)
 }
 
 // Close detaches all servers in parallel, ends their processes and waits for

@@ -15,16 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // newsManager attaches to a server whose tools say what say does, by the name of the tool.
-func newsManager(t *testing.T, log *slog.Logger, say func(notify mcpclients.Notify, tool string, token json.RawMessage)) *mcpclients.Manager {
+func newsManager(t *testing.T, log *slog.Logger, say func(notify transport.Notify, tool string, token json.RawMessage)) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(mcpclients.Config{
-		Logger: log, Servers: []mcpclients.ServerConfig{{Name: "s", Command: "x"}},
-		Wrap: func(mcpclients.Dialer) mcpclients.Dialer {
-			return func(_ context.Context, _ mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+		Logger: log, Servers: []transport.ServerConfig{{Name: "s", Command: "x"}},
+		Wrap: func(transport.Dialer) transport.Dialer {
+			return func(_ context.Context, _ transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 				return &fakeConn{done: make(chan struct{}), answer: func(method string, params json.RawMessage) (json.RawMessage, error) {
 					if method == "tools/list" {
 						return json.RawMessage(`{"tools":[{"name":"a"},{"name":"b"}]}`), nil
@@ -71,7 +72,7 @@ func (e *ears) person() *schemas.Person {
 func TestManager_News(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		m := newsManager(t, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(notify mcpclients.Notify, tool string, token json.RawMessage) {
+		m := newsManager(t, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(notify transport.Notify, tool string, token json.RawMessage) {
 			for i := 1; i <= 3; i++ {
 				notify("notifications/progress", json.RawMessage(fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":3,"message":"step %d of %s\u001b[2J"}`, token, i, i, tool)))
 				time.Sleep(time.Second)
@@ -108,7 +109,7 @@ func TestManager_News(t *testing.T) {
 // A server that says a thousand things a second is heard a few times, and its end is told.
 func TestManager_NewsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newsManager(t, nil, func(notify mcpclients.Notify, _ string, token json.RawMessage) {
+		m := newsManager(t, nil, func(notify transport.Notify, _ string, token json.RawMessage) {
 			for i := 1; i <= 1000; i++ {
 				notify("notifications/progress", json.RawMessage(fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":1000}`, token, i)))
 				notify("notifications/message", json.RawMessage(`{"level":"info","data":"again"}`))
@@ -141,7 +142,7 @@ func TestManager_NewsAreBounded(t *testing.T) {
 // With calls of two people under way a line of the log reaches neither.
 func TestManager_NewsReachNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newsManager(t, nil, func(notify mcpclients.Notify, tool string, token json.RawMessage) {
+		m := newsManager(t, nil, func(notify transport.Notify, tool string, token json.RawMessage) {
 			time.Sleep(time.Second)
 			notify("notifications/message", json.RawMessage(`{"level":"info","data":"of `+tool+`"}`))
 			notify("notifications/progress", json.RawMessage(fmt.Sprintf(`{"progressToken":%s,"progress":1}`, token)))

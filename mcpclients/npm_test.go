@@ -16,6 +16,7 @@ import (
 
 	"molar/internal/testkit/npm"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -41,8 +42,8 @@ type heard struct {
 	counts map[string]int
 }
 
-func (h *heard) wrap(next mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, cfg mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+func (h *heard) wrap(next transport.Dialer) transport.Dialer {
+	return func(ctx context.Context, cfg transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		return next(ctx, cfg, func(method string, params json.RawMessage) {
 			h.mu.Lock()
 			h.counts[method]++
@@ -60,7 +61,7 @@ func (h *heard) count(method string) int {
 
 // listening attaches to one server, hears its notifications and answers what it
 // asks.
-func listening(t *testing.T, cfg mcpclients.ServerConfig) (*mcpclients.Manager, *heard) {
+func listening(t *testing.T, cfg transport.ServerConfig) (*mcpclients.Manager, *heard) {
 	t.Helper()
 	ears := &heard{counts: map[string]int{}}
 	all := servers(cfg)
@@ -99,7 +100,7 @@ func wantRefused(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
 
 func TestNPM_EverythingOverStdio(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	cfg := mcpclients.ServerConfig{Name: "real", Command: "node", Args: fromNPM(t, "server-everything", pidFile, "stdio")}
+	cfg := transport.ServerConfig{Name: "real", Command: "node", Args: fromNPM(t, "server-everything", pidFile, "stdio")}
 	m, ears := listening(t, cfg)
 	changes(t, ears)
 	everything(t, m, ears)
@@ -110,7 +111,7 @@ func TestNPM_EverythingOverStdio(t *testing.T) {
 // everything does what a user of server-everything would, over any transport.
 func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
 	t.Helper()
-	if st := status(t, m); st.Tools < 12 || st.Protocol != mcpclients.DefaultProtocol || st.Version == "" {
+	if st := status(t, m); st.Tools < 12 || st.Protocol != transport.DefaultProtocol || st.Version == "" {
 		t.Errorf("%+v", st)
 	}
 	tool, ok := m.Catalogue().Lookup("real__get-sum")
@@ -198,7 +199,7 @@ func killInMidCall(t *testing.T, m *mcpclients.Manager, stop, again func()) {
 	stop()
 	select {
 	case err := <-failed:
-		if !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "trigger-long-running-operation") {
+		if !errors.Is(err, transport.ErrLost) || !strings.Contains(err.Error(), "trigger-long-running-operation") {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(10 * time.Second):
@@ -229,7 +230,7 @@ func TestNPM_Filesystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	m, _ := listening(t, mcpclients.ServerConfig{
+	m, _ := listening(t, transport.ServerConfig{
 		Name: "real", Command: "node", Args: fromNPM(t, "server-filesystem", pidFile, dir),
 		ExcludeTools: []string{"move_*"},
 	})
@@ -249,7 +250,7 @@ func TestNPM_Filesystem(t *testing.T) {
 func TestNPM_MemoryKeepsWhatAKilledServerWrote(t *testing.T) {
 	dir := t.TempDir()
 	pidFile := filepath.Join(dir, "pid")
-	m, _ := listening(t, mcpclients.ServerConfig{
+	m, _ := listening(t, transport.ServerConfig{
 		Name: "real", Command: "node", Args: fromNPM(t, "server-memory", pidFile),
 		Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")},
 	})
@@ -263,7 +264,7 @@ func TestNPM_MemoryKeepsWhatAKilledServerWrote(t *testing.T) {
 
 func TestNPM_SequentialThinking(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	m, _ := listening(t, mcpclients.ServerConfig{
+	m, _ := listening(t, transport.ServerConfig{
 		Name: "real", Command: "node", Args: fromNPM(t, "server-sequential-thinking", pidFile),
 	})
 	want(t, m, "sequentialthinking",

@@ -14,6 +14,7 @@ import (
 
 	"molar/internal/testkit/npm"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // A webServer is a server of others in a process of its own.
@@ -63,10 +64,10 @@ func (s *webServer) kill() {
 func TestNPM_EverythingOverTheWeb(t *testing.T) {
 	for _, tc := range []struct {
 		name, mode string
-		cfg        mcpclients.ServerConfig
+		cfg        transport.ServerConfig
 	}{
-		{"streamable HTTP", "streamableHttp", mcpclients.ServerConfig{URL: "/mcp"}},
-		{"SSE", "sse", mcpclients.ServerConfig{URL: "/sse", Type: "sse"}},
+		{"streamable HTTP", "streamableHttp", transport.ServerConfig{URL: "/mcp"}},
+		{"SSE", "sse", transport.ServerConfig{URL: "/sse", Type: "sse"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			args := fromNPM(t, "server-everything", filepath.Join(t.TempDir(), "pid"), tc.mode)
@@ -97,10 +98,10 @@ func TestGoSDK_Everything(t *testing.T) {
 	})
 	for _, tc := range []struct {
 		name string
-		cfg  mcpclients.ServerConfig
+		cfg  transport.ServerConfig
 	}{
-		{"streamable HTTP", mcpclients.ServerConfig{Name: "real", URL: "http://" + web.addr}},
-		{"stdio", mcpclients.ServerConfig{Name: "real", Command: program}},
+		{"streamable HTTP", transport.ServerConfig{Name: "real", URL: "http://" + web.addr}},
+		{"stdio", transport.ServerConfig{Name: "real", Command: program}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, ears := listening(t, tc.cfg)
@@ -119,10 +120,10 @@ func TestGoSDK_WithoutHandshake(t *testing.T) {
 	web := serve(t, func(ctx context.Context, addr string) *exec.Cmd {
 		return exec.CommandContext(ctx, program, "-http="+addr)
 	})
-	for _, protocol := range []string{mcpclients.ProtocolStateless, mcpclients.ProtocolAuto} {
+	for _, protocol := range []string{transport.ProtocolStateless, transport.ProtocolAuto} {
 		t.Run(protocol, func(t *testing.T) {
-			m, ears := listening(t, mcpclients.ServerConfig{Name: "real", URL: "http://" + web.addr, Protocol: protocol})
-			if st := status(t, m); st.Protocol != mcpclients.ProtocolStateless {
+			m, ears := listening(t, transport.ServerConfig{Name: "real", URL: "http://" + web.addr, Protocol: protocol})
+			if st := status(t, m); st.Protocol != transport.ProtocolStateless {
 				t.Errorf("%+v", st)
 			}
 			want(t, m, "test_simple_text", `{}`, "simple text")
@@ -143,7 +144,7 @@ func TestGoSDK_WithoutHandshake(t *testing.T) {
 
 func sdkTools(t *testing.T, m *mcpclients.Manager) {
 	t.Helper()
-	if st := status(t, m); st.Tools < 20 || st.Protocol != mcpclients.DefaultProtocol {
+	if st := status(t, m); st.Tools < 20 || st.Protocol != transport.DefaultProtocol {
 		t.Errorf("%+v", st)
 	}
 	tool, ok := m.Catalogue().Lookup("json_schema_2020_12_tool")

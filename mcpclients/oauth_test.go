@@ -20,6 +20,7 @@ import (
 	"molar/internal/testkit/oauthserver"
 	"molar/mcpclients"
 	"molar/mcpclients/oauth"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -55,7 +56,7 @@ func (l *logins) LeaseLogin(context.Context, string, int64, time.Duration) (bool
 }
 
 // logIn goes through a login as a person would, and keeps it.
-func logIn(t *testing.T, store oauth.Store, cfg mcpclients.ServerConfig) {
+func logIn(t *testing.T, store oauth.Store, cfg transport.ServerConfig) {
 	t.Helper()
 	c, err := oauth.NewClient(nil, nil)
 	if err != nil {
@@ -93,13 +94,13 @@ func logIn(t *testing.T, store oauth.Store, cfg mcpclients.ServerConfig) {
 }
 
 // wanting starts a manager with a server that wants a login.
-func wanting(t *testing.T, store oauth.Store, log *bytes.Buffer) (*oauthserver.Server, *mcpclients.Manager, mcpclients.ServerConfig) {
+func wanting(t *testing.T, store oauth.Store, log *bytes.Buffer) (*oauthserver.Server, *mcpclients.Manager, transport.ServerConfig) {
 	t.Helper()
 	s := oauthserver.New()
 	t.Cleanup(s.Close)
-	cfg := mcpclients.ServerConfig{Name: "s", URL: s.MCP()}
+	cfg := transport.ServerConfig{Name: "s", URL: s.MCP()}
 	m := start(t, mcpclients.Config{
-		Servers: []mcpclients.ServerConfig{cfg}, Logins: store,
+		Servers: []transport.ServerConfig{cfg}, Logins: store,
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	return s, m, cfg
@@ -164,7 +165,7 @@ func TestLogin_RenewalFails(t *testing.T) {
 	s.Behave(func(b *oauthserver.Behaviour) { b.RenewalFault = "503" })
 	s.Expire()
 	_, err := m.Call(t.Context(), "s", "add", nil)
-	if !errors.Is(err, mcpclients.ErrUnavailable) || errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "HTTP 503") {
+	if !errors.Is(err, transport.ErrUnavailable) || errors.Is(err, transport.ErrLost) || !strings.Contains(err.Error(), "HTTP 503") {
 		t.Errorf("%v", err)
 	}
 	if n := s.Counts(); n.Calls != 0 {
@@ -238,15 +239,15 @@ func TestLogin_TokenStaysHome(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer thief.Close()
-	cfg := mcpclients.ServerConfig{Name: "s", URL: s.MCP()}
+	cfg := transport.ServerConfig{Name: "s", URL: s.MCP()}
 	logIn(t, store, cfg)
-	tests := map[string]mcpclients.ServerConfig{
+	tests := map[string]transport.ServerConfig{
 		"another address under the name": {Name: "s", URL: thief.URL + "/mcp"},
 		"another entry":                  {Name: "t", URL: thief.URL + "/mcp"},
-		"the older transport":            {Name: "s", URL: thief.URL + "/mcp", Type: mcpclients.TypeSSE},
+		"the older transport":            {Name: "s", URL: thief.URL + "/mcp", Type: transport.TypeSSE},
 	}
 	for name, sc := range tests {
-		m := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{sc}, Logins: store})
+		m := start(t, mcpclients.Config{Servers: []transport.ServerConfig{sc}, Logins: store})
 		if st := status(t, m); !strings.Contains(st.Reason, "run molar servers login "+sc.Name) || !strings.Contains(st.Reason, "headers") {
 			t.Errorf("%s: %s", name, st.Reason)
 		}
@@ -257,7 +258,7 @@ func TestLogin_TokenStaysHome(t *testing.T) {
 			return true
 		}
 	})
-	m := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{cfg}, Logins: store})
+	m := start(t, mcpclients.Config{Servers: []transport.ServerConfig{cfg}, Logins: store})
 	if st := status(t, m); !strings.Contains(st.Reason, "redirects to") {
 		t.Errorf("a redirect: %s", st.Reason)
 	}
@@ -288,8 +289,8 @@ func TestLogin_SSE(t *testing.T) {
 			return true
 		}
 	})
-	cfg := mcpclients.ServerConfig{Name: "s", URL: s.MCP(), Type: mcpclients.TypeSSE}
-	m := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{cfg}, Logins: store})
+	cfg := transport.ServerConfig{Name: "s", URL: s.MCP(), Type: transport.TypeSSE}
+	m := start(t, mcpclients.Config{Servers: []transport.ServerConfig{cfg}, Logins: store})
 	if st := status(t, m); !strings.Contains(st.Reason, "wants a login: run molar servers login s") {
 		t.Fatalf("%s: %s", st.State, st.Reason)
 	}
@@ -314,10 +315,10 @@ func TestLogin_HeaderOfTheConfig(t *testing.T) {
 	store := &logins{}
 	s := oauthserver.New()
 	defer s.Close()
-	cfg := mcpclients.ServerConfig{Name: "s", URL: s.MCP()}
+	cfg := transport.ServerConfig{Name: "s", URL: s.MCP()}
 	logIn(t, store, cfg)
 	cfg.Headers = map[string]string{"authorization": "Bearer wrong"}
-	m := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{cfg}, Logins: store})
+	m := start(t, mcpclients.Config{Servers: []transport.ServerConfig{cfg}, Logins: store})
 	if st := status(t, m); !strings.Contains(st.Reason, "set the headers it needs") || strings.Contains(st.Reason, "login") {
 		t.Errorf("%s", st.Reason)
 	}

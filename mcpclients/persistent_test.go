@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -25,8 +26,8 @@ type refuser struct {
 	attempts int
 }
 
-func (r *refuser) wrap(mcpclients.Dialer) mcpclients.Dialer {
-	return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+func (r *refuser) wrap(transport.Dialer) transport.Dialer {
+	return func(context.Context, transport.ServerConfig, transport.Notify) (transport.Conn, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.dialed = append(r.dialed, time.Now())
@@ -50,7 +51,7 @@ func TestSupervise_PersistentServerIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &refuser{attempts: 2}
 		m, err := mcpclients.New(mcpclients.Config{
-			Servers: []mcpclients.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1", Setting: "memory"}},
+			Servers: []transport.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1", Setting: "memory"}},
 			Wrap:    d.wrap,
 		})
 		if err != nil {
@@ -88,7 +89,7 @@ func TestSupervise_RefusalIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &refuser{attempts: 1}
 		m, err := mcpclients.New(mcpclients.Config{
-			Servers: []mcpclients.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1"}},
+			Servers: []transport.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1"}},
 			Wrap:    d.wrap,
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -28,9 +29,9 @@ type prompting struct {
 func (p *prompting) manager(t *testing.T) (*mcpclients.Manager, *promptConn) {
 	t.Helper()
 	conn := &promptConn{fakeConn: fakeConn{done: make(chan struct{})}, p: p}
-	cfg := servers(mcpclients.ServerConfig{Name: "sdi", URL: "http://127.0.0.1:1/mcp"})
-	cfg.Wrap = func(mcpclients.Dialer) mcpclients.Dialer {
-		return func(_ context.Context, _ mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+	cfg := servers(transport.ServerConfig{Name: "sdi", URL: "http://127.0.0.1:1/mcp"})
+	cfg.Wrap = func(transport.Dialer) transport.Dialer {
+		return func(_ context.Context, _ transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 			conn.notify = notify
 			return conn, nil
 		}
@@ -41,7 +42,7 @@ func (p *prompting) manager(t *testing.T) (*mcpclients.Manager, *promptConn) {
 type promptConn struct {
 	fakeConn
 	p      *prompting
-	notify mcpclients.Notify
+	notify transport.Notify
 }
 
 func (c *promptConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -106,7 +107,7 @@ func TestManager_Prompt(t *testing.T) {
 	p := &prompting{get: func(params string) (json.RawMessage, error) {
 		asked = params
 		if strings.Contains(params, "missing") {
-			return nil, &mcpclients.RPCError{Code: -32602, Message: "uuid is required"}
+			return nil, &transport.RPCError{Code: -32602, Message: "uuid is required"}
 		}
 		return json.RawMessage(`{"messages":[
 			{"role":"system","content":{"type":"text","text":"Show it."}},
@@ -127,10 +128,10 @@ func TestManager_Prompt(t *testing.T) {
 		t.Errorf("got %q", texts)
 	}
 	_, err = m.Prompt(t.Context(), "ann", "sdi", "missing", nil)
-	if refused, ok := errors.AsType[*mcpclients.RPCError](err); !ok || refused.Code != -32602 {
+	if refused, ok := errors.AsType[*transport.RPCError](err); !ok || refused.Code != -32602 {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Prompt(t.Context(), "", "nobody", "x", nil); !errors.Is(err, mcpclients.ErrUnknownServer) {
+	if _, err := m.Prompt(t.Context(), "", "nobody", "x", nil); !errors.Is(err, transport.ErrUnknownServer) {
 		t.Errorf("error %v", err)
 	}
 }

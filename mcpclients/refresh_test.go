@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -28,7 +29,7 @@ func TestRefresh(t *testing.T) {
 	pinned := overHTTP(web.URL)
 	pinned.Pin = true
 	here := start(t, kept.config(pinned))
-	there := start(t, mcpclients.Config{Servers: []mcpclients.ServerConfig{pinned}, Keeper: kept, Decisions: schemas.ToolDecisions{Pins: maps.Clone(kept.now.Pins)}})
+	there := start(t, mcpclients.Config{Servers: []transport.ServerConfig{pinned}, Keeper: kept, Decisions: schemas.ToolDecisions{Pins: maps.Clone(kept.now.Pins)}})
 	refresh := func() {
 		t.Helper()
 		if err := there.Refresh(t.Context(), kept.kept); err != nil {

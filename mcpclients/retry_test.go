@@ -19,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -91,7 +92,7 @@ func (w *gatedServer) shut(gate http.HandlerFunc, away time.Duration) {
 func (w *gatedServer) start(t *testing.T) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(mcpclients.Config{
-		Servers: []mcpclients.ServerConfig{overHTTP("http://server.test/mcp")}, HTTPClient: &http.Client{Transport: w},
+		Servers: []transport.ServerConfig{overHTTP("http://server.test/mcp")}, HTTPClient: &http.Client{Transport: w},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +182,7 @@ func TestSupervise_RetryAfterIsObeyed(t *testing.T) {
 			defer func() { _ = m.Close() }()
 			for range 6 {
 				began := time.Now()
-				if _, err := m.Call(t.Context(), "web", "add", nil); !errors.Is(err, mcpclients.ErrUnavailable) || time.Since(began) > 0 {
+				if _, err := m.Call(t.Context(), "web", "add", nil); !errors.Is(err, transport.ErrUnavailable) || time.Since(began) > 0 {
 					t.Errorf("a caller was told %v after %s", err, time.Since(began))
 				}
 				time.Sleep(time.Second)
@@ -234,9 +235,9 @@ func TestSupervise_ASlowStartIsWaitedFor(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, err := mcpclients.New(mcpclients.Config{
-					Servers: []mcpclients.ServerConfig{{Name: "s", Command: "x", StartTimeout: tc.give}},
-					Wrap: func(mcpclients.Dialer) mcpclients.Dialer {
-						return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+					Servers: []transport.ServerConfig{{Name: "s", Command: "x", StartTimeout: tc.give}},
+					Wrap: func(transport.Dialer) transport.Dialer {
+						return func(context.Context, transport.ServerConfig, transport.Notify) (transport.Conn, error) {
 							return &slowStart{&fakeConn{done: make(chan struct{})}, tc.takes}, nil
 						}
 					},

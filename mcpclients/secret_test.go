@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // A header of the config, and the query of an address, stay out of every error,
@@ -30,7 +31,7 @@ func TestManager_KeepsSecrets(t *testing.T) {
 			defer server.Close()
 			var log bytes.Buffer
 			m, err := mcpclients.New(mcpclients.Config{
-				Servers: []mcpclients.ServerConfig{{
+				Servers: []transport.ServerConfig{{
 					Name: "s", URL: server.URL + "/mcp?key=" + secret, Headers: map[string]string{"Authorization": "Bearer " + secret},
 				}},
 				Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -14,13 +14,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // overSSE attaches to a server that speaks the older transport only.
-func overSSE(url string) mcpclients.ServerConfig {
-	return mcpclients.ServerConfig{Name: "web", URL: url + "/sse", Type: mcpclients.TypeSSE}
+func overSSE(url string) transport.ServerConfig {
+	return transport.ServerConfig{Name: "web", URL: url + "/sse", Type: transport.TypeSSE}
 }
 
 func TestSSE_RealServer(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSSE_DeathInMidCall(t *testing.T) {
 	began := time.Now()
 	web.CloseClientConnections()
 	for range 2 {
-		if err := <-failed; !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "check before repeating") {
+		if err := <-failed; !errors.Is(err, transport.ErrLost) || !strings.Contains(err.Error(), "check before repeating") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -185,7 +185,7 @@ func plainServer(t *testing.T, health int) http.Handler {
 
 func TestMessage(t *testing.T) {
 	web := serveHTTP(t, plainServer(t, http.StatusOK))
-	m := start(t, servers(mcpclients.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: mcpclients.TypeMessage}))
+	m := start(t, servers(transport.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: transport.TypeMessage}))
 	if st := status(t, m); st.State != schemas.StateReady || st.Tools != 1 || st.Transport != "message" {
 		t.Fatalf("%+v", st)
 	}
@@ -194,10 +194,10 @@ func TestMessage(t *testing.T) {
 		t.Errorf("%s, %v", result.Output, err)
 	}
 	err = m.Request(t.Context(), "sdi", "other", nil, nil)
-	if rpc, ok := errors.AsType[*mcpclients.RPCError](err); !ok || rpc.Code != -32601 {
+	if rpc, ok := errors.AsType[*transport.RPCError](err); !ok || rpc.Code != -32601 {
 		t.Errorf("got %v", err)
 	}
-	if err := m.Request(t.Context(), "sdi", "break", nil, nil); !errors.Is(err, mcpclients.ErrLost) {
+	if err := m.Request(t.Context(), "sdi", "break", nil, nil); !errors.Is(err, transport.ErrLost) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func TestMessage_StartFailures(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			web := serveHTTP(t, tc.handler)
-			m := start(t, servers(mcpclients.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: mcpclients.TypeMessage}))
+			m := start(t, servers(transport.ServerConfig{Name: "sdi", URL: web.URL + "/api", Type: transport.TypeMessage}))
 			if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
 				t.Errorf("%s: %s", st.State, st.Reason)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -86,7 +86,7 @@ func TestStateless_HeadersAndChanges(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	}))
 	cfg := overHTTP(web.URL)
-	cfg.Protocol = mcpclients.ProtocolStateless
+	cfg.Protocol = transport.ProtocolStateless
 	m := start(t, servers(cfg))
 	result, err := m.Call(t.Context(), "web", "route", json.RawMessage(`{"region":"eu"}`))
 	if err != nil || string(result.Output) != `"eu"` {

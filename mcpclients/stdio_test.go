@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -28,7 +29,7 @@ func TestStdio_RealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := start(t, servers(mcpclients.ServerConfig{Name: "good", Command: self, Env: map[string]string{serveVar: "1"}}))
+	m := start(t, servers(transport.ServerConfig{Name: "good", Command: self, Env: map[string]string{serveVar: "1"}}))
 
 	st := status(t, m)
 	if st.State != schemas.StateReady || st.Protocol != "2025-11-25" || st.Version != "2.0.0" || st.Tools != 3 {
@@ -64,7 +65,7 @@ func TestStdio_RealServer(t *testing.T) {
 func TestStdio_StartFailures(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		server mcpclients.ServerConfig
+		server transport.ServerConfig
 		want   []string
 	}{
 		{"exits with a message", bad("db", "-exit"), []string{"exit status 3", "cannot open the database", "mcpServers.db"}},
@@ -74,11 +75,11 @@ func TestStdio_StartFailures(t *testing.T) {
 		{"repeats a cursor", bad("loop", "-cursor"), []string{"repeats the page cursor"}},
 		{
 			"no such command",
-			mcpclients.ServerConfig{Name: "x", Command: "no-such-command"},
+			transport.ServerConfig{Name: "x", Command: "no-such-command"},
 			[]string{`command "no-such-command" not found: install it or correct mcpServers.x.command`},
 		},
-		{"no such directory", mcpclients.ServerConfig{Name: "x", Command: badServer, Dir: "/no/such/dir"}, []string{"mcpServers.x.cwd"}},
-		{"not executable", mcpclients.ServerConfig{Name: "x", Command: "./main_test.go"}, []string{"may not be run"}},
+		{"no such directory", transport.ServerConfig{Name: "x", Command: badServer, Dir: "/no/such/dir"}, []string{"mcpServers.x.cwd"}},
+		{"not executable", transport.ServerConfig{Name: "x", Command: "./main_test.go"}, []string{"may not be run"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.server.StartTimeout = 300 * time.Millisecond
@@ -146,7 +147,7 @@ func TestStdio_Calls(t *testing.T) {
 		t.Errorf("a log line was taken for the answer: %s, %v", result.Output, err)
 	}
 	began := time.Now()
-	if _, err := m.Call(t.Context(), "s", "mumble", nil); !errors.Is(err, mcpclients.ErrLost) || !strings.Contains(err.Error(), "names no request") {
+	if _, err := m.Call(t.Context(), "s", "mumble", nil); !errors.Is(err, transport.ErrLost) || !strings.Contains(err.Error(), "names no request") {
 		t.Errorf("a line without end of sense: %v", err)
 	}
 	if took := time.Since(began); took > 20*time.Second { // the limit of the call is 60 s
@@ -155,7 +156,7 @@ func TestStdio_Calls(t *testing.T) {
 	if _, err := m.Call(t.Context(), "s", "echo", json.RawMessage(`[1]`)); err == nil || !strings.Contains(err.Error(), "not a JSON object") {
 		t.Errorf("arguments that are no object: %v", err)
 	}
-	if _, err := m.Call(t.Context(), "nobody", "echo", nil); !errors.Is(err, mcpclients.ErrUnknownServer) {
+	if _, err := m.Call(t.Context(), "nobody", "echo", nil); !errors.Is(err, transport.ErrUnknownServer) {
 		t.Errorf("unknown server: %v", err)
 	}
 }
@@ -247,7 +248,7 @@ func TestStdio_DeathInMidCall(t *testing.T) {
 	}()
 	waitFor(t, "the other call is under way", func() bool { return slices.Contains(status(t, m).Stderr, "hanging") })
 	_, err := m.Call(t.Context(), "s", "die", nil)
-	if !errors.Is(err, mcpclients.ErrLost) {
+	if !errors.Is(err, transport.ErrLost) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{`"s"`, `"die"`, "exit status 7", "check before repeating"} {
@@ -257,7 +258,7 @@ func TestStdio_DeathInMidCall(t *testing.T) {
 	}
 	select {
 	case err := <-hung:
-		if !errors.Is(err, mcpclients.ErrLost) {
+		if !errors.Is(err, transport.ErrLost) {
 			t.Errorf("the other call: %v", err)
 		}
 	case <-time.After(5 * time.Second):
@@ -283,7 +284,7 @@ func TestStdio_GrandchildHoldingThePipes(t *testing.T) {
 	m := start(t, servers(bad("s", "-fork="+pidFile)))
 	pid := readPID(t, pidFile)
 	began := time.Now()
-	if _, err := m.Call(t.Context(), "s", "die", nil); !errors.Is(err, mcpclients.ErrLost) {
+	if _, err := m.Call(t.Context(), "s", "die", nil); !errors.Is(err, transport.ErrLost) {
 		t.Fatalf("got %v", err)
 	}
 	if took := time.Since(began); took > 20*time.Second { // the grandchild lives for a minute
@@ -375,7 +376,7 @@ func TestStdio_CloseEndsAStubbornProcess(t *testing.T) {
 	if took := time.Since(began); took > 20*time.Second { // it would run for an hour
 		t.Errorf("close took %s", took)
 	}
-	if _, err := m.Call(t.Context(), "s", "echo", nil); !errors.Is(err, mcpclients.ErrUnavailable) {
+	if _, err := m.Call(t.Context(), "s", "echo", nil); !errors.Is(err, transport.ErrUnavailable) {
 		t.Errorf("call after close: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -46,7 +47,7 @@ func (c *fakeConn) Request(ctx context.Context, method string, params json.RawMe
 func (c *fakeConn) Notify(context.Context, string, json.RawMessage) error { return nil }
 func (c *fakeConn) Done() <-chan struct{}                                 { return c.done }
 func (c *fakeConn) Err() error                                            { return c.err }
-func (c *fakeConn) Close() error                                          { c.lose(mcpclients.ErrClosed); return nil }
+func (c *fakeConn) Close() error                                          { c.lose(transport.ErrClosed); return nil }
 
 func (c *fakeConn) lose(err error) {
 	c.once.Do(func() {
@@ -56,9 +57,9 @@ func (c *fakeConn) lose(err error) {
 }
 
 // dialing gives connections by the server's name.
-func dialing(dial func(name string) (mcpclients.Conn, error)) func(mcpclients.Dialer) mcpclients.Dialer {
-	return func(mcpclients.Dialer) mcpclients.Dialer {
-		return func(_ context.Context, cfg mcpclients.ServerConfig, _ mcpclients.Notify) (mcpclients.Conn, error) {
+func dialing(dial func(name string) (transport.Conn, error)) func(transport.Dialer) transport.Dialer {
+	return func(transport.Dialer) transport.Dialer {
+		return func(_ context.Context, cfg transport.ServerConfig, _ transport.Notify) (transport.Conn, error) {
 			return dial(cfg.Name)
 		}
 	}
@@ -66,7 +67,7 @@ func dialing(dial func(name string) (mcpclients.Conn, error)) func(mcpclients.Di
 
 // A withAnswer gives one method an answer of its own.
 type withAnswer struct {
-	mcpclients.Conn
+	transport.Conn
 	method string
 	result json.RawMessage
 }
@@ -82,13 +83,13 @@ func (c withAnswer) Request(ctx context.Context, method string, params json.RawM
 type fakeDialer struct {
 	mu     sync.Mutex
 	dialed []time.Time
-	notify mcpclients.Notify
+	notify transport.Notify
 	last   *fakeConn
 	next   func(attempt int) (*fakeConn, error)
 }
 
-func (d *fakeDialer) wrap(mcpclients.Dialer) mcpclients.Dialer {
-	return func(_ context.Context, _ mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+func (d *fakeDialer) wrap(transport.Dialer) transport.Dialer {
+	return func(_ context.Context, _ transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.dialed = append(d.dialed, time.Now())
@@ -118,7 +119,7 @@ func (d *fakeDialer) count() int {
 func (d *fakeDialer) manager(t *testing.T) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(mcpclients.Config{
-		Servers: []mcpclients.ServerConfig{{Name: "s", Command: "x"}}, Wrap: d.wrap,
+		Servers: []transport.ServerConfig{{Name: "s", Command: "x"}}, Wrap: d.wrap,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func (d *fakeDialer) manager(t *testing.T) *mcpclients.Manager {
 
 func TestSupervise_BacksOffAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		crash := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
+		crash := fmt.Errorf("%w: it fell over", transport.ErrLost)
 		d := &fakeDialer{next: func(attempt int) (*fakeConn, error) {
 			if attempt > 1 && attempt < 72 {
 				return nil, crash
@@ -184,7 +185,7 @@ func backoffs(times []time.Time) []time.Duration {
 
 func TestSupervise_ACallEndsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
+		down := fmt.Errorf("%w: it fell over", transport.ErrLost)
 		up := false
 		d := &fakeDialer{}
 		d.next = func(attempt int) (*fakeConn, error) {
@@ -198,7 +199,7 @@ func TestSupervise_ACallEndsTheBackoff(t *testing.T) {
 		d.conn().lose(down)
 		time.Sleep(5 * time.Minute) // now the waits are a minute long
 		before := time.Now()
-		if _, err := m.Call(t.Context(), "s", "a", nil); !errors.Is(err, mcpclients.ErrUnavailable) || !strings.Contains(err.Error(), "it fell over") {
+		if _, err := m.Call(t.Context(), "s", "a", nil); !errors.Is(err, transport.ErrUnavailable) || !strings.Contains(err.Error(), "it fell over") {
 			t.Errorf("call while down: %v", err)
 		}
 		d.mu.Lock()
@@ -217,7 +218,7 @@ func TestSupervise_ACallEndsTheBackoff(t *testing.T) {
 // the server with its tools when it is back, no delay when it is not.
 func TestManager_WaitEndsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := fmt.Errorf("%w: it fell over", mcpclients.ErrLost)
+		down := fmt.Errorf("%w: it fell over", transport.ErrLost)
 		up := false
 		d := &fakeDialer{}
 		d.next = func(attempt int) (*fakeConn, error) {
@@ -279,7 +280,7 @@ func TestSupervise_FailureAtTheFirstStartIsRepeatedEverMoreSeldom(t *testing.T) 
 			t.Errorf("%d dialings in 10 minutes", n)
 		}
 		before := d.count()
-		if err := m.Request(t.Context(), "s", "x", nil, nil); !errors.Is(err, mcpclients.ErrUnavailable) || d.count() != before+1 {
+		if err := m.Request(t.Context(), "s", "x", nil, nil); !errors.Is(err, transport.ErrUnavailable) || d.count() != before+1 {
 			t.Errorf("%v after %d dialings", err, d.count())
 		}
 	})
@@ -355,7 +356,7 @@ func TestManager_WaitEndsWithItsContext(t *testing.T) {
 		if err := m.Wait(ctx, []string{"s"}); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `"s"`) {
 			t.Errorf("got %v", err)
 		}
-		if err := m.Wait(ctx, []string{"t"}); !errors.Is(err, mcpclients.ErrUnknownServer) {
+		if err := m.Wait(ctx, []string{"t"}); !errors.Is(err, transport.ErrUnknownServer) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -367,9 +368,9 @@ func TestCall_RepeatsOnlyWhatHadNoEffect(t *testing.T) {
 		err   error
 		calls int
 	}{
-		{"never sent", mcpclients.ErrUnavailable, 2},
-		{"refused for its session", mcpclients.ErrSession, 2},
-		{"lost under way", mcpclients.ErrLost, 1},
+		{"never sent", transport.ErrUnavailable, 2},
+		{"refused for its session", transport.ErrSession, 2},
+		{"lost under way", transport.ErrLost, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"molar/agent/memory"
 	"molar/internal/store"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	memoryserver "molar/mcpservers/memory"
 	"molar/schemas"
 )
@@ -32,7 +33,7 @@ func newClient(t *testing.T, path string) *memory.Client {
 		t.Fatal(err)
 	}
 	manager, err := mcpclients.New(mcpclients.Config{
-		Servers: []mcpclients.ServerConfig{{Name: memory.ServerName, InProcess: server}},
+		Servers: []transport.ServerConfig{{Name: memory.ServerName, InProcess: server}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,43 +13,43 @@ import (
 
 	"molar/eval/drift"
 	"molar/eval/edge"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 	"molar/toolhandler"
 )
 
 // answering is a server that numbers its answers.
 type answering struct {
-	mcpclients.Conn
+	transport.Conn
 	calls chan int
 }
 
 func (a *answering) Request(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
 	if method == "boom" {
-		return nil, &mcpclients.RPCError{Code: -32000, Message: "no"}
+		return nil, &transport.RPCError{Code: -32000, Message: "no"}
 	}
 	return json.RawMessage(fmt.Sprintf(`{"n":%d}`, <-a.calls)), nil
 }
 
 func (a *answering) Close() error { return nil }
 
-func dialTo(c mcpclients.Conn) mcpclients.Dialer {
-	return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+func dialTo(c transport.Conn) transport.Dialer {
+	return func(context.Context, transport.ServerConfig, transport.Notify) (transport.Conn, error) {
 		return c, nil
 	}
 }
 
-func noDial(t *testing.T) mcpclients.Dialer {
+func noDial(t *testing.T) transport.Dialer {
 	t.Helper()
-	return func(context.Context, mcpclients.ServerConfig, mcpclients.Notify) (mcpclients.Conn, error) {
+	return func(context.Context, transport.ServerConfig, transport.Notify) (transport.Conn, error) {
 		t.Error("a replay reached a server")
 		return nil, errors.New("no server")
 	}
 }
 
-func connect(t *testing.T, d mcpclients.Dialer) mcpclients.Conn {
+func connect(t *testing.T, d transport.Dialer) transport.Conn {
 	t.Helper()
-	conn, err := d(t.Context(), mcpclients.ServerConfig{Name: "s"}, nil)
+	conn, err := d(t.Context(), transport.ServerConfig{Name: "s"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestConn(t *testing.T) {
 }
 
 // callerOf calls a connection for the tool handler.
-type callerOf struct{ conn mcpclients.Conn }
+type callerOf struct{ conn transport.Conn }
 
 func (c callerOf) CallFor(ctx context.Context, _ *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	params, err := json.Marshal(map[string]any{"name": tool, "arguments": args})
@@ -122,7 +122,7 @@ func (c callerOf) CallFor(ctx context.Context, _ *schemas.Person, server, tool s
 // the result that it got in the recording.
 func TestEqualCalls(t *testing.T) {
 	const n = 4
-	execute := func(conn mcpclients.Conn) []string {
+	execute := func(conn transport.Conn) []string {
 		handler, err := toolhandler.New(toolhandler.Config{Caller: callerOf{conn}, Parallel: n})
 		if err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{"tool:s__f=error", 1, "isError", nil},
 		{"tool:s__f=garble", 1, "garbled", nil},
-		{"tool:s__*=disconnect", 1, "", mcpclients.ErrLost},
+		{"tool:s__*=disconnect", 1, "", transport.ErrLost},
 		{"tool:s__f=drop", 1, "", context.DeadlineExceeded},
 		{"tool:s__f=delay:1ms", 1, `{"n":1}`, nil},
 		{"tool:s__f=error#2", 2, "isError", nil},

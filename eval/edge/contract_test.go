@@ -9,12 +9,12 @@ import (
 	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/eval/wire"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // listing is a server with one tool.
 type listing struct {
-	mcpclients.Conn
+	transport.Conn
 	tool string
 }
 

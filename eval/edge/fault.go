@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"molar/eval/wire"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // The kinds of [Fault].
@@ -168,7 +168,7 @@ func (p *Player) toolFault(ctx context.Context, server string, params json.RawMe
 	case FaultTimeout:
 		return nil, true, fmt.Errorf("fault: no answer in time: %w", context.DeadlineExceeded)
 	default:
-		return nil, true, fmt.Errorf("%w: fault: the connection broke", mcpclients.ErrLost)
+		return nil, true, fmt.Errorf("%w: fault: the connection broke", transport.ErrLost)
 	}
 }
 

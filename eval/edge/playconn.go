@@ -10,7 +10,7 @@ import (
 	"molar/eval/drift"
 	"molar/eval/match"
 	"molar/eval/tape"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/toolhandler"
 )
 
@@ -23,7 +23,7 @@ type playedConn struct {
 }
 
 func (c *playedConn) Done() <-chan struct{} { return c.done }
-func (c *playedConn) Err() error            { return mcpclients.ErrClosed }
+func (c *playedConn) Err() error            { return transport.ErrClosed }
 
 func (c *playedConn) Close() error {
 	c.once.Do(func() { close(c.done) })
@@ -65,14 +65,14 @@ func (t *tapedFrame) result(server string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("line %d of the tape: a record is missing: the recording broke off", t.request.Line)
 	}
 	if rec.Error != "" {
-		return nil, fmt.Errorf("%w: %s", mcpclients.ErrLost, rec.Error)
+		return nil, fmt.Errorf("%w: %s", transport.ErrLost, rec.Error)
 	}
 	var f tape.Frame
 	if err := json.Unmarshal(rec.Frame, &f); err != nil {
 		return nil, fmt.Errorf("frame: %w", err)
 	}
 	if f.Error != nil {
-		return nil, &mcpclients.RPCError{Server: server, Method: t.frame.Method, Code: f.Error.Code, Message: f.Error.Message, Data: f.Error.Data}
+		return nil, &transport.RPCError{Server: server, Method: t.frame.Method, Code: f.Error.Code, Message: f.Error.Message, Data: f.Error.Data}
 	}
 	return f.Result, nil
 }
@@ -87,7 +87,7 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 		return json.RawMessage(`{"tools":[]}`), nil
 	}
 	if method != tape.MethodCall {
-		return nil, &mcpclients.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
+		return nil, &transport.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
 	}
 	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, drift.Clip(drift.Params(params)))
 	c.p.mu.Lock()
@@ -198,12 +198,12 @@ func (c callParams) shared(other callParams) int {
 
 // liveConn is a real connection whose results are compared with the tape.
 type liveConn struct {
-	mcpclients.Conn
+	transport.Conn
 	played *playedConn
 }
 
 // Inner is the connection below.
-func (c *liveConn) Inner() mcpclients.Conn { return c.Conn }
+func (c *liveConn) Inner() transport.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if method == tape.MethodCall {

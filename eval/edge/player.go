@@ -14,7 +14,7 @@ import (
 	"molar/eval/drift"
 	"molar/eval/tape"
 	"molar/eval/wire"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -384,8 +384,8 @@ func (x *taped) spare() bool {
 }
 
 // Dial serves MCP servers from the tape, or lets them through when tools are live.
-func (p *Player) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, server mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+func (p *Player) Dial(inner transport.Dialer) transport.Dialer {
+	return func(ctx context.Context, server transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		if slices.Contains(p.cfg.Skip, server.Name) {
 			return inner(ctx, server, notify)
 		}

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"molar/eval/tape"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/providers"
 	"molar/toolhandler"
 )
@@ -123,8 +123,8 @@ func (t *teed) Close() error {
 }
 
 // Dial wraps the dialer of MCP servers.
-func (t tapped) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, server mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+func (t tapped) Dial(inner transport.Dialer) transport.Dialer {
+	return func(ctx context.Context, server transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		conn, err := inner(ctx, server, notify)
 		if err != nil || slices.Contains(t.skip, server.Name) {
 			return conn, err
@@ -135,13 +135,13 @@ func (t tapped) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
 
 // tappedConn records the frames of one connection.
 type tappedConn struct {
-	mcpclients.Conn
+	transport.Conn
 	t      tapped
 	server string
 }
 
 // Inner is the connection below.
-func (c *tappedConn) Inner() mcpclients.Conn { return c.Conn }
+func (c *tappedConn) Inner() transport.Conn { return c.Conn }
 
 func (c *tappedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	r := c.t.to(ctx)
@@ -158,7 +158,7 @@ func (c *tappedConn) Request(ctx context.Context, method string, params json.Raw
 	r.w.Write(asked)
 	result, err := c.Conn.Request(ctx, method, params)
 	answer, lost := tape.Frame{ID: id, Result: result}, ""
-	if refused, ok := errors.AsType[*mcpclients.RPCError](err); ok {
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		answer = tape.Frame{ID: id, Error: &tape.FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
 	} else if err != nil {
 		answer, lost = tape.Frame{ID: id}, err.Error()

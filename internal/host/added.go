@@ -8,7 +8,7 @@ import (
 
 	"molar/internal/config"
 	"molar/internal/store"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // added are the servers that the operator added while a host ran, as they are stored.
@@ -62,16 +62,16 @@ func (h *Host) AddedNames() []string {
 	return names
 }
 
-func (h *Host) addedConfigs(cfg *config.Config) []mcpclients.ServerConfig {
+func (h *Host) addedConfigs(cfg *config.Config) []transport.ServerConfig {
 	h.added.mu.Lock()
 	defer h.added.mu.Unlock()
-	var all []mcpclients.ServerConfig
+	var all []transport.ServerConfig
 	for _, a := range h.added.list {
 		if _, named := cfg.MCPServers.Get(a.Name); named {
 			h.Log.Warn("an added server is not attached: the config file has one of its name", "server", a.Name)
 			continue
 		}
-		all = append(all, mcpclients.ServerConfig{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers, Pin: true})
+		all = append(all, transport.ServerConfig{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers, Pin: true})
 	}
 	return all
 }
@@ -94,5 +94,5 @@ func (h *Host) RemoveServer(ctx context.Context, name string) (ok bool, err erro
 
 // IsBundled reports whether a name is one of the host's own servers.
 func (h *Host) IsBundled(name string) bool {
-	return slices.ContainsFunc(h.bundled, func(s mcpclients.ServerConfig) bool { return s.Name == name })
+	return slices.ContainsFunc(h.bundled, func(s transport.ServerConfig) bool { return s.Name == name })
 }

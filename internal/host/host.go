@@ -24,6 +24,7 @@ import (
 	"molar/internal/store/database"
 	"molar/internal/telemetry"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/mcpservers"
 	"molar/providers"
 	"molar/providers/chain"
@@ -44,7 +45,7 @@ type Host struct {
 	MCP      *mcpclients.Manager
 	// bundled are memory and tools, in this process or elsewhere, under their reserved
 	// names.
-	bundled []mcpclients.ServerConfig
+	bundled []transport.ServerConfig
 	// added are those that the operator added over the API.
 	added added
 	// tools searches; nil when that is elsewhere.
@@ -82,7 +83,7 @@ type Options struct {
 	// DB, when set, is used in the place of the configured store, and is not closed.
 	DB *store.DB
 	// Wrap, when set, watches what passes between the host and its servers.
-	Wrap func(mcpclients.Dialer) mcpclients.Dialer
+	Wrap func(transport.Dialer) transport.Dialer
 	// Elicit, when set, puts questions of the servers to a person, beside those that a turn
 	// brings with it. Without it servers are told that nobody can be asked.
 	Elicit mcpclients.Elicitor
@@ -209,7 +210,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	wrap, elicit := h.opts.Wrap, h.opts.Elicit
 	if edges := h.opts.Edges; edges != nil {
 		elicit = nil // a tape holds no answers of people
-		wrap = func(inner mcpclients.Dialer) mcpclients.Dialer {
+		wrap = func(inner transport.Dialer) transport.Dialer {
 			if h.opts.Wrap != nil {
 				inner = h.opts.Wrap(inner)
 			}
@@ -222,7 +223,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 		Servers:    h.ServerConfigs(h.Config),
 		HTTPClient: client,
 		Logger:     h.Log,
-		Client:     mcpclients.Implementation{Name: "molar", Version: cli.Version()},
+		Client:     transport.Implementation{Name: "molar", Version: cli.Version()},
 		Decisions:  kept,
 		Keeper:     h.DB,
 		Logins:     h.DB,
@@ -231,13 +232,13 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 }
 
 // bundledServers are memory and tools: in process, or at the address of a molar mcp.
-func (h *Host) bundledServers() ([]mcpclients.ServerConfig, error) {
+func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 	if url := h.Config.Memory.URL; url != "" {
 		var headers map[string]string
 		if key := h.Config.Memory.Key.Reveal(); key != "" {
 			headers = map[string]string{"Authorization": "Bearer " + key}
 		}
-		return []mcpclients.ServerConfig{
+		return []transport.ServerConfig{
 			{Name: schemas.MemoryServer, URL: url + "/mcp/" + schemas.MemoryServer, Headers: headers, Setting: "memory"},
 			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory"},
 		}, nil
@@ -249,11 +250,11 @@ func (h *Host) bundledServers() ([]mcpclients.ServerConfig, error) {
 	if h.tools, err = NewToolServer(h.Config, h.Log); err != nil {
 		return nil, err
 	}
-	return []mcpclients.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil
+	return []transport.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil
 }
 
 // ServerConfigs are the bundled servers, those of cfg, and those that were added.
-func (h *Host) ServerConfigs(cfg *config.Config) []mcpclients.ServerConfig {
+func (h *Host) ServerConfigs(cfg *config.Config) []transport.ServerConfig {
 	servers := slices.Clone(h.bundled)
 	for _, entry := range cfg.MCPServers {
 		servers = append(servers, ServerConfig(entry.Name, entry.Value))

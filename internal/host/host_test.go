@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/config"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -16,7 +16,7 @@ func TestServerConfig_trust(t *testing.T) {
 		{Name: "drop", Value: config.ToolRule{Policy: schemas.PolicyConfirm}},
 		{Name: "get_*", Value: config.ToolRule{ReadOnly: true}},
 	}}
-	plain := []mcpclients.ToolRule{
+	plain := []transport.ToolRule{
 		{Glob: "drop", ToolRules: schemas.ToolRules{Policy: schemas.PolicyConfirm}},
 		{Glob: "get_*", ToolRules: schemas.ToolRules{ReadOnly: true}},
 	}

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 
 	"molar/internal/config"
-	"molar/mcpclients"
 	"molar/mcpclients/oauth"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // ServerConfig is a configured server as the client manager wants it.
-func ServerConfig(name string, s config.Server) mcpclients.ServerConfig {
-	c := mcpclients.ServerConfig{
+func ServerConfig(name string, s config.Server) transport.ServerConfig {
+	c := transport.ServerConfig{
 		Name:         name,
 		Command:      s.Command,
 		Args:         s.Args,
@@ -33,7 +33,7 @@ func ServerConfig(name string, s config.Server) mcpclients.ServerConfig {
 		Trusted:      s.Trust,
 	}
 	for _, rule := range s.Tools {
-		r := mcpclients.ToolRule{Glob: rule.Name}
+		r := transport.ToolRule{Glob: rule.Name}
 		r.Policy, r.ReadOnly, r.Idempotent, r.Timeout = rule.Value.Policy, rule.Value.ReadOnly, rule.Value.Idempotent, rule.Value.Timeout
 		r.NoEgress = rule.Value.Egress != nil && !*rule.Value.Egress
 		r.Mild = rule.Value.Destructive != nil && !*rule.Value.Destructive

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -111,7 +111,7 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 	if err := schemas.Decode(raw, &tool); err != nil {
 		return schemas.ToolInfo{}, err
 	}
-	if err := peer.ValidateName(tool.Name); err != nil {
+	if err := transport.ValidateName(tool.Name); err != nil {
 		return schemas.ToolInfo{}, fmt.Errorf("its name %w", err)
 	}
 	if tool.Execution.TaskSupport == "required" {
@@ -138,7 +138,7 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 // schemaObject returns nil for an absent schema.
 func schemaObject(field string, raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
-	if peer.IsNull(raw) {
+	if transport.IsNull(raw) {
 		return nil, nil
 	}
 	if raw[0] != '{' {
@@ -155,7 +155,7 @@ type toolPage struct {
 
 // List reads the whole list, page by page and tool by tool. A malformed tool
 // is skipped with its reason; its neighbours stay.
-func List(ctx context.Context, conn peer.Conn, server string) (tools []schemas.ToolInfo, skipped []string, err error) {
+func List(ctx context.Context, conn transport.Conn, server string) (tools []schemas.ToolInfo, skipped []string, err error) {
 	found := toolSet{server: server, seen: map[string]bool{}}
 	seen := map[string]bool{}
 	cursor := ""
@@ -180,7 +180,7 @@ func List(ctx context.Context, conn peer.Conn, server string) (tools []schemas.T
 	return found.tools, found.reasons(), nil
 }
 
-func requestPage(ctx context.Context, conn peer.Conn, cursor string) (toolPage, error) {
+func requestPage(ctx context.Context, conn transport.Conn, cursor string) (toolPage, error) {
 	params := json.RawMessage(`{}`)
 	if cursor != "" {
 		var err error
@@ -188,7 +188,7 @@ func requestPage(ctx context.Context, conn peer.Conn, cursor string) (toolPage, 
 			return toolPage{}, err
 		}
 	}
-	raw, err := conn.Request(ctx, peer.MethodListTools, params)
+	raw, err := conn.Request(ctx, transport.MethodListTools, params)
 	if err != nil {
 		return toolPage{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -25,7 +25,7 @@ func TestDecodeTool_CleansTexts(t *testing.T) {
 
 // A pageConn answers tools/list with one page.
 type pageConn struct {
-	peer.Conn
+	transport.Conn
 	page json.RawMessage
 }
 
@@ -44,7 +44,7 @@ func FuzzListTools(f *testing.F) {
 			return
 		}
 		for _, tool := range tools {
-			if peer.ValidateName(tool.ToolName) != nil || tool.Server != "s" || schemas.CheckJSON(tool.InputSchema) != nil {
+			if transport.ValidateName(tool.ToolName) != nil || tool.Server != "s" || schemas.CheckJSON(tool.InputSchema) != nil {
 				t.Errorf("bad tool got through: %+v", tool)
 			}
 		}

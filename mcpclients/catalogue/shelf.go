@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -26,7 +26,7 @@ type Shelf struct {
 type ShelfConfig struct {
 	Server string
 	// Config returns the config of the server as it is now.
-	Config    func() *peer.ServerConfig
+	Config    func() *transport.ServerConfig
 	Decisions *InForce
 	Log       *slog.Logger
 	// Publish is called after the tools have changed.

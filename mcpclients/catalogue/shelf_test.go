@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"molar/mcpclients/catalogue"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
 // From the moment at which a changed definition can be seen it cannot be called.
 func TestShelf_ChangesAreWithheldAtOnce(t *testing.T) {
-	cfg := &peer.ServerConfig{Name: "s", Pin: true}
+	cfg := &transport.ServerConfig{Name: "s", Pin: true}
 	tool := func(description string) []schemas.ToolInfo {
 		return []schemas.ToolInfo{{Server: "s", ToolName: "add", Description: description}}
 	}
 	for range 200 {
 		shelf := catalogue.NewShelf(catalogue.ShelfConfig{
-			Server: "s", Config: func() *peer.ServerConfig { return cfg },
+			Server: "s", Config: func() *transport.ServerConfig { return cfg },
 			Decisions: catalogue.NewInForce(schemas.ToolDecisions{}, nil),
 			Log:       slog.New(slog.DiscardHandler), Publish: func() {},
 		})

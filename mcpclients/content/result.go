@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -26,7 +26,7 @@ func Result(raw json.RawMessage, maxText int) (schemas.ToolResult, error) {
 	r := read(wire.Content)
 	text := r.text()
 	result := schemas.ToolResult{IsError: string(wire.IsError) == "true", Links: r.links, Resources: r.resources, Media: r.media}
-	if !peer.IsNull(wire.Structured) {
+	if !transport.IsNull(wire.Structured) {
 		result.Output = jsonOutput(wire.Structured, maxText)
 		if text == "" && result.Output == nil {
 			text = strings.ToValidUTF8(string(wire.Structured), "\uFFFD")
@@ -118,7 +118,7 @@ func (r *reading) text() string { return strings.Join(r.texts, "\n") }
 func read(raw json.RawMessage) *reading {
 	r := &reading{}
 	raw = bytes.TrimSpace(raw)
-	if peer.IsNull(raw) {
+	if transport.IsNull(raw) {
 		return r
 	}
 	var items []json.RawMessage
@@ -131,7 +131,7 @@ func read(raw json.RawMessage) *reading {
 		items = []json.RawMessage{raw}
 	}
 	for _, rawItem := range items {
-		if peer.IsNull(rawItem) {
+		if transport.IsNull(rawItem) {
 			continue
 		}
 		var item contentItem

@@ -10,7 +10,6 @@ import (
 
 	"molar/internal/text"
 	"molar/mcpclients/catalogue"
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -19,7 +18,7 @@ import (
 const maxInstructions = 1 << 10
 
 // attach dials, shakes hands and lists the tools. Only then is the server ready.
-func (s *Server) attach(ctx context.Context) (peer.Conn, serverInfo, error) {
+func (s *Server) attach(ctx context.Context) (transport.Conn, serverInfo, error) {
 	if s.Look().State == schemas.StateBackoff {
 		s.update(func(now *Look) {
 			now.State, now.Reason = schemas.StateStarting, "the server is being started again"
@@ -40,14 +39,14 @@ func (s *Server) attach(ctx context.Context) (peer.Conn, serverInfo, error) {
 
 // open connects in the way that the config asks for, or that the server turns out
 // to understand.
-func (s *Server) open(ctx context.Context) (peer.Conn, serverInfo, error) {
+func (s *Server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
 	defer cancel()
 	cfg := *s.Config()
 	kind := cfg.Transport()
-	if cfg.Protocol == peer.ProtocolAuto && kind == peer.TypeHTTP && !s.shakesHands {
+	if cfg.Protocol == transport.ProtocolAuto && kind == transport.TypeHTTP && !s.shakesHands {
 		asked := cfg
-		asked.Protocol = peer.ProtocolStateless
+		asked.Protocol = transport.ProtocolStateless
 		probe, stop := context.WithTimeout(ctx, discoverTimeout)
 		conn, info, err := s.openAs(probe, asked)
 		stop()
@@ -57,9 +56,9 @@ func (s *Server) open(ctx context.Context) (peer.Conn, serverInfo, error) {
 	}
 	conn, info, err := s.openAs(ctx, cfg)
 	s.shakesHands = err == nil // the next time it need not be asked
-	if legacy, ok := errors.AsType[*transport.LegacyError](err); ok && kind == peer.TypeHTTP {
+	if legacy, ok := errors.AsType[*transport.LegacyError](err); ok && kind == transport.TypeHTTP {
 		older := cfg
-		older.Type = peer.TypeSSE
+		older.Type = transport.TypeSSE
 		if conn, info, sseErr := s.openAs(ctx, older); sseErr == nil {
 			s.log.Info("MCP server speaks the older HTTP and SSE transport", "refusal", legacy.Status)
 			return conn, info, nil
@@ -69,7 +68,7 @@ func (s *Server) open(ctx context.Context) (peer.Conn, serverInfo, error) {
 }
 
 // openAs dials and shakes hands as cfg says.
-func (s *Server) openAs(ctx context.Context, cfg peer.ServerConfig) (peer.Conn, serverInfo, error) {
+func (s *Server) openAs(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
 	conn, err := s.dial(ctx, cfg, s.notified)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -77,12 +76,12 @@ func (s *Server) openAs(ctx context.Context, cfg peer.ServerConfig) (peer.Conn, 
 		}
 		return nil, serverInfo{}, err
 	}
-	if cfg.Protocol == peer.ProtocolStateless {
+	if cfg.Protocol == transport.ProtocolStateless {
 		return s.greetStateless(ctx, conn)
 	}
 	info, err := initialize(ctx, conn, cfg.Handshake(), &s.settings)
-	refused, isRefusal := errors.AsType[*peer.RPCError](err)
-	if isRefusal && cfg.Protocol == peer.ProtocolAuto {
+	refused, isRefusal := errors.AsType[*transport.RPCError](err)
+	if isRefusal && cfg.Protocol == transport.ProtocolAuto {
 		// A refused handshake does no harm, so it comes first: an older server may end
 		// when its first message is anything else.
 		if asked, info, err := s.greetStateless(ctx, conn); err == nil || !errors.Is(err, errNotStateless) {
@@ -92,12 +91,12 @@ func (s *Server) openAs(ctx context.Context, cfg peer.ServerConfig) (peer.Conn, 
 	}
 	switch {
 	case err == nil:
-	case cfg.Transport() == peer.TypeMessage && transport.Answered(err):
+	case cfg.Transport() == transport.TypeMessage && transport.Answered(err):
 		info = serverInfo{Capabilities: capabilities{Tools: &toolsCapability{}}} // such servers need no handshake
 	case isRefusal:
 		return nil, serverInfo{}, s.giveUp(conn, "", refusedHandshake(refused))
 	default:
-		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(peer.MethodInitialize), err)
+		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodInitialize), err)
 	}
 	info.transport = cfg.Transport()
 	return conn, info, nil
@@ -105,9 +104,9 @@ func (s *Server) openAs(ctx context.Context, cfg peer.ServerConfig) (peer.Conn, 
 
 // refusedHandshake is final for a server that names other revisions; any other may be
 // one that is not well yet.
-func refusedHandshake(refused *peer.RPCError) error {
+func refusedHandshake(refused *transport.RPCError) error {
 	if versions := offered(refused); len(versions) > 0 {
-		return peer.Permanent("initialize was refused with error %d: %s: it speaks %s",
+		return transport.Permanent("initialize was refused with error %d: %s: it speaks %s",
 			refused.Code, refused.Message, strings.Join(versions, ", "))
 	}
 	return fmt.Errorf("initialize was refused with error %d: %s", refused.Code, refused.Message)
@@ -119,17 +118,17 @@ func (s *Server) tooLate(method string) string {
 }
 
 // greetStateless asks a server without a handshake what it is.
-func (s *Server) greetStateless(ctx context.Context, conn peer.Conn) (peer.Conn, serverInfo, error) {
+func (s *Server) greetStateless(ctx context.Context, conn transport.Conn) (transport.Conn, serverInfo, error) {
 	wrapped, err := newStateless(conn, &s.settings)
 	if err != nil {
 		return nil, serverInfo{}, s.giveUp(conn, "", err)
 	}
 	info, err := discover(ctx, wrapped)
 	if err != nil {
-		if s.Config().Protocol == peer.ProtocolStateless && errors.Is(err, errNotStateless) && !unwell(err) {
-			err = peer.Permanent("%w: correct or remove mcpServers.%s.protocol", err, s.Name())
+		if s.Config().Protocol == transport.ProtocolStateless && errors.Is(err, errNotStateless) && !unwell(err) {
+			err = transport.Permanent("%w: correct or remove mcpServers.%s.protocol", err, s.Name())
 		}
-		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(peer.MethodDiscover), err)
+		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodDiscover), err)
 	}
 	info.transport = s.Config().Transport()
 	return &inputs{Conn: wrapped, answer: s.answer}, info, nil
@@ -137,14 +136,14 @@ func (s *Server) greetStateless(ctx context.Context, conn peer.Conn) (peer.Conn,
 
 // giveUp closes a connection that could not be made ready and explains why. late is
 // what to say when time ran out.
-func (s *Server) giveUp(conn peer.Conn, late string, err error) error {
+func (s *Server) giveUp(conn transport.Conn, late string, err error) error {
 	_ = conn.Close()
 	stderr := stderrOf(conn)
 	s.update(func(now *Look) { now.Stderr = stderr })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &lateError{late}
 	}
-	if n, ok := peer.Innermost(conn).(interface{ Noise() string }); ok && n.Noise() != "" {
+	if n, ok := transport.Innermost(conn).(interface{ Noise() string }); ok && n.Noise() != "" {
 		err = fmt.Errorf("%w; on standard output it wrote %q, which is no message", err, n.Noise())
 	}
 	if len(stderr) > 0 {
@@ -171,8 +170,8 @@ type headerMirror interface {
 	MirrorTools(tools []schemas.ToolInfo) (kept []schemas.ToolInfo, skipped []string)
 }
 
-func stderrOf(conn peer.Conn) []string {
-	if holder, ok := peer.Innermost(conn).(stderrHolder); ok {
+func stderrOf(conn transport.Conn) []string {
+	if holder, ok := transport.Innermost(conn).(stderrHolder); ok {
 		return holder.Stderr()
 	}
 	return nil
@@ -182,10 +181,10 @@ func stderrOf(conn peer.Conn) []string {
 // still starting.
 func unwell(err error) bool {
 	_, status := errors.AsType[*transport.StatusError](err)
-	return status || refusalCode(err) == peer.CodeInternal
+	return status || refusalCode(err) == transport.CodeInternal
 }
 
-func (s *Server) becomeReady(conn peer.Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
+func (s *Server) becomeReady(conn transport.Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
 	s.shelf.Put(tools)
 	s.prompts.attached(info)
 	s.conn.Store(&liveConn{conn})
@@ -209,14 +208,14 @@ func (s *Server) becomeReady(conn peer.Conn, info serverInfo, tools []schemas.To
 
 // listTools bounds the whole list in time. A server that announces no tools may
 // refuse to list them.
-func (s *Server) listTools(ctx context.Context, conn peer.Conn, info serverInfo) ([]schemas.ToolInfo, []string, error) {
+func (s *Server) listTools(ctx context.Context, conn transport.Conn, info serverInfo) ([]schemas.ToolInfo, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.ListTimeout)
 	defer cancel()
 	tools, skipped, err := catalogue.List(ctx, conn, s.Name())
-	if _, refused := errors.AsType[*peer.RPCError](err); refused && info.Capabilities.Tools == nil {
+	if _, refused := errors.AsType[*transport.RPCError](err); refused && info.Capabilities.Tools == nil {
 		return nil, nil, nil
 	}
-	if mirror, ok := peer.Innermost(conn).(headerMirror); ok && err == nil {
+	if mirror, ok := transport.Innermost(conn).(headerMirror); ok && err == nil {
 		var unfit []string
 		tools, unfit = mirror.MirrorTools(tools)
 		skipped = append(skipped, unfit...)
@@ -227,13 +226,13 @@ func (s *Server) listTools(ctx context.Context, conn peer.Conn, info serverInfo)
 // notified is called by the connection with each notification.
 func (s *Server) notified(method string, params json.RawMessage) {
 	switch method {
-	case peer.MethodProgress:
+	case transport.MethodProgress:
 		s.progress.notified(params)
 	case methodLogged:
 		s.logged(params)
 	case methodPromptsChanged:
 		s.prompts.changed()
-	case peer.MethodListChanged:
+	case transport.MethodListChanged:
 		select {
 		case s.list <- struct{}{}:
 		default: // a refresh is due already

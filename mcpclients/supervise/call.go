@@ -14,7 +14,7 @@ import (
 
 	"molar/internal/telemetry"
 	"molar/mcpclients/content"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -22,14 +22,14 @@ import (
 func (s *Server) Call(ctx context.Context, who *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
 	cfg := s.Config()
 	if !cfg.Includes(tool) {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), peer.ErrUnavailable)
+		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), transport.ErrUnavailable)
 	}
 	if why := s.shelf.Withheld(tool); why != "" {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.Name(), peer.ErrUnavailable, why)
+		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.Name(), transport.ErrUnavailable, why)
 	}
 	rule := cfg.Rule(tool)
 	defer s.askers.begin(who)()
-	ctx, span := s.startRPC(ctx, peer.MethodCallTool, tool)
+	ctx, span := s.startRPC(ctx, transport.MethodCallTool, tool)
 	limit := cmp.Or(rule.Timeout, cfg.CallTimeout())
 	started := time.Now()
 	raw, err := s.callWithin(ctx, who, tool, limit, rule.ReadOnly || rule.Idempotent, params)
@@ -47,16 +47,16 @@ func (s *Server) Call(ctx context.Context, who *schemas.Person, tool string, par
 // callWithin sends a call. Over connections that can bring signs of progress, each
 // sign starts the limit anew.
 func (s *Server) callWithin(ctx context.Context, who *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
-	if kind := s.Config().Transport(); kind == peer.TypeInProcess || kind == peer.TypeMessage {
+	if kind := s.Config().Transport(); kind == transport.TypeInProcess || kind == transport.TypeMessage {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 		defer cancel()
-		return s.request(ctx, peer.MethodCallTool, params.encode(0, telemetry.Meta(ctx)), repeat)
+		return s.request(ctx, transport.MethodCallTool, params.encode(0, telemetry.Meta(ctx)), repeat)
 	}
 	ctx, idle, cancel := withIdleLimit(ctx, limit)
 	defer cancel()
 	token := s.progress.watch(idle, func(n schemas.News) { s.tell(who, tool, n) })
 	defer s.progress.forget(token)
-	return s.request(ctx, peer.MethodCallTool, params.encode(token, telemetry.Meta(ctx)), repeat)
+	return s.request(ctx, transport.MethodCallTool, params.encode(token, telemetry.Meta(ctx)), repeat)
 }
 
 // Args are the params of tools/call but for their last brace.
@@ -65,7 +65,7 @@ type Args []byte
 // NewArgs builds the params of tools/call.
 func NewArgs(tool string, args json.RawMessage) (Args, error) {
 	args = bytes.TrimSpace(args)
-	if peer.IsNull(args) {
+	if transport.IsNull(args) {
 		args = json.RawMessage(`{}`)
 	}
 	if args[0] != '{' {
@@ -115,7 +115,7 @@ func (s *Server) startRPC(ctx context.Context, method, tool string) (context.Con
 
 // refusalCode is the code of an error that a server answered with, else 0.
 func refusalCode(err error) int {
-	if refused, ok := errors.AsType[*peer.RPCError](err); ok {
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		return refused.Code
 	}
 	return 0
@@ -123,7 +123,7 @@ func refusalCode(err error) int {
 
 // resultOf makes a result of an answer, also of one that is an error.
 func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, error) {
-	if refused, ok := errors.AsType[*peer.RPCError](err); ok {
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		text := fmt.Sprintf("The server answered with error %d: %s", refused.Code, refused.Message)
 		return schemas.ToolResult{Output: content.Quoted(text, s.settings.MaxResult), IsError: true}, nil
 	}
@@ -138,11 +138,11 @@ func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, e
 func (s *Server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
 	advice, waited := "", ""
 	switch {
-	case errors.Is(err, peer.ErrUnavailable):
+	case errors.Is(err, transport.ErrUnavailable):
 	case errors.Is(err, errCallTimeout) && ctx.Err() == nil:
 		waited = fmt.Sprintf("no answer after %s: ", took.Round(roundTo(took)))
 		advice = fmt.Sprintf("; the limit is %s: raise mcpServers.%s.timeout if the tool needs longer", limit, s.Name())
-	case errors.Is(err, peer.ErrLost), errors.Is(err, peer.ErrClosed):
+	case errors.Is(err, transport.ErrLost), errors.Is(err, transport.ErrClosed):
 		advice = "; it is unknown whether the call had its effect: check before repeating it"
 	}
 	return fmt.Errorf("call tool %q on server %q: %s%w%s", tool, s.Name(), waited, err, advice)

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 )
 
 // serverInfo is what a server said of itself when it was initialized.
 type serverInfo struct {
-	Protocol     string              `json:"protocolVersion"`
-	ServerInfo   peer.Implementation `json:"serverInfo"`
-	Capabilities capabilities        `json:"capabilities"`
-	Instructions string              `json:"instructions"`
+	Protocol     string                   `json:"protocolVersion"`
+	ServerInfo   transport.Implementation `json:"serverInfo"`
+	Capabilities capabilities             `json:"capabilities"`
+	Instructions string                   `json:"instructions"`
 
 	transport string // that was used in the end
 }
@@ -35,14 +35,14 @@ type toolsCapability struct {
 }
 
 // initialize shakes hands.
-func initialize(ctx context.Context, conn peer.Conn, protocol string, host *Settings) (serverInfo, error) {
+func initialize(ctx context.Context, conn transport.Conn, protocol string, host *Settings) (serverInfo, error) {
 	params, err := json.Marshal(map[string]any{
 		"protocolVersion": protocol, "capabilities": host.Elicit.capabilities(), "clientInfo": host.Client,
 	})
 	if err != nil {
 		return serverInfo{}, err
 	}
-	raw, err := conn.Request(ctx, peer.MethodInitialize, params)
+	raw, err := conn.Request(ctx, transport.MethodInitialize, params)
 	if err != nil {
 		return serverInfo{}, err
 	}
@@ -50,12 +50,12 @@ func initialize(ctx context.Context, conn peer.Conn, protocol string, host *Sett
 	if err := json.Unmarshal(raw, &info); err != nil {
 		return serverInfo{}, fmt.Errorf("answer to initialize: %w", err)
 	}
-	if !slices.Contains(peer.Handshakes(), info.Protocol) {
-		return serverInfo{}, peer.Permanent("it answered with protocol version %q, which is none of %s: update one of the two sides",
-			info.Protocol, strings.Join(peer.Handshakes(), ", "))
+	if !slices.Contains(transport.Handshakes(), info.Protocol) {
+		return serverInfo{}, transport.Permanent("it answered with protocol version %q, which is none of %s: update one of the two sides",
+			info.Protocol, strings.Join(transport.Handshakes(), ", "))
 	}
-	if v, ok := peer.Innermost(conn).(interface{ SetProtocolVersion(version string) }); ok {
+	if v, ok := transport.Innermost(conn).(interface{ SetProtocolVersion(version string) }); ok {
 		v.SetProtocolVersion(info.Protocol)
 	}
-	return info, conn.Notify(ctx, peer.MethodInitialized, nil)
+	return info, conn.Notify(ctx, transport.MethodInitialized, nil)
 }

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -20,15 +20,15 @@ const maxQuestion = 4 << 10
 type Elicitor func(ctx context.Context, q schemas.Question) (schemas.Answer, error)
 
 // answer answers what the server asks of the host; without an elicitor pings only.
-func (s *Server) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *peer.WireError) {
+func (s *Server) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *transport.WireError) {
 	switch {
-	case method == peer.MethodPing:
+	case method == transport.MethodPing:
 		return json.RawMessage(`{}`), nil
-	case method == peer.MethodElicit && s.settings.Elicit != nil:
+	case method == transport.MethodElicit && s.settings.Elicit != nil:
 		defer s.progress.hold()()
 		return s.elicitor().ask(ctx, s.Name(), params)
 	default:
-		return nil, &peer.WireError{Code: peer.CodeMethodNotFound, Message: "the client does not serve this method"}
+		return nil, &transport.WireError{Code: transport.CodeMethodNotFound, Message: "the client does not serve this method"}
 	}
 }
 
@@ -56,7 +56,7 @@ func (e Elicitor) capabilities() json.RawMessage {
 }
 
 // ask puts one question and encodes what came of it.
-func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, *peer.WireError) {
+func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, *transport.WireError) {
 	var q struct {
 		Mode    string          `json:"mode"`
 		Message string          `json:"message"`
@@ -64,7 +64,7 @@ func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage
 		URL     string          `json:"url"`
 	}
 	if err := json.Unmarshal(params, &q); err != nil {
-		return nil, &peer.WireError{Code: peer.CodeInvalidParams, Message: "the params of " + peer.MethodElicit + " cannot be read"}
+		return nil, &transport.WireError{Code: transport.CodeInvalidParams, Message: "the params of " + transport.MethodElicit + " cannot be read"}
 	}
 	question := schemas.Question{Server: server, Message: text.Text(text.Visible(q.Message), maxQuestion)}
 	switch cmp.Or(q.Mode, "form") {
@@ -73,11 +73,11 @@ func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage
 	case "url":
 		u, err := url.Parse(q.URL)
 		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, &peer.WireError{Code: peer.CodeInvalidParams, Message: "the client opens http and https addresses only"}
+			return nil, &transport.WireError{Code: transport.CodeInvalidParams, Message: "the client opens http and https addresses only"}
 		}
 		question.URL = u.String()
 	default:
-		return nil, &peer.WireError{Code: peer.CodeInvalidParams, Message: "the client shows forms and addresses only"}
+		return nil, &transport.WireError{Code: transport.CodeInvalidParams, Message: "the client shows forms and addresses only"}
 	}
 	answer, err := e(ctx, question)
 	if err != nil || ctx.Err() != nil {
@@ -92,7 +92,7 @@ func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage
 	}
 	raw, err := json.Marshal(out)
 	if err != nil {
-		return nil, &peer.WireError{Code: peer.CodeInternal, Message: "the answer is not JSON"}
+		return nil, &transport.WireError{Code: transport.CodeInternal, Message: "the answer is not JSON"}
 	}
 	return raw, nil
 }

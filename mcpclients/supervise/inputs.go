@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 )
 
 // maxInputRounds bounds how often one request is sent again with answers.
@@ -17,12 +17,12 @@ const maxInputRounds = 10
 // request with its questions and wants the same request again, with the answers.
 // Nothing was done in between, so that sending it again repeats no effect.
 type inputs struct {
-	peer.Conn
-	answer peer.Answerer
+	transport.Conn
+	answer transport.Answerer
 }
 
 // Inner is the connection below.
-func (c *inputs) Inner() peer.Conn { return c.Conn }
+func (c *inputs) Inner() transport.Conn { return c.Conn }
 
 // A needed is an answer that asks for input.
 type needed struct {
@@ -49,14 +49,14 @@ func (c *inputs) Request(ctx context.Context, method string, params json.RawMess
 			return nil, err
 		}
 	}
-	return nil, &peer.RPCError{Method: method, Code: peer.CodeInternal, Message: fmt.Sprintf("the server asked %d times for more input: end the call", maxInputRounds)}
+	return nil, &transport.RPCError{Method: method, Code: transport.CodeInternal, Message: fmt.Sprintf("the server asked %d times for more input: end the call", maxInputRounds)}
 }
 
 // withAnswers returns params with the answers to what a server asked, and its state
 // exactly as it came.
 func (c *inputs) withAnswers(ctx context.Context, method string, params json.RawMessage, need *needed) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
-	if !peer.IsNull(params) {
+	if !transport.IsNull(params) {
 		if err := json.Unmarshal(params, &fields); err != nil {
 			return nil, fmt.Errorf("params of %s: not a JSON object", method)
 		}
@@ -65,7 +65,7 @@ func (c *inputs) withAnswers(ctx context.Context, method string, params json.Raw
 	for id, question := range need.Requests {
 		answer, refused := c.answer(ctx, question.Method, question.Params)
 		if refused != nil {
-			return nil, &peer.RPCError{Method: method, Code: refused.Code, Message: fmt.Sprintf(
+			return nil, &transport.RPCError{Method: method, Code: refused.Code, Message: fmt.Sprintf(
 				"the server wants %q answered first, which this host does not do: %s", text.Text(text.Visible(question.Method), 80), refused.Message)}
 		}
 		answers[id] = answer

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -55,7 +55,7 @@ func (p *progress) notified(params json.RawMessage) {
 	if json.Unmarshal(params, &of) != nil {
 		return
 	}
-	token, ok := peer.ParseID(of.Token)
+	token, ok := transport.ParseID(of.Token)
 	if !ok {
 		return
 	}
@@ -99,7 +99,7 @@ func (p *progress) hold() (release func()) {
 }
 
 // An idleLimit ends a call when idle has passed since the last sign of progress, and in
-// any case [peer.MaxTimeout] after its beginning.
+// any case [transport.MaxTimeout] after its beginning.
 type idleLimit struct {
 	idle  time.Duration
 	last  time.Time
@@ -109,7 +109,7 @@ type idleLimit struct {
 // withIdleLimit returns a ctx that ends at the limit.
 func withIdleLimit(ctx context.Context, idle time.Duration) (context.Context, *idleLimit, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	limit := &idleLimit{idle: idle, last: time.Now().Add(peer.MaxTimeout)}
+	limit := &idleLimit{idle: idle, last: time.Now().Add(transport.MaxTimeout)}
 	limit.timer = time.AfterFunc(idle, func() { end(errCallTimeout) })
 	return ctx, limit, func() {
 		limit.timer.Stop()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -49,7 +48,7 @@ func (c *promptCache) attached(info serverInfo) {
 	defer c.mu.Unlock()
 	offers := info.Capabilities.Prompts
 	c.offered = offers != nil || info.Protocol == ""
-	c.tells = offers != nil && offers.ListChanged && info.Protocol != peer.ProtocolStateless
+	c.tells = offers != nil && offers.ListChanged && info.Protocol != transport.ProtocolStateless
 	c.list, c.read = nil, time.Time{}
 }
 
@@ -96,7 +95,7 @@ func (s *Server) Prompts(ctx context.Context) []schemas.Prompt {
 }
 
 // readPrompts reads the whole list, page by page.
-func readPrompts(ctx context.Context, conn peer.Conn, server string) ([]schemas.Prompt, error) {
+func readPrompts(ctx context.Context, conn transport.Conn, server string) ([]schemas.Prompt, error) {
 	var prompts []schemas.Prompt
 	cursor := ""
 	for range maxPromptPages {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 )
 
@@ -18,7 +17,7 @@ var errCallTimeout = fmt.Errorf("the call took too long: %w", context.DeadlineEx
 // lost.
 const probeTimeout = 3 * time.Second
 
-func ended(conn peer.Conn) bool {
+func ended(conn transport.Conn) bool {
 	select {
 	case <-conn.Done():
 		return true
@@ -42,18 +41,18 @@ func (s *Server) request(ctx context.Context, method string, params json.RawMess
 	switch {
 	case err == nil:
 		return raw, nil
-	case ended(conn) && (errors.Is(err, peer.ErrSession) || errors.Is(err, peer.ErrUnavailable)):
+	case ended(conn) && (errors.Is(err, transport.ErrSession) || errors.Is(err, transport.ErrUnavailable)):
 		// Refused, or never sent: it had no effect, so a new connection may have it.
 		if conn, err = s.readyAfter(ctx, conn); err != nil {
 			return nil, err
 		}
 		raw, err = conn.Request(ctx, method, params)
-	case repeat && errors.Is(err, peer.ErrLost):
+	case repeat && errors.Is(err, transport.ErrLost):
 		if next, nextErr := s.afterLoss(ctx, conn); nextErr == nil {
 			raw, err = next.Request(ctx, method, params)
 		}
 	}
-	if refused, ok := errors.AsType[*peer.RPCError](err); ok {
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		named := *refused
 		named.Server = s.Name()
 		return nil, &named
@@ -63,10 +62,10 @@ func (s *Server) request(ctx context.Context, method string, params json.RawMess
 
 // afterLoss returns the connection for a request that was lost on conn: the same
 // one, if only that exchange broke off.
-func (s *Server) afterLoss(ctx context.Context, conn peer.Conn) (peer.Conn, error) {
+func (s *Server) afterLoss(ctx context.Context, conn transport.Conn) (transport.Conn, error) {
 	if !ended(conn) {
 		probe, cancel := context.WithTimeout(ctx, probeTimeout)
-		_, err := conn.Request(probe, peer.MethodPing, nil)
+		_, err := conn.Request(probe, transport.MethodPing, nil)
 		cancel()
 		if err == nil || transport.Answered(err) {
 			return conn, nil

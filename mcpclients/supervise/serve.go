@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -28,7 +27,7 @@ const (
 // A watch is what the supervisor knows while a server is ready.
 type watch struct {
 	*Server
-	conn      peer.Conn
+	conn      transport.Conn
 	due       <-chan time.Time // of the next refresh
 	refreshed time.Time
 	attached  time.Time
@@ -40,16 +39,16 @@ type watch struct {
 }
 
 // serve follows a ready server until it is lost or ctx ends, and closes it.
-func (s *Server) serve(ctx context.Context, conn peer.Conn, info serverInfo) error {
+func (s *Server) serve(ctx context.Context, conn transport.Conn, info serverInfo) error {
 	work, cancel := context.WithCancel(ctx)
 	w := &watch{Server: s, conn: conn, attached: time.Now(), pinged: make(chan error, 1)}
 	defer w.work.Wait()
 	defer cancel()
-	if info.Protocol == peer.ProtocolStateless && info.Capabilities.Tools != nil && info.Capabilities.Tools.ListChanged {
+	if info.Protocol == transport.ProtocolStateless && info.Capabilities.Tools != nil && info.Capabilities.Tools.ListChanged {
 		w.work.Go(func() { s.listen(work, conn) })
 	}
 	var beat <-chan time.Time
-	if info.transport != peer.TypeInProcess {
+	if info.transport != transport.TypeInProcess {
 		ticker := time.NewTicker(pingEvery)
 		defer ticker.Stop()
 		beat = ticker.C
@@ -103,7 +102,7 @@ func (w *watch) check(ctx context.Context) {
 	w.work.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 		defer cancel()
-		_, err := w.conn.Request(ctx, peer.MethodPing, nil)
+		_, err := w.conn.Request(ctx, transport.MethodPing, nil)
 		select {
 		case w.pinged <- err:
 		default: // an answer that late says nothing any more
@@ -130,7 +129,7 @@ func (w *watch) heard(err error) error {
 	}
 	w.misses++
 	if w.misses >= maxMisses {
-		return fmt.Errorf("%w: the server did not answer %d pings, each within %s", peer.ErrLost, w.misses, pingTimeout)
+		return fmt.Errorf("%w: the server did not answer %d pings, each within %s", transport.ErrLost, w.misses, pingTimeout)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		w.again = time.After(pingTimeout) // it is likely to be down
@@ -167,7 +166,7 @@ func (w *watch) refresh(ctx context.Context) {
 }
 
 // lost takes the tools of a server that went away out of the catalogue.
-func (s *Server) lost(conn peer.Conn, err error) error {
+func (s *Server) lost(conn transport.Conn, err error) error {
 	s.conn.Store(nil)
 	s.shelf.Leave()
 	s.update(func(now *Look) {
@@ -182,12 +181,12 @@ func (s *Server) lost(conn peer.Conn, err error) error {
 // listen keeps the request open on which a stateless server says that its tools
 // changed. Each time it ends, what happened meanwhile is unknown, so the list is
 // read again.
-func (s *Server) listen(ctx context.Context, conn peer.Conn) {
+func (s *Server) listen(ctx context.Context, conn transport.Conn) {
 	params := json.RawMessage(`{"notifications":{"toolsListChanged":true}}`)
 	for failures := 1; ctx.Err() == nil; failures++ {
 		began := time.Now()
-		_, err := conn.Request(ctx, peer.MethodListen, params)
-		if _, refused := errors.AsType[*peer.RPCError](err); refused {
+		_, err := conn.Request(ctx, transport.MethodListen, params)
+		if _, refused := errors.AsType[*transport.RPCError](err); refused {
 			return // it has nothing to say
 		}
 		if time.Since(began) > healthyAfter {
@@ -196,7 +195,7 @@ func (s *Server) listen(ctx context.Context, conn peer.Conn) {
 		timer := time.NewTimer(jittered(failures))
 		select {
 		case <-timer.C:
-			s.notified(peer.MethodListChanged, nil)
+			s.notified(transport.MethodListChanged, nil)
 		case <-ctx.Done():
 		}
 		timer.Stop()

@@ -13,7 +13,6 @@ import (
 	"molar/internal/telemetry"
 	"molar/mcpclients/catalogue"
 	"molar/mcpclients/oauth"
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -24,9 +23,9 @@ type Server struct {
 	standing
 	door
 	settings Settings
-	cfg      atomic.Pointer[peer.ServerConfig] // replaced when only rules and filters change
+	cfg      atomic.Pointer[transport.ServerConfig] // replaced when only rules and filters change
 	shelf    *catalogue.Shelf
-	dial     peer.Dialer
+	dial     transport.Dialer
 	log      *slog.Logger
 
 	conn     atomic.Pointer[liveConn]
@@ -39,7 +38,7 @@ type Server struct {
 	login    *oauth.Source // nil for a server that nobody can log in to
 
 	// The supervisor's own: whether the server shakes hands, as was found out with
-	// [peer.ProtocolAuto], and what it did that a person should see though it is back.
+	// [transport.ProtocolAuto], and what it did that a person should see though it is back.
 	shakesHands bool
 	warning     string
 }
@@ -47,7 +46,7 @@ type Server struct {
 // Settings are what all servers of a manager share.
 type Settings struct {
 	// Client is how the host introduces itself.
-	Client peer.Implementation
+	Client transport.Implementation
 	// HTTP is shared by all servers over HTTP.
 	HTTP *http.Client
 	// StartTimeout covers start and initialize, ListTimeout the whole tool list; MaxResult
@@ -63,16 +62,16 @@ type Settings struct {
 	OAuth  *oauth.Client
 	Log    *slog.Logger
 	// Wrap, when set, is put around the dialer of each server.
-	Wrap func(peer.Dialer) peer.Dialer
+	Wrap func(transport.Dialer) transport.Dialer
 	// Publish is called after the tools of a server have changed.
 	Publish func()
 }
 
 // A liveConn is a connection that is ready for calls.
-type liveConn struct{ peer.Conn }
+type liveConn struct{ transport.Conn }
 
 // New returns a server that is not started yet.
-func New(cfg peer.ServerConfig, settings Settings) *Server {
+func New(cfg transport.ServerConfig, settings Settings) *Server {
 	s := &Server{
 		settings: settings, log: settings.Log.With("server", cfg.Name),
 		kick: make(chan struct{}, 1), list: make(chan struct{}, 1), door: door{idle: make(chan struct{})},
@@ -95,9 +94,9 @@ func New(cfg peer.ServerConfig, settings Settings) *Server {
 
 // openLogin returns the tokens of a server that can be logged in to: one over HTTP whose
 // config names no credentials. nil means that it is no such server.
-func (s *Settings) openLogin(cfg *peer.ServerConfig) *oauth.Source {
+func (s *Settings) openLogin(cfg *transport.ServerConfig) *oauth.Source {
 	kind := cfg.Transport()
-	if s.Logins == nil || cfg.Needed() || kind != peer.TypeHTTP && kind != peer.TypeSSE || cfg.HasAuthorization() {
+	if s.Logins == nil || cfg.Needed() || kind != transport.TypeHTTP && kind != transport.TypeSSE || cfg.HasAuthorization() {
 		return nil
 	}
 	return oauth.NewSource(cfg.LoginServer(), s.Logins, s.OAuth, s.Log)
@@ -107,13 +106,13 @@ func (s *Settings) openLogin(cfg *peer.ServerConfig) *oauth.Source {
 func (s *Server) Name() string { return s.Config().Name }
 
 // Config returns the config as it is now.
-func (s *Server) Config() *peer.ServerConfig { return s.cfg.Load() }
+func (s *Server) Config() *transport.ServerConfig { return s.cfg.Load() }
 
 // Shelf holds the server's tools.
 func (s *Server) Shelf() *catalogue.Shelf { return s.shelf }
 
 // Judge replaces a config that reaches the server in the same way.
-func (s *Server) Judge(cfg *peer.ServerConfig) {
+func (s *Server) Judge(cfg *transport.ServerConfig) {
 	s.cfg.Store(cfg)
 	s.shelf.Judge()
 }
@@ -141,7 +140,7 @@ func (s *Server) Status() schemas.ServerStatus {
 
 // ready returns the connection. A starting server is waited for; one in backoff or
 // failed is asked to try at once, and the outcome of that one attempt is awaited.
-func (s *Server) ready(ctx context.Context) (peer.Conn, error) {
+func (s *Server) ready(ctx context.Context) (transport.Conn, error) {
 	asked := -1
 	for {
 		if live := s.conn.Load(); live != nil {
@@ -169,7 +168,7 @@ func (s *Server) ready(ctx context.Context) (peer.Conn, error) {
 }
 
 // readyAfter is ready for a caller whose connection has just ended.
-func (s *Server) readyAfter(ctx context.Context, old peer.Conn) (peer.Conn, error) {
+func (s *Server) readyAfter(ctx context.Context, old transport.Conn) (transport.Conn, error) {
 	for {
 		now := s.Look()
 		live := s.conn.Load()
@@ -186,7 +185,7 @@ func (s *Server) readyAfter(ctx context.Context, old peer.Conn) (peer.Conn, erro
 
 // unavailable explains why there is no connection.
 func unavailable(now Look, causes ...error) error {
-	err := fmt.Errorf("%w: %s is %s: %s", peer.ErrUnavailable, now.Name, now.State, now.Reason)
+	err := fmt.Errorf("%w: %s is %s: %s", transport.ErrUnavailable, now.Name, now.State, now.Reason)
 	for _, cause := range causes {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -52,7 +52,7 @@ type standing struct {
 	now Look
 }
 
-func (s *standing) begin(cfg *peer.ServerConfig) {
+func (s *standing) begin(cfg *transport.ServerConfig) {
 	s.now = Look{changed: make(chan struct{}), ServerStatus: schemas.ServerStatus{
 		Name: cfg.Name, Transport: cfg.Transport(), State: schemas.StateStarting, Since: time.Now(),
 		Reason: "the server is being started",
@@ -124,7 +124,7 @@ func (s *Server) wake() {
 }
 
 // errRetired means that a server takes no more calls since its config changed.
-var errRetired = fmt.Errorf("%w: its config has changed", peer.ErrUnavailable)
+var errRetired = fmt.Errorf("%w: its config has changed", transport.ErrUnavailable)
 
 // A door counts the calls under way and lets no more in once it is shut.
 type door struct {

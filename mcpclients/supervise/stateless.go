@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 )
 
@@ -19,28 +18,28 @@ const discoverTimeout = 5 * time.Second
 
 // stateless puts into every request what a server without a handshake must know.
 type stateless struct {
-	peer.Conn
+	transport.Conn
 	meta map[string]json.RawMessage
 }
 
-func newStateless(conn peer.Conn, host *Settings) (*stateless, error) {
+func newStateless(conn transport.Conn, host *Settings) (*stateless, error) {
 	info, err := json.Marshal(host.Client)
 	if err != nil {
 		return nil, err
 	}
 	return &stateless{Conn: conn, meta: map[string]json.RawMessage{
-		"io.modelcontextprotocol/protocolVersion":    json.RawMessage(`"` + peer.ProtocolStateless + `"`),
+		"io.modelcontextprotocol/protocolVersion":    json.RawMessage(`"` + transport.ProtocolStateless + `"`),
 		"io.modelcontextprotocol/clientInfo":         info,
 		"io.modelcontextprotocol/clientCapabilities": host.Elicit.capabilities(),
 	}}, nil
 }
 
 // Inner is the connection below.
-func (c *stateless) Inner() peer.Conn { return c.Conn }
+func (c *stateless) Inner() transport.Conn { return c.Conn }
 
 func (c *stateless) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == peer.MethodPing {
-		method = peer.MethodDiscover // the revision has no ping
+	if method == transport.MethodPing {
+		method = transport.MethodDiscover // the revision has no ping
 	}
 	params, err := c.withMeta(params)
 	if err != nil {
@@ -52,13 +51,13 @@ func (c *stateless) Request(ctx context.Context, method string, params json.RawM
 // withMeta merges the fields into the _meta of params.
 func (c *stateless) withMeta(params json.RawMessage) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
-	if !peer.IsNull(params) {
+	if !transport.IsNull(params) {
 		if err := json.Unmarshal(params, &fields); err != nil {
 			return nil, errors.New("not a JSON object")
 		}
 	}
 	meta := map[string]json.RawMessage{}
-	if raw := fields["_meta"]; !peer.IsNull(raw) {
+	if raw := fields["_meta"]; !transport.IsNull(raw) {
 		if err := json.Unmarshal(raw, &meta); err != nil {
 			return nil, errors.New("its _meta is not a JSON object")
 		}
@@ -75,16 +74,16 @@ func (c *stateless) withMeta(params json.RawMessage) (json.RawMessage, error) {
 // discover asks a stateless server what it is. An answer of any other kind is
 // errNotStateless: a server that answers everything with an empty object must not
 // pass for one.
-func discover(ctx context.Context, conn peer.Conn) (serverInfo, error) {
-	raw, err := conn.Request(ctx, peer.MethodDiscover, json.RawMessage(`{}`))
-	if slices.Contains(offered(err), peer.ProtocolStateless) {
+func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
+	raw, err := conn.Request(ctx, transport.MethodDiscover, json.RawMessage(`{}`))
+	if slices.Contains(offered(err), transport.ProtocolStateless) {
 		// It rejects the very revision that it lists; asked again, it may take it.
-		raw, err = conn.Request(ctx, peer.MethodDiscover, json.RawMessage(`{}`))
+		raw, err = conn.Request(ctx, transport.MethodDiscover, json.RawMessage(`{}`))
 	}
-	_, refused := errors.AsType[*peer.RPCError](err)
+	_, refused := errors.AsType[*transport.RPCError](err)
 	_, answered := errors.AsType[*transport.StatusError](err)
 	switch {
-	case refused || (answered && !errors.Is(err, peer.ErrLost)):
+	case refused || (answered && !errors.Is(err, transport.ErrLost)):
 		return serverInfo{}, fmt.Errorf("%w: %w", errNotStateless, err)
 	case err != nil:
 		return serverInfo{}, err
@@ -94,22 +93,22 @@ func discover(ctx context.Context, conn peer.Conn) (serverInfo, error) {
 		Capabilities capabilities `json:"capabilities"`
 		Instructions string       `json:"instructions"`
 		Meta         struct {
-			Server peer.Implementation `json:"io.modelcontextprotocol/serverInfo"`
+			Server transport.Implementation `json:"io.modelcontextprotocol/serverInfo"`
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return serverInfo{}, fmt.Errorf("%w: answer to %s: %w", errNotStateless, peer.MethodDiscover, err)
+		return serverInfo{}, fmt.Errorf("%w: answer to %s: %w", errNotStateless, transport.MethodDiscover, err)
 	}
-	if !slices.Contains(answer.Supported, peer.ProtocolStateless) {
+	if !slices.Contains(answer.Supported, transport.ProtocolStateless) {
 		return serverInfo{}, fmt.Errorf("%w: it names %q", errNotStateless, answer.Supported)
 	}
-	return serverInfo{Protocol: peer.ProtocolStateless, ServerInfo: answer.Meta.Server, Capabilities: answer.Capabilities, Instructions: answer.Instructions}, nil
+	return serverInfo{Protocol: transport.ProtocolStateless, ServerInfo: answer.Meta.Server, Capabilities: answer.Capabilities, Instructions: answer.Instructions}, nil
 }
 
 // offered returns the revisions that a server names as it rejects another.
 func offered(err error) []string {
-	refused, ok := errors.AsType[*peer.RPCError](err)
-	if !ok || (refused.Code != peer.CodeUnsupportedVersion && refused.Code != peer.CodeInvalidParams) {
+	refused, ok := errors.AsType[*transport.RPCError](err)
+	if !ok || (refused.Code != transport.CodeUnsupportedVersion && refused.Code != transport.CodeInvalidParams) {
 		return nil
 	}
 	var data struct {
@@ -122,4 +121,4 @@ func offered(err error) []string {
 }
 
 // errNotStateless means that a server does not speak [ProtocolStateless].
-var errNotStateless = errors.New("the server does not speak protocol " + peer.ProtocolStateless)
+var errNotStateless = errors.New("the server does not speak protocol " + transport.ProtocolStateless)

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"molar/mcpclients/peer"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -93,7 +92,7 @@ func (s *Server) Run(ctx context.Context) {
 		}
 		wasReady := s.Look().wasReady
 		wait, retries := s.verdict(err, wasReady, &down)
-		refused, told := peer.IsPermanent(err), transport.AskedToWait(err) > 0
+		refused, told := transport.IsPermanent(err), transport.AskedToWait(err) > 0
 		level := slog.LevelWarn
 		if err.Error() == said {
 			level = slog.LevelDebug // the same again says nothing new
@@ -128,11 +127,11 @@ func (s *Server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 	if flooded {
 		s.warning = fmt.Sprintf("it was cut off and started again: %v", flood)
 	}
-	wait = down.wait(flooded || !wasReady && !peer.OverWeb(s.Config().Transport()))
+	wait = down.wait(flooded || !wasReady && !transport.OverWeb(s.Config().Transport()))
 	switch {
-	case peer.IsPermanent(err):
+	case transport.IsPermanent(err):
 		return retryRefused, s.Config().Needed()
-	case wasReady && down.failures == 1 && errors.Is(err, peer.ErrSession):
+	case wasReady && down.failures == 1 && errors.Is(err, transport.ErrSession):
 		return 0, true
 	default:
 		return max(wait, transport.AskedToWait(err)), true
@@ -143,13 +142,13 @@ func (s *Server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 func (s *Server) explain(err error, wait time.Duration, wasReady bool) string {
 	place := s.Config().Place()
 	switch {
-	case peer.IsPermanent(err) && s.Config().Needed():
+	case transport.IsPermanent(err) && s.Config().Needed():
 		return fmt.Sprintf("%v; look at %s in the config and at what answers there, it is asked again every %s", err, place, wait)
-	case peer.IsPermanent(err):
+	case transport.IsPermanent(err):
 		return err.Error()
 	case wasReady:
 		return fmt.Sprintf("%v: trying again in %s", err, wait.Round(100*time.Millisecond))
-	case peer.OverWeb(s.Config().Transport()):
+	case transport.OverWeb(s.Config().Transport()):
 		return fmt.Sprintf("%v: start the server or correct %s.url, the host keeps trying", err, place)
 	default:
 		return fmt.Sprintf("%v: repair the server or correct %s, the host keeps trying", err, place)

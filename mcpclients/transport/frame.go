@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-
-	"molar/mcpclients/peer"
 )
 
 const (
@@ -108,20 +106,20 @@ func cutID(head, tail []byte) (json.RawMessage, bool) {
 }
 
 // cutAnswer is the answer to the request whose own answer was too long to keep.
-func cutAnswer(head, tail []byte) (*peer.Message, bool) {
+func cutAnswer(head, tail []byte) (*Message, bool) {
 	id, ok := cutID(head, tail)
 	if !ok {
 		return nil, false
 	}
-	return &peer.Message{ID: id, Error: peer.WireError{
-		Code:    peer.CodeInternal,
+	return &Message{ID: id, Error: WireError{
+		Code:    CodeInternal,
 		Message: fmt.Sprintf("the answer is longer than %d MiB and was dropped: ask for less", maxFrame>>20),
 	}.Encode()}, true
 }
 
 // errUnreadable is the error of the only request under way when a line came that was too
 // long to keep and named no request.
-var errUnreadable = fmt.Errorf("%w: the server wrote a line of more than %d MiB that names no request; it was taken for the answer", peer.ErrLost, maxFrame>>20)
+var errUnreadable = fmt.Errorf("%w: the server wrote a line of more than %d MiB that names no request; it was taken for the answer", ErrLost, maxFrame>>20)
 
 // leadingID walks the outermost object up to the first value that is cut.
 func leadingID(head []byte) (json.RawMessage, bool) {

@@ -12,8 +12,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"molar/mcpclients/peer"
 )
 
 // httpConn is a connection to a streamable HTTP server, over mcp-go's transport.
@@ -30,19 +28,19 @@ type httpConn struct {
 }
 
 // dialHTTP prepares the connection; nothing is sent before the first request.
-func dialHTTP(cfg *peer.ServerConfig, host Host, client *http.Client, notify peer.Notify) (*httpConn, error) {
+func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) (*httpConn, error) {
 	options := []transport.StreamableHTTPCOption{
 		transport.WithHTTPBasicClient(guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, true)),
 		transport.WithHTTPHeaders(cfg.Headers),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	}
-	withoutHandshake := cfg.Protocol == peer.ProtocolStateless
+	withoutHandshake := cfg.Protocol == ProtocolStateless
 	if !withoutHandshake {
 		options = append(options, transport.WithContinuousListening()) //nolint:staticcheck // revisions with a handshake need the GET stream
 	}
 	wire, err := transport.NewStreamableHTTP(cfg.URL, options...)
 	if err != nil {
-		return nil, peer.Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
+		return nil, Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
 	}
 	wire.SetNotificationHandler(func(n mcp.JSONRPCNotification) {
 		params, err := json.Marshal(n.Params)
@@ -58,7 +56,7 @@ func dialHTTP(cfg *peer.ServerConfig, host Host, client *http.Client, notify pee
 		return nil, err
 	}
 	if withoutHandshake {
-		wire.SetProtocolVersion(peer.ProtocolStateless)
+		wire.SetProtocolVersion(ProtocolStateless)
 	}
 	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, webState: webState{done: make(chan struct{})}}, nil
 }
@@ -68,7 +66,7 @@ func dialHTTP(cfg *peer.ServerConfig, host Host, client *http.Client, notify pee
 const personTimeout = 25 * time.Second
 
 // answerHTTP answers the requests of a server.
-func answerHTTP(answer peer.Answerer) transport.RequestHandler {
+func answerHTTP(answer Answerer) transport.RequestHandler {
 	return func(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, personTimeout)
 		defer cancel()
@@ -89,7 +87,7 @@ func (c *httpConn) SetProtocolVersion(version string) { c.wire.SetProtocolVersio
 
 func (c *httpConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := c.Err(); err != nil {
-		return nil, peer.NotSent(err)
+		return nil, NotSent(err)
 	}
 	id := c.lastID.Add(1)
 	result, err := c.roundTrip(ctx, id, method, params)
@@ -98,15 +96,15 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 	}
 	if ctx.Err() != nil {
 		// A stateless server sees the end of the exchange, and takes no notice.
-		if method != peer.MethodInitialize && !c.stateless {
+		if method != MethodInitialize && !c.stateless {
 			c.sendCancelled(id)
 		}
 		return nil, context.Cause(ctx)
 	}
-	if _, answered := errors.AsType[*peer.RPCError](err); answered {
+	if _, answered := errors.AsType[*RPCError](err); answered {
 		return nil, err
 	}
-	if lost := c.Err(); errors.Is(lost, peer.ErrLost) && errors.Is(err, context.Canceled) {
+	if lost := c.Err(); errors.Is(lost, ErrLost) && errors.Is(err, context.Canceled) {
 		return nil, lost // cancelled because the connection had been given up
 	}
 	return nil, c.classify(method, err)
@@ -124,13 +122,13 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 	if err != nil {
 		return nil, err
 	}
-	if echoed, err := json.Marshal(answer.ID); err == nil && !peer.IsNull(echoed) {
-		if got, ok := peer.ParseID(echoed); !ok || got != id {
-			return nil, &peer.RPCError{Method: method, Code: peer.CodeInternal, Message: "the server answered another request"}
+	if echoed, err := json.Marshal(answer.ID); err == nil && !IsNull(echoed) {
+		if got, ok := ParseID(echoed); !ok || got != id {
+			return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
 		}
 	}
 	if answer.Error == nil {
-		m := peer.Message{Result: answer.Result}
+		m := Message{Result: answer.Result}
 		r := m.Reply(method)
 		return r.Result, r.Err
 	}
@@ -138,7 +136,7 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 	if err != nil || answer.Error.Data == nil {
 		data = nil
 	}
-	return nil, &peer.RPCError{Method: method, Code: answer.Error.Code, Message: answer.Error.Message, Data: data}
+	return nil, &RPCError{Method: method, Code: answer.Error.Code, Message: answer.Error.Message, Data: data}
 }
 
 // classify turns a failed exchange into one of the package's kinds and decides
@@ -157,7 +155,7 @@ func (c *httpConn) classify(method string, err error) error {
 		err = sessionEnded(err)
 		c.lose(err)
 		return err
-	case answered && method == peer.MethodInitialize && status.legacy():
+	case answered && method == MethodInitialize && status.legacy():
 		return &LegacyError{status}
 	case answered:
 		if refused := refusal(method, status); refused != nil {
@@ -165,9 +163,9 @@ func (c *httpConn) classify(method string, err error) error {
 		}
 	}
 	err = brokenOff(err)
-	if method != peer.MethodPing && method != peer.MethodInitialize {
+	if method != MethodPing && method != MethodInitialize {
 		c.probe(err, func(ctx context.Context) error {
-			_, err := c.Request(ctx, peer.MethodPing, nil)
+			_, err := c.Request(ctx, MethodPing, nil)
 			return err
 		})
 	}
@@ -186,7 +184,7 @@ func (e *LegacyError) Unwrap() error { return e.Status }
 
 func (c *httpConn) sendCancelled(id int64) {
 	c.background(noticeTimeout, func(ctx context.Context) {
-		_ = c.Notify(ctx, peer.MethodCancelled, peer.CancelParams(id, "the caller no longer waits"))
+		_ = c.Notify(ctx, MethodCancelled, CancelParams(id, "the caller no longer waits"))
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"molar/internal/telemetry"
 	"molar/internal/text"
-	"molar/mcpclients/peer"
 )
 
 // maxErrorBody is how much of an error answer is read.
@@ -66,7 +65,7 @@ type StatusError struct {
 	// After is how long the server asks to be left alone, or 0.
 	After time.Duration
 	// RPC is set when the body was a JSON-RPC error.
-	RPC *peer.RPCError
+	RPC *RPCError
 
 	session bool // the request belonged to a session
 	text    string
@@ -146,8 +145,8 @@ func readStatus(r *http.Request, resp *http.Response) *StatusError {
 	if e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable {
 		e.After = retryAfter(resp.Header, time.Now())
 	}
-	if m, ok := peer.ReadMessage(bytes.TrimSpace(body)); ok && !peer.IsNull(m.Error) {
-		e.RPC = peer.RPCErrorOf("", m.Error)
+	if m, ok := ReadMessage(bytes.TrimSpace(body)); ok && !IsNull(m.Error) {
+		e.RPC = RPCErrorOf("", m.Error)
 		body = []byte(e.RPC.Message)
 	}
 	content := text.Visible(strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?"))

@@ -1,10 +1,6 @@
 package transport
 
-import (
-	"sync"
-
-	"molar/mcpclients/peer"
-)
+import "sync"
 
 // inflight pairs answers with the requests that wait for them.
 type inflight struct {
@@ -16,21 +12,21 @@ type inflight struct {
 
 type waiter struct {
 	method string
-	answer chan peer.Reply
+	answer chan Reply
 }
 
 // add makes an id for a request. It fails once the connection has failed.
-func (f *inflight) add(method string) (int64, <-chan peer.Reply, error) {
+func (f *inflight) add(method string) (int64, <-chan Reply, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
-		return 0, nil, peer.NotSent(f.err)
+		return 0, nil, NotSent(f.err)
 	}
 	if f.waiting == nil {
 		f.waiting = map[int64]waiter{}
 	}
 	f.lastID++
-	w := waiter{method: method, answer: make(chan peer.Reply, 1)}
+	w := waiter{method: method, answer: make(chan Reply, 1)}
 	f.waiting[f.lastID] = w
 	return f.lastID, w.answer, nil
 }
@@ -44,11 +40,11 @@ func (f *inflight) remove(id int64) {
 
 // resolve hands a response to its request. An error without an id belongs to the
 // only request under way, if there is just one.
-func (f *inflight) resolve(m *peer.Message) {
+func (f *inflight) resolve(m *Message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	id, ok := peer.ParseID(m.ID)
-	if !ok && peer.IsNull(m.ID) && !peer.IsNull(m.Error) && len(f.waiting) == 1 {
+	id, ok := ParseID(m.ID)
+	if !ok && IsNull(m.ID) && !IsNull(m.Error) && len(f.waiting) == 1 {
 		for only := range f.waiting {
 			id = only
 		}
@@ -68,7 +64,7 @@ func (f *inflight) failOnly(err error) {
 	}
 	for id, w := range f.waiting {
 		delete(f.waiting, id)
-		w.answer <- peer.Reply{Err: err}
+		w.answer <- Reply{Err: err}
 	}
 }
 
@@ -81,6 +77,6 @@ func (f *inflight) fail(err error) {
 	}
 	for id, w := range f.waiting {
 		delete(f.waiting, id)
-		w.answer <- peer.Reply{Err: f.err}
+		w.answer <- Reply{Err: f.err}
 	}
 }

@@ -9,13 +9,11 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-
-	"molar/mcpclients/peer"
 )
 
 // inProcess carries messages to a handler in this process.
 type inProcess struct {
-	handler peer.Handler
+	handler Handler
 	session string
 	lastID  atomic.Int64
 	done    chan struct{}
@@ -25,7 +23,7 @@ type inProcess struct {
 	calls  sync.WaitGroup
 }
 
-func newInProcess(h peer.Handler) *inProcess {
+func newInProcess(h Handler) *inProcess {
 	return &inProcess{handler: h, session: rand.Text(), done: make(chan struct{})}
 }
 
@@ -34,22 +32,22 @@ func (c *inProcess) Request(ctx context.Context, method string, params json.RawM
 		return nil, err
 	}
 	id := c.lastID.Add(1)
-	frame, err := peer.EncodeRequest(id, method, params)
+	frame, err := EncodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.enter(); err != nil {
-		return nil, peer.NotSent(err)
+		return nil, NotSent(err)
 	}
 	if ctx.Done() == nil {
 		defer c.calls.Done()
 		return c.answer(ctx, id, method, frame)
 	}
-	answer := make(chan peer.Reply, 1)
+	answer := make(chan Reply, 1)
 	go func() {
 		defer c.calls.Done()
 		result, err := c.answer(ctx, id, method, frame)
-		answer <- peer.Reply{Result: result, Err: err}
+		answer <- Reply{Result: result, Err: err}
 	}()
 	select {
 	case r := <-answer:
@@ -58,7 +56,7 @@ func (c *inProcess) Request(ctx context.Context, method string, params json.RawM
 		// The handler has the same ctx, so it needs no notice.
 		return nil, context.Cause(ctx)
 	case <-c.done:
-		return nil, peer.ErrClosed
+		return nil, ErrClosed
 	}
 }
 
@@ -71,7 +69,7 @@ func (c *inProcess) answer(ctx context.Context, id int64, method string, frame [
 	if result, ok := plainResult(raw, id); ok {
 		return result, nil
 	}
-	var m peer.Message
+	var m Message
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("answer to %s: %w", method, err)
 	}
@@ -105,7 +103,7 @@ func (c *inProcess) handle(ctx context.Context, frame []byte) (raw json.RawMessa
 }
 
 func (c *inProcess) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	frame, err := peer.EncodeNotification(method, params)
+	frame, err := EncodeNotification(method, params)
 	if err != nil {
 		return err
 	}
@@ -122,7 +120,7 @@ func (c *inProcess) enter() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return peer.ErrClosed
+		return ErrClosed
 	}
 	c.calls.Add(1)
 	return nil
@@ -130,7 +128,7 @@ func (c *inProcess) enter() error {
 
 func (c *inProcess) Done() <-chan struct{} { return c.done }
 
-func (c *inProcess) Err() error { return peer.ErrClosed }
+func (c *inProcess) Err() error { return ErrClosed }
 
 // Close waits for the handler to return from the calls under way.
 func (c *inProcess) Close() error {

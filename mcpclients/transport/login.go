@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"molar/mcpclients/oauth"
-	"molar/mcpclients/peer"
 )
 
 // A LoginError is the refusal of a server that a person has to log in to.
@@ -48,11 +47,11 @@ func (e *LoginError) Error() string {
 }
 
 // wantsLogin makes an error of which [refusal] knows that trying again is of no use.
-func wantsLogin(e *LoginError) error { return &peer.PermanentError{Err: e} }
+func wantsLogin(e *LoginError) error { return &PermanentError{Err: e} }
 
 // withLogin returns a client that sends the tokens of login with what goes to the
 // server. A server without login gets the client itself.
-func withLogin(client *http.Client, cfg *peer.ServerConfig, login *oauth.Source) *http.Client {
+func withLogin(client *http.Client, cfg *ServerConfig, login *oauth.Source) *http.Client {
 	at, err := url.Parse(cfg.URL)
 	if login == nil || err != nil {
 		return client
@@ -63,7 +62,7 @@ func withLogin(client *http.Client, cfg *peer.ServerConfig, login *oauth.Source)
 		base = http.DefaultTransport
 	}
 	authorized.Transport = &bearer{
-		base: base, at: at, login: login, server: cfg.Name, listens: cfg.Transport() == peer.TypeHTTP,
+		base: base, at: at, login: login, server: cfg.Name, listens: cfg.Transport() == TypeHTTP,
 		safe: at.Scheme == "https" || oauth.IsLoopback(at.Hostname()),
 	}
 	return &authorized
@@ -164,7 +163,7 @@ func (b *bearer) allowed(ctx context.Context, resp *http.Response, err error, to
 
 // withoutEffect is the error of a request that lacked a token: it was not sent, or
 // refused.
-func withoutEffect(err error) error { return fmt.Errorf("%w: %w", peer.ErrUnavailable, err) }
+func withoutEffect(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
 
 func closeBody(r *http.Request) {
 	if r.Body != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"molar/mcpclients/oauth"
-	"molar/mcpclients/peer"
 )
 
 // onlyLogin is a store with one login.
@@ -59,7 +58,7 @@ func TestBearer_WhereTheTokenGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := &peer.ServerConfig{Name: "s", URL: tt.server}
+			cfg := &ServerConfig{Name: "s", URL: tt.server}
 			login := oauth.NewSource(cfg.LoginServer(), onlyLogin{state}, web, slog.New(slog.DiscardHandler))
 			defer login.Close()
 			sent := false

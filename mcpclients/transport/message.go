@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
-
-	"molar/mcpclients/peer"
 )
 
 // plainConn is a connection to a server that takes plain JSON-RPC: one POST to
@@ -26,10 +24,10 @@ type plainConn struct {
 }
 
 // dialPlain asks for the server's health once.
-func dialPlain(ctx context.Context, cfg *peer.ServerConfig, client *http.Client) (*plainConn, error) {
+func dialPlain(ctx context.Context, cfg *ServerConfig, client *http.Client) (*plainConn, error) {
 	base, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, peer.Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
+		return nil, Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
 	}
 	c := &plainConn{
 		client: guardedClient(client, cfg.Headers, true), headers: cfg.Headers,
@@ -46,7 +44,7 @@ func dialPlain(ctx context.Context, cfg *peer.ServerConfig, client *http.Client)
 func (c *plainConn) checkHealth(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
 	if err != nil {
-		return peer.Permanent("the url cannot be used: correct it")
+		return Permanent("the url cannot be used: correct it")
 	}
 	for name, value := range c.headers {
 		r.Header.Set(name, value)
@@ -61,22 +59,22 @@ func (c *plainConn) checkHealth(ctx context.Context) error {
 	defer func() { _ = resp.Body.Close() }()
 	switch status := readStatus(r, resp); {
 	case status.Code >= 500:
-		return fmt.Errorf("%w: its /health says so: %w", peer.ErrUnavailable, status)
+		return fmt.Errorf("%w: its /health says so: %w", ErrUnavailable, status)
 	case status.Code == http.StatusUnauthorized, status.Code == http.StatusForbidden:
-		return refusal(peer.MethodPing, status)
+		return refusal(MethodPing, status)
 	}
 	return nil
 }
 
 func (c *plainConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := c.Err(); err != nil {
-		return nil, peer.NotSent(err)
+		return nil, NotSent(err)
 	}
-	if method == peer.MethodPing {
+	if method == MethodPing {
 		return json.RawMessage(`{}`), c.checkHealth(ctx)
 	}
 	id := c.lastID.Add(1)
-	frame, err := peer.EncodeRequest(id, method, params)
+	frame, err := EncodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +93,12 @@ func (c *plainConn) Request(ctx context.Context, method string, params json.RawM
 
 // plainAnswer reads the body of a successful POST.
 func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) {
-	var m peer.Message
+	var m Message
 	if err := json.Unmarshal(body, &m); err != nil {
 		return nil, fmt.Errorf("answer to %s: %w", method, err)
 	}
-	if got, ok := peer.ParseID(m.ID); !peer.IsNull(m.ID) && (!ok || got != id) {
-		return nil, &peer.RPCError{Method: method, Code: peer.CodeInternal, Message: "the server answered another request"}
+	if got, ok := ParseID(m.ID); !IsNull(m.ID) && (!ok || got != id) {
+		return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
 	}
 	r := m.Reply(method)
 	return r.Result, r.Err
@@ -139,7 +137,7 @@ func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
 // Notify sends a message without looking at its answer: these servers need not know
 // notifications.
 func (c *plainConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	frame, err := peer.EncodeNotification(method, params)
+	frame, err := EncodeNotification(method, params)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"molar/mcpclients/peer"
 	"molar/schemas"
 )
 
@@ -16,11 +15,11 @@ import (
 // want to see without reading the message.
 func (c *httpConn) requestHeaders(method string, params json.RawMessage) http.Header {
 	header := http.Header{}
-	for name, value := range mcp.StandardHeaders(peer.ProtocolStateless, mcp.MCPMethod(method), params) {
+	for name, value := range mcp.StandardHeaders(ProtocolStateless, mcp.MCPMethod(method), params) {
 		header.Set(name, value)
 	}
 	tools := c.mirrored.Load()
-	if method != peer.MethodCallTool || tools == nil {
+	if method != MethodCallTool || tools == nil {
 		return header
 	}
 	var call struct {

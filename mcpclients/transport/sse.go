@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"molar/mcpclients/peer"
 )
 
 const (
@@ -29,8 +27,8 @@ type sseConn struct {
 	client   *http.Client
 	headers  map[string]string
 	endpoint string
-	notify   peer.Notify
-	answer   peer.Answerer
+	notify   Notify
+	answer   Answerer
 	calls    inflight
 	stop     context.CancelFunc
 	answers  chan struct{} // room for answers to the server
@@ -43,7 +41,7 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events *eventRea
 	for {
 		e, err := events.next()
 		if err != nil {
-			c.end(fmt.Errorf("%w: the event stream ended", peer.ErrLost))
+			c.end(fmt.Errorf("%w: the event stream ended", ErrLost))
 			return
 		}
 		if e.data == nil {
@@ -54,15 +52,15 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events *eventRea
 			}
 			continue
 		}
-		if m, ok := peer.ReadMessage(e.data); ok {
+		if m, ok := ReadMessage(e.data); ok {
 			c.take(ctx, m)
 		}
 	}
 }
 
-func (c *sseConn) take(ctx context.Context, m *peer.Message) {
+func (c *sseConn) take(ctx context.Context, m *Message) {
 	switch {
-	case m.Method != "" && !peer.IsNull(m.ID):
+	case m.Method != "" && !IsNull(m.ID):
 		c.asked(ctx, m)
 	case m.Method != "":
 		c.notify(m.Method, m.Params)
@@ -73,7 +71,7 @@ func (c *sseConn) take(ctx context.Context, m *peer.Message) {
 
 // asked answers a request of the server in the background, while there is room. ctx
 // is the stream's.
-func (c *sseConn) asked(ctx context.Context, m *peer.Message) {
+func (c *sseConn) asked(ctx context.Context, m *Message) {
 	select {
 	case c.answers <- struct{}{}:
 	default:
@@ -81,7 +79,7 @@ func (c *sseConn) asked(ctx context.Context, m *peer.Message) {
 	}
 	c.spawn(func() {
 		defer func() { <-c.answers }()
-		frame := peer.AnswerServer(ctx, c.answer, m)
+		frame := AnswerServer(ctx, c.answer, m)
 		ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 		defer cancel()
 		_ = c.post(ctx, frame)
@@ -100,7 +98,7 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 		return nil, err
 	}
 	defer c.calls.remove(id)
-	frame, err := peer.EncodeRequest(id, method, params)
+	frame, err := EncodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +106,7 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 	posted := make(chan error, 1)
 	if !c.spawn(func() { defer cancel(); posted <- c.post(postCtx, frame) }) {
 		cancel()
-		return nil, peer.NotSent(peer.ErrClosed)
+		return nil, NotSent(ErrClosed)
 	}
 	for {
 		select {
@@ -124,7 +122,7 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 			posted = nil
 		case <-ctx.Done():
 			cancel()
-			if method != peer.MethodInitialize {
+			if method != MethodInitialize {
 				c.sendCancelled(id)
 			}
 			return nil, context.Cause(ctx)
@@ -157,7 +155,7 @@ func (c *sseConn) classify(method string, err error) error {
 }
 
 func (c *sseConn) sendCancelled(id int64) {
-	frame, err := peer.EncodeNotification(peer.MethodCancelled, peer.CancelParams(id, "the caller no longer waits"))
+	frame, err := EncodeNotification(MethodCancelled, CancelParams(id, "the caller no longer waits"))
 	if err != nil {
 		return
 	}
@@ -182,9 +180,9 @@ func (c *sseConn) post(ctx context.Context, frame []byte) error {
 
 func (c *sseConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if err := c.Err(); err != nil {
-		return peer.NotSent(err)
+		return NotSent(err)
 	}
-	frame, err := peer.EncodeNotification(method, params)
+	frame, err := EncodeNotification(method, params)
 	if err != nil {
 		return err
 	}
@@ -197,7 +195,7 @@ func (c *sseConn) Notify(ctx context.Context, method string, params json.RawMess
 // Close ends the stream and waits for what is under way in the background.
 func (c *sseConn) Close() error {
 	c.shut()
-	c.calls.fail(peer.ErrClosed)
+	c.calls.fail(ErrClosed)
 	c.stop()
 	c.work.Wait()
 	return nil

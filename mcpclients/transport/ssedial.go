@@ -9,12 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"molar/mcpclients/peer"
 )
 
 // dialSSE opens the stream and waits until the server has named its endpoint.
-func dialSSE(ctx context.Context, cfg *peer.ServerConfig, host Host, client *http.Client, notify peer.Notify) (*sseConn, error) {
+func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Client, notify Notify) (*sseConn, error) {
 	// The stream lives as long as the connection, not as the dialing.
 	life, stop := context.WithCancel(context.Background())
 	c := &sseConn{
@@ -51,7 +49,7 @@ func dialSSE(ctx context.Context, cfg *peer.ServerConfig, host Host, client *htt
 func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, peer.Permanent("the url cannot be used: correct it")
+		return nil, Permanent("the url cannot be used: correct it")
 	}
 	c.setHeaders(r, "text/event-stream")
 	resp, err := c.client.Do(r)
@@ -72,7 +70,7 @@ func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, erro
 	status := readStatus(r, resp)
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		return nil, refusal(peer.MethodInitialize, status)
+		return nil, refusal(MethodInitialize, status)
 	case status.legacy():
 		return nil, fmt.Errorf("%w: it offers no event stream there", status)
 	default:
@@ -93,14 +91,14 @@ func (c *sseConn) findEndpoint(events *eventReader, address string) error {
 	for {
 		e, err := events.next()
 		if err != nil {
-			return fmt.Errorf("%w: the stream ended before the server named its endpoint", peer.ErrLost)
+			return fmt.Errorf("%w: the stream ended before the server named its endpoint", ErrLost)
 		}
 		if e.name != "endpoint" {
 			continue
 		}
 		base, err := url.Parse(address)
 		if err != nil {
-			return peer.Permanent("the url cannot be used: correct it")
+			return Permanent("the url cannot be used: correct it")
 		}
 		target, err := base.Parse(strings.TrimSpace(string(e.data)))
 		if err != nil || target.Scheme != base.Scheme || target.Host != base.Host {

@@ -11,9 +11,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/semaphore"
-
-	"molar/mcpclients/peer"
-	"molar/mcpclients/process"
 )
 
 const (
@@ -26,12 +23,12 @@ const (
 // stdio is a connection to a child process. Its goroutines are a reader, a writer,
 // a drain for standard error and a watcher, which alone takes things down.
 type stdio struct {
-	proc   *process.Process
+	proc   *Process
 	calls  inflight
-	notify peer.Notify
-	answer peer.Answerer
+	notify Notify
+	answer Answerer
 	asking chan struct{} // room for questions to a person
-	stderr *process.Tail
+	stderr *Tail
 
 	queue  chan outgoing
 	budget *semaphore.Weighted
@@ -57,19 +54,19 @@ type outgoing struct {
 }
 
 // dialStdio starts the server's process.
-func dialStdio(cfg *peer.ServerConfig, host Host, notify peer.Notify) (*stdio, error) {
+func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 	if err := checkDir(cfg); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(cfg.Command, cfg.Args...) //nolint:noctx // the shutdown ladder ends it
 	cmd.Dir = cfg.Dir
-	cmd.Env = process.Env(cfg.Env)
-	proc, err := process.Start(cmd)
+	cmd.Env = Env(cfg.Env)
+	proc, err := Start(cmd)
 	if err != nil {
 		return nil, startError(cfg, err)
 	}
 	c := &stdio{
-		proc: proc, notify: notify, answer: host.Answer, asking: make(chan struct{}, maxServerRequests), stderr: process.NewTail(cfg.Env),
+		proc: proc, notify: notify, answer: host.Answer, asking: make(chan struct{}, maxServerRequests), stderr: NewTail(cfg.Env),
 		queue: make(chan outgoing, queueLen), budget: semaphore.NewWeighted(queueBytes),
 		closing: make(chan struct{}), readEnd: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -81,7 +78,7 @@ func dialStdio(cfg *peer.ServerConfig, host Host, notify peer.Notify) (*stdio, e
 	return c, nil
 }
 
-func checkDir(cfg *peer.ServerConfig) error {
+func checkDir(cfg *ServerConfig) error {
 	if cfg.Dir == "" {
 		return nil
 	}
@@ -91,12 +88,12 @@ func checkDir(cfg *peer.ServerConfig) error {
 	return nil
 }
 
-func startError(cfg *peer.ServerConfig, err error) error {
+func startError(cfg *ServerConfig, err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return peer.Permanent("command %q not found: install it or correct mcpServers.%s.command", cfg.Command, cfg.Name)
+		return Permanent("command %q not found: install it or correct mcpServers.%s.command", cfg.Command, cfg.Name)
 	case errors.Is(err, fs.ErrPermission):
-		return peer.Permanent("command %q may not be run: make it executable or correct mcpServers.%s.command", cfg.Command, cfg.Name)
+		return Permanent("command %q may not be run: make it executable or correct mcpServers.%s.command", cfg.Command, cfg.Name)
 	default:
 		return fmt.Errorf("start command %q: %w", cfg.Command, err)
 	}
@@ -109,7 +106,7 @@ func (c *stdio) Request(ctx context.Context, method string, params json.RawMessa
 		return nil, err
 	}
 	defer c.calls.remove(id)
-	frame, err := peer.EncodeRequest(id, method, params)
+	frame, err := EncodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +117,15 @@ func (c *stdio) Request(ctx context.Context, method string, params json.RawMessa
 	case r := <-answer:
 		return r.Result, r.Err
 	case <-ctx.Done():
-		if method != peer.MethodInitialize {
-			c.tryNotify(peer.MethodCancelled, peer.CancelParams(id, "the caller no longer waits"))
+		if method != MethodInitialize {
+			c.tryNotify(MethodCancelled, CancelParams(id, "the caller no longer waits"))
 		}
 		return nil, context.Cause(ctx)
 	}
 }
 
 func (c *stdio) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	frame, err := peer.EncodeNotification(method, params)
+	frame, err := EncodeNotification(method, params)
 	if err != nil {
 		return err
 	}
@@ -152,7 +149,7 @@ func (c *stdio) send(ctx context.Context, out outgoing) error {
 		return context.Cause(ctx)
 	case <-c.done:
 		c.budget.Release(size)
-		return peer.NotSent(c.err)
+		return NotSent(c.err)
 	}
 }
 
@@ -170,7 +167,7 @@ func (c *stdio) trySend(frame []byte) {
 }
 
 func (c *stdio) tryNotify(method string, params json.RawMessage) {
-	if frame, err := peer.EncodeNotification(method, params); err == nil {
+	if frame, err := EncodeNotification(method, params); err == nil {
 		c.trySend(frame)
 	}
 }

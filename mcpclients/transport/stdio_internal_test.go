@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-
-	"molar/mcpclients/peer"
 )
 
 // A caller that is refused sees the connection ended, so that it knows to ask for a new
@@ -13,10 +11,10 @@ import (
 func TestStdio_RefusedOnlyAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &stdio{done: make(chan struct{})}
-		c.calls.fail(peer.ErrLost)
+		c.calls.fail(ErrLost)
 		refused := make(chan error, 1)
 		go func() {
-			_, err := c.Request(t.Context(), peer.MethodPing, nil)
+			_, err := c.Request(t.Context(), MethodPing, nil)
 			refused <- err
 		}()
 		synctest.Wait()
@@ -26,7 +24,7 @@ func TestStdio_RefusedOnlyAfterTheEnd(t *testing.T) {
 		default:
 		}
 		close(c.done)
-		if err := <-refused; !errors.Is(err, peer.ErrUnavailable) {
+		if err := <-refused; !errors.Is(err, ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"molar/internal/text"
-	"molar/mcpclients/peer"
-	"molar/mcpclients/process"
 )
 
 // read takes messages from standard output until it ends.
@@ -52,11 +50,11 @@ func (c *stdio) take(ctx context.Context, line []byte) bool {
 	if len(line) == 0 {
 		return false
 	}
-	m, ok := peer.ReadMessage(line)
+	m, ok := ReadMessage(line)
 	switch {
 	case !ok:
 		c.keepNoise(line)
-	case m.Method != "" && !peer.IsNull(m.ID):
+	case m.Method != "" && !IsNull(m.ID):
 		c.asked(ctx, m)
 	case m.Method != "":
 		c.notify(m.Method, m.Params)
@@ -68,9 +66,9 @@ func (c *stdio) take(ctx context.Context, line []byte) bool {
 
 // asked answers a request of the server. What takes a person is done in the
 // background, while there is room.
-func (c *stdio) asked(ctx context.Context, m *peer.Message) {
-	if m.Method != peer.MethodElicit {
-		c.trySend(peer.AnswerServer(ctx, c.answer, m))
+func (c *stdio) asked(ctx context.Context, m *Message) {
+	if m.Method != MethodElicit {
+		c.trySend(AnswerServer(ctx, c.answer, m))
 		return
 	}
 	select {
@@ -80,7 +78,7 @@ func (c *stdio) asked(ctx context.Context, m *peer.Message) {
 	}
 	c.all.Go(func() {
 		defer func() { <-c.asking }()
-		c.trySend(peer.AnswerServer(ctx, c.answer, m))
+		c.trySend(AnswerServer(ctx, c.answer, m))
 	})
 }
 
@@ -144,19 +142,19 @@ func (c *stdio) drain(drained chan<- struct{}) {
 // watch waits for the end, whoever brings it, and takes everything down. It looks
 // at the process itself, not only at the pipe, which a grandchild may hold open.
 func (c *stdio) watch(drained <-chan struct{}) {
-	err := peer.ErrClosed
+	err := ErrClosed
 	select {
 	case <-c.closing:
 	case <-c.proc.Exited:
 		drain(c.readEnd)
-		err = fmt.Errorf("%w: %w", peer.ErrLost, c.proc.Outcome())
+		err = fmt.Errorf("%w: %w", ErrLost, c.proc.Outcome())
 	case <-c.readEnd:
 		if c.cut != nil {
-			err = fmt.Errorf("%w: %w", peer.ErrLost, c.cut)
+			err = fmt.Errorf("%w: %w", ErrLost, c.cut)
 			break
 		}
 		drain(c.proc.Exited)
-		err = fmt.Errorf("%w: %w", peer.ErrLost, c.proc.Outcome())
+		err = fmt.Errorf("%w: %w", ErrLost, c.proc.Outcome())
 	}
 	c.calls.fail(err)
 	c.err = err
@@ -164,7 +162,7 @@ func (c *stdio) watch(drained <-chan struct{}) {
 	c.proc.Stop()
 	drain(c.readEnd)
 	drain(drained)
-	process.CloseAll([]*os.File{c.proc.Stdout, c.proc.Stderr})
+	CloseAll([]*os.File{c.proc.Stdout, c.proc.Stderr})
 }
 
 // stopDrain is how long output that is still in the pipes is waited for.

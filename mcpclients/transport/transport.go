@@ -1,11 +1,3 @@
-// Package transport opens connections to MCP servers: child processes over their standard
-// input and output, streamable HTTP, the older HTTP and SSE, plain JSON-RPC over POST, and
-// handlers in this process.
-//
-// Of mcp-go it uses the streamable HTTP transport, behind a guard that bounds what a
-// server may send, keeps the status of a refusal and takes credentials to no other host.
-// The others are its own: they bound every message, keep ids and numbers exact, fail what
-// is under way as soon as a connection ends, and leave no process behind.
 package transport
 
 import (
@@ -15,29 +7,28 @@ import (
 	"time"
 
 	"molar/mcpclients/oauth"
-	"molar/mcpclients/peer"
 )
 
 // A Host is what the host's side of a connection does for its server.
 type Host struct {
 	// Answer answers what the server asks of the host.
-	Answer peer.Answerer
+	Answer Answerer
 	// Login gives the tokens of a server that wants a login; nil means that nobody can
 	// log in.
 	Login *oauth.Source
 }
 
 // Dial returns the dialer of all transports. client is shared by those over HTTP.
-func Dial(client *http.Client, host Host) peer.Dialer {
-	return func(ctx context.Context, cfg peer.ServerConfig, notify peer.Notify) (peer.Conn, error) {
+func Dial(client *http.Client, host Host) Dialer {
+	return func(ctx context.Context, cfg ServerConfig, notify Notify) (Conn, error) {
 		switch cfg.Transport() {
-		case peer.TypeHTTP:
+		case TypeHTTP:
 			return dialHTTP(&cfg, host, client, notify)
-		case peer.TypeSSE:
+		case TypeSSE:
 			return dialSSE(ctx, &cfg, host, client, notify)
-		case peer.TypeMessage:
+		case TypeMessage:
 			return dialPlain(ctx, &cfg, client)
-		case peer.TypeInProcess:
+		case TypeInProcess:
 			return newInProcess(cfg.InProcess), nil
 		default:
 			return dialStdio(&cfg, host, notify)
@@ -47,9 +38,9 @@ func Dial(client *http.Client, host Host) peer.Dialer {
 
 // Answered reports whether err is an answer of the server's, and not the loss of one.
 func Answered(err error) bool {
-	_, refused := errors.AsType[*peer.RPCError](err)
+	_, refused := errors.AsType[*RPCError](err)
 	_, status := errors.AsType[*StatusError](err)
-	return refused || (status && !errors.Is(err, peer.ErrLost))
+	return refused || (status && !errors.Is(err, ErrLost))
 }
 
 // AskedToWait is how long a server that refused asks to be left alone, or 0.

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
-
-	"molar/mcpclients/peer"
 )
 
 const (
@@ -56,7 +54,7 @@ func (w *webState) shut() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.lose(peer.ErrClosed)
+	w.lose(ErrClosed)
 }
 
 // spawn runs f in a goroutine that Close waits for; false means that the connection
@@ -90,7 +88,7 @@ func (w *webState) untilDone(ctx context.Context) (context.Context, context.Canc
 		case <-ctx.Done():
 		}
 	}) {
-		cancel(peer.ErrClosed)
+		cancel(ErrClosed)
 	}
 	return ctx, func() { cancel(context.Canceled) }
 }
@@ -108,7 +106,7 @@ func (w *webState) probe(err error, ping func(context.Context) error) {
 	}
 	w.background(probeTimeout, func(ctx context.Context) {
 		pingErr := ping(ctx)
-		_, answered := errors.AsType[*peer.RPCError](pingErr)
+		_, answered := errors.AsType[*RPCError](pingErr)
 		w.mu.Lock()
 		w.probing = false
 		w.mu.Unlock()
@@ -123,7 +121,7 @@ func (w *webState) probe(err error, ping func(context.Context) error) {
 func refusal(method string, status *StatusError) error {
 	switch {
 	case status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden:
-		return peer.Permanent("the server refused the credentials (HTTP %d): set the headers it needs", status.Code)
+		return Permanent("the server refused the credentials (HTTP %d): set the headers it needs", status.Code)
 	case status.RPC != nil:
 		e := *status.RPC
 		e.Method = method
@@ -136,19 +134,19 @@ func refusal(method string, status *StatusError) error {
 
 // brokenOff is the error of a request whose exchange failed on the way.
 func brokenOff(err error) error {
-	if errors.Is(err, peer.ErrUnavailable) {
+	if errors.Is(err, ErrUnavailable) {
 		return trimmed(err) // it says itself that nothing was done
 	}
-	kind := peer.ErrLost
+	kind := ErrLost
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		kind = peer.ErrUnavailable // nothing was sent
+		kind = ErrUnavailable // nothing was sent
 	}
 	return fmt.Errorf("%w: %w", kind, trimmed(err))
 }
 
 // sessionEnded is the error of a request that was refused for its session.
 func sessionEnded(err error) error {
-	return fmt.Errorf("%w: %w", peer.ErrSession, trimmed(err))
+	return fmt.Errorf("%w: %w", ErrSession, trimmed(err))
 }
 
 // trimmed drops the layers of an error that repeat one another, or show the address

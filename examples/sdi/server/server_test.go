@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -81,10 +82,10 @@ func started(t *testing.T, g *geoNetwork, timeout time.Duration) string {
 }
 
 // attached is a host's connection to the server.
-func attached(t *testing.T, cfg mcpclients.ServerConfig) *mcpclients.Manager {
+func attached(t *testing.T, cfg transport.ServerConfig) *mcpclients.Manager {
 	t.Helper()
 	cfg.Name = "sdi"
-	m, err := mcpclients.New(mcpclients.Config{Servers: []mcpclients.ServerConfig{cfg}})
+	m, err := mcpclients.New(mcpclients.Config{Servers: []transport.ServerConfig{cfg}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +111,10 @@ func call(t *testing.T, m *mcpclients.Manager, tool, args string) schemas.ToolRe
 // Tools and prompts work over every transport that the server has.
 func TestServer_transports(t *testing.T) {
 	url := started(t, catalogueOf(t, nil), time.Second)
-	for name, cfg := range map[string]mcpclients.ServerConfig{
+	for name, cfg := range map[string]transport.ServerConfig{
 		"http":    {URL: url + "/mcp"},
-		"sse":     {URL: url + "/sse", Type: mcpclients.TypeSSE},
-		"message": {URL: url, Type: mcpclients.TypeMessage},
+		"sse":     {URL: url + "/sse", Type: transport.TypeSSE},
+		"message": {URL: url, Type: transport.TypeMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := attached(t, cfg)
@@ -153,7 +154,7 @@ func TestServer_transports(t *testing.T) {
 // What the catalogue is asked, and what its answer becomes.
 func TestTools(t *testing.T) {
 	g := catalogueOf(t, nil)
-	m := attached(t, mcpclients.ServerConfig{URL: started(t, g, time.Second) + "/mcp"})
+	m := attached(t, transport.ServerConfig{URL: started(t, g, time.Second) + "/mcp"})
 	base := g.URL + "/catalogue/srv/api/records/"
 	rivers := record{
 		UUID: "3ccf2fe3-40e3-4968-a54c-5a59510fa5a3", Title: "Water quality of rivers, 2024",
@@ -227,7 +228,7 @@ func TestTools_faults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := attached(t, mcpclients.ServerConfig{URL: started(t, catalogueOf(t, tt.answer), time.Minute) + "/mcp"})
+			m := attached(t, transport.ServerConfig{URL: started(t, catalogueOf(t, tt.answer), time.Minute) + "/mcp"})
 			if got := call(t, m, tt.tool, tt.args); !got.IsError || !strings.Contains(got.OutputText(), tt.want) {
 				t.Errorf("got %s, want %q", got.OutputText(), tt.want)
 			}
@@ -237,7 +238,7 @@ func TestTools_faults(t *testing.T) {
 
 func TestTools_noAnswer(t *testing.T) {
 	silent := catalogueOf(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	m := attached(t, mcpclients.ServerConfig{URL: started(t, silent, 200*time.Millisecond) + "/mcp"})
+	m := attached(t, transport.ServerConfig{URL: started(t, silent, 200*time.Millisecond) + "/mcp"})
 	got := call(t, m, "search_catalogue", `{"query":"x"}`)
 	if want := "did not answer within 200ms"; !got.IsError || !strings.Contains(got.OutputText(), want) {
 		t.Errorf("got %s, want %q", got.OutputText(), want)

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"molar/mcpclients"
 	"molar/mcpclients/oauth"
+	"molar/mcpclients/transport"
 )
 
 // The port that the browser would come back to. Nothing listens there: the address is
@@ -22,7 +22,7 @@ const redirectPort = 8765
 // A person logs in when the server asks for it, as "molar servers login" has it.
 type person struct {
 	kept   onlyLogin
-	server mcpclients.ServerConfig
+	server transport.ServerConfig
 }
 
 // logIn goes through one login. The suite's authorization server asks nobody.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -64,12 +65,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
-	s.person.server = mcpclients.ServerConfig{Name: serverName, URL: args[0], Protocol: getenv(protocolVar)}
+	s.person.server = transport.ServerConfig{Name: serverName, URL: args[0], Protocol: getenv(protocolVar)}
 	s.person.server.OAuth = s.settings()
 	m, err := mcpclients.New(mcpclients.Config{
 		Logger:  log,
 		Elicit:  agree,
-		Servers: []mcpclients.ServerConfig{s.person.server},
+		Servers: []transport.ServerConfig{s.person.server},
 		Logins:  &s.person.kept,
 	})
 	if err != nil {
@@ -105,7 +106,7 @@ func attach(ctx context.Context, m *mcpclients.Manager, p *person) error {
 			return fmt.Errorf("log in: %w", err)
 		}
 		// What "molar servers reload" does; the host finds the login by itself, later.
-		if _, err := m.Apply(ctx, []mcpclients.ServerConfig{p.server}); err != nil {
+		if _, err := m.Apply(ctx, []transport.ServerConfig{p.server}); err != nil {
 			return err
 		}
 		if err := m.Wait(ctx, nil); err != nil {

@@ -6,8 +6,7 @@ import (
 	"net/url"
 
 	"molar/internal/store"
-	"molar/mcpclients"
-	"molar/mcpclients/peer"
+	"molar/mcpclients/transport"
 	"molar/web"
 )
 
@@ -21,7 +20,7 @@ func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer,
 		s.Name = nameOf(at)
 	}
 	a := store.AddedServer{Name: s.Name, URL: s.URL, Type: s.Type, Headers: s.Headers}
-	if err := peer.ValidateServers([]mcpclients.ServerConfig{{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers}}); err != nil {
+	if err := transport.ValidateServers([]transport.ServerConfig{{Name: a.Name, URL: a.URL, Type: a.Type, Headers: a.Headers}}); err != nil {
 		return web.AddedServer{}, fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
 	p.files.mu.Lock()

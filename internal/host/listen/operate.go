@@ -18,6 +18,7 @@ import (
 	"molar/internal/host/observe"
 	"molar/internal/telemetry"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/providers"
 	"molar/providers/chain"
 	"molar/schemas"
@@ -138,12 +139,12 @@ func (p *port) providers(ctx context.Context) []web.Provider {
 
 // operated speaks of the client manager's refusals in the words of web.
 func operated(err error) error {
-	for _, unknown := range []error{mcpclients.ErrUnknownServer, mcpclients.ErrUnknownTool} {
+	for _, unknown := range []error{transport.ErrUnknownServer, mcpclients.ErrUnknownTool} {
 		if errors.Is(err, unknown) {
 			return fmt.Errorf("%w: %w", web.ErrUnknown, err)
 		}
 	}
-	for _, conflict := range []error{mcpclients.ErrNotPinned, mcpclients.ErrChanged, mcpclients.ErrUnavailable} {
+	for _, conflict := range []error{mcpclients.ErrNotPinned, mcpclients.ErrChanged, transport.ErrUnavailable} {
 		if errors.Is(err, conflict) {
 			return fmt.Errorf("%w: %w", web.ErrConflict, err)
 		}

@@ -15,20 +15,21 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/web"
 )
 
 // An applier takes a new list of servers while calls go on; after an error nothing
 // has changed.
 type applier interface {
-	Apply(ctx context.Context, servers []mcpclients.ServerConfig) (mcpclients.Changes, error)
+	Apply(ctx context.Context, servers []transport.ServerConfig) (mcpclients.Changes, error)
 }
 
 // A reloader brings a changed config file into a running host. Only mcpServers are
 // applied; other keys are named, since they take effect at the next start.
 type reloader struct {
 	load    func() (*config.Config, error)
-	servers func(*config.Config) []mcpclients.ServerConfig
+	servers func(*config.Config) []transport.ServerConfig
 	to      applier
 	// keys takes over the API keys of the file; nil leaves them.
 	keys func([]config.APIKey) error

@@ -21,6 +21,7 @@ import (
 	"molar/internal/terminal"
 	"molar/mcpclients"
 	"molar/mcpclients/oauth"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -38,7 +39,7 @@ type Flags struct {
 type loginRun struct {
 	*cli.CLI
 	Flags
-	server mcpclients.ServerConfig
+	server transport.ServerConfig
 	db     *store.DB
 	web    *http.Client // nil means the defaults
 	client *oauth.Client
@@ -79,15 +80,15 @@ func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 }
 
 // loginServer is the server of that name, if one can log in to it.
-func loginServer(cfg *config.Config, name string) (mcpclients.ServerConfig, error) {
+func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error) {
 	s, ok := cfg.MCPServers.Get(name)
 	switch {
 	case !ok:
-		return mcpclients.ServerConfig{}, fmt.Errorf("no server is called %q; see: molar servers list, or name its address: --mcp %s=https://…", name, name)
+		return transport.ServerConfig{}, fmt.Errorf("no server is called %q; see: molar servers list, or name its address: --mcp %s=https://…", name, name)
 	case s.Unset != "":
-		return mcpclients.ServerConfig{}, errors.New(s.Unset)
-	case s.URL == "" || s.Type == mcpclients.TypeMessage:
-		return mcpclients.ServerConfig{}, fmt.Errorf("one cannot log in to %s: it is no server over HTTP; give it what it needs in mcpServers.%s.env", name, name)
+		return transport.ServerConfig{}, errors.New(s.Unset)
+	case s.URL == "" || s.Type == transport.TypeMessage:
+		return transport.ServerConfig{}, fmt.Errorf("one cannot log in to %s: it is no server over HTTP; give it what it needs in mcpServers.%s.env", name, name)
 	}
 	c := host.ServerConfig(name, s)
 	if c.OAuth.Alone() {
@@ -252,8 +253,8 @@ func (r *loginRun) tell(ctx context.Context, g oauth.Grant, format string) error
 // tryOut attaches the server with the new login.
 func (r *loginRun) tryOut(ctx context.Context) (schemas.ServerStatus, error) {
 	m, err := mcpclients.New(mcpclients.Config{
-		Servers: []mcpclients.ServerConfig{r.server}, HTTPClient: r.web, Logins: r.db,
-		Client: mcpclients.Implementation{Name: "molar", Version: cli.Version()},
+		Servers: []transport.ServerConfig{r.server}, HTTPClient: r.web, Logins: r.db,
+		Client: transport.Implementation{Name: "molar", Version: cli.Version()},
 	})
 	if err != nil {
 		return schemas.ServerStatus{}, err

@@ -15,7 +15,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/telemetry"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -108,7 +108,7 @@ func (c Caller) CallFor(ctx context.Context, who *schemas.Person, server, tool s
 	ctx, span := c.Telemetry.StartTool(ctx, server, tool, args)
 	result, err := c.Caller.CallFor(ctx, who, server, tool, args)
 	span.End(result, err)
-	if errors.Is(err, mcpclients.ErrUnavailable) {
+	if errors.Is(err, transport.ErrUnavailable) {
 		err = notSentError{err}
 	}
 	return result, err

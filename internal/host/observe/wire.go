@@ -14,7 +14,7 @@ import (
 	"molar/eval/tape"
 	"molar/internal/config"
 	"molar/internal/terminal"
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // A Wire stands between the host and its MCP servers and prints what passes.
@@ -26,8 +26,8 @@ type Wire struct {
 }
 
 // Dial watches every connection.
-func (w *Wire) Dial(inner mcpclients.Dialer) mcpclients.Dialer {
-	return func(ctx context.Context, cfg mcpclients.ServerConfig, notify mcpclients.Notify) (mcpclients.Conn, error) {
+func (w *Wire) Dial(inner transport.Dialer) transport.Dialer {
+	return func(ctx context.Context, cfg transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		conn, err := inner(ctx, cfg, func(method string, params json.RawMessage) {
 			w.line(cfg.Name, "<-", frame{Method: method, Params: params})
 			notify(method, params)
@@ -70,13 +70,13 @@ func (w *Wire) line(server, direction string, f frame) {
 
 // A tracedConn prints the requests of the host and their answers. The ids are its own.
 type tracedConn struct {
-	mcpclients.Conn
+	transport.Conn
 	w      *Wire
 	server string
 }
 
 // Inner returns the connection itself.
-func (c *tracedConn) Inner() mcpclients.Conn { return c.Conn }
+func (c *tracedConn) Inner() transport.Conn { return c.Conn }
 
 func (c *tracedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	id := c.w.next.Add(1)
@@ -86,7 +86,7 @@ func (c *tracedConn) Request(ctx context.Context, method string, params json.Raw
 	answer := frame{ID: id, Result: result}
 	if err != nil {
 		answer.Result, answer.Error = nil, &frameError{Message: err.Error()}
-		if refused, ok := errors.AsType[*mcpclients.RPCError](err); ok {
+		if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 			answer.Error = &frameError{refused.Code, refused.Message, refused.Data}
 		}
 	}

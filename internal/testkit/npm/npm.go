@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"molar/mcpclients"
+	"molar/mcpclients/transport"
 )
 
 // Installed returns the path of what .ci/npm installed, below .cache at the root of the module.
@@ -50,7 +50,7 @@ func root(t testing.TB) string {
 
 // A Server is an MCP server of others over stdio.
 type Server struct {
-	Config mcpclients.ServerConfig
+	Config transport.ServerConfig
 	// Tools is how many tools it has at least.
 	Tools int
 }
@@ -64,7 +64,7 @@ func Servers(t testing.TB, dir string) []Server {
 	for _, s := range listed(dir) {
 		env := map[string]string{"HOME": dir}
 		maps.Copy(env, s.env)
-		all = append(all, Server{Tools: s.tools, Config: mcpclients.ServerConfig{
+		all = append(all, Server{Tools: s.tools, Config: transport.ServerConfig{
 			Name: s.name, Command: "node", Args: append([]string{filepath.Join(modules, filepath.FromSlash(s.script))}, s.args...), Env: env, Dir: dir,
 		}})
 	}

@@ -26,6 +26,7 @@ import (
 	"molar/agent/ranking"
 	"molar/internal/store"
 	"molar/mcpclients"
+	"molar/mcpclients/transport"
 	memoryserver "molar/mcpservers/memory"
 	"molar/providers"
 	"molar/providers/chain"
@@ -290,7 +291,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 	must(t, err)
 	server, err := memoryserver.New(memoryserver.Config{Store: db})
 	must(t, err)
-	manager, err := mcpclients.New(mcpclients.Config{Servers: []mcpclients.ServerConfig{{Name: memory.ServerName, InProcess: server}}})
+	manager, err := mcpclients.New(mcpclients.Config{Servers: []transport.ServerConfig{{Name: memory.ServerName, InProcess: server}}})
 	must(t, err)
 	manager.Start(context.WithoutCancel(t.Context()))
 	h := &host{came: make(chan string, 16), close: sync.OnceFunc(func() {

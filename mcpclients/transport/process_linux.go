@@ -1,4 +1,4 @@
-package process
+package transport
 
 import (
 	"os/exec"

@@ -1,4 +1,4 @@
-package peer
+package transport
 
 import (
 	"bytes"
@@ -36,8 +36,8 @@ const (
 )
 
 const (
-	// personTimeout is how long a server's question waits for a person.
-	personTimeout = 10 * time.Minute
+	// peerPersonTimeout is how long a server's question waits for a person.
+	peerPersonTimeout = 10 * time.Minute
 	// maxUnreadable is how much is shown of an error that cannot be read.
 	maxUnreadable = 400
 )
@@ -170,7 +170,7 @@ func AnswerServer(ctx context.Context, answer Answerer, m *Message) []byte {
 		Result  json.RawMessage `json:"result,omitempty"`
 		Error   *WireError      `json:"error,omitempty"`
 	}{JSONRPC: "2.0", ID: m.ID}
-	ctx, cancel := context.WithTimeout(ctx, personTimeout)
+	ctx, cancel := context.WithTimeout(ctx, peerPersonTimeout)
 	defer cancel()
 	out.Result, out.Error = answer(ctx, m.Method, m.Params)
 	b, err := json.Marshal(out)
