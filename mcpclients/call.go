@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"molar/mcpclients/supervise"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -27,7 +26,7 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 // call; nil stands for nobody in particular. While calls for several people are under way
 // on a server, its questions are cancelled.
 func (m *Manager) CallFor(ctx context.Context, who *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
-	params, err := supervise.NewArgs(tool, args)
+	params, err := NewArgs(tool, args)
 	if err != nil {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w", tool, server, err)
 	}

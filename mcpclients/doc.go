@@ -2,12 +2,14 @@
 // configured servers, applies a new config, and answers for all of them: their tools,
 // prompts, resources and calls.
 //
-// What the supervisors learn is published as an immutable [Catalogue], so that a turn
-// reads tools without a lock and never waits for a slow server. A server that is dead,
-// slow or lying costs its own tools and nothing else. The package decides nothing about
-// whether a tool may be called.
+// A [Server] keeps one of them attached: one goroutine starts it, shakes hands, lists its
+// tools, notices its loss and tries again. No call that may have had an effect is repeated
+// unless the operator marked its tool as read-only or idempotent. Tools are published as an
+// immutable [Catalogue], so that a turn reads them without a lock and never waits for a slow
+// server; switches and pins are applied there. Results, resources and prompts are read as text
+// and links.
 //
-// Its parts: peer says what a server is to the host, transport opens connections (and
-// process the commands behind them), supervise keeps one server attached, catalogue holds
-// what the servers offer, content reads what they answer, oauth logs in at them.
+// A server that is dead, slow or lying costs its own tools and nothing else. The package
+// decides nothing about whether a tool may be called. Package transport opens connections,
+// package oauth logs in.
 package mcpclients

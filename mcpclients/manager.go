@@ -11,9 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"molar/mcpclients/catalogue"
 	"molar/mcpclients/oauth"
-	"molar/mcpclients/supervise"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -23,12 +21,12 @@ type Manager struct {
 	servers atomic.Pointer[roster]
 	build   func(transport.ServerConfig) *member
 	// decisions are the switches and pins.
-	decisions *catalogue.InForce
+	decisions *InForce
 	log       *slog.Logger
 	client    *http.Client // set only when it is the manager's own
 
-	catalogue atomic.Pointer[catalogue.Catalogue]
-	known     atomic.Pointer[catalogue.Catalogue]
+	catalogue atomic.Pointer[Catalogue]
+	known     atomic.Pointer[Catalogue]
 	publishMu sync.Mutex // one rebuild of the catalogue at a time
 
 	applyMu sync.Mutex // one change of the config at a time
@@ -42,7 +40,7 @@ type Manager struct {
 
 // A member is a configured server under its supervisor.
 type member struct {
-	*supervise.Server
+	*Server
 	stop  context.CancelFunc // ends the supervisor; set when it is launched
 	ended chan struct{}      // the supervisor has ended, or there is none
 }
@@ -80,7 +78,7 @@ func New(cfg Config) (*Manager, error) {
 			return nil, err
 		}
 	}
-	m := &Manager{log: cfg.Logger, decisions: catalogue.NewInForce(cfg.Decisions, cfg.Keeper)}
+	m := &Manager{log: cfg.Logger, decisions: NewInForce(cfg.Decisions, cfg.Keeper)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -89,7 +87,7 @@ func New(cfg Config) (*Manager, error) {
 		client = transport.NewHTTPClient()
 		m.client = client
 	}
-	shared := supervise.Settings{
+	shared := Settings{
 		Client: transport.Implementation{
 			Name: cmp.Or(cfg.Client.Name, "molar"), Version: cmp.Or(cfg.Client.Version, "0"),
 		},
@@ -107,7 +105,7 @@ func New(cfg Config) (*Manager, error) {
 		Publish:      m.publish,
 	}
 	m.build = func(sc transport.ServerConfig) *member {
-		return &member{Server: supervise.New(copyConfig(sc), shared), ended: make(chan struct{})}
+		return &member{Server: NewServer(copyConfig(sc), shared), ended: make(chan struct{})}
 	}
 	var list []*member
 	for _, sc := range cfg.Servers {
@@ -174,7 +172,7 @@ func (m *Manager) publish() {
 		tools, there := s.Shelf().Look()
 		known, here[s.Name()] = append(known, tools...), there
 	}
-	all := catalogue.New(known)
+	all := NewCatalogue(known)
 	m.known.Store(all)
 	m.catalogue.Store(all.Of(here))
 }
@@ -190,12 +188,12 @@ func (m *Manager) Known() *Catalogue { return m.known.Load() }
 
 // Starting names the servers that are in their first start: they were never ready, and
 // nobody knows their tools yet.
-func (m *Manager) Starting() []string { return m.named((*supervise.Look).FirstStart) }
+func (m *Manager) Starting() []string { return m.named((*Look).FirstStart) }
 
 // Lost names the servers that were ready, are not now, and are tried again.
-func (m *Manager) Lost() []string { return m.named((*supervise.Look).Lost) }
+func (m *Manager) Lost() []string { return m.named((*Look).Lost) }
 
-func (m *Manager) named(is func(*supervise.Look) bool) []string {
+func (m *Manager) named(is func(*Look) bool) []string {
 	var names []string
 	for _, s := range m.servers.Load().list {
 		if now := s.Look(); is(&now) {
@@ -213,7 +211,7 @@ func (m *Manager) WaitStarting(ctx context.Context, servers []string) error {
 		if servers != nil && !slices.Contains(servers, s.Name()) {
 			continue
 		}
-		if err := s.WaitWhile(ctx, (*supervise.Look).FirstStart); err != nil {
+		if err := s.WaitWhile(ctx, (*Look).FirstStart); err != nil {
 			return err
 		}
 	}

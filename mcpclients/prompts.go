@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"molar/mcpclients/content"
 	"molar/schemas"
 )
 
@@ -41,7 +40,7 @@ func (m *Manager) Prompt(ctx context.Context, owner, server, name string, args m
 	if err := m.Request(ctx, server, "prompts/get", params, &answer); err != nil {
 		return nil, fmt.Errorf("prompt %q: %w", name, err)
 	}
-	messages, err := content.Messages(answer, DefaultMaxResult)
+	messages, err := Messages(answer, DefaultMaxResult)
 	if err != nil {
 		return nil, fmt.Errorf("prompt %q of server %q: %w", name, server, err)
 	}

@@ -19,7 +19,7 @@ import (
 	"molar/agent/ranking"
 	"molar/agent/topic"
 	"molar/internal/httpguard"
-	"molar/mcpclients/catalogue"
+	"molar/mcpclients"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -126,7 +126,7 @@ func (w *world) Tools() []schemas.Tool {
 		}
 		return tools
 	}
-	return catalogue.New(tools).Tools()
+	return mcpclients.NewCatalogue(tools).Tools()
 }
 
 func tool(server, name, schema string) schemas.Tool {
@@ -147,7 +147,7 @@ func (w *world) Instructions() map[string]string {
 	if w.descriptions {
 		return map[string]string{"evil": said}
 	}
-	return map[string]string{"evil": catalogue.New(w.Tools()).Own("evil", said)}
+	return map[string]string{"evil": mcpclients.NewCatalogue(w.Tools()).Own("evil", said)}
 }
 
 func (w *world) Resource(context.Context, string, string) (string, []schemas.Part, error) {

@@ -1,0 +1,73 @@
+package mcpclients
+
+import (
+	"cmp"
+	"slices"
+
+	"molar/schemas"
+)
+
+// A Catalogue is an immutable snapshot of the tools of all attached servers.
+type Catalogue struct {
+	tools   []schemas.Tool
+	offered map[string]int // offered name to index
+	own     map[string]int // tool's own name to index; -1 where several servers have it
+	names   toolNames      // by which texts may speak of them; empty in a part of a catalogue
+}
+
+// NewCatalogue sorts the tools, names and indexes them. It keeps tools.
+func NewCatalogue(tools []schemas.Tool) *Catalogue {
+	slices.SortFunc(tools, func(a, b schemas.Tool) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.ToolName, b.ToolName))
+	})
+	offerNames(tools)
+	names := namesOf(tools)
+	mindOwn(names, tools)
+	c := index(tools)
+	c.names = names
+	return c
+}
+
+// Of returns the tools of some servers, under the names that they have here.
+func (c *Catalogue) Of(servers map[string]bool) *Catalogue {
+	var tools []schemas.Tool
+	for _, t := range c.tools {
+		if servers[t.Server] {
+			tools = append(tools, t)
+		}
+	}
+	return index(tools)
+}
+
+// index keeps tools, which are sorted and named.
+func index(tools []schemas.Tool) *Catalogue {
+	c := &Catalogue{tools: tools, offered: make(map[string]int, len(tools)), own: make(map[string]int, len(tools))}
+	for i, t := range tools {
+		c.offered[t.Name] = i
+		if _, clash := c.own[t.ToolName]; clash {
+			c.own[t.ToolName] = -1
+		} else {
+			c.own[t.ToolName] = i
+		}
+	}
+	return c
+}
+
+// Tools returns all tools, sorted by server and the tool's own name. The slice is
+// the caller's; what its schemas point to is shared and must not be changed.
+func (c *Catalogue) Tools() []schemas.Tool {
+	return slices.Clone(c.tools)
+}
+
+// Lookup finds a tool by its offered name, else by its own name where only one
+// server has a tool of that name.
+func (c *Catalogue) Lookup(name string) (schemas.Tool, bool) {
+	i, ok := c.offered[name]
+	if !ok {
+		i, ok = c.own[name]
+	}
+	if !ok || i < 0 {
+		return schemas.Tool{}, false
+	}
+	return c.tools[i], true
+}

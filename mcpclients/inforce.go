@@ -1,0 +1,228 @@
+package mcpclients
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/schemas"
+)
+
+// keepTimeout bounds the storing of pins when a server is attached.
+const keepTimeout = 5 * time.Second
+
+// Kinds of error of the decisions of people. Use errors.Is.
+var (
+	// ErrUnknownTool means that no attached server has such a tool.
+	ErrUnknownTool = errors.New("unknown tool")
+	// ErrNotPinned means that the server's tools need no approval.
+	ErrNotPinned = errors.New("server is not pinned")
+	// ErrChanged means that the tools are no longer those that were looked at.
+	ErrChanged = errors.New("the tools have changed since")
+)
+
+// A Keeper keeps decisions beyond the life of the process.
+type Keeper interface {
+	KeepSwitch(ctx context.Context, server, tool string, on bool) error
+	// KeepPins replaces all pins of a server.
+	KeepPins(ctx context.Context, server string, pins map[string]string) error
+}
+
+// InForce are the decisions in force, shared by all servers.
+type InForce struct {
+	keeper Keeper // nil keeps nothing
+	mu     sync.Mutex
+	off    map[schemas.ToolRef]bool
+	pins   map[string]map[string]string
+	made   int // how many decisions this process made
+}
+
+// NewInForce returns the decisions that were kept; a nil keeper keeps no new ones.
+func NewInForce(kept schemas.ToolDecisions, keeper Keeper) *InForce {
+	d := &InForce{keeper: keeper, off: maps.Clone(kept.Off), pins: maps.Clone(kept.Pins)}
+	if d.off == nil {
+		d.off = map[schemas.ToolRef]bool{}
+	}
+	if d.pins == nil {
+		d.pins = map[string]map[string]string{}
+	}
+	return d
+}
+
+// digest stands for the whole definition of a tool as a model would see it.
+func digest(info schemas.ToolInfo) string {
+	sum, _, _ := strings.Cut(pin(info), " ")
+	return sum
+}
+
+// pin is the digest of a definition, and the definition.
+func pin(info schemas.ToolInfo) string {
+	raw, err := json.Marshal(info)
+	if err != nil {
+		return "" // no schema that was decoded fails here; an empty digest matches nothing
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]) + " " + string(raw)
+}
+
+// samePin reports whether two pins stand for the same definition.
+func samePin(a, b string) bool {
+	a, _, _ = strings.Cut(a, " ")
+	b, _, _ = strings.Cut(b, " ")
+	return a == b
+}
+
+func pins(infos []schemas.ToolInfo) map[string]string {
+	all := make(map[string]string, len(infos))
+	for _, info := range infos {
+		all[info.ToolName] = pin(info)
+	}
+	return all
+}
+
+// trustFirst pins the tools that a pinned server lists for the first time.
+func (d *InForce) trustFirst(server string, infos []schemas.ToolInfo, log *slog.Logger) {
+	d.mu.Lock()
+	_, known := d.pins[server]
+	if known || len(infos) == 0 {
+		d.mu.Unlock()
+		return
+	}
+	pinned := pins(infos)
+	d.pins[server] = pinned
+	d.made++
+	d.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
+	defer cancel()
+	if err := d.keep(ctx, server, pinned); err != nil {
+		log.Warn("the pins of the server's tools hold only until molar ends", "error", err)
+		return
+	}
+	log.Info("the server's tools are pinned as they are", "tools", len(pinned))
+}
+
+func (d *InForce) keep(ctx context.Context, server string, pins map[string]string) error {
+	if d.keeper == nil {
+		return nil
+	}
+	return d.keeper.KeepPins(ctx, server, pins)
+}
+
+// withheld returns why a tool must not be used, or "", and whether it is switched off.
+func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if off = d.off[schemas.ToolRef{Server: info.Server, Tool: info.ToolName}]; off {
+		why = "it is switched off"
+	}
+	if pinned {
+		why = cmp.Or(d.unpinned(info), why)
+	}
+	return why, off
+}
+
+// unpinned returns why a tool of a pinned server awaits approval, or "". d.mu is held.
+func (d *InForce) unpinned(info schemas.ToolInfo) string {
+	pins, known := d.pins[info.Server]
+	if !known {
+		return ""
+	}
+	before, seen := pins[info.ToolName]
+	what := ""
+	switch {
+	case !seen:
+		what = "it is new"
+	case !samePin(before, pin(info)):
+		what = "its definition changed"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s since the server's tools were approved; read it, then run: molar servers approve %s", what, info.Server)
+}
+
+// Switch turns a tool off, or on again, and keeps that.
+func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) error {
+	if d.keeper != nil {
+		if err := d.keeper.KeepSwitch(ctx, ref.Server, ref.Tool, on); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.made++
+	if on {
+		delete(d.off, ref)
+	} else {
+		d.off[ref] = true
+	}
+	return nil
+}
+
+// Approve takes the tools of a pinned server as they are and returns the names of those
+// that were withheld until then. With seen, the digest that a status showed, it refuses
+// with [ErrChanged] when they are others by now.
+func (d *InForce) Approve(ctx context.Context, server, seen string, infos []schemas.ToolInfo) ([]string, error) {
+	changes, now := d.pending(infos)
+	if seen != "" && seen != now {
+		return nil, fmt.Errorf("%w: server %q lists other definitions than those you looked at; look again", ErrChanged, server)
+	}
+	pinned := pins(infos)
+	if err := d.keep(ctx, server, pinned); err != nil {
+		return nil, fmt.Errorf("approve the tools of server %q: %w", server, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pins[server] = pinned
+	d.made++
+	names := []string{}
+	for _, c := range changes {
+		names = append(names, c.Tool)
+	}
+	return names, nil
+}
+
+// Refresh takes over what other processes with the same Keeper decided meanwhile, which
+// read tells, and reports whether that changes anything. What is decided here while read
+// runs is newer and stands; it reaches the next Refresh by way of the Keeper. Pins that
+// were never kept stay.
+func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (schemas.ToolDecisions, error)) (bool, error) {
+	d.mu.Lock()
+	before := d.made
+	d.mu.Unlock()
+	kept, err := read(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read what was decided about tools: %w", err)
+	}
+	return d.adopt(kept, before), nil
+}
+
+// adopt reports whether the decisions kept change those in force. It does nothing when
+// one was made since before.
+func (d *InForce) adopt(kept schemas.ToolDecisions, before int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.made != before {
+		return false
+	}
+	changed := !maps.Equal(d.off, kept.Off)
+	if changed {
+		d.off = map[schemas.ToolRef]bool{}
+		maps.Copy(d.off, kept.Off)
+	}
+	for server, pins := range kept.Pins {
+		if !maps.EqualFunc(d.pins[server], pins, samePin) {
+			d.pins[server] = maps.Clone(pins)
+			changed = true
+		}
+	}
+	return changed
+}

@@ -1,0 +1,85 @@
+package mcpclients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"molar/internal/text"
+	"molar/mcpclients/transport"
+)
+
+// maxInputRounds bounds how often one request is sent again with answers.
+const maxInputRounds = 10
+
+// inputs serves a server that cannot ask the host anything by itself: it answers a
+// request with its questions and wants the same request again, with the answers.
+// Nothing was done in between, so that sending it again repeats no effect.
+type inputs struct {
+	transport.Conn
+	answer transport.Answerer
+}
+
+// Inner is the connection below.
+func (c *inputs) Inner() transport.Conn { return c.Conn }
+
+// A needed is an answer that asks for input.
+type needed struct {
+	ResultType string `json:"resultType"`
+	Requests   map[string]struct {
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	} `json:"inputRequests"`
+	State json.RawMessage `json:"requestState"`
+}
+
+func (c *inputs) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	again := params
+	for range maxInputRounds {
+		raw, err := c.Conn.Request(ctx, method, again)
+		if err != nil || !bytes.Contains(raw, []byte("input_required")) {
+			return raw, err
+		}
+		var need needed
+		if json.Unmarshal(raw, &need) != nil || need.ResultType != "input_required" {
+			return raw, nil
+		}
+		if again, err = c.withAnswers(ctx, method, params, &need); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &transport.RPCError{Method: method, Code: transport.CodeInternal, Message: fmt.Sprintf("the server asked %d times for more input: end the call", maxInputRounds)}
+}
+
+// withAnswers returns params with the answers to what a server asked, and its state
+// exactly as it came.
+func (c *inputs) withAnswers(ctx context.Context, method string, params json.RawMessage, need *needed) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if !transport.IsNull(params) {
+		if err := json.Unmarshal(params, &fields); err != nil {
+			return nil, fmt.Errorf("params of %s: not a JSON object", method)
+		}
+	}
+	answers := map[string]json.RawMessage{}
+	for id, question := range need.Requests {
+		answer, refused := c.answer(ctx, question.Method, question.Params)
+		if refused != nil {
+			return nil, &transport.RPCError{Method: method, Code: refused.Code, Message: fmt.Sprintf(
+				"the server wants %q answered first, which this host does not do: %s", text.Text(text.Visible(question.Method), 80), refused.Message)}
+		}
+		answers[id] = answer
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(answers)
+	if err != nil {
+		return nil, err
+	}
+	fields["inputResponses"] = raw
+	if need.State != nil {
+		fields["requestState"] = need.State
+	}
+	return json.Marshal(fields)
+}

@@ -1,0 +1,112 @@
+package mcpclients
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"molar/schemas"
+)
+
+// pending returns what awaits approval, and one digest that stands for all of it; both are
+// empty when there is nothing.
+func (d *InForce) pending(infos []schemas.ToolInfo) (changes []schemas.ToolChange, sum string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var parts []string
+	for _, info := range infos {
+		if d.unpinned(info) != "" {
+			changes = append(changes, change(d.pins[info.Server][info.ToolName], info))
+			parts = append(parts, info.ToolName+" "+digest(info))
+		}
+	}
+	if changes == nil {
+		return nil, ""
+	}
+	slices.SortFunc(changes, func(a, b schemas.ToolChange) int { return cmp.Compare(a.Tool, b.Tool) })
+	slices.Sort(parts)
+	all := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return changes, hex.EncodeToString(all[:8])
+}
+
+// change compares a tool with what was pinned of it.
+func change(pinned string, now schemas.ToolInfo) schemas.ToolChange {
+	c := schemas.ToolChange{Tool: now.ToolName}
+	_, text, known := strings.Cut(pinned, " ")
+	var before schemas.ToolInfo
+	if known && json.Unmarshal([]byte(text), &before) == nil {
+		c.Diff = diff(written(before), written(now))
+		return c
+	}
+	c.Unknown = pinned != "" // only its digest was kept
+	c.Diff = diff(nil, written(now))
+	return c
+}
+
+// written is a definition as lines for people.
+func written(info schemas.ToolInfo) []string {
+	const most = 400 // lines
+	lines := strings.Split(strings.TrimSpace(info.Title+"\n"+info.Description), "\n")
+	for _, part := range []struct {
+		name  string
+		value any
+	}{{"input", info.InputSchema}, {"output", info.OutputSchema}, {"annotations", info.Annotations}} {
+		raw, err := json.Marshal(part.value)
+		var b bytes.Buffer
+		if err != nil || string(raw) == "null" || json.Indent(&b, raw, "", "  ") != nil {
+			continue
+		}
+		lines = append(lines, strings.Split(part.name+" "+b.String(), "\n")...)
+	}
+	return lines[:min(len(lines), most)]
+}
+
+// diff lists the lines of both texts, each behind "- ", "+ " or "  ", leaving out what is
+// equal but for a line around each change.
+func diff(before, now []string) []string {
+	all := align(before, now)
+	var shown []string
+	for i, line := range all {
+		near := slices.ContainsFunc(all[max(0, i-1):min(len(all), i+2)], func(l string) bool { return l[0] != ' ' })
+		if near {
+			shown = append(shown, line)
+		}
+	}
+	return shown
+}
+
+// align marks the lines of two texts by their longest common sequence.
+func align(a, b []string) []string {
+	length := make([][]int, len(a)+1)
+	for i := range length {
+		length[i] = make([]int, len(b)+1)
+	}
+	for i, x := range slices.Backward(a) {
+		for j, y := range slices.Backward(b) {
+			length[i][j] = max(length[i+1][j], length[i][j+1])
+			if x == y {
+				length[i][j] = length[i+1][j+1] + 1
+			}
+		}
+	}
+	var all []string
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			all = append(all, "  "+a[i])
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && length[i+1][j] >= length[i][j+1]:
+			all = append(all, "- "+a[i])
+			i++
+		default:
+			all = append(all, "+ "+b[j])
+			j++
+		}
+	}
+	return all
+}

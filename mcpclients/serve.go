@@ -1,0 +1,203 @@
+package mcpclients
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"molar/mcpclients/transport"
+	"molar/schemas"
+)
+
+const (
+	// listDebounce gathers bursts of list_changed into one refresh; listEvery is the
+	// least time between two of them.
+	listDebounce = 200 * time.Millisecond
+	listEvery    = time.Second
+	// pingEvery is how often an idle server is asked whether it is there, pingTimeout
+	// how long it has to answer, maxMisses how many answers may be missing.
+	pingEvery   = 30 * time.Second
+	pingTimeout = 5 * time.Second
+	maxMisses   = 2
+)
+
+// A watch is what the supervisor knows while a server is ready.
+type watch struct {
+	*Server
+	conn      transport.Conn
+	due       <-chan time.Time // of the next refresh
+	refreshed time.Time
+	attached  time.Time
+	stale     bool // the last refresh went wrong
+	pinged    chan error
+	misses    int              // pings without an answer, in a row
+	again     <-chan time.Time // of a ping out of turn
+	work      sync.WaitGroup
+}
+
+// serve follows a ready server until it is lost or ctx ends, and closes it.
+func (s *Server) serve(ctx context.Context, conn transport.Conn, info serverInfo) error {
+	work, cancel := context.WithCancel(ctx)
+	w := &watch{Server: s, conn: conn, attached: time.Now(), pinged: make(chan error, 1)}
+	defer w.work.Wait()
+	defer cancel()
+	if info.Protocol == transport.ProtocolStateless && info.Capabilities.Tools != nil && info.Capabilities.Tools.ListChanged {
+		w.work.Go(func() { s.listen(work, conn) })
+	}
+	var beat <-chan time.Time
+	if info.transport != transport.TypeInProcess {
+		ticker := time.NewTicker(pingEvery)
+		defer ticker.Stop()
+		beat = ticker.C
+	}
+	return w.follow(ctx, work, beat)
+}
+
+func (w *watch) follow(ctx, work context.Context, beat <-chan time.Time) error {
+	for {
+		select {
+		case <-w.list:
+			if w.due == nil {
+				w.due = time.After(max(listDebounce, listEvery-time.Since(w.refreshed)))
+			}
+		case <-w.due:
+			w.due, w.refreshed = nil, time.Now()
+			w.refresh(ctx)
+		case <-beat:
+			w.check(work)
+		case <-w.again:
+			w.again = nil
+			w.check(work)
+		case err := <-w.pinged:
+			if lost := w.heard(err); lost != nil {
+				return w.lost(w.conn, lost)
+			}
+		case <-w.conn.Done():
+			return w.lost(w.conn, w.conn.Err())
+		case <-ctx.Done():
+			w.Server.conn.Store(nil)
+			w.update(func(now *Look) {
+				now.State, now.Reason = schemas.StateStopping, w.stopReason()
+			})
+			_ = w.conn.Close()
+			return ctx.Err()
+		}
+	}
+}
+
+// check asks a server that has nothing to do whether it is there, and tries again
+// to read a list that could not be read. One that is busy may be unable to answer,
+// and its calls have limits of their own.
+func (w *watch) check(ctx context.Context) {
+	if w.stale && w.due == nil {
+		w.due = time.After(0)
+	}
+	if w.busy() {
+		w.misses = 0
+		return
+	}
+	w.work.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+		defer cancel()
+		_, err := w.conn.Request(ctx, transport.MethodPing, nil)
+		select {
+		case w.pinged <- err:
+		default: // an answer that late says nothing any more
+		}
+	})
+}
+
+// heard counts pings without an answer. It returns why the server is lost, if it is.
+// An error that the server answers with is an answer.
+func (w *watch) heard(err error) error {
+	switch {
+	case err == nil || transport.Answered(err):
+		calm := w.warning != "" && time.Since(w.attached) >= healthyAfter
+		if calm {
+			w.warning = ""
+		}
+		if w.misses > 0 || calm {
+			w.misses = 0
+			w.settle()
+		}
+		return nil
+	case w.busy(), errors.Is(err, context.Canceled), ended(w.conn):
+		return nil
+	}
+	w.misses++
+	if w.misses >= maxMisses {
+		return fmt.Errorf("%w: the server did not answer %d pings, each within %s", transport.ErrLost, w.misses, pingTimeout)
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		w.again = time.After(pingTimeout) // it is likely to be down
+	}
+	w.degrade(fmt.Sprintf("the server did not answer a ping within %s: it is asked once more, then started again", pingTimeout))
+	return nil
+}
+
+func (w *watch) degrade(reason string) {
+	w.log.Warn("MCP server is degraded", "reason", reason)
+	w.update(func(now *Look) { now.State, now.Reason = schemas.StateDegraded, reason })
+}
+
+// settle makes a server ready again when nothing is wrong with it any more.
+func (w *watch) settle() {
+	if !w.stale && w.misses == 0 && w.warning == "" {
+		w.update(func(now *Look) { now.State, now.Reason = schemas.StateReady, "" })
+	}
+}
+
+// refresh reads the list again; a refresh that fails keeps the old one.
+func (w *watch) refresh(ctx context.Context) {
+	info := serverInfo{Capabilities: capabilities{Tools: &toolsCapability{}}}
+	tools, skipped, err := w.listTools(ctx, w.conn, info)
+	if err != nil {
+		w.stale = true
+		w.degrade(fmt.Sprintf("reading the changed tool list went wrong, the old one is kept: %v", err))
+		return
+	}
+	w.stale = false
+	w.shelf.Put(tools)
+	w.update(func(now *Look) { now.Skipped = skipped })
+	w.settle()
+}
+
+// lost takes the tools of a server that went away out of the catalogue.
+func (s *Server) lost(conn transport.Conn, err error) error {
+	s.conn.Store(nil)
+	s.shelf.Leave()
+	s.update(func(now *Look) {
+		now.State, now.Reason = schemas.StateBackoff, err.Error()
+	})
+	_ = conn.Close()
+	stderr := stderrOf(conn)
+	s.update(func(now *Look) { now.Stderr = stderr })
+	return err
+}
+
+// listen keeps the request open on which a stateless server says that its tools
+// changed. Each time it ends, what happened meanwhile is unknown, so the list is
+// read again.
+func (s *Server) listen(ctx context.Context, conn transport.Conn) {
+	params := json.RawMessage(`{"notifications":{"toolsListChanged":true}}`)
+	for failures := 1; ctx.Err() == nil; failures++ {
+		began := time.Now()
+		_, err := conn.Request(ctx, transport.MethodListen, params)
+		if _, refused := errors.AsType[*transport.RPCError](err); refused {
+			return // it has nothing to say
+		}
+		if time.Since(began) > healthyAfter {
+			failures = 1
+		}
+		timer := time.NewTimer(jittered(failures))
+		select {
+		case <-timer.C:
+			s.notified(transport.MethodListChanged, nil)
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}

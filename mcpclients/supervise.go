@@ -1,0 +1,208 @@
+package mcpclients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"molar/mcpclients/transport"
+	"molar/schemas"
+)
+
+const (
+	// A server that is down is tried after retryFirst, then every retrySoon for
+	// retrySoonFor, then after waits that double up to retryMax. A command that never
+	// came up is tried after waits that double at once.
+	retryFirst   = 500 * time.Millisecond
+	retrySoon    = time.Second
+	retrySoonFor = time.Minute
+	retryMax     = time.Minute
+	// retryRefused is how long a server that the host needs is left alone when it refused.
+	retryRefused = 10 * time.Second
+	// healthyAfter is how long a server must have been ready for all this to start
+	// over.
+	healthyAfter = time.Minute
+)
+
+// loginEvery is how often a server that wants a login is looked up in the store of
+// logins. Nothing is sent to the server meanwhile.
+const loginEvery = 2 * time.Second
+
+// An outage counts the failures of a server since it was last healthy.
+type outage struct {
+	began    time.Time
+	failures int
+	slow     int // failures since the quick tries ended
+}
+
+// wait returns how long to wait after one more failure. Trying is dear where it starts
+// a process that may never have worked.
+func (o *outage) wait(dear bool) time.Duration {
+	o.failures++
+	switch {
+	case o.failures == 1:
+		o.began = time.Now()
+		return jitter(retryFirst)
+	case !dear && time.Since(o.began) < retrySoonFor:
+		return jitter(retrySoon)
+	default:
+		o.slow++
+		return jittered(o.slow + 1)
+	}
+}
+
+// jittered is a wait that doubles with the given number, from one second on.
+func jittered(n int) time.Duration {
+	wait := retryMax
+	if n < 8 {
+		wait = min(wait, time.Second<<(n-1))
+	}
+	return jitter(wait)
+}
+
+// jitter is up to 20 % more or less than wait.
+func jitter(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // jitter is no secret
+}
+
+// Run owns the server until ctx ends: it attaches it, follows its tools and
+// attaches it again after a crash.
+func (s *Server) Run(ctx context.Context) {
+	defer s.end()
+	if s.login != nil {
+		defer s.login.Close()
+	}
+	said := ""
+	var down outage
+	for ctx.Err() == nil {
+		conn, info, err := s.attach(ctx)
+		attached := err == nil
+		if attached {
+			ready := time.Now()
+			err = s.serve(ctx, conn, info)
+			if time.Since(ready) >= healthyAfter {
+				down = outage{}
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		wasReady := s.Look().wasReady
+		wait, retries := s.verdict(err, wasReady, &down)
+		refused, told := transport.IsPermanent(err), transport.AskedToWait(err) > 0
+		level := slog.LevelWarn
+		if err.Error() == said {
+			level = slog.LevelDebug // the same again says nothing new
+		}
+		said = err.Error()
+		if refused {
+			s.shelf.Clear()
+		}
+		s.log.Log(ctx, level, "MCP server is not attached", "error", err, "retries", retries)
+		s.update(func(now *Look) {
+			now.State, now.Reason = schemas.StateFailed, s.explain(err, wait, wasReady)
+			if wasReady && retries && !refused {
+				now.State = schemas.StateBackoff
+			}
+			now.final = refused || told
+			if !attached {
+				now.attempts++
+			}
+		})
+		switch {
+		case retries:
+			s.rest(ctx, wait, refused || told)
+		case transport.AsLogin(err) == nil || !s.awaitLogin(ctx):
+			return
+		}
+	}
+}
+
+// verdict decides what follows a failure: another attempt after wait, or none.
+func (s *Server) verdict(err error, wasReady bool, down *outage) (wait time.Duration, retries bool) {
+	flood, flooded := errors.AsType[*transport.FloodError](err)
+	if flooded {
+		s.warning = fmt.Sprintf("it was cut off and started again: %v", flood)
+	}
+	wait = down.wait(flooded || !wasReady && !transport.OverWeb(s.Config().Transport()))
+	switch {
+	case transport.IsPermanent(err):
+		return retryRefused, s.Config().Needed()
+	case wasReady && down.failures == 1 && errors.Is(err, transport.ErrSession):
+		return 0, true
+	default:
+		return max(wait, transport.AskedToWait(err)), true
+	}
+}
+
+// explain is the sentence for a person: what happened and what to do.
+func (s *Server) explain(err error, wait time.Duration, wasReady bool) string {
+	place := s.Config().Place()
+	switch {
+	case transport.IsPermanent(err) && s.Config().Needed():
+		return fmt.Sprintf("%v; look at %s in the config and at what answers there, it is asked again every %s", err, place, wait)
+	case transport.IsPermanent(err):
+		return err.Error()
+	case wasReady:
+		return fmt.Sprintf("%v: trying again in %s", err, wait.Round(100*time.Millisecond))
+	case transport.OverWeb(s.Config().Transport()):
+		return fmt.Sprintf("%v: start the server or correct %s.url, the host keeps trying", err, place)
+	default:
+		return fmt.Sprintf("%v: repair the server or correct %s, the host keeps trying", err, place)
+	}
+}
+
+// rest waits for the next attempt. A caller that wants the server ends it early, but
+// not that of a server that refused or wants to be left alone: until it is over, callers
+// are told so at once.
+func (s *Server) rest(ctx context.Context, wait time.Duration, alone bool) {
+	kick := s.kick
+	if alone {
+		kick = nil
+		defer s.update(func(now *Look) { now.final = false })
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-kick:
+	case <-ctx.Done():
+	}
+}
+
+// end leaves a server that is no longer supervised in a state that says so.
+func (s *Server) end() {
+	s.shelf.Clear()
+	s.update(func(now *Look) {
+		now.final = true
+		if now.State != schemas.StateFailed {
+			now.State, now.Reason = schemas.StateStopping, s.stopReason()
+		}
+	})
+}
+
+// awaitLogin waits until the store holds a login that the server has not refused, and
+// reports whether it does; false means that ctx ended.
+func (s *Server) awaitLogin(ctx context.Context) bool {
+	ticker := time.NewTicker(loginEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return false
+		}
+		if !s.login.Fresh(ctx) {
+			continue
+		}
+		s.log.Info("there is a login at the MCP server now")
+		s.update(func(now *Look) {
+			now.final = false
+			now.State, now.Reason = schemas.StateStarting, "the server is being started again, with a login"
+		})
+		return true
+	}
+}

@@ -1,0 +1,166 @@
+package mcpclients
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"molar/internal/telemetry"
+	"molar/mcpclients/transport"
+	"molar/schemas"
+)
+
+// Call executes one tool of the server for a person, or for nobody in particular.
+func (s *Server) Call(ctx context.Context, who *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
+	cfg := s.Config()
+	if !cfg.Includes(tool) {
+		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), transport.ErrUnavailable)
+	}
+	if why := s.shelf.Withheld(tool); why != "" {
+		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.Name(), transport.ErrUnavailable, why)
+	}
+	rule := cfg.Rule(tool)
+	defer s.askers.begin(who)()
+	ctx, span := s.startRPC(ctx, transport.MethodCallTool, tool)
+	limit := cmp.Or(rule.Timeout, cfg.CallTimeout())
+	started := time.Now()
+	raw, err := s.callWithin(ctx, who, tool, limit, rule.ReadOnly || rule.Idempotent, params)
+	code := refusalCode(err)
+	result, err := s.resultOf(raw, err)
+	span.End(code, result.IsError, err)
+	took := time.Since(started)
+	if err != nil {
+		return schemas.ToolResult{}, s.callError(ctx, tool, took, limit, err)
+	}
+	result.Server, result.ToolName, result.Duration = s.Name(), tool, took
+	return result, nil
+}
+
+// callWithin sends a call. Over connections that can bring signs of progress, each
+// sign starts the limit anew.
+func (s *Server) callWithin(ctx context.Context, who *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
+	if kind := s.Config().Transport(); kind == transport.TypeInProcess || kind == transport.TypeMessage {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
+		defer cancel()
+		return s.request(ctx, transport.MethodCallTool, params.encode(0, telemetry.Meta(ctx)), repeat)
+	}
+	ctx, idle, cancel := withIdleLimit(ctx, limit)
+	defer cancel()
+	token := s.progress.watch(idle, func(n schemas.News) { s.tell(who, tool, n) })
+	defer s.progress.forget(token)
+	return s.request(ctx, transport.MethodCallTool, params.encode(token, telemetry.Meta(ctx)), repeat)
+}
+
+// Args are the params of tools/call but for their last brace.
+type Args []byte
+
+// NewArgs builds the params of tools/call.
+func NewArgs(tool string, args json.RawMessage) (Args, error) {
+	args = bytes.TrimSpace(args)
+	if transport.IsNull(args) {
+		args = json.RawMessage(`{}`)
+	}
+	if args[0] != '{' {
+		return nil, errors.New("the arguments are not a JSON object")
+	}
+	params, err := json.Marshal(struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{tool, args})
+	if err != nil {
+		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
+	}
+	return Args(params[:len(params)-1]), nil
+}
+
+// encode completes the params, with a progress token unless it is 0, and with the
+// trace context, if there is one: traceparent and tracestate, which hold no character
+// that JSON would escape.
+func (a Args) encode(token int64, trace map[string]string) json.RawMessage {
+	params := append(make([]byte, 0, len(a)+48), a...)
+	opening := `,"_meta":{`
+	if token != 0 {
+		params = append(params, opening+`"progressToken":`...)
+		params = strconv.AppendInt(params, token, 10)
+		opening = ","
+	}
+	for _, name := range slices.Sorted(maps.Keys(trace)) {
+		params = append(params, opening+strconv.Quote(name)+":"+strconv.Quote(trace[name])...)
+		opening = ","
+	}
+	if opening == "," {
+		params = append(params, '}')
+	}
+	return append(params, '}')
+}
+
+// startRPC begins the span of a request to the server, when spans are wanted.
+func (s *Server) startRPC(ctx context.Context, method, tool string) (context.Context, *telemetry.RPCSpan) {
+	if !s.settings.Telemetry.Tracing() {
+		return ctx, nil
+	}
+	status := s.Look()
+	return s.settings.Telemetry.StartRPC(ctx, telemetry.RPC{
+		Server: s.Name(), Method: method, Tool: tool, Transport: status.Transport, Protocol: status.Protocol,
+	})
+}
+
+// refusalCode is the code of an error that a server answered with, else 0.
+func refusalCode(err error) int {
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
+		return refused.Code
+	}
+	return 0
+}
+
+// resultOf makes a result of an answer, also of one that is an error.
+func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, error) {
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
+		text := fmt.Sprintf("The server answered with error %d: %s", refused.Code, refused.Message)
+		return schemas.ToolResult{Output: Quoted(text, s.settings.MaxResult), IsError: true}, nil
+	}
+	if err != nil {
+		return schemas.ToolResult{}, err
+	}
+	return Result(raw, s.settings.MaxResult)
+}
+
+// callError returns what happened to a call, with the way out. The time stands in it only
+// where it is the fault: models read the text, and the same fault should give the same.
+func (s *Server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
+	advice, waited := "", ""
+	switch {
+	case errors.Is(err, transport.ErrUnavailable):
+	case errors.Is(err, errCallTimeout) && ctx.Err() == nil:
+		waited = fmt.Sprintf("no answer after %s: ", took.Round(roundTo(took)))
+		advice = fmt.Sprintf("; the limit is %s: raise mcpServers.%s.timeout if the tool needs longer", limit, s.Name())
+	case errors.Is(err, transport.ErrLost), errors.Is(err, transport.ErrClosed):
+		advice = "; it is unknown whether the call had its effect: check before repeating it"
+	}
+	return fmt.Errorf("call tool %q on server %q: %s%w%s", tool, s.Name(), waited, err, advice)
+}
+
+// roundTo is how exact a time is worth telling.
+func roundTo(d time.Duration) time.Duration {
+	if d >= 2*time.Second {
+		return time.Second
+	}
+	return 100 * time.Millisecond
+}
+
+// Request sends a request that is not a tool call, within the limit of one call.
+func (s *Server) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Config().CallTimeout(), errCallTimeout)
+	defer cancel()
+	ctx, span := s.startRPC(ctx, method, "")
+	raw, err := s.request(ctx, method, params, false)
+	span.End(refusalCode(err), false, err)
+	return raw, err
+}
