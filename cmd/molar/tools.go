@@ -21,7 +21,6 @@ import (
 	"molar/mcpclients"
 	"molar/schemas"
 	"molar/toolhandler"
-	"molar/toolhandler/lint"
 )
 
 // toolsFlags are the flags of all tools commands.
@@ -257,7 +256,7 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 }
 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
-	findings, refused := lint.Tools(h.MCP.Catalogue().Tools(), h.Refusals.Refused, schemasToo)
+	findings, refused := toolhandler.Tools(h.MCP.Catalogue().Tools(), h.Refusals.Refused, schemasToo)
 	if err := a.printFindings(findings, format); err != nil {
 		return err
 	}
@@ -267,7 +266,7 @@ func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 	return nil
 }
 
-func (a *app) printFindings(findings []lint.Finding, format string) error {
+func (a *app) printFindings(findings []toolhandler.Finding, format string) error {
 	if format == cli.JSON {
 		return a.PrintJSON(findings)
 	}

@@ -9,7 +9,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/schemas"
-	"molar/toolhandler/lint"
+	"molar/toolhandler"
 )
 
 // Senders notes the readers that can send, by the schemas that their servers gave when they were
@@ -27,7 +27,7 @@ func senders(cfg *config.Config, tools []schemas.Tool) []string {
 	for _, entry := range cfg.MCPServers {
 		var sends, private []string
 		for _, t := range tools {
-			switch arguments := lint.Sends(t); {
+			switch arguments := toolhandler.Sends(t); {
 			case t.Server != entry.Name && !slices.Contains(private, t.Server):
 				private = append(private, t.Server)
 			case t.Server == entry.Name && len(arguments) > 0 && t.Rules.Policy != schemas.PolicyConfirm && t.Rules.Policy != schemas.PolicyDeny:

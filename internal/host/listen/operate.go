@@ -23,7 +23,6 @@ import (
 	"molar/providers/chain"
 	"molar/schemas"
 	"molar/toolhandler"
-	"molar/toolhandler/lint"
 	"molar/web"
 )
 
@@ -60,8 +59,8 @@ func (p *port) operations() web.Operations {
 
 // lint says what services of models make of a tool, and what can leave by it.
 func (p *port) lint(tool schemas.Tool) web.Lint {
-	found, _ := lint.Tools([]schemas.Tool{tool}, p.Refusals.Refused, false)
-	l := web.Lint{Sends: lint.Sends(tool)}
+	found, _ := toolhandler.Tools([]schemas.Tool{tool}, p.Refusals.Refused, false)
+	l := web.Lint{Sends: toolhandler.Sends(tool)}
 	for _, f := range found {
 		if f.Refused != "" {
 			l.Notes = append(l.Notes, f.Provider+" is not offered it: "+f.Refused)

@@ -1,5 +1,4 @@
-// Package lint shows what the rules of providers change of the schemas of tools.
-package lint
+package toolhandler
 
 import (
 	"cmp"
@@ -10,7 +9,6 @@ import (
 
 	"molar/schemas"
 	"molar/schemas/lower"
-	"molar/toolhandler"
 )
 
 // A lowering makes an input schema fit for a provider.
@@ -27,8 +25,8 @@ func lowerings() []lowering {
 type Finding struct {
 	Tool string `json:"tool"`
 	// Class is what the policy auto takes the tool for, and Why says what for.
-	Class toolhandler.Class `json:"class"`
-	Why   string            `json:"why"`
+	Class Class  `json:"class"`
+	Why   string `json:"why"`
 	// Sends names the arguments by which a reader can carry text to its server.
 	Sends    []string `json:"sends,omitempty"`
 	Provider string   `json:"provider"`
@@ -46,7 +44,7 @@ type Finding struct {
 func Tools(tools []schemas.Tool, kept func(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool), schemasToo bool) (findings []Finding, refused int) {
 	findings = []Finding{}
 	for _, tool := range tools {
-		class, why := toolhandler.Classify(tool)
+		class, why := Classify(tool)
 		for _, l := range lowerings() {
 			f := Finding{Tool: tool.Name, Class: class, Why: why, Sends: Sends(tool), Provider: l.provider}
 			result, err := l.lower(tool.InputSchema)

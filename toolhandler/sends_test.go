@@ -1,4 +1,4 @@
-package lint_test
+package toolhandler_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"molar/schemas"
-	"molar/toolhandler/lint"
+	"molar/toolhandler"
 )
 
 func TestSends(t *testing.T) {
@@ -22,7 +22,7 @@ func TestSends(t *testing.T) {
 		"a writer":         {"send", schemas.ToolRules{}, nil},
 	} {
 		tool := schemas.Tool{ToolInfo: schemas.ToolInfo{ToolName: tt.tool, InputSchema: json.RawMessage(schema)}, Rules: tt.rules}
-		if got := lint.Sends(tool); !slices.Equal(got, tt.want) {
+		if got := toolhandler.Sends(tool); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package lint
+package toolhandler
 
 import (
 	"encoding/json"
@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
 // Sends names the arguments by which a reader can carry text to its server: addresses and
 // other free text. It is empty for tools that are no readers, and for those whose rule says
 // that nothing leaves.
 func Sends(tool schemas.Tool) []string {
-	if class, _ := toolhandler.Classify(tool); class != toolhandler.Reads || tool.Rules.NoEgress {
+	if class, _ := Classify(tool); class != Reads || tool.Rules.NoEgress {
 		return nil
 	}
 	var schema struct {
