@@ -14,14 +14,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent/consent"
 	"molar/agent/filter"
 	"molar/agent/guardrail"
-	"molar/agent/history"
-	"molar/agent/journal"
-	"molar/agent/judge"
 	"molar/agent/language"
-	"molar/agent/lookup"
 	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/agent/speaker"
@@ -73,7 +68,7 @@ type Config struct {
 	Tools   offer.Tools
 	Handler *toolhandler.Handler
 	// Memory is nil when nothing is remembered.
-	Memory journal.Memory
+	Memory Memory
 	// MemoryRequired refuses a turn whose conversation cannot be read, instead of going
 	// on without it. An emergency, and a turn that saves nothing, is never refused.
 	MemoryRequired bool
@@ -85,7 +80,7 @@ type Config struct {
 	// then continue from what the client sends.
 	Pauses Pauses
 	// Grants keeps what people allow beyond one call; nil allows nothing so.
-	Grants consent.Grants
+	Grants Grants
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
 	// Observer is nil when nobody counts.
@@ -116,12 +111,12 @@ type Protections struct {
 type Agent struct {
 	cfg        Config
 	assistants map[string]*Assistant
-	judges     *judge.Judge
-	search     *lookup.Search
+	judges     *Judge
+	search     *Search
 	tools      *offer.Chooser
 	// secrets by assistant, each built at its first use.
 	secrets map[string]func() *filter.Secret
-	tokens  history.Scale
+	tokens  Scale
 	log     *slog.Logger
 	running atomic.Int64
 }
@@ -158,11 +153,11 @@ func New(cfg Config) (*Agent, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.judges = judge.New(cfg.Guards, a.cfg.Now)
+	a.judges = NewJudge(cfg.Guards, a.cfg.Now)
 	a.tools = offer.New(offer.Config{
 		Tools: cfg.Tools, Rank: cfg.Rank, Most: a.cfg.Limits.Offered, AttachWait: a.cfg.Limits.AttachWait, Log: a.log,
 	})
-	a.search = lookup.New(lookup.Config{Tools: cfg.Tools.Tools, Handler: cfg.Handler, Lacking: cfg.Lacking})
+	a.search = NewSearch(SearchConfig{Tools: cfg.Tools.Tools, Handler: cfg.Handler, Lacking: cfg.Lacking})
 	return a, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/consent"
 	"molar/agent/prompts"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -31,7 +30,7 @@ func (a *Agent) await(ctx context.Context, w task, e *ending) error {
 
 // tellDropped tells the person which calls their message was no yes to: a message that they take for one must
 // not pass for it in silence. What waits again is told by its own notice.
-func (w task) tellDropped(q question, again consent.Waiting) error {
+func (w task) tellDropped(q question, again Waiting) error {
 	var tools []string
 	for _, call := range q.dropped.Without(again).Calls() {
 		tools = append(tools, call.Function.Name)
@@ -53,7 +52,7 @@ func (a *Agent) agreed(ctx context.Context, w task, q question, past recalled) (
 	if a.cfg.Pauses == nil || past.last() == nil {
 		return q, nil
 	}
-	waited, agreed, err := consent.Take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
+	waited, agreed, err := Take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
 	if err != nil {
 		return q, fmt.Errorf("%w: read what waits for a yes: %w", ErrStore, err)
 	}
@@ -81,5 +80,5 @@ func (a *Agent) grants(w task) toolhandler.Grants {
 	if a.cfg.Grants == nil {
 		return nil
 	}
-	return consent.Standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
+	return Standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
 }

@@ -7,7 +7,6 @@ import (
 
 	"molar/agent/language"
 	"molar/agent/prompts"
-	"molar/agent/slash"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -34,13 +33,13 @@ func (a *Agent) Prompts(ctx context.Context) []schemas.Prompt {
 // typed is what is saved; the guardrail judges it together with the prompt's text, for
 // that is what would be answered. No model is called before the arguments are whole.
 func (a *Agent) expand(ctx context.Context, w task, q question) (question, error) {
-	name, rest, ok := slash.Split(q.asked)
+	name, rest, ok := Split(q.asked)
 	if !ok || a.cfg.Prompts == nil {
 		return q, nil
 	}
 	// The prompts of servers that are starting are not known yet.
 	a.tools.Await(ctx, a.tools.Starting(func(string) bool { return true })...)
-	found := slash.Named(a.cfg.Prompts.Prompts(ctx), name)
+	found := Named(a.cfg.Prompts.Prompts(ctx), name)
 	if len(found) == 0 {
 		return q, ctx.Err()
 	}
@@ -49,8 +48,8 @@ func (a *Agent) expand(ctx context.Context, w task, q question) (question, error
 		return q, nil
 	}
 	prompt := found[0]
-	args, extra := slash.Arguments(prompt, rest)
-	if missing := slash.Missing(prompt, args); len(missing) > 0 {
+	args, extra := Arguments(prompt, rest)
+	if missing := Missing(prompt, args); len(missing) > 0 {
 		q.reply = func(lang string) string { return prompts.Missing(lang, prompt, missing) }
 		return q, nil
 	}

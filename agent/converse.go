@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/consent"
-	"molar/agent/history"
-	"molar/agent/judge"
 	"molar/agent/offer"
 	"molar/agent/prompts"
-	"molar/agent/round"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
 
-// An answer is what the rounds of a turn came to.
-type answer struct {
+// An outcome is what the rounds of a turn came to.
+type outcome struct {
 	finish providers.FinishReason
 	// rounds are what the model said and called, with the results.
 	rounds   []schemas.Round
@@ -28,7 +24,7 @@ type answer struct {
 	served    *providers.Switch
 	toolCalls int
 	// waiting are the calls that nobody could be asked about.
-	waiting consent.Waiting
+	waiting Waiting
 	// leftOut are the client's tools that it was told are not offered.
 	leftOut []string
 	// unapproved are the tools that needed a person's approval and had none.
@@ -44,7 +40,7 @@ type answer struct {
 // converse runs rounds of tool calls until the model answers in text, and adds to said what
 // comes of them. Each round sees
 // the messages of the ones before it.
-func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *judge.Gate, said *answer) error {
+func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *Gate, said *outcome) error {
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("answer", a.cfg.Now().Sub(began)) }()
 	if w.route.Queues { // a queued model gains nothing by overlap
@@ -75,7 +71,7 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 			return err
 		}
 		if calls := out.Calls(); len(calls) > 0 && ask.stop == "" { // one that calls although it must not may not keep the turn going
-			o.Allow(a.windowBytes(ctx, w, len(req.System)+history.Size(req.Messages)+history.Size([]schemas.Message{out.Message()})))
+			o.Allow(a.windowBytes(ctx, w, len(req.System)+Size(req.Messages)+Size([]schemas.Message{out.Message()})))
 			if more, err := a.act(ctx, w, out, o, &ask, said); !more {
 				return err
 			}
@@ -91,7 +87,7 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 }
 
 // act runs the calls of a round and prepares the next one, if there are more to come.
-func (a *Agent) act(ctx context.Context, w task, out *round.Reply, o *offer.Offer, ask *step, said *answer) (more bool, _ error) {
+func (a *Agent) act(ctx context.Context, w task, out *Reply, o *offer.Offer, ask *step, said *outcome) (more bool, _ error) {
 	if err := w.out.Commentary(); err != nil {
 		return false, err
 	}
@@ -130,7 +126,7 @@ func (a *Agent) shownRound(w task, said schemas.Message, results []schemas.ToolR
 }
 
 // runAgreed runs the calls that the person has just said yes to, as a first round.
-func (a *Agent) runAgreed(ctx context.Context, w task, agreed consent.Waiting, o *offer.Offer, ask *step, said *answer) error {
+func (a *Agent) runAgreed(ctx context.Context, w task, agreed Waiting, o *offer.Offer, ask *step, said *outcome) error {
 	message := schemas.Message{Role: schemas.RoleAssistant, Parts: agreed}
 	results, err := a.execute(ctx, w, agreed.Calls(), o.Handler, said)
 	said.rounds = append(said.rounds, schemas.Round{Said: message, Results: results})
@@ -141,7 +137,7 @@ func (a *Agent) runAgreed(ctx context.Context, w task, agreed consent.Waiting, o
 }
 
 // keepState gives the calls that wait the state that their provider put beside them.
-func (s *answer) keepState(said schemas.Message) {
+func (s *outcome) keepState(said schemas.Message) {
 	for i, waiting := range s.waiting {
 		for _, part := range said.Parts {
 			if part.Call != nil && part.Call.ID == waiting.Call.ID {
@@ -247,8 +243,8 @@ func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, 
 
 // listen takes a round's stream in: text is shown as it arrives, once the verdict is a
 // pass; calls are collected. With quiet, no text is shown.
-func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *judge.Gate, into *answer) (*round.Reply, error) {
-	out := &round.Reply{}
+func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *Gate, into *outcome) (*Reply, error) {
+	out := &Reply{}
 	if err := a.tellLeftOut(w, into); err != nil {
 		return out, err
 	}
@@ -292,7 +288,7 @@ func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quie
 }
 
 // tellLeftOut warns a client of its own tools that the model is not offered, once for each.
-func (a *Agent) tellLeftOut(w task, said *answer) error {
+func (a *Agent) tellLeftOut(w task, said *outcome) error {
 	if len(w.turn.ClientTools) == 0 {
 		return nil
 	}
@@ -311,7 +307,7 @@ func (a *Agent) tellLeftOut(w task, said *answer) error {
 
 // show says a chunk's text, behind the verdict, and its reasoning. An assistant with a
 // topic keeps the reasoning to itself: models quote their instructions there.
-func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict *judge.Gate) error {
+func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict *Gate) error {
 	if chunk.Thinking != "" && w.guard == nil {
 		if err := w.out.Emit(Event{Kind: EventThinking, Text: chunk.Thinking}); err != nil {
 			return err
@@ -328,7 +324,7 @@ func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict
 
 // answered ends the rounds of a turn whose model called nothing more. An answer that was
 // withheld or cut as a whole ends with that reason: asking again would give the same.
-func (a *Agent) answered(w task, said *answer) error {
+func (a *Agent) answered(w task, said *outcome) error {
 	if err := w.out.Settle(); err != nil {
 		return err
 	}
@@ -350,7 +346,7 @@ func (a *Agent) answered(w task, said *answer) error {
 }
 
 // execute runs the calls of one answer and returns their results in call order.
-func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, handler *toolhandler.Turn, said *answer) ([]schemas.ToolResult, error) {
+func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, handler *toolhandler.Turn, said *outcome) ([]schemas.ToolResult, error) {
 	for _, call := range calls {
 		tool, _ := handler.Lookup(call.Function.Name)
 		w.out.Mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
@@ -379,5 +375,5 @@ func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, h
 
 // promptSize is about how many bytes a request's prompt has.
 func promptSize(req *providers.Request) int {
-	return len(req.System) + history.Size(req.Messages) + offer.Size(req.Tools)
+	return len(req.System) + Size(req.Messages) + offer.Size(req.Tools)
 }

@@ -6,10 +6,16 @@
 // render. The guardrail, memory, search, saving and summary are code, never the
 // model's choice.
 //
-// run.go is the turn from top to bottom; each phase has its file here, and what a phase can do
-// without knowing of the turn has a sub-package. The sub-packages never import this one.
+// run.go is the turn from top to bottom; each phase has its file: question, recall and
+// journal (the turn's side of the memory), judge and gate, lookup (code-driven search),
+// offer, prompt with history and exchange (what a model is shown of the conversation),
+// converse with its rounds, consent and yes (calls that wait for a person), paused (turns
+// that wait for the client's tools), finish.
+//
+// Between two compactions the history only grows, so every prompt repeats the one before
+// it byte for byte, as prompt caches need.
 //
 // The package declares the ports it needs beside their use. It imports schemas,
 // providers, toolhandler and its own sub-packages, and must not know HTTP, MCP, a
-// store or a provider's SDK.
+// store or a provider's SDK. The sub-packages never import this one.
 package agent

@@ -3,18 +3,11 @@ package agent
 import (
 	"errors"
 	"fmt"
-
-	"molar/agent/journal"
-	"molar/agent/turn"
 )
 
 // The kinds of error that end a turn, besides providers.Error for a model that
 // failed. Callers map them with errors.Is.
 var (
-	// ErrInvalid: the turn can never succeed as it is. It names the fault.
-	ErrInvalid = turn.ErrInvalid
-	// ErrToolChoice is an ErrInvalid: the tool that the turn must call is not offered.
-	ErrToolChoice = turn.ErrToolChoice
 	// ErrParent is an ErrInvalid: the conversation does not have the turn to go on after.
 	ErrParent = fmt.Errorf("%w: parent", ErrInvalid)
 	// ErrNotFound: no assistant of that name.
@@ -25,8 +18,6 @@ var (
 	ErrSearch = fmt.Errorf("%w: search", ErrUnavailable)
 	// ErrStore is an ErrUnavailable: the store does not answer.
 	ErrStore = fmt.Errorf("%w: store", ErrUnavailable)
-	// ErrNotSaved: the answer was given in full and could not be stored.
-	ErrNotSaved = journal.ErrNotSaved
 	// ErrBusy: the conversation has a running turn.
 	ErrBusy = errors.New("conversation is busy")
 )

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"molar/agent"
-	"molar/agent/consent"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
@@ -314,7 +313,7 @@ type bench struct {
 	lacking  map[string]string
 	prompts  agent.Prompts
 	pauses   agent.Pauses
-	grants   consent.Grants
+	grants   agent.Grants
 	log      *slog.Logger
 	others   []agent.Assistant
 	agent    *agent.Agent

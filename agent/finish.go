@@ -9,9 +9,7 @@ import (
 
 	"molar/agent/memory"
 	"molar/agent/offer"
-	"molar/agent/pause"
 	"molar/agent/prompts"
-	"molar/agent/round"
 	"molar/agent/sources"
 	"molar/agent/speaker"
 	"molar/providers"
@@ -25,7 +23,7 @@ type ending struct {
 	prompt   prompt
 	found    findings
 	offer    offer.Offer
-	answer   answer
+	answer   outcome
 	// before is the text that was shown before the turn waited for its client's tools.
 	before string
 	// subject is the last question of the conversation that stands alone, after this one.
@@ -88,7 +86,7 @@ func (e *ending) record(w task, status string) memory.Record {
 	}
 	var rounds []schemas.Round
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds hold what the model said, word for word
-		rounds = round.WithoutMedia(e.answer.rounds)
+		rounds = WithoutMedia(e.answer.rounds)
 	}
 	return memory.Record{
 		Key: key, User: e.question.typed, Answer: together(e.before, w.out.Answer()), Rounds: rounds,
@@ -105,7 +103,7 @@ func (e *ending) serversRead(w task) []string {
 	}
 	read = append(read, e.found.read...)
 	if len(w.turn.Results) > 0 {
-		read = append(read, pause.Client)
+		read = append(read, PauseClient)
 	}
 	if e.offer.Handler != nil {
 		read = append(read, e.offer.Handler.Read()...)
@@ -116,7 +114,7 @@ func (e *ending) serversRead(w task) []string {
 
 // hasState reports whether an answer without calls holds what its provider wants back in
 // later turns.
-func (s answer) hasState() bool {
+func (s outcome) hasState() bool {
 	return len(s.rounds) == 1 && len(s.rounds[0].Said.Calls()) == 0 &&
 		slices.ContainsFunc(s.rounds[0].Said.Parts, func(p schemas.Part) bool { return p.State != nil })
 }
@@ -159,7 +157,7 @@ func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.So
 }
 
 // done is what the rounds tell of the end of a turn.
-func (s answer) done() *Done {
+func (s outcome) done() *Done {
 	d := &Done{Finish: s.finish, ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved}
 	if s.served != nil {
 		d.Provider, d.Model = s.served.Provider, s.served.Model

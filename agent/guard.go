@@ -7,12 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent/consent"
 	"molar/agent/emergency"
 	"molar/agent/filter"
 	"molar/agent/guardrail"
-	"molar/agent/history"
-	"molar/agent/judge"
 	"molar/agent/prompts"
 	"molar/agent/topic"
 	"molar/providers"
@@ -37,12 +34,12 @@ func (a *Agent) Warm(ctx context.Context) error {
 	return a.judges.Warm(ctx, route)
 }
 
-// look reads the question alone. It fails with a [*judge.RefusedError] where code is sure already
+// look reads the question alone. It fails with a [*RefusedError] where code is sure already
 // that the question does not belong to the topic.
-func (a *Agent) look(ctx context.Context, w task, q question) (judge.First, error) {
+func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
-	if first.Refuses() && q.langSure && !consent.MayBeYes(q.asked) {
-		return first, judge.Decided(first.Verdict, w.out).Pass(ctx)
+	if first.Refuses() && q.langSure && !MayBeYes(q.asked) {
+		return first, Decided(first.Verdict, w.out).Pass(ctx)
 	}
 	return first, nil
 }
@@ -50,14 +47,14 @@ func (a *Agent) look(ctx context.Context, w task, q question) (judge.First, erro
 // judge returns the gate of a question. Where code is not sure, alone or as a follow-up,
 // a model is asked beside the turn; a message that describes an emergency always passes,
 // and its notice is said here, before all that may fail or take long.
-func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first judge.First) (*judge.Gate, error) {
+func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first First) (*Gate, error) {
 	a.watchOver(ctx, w, q, past)
 	if w.guard == nil || len(q.agreed) > 0 { // the question before was judged
 		a.watchAnswer(w, q, past, guardrail.Verdict{}, false)
 		w.record(ctx, q)
-		return judge.Open(), nil
+		return OpenGate(), nil
 	}
-	verdict, kinds := a.judges.Decide(ctx, judge.Case{
+	verdict, kinds := a.judges.Decide(ctx, Case{
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
 		Question: guardrail.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
 		Stream:   a.streamOf(w),
@@ -81,7 +78,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 
 // language settles the language of the question. Where code is not sure, a judge may have to
 // tell it first.
-func (a *Agent) language(ctx context.Context, w task, q question, verdict *judge.Gate) (question, error) {
+func (a *Agent) language(ctx context.Context, w task, q question, verdict *Gate) (question, error) {
 	if !q.langSure {
 		told, err := verdict.Language(ctx)
 		if err != nil {
@@ -119,7 +116,7 @@ func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled
 		if silent {
 			return nil
 		}
-		strayed, err := a.judges.HasStrayed(ctx, judge.Case{
+		strayed, err := a.judges.HasStrayed(ctx, Case{
 			Topic: w.assistant.Topic, Route: w.route, Stream: a.streamOf(w),
 			Question: guardrail.Question{Text: q.asked, Lang: w.out.Lang(), Last: past.last()},
 		}, part)
@@ -221,7 +218,7 @@ func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 
 // endsWithNotice reports whether the notice of an emergency is the whole answer: its kind says so, or
 // nobody is there to add to it, as nothing was found and no model answers.
-func (w task) endsWithNotice(verdict *judge.Gate, found findings) bool {
+func (w task) endsWithNotice(verdict *Gate, found findings) bool {
 	return verdict.Emergency.Ends || verdict.Notice != "" && w.route.Offline && !w.turn.JSON && len(found.results) == 0
 }
 
@@ -241,7 +238,7 @@ func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
 // refuse answers a question that did not pass. Nothing of it is kept. Behind an emergency the person
 // is told again what to do: whoever asks then which hospital to go to must not hear that only teeth
 // are spoken of here.
-func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *judge.RefusedError) error {
+func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) error {
 	w.out.Mark("2.3", "Question rejected - NOT saved to memory")
 	if err := w.out.Step("2.1", "Guardrail result: REJECTED"); err != nil {
 		return err
@@ -286,7 +283,7 @@ func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalle
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
-		past.exchanges = history.Sent(w.turn.Messages)
+		past.exchanges = Sent(w.turn.Messages)
 	case w.journal.Reads() && !w.journal.Fresh():
 		ctx, cancel := context.WithTimeout(ctx, mostForLast)
 		defer cancel()

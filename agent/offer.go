@@ -6,7 +6,6 @@ import (
 
 	"molar/agent/filter"
 	"molar/agent/offer"
-	"molar/agent/reading"
 	"molar/agent/results"
 	"molar/providers"
 	"molar/schemas"
@@ -73,23 +72,23 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 // flowOf is what the model reads before any call, whose text it is, and what of it are the
 // person's own words. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
-	trusted := reading.Trusted(a.cfg.Tools.Tools())
+	trusted := Trusted(a.cfg.Tools.Tools())
 	words := []string{q.typed}
-	texts := reading.Conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
+	texts := Conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
 	for _, x := range past.exchanges {
 		words = append(words, x.Question)
 	}
 	for _, r := range earlier {
-		texts = append(texts, reading.Results(r.Results, trusted)...)
+		texts = append(texts, Results(r.Results, trusted)...)
 	}
 	for _, r := range q.read {
 		r.Trusted = trusted[r.Server]
 		texts = append(texts, r)
 	}
 	if len(found.read) > 0 {
-		texts = append(texts, reading.Results(found.results, trusted)...)
+		texts = append(texts, Results(found.results, trusted)...)
 	}
-	texts = append(texts, reading.Client(w.turn.Results)...)
+	texts = append(texts, ReadingClient(w.turn.Results)...)
 	return toolhandler.Flow{Readings: texts, Words: words}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/pause"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -40,17 +39,17 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 		return nil
 	}
 	record := e.record(w, "")
-	return pause.Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.theirs, pause.Turn{
-		Identity: pause.Identity{
+	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.theirs, PausedTurn{
+		PausedIdentity: PausedIdentity{
 			TurnID: w.turn.ID, ConversationID: w.turn.ConversationID, Parent: w.turn.Parent,
 			Assistant: w.assistant.Name, Stateless: w.turn.Stateless, ReadOnly: w.turn.ReadOnly, Key: record.Key,
 		},
-		Asked: pause.Asked{
+		PausedQuestion: PausedQuestion{
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
 			Read: e.question.read, Dropped: e.question.dropped,
 		},
-		Seen: pause.Seen{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted},
-		Done: pause.Done{
+		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted},
+		PausedWork: PausedWork{
 			Rounds: e.answer.rounds, Found: e.found.results, Looked: e.found.looked, Grounded: e.answer.grounded,
 			ServersRead: record.ServersRead, ToolCalls: e.answer.toolCalls, Answer: record.Answer,
 		},
@@ -60,11 +59,11 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 // resume finds the turn that the client's results belong to; t then takes its place. A
 // turn that is not kept any more, or was another assistant's, begins anew and is judged
 // like any other: results that anybody can make up open no door.
-func (a *Agent) resume(ctx context.Context, t *Turn) (*pause.Turn, error) {
+func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 	if len(t.Results) == 0 || a.cfg.Pauses == nil {
 		return nil, nil //nolint:nilnil // an ordinary turn
 	}
-	p, err := pause.Find(ctx, a.cfg.Pauses, t.Owner, t.Results[0].ID)
+	p, err := Find(ctx, a.cfg.Pauses, t.Owner, t.Results[0].ID)
 	if err != nil {
 		return nil, fmt.Errorf("%w: read the turn that goes on: %w", ErrStore, err)
 	}
@@ -81,7 +80,7 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*pause.Turn, error) {
 }
 
 // resumed is what a turn had come to when it began to wait.
-func resumed(p *pause.Turn) *ending {
+func resumed(p *PausedTurn) *ending {
 	return &ending{
 		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice, read: p.Read, dropped: p.Dropped},
 		past:     recalled{read: p.ServersRead},
@@ -92,7 +91,7 @@ func resumed(p *pause.Turn) *ending {
 }
 
 // after puts what came before a wait in front of what came after it.
-func (s answer) after(p *pause.Turn) answer {
+func (s outcome) after(p *PausedTurn) outcome {
 	s.rounds = slices.Concat(p.Rounds, s.rounds)
 	s.grounded = slices.Concat(p.Grounded, s.grounded)
 	s.toolCalls += p.ToolCalls

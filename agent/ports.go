@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 
-	"molar/agent/consent"
-	"molar/agent/pause"
 	"molar/agent/trace"
 	"molar/providers"
 )
@@ -27,8 +25,8 @@ type Summaries interface {
 
 // Pauses keeps turns that wait for the client's tools, and calls that wait for a yes.
 type Pauses interface {
-	pause.Store
-	consent.Store
+	PauseStore
+	ConsentStore
 }
 
 // An Observer is told how each accepted turn went, whether traces are kept or not;

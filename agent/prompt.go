@@ -7,11 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"molar/agent/consent"
-	"molar/agent/history"
 	"molar/agent/language"
 	"molar/agent/offer"
-	"molar/agent/pause"
 	"molar/agent/prompts"
 	"molar/providers"
 	"molar/schemas"
@@ -24,7 +21,7 @@ type prompt struct {
 	// compacted is set when this turn moved exchanges behind the summary.
 	compacted *schemas.Compaction
 	// agreed are calls that the person has just said yes to.
-	agreed consent.Waiting
+	agreed Waiting
 }
 
 // prompt builds the context: the system prompt, the summary of what is no longer shown,
@@ -33,7 +30,7 @@ type prompt struct {
 func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, found findings, o offer.Offer) (prompt, error) {
 	lang := conversationLanguage(past, q)
 	system := a.system(w, lang, len(o.Tools) > 0, a.instructions(o.Tools))
-	view := history.Fit(history.Input{
+	view := Fit(Input{
 		Summary: past.summary, Exchanges: past.exchanges, ResultBytes: a.resultBytes(),
 		Budget:       a.historyBytes(ctx, w, len(system), offer.Size(o.Tools)),
 		MaxExchanges: a.cfg.Limits.KeptMessages / 2,
@@ -60,7 +57,7 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 	}
 	p.messages = append(p.messages, prompts.Question(in))
 	if len(w.turn.Results) > 0 {
-		p.messages = append(p.messages, pause.AfterQuestion(w.turn.Messages, a.resultBytes())...)
+		p.messages = append(p.messages, AfterQuestion(w.turn.Messages, a.resultBytes())...)
 	}
 	w.out.Mark("5.1", "Context built", "summary_length", len(view.Summary), "exchanges", len(view.Exchanges), "compacted", view.Compacted, "results", len(found.results))
 	if view.Summary != "" {
@@ -109,4 +106,4 @@ func conversationLanguage(past recalled, q question) string {
 
 // resultBytes is how much of one result a model sees. The whole one stays in the
 // events, the trace and the store.
-func (a *Agent) resultBytes() int { return a.cfg.Limits.ResultTokens * history.BytesPerToken }
+func (a *Agent) resultBytes() int { return a.cfg.Limits.ResultTokens * BytesPerToken }

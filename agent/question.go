@@ -8,13 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/consent"
 	"molar/agent/filter"
 	"molar/agent/language"
-	"molar/agent/mention"
 	"molar/agent/offer"
 	"molar/agent/prompts"
-	"molar/agent/reading"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -37,7 +34,7 @@ type question struct {
 	// notice is what was said at once, where it describes an emergency.
 	notice string
 	// agreed are the calls of the answer before that it is a plain yes to, dropped those to which it is none.
-	agreed, dropped consent.Waiting
+	agreed, dropped Waiting
 	// reply is what code answers by itself, in a language: how a prompt is used. It is
 	// nil for others.
 	reply func(lang string) string
@@ -73,7 +70,7 @@ func (a *Agent) mentioned(ctx context.Context, w task, q *question) ([]Attachmen
 	may := func(server string) bool {
 		return w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)
 	}
-	attached, unread, err := mention.Read(ctx, mention.Config{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
+	attached, unread, err := Read(ctx, MentionConfig{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -87,7 +84,7 @@ func (a *Agent) mentioned(ctx context.Context, w task, q *question) ([]Attachmen
 // attach puts the attachments behind the question, and the text files that stand in it. What a person
 // uploads others have written, its name too, so it is read like what a server gives.
 func (a *Agent) attach(w task, q question, attached []Attachment) (question, error) {
-	q.read = append(q.read, reading.Pictures(q.message)...)
+	q.read = append(q.read, Pictures(q.message)...)
 	parts, files := apart(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
@@ -96,7 +93,7 @@ func (a *Agent) attach(w task, q question, attached []Attachment) (question, err
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
 		text := schemas.TextOutput(at.Text)
-		results[i] = schemas.ToolResult{ToolName: at.Name, Server: cmp.Or(at.Server, reading.File(at.Name)), Output: text}
+		results[i] = schemas.ToolResult{ToolName: at.Name, Server: cmp.Or(at.Server, File(at.Name)), Output: text}
 		if len(text) > largest {
 			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", at.Name, largest)); err != nil {
 				return q, err

@@ -6,11 +6,8 @@ import (
 	"fmt"
 
 	"molar/agent/guardrail"
-	"molar/agent/history"
-	"molar/agent/judge"
 	"molar/agent/language"
 	"molar/agent/memory"
-	"molar/agent/reading"
 	"molar/schemas"
 )
 
@@ -18,7 +15,7 @@ import (
 type recalled struct {
 	// summary stands for all before the exchanges.
 	summary   string
-	exchanges []history.Exchange
+	exchanges []Exchange
 	// subject is the last question of the conversation that stands alone.
 	subject string
 	// read are the servers and files whose text the conversation has seen.
@@ -59,11 +56,11 @@ func (r recalled) language() (lang string) {
 }
 
 // recall waits for the conversation. Without memory the turn goes on, and says so.
-func (a *Agent) recall(ctx context.Context, w task, first judge.First) (recalled, error) {
+func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, error) {
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.admissible(w, recalled{exchanges: history.Sent(w.turn.Messages), read: reading.Uploaded(w.turn.Messages), foreign: true}), nil
+		return a.admissible(w, recalled{exchanges: Sent(w.turn.Messages), read: Uploaded(w.turn.Messages), foreign: true}), nil
 	case !w.journal.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil
@@ -90,7 +87,7 @@ func recallFrom(o schemas.Opening) recalled {
 		pieces[p.Seq], condensed[p.Seq] = p.Text, p.Condensed
 	}
 	past := recalled{
-		summary: o.Compaction.Text, exchanges: history.Exchanges(o.Messages, pieces, condensed),
+		summary: o.Compaction.Text, exchanges: Exchanges(o.Messages, pieces, condensed),
 		subject: o.Subject, read: o.ServersRead, finished: o.Finished,
 	}
 	if o.Partial && o.Covers > o.Compaction.Covers { // what was left out is in the whole summary alone
@@ -100,7 +97,7 @@ func recallFrom(o schemas.Opening) recalled {
 }
 
 // without lets a turn go on whose conversation could not be read.
-func (a *Agent) without(ctx context.Context, w task, first judge.First, err error) error {
+func (a *Agent) without(ctx context.Context, w task, first First, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -126,7 +123,7 @@ func (a *Agent) admissible(w task, past recalled) recalled {
 	if w.guard == nil || !past.foreign || a.cfg.Off.History {
 		return past
 	}
-	var kept []history.Exchange
+	var kept []Exchange
 	var last *guardrail.Exchange
 	for _, x := range past.exchanges {
 		v := w.guard.ByCode(x.Question, last)

@@ -9,10 +9,7 @@ import (
 	"time"
 
 	"molar/agent/guardrail"
-	"molar/agent/journal"
-	"molar/agent/judge"
 	"molar/agent/memory"
-	"molar/agent/pause"
 	"molar/agent/speaker"
 	"molar/agent/trace"
 	"molar/providers"
@@ -28,7 +25,7 @@ type task struct {
 	// guard is nil for an assistant without a topic.
 	guard   *guardrail.Guard
 	out     *speaker.Speaker
-	journal *journal.Journal
+	journal *Journal
 	// group holds what runs beside the turn.
 	group   *sync.WaitGroup
 	started time.Time
@@ -76,9 +73,9 @@ func (a *Agent) report(w task, out *speaker.Speaker, turnID string, err error) {
 }
 
 // open begins to read the conversation; fresh says that the turn itself named it.
-func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *speaker.Speaker, group *sync.WaitGroup) *journal.Journal {
+func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *speaker.Speaker, group *sync.WaitGroup) *Journal {
 	id := t.ID
-	book := journal.Config{
+	book := JournalConfig{
 		Memory: a.cfg.Memory, TurnID: id, ReadOnly: t.ReadOnly, Group: group, Answer: out.Answer,
 		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
 		// A key may stand for a turn that was saved in another conversation.
@@ -89,12 +86,12 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *speaker.Spea
 	if t.Stateless || t.ReadOnly && fresh { // there is nothing to read
 		book.Memory = nil
 	}
-	return journal.Open(ctx, book)
+	return OpenJournal(ctx, book)
 }
 
 // accept finds the assistant and the route of a turn, and announces it. A turn that names
 // no assistant goes on with the one that its conversation has.
-func (a *Agent) accept(ctx context.Context, t *Turn, out *speaker.Speaker, j *journal.Journal, group *sync.WaitGroup) (task, error) {
+func (a *Agent) accept(ctx context.Context, t *Turn, out *speaker.Speaker, j *Journal, group *sync.WaitGroup) (task, error) {
 	name := t.Assistant
 	if name == "" && j.Reads() && !j.Fresh() {
 		if opening, err := j.Opening(ctx); err == nil {
@@ -158,7 +155,7 @@ func (a *Agent) run(ctx context.Context, w task) (err error) {
 
 // prepare is a turn up to its model, a phase a line. The numbers are those of the log.
 // answered says that code has answered, so that no model is asked.
-func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *judge.Gate, answered bool, err error) {
+func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, answered bool, err error) {
 	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, what stands beside it
 		return nil, false, err
 	}
@@ -214,11 +211,11 @@ func (a *Agent) end(ctx context.Context, w task, e *ending) error {
 
 // goOn is a turn whose client has run its own tools: its question was read, judged and
 // searched for before.
-func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
+func (a *Agent) goOn(ctx context.Context, w task, p *PausedTurn) (err error) {
 	e := resumed(p)
 	defer func() { err = a.close(ctx, w, e, err) }()
 
-	past, err := a.recall(ctx, w, judge.First{})
+	past, err := a.recall(ctx, w, First{})
 	if err != nil {
 		return err
 	}
@@ -235,7 +232,7 @@ func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
 	a.watchOver(ctx, w, e.question, known)
 	w.out.Watching().Arm()
 	w.record(ctx, e.question)
-	err = a.converse(ctx, w, &e.prompt, &e.offer, judge.Open(), &e.answer)
+	err = a.converse(ctx, w, &e.prompt, &e.offer, OpenGate(), &e.answer)
 	if e.answer = e.answer.after(p); err != nil {
 		return err
 	}
@@ -245,7 +242,7 @@ func (a *Agent) goOn(ctx context.Context, w task, p *pause.Turn) (err error) {
 // close ends a turn that did not end well. What was refused is answered as such; what
 // broke off is kept as interrupted, as far as it came, and of the rest nothing is kept.
 func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
-	if r, ok := errors.AsType[*judge.RefusedError](err); ok {
+	if r, ok := errors.AsType[*RefusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
 	}
 	if errors.Is(err, errStrayed) {
@@ -261,7 +258,7 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 func (w task) record(ctx context.Context, q question) {
 	asked, _ := w.turn.Asked()
 	w.journal.Record(ctx, schemas.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
-		journal.Files(asked.Parts, w.turn.Attachments))
+		Files(asked.Parts, w.turn.Attachments))
 }
 
 // hand gives the trace to those who want it.

@@ -6,8 +6,6 @@ import (
 
 	"molar/agent/emergency"
 	"molar/agent/guardrail"
-	"molar/agent/judge"
-	"molar/agent/lookup"
 	"molar/agent/prompts"
 	"molar/schemas"
 )
@@ -24,7 +22,7 @@ type findings struct {
 
 // canSearch refuses a turn whose search list holds nothing but tools that this host
 // lacks, before anything else is asked. An emergency needs no search.
-func (a *Agent) canSearch(w task, first judge.First) error {
+func (a *Agent) canSearch(w task, first First) error {
 	why := a.search.Impossible(w.assistant.Search)
 	if why == "" || len(first.Kinds) > 0 {
 		return nil
@@ -35,14 +33,14 @@ func (a *Agent) canSearch(w task, first judge.First) error {
 // lookUp asks the assistant's code-driven tools. When all of them failed, the turn goes on
 // without results, and model and person are told. In an emergency it is the passage that the topic
 // names for it, or nothing: what words of the message lead to is often the wrong first aid.
-func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, verdict *judge.Gate) (findings, error) {
+func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, verdict *Gate) (findings, error) {
 	if len(w.assistant.Search) == 0 || len(q.agreed) > 0 {
 		return findings{}, nil
 	}
 	if err := verdict.Pass(ctx); err != nil {
 		return findings{}, err
 	}
-	query := lookup.Query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
+	query := Query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
 	if verdict.Notice == "" {
 		needs := a.needs(w, q.asked, past.isEmpty())
 		if needs == guardrail.AboutTalk { // it is about the conversation: there is nothing to look up

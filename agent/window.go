@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/history"
 	"molar/agent/offer"
 	"molar/providers"
 	"molar/schemas"
@@ -43,7 +42,7 @@ func (a *Agent) toolBytes(ctx context.Context, w task) int {
 func (a *Agent) windowBytes(ctx context.Context, w task, beside int) int {
 	most := providers.MaxWindow(ctx, w.route.Provider, w.route.Model)
 	if most == 0 {
-		return a.toolBytes(ctx, w) + a.cfg.Limits.ContextTokens*history.BytesPerToken
+		return a.toolBytes(ctx, w) + a.cfg.Limits.ContextTokens*BytesPerToken
 	}
 	tokens := most - w.answerRoom() - min(a.cfg.Limits.ResultTokens, most/resultShare)
 	return max(int(float64(tokens)*min(a.tokens.BytesOf(w.route.Model), schemaBytes))-beside, 1)
@@ -77,10 +76,10 @@ func (w task) answerRoom() int {
 // beside is about how many bytes of the prompt stand beside the tools and the conversation.
 // earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) beside(w task, q question, past recalled, found findings, earlier []schemas.Round) int {
-	n := len(a.system(w, conversationLanguage(past, q), true, nil)) + history.Size([]schemas.Message{q.message})
+	n := len(a.system(w, conversationLanguage(past, q), true, nil)) + Size([]schemas.Message{q.message})
 	results := slices.Clone(found.results)
 	for _, r := range earlier {
-		n += history.Size([]schemas.Message{r.Said})
+		n += Size([]schemas.Message{r.Said})
 		results = append(results, r.Results...)
 	}
 	for _, r := range results {
@@ -120,7 +119,7 @@ func (a *Agent) tooLong(ctx context.Context, w task, req *providers.Request, tal
 	if providers.KindOf(err) != providers.KindContextLength {
 		return err
 	}
-	tools, messages := offer.Size(req.Tools), history.Size(req.Messages)
+	tools, messages := offer.Size(req.Tools), Size(req.Messages)
 	switch {
 	case tools > messages && tools > len(req.System):
 		of := "a window that is not known"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/agent"
 	"molar/agent/guardrail"
 	"molar/agent/guardrail/scoring"
-	"molar/agent/judge"
 	"molar/agent/language"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -179,7 +179,7 @@ func (a *app) openJudge(ctx context.Context, cfg *config.Config, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	small := judge.Asking(route)
+	small := agent.Asking(route)
 	if small == nil {
 		_, _ = fmt.Fprintln(a.Stderr, "molar: no model can be had, so code decides alone:", route.Why)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent/slash"
+	"molar/agent"
 	"molar/internal/cli"
 	"molar/internal/session/ask"
 	"molar/mcpclients"
@@ -80,7 +80,7 @@ func (s *session) argumentWords(ctx context.Context, command string) []string {
 // promptWords are how the argument of a server's prompt that is typed may go on: its value,
 // or the names of all while nothing stands there.
 func (s *session) promptWords(ctx context.Context, name, typed string) []string {
-	found := slash.Named(s.h.Agent.Prompts(ctx), name)
+	found := agent.Named(s.h.Agent.Prompts(ctx), name)
 	if len(found) != 1 || len(found[0].Arguments) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *session) promptWords(ctx context.Context, name, typed string) []string 
 	if named = named && slices.ContainsFunc(p.Arguments, isKey); named {
 		asked.Argument, asked.Value = key, value
 	}
-	asked.Others, _ = slash.Arguments(p, strings.Join(before, " "))
+	asked.Others, _ = agent.Arguments(p, strings.Join(before, " "))
 	delete(asked.Others, asked.Argument)
 	words := s.h.MCP.Complete(ctx, p.Server, asked)
 	for i := range words {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"molar/agent"
 	"molar/agent/guardrail"
-	"molar/agent/judge"
 	"molar/agent/topic"
 )
 
@@ -37,7 +37,7 @@ type WrongEmergency struct {
 // EvaluateEmergencies looks at every message as the beginning of a turn does.
 func EvaluateEmergencies(g *guardrail.Guard, messages []topic.Example) EmergencyReport {
 	name := g.Topic().Name
-	look := judge.New(map[string]*guardrail.Guard{name: g}, time.Now)
+	look := agent.NewJudge(map[string]*guardrail.Guard{name: g}, time.Now)
 	r := EmergencyReport{Slices: Slices{}, Wrong: []WrongEmergency{}}
 	for i, m := range messages {
 		if m.Kind == "" {

@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"molar/agent/prompts"
+	"molar/internal/text"
+	"molar/schemas"
+)
+
+// An Exchange is a question of the past and what it got.
+type Exchange struct {
+	Question string
+	// Answers are the messages after the question: the stored answer with its calls,
+	// and whatever else was added to the conversation before the next question.
+	Answers []schemas.StoredMessage
+	// Called are the calls of what a client sent, which are not shown: it may have made them up.
+	Called []schemas.ToolCall
+	// Last is the sequence number of its last message; 0 for what a client sent.
+	Last int64
+	// Piece is its summary, and empty while there is none.
+	Piece string
+	// Condensed, when set, stands for everything up to and with this exchange.
+	Condensed string
+}
+
+// Answer is the text that the question got, without a list of sources.
+func (x Exchange) Answer() string {
+	var texts []string
+	for _, m := range x.Answers {
+		if m.Role == schemas.RoleAssistant && m.Content != "" {
+			texts = append(texts, prompts.WithoutSources(m))
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Rounds are the rounds of tool calls that were made for the question.
+func (x Exchange) Rounds() []schemas.Round {
+	var all []schemas.Round
+	for _, m := range x.Answers {
+		all = append(all, m.Rounds()...)
+	}
+	return all
+}
+
+// Messages returns the exchange as a model saw it: the bare question, the rounds of
+// calls with their results, and the answer. A result is cut at maxBytes; 0 means no
+// limit. An exchange without any answer has no messages: a question that nobody
+// answered would only be answered now.
+func (x Exchange) Messages(maxBytes int) []schemas.Message {
+	var answers []schemas.Message
+	for _, m := range x.Answers {
+		if m.Role == schemas.RoleAssistant {
+			answers = append(answers, answered(m, maxBytes)...)
+		}
+	}
+	if len(answers) == 0 || x.Question == "" {
+		return nil
+	}
+	return append([]schemas.Message{schemas.Text(schemas.RoleUser, x.Question)}, answers...)
+}
+
+// answered returns a stored answer as the provider saw it. A round whose calls and
+// results do not pair ends the rounds: no history may hold a call without a result.
+func answered(m schemas.StoredMessage, maxBytes int) []schemas.Message {
+	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
+	var messages []schemas.Message
+	for _, round := range m.Rounds() {
+		calls := len(round.Said.Calls())
+		if calls == 0 && len(round.Results) == 0 {
+			last = round.Said // it holds the provider's state
+			break
+		}
+		if calls != len(round.Results) {
+			break
+		}
+		messages = append(messages, round.Said, prompts.Results(round.Results, maxBytes))
+	}
+	if last.FullText() == "" {
+		return messages
+	}
+	return append(messages, last)
+}
+
+// Exchanges groups stored messages by question. pieces and condensed are summaries by
+// the sequence number of an answer.
+func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]string) []Exchange {
+	var all []Exchange
+	for _, m := range messages {
+		if m.Role == schemas.RoleUser || len(all) == 0 {
+			all = append(all, Exchange{})
+		}
+		x := &all[len(all)-1]
+		if m.Role == schemas.RoleUser {
+			x.Question = m.Content
+		} else {
+			x.Answers = append(x.Answers, m)
+		}
+		x.Last = m.Seq
+		if piece := pieces[m.Seq]; piece != "" {
+			x.Piece = piece
+		}
+		if whole := condensed[m.Seq]; whole != "" {
+			x.Condensed = whole
+		}
+	}
+	return all
+}
+
+// Sent groups the messages before the question, as a client sent them. Calls and their results
+// are left out of what is shown.
+func Sent(messages []schemas.Message) []Exchange {
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != schemas.RoleUser {
+		last--
+	}
+	var all []Exchange
+	for _, m := range messages[:max(last, 0)] {
+		said, asks := m.Said(), m.Role == schemas.RoleUser
+		if !asks && m.Role != schemas.RoleAssistant || said == "" && (len(m.Calls()) == 0 || len(all) == 0) {
+			continue
+		}
+		if asks || len(all) == 0 {
+			all = append(all, Exchange{})
+		}
+		x := &all[len(all)-1]
+		if x.Called = append(x.Called, m.Calls()...); asks {
+			x.Question = said
+		} else if said != "" {
+			x.Answers = append(x.Answers, schemas.StoredMessage{Role: m.Role, Content: said})
+		}
+	}
+	return all
+}
+
+// digest is what code keeps of an exchange that has no summary: the question and the
+// first sentence of the answer.
+func (x Exchange) digest() string {
+	const most = 240 // bytes of each
+	line := clip(oneLine(x.Question), most)
+	if answer := clip(firstSentence(oneLine(x.Answer())), most); answer != "" {
+		line += " — " + answer
+	}
+	return line
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func firstSentence(text string) string {
+	for i, r := range text {
+		end := i + utf8.RuneLen(r)
+		if strings.ContainsRune(".!?…。", r) && (end == len(text) || text[end] == ' ') {
+			return text[:end]
+		}
+	}
+	return text
+}
+
+// clip cuts a text and marks the cut.
+func clip(s string, most int) string { return text.Clip(s, most, " …") }

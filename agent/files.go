@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"molar/agent/memory"
+	"molar/schemas"
+)
+
+// Files are what a person put beside a question: in its own parts, and as texts. What only an
+// address names is elsewhere, and so is what a server gave.
+func Files(parts []schemas.Part, attached []Attachment) []memory.File {
+	var files []memory.File
+	add := func(name, media string, data []byte) {
+		if name == "" {
+			name = path.Base(media)
+		}
+		files = append(files, memory.File{File: schemas.File{N: len(files), Name: name, Media: media}, Data: data})
+	}
+	for _, at := range attached {
+		if at.Server == "" && len(at.Media) == 0 {
+			add(at.Name, schemas.MediaOf(at.Name, []byte(at.Text)), []byte(at.Text))
+		}
+		if at.Server == "" {
+			parts = append(slices.Clip(parts), at.Media...)
+		}
+	}
+	for _, p := range parts {
+		if p.Kind != schemas.PartImage && p.Kind != schemas.PartFile {
+			continue
+		}
+		if media, data, err := schemas.DataOf(p.Text); err == nil {
+			add(p.Name, media, data)
+		}
+	}
+	return files
+}
+
+// keep stores the files of a question once that is recorded, beside the turn.
+func (j *Journal) keep(ctx context.Context, files []memory.File) {
+	if len(files) == 0 {
+		return
+	}
+	j.kept = Begin(j.cfg.Group, func() (struct{}, error) {
+		if _, err := j.recorded.Wait(ctx); err != nil {
+			return struct{}{}, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, filesWait)
+		defer cancel()
+		var lost []error
+		for _, f := range files {
+			if err := j.cfg.Memory.PutFile(ctx, j.held(), j.cfg.TurnID, f); err != nil {
+				lost = append(lost, fmt.Errorf("%s is not kept with the conversation: %w", f.Name, err))
+			}
+		}
+		return struct{}{}, errors.Join(lost...)
+	})
+}
+
+// Unkept waits for the files of the question, and says which are not kept.
+func (j *Journal) Unkept(ctx context.Context) error {
+	if j.kept == nil {
+		return nil
+	}
+	_, err := j.kept.Wait(ctx)
+	return err
+}

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"context"
+
+	"molar/agent/guardrail"
+	"molar/agent/speaker"
+	"molar/agent/topic"
+)
+
+// A RefusedError is the error of a turn whose question did not pass.
+type RefusedError struct{ Verdict guardrail.Verdict }
+
+func (*RefusedError) Error() string { return "refused by the guardrail" }
+
+// A Gate stands between a turn and everything that its verdict must allow: nothing is
+// shown and no tool is executed before [Gate.Pass] has returned without an error.
+type Gate struct {
+	// OnPass is called once, when the verdict is a pass; nil is fine.
+	OnPass func(guardrail.Verdict) error
+	// Notice is what was said at once about an emergency, Emergency the kind that decides what follows it.
+	Notice    string
+	Emergency topic.Kind
+
+	verdict *Future[guardrail.Verdict]
+	opened  bool
+	known   bool
+	out     *speaker.Speaker
+}
+
+// OpenGate is the gate of a turn without a topic, or of one that was judged before.
+func OpenGate() *Gate {
+	return &Gate{verdict: Settled(guardrail.Verdict{Pass: true}), opened: true}
+}
+
+// Decided is the gate of a verdict that is there.
+func Decided(v guardrail.Verdict, out *speaker.Speaker) *Gate {
+	return &Gate{verdict: Settled(v), known: true, out: out}
+}
+
+// Known reports whether the verdict is there, so that nobody waits for it.
+func (g *Gate) Known() bool { return g.opened || g.known }
+
+// Pass waits for the verdict and fails with a [*RefusedError] when it is not a pass.
+func (g *Gate) Pass(ctx context.Context) error {
+	if g.opened {
+		return nil
+	}
+	v, err := g.verdict.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	g.out.Trace.Verdict(v)
+	if !v.Pass {
+		g.out.Mark("2.1", "Guardrail result: REJECTED", "by", v.By, "reason", v.Reason)
+		return &RefusedError{Verdict: v}
+	}
+	g.opened = true
+	g.out.Mark("2.1", "Guardrail result: PASSED", "by", v.By, "reason", v.Reason)
+	if g.OnPass == nil {
+		return nil
+	}
+	return g.OnPass(v)
+}
+
+// Language passes the gate and returns the language that the judge told, if any.
+func (g *Gate) Language(ctx context.Context) (string, error) {
+	if err := g.Pass(ctx); err != nil {
+		return "", err
+	}
+	v, err := g.verdict.Wait(ctx)
+	return v.Language, err
+}

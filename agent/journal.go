@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"molar/agent/memory"
+	"molar/schemas"
+)
+
+// Times of the journal.
+const (
+	// storeWait is how long a store that does not answer is tried again, at the begin
+	// and at the end of a turn.
+	storeWait = 2 * time.Second
+	// storeAgain is the pause between two tries.
+	storeAgain = 100 * time.Millisecond
+	// turnWait is how long a turn waits for another one of its conversation.
+	turnWait = 30 * time.Second
+	// filesWait is how long the files of a question may take on their way to the store.
+	filesWait = 20 * time.Second
+	// renewEvery is how often a running turn renews its lease.
+	renewEvery = 5 * time.Second
+)
+
+// ErrNotSaved says that the turn could not be stored, however often it was tried.
+var ErrNotSaved = errors.New("answer not saved")
+
+// Memory keeps conversations; [memory.Client] fits.
+type Memory interface {
+	Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
+	RecordTurn(ctx context.Context, b schemas.Begun) error
+	PutFile(ctx context.Context, lease schemas.Lease, turnID string, f memory.File) error
+	RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error
+	Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error)
+	Save(ctx context.Context, r memory.Record) error
+	Release(ctx context.Context, lease schemas.Lease) error
+	Discard(ctx context.Context, lease schemas.Lease) error
+}
+
+// JournalConfig says whose journal it is.
+type JournalConfig struct {
+	// Memory is nil for a turn that keeps nothing.
+	Memory Memory
+	// Turn opens its conversation; TurnID is its own id.
+	Turn   memory.BeginRequest
+	TurnID string
+	// Fresh says that the conversation is one that the turn itself named: there is nothing
+	// to read, and nobody waits for the lease.
+	Fresh bool
+	// ReadOnly keeps nothing of the turn: its conversation is read, under a lease.
+	ReadOnly bool
+	// Group is waited for at the end of the turn.
+	Group *sync.WaitGroup
+	// Answer gives the text of the answer so far. It is called beside the turn.
+	Answer func() string
+	// Log takes what nobody else is told, Took how long the read took.
+	Log  func(msg string, err error)
+	Took func(time.Duration)
+}
+
+// A Journal is the journal of one turn. One that keeps nothing is ready too.
+type Journal struct {
+	cfg     JournalConfig
+	opening *Future[schemas.Opening]
+	// recorded is nil until the question passed.
+	recorded *Future[struct{}]
+	// kept is nil where the question has no files.
+	kept *Future[struct{}]
+
+	mu    sync.Mutex // guards the lease: it is renewed beside the turn
+	lease schemas.Lease
+	renew *time.Timer
+	ended bool
+	// renewing is waited for at the end.
+	renewing sync.WaitGroup
+
+	// saved is set once the turn is in the store, waits for one that goes on when its
+	// client has run its own tools.
+	saved, waits bool
+}
+
+// OpenJournal begins to read the conversation.
+func OpenJournal(ctx context.Context, cfg JournalConfig) *Journal {
+	j := &Journal{cfg: cfg}
+	if cfg.Memory == nil {
+		return j
+	}
+	if cfg.Fresh { // a turn that breaks off is saved too, and needs the lease for that
+		ctx = context.WithoutCancel(ctx)
+	}
+	j.opening = Begin(cfg.Group, func() (schemas.Opening, error) { return j.open(ctx) })
+	return j
+}
+
+// Reads reports whether the turn has a conversation to read.
+func (j *Journal) Reads() bool { return j.opening != nil }
+
+// Keeps reports whether the turn is to be saved at all.
+func (j *Journal) Keeps() bool { return j.Reads() && !j.cfg.ReadOnly }
+
+// Fresh reports whether the turn itself named the conversation, so that there is nothing to
+// read.
+func (j *Journal) Fresh() bool { return j.cfg.Fresh }
+
+// Opening waits for what was read of the conversation, of a turn that has one.
+func (j *Journal) Opening(ctx context.Context) (schemas.Opening, error) { return j.opening.Wait(ctx) }
+
+// GiveUp lets the turn go on without its conversation.
+func (j *Journal) GiveUp() { j.opening = nil }
+
+// Recorded reports whether the question was to be recorded.
+func (j *Journal) Recorded() bool { return j.recorded != nil }
+
+// Saved reports whether the turn is in the store.
+func (j *Journal) Saved() bool { return j.saved }
+
+// Wait keeps what was recorded, for the part of the turn that comes when its client has run
+// its own tools.
+func (j *Journal) Wait() { j.waits = true }
+
+// Record notes that the question is being answered, beside the turn: what comes next does
+// not wait for it, only a call that writes does. It adds to b what the journal knows. The files
+// beside the question follow it.
+func (j *Journal) Record(ctx context.Context, b schemas.Begun, files []memory.File) {
+	if !j.Keeps() || j.recorded != nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	j.recorded = Begin(j.cfg.Group, func() (struct{}, error) {
+		opening, err := j.opening.Wait(ctx)
+		if err != nil || opening.Finished != nil {
+			return struct{}{}, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, storeWait)
+		defer cancel()
+		b.Lease, b.Owner, b.TurnID, b.Key = opening.Lease, j.cfg.Turn.Owner, j.cfg.TurnID, j.cfg.Turn.Key
+		if err = j.cfg.Memory.RecordTurn(ctx, b); err != nil {
+			j.cfg.Log("the question could not be recorded", err)
+		}
+		return struct{}{}, err
+	})
+	j.keep(ctx, files)
+}
+
+// RecordCall notes a call that may have an effect, before it is sent. A store that fails
+// then is no reason not to act: the turn was told to begin without it.
+func (j *Journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
+	if j.recorded == nil {
+		return
+	}
+	if _, err := j.recorded.Wait(ctx); err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	if err := j.cfg.Memory.RecordCall(ctx, j.held(), j.cfg.TurnID, call, j.cfg.Answer()); err != nil {
+		j.cfg.Log("a call could not be recorded before it was sent", err)
+	}
+}
+
+// Save stores the turn and ends the lease. It outlives its client: what was answered in
+// full must not be undone by who leaves now.
+func (j *Journal) Save(ctx context.Context, r memory.Record) error {
+	ctx = context.WithoutCancel(ctx)
+	if j.recorded != nil { // on its way still: the save must come after it
+		_, _ = j.recorded.Wait(ctx) // its own failure is logged, and the save needs no record
+		_ = j.Unkept(ctx)           // told when the turn is saved
+	}
+	opening, err := j.opening.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	r.Lease, r.Owner, r.TurnID = j.held(), j.cfg.Turn.Owner, j.cfg.TurnID
+	if r.Lease.Token == "" {
+		r.Lease = opening.Lease
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	for err = j.cfg.Memory.Save(ctx, r); err != nil; err = j.cfg.Memory.Save(ctx, r) {
+		if memory.Lasting(err) || sleep(ctx, storeAgain) != nil {
+			return fmt.Errorf("%w: %w", ErrNotSaved, err)
+		}
+	}
+	j.end()
+	j.saved = true
+	return nil
+}

@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"molar/agent/memory"
+	"molar/schemas"
+)
+
+// open takes the lease. A conversation with a running turn is waited for; a store that
+// does not answer is tried again for a moment.
+func (j *Journal) open(ctx context.Context) (schemas.Opening, error) {
+	began := time.Now()
+	opening, err := j.ask(ctx)
+	j.cfg.Took(time.Since(began))
+	if err != nil {
+		return schemas.Opening{}, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lease = opening.Lease
+	if !j.ended && opening.Finished == nil {
+		j.renew = time.AfterFunc(renewEvery, func() { j.renewLease(context.WithoutCancel(ctx)) })
+	}
+	return opening, nil
+}
+
+// ask waits for its place among the turns of the conversation, and tries again for a
+// moment when the store does not answer.
+func (j *Journal) ask(ctx context.Context) (schemas.Opening, error) {
+	req := j.cfg.Turn
+	req.Wait = turnWait
+	var failing time.Time
+	for {
+		began := time.Now()
+		opening, err := j.cfg.Memory.Begin(ctx, req)
+		if err == nil || memory.Lasting(err) {
+			return opening, err
+		}
+		if failing.IsZero() {
+			failing = began
+		}
+		if time.Since(failing)+storeAgain > storeWait || sleep(ctx, storeAgain) != nil {
+			return opening, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// renewLease tells the store that the turn lives, and how far it has come. It runs beside
+// the turn until that ends.
+func (j *Journal) renewLease(ctx context.Context) {
+	j.mu.Lock()
+	if j.ended {
+		j.mu.Unlock()
+		return
+	}
+	lease := j.lease
+	j.renewing.Add(1)
+	j.mu.Unlock()
+	defer j.renewing.Done()
+	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	text := ""
+	if !j.cfg.ReadOnly { // Keeps asks for what the turn itself may still change
+		text = j.cfg.Answer()
+	}
+	renewed, err := j.cfg.Memory.Renew(ctx, lease, text)
+	if err != nil {
+		j.cfg.Log("the lease of a running turn could not be renewed", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err == nil {
+		j.lease = renewed
+	}
+	if !j.ended {
+		j.renew.Reset(renewEvery)
+	}
+}
+
+func (j *Journal) held() schemas.Lease {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.lease
+}
+
+// Release gives the lease of a turn back that was not saved. What was recorded of one that
+// waits for its client stays; of any other turn that ended well, nothing does. What was
+// begun is over before: the group waits for it.
+func (j *Journal) Release(ctx context.Context, failed bool) {
+	if !j.Reads() || j.end() {
+		return
+	}
+	lease := j.held()
+	if lease.Token == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	defer cancel()
+	end := j.cfg.Memory.Discard
+	if j.Keeps() && (failed || j.waits) {
+		end = j.cfg.Memory.Release
+	}
+	if err := end(ctx, lease); err != nil {
+		j.cfg.Log("the lease of a turn could not be given back; it ends by itself", err)
+	}
+}
+
+// end stops the renewals and waits for one under way; it reports whether they had been
+// stopped before.
+func (j *Journal) end() bool {
+	j.mu.Lock()
+	was := j.ended
+	j.ended = true
+	if j.renew != nil {
+		j.renew.Stop()
+	}
+	j.mu.Unlock()
+	j.renewing.Wait()
+	return was
+}

@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"molar/agent/prompts"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// Bounds of what is kept.
+const (
+	pauseKeepFor = time.Hour
+	maxSize      = 8 << 20 // bytes
+)
+
+// PauseClient stands for the client where results name their server. It has a space, so that no
+// server is called so.
+const PauseClient = "the client"
+
+// PauseStore keeps turns that wait for the results of the client's own tools.
+type PauseStore interface {
+	KeepTurn(ctx context.Context, p schemas.KeptTurn) error
+	// GetKeptTurn returns what was stored under a call id of the owner, and whether there is
+	// anything.
+	GetKeptTurn(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
+}
+
+// A PausedTurn is one that waits.
+type PausedTurn struct {
+	PausedIdentity
+	PausedQuestion
+	PausedPrompt
+	PausedWork
+}
+
+// PausedIdentity says which turn it is.
+type PausedIdentity struct {
+	TurnID         string  `json:"turn_id"`
+	ConversationID string  `json:"conversation_id"`
+	Parent         *string `json:"parent,omitempty"`
+	Assistant      string  `json:"assistant"`
+	Stateless      bool    `json:"stateless,omitempty"`
+	ReadOnly       bool    `json:"read_only,omitempty"`
+	Key            string  `json:"key"`
+}
+
+// PausedQuestion is its question.
+type PausedQuestion struct {
+	Question schemas.Message `json:"question"`
+	Typed    string          `json:"typed"`
+	Language string          `json:"language"`
+	Notice   string          `json:"notice,omitempty"`
+	Subject  string          `json:"subject,omitempty"`
+	// Read is what of it others wrote.
+	Read []toolhandler.Reading `json:"read,omitempty"`
+	// Dropped are the calls that it was no yes to, which the person is not told yet.
+	Dropped []schemas.Part `json:"dropped,omitempty"`
+}
+
+// PausedPrompt is what the model saw, up to the calls that wait.
+type PausedPrompt struct {
+	System    string              `json:"system"`
+	Messages  []schemas.Message   `json:"messages"`
+	Compacted *schemas.Compaction `json:"compacted,omitempty"`
+}
+
+// PausedWork is what has come of it so far.
+type PausedWork struct {
+	// Rounds end with the one whose calls wait; it holds the results of the servers'
+	// tools that were called beside the client's.
+	Rounds      []schemas.Round      `json:"rounds"`
+	Found       []schemas.ToolResult `json:"found,omitempty"`
+	Looked      prompts.Looked       `json:"looked,omitempty"`
+	Grounded    []schemas.Source     `json:"grounded,omitempty"`
+	ServersRead []string             `json:"servers_read,omitempty"`
+	ToolCalls   int                  `json:"tool_calls"`
+	// Answer is the text that was shown so far.
+	Answer string `json:"answer,omitempty"`
+}
+
+// Keep stores a turn of the owner under the ids of its calls, for an hour.
+func Keep(ctx context.Context, store PauseStore, owner string, calls []schemas.ToolCall, t PausedTurn, now time.Time) error {
+	if last := len(t.Rounds) - 1; last > 0 { // what the model saw of the others stands in the messages
+		t.Rounds = append(WithoutMedia(t.Rounds[:last]), t.Rounds[last])
+	}
+	state, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if len(state) > maxSize {
+		return fmt.Errorf("it has %d bytes, %d are kept", len(state), maxSize)
+	}
+	ids := make([]string, len(calls))
+	for i, call := range calls {
+		ids[i] = call.ID
+	}
+	return store.KeepTurn(ctx, schemas.KeptTurn{
+		Owner: owner, ConversationID: t.ConversationID, CallIDs: ids, State: state, Expires: now.Add(pauseKeepFor),
+	})
+}
+
+// Find returns the owner's turn that waits for the call, nil if none is kept.
+func Find(ctx context.Context, store PauseStore, owner, callID string) (*PausedTurn, error) {
+	state, ok, err := store.GetKeptTurn(ctx, owner, callID)
+	if err != nil {
+		return nil, err
+	}
+	var t PausedTurn
+	if !ok || json.Unmarshal(state, &t) != nil || len(t.Rounds) == 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return &t, nil
+}
+
+// Complete gives the last round the results of the client's tools, in call order. It names a
+// call that has none. A model is shown so many bytes of each.
+func (t *PausedTurn) Complete(given []schemas.ToolResult, maxBytes int) error {
+	last := &t.Rounds[len(t.Rounds)-1]
+	known := append(slices.Clone(last.Results), given...)
+	var results []schemas.ToolResult
+	for _, call := range last.Said.Calls() {
+		i := slices.IndexFunc(known, func(r schemas.ToolResult) bool { return r.ID == call.ID })
+		if i < 0 {
+			return fmt.Errorf("the call %q of %q has no result; send a message of role tool for it", call.ID, call.Function.Name)
+		}
+		result := known[i]
+		if result.Server == "" {
+			result.Server = PauseClient
+		}
+		results = append(results, result)
+	}
+	last.Results = results
+	t.Messages = append(t.Messages, prompts.Results(results, maxBytes))
+	t.ToolCalls += len(given)
+	return nil
+}
+
+// AfterQuestion is what a client sent behind its last question, for a turn that is not kept any
+// more: calls of its own tools, and their results.
+func AfterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
+	last := len(sent) - 1
+	for last >= 0 && sent[last].Role != schemas.RoleUser {
+		last--
+	}
+	var messages []schemas.Message
+	for _, m := range sent[last+1:] {
+		if m.Role != schemas.RoleTool {
+			messages = append(messages, m)
+			continue
+		}
+		var results []schemas.ToolResult
+		for _, part := range m.Parts {
+			if part.Result != nil {
+				result := *part.Result
+				result.Server = PauseClient
+				results = append(results, result)
+			}
+		}
+		messages = append(messages, prompts.Results(results, maxBytes))
+	}
+	return messages
+}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A Reply is what the model said and called in one round.
+type Reply struct {
+	// Finish is why it ended.
+	Finish providers.FinishReason
+
+	parts []schemas.Part
+	// open grows the text of the last part, which settle hands over.
+	open strings.Builder
+}
+
+// Add takes a chunk in. A part with provider state is never merged with another: the
+// provider wants its state back on exactly that part.
+func (r *Reply) Add(c providers.Chunk) {
+	switch {
+	case c.Call != nil:
+		r.settle()
+		r.parts = append(r.parts, schemas.Part{Kind: schemas.PartCall, Call: c.Call, State: c.State})
+	case c.Text != "" || c.State != nil:
+		if c.State == nil {
+			r.open.WriteString(c.Text)
+			break
+		}
+		r.settle()
+		r.parts = append(r.parts, schemas.Part{Kind: schemas.PartText, Text: c.Text, State: c.State})
+	}
+	if c.Finish != "" {
+		r.Finish = c.Finish
+	}
+}
+
+// Retract forgets the text so far: it turned out to be reasoning.
+func (r *Reply) Retract() {
+	r.open.Reset()
+	r.parts = slices.DeleteFunc(r.parts, func(p schemas.Part) bool { return p.Kind == schemas.PartText })
+}
+
+// settle makes a part of the text that is open.
+func (r *Reply) settle() {
+	if r.open.Len() > 0 {
+		r.parts = append(r.parts, schemas.Part{Kind: schemas.PartText, Text: r.open.String()})
+		r.open.Reset()
+	}
+}
+
+// Message is the round as a message of the history.
+func (r *Reply) Message() schemas.Message {
+	r.settle()
+	return schemas.Message{Role: schemas.RoleAssistant, Parts: r.parts}
+}
+
+// Spoken is the message without its calls, for a round in which none is executed:
+// no history may hold a call that has no result.
+func (r *Reply) Spoken() schemas.Message {
+	m := r.Message()
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p schemas.Part) bool { return p.Kind == schemas.PartCall })
+	return m
+}
+
+// Calls are the calls to be executed. An answer that was cut or filtered runs none:
+// half of what it meant is missing.
+func (r *Reply) Calls() []schemas.ToolCall {
+	if r.Finish == providers.FinishLength || r.Finish == providers.FinishContentFilter {
+		return nil
+	}
+	return r.Message().Calls()
+}
+
+// KeepOneCall drops all calls but the first.
+func (r *Reply) KeepOneCall() {
+	r.settle()
+	seen := false
+	r.parts = slices.DeleteFunc(r.parts, func(p schemas.Part) bool {
+		if p.Kind != schemas.PartCall {
+			return false
+		}
+		another := seen
+		seen = true
+		return another
+	})
+}
+
+// WithoutMedia returns the rounds without the files of their results, which last as long as
+// their turn: a conversation is text.
+func WithoutMedia(rounds []schemas.Round) []schemas.Round {
+	kept := slices.Clone(rounds)
+	for i, r := range kept {
+		kept[i].Results = slices.Clone(r.Results)
+		for j := range kept[i].Results {
+			kept[i].Results[j].Media = nil
+		}
+	}
+	return kept
+}

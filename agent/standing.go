@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+
+	"molar/toolhandler"
+)
+
+// Grants keeps what people allow beyond one call, by its subject; one without a conversation
+// counts in all of the owner's.
+type Grants interface {
+	PutGrant(ctx context.Context, owner, conversation, subject string) error
+	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
+}
+
+// Standing is what the person of a turn allowed.
+type Standing struct {
+	Grants
+	Owner, Conversation string
+	Log                 *slog.Logger
+}
+
+var _ toolhandler.Grants = Standing{}
+
+// Granted reports whether a subject has a yes that stands; a store that fails has none.
+func (s Standing) Granted(ctx context.Context, subject string) bool {
+	granted, err := s.Grants.Granted(ctx, s.Owner, s.Conversation, subject)
+	if err != nil {
+		s.Log.Warn("what a person allowed cannot be read, so they are asked", "error", err)
+	}
+	return granted && err == nil
+}
+
+// Grant keeps a yes.
+func (s Standing) Grant(ctx context.Context, subject string, scope toolhandler.Scope) error {
+	conversation := s.Conversation
+	if scope == toolhandler.Always {
+		conversation = ""
+	}
+	return s.PutGrant(ctx, s.Owner, conversation, subject)
+}
