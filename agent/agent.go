@@ -14,12 +14,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent/filter"
+	"molar/agent/answer"
 	"molar/agent/guardrail"
 	"molar/agent/language"
 	"molar/agent/offer"
 	"molar/agent/prompts"
-	"molar/agent/speaker"
 	"molar/toolhandler"
 )
 
@@ -115,7 +114,7 @@ type Agent struct {
 	search     *Search
 	tools      *offer.Chooser
 	// secrets by assistant, each built at its first use.
-	secrets map[string]func() *filter.Secret
+	secrets map[string]func() *answer.Secret
 	tokens  Scale
 	log     *slog.Logger
 	running atomic.Int64
@@ -168,8 +167,8 @@ func (a *Agent) Assistants() []Assistant { return slices.Clone(a.cfg.Assistants)
 // once. A turn that fails yields one error, last: an error of this package, or a
 // providers.Error. Breaking off stops the model and the tools; what was answered
 // until then is saved as interrupted.
-func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] {
+	return func(yield func(answer.Event, error) bool) {
 		if t.ID == "" {
 			t.ID = uuid.NewString()
 		}
@@ -179,29 +178,29 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[Event, error] {
 		}
 		defer a.running.Add(-1)
 		if n := a.running.Add(1); a.cfg.Limits.InFlight > 0 && n > int64(a.cfg.Limits.InFlight) {
-			yield(Event{}, fmt.Errorf("%w: %d turns are running already; try again in a moment", ErrUnavailable, n-1))
+			yield(answer.Event{}, fmt.Errorf("%w: %d turns are running already; try again in a moment", ErrUnavailable, n-1))
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if err := a.answer(ctx, cancel, &t, fresh, yield); err != nil && !errors.Is(err, speaker.ErrStopped) {
-			yield(Event{}, err)
+		if err := a.answer(ctx, cancel, &t, fresh, yield); err != nil && !errors.Is(err, answer.ErrStopped) {
+			yield(answer.Event{}, err)
 		}
 	}
 }
 
 // secretsOf gives the secret of each assistant, built at its first use.
-func secretsOf(cfg Config) map[string]func() *filter.Secret {
-	secrets := make(map[string]func() *filter.Secret, len(cfg.Assistants))
+func secretsOf(cfg Config) map[string]func() *answer.Secret {
+	secrets := make(map[string]func() *answer.Secret, len(cfg.Assistants))
 	for _, as := range cfg.Assistants {
-		secrets[as.Name] = sync.OnceValue(func() *filter.Secret {
+		secrets[as.Name] = sync.OnceValue(func() *answer.Secret {
 			var roles []string
 			if guard := cfg.Guards[as.Topic]; guard != nil && as.SystemPrompt == "" {
 				for _, lang := range []string{language.Vietnamese, language.English, language.Other} {
 					roles = append(roles, guard.Topic().Voice(lang).System)
 				}
 			}
-			return filter.NewSecret(prompts.Private(roles...), as.SystemPrompt)
+			return answer.NewSecret(prompts.Private(roles...), as.SystemPrompt)
 		})
 	}
 	return secrets

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -304,7 +305,7 @@ func TestThinking(t *testing.T) {
 	}
 	thought := func(p played) (text string) {
 		for _, e := range p.events {
-			if e.Kind == agent.EventThinking {
+			if e.Kind == answer.KindThinking {
 				text += e.Text
 			}
 		}
@@ -338,7 +339,7 @@ func TestClientTools_LeftOut(t *testing.T) {
 	p := b.play(t, turn)
 	var warned []string
 	for _, e := range p.events {
-		if e.Kind == agent.EventWarning {
+		if e.Kind == answer.KindWarning {
 			warned = append(warned, e.Text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molar/agent/answer"
 	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/providers"
@@ -309,7 +310,7 @@ func (a *Agent) tellLeftOut(w task, said *outcome) error {
 // topic keeps the reasoning to itself: models quote their instructions there.
 func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict *Gate) error {
 	if chunk.Thinking != "" && w.guard == nil {
-		if err := w.out.Emit(Event{Kind: EventThinking, Text: chunk.Thinking}); err != nil {
+		if err := w.out.Emit(answer.Event{Kind: answer.KindThinking, Text: chunk.Thinking}); err != nil {
 			return err
 		}
 	}

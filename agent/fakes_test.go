@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
@@ -296,9 +297,9 @@ func (f *fakeMemory) Save(_ context.Context, r memory.Record) error {
 }
 
 // fakeRecorder keeps the last trace.
-type fakeRecorder struct{ last agent.Trace }
+type fakeRecorder struct{ last answer.Trace }
 
-func (f *fakeRecorder) Record(t agent.Trace) { f.last = t }
+func (f *fakeRecorder) Record(t answer.Trace) { f.last = t }
 
 // A bench is an agent with fakes around it.
 type bench struct {
@@ -372,18 +373,18 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 
 // A played turn.
 type played struct {
-	events []agent.Event
+	events []answer.Event
 	text   string
 	// commentary is what was said before calls.
 	commentary []string
-	done       *agent.Done
+	done       *answer.Done
 	err        error
 }
 
 func (p played) kinds() string {
 	var kinds []string
 	for _, e := range p.events {
-		if e.Kind != agent.EventStep {
+		if e.Kind != answer.KindStep {
 			kinds = append(kinds, string(e.Kind))
 		}
 	}
@@ -393,7 +394,7 @@ func (p played) kinds() string {
 func (b *bench) play(t *testing.T, turn agent.Turn) played {
 	t.Helper()
 	var p played
-	var all agent.Collector
+	var all answer.Collector
 	for e, err := range b.agent.Run(t.Context(), turn) {
 		if err != nil {
 			p.err = err
@@ -402,7 +403,7 @@ func (b *bench) play(t *testing.T, turn agent.Turn) played {
 		p.events = append(p.events, e)
 		all.Add(e)
 		p.text, p.commentary = all.Answer(), all.Commentary
-		if e.Kind == agent.EventDone {
+		if e.Kind == answer.KindDone {
 			p.done = e.Done
 		}
 	}

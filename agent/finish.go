@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/prompts"
-	"molar/agent/sources"
-	"molar/agent/speaker"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -54,7 +53,7 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 
 // save stores the turn, if it is to be kept. One that was never begun, as the store did not
 // answer, is given up with a warning; what was begun and cannot be saved is an error.
-func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *Done) error {
+func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *answer.Done) error {
 	if !w.journal.Keeps() {
 		return nil
 	}
@@ -130,10 +129,10 @@ func together(before, said string) string {
 // addSources lists the pages that the results of tools name, never the model's own. A
 // client that asked for JSON gets them as data only, as does an answer without text.
 func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.Source, error) {
-	var list sources.List
+	var list answer.List
 	list.Add(e.answer.grounded...)
 	for _, result := range e.found.results {
-		list.AddResult(sources.Used(result, w.out.Answer()))
+		list.AddResult(answer.Used(result, w.out.Answer()))
 	}
 	for _, round := range e.answer.rounds {
 		for _, result := range round.Results {
@@ -148,17 +147,17 @@ func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.So
 	}
 	if !w.turn.JSON && w.out.Spoke() {
 		w.out.Part()
-		if err := w.out.Say(sources.Markdown(prompts.SourcesHeading(e.question.lang), list.All())); err != nil {
+		if err := w.out.Say(answer.Markdown(prompts.SourcesHeading(e.question.lang), list.All())); err != nil {
 			return nil, err
 		}
 	}
 	w.out.Between(ctx, "FORMATTED RESPONSE", w.out.Answer())
-	return list.All(), w.out.Emit(Event{Kind: EventSources, Sources: list.All()})
+	return list.All(), w.out.Emit(answer.Event{Kind: answer.KindSources, Sources: list.All()})
 }
 
 // done is what the rounds tell of the end of a turn.
-func (s outcome) done() *Done {
-	d := &Done{Finish: s.finish, ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved}
+func (s outcome) done() *answer.Done {
+	d := &answer.Done{Finish: s.finish, ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved}
 	if s.served != nil {
 		d.Provider, d.Model = s.served.Provider, s.served.Model
 	}
@@ -166,14 +165,14 @@ func (s outcome) done() *Done {
 }
 
 // done reports the end of a turn that went well.
-func (a *Agent) done(w task, lang string, d *Done) error {
+func (a *Agent) done(w task, lang string, d *answer.Done) error {
 	if d.Provider == "" {
 		d.Provider, d.Model = w.route.Provider.Name(), w.route.Model
 	}
 	d.Language = lang
 	w.out.Complete(d)
-	err := w.out.Emit(Event{Kind: EventDone, Done: d})
-	if errors.Is(err, speaker.ErrStopped) { // nothing would have followed
+	err := w.out.Emit(answer.Event{Kind: answer.KindDone, Done: d})
+	if errors.Is(err, answer.ErrStopped) { // nothing would have followed
 		return nil
 	}
 	return err
@@ -185,7 +184,7 @@ func (a *Agent) repeat(w task, f *schemas.Finished) error {
 	if err := w.out.Say(f.Answer); err != nil {
 		return err
 	}
-	return a.done(w, "", &Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
+	return a.done(w, "", &answer.Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
 }
 
 // interrupt keeps what came of a turn that broke off: its question, once it was recorded,

@@ -3,8 +3,8 @@ package agent
 import (
 	"context"
 
+	"molar/agent/answer"
 	"molar/agent/guardrail"
-	"molar/agent/speaker"
 	"molar/agent/topic"
 )
 
@@ -25,7 +25,7 @@ type Gate struct {
 	verdict *Future[guardrail.Verdict]
 	opened  bool
 	known   bool
-	out     *speaker.Speaker
+	out     *answer.Speaker
 }
 
 // OpenGate is the gate of a turn without a topic, or of one that was judged before.
@@ -34,7 +34,7 @@ func OpenGate() *Gate {
 }
 
 // Decided is the gate of a verdict that is there.
-func Decided(v guardrail.Verdict, out *speaker.Speaker) *Gate {
+func Decided(v guardrail.Verdict, out *answer.Speaker) *Gate {
 	return &Gate{verdict: Settled(v), known: true, out: out}
 }
 

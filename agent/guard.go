@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"molar/agent/answer"
 	"molar/agent/emergency"
-	"molar/agent/filter"
 	"molar/agent/guardrail"
 	"molar/agent/prompts"
 	"molar/agent/topic"
@@ -107,12 +107,12 @@ func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled
 	if w.guard == nil || w.route.Offline || a.cfg.Off.Watch {
 		return
 	}
-	look := func(text string) (seen filter.Look) {
+	look := func(text string) (seen answer.Look) {
 		seen.Score, seen.Strayed, seen.Sure = w.guard.Strays(text)
 		return seen
 	}
 	silent := false
-	w.out.Watch(filter.NewWatch(look, func(part string, score float64) error {
+	w.out.Watch(answer.NewWatch(look, func(part string, score float64) error {
 		if silent {
 			return nil
 		}
@@ -228,7 +228,7 @@ func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
 	if isWholeAnswer(w.guard, e.question.notice) {
 		e.subject = a.subject(w, e.past)
 	}
-	d := &Done{Finish: providers.FinishStop}
+	d := &answer.Done{Finish: providers.FinishStop}
 	if err := a.save(ctx, w, e.record(w, ""), d); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) 
 		return err
 	}
 	lang := e.question.lang
-	refused := &Done{Finish: providers.FinishStop, Refused: true}
+	refused := &answer.Done{Finish: providers.FinishStop, Refused: true}
 	past := a.conversation(ctx, w, e.past)
 	if e.past.isEmpty() { // nobody has looked yet for calls that wait
 		var err error

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent/answer"
 	"molar/agent/emergency"
 	"molar/agent/guardrail"
-	"molar/agent/speaker"
 	"molar/providers"
 )
 
@@ -68,7 +68,7 @@ type Case struct {
 	// Route has the model that is asked, Stream asks it.
 	Route  providers.Route
 	Stream func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error]
-	Out    *speaker.Speaker
+	Out    *answer.Speaker
 	// Group is waited for at the end of the turn.
 	Group *sync.WaitGroup
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"molar/agent/answer"
 	"molar/agent/prompts"
-	"molar/agent/speaker"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -72,7 +72,7 @@ type Query struct {
 
 // Ask asks the tools of a list for a query until one finds something. One that fails is passed
 // over. Of a passage that no tool has nothing is said.
-func (s *Search) Ask(ctx context.Context, out *speaker.Speaker, list []string, q Query) (Found, error) {
+func (s *Search) Ask(ctx context.Context, out *answer.Speaker, list []string, q Query) (Found, error) {
 	if q.Passage != "" {
 		list = slices.DeleteFunc(slices.Clone(list), func(name string) bool {
 			tool, there := s.tool(name)
@@ -89,7 +89,7 @@ func (s *Search) Ask(ctx context.Context, out *speaker.Speaker, list []string, q
 	return found, err
 }
 
-func (s *Search) ask(ctx context.Context, out *speaker.Speaker, list []string, q Query) (Found, error) {
+func (s *Search) ask(ctx context.Context, out *answer.Speaker, list []string, q Query) (Found, error) {
 	found := Found{Looked: prompts.LookedFailed}
 	subjects := []string{q.About}
 	if q.About != "" {
@@ -101,7 +101,7 @@ func (s *Search) ask(ctx context.Context, out *speaker.Speaker, list []string, q
 			if ctx.Err() != nil {
 				return found, ctx.Err()
 			}
-			if errors.Is(err, speaker.ErrStopped) {
+			if errors.Is(err, answer.ErrStopped) {
 				return found, err
 			}
 			if err != nil {
@@ -119,7 +119,7 @@ func (s *Search) ask(ctx context.Context, out *speaker.Speaker, list []string, q
 }
 
 // call calls one tool of the list and reports it like any other call.
-func (s *Search) call(ctx context.Context, out *speaker.Speaker, name string, q Query) (result schemas.ToolResult, own bool, err error) {
+func (s *Search) call(ctx context.Context, out *answer.Speaker, name string, q Query) (result schemas.ToolResult, own bool, err error) {
 	tool, ok := s.tool(name)
 	if !ok {
 		return result, false, fmt.Errorf("tool %q is not attached; attach a server that has it, or take it out of the assistant's search list", name)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"molar/agent/filter"
+	"molar/agent/answer"
 	"molar/agent/offer"
 	"molar/agent/results"
 	"molar/providers"
@@ -27,7 +27,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 	}
 	o := offer.Offer{Finder: choice.Finder, Results: a.kept(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
 	if w.turn.ListTools {
-		if err := w.out.Emit(Event{Kind: EventTools, Tools: offer.Infos(choice.Offered)}); err != nil {
+		if err := w.out.Emit(answer.Event{Kind: answer.KindTools, Tools: offer.Infos(choice.Offered)}); err != nil {
 			return offer.Offer{}, err
 		}
 	}
@@ -95,7 +95,7 @@ func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlie
 // guarded lets the addresses of the answer carry nothing away that the turn has read.
 func (a *Agent) guarded(w task, o offer.Offer) offer.Offer {
 	if !a.cfg.Off.Links {
-		w.out.Address(filter.NewLinks(o.Handler.Flow))
+		w.out.Address(answer.NewLinks(o.Handler.Flow))
 	}
 	return o
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -26,7 +27,7 @@ func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 			return err
 		}
 	}
-	if err := w.out.Emit(Event{Kind: EventClientCalls, Calls: e.answer.theirs}); err != nil {
+	if err := w.out.Emit(answer.Event{Kind: answer.KindClientCalls, Calls: e.answer.theirs}); err != nil {
 		return err
 	}
 	d := e.answer.done()

@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 
-	"molar/agent/trace"
+	"molar/agent/answer"
 	"molar/providers"
 )
 
@@ -32,26 +32,10 @@ type Pauses interface {
 // An Observer is told how each accepted turn went, whether traces are kept or not;
 // without a Recorder it gets no prompts and no model's words. It must not block.
 type Observer interface {
-	Observe(t Trace)
+	Observe(t answer.Trace)
 }
 
 // A Recorder takes the trace of each turn. It must not block.
 type Recorder interface {
-	Record(t Trace)
+	Record(t answer.Trace)
 }
-
-// What is kept of a turn. Package trace tells of each.
-type (
-	// Trace answers why each tool was called, or not.
-	Trace = trace.Trace
-	// VerdictTrace is the guardrail's decision.
-	VerdictTrace = trace.VerdictTrace
-	// ToolTrace is what became of one tool.
-	ToolTrace = trace.ToolTrace
-	// StepTrace is how long a step took.
-	StepTrace = trace.StepTrace
-	// CallTrace is one execution.
-	CallTrace = trace.CallTrace
-	// PassTrace is one model call.
-	PassTrace = trace.PassTrace
-)

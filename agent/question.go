@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"molar/agent/filter"
+	"molar/agent/answer"
 	"molar/agent/language"
 	"molar/agent/offer"
 	"molar/agent/prompts"
@@ -138,7 +138,7 @@ func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.
 	}
 	clean = slices.Clone(results)
 	for i, result := range clean {
-		output, n := filter.Disarm(result.Output)
+		output, n := answer.Disarm(result.Output)
 		if n == 0 {
 			continue
 		}
@@ -162,5 +162,5 @@ func (a *Agent) reply(w task, q question) error {
 	if err := w.out.Say(q.reply(q.lang)); err != nil {
 		return err
 	}
-	return a.done(w, q.lang, &Done{Finish: "stop"})
+	return a.done(w, q.lang, &answer.Done{Finish: "stop"})
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -56,7 +57,7 @@ func TestRun_newConversationInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Kind == agent.EventText {
+		if e.Kind == answer.KindText {
 			close(b.memory.begins)
 			break
 		}

@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent/answer"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
-	"molar/agent/speaker"
-	"molar/agent/trace"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -24,7 +23,7 @@ type task struct {
 	route     providers.Route
 	// guard is nil for an assistant without a topic.
 	guard   *guardrail.Guard
-	out     *speaker.Speaker
+	out     *answer.Speaker
 	journal *Journal
 	// group holds what runs beside the turn.
 	group   *sync.WaitGroup
@@ -32,8 +31,8 @@ type task struct {
 }
 
 // answer runs a turn, waits for what runs beside it, and hands its trace over.
-func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, fresh bool, yield func(Event, error) bool) error {
-	out := speaker.New(t.ID, trace.New(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
+func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, fresh bool, yield func(answer.Event, error) bool) error {
+	out := answer.NewSpeaker(t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
 	waited, err := a.resume(ctx, t)
 	if err != nil {
 		return err
@@ -59,13 +58,13 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 }
 
 // report hands the trace of a turn over, and logs what ended it early.
-func (a *Agent) report(w task, out *speaker.Speaker, turnID string, err error) {
+func (a *Agent) report(w task, out *answer.Speaker, turnID string, err error) {
 	if w.route.Provider != nil { // else the turn was never accepted
 		a.hand(out.Trace.Finish(out.End(err)))
 	}
 	if err != nil {
 		msg := "turn failed"
-		if errors.Is(err, context.Canceled) || errors.Is(err, speaker.ErrStopped) { // the client left, or a person stopped the turn
+		if errors.Is(err, context.Canceled) || errors.Is(err, answer.ErrStopped) { // the client left, or a person stopped the turn
 			msg = "turn broken off"
 		}
 		a.log.Info(msg, "turn", turnID, "error", err)
@@ -73,7 +72,7 @@ func (a *Agent) report(w task, out *speaker.Speaker, turnID string, err error) {
 }
 
 // open begins to read the conversation; fresh says that the turn itself named it.
-func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *speaker.Speaker, group *sync.WaitGroup) *Journal {
+func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *Journal {
 	id := t.ID
 	book := JournalConfig{
 		Memory: a.cfg.Memory, TurnID: id, ReadOnly: t.ReadOnly, Group: group, Answer: out.Answer,
@@ -91,7 +90,7 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *speaker.Spea
 
 // accept finds the assistant and the route of a turn, and announces it. A turn that names
 // no assistant goes on with the one that its conversation has.
-func (a *Agent) accept(ctx context.Context, t *Turn, out *speaker.Speaker, j *Journal, group *sync.WaitGroup) (task, error) {
+func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *Journal, group *sync.WaitGroup) (task, error) {
 	name := t.Assistant
 	if name == "" && j.Reads() && !j.Fresh() {
 		if opening, err := j.Opening(ctx); err == nil {
@@ -129,7 +128,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *speaker.Speaker, j *Jo
 	if secret := a.secrets[name]; !a.cfg.Off.Prompt {
 		out.Withhold(secret())
 	}
-	err = out.Emit(Event{Kind: EventStart, Start: &Start{
+	err = out.Emit(answer.Event{Kind: answer.KindStart, Start: &answer.Start{
 		TurnID: t.ID, ConversationID: t.ConversationID, Assistant: name, Created: w.started,
 	}})
 	if leftOut && err == nil {
@@ -262,7 +261,7 @@ func (w task) record(ctx context.Context, q question) {
 }
 
 // hand gives the trace to those who want it.
-func (a *Agent) hand(t Trace) {
+func (a *Agent) hand(t answer.Trace) {
 	if a.cfg.Observer != nil {
 		a.cfg.Observer.Observe(t)
 	}

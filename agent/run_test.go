@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/providers"
 	"molar/schemas"
@@ -115,7 +116,7 @@ func TestRun_commentary(t *testing.T) {
 func shown(p played) string {
 	var b strings.Builder
 	for _, e := range p.events {
-		if e.Kind == agent.EventText {
+		if e.Kind == answer.KindText {
 			b.WriteString(e.Text)
 		}
 	}
@@ -129,7 +130,7 @@ func TestRun_showsTextAtOnce(t *testing.T) {
 		b := familyBench(says(pieces...)).with(t, as)
 		var got []string
 		for _, e := range b.play(t, ask("who?")).events {
-			if e.Kind == agent.EventText {
+			if e.Kind == answer.KindText {
 				got = append(got, e.Text)
 			}
 		}
@@ -358,7 +359,7 @@ func TestRun_interrupted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Kind == agent.EventText {
+			if e.Kind == answer.KindText {
 				break
 			}
 		}

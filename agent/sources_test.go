@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -102,9 +102,9 @@ func TestRun_sourcesInVietnamese(t *testing.T) {
 	if want := "\n\nNguồn tham khảo:\n\n1. [Chải răng](https://a.example/chai)"; !strings.HasSuffix(p.text, want) || len(p.done.Sources) != 1 {
 		t.Errorf("%q, %v", p.text, p.done.Sources)
 	}
-	var last agent.Event
+	var last answer.Event
 	for _, e := range p.events {
-		if e.Kind == agent.EventSources {
+		if e.Kind == answer.KindSources {
 			last = e
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/offer"
-	"molar/agent/trace"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -232,8 +232,8 @@ func TestRun_failedServerIsToldAndTraced(t *testing.T) {
 	if len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], "command not found") {
 		t.Errorf("warnings %v", p.done.Warnings)
 	}
-	told := slices.IndexFunc(p.events, func(e agent.Event) bool { return e.Kind == agent.EventWarning })
-	if told < 0 || p.events[told].Code != agent.CodeServerMissing || p.events[told].Server != "family" {
+	told := slices.IndexFunc(p.events, func(e answer.Event) bool { return e.Kind == answer.KindWarning })
+	if told < 0 || p.events[told].Code != answer.CodeServerMissing || p.events[told].Server != "family" {
 		t.Errorf("clients cannot tell the warning apart: %+v", p.events)
 	}
 }
@@ -255,12 +255,12 @@ func TestRun_waitsForTheServersItNeeds(t *testing.T) {
 }
 
 func TestTrace_EncodeFits(t *testing.T) {
-	long := agent.Trace{Question: strings.Repeat("é", 100<<10)}
+	long := answer.Trace{Question: strings.Repeat("é", 100<<10)}
 	for range 50 {
-		long.Passes = append(long.Passes, agent.PassTrace{Prompt: strings.Repeat("<x>", 20<<10), Output: "o"})
+		long.Passes = append(long.Passes, answer.PassTrace{Prompt: strings.Repeat("<x>", 20<<10), Output: "o"})
 	}
 	data, err := long.Encode()
-	if err != nil || len(data) > trace.MaxTraceSize || !json.Valid(data) {
+	if err != nil || len(data) > answer.MaxTraceSize || !json.Valid(data) {
 		t.Errorf("%d bytes, valid %v, %v", len(data), json.Valid(data), err)
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"molar/agent/speaker"
-	"molar/agent/trace"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -41,11 +40,11 @@ func (a *Agent) stream(ctx context.Context, w task, req *providers.Request) iter
 }
 
 // logPrompt logs a model call's prompt, at debug only.
-func logPrompt(ctx context.Context, out *speaker.Speaker, req *providers.Request) {
+func logPrompt(ctx context.Context, out *answer.Speaker, req *providers.Request) {
 	if !out.Verbose(ctx) {
 		return
 	}
-	text := trace.PromptText(req)
+	text := answer.PromptText(req)
 	out.Mark("7.4", "Prompt built", "pass", req.Pass, "length", len([]rune(text)))
 	out.Between(ctx, "PROMPT", text)
 }

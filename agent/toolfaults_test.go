@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -137,8 +138,8 @@ func TestRun_callsWithAnEffect(t *testing.T) {
 			}
 			var begun, reached bool
 			for _, e := range p.events {
-				begun = begun || e.Kind == agent.EventToolCall && e.Effect
-				reached = reached || e.Kind == agent.EventToolResult && e.Effect
+				begun = begun || e.Kind == answer.KindToolCall && e.Effect
+				reached = reached || e.Kind == answer.KindToolResult && e.Effect
 			}
 			if begun != tt.begun || reached != tt.reached {
 				t.Errorf("begun %v, reached %v; want %v, %v", begun, reached, tt.begun, tt.reached)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/drift"
 	"molar/eval/edge"
 	"molar/eval/tape"
@@ -69,7 +70,7 @@ func (r *Runner) Again(ctx context.Context, c *Case, w io.Writer) (*Fresh, error
 			return fresh, nil
 		}
 	}
-	run := func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+	run := func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 		return rec.Turn(ctx, t, player.Over(host.Run))
 	}
 	fresh.Now, err = c.Converse(ctx, run, func(*tape.Seen) error {

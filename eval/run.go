@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/drift"
 	"molar/eval/edge"
 	"molar/eval/tape"
@@ -28,7 +29,7 @@ type Edges interface {
 
 // A Host is the product, opened for one case with a fresh store.
 type Host interface {
-	Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error]
+	Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error]
 	// Settle does what follows a turn in the background: summaries.
 	Settle(ctx context.Context) error
 	// Ready says which server that should be there is not.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/edge"
 	"molar/eval/sweep"
@@ -19,16 +20,16 @@ import (
 // others.
 type scriptedHost struct{ runs *int }
 
-func (h scriptedHost) Run(context.Context, agent.Turn) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
+func (h scriptedHost) Run(context.Context, agent.Turn) iter.Seq2[answer.Event, error] {
+	return func(yield func(answer.Event, error) bool) {
 		*h.runs++
 		if *h.runs%2 == 0 {
 			made := call("s__f", `{"n":1}`)
-			if !yield(agent.Event{Kind: agent.EventToolCall, Call: &made, Server: "s", ToolName: "f"}, nil) {
+			if !yield(answer.Event{Kind: answer.KindToolCall, Call: &made, Server: "s", ToolName: "f"}, nil) {
 				return
 			}
 		}
-		yield(agent.Event{Kind: agent.EventDone, Done: &agent.Done{ModelCalls: 2, Usage: schemas.Usage{TotalTokens: 10}}}, nil)
+		yield(answer.Event{Kind: answer.KindDone, Done: &answer.Done{ModelCalls: 2, Usage: schemas.Usage{TotalTokens: 10}}}, nil)
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/turns"
 )
 
 // asking is a turn with one call that waits for a person.
 func asking(ended chan<- agent.Decision, wait time.Duration) script {
-	return func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		if turn.Approver == nil {
 			yield(text("nobody to ask"))
@@ -51,14 +52,14 @@ func asking(ended chan<- agent.Decision, wait time.Duration) script {
 }
 
 // waiting reads a stream up to the approval that it asks for.
-func waiting(t *testing.T, lines *bufio.Scanner) agent.Approval {
+func waiting(t *testing.T, lines *bufio.Scanner) answer.Approval {
 	t.Helper()
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		var c struct {
 			Molar struct {
 				Type string `json:"type"`
-				agent.Approval
+				answer.Approval
 			} `json:"molar"`
 		}
 		if ok && json.Unmarshal([]byte(data), &c) == nil && c.Molar.Type == "approval" {
@@ -66,7 +67,7 @@ func waiting(t *testing.T, lines *bufio.Scanner) agent.Approval {
 		}
 	}
 	t.Fatal("the stream asked for no approval")
-	return agent.Approval{}
+	return answer.Approval{}
 }
 
 func decide(t *testing.T, ts string, client *http.Client, id, body string, header ...string) (status int, code string) {
@@ -160,7 +161,7 @@ func TestApprovals_TokenIsOfOneCall(t *testing.T) {
 	cfg.Now = time.Now
 	ts := live(t, cfg)
 	defer ts.Client().CloseIdleConnections()
-	var asked []agent.Approval
+	var asked []answer.Approval
 	var open []*http.Response
 	for range 2 {
 		resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
@@ -214,7 +215,7 @@ func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
 
 // twice asks about two calls that go to the same place.
 func twice(ended chan<- agent.Decision) script {
-	return func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		var both sync.WaitGroup
 		for range 2 {

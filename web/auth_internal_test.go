@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/httpguard"
 	"molar/schemas"
 )
@@ -20,8 +21,8 @@ import (
 // empty answers every port of the package with nothing.
 type empty struct{}
 
-func (empty) Run(context.Context, agent.Turn) iter.Seq2[agent.Event, error] {
-	return func(func(agent.Event, error) bool) {}
+func (empty) Run(context.Context, agent.Turn) iter.Seq2[answer.Event, error] {
+	return func(func(answer.Event, error) bool) {}
 }
 
 func (empty) List(context.Context, string, string, int, string) ([]schemas.Conversation, string, error) {

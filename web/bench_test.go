@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/answer"
 )
 
 // BenchmarkStream_Event is the cost of one text event: encoding and flushing into
 // a writer that costs nothing, and over a loopback connection.
 func BenchmarkStream_Event(b *testing.B) {
 	answer := func(n int) script {
-		return func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		return func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			ev := text("một từ ")
 			for range n {

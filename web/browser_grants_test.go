@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -52,8 +53,8 @@ func TestChatPage_Grants(t *testing.T) {
 	host, grants := newChatHost(), &grantsOf{}
 	cfg := host.config(t)
 	cfg.Grants = grants
-	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
-		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "k1", Assistant: "dental", Created: time.Now()}})
+	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
+		yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: "k1", Assistant: "dental", Created: time.Now()}})
 		yield(toolCall())
 		ask := agent.Ask{
 			Call:    schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send", Arguments: `{"to":"ann@example.com"}`}},
@@ -68,8 +69,8 @@ func TestChatPage_Grants(t *testing.T) {
 		}
 		grants.give(ask.Subject(), d.Scope)
 		yield(toolResult())
-		yield(agent.Event{Kind: agent.EventText, Text: "Sent as " + string(d.Scope)})
-		yield(agent.Event{Kind: agent.EventDone, Done: &agent.Done{}})
+		yield(answer.Event{Kind: answer.KindText, Text: "Sent as " + string(d.Scope)})
+		yield(answer.Event{Kind: answer.KindDone, Done: &answer.Done{}})
 		return nil
 	})
 	ctx := browser(t, "en") // first, so that it ends before the server

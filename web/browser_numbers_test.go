@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"molar/agent"
+	"molar/agent/answer"
 )
 
 // A bare page has as many files as the page of the chat and does nothing. What it takes
@@ -209,8 +210,8 @@ func TestChatPage_LongConversation(t *testing.T) {
 func TestChatPage_TokenToScreen(t *testing.T) {
 	host := newChatHost()
 	cfg := host.config(t)
-	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
-		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "c1"}})
+	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
+		yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: "c1"}})
 		tick := time.NewTicker(20 * time.Millisecond) // the pace of a model
 		defer tick.Stop()
 		for range 150 {

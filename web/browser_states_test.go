@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -261,9 +262,9 @@ func scenes() []scene {
 // says answers what no chat host does by itself: an emergency, a refusal, an answer that could
 // not be saved, a call that may be allowed for longer.
 func says(host *chatHost) script {
-	return func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		asked, _ := turn.Question()
-		begin := agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "e" + turn.ID, Assistant: "dental", Created: time.Now()}}
+		begin := answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: "e" + turn.ID, Assistant: "dental", Created: time.Now()}}
 		end := done()
 		switch asked {
 		case "emergency":
@@ -278,7 +279,7 @@ func says(host *chatHost) script {
 		case "send mail":
 			yield(begin)
 			mail := schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send_message", Arguments: "{\"to\":\"ann@example.com\",\"subject\":\"Visit\u200b\U000e0041\",\"text\":\"I come on Monday.\"}"}}
-			yield(agent.Event{Kind: agent.EventToolCall, Call: &mail, Server: "mail", ToolName: "send_message"})
+			yield(answer.Event{Kind: answer.KindToolCall, Call: &mail, Server: "mail", ToolName: "send_message"})
 			_, err := turn.Approver.Approve(ctx, agent.Ask{
 				Call: mail, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send_message", Server: "mail"}}, Why: "its policy is confirm",
 				Scopes:  []toolhandler.Scope{toolhandler.Once, toolhandler.InConversation, toolhandler.Always},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -18,13 +18,13 @@ const head = `data: {"id":"chatcmpl-t1","object":"chat.completion.chunk","create
 	`"system_fingerprint":"c1","choices":[`
 
 func TestChat_StreamBytes(t *testing.T) {
-	events := []agent.Event{
+	events := []answer.Event{
 		start(),
-		{Kind: agent.EventStep, Step: "2.1", Text: "Guardrail result: PASSED"},
+		{Kind: answer.KindStep, Step: "2.1", Text: "Guardrail result: PASSED"},
 		toolCall(), toolResult(),
 		text("Xin \"chào\"\n"), text(""), text("\x01\xff\\bạn\u2028"),
-		{Kind: agent.EventSources, Sources: []schemas.Source{{Title: "A", URL: "https://a.test/"}}},
-		{Kind: agent.EventWarning, Text: "slow"},
+		{Kind: answer.KindSources, Sources: []schemas.Source{{Title: "A", URL: "https://a.test/"}}},
+		{Kind: answer.KindWarning, Text: "slow"},
 		done(),
 	}
 	role := head + `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n"
@@ -169,15 +169,15 @@ func readStream(t *testing.T, body string) (content, finish, id string) {
 }
 
 func TestChat_WholeEqualsStream(t *testing.T) {
-	tests := map[string][]agent.Event{
+	tests := map[string][]answer.Event{
 		"text":             {start(), text("a"), text("b\n"), done()},
 		"no text":          {start(), done()},
 		"no start":         {text("a"), done()},
 		"tools":            {start(), toolCall(), toolResult(), text("x"), toolCall(), toolResult(), text("y"), done()},
-		"cut by length":    {start(), text("a"), {Kind: agent.EventDone, Done: &agent.Done{Finish: "length"}}},
-		"tools as reason":  {start(), text("a"), {Kind: agent.EventDone, Done: &agent.Done{Finish: "tool_calls"}}},
+		"cut by length":    {start(), text("a"), {Kind: answer.KindDone, Done: &answer.Done{Finish: "length"}}},
+		"tools as reason":  {start(), text("a"), {Kind: answer.KindDone, Done: &answer.Done{Finish: "tool_calls"}}},
 		"broken character": {start(), text("a\xe1"), done()},
-		"empty done":       {start(), text("a"), {Kind: agent.EventDone}},
+		"empty done":       {start(), text("a"), {Kind: answer.KindDone}},
 	}
 	for name, events := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 	"molar/web"
@@ -142,7 +143,7 @@ func (h *chatHost) loses(servers ...string) {
 	h.gone = servers
 }
 
-func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 	asked, _ := turn.Question()
 	id := turn.ConversationID
 	h.mu.Lock()
@@ -151,12 +152,12 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 		id = fmt.Sprintf("c%d", len(h.turns))
 	}
 	h.mu.Unlock()
-	yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: id, Assistant: "dental", Created: time.Now()}})
+	yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: id, Assistant: "dental", Created: time.Now()}})
 	h.mu.Lock()
 	gone := h.gone
 	h.mu.Unlock()
 	for _, name := range gone {
-		yield(agent.Event{Kind: agent.EventWarning, Code: agent.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q is failed: connection refused", name)})
+		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q is failed: connection refused", name)})
 	}
 	said, err := h.say(ctx, turn, asked, yield)
 	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // those end a turn before its question is recorded
@@ -179,7 +180,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(agent
 	if err != nil {
 		return err
 	}
-	yield(agent.Event{Kind: agent.EventSources, Sources: sources})
+	yield(answer.Event{Kind: answer.KindSources, Sources: sources})
 	yield(done())
 	return nil
 }
@@ -244,7 +245,7 @@ func (h *chatHost) File(ctx context.Context, owner, id string, _ int64, n int) (
 	return all[n], data, err
 }
 
-func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
+func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield func(answer.Event) bool) (string, error) {
 	switch {
 	case strings.Contains(asked, "fail") && h.mayFail(asked):
 		kind := providers.KindUnavailable
@@ -265,7 +266,7 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 	case strings.Contains(asked, "wide"):
 		wide := call
 		wide.Function.Arguments = `{"word":"` + strings.Repeat("Donaudampfschiff", 40) + `","list":[` + strings.Repeat(`"răng khôn mọc lệch",`, 60) + `1]}`
-		yield(agent.Event{Kind: agent.EventToolCall, Call: &wide, Server: "family", ToolName: "search"})
+		yield(answer.Event{Kind: answer.KindToolCall, Call: &wide, Server: "family", ToolName: "search"})
 		said := strings.Repeat("khôn", 200) + "\n\n| " + strings.Repeat("a rather long head of a column | ", 8) + "\n|" + strings.Repeat("-|", 8) + "\n| " + strings.Repeat("1 | ", 8) +
 			"\n\n```\n" + strings.Repeat("a long line of code; ", 30) + "\n```\n\nName: Nguyễn\nBorn: 1961\n"
 		yield(text(said))
@@ -286,7 +287,7 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 		if h.pass(ctx, asked) != nil {
 			return before, ctx.Err()
 		}
-		yield(agent.Event{Kind: agent.EventCommentary, Text: before})
+		yield(answer.Event{Kind: answer.KindCommentary, Text: before})
 		yield(toolCall())
 		yield(toolResult())
 		if h.pass(ctx, asked) != nil {
@@ -368,7 +369,7 @@ func (h *chatHost) Trace(ctx context.Context, owner, id string) (json.RawMessage
 
 // wonder is a tool whose server says how far it is and then asks: for an address to be opened
 // where the question speaks of one, else in a form.
-func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yield func(agent.Event) bool) (string, error) {
+func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yield func(answer.Event) bool) (string, error) {
 	turn.Person.Hear(schemas.News{Server: "family", Tool: "search", Progress: 2, Total: 5, Text: "<b>looking</b>"})
 	turn.Person.Hear(schemas.News{Server: "family", Level: "warning", Text: "the calendar is slow"})
 	select {

@@ -9,23 +9,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/turns"
 )
 
-func commentary(s string) agent.Event { return agent.Event{Kind: agent.EventCommentary, Text: s} }
+func commentary(s string) answer.Event { return answer.Event{Kind: answer.KindCommentary, Text: s} }
 
 // looked is a turn that says something on the way to a call, behind a notice.
-func looked(more ...agent.Event) []agent.Event {
-	events := append([]agent.Event{start()}, more...)
+func looked(more ...answer.Event) []answer.Event {
+	events := append([]answer.Event{start()}, more...)
 	return append(events, text("Let me "), text("look."), commentary("Let me look."), toolCall(), toolResult(), text("\n\nIt is **there**."), done())
 }
 
 // A whole answer is the answer alone; what was said on the way stands beside it.
 func TestCommentary_OfWholeAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
-		events []agent.Event
+		events []answer.Event
 		want   string
 	}{
 		"alone":           {looked(), "It is **there**."},
@@ -49,8 +49,8 @@ func TestCommentary_OfWholeAnswers(t *testing.T) {
 
 // In a stream the note of commentary has its HTML, and the blocks begin anew.
 func TestCommentary_InAStream(t *testing.T) {
-	began := agent.Event{Kind: agent.EventStart, Start: &agent.Start{ConversationID: "c1"}}
-	cfg := config(t, play(nil, append([]agent.Event{began}, looked(text("**Call 112.**\n\n"))[1:]...)...))
+	began := answer.Event{Kind: answer.KindStart, Start: &answer.Start{ConversationID: "c1"}}
+	cfg := config(t, play(nil, append([]answer.Event{began}, looked(text("**Call 112.**\n\n"))[1:]...)...))
 	cfg.Turns = turns.NewSet(nil, nil)
 	h := build(t, cfg)
 	w := post(h, `{"stream":true,"molar":{"events":true,"html":true,"detach":true},`+question+`}`)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 )
 
@@ -81,12 +82,12 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 }
 
 func TestChat_FailureAfterATool(t *testing.T) {
-	for _, seen := range [][]agent.Event{{toolCall()}, {toolCall(), toolResult()}, {toolCall(), toolResult(), text("part")}} {
+	for _, seen := range [][]answer.Event{{toolCall()}, {toolCall(), toolResult()}, {toolCall(), toolResult(), text("part")}} {
 		for err, status := range map[error]int{
 			agent.ErrBusy: 400, fault(providers.KindQuota): 400, fault(providers.KindTimeout): 400,
 			errors.New("unknown"): 400, agent.ErrNotSaved: 400, agent.ErrInvalid: 400,
 		} {
-			w := post(handler(t, play(err, append([]agent.Event{start()}, seen...)...)), `{`+question+`}`)
+			w := post(handler(t, play(err, append([]answer.Event{start()}, seen...)...)), `{`+question+`}`)
 			if w.Code != status || w.Header().Get("X-Should-Retry") != "false" || w.Header().Get("Retry-After") != "" {
 				t.Errorf("after %d events %v: status %d, headers %v", len(seen), err, w.Code, w.Header())
 			}
@@ -97,14 +98,14 @@ func TestChat_FailureAfterATool(t *testing.T) {
 // Only what may have changed something is told as run: a search, a reader and a call
 // that never reached its server are not.
 func TestChat_FailureAfterACallWithoutEffect(t *testing.T) {
-	plain := func(ev agent.Event) agent.Event { ev.Effect = false; return ev }
-	for name, seen := range map[string][]agent.Event{
+	plain := func(ev answer.Event) answer.Event { ev.Effect = false; return ev }
+	for name, seen := range map[string][]answer.Event{
 		"a search":              {plain(toolCall()), plain(toolResult())},
 		"a reader under way":    {plain(toolCall())},
 		"a call that was stuck": {toolCall(), plain(toolResult())},
 	} {
 		for _, stream := range []string{"true", "false"} {
-			w := post(handler(t, play(withStatus(500), append([]agent.Event{start()}, seen...)...)), `{"stream":`+stream+`,`+question+`}`)
+			w := post(handler(t, play(withStatus(500), append([]answer.Event{start()}, seen...)...)), `{"stream":`+stream+`,`+question+`}`)
 			if name == "a call that was stuck" && stream == "true" { // the stream was open before it was known
 				if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "a tool had already run") || !strings.Contains(body, `"model_failed"`) {
 					t.Errorf("%s, stream: %d %s", name, w.Code, body)
@@ -121,7 +122,7 @@ func TestChat_FailureAfterACallWithoutEffect(t *testing.T) {
 func TestChat_FailureInTheStream(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
-		seen agent.Event
+		seen answer.Event
 		code string
 	}{
 		"after text":      {fault(providers.KindIncomplete), text("part"), "model_incomplete"},
@@ -145,7 +146,7 @@ func TestChat_FailureInTheStream(t *testing.T) {
 }
 
 func TestChat_Panic(t *testing.T) {
-	h := handler(t, script(func(context.Context, agent.Turn, func(agent.Event) bool) error { panic("boom") }))
+	h := handler(t, script(func(context.Context, agent.Turn, func(answer.Event) bool) error { panic("boom") }))
 	for _, stream := range []string{"true", "false"} {
 		w := post(h, `{"stream":`+stream+`,`+question+`}`)
 		code, _, message := errorOf(t, w.Body.Bytes())
@@ -167,13 +168,13 @@ func TestChat_Panic(t *testing.T) {
 func TestChat_FailureNamesItsConversation(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body   string
-		events []agent.Event
+		events []answer.Event
 	}{
-		"whole":                    {`{`, []agent.Event{start()}},
-		"whole, after a tool":      {`{`, []agent.Event{start(), toolCall()}},
-		"stream":                   {`{"stream":true,`, []agent.Event{start()}},
-		"stream, with events":      {`{"stream":true,"molar":{"events":true,"detach":true},`, []agent.Event{start()}},
-		"stream, after some words": {`{"stream":true,`, []agent.Event{start(), text("a")}},
+		"whole":                    {`{`, []answer.Event{start()}},
+		"whole, after a tool":      {`{`, []answer.Event{start(), toolCall()}},
+		"stream":                   {`{"stream":true,`, []answer.Event{start()}},
+		"stream, with events":      {`{"stream":true,"molar":{"events":true,"detach":true},`, []answer.Event{start()}},
+		"stream, after some words": {`{"stream":true,`, []answer.Event{start(), text("a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := post(handler(t, play(fault(providers.KindQuota), tt.events...)), tt.body+question+`}`)

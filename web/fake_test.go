@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web"
@@ -34,24 +35,24 @@ var created = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
 // script plays a turn. It returns the error that ends it, and stops when yield
 // says false.
-type script func(ctx context.Context, t agent.Turn, yield func(agent.Event) bool) error
+type script func(ctx context.Context, t agent.Turn, yield func(answer.Event) bool) error
 
-func (s script) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
+func (s script) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
+	return func(yield func(answer.Event, error) bool) {
 		gone := false
-		err := s(ctx, t, func(ev agent.Event) bool {
+		err := s(ctx, t, func(ev answer.Event) bool {
 			gone = gone || !yield(ev, nil)
 			return !gone
 		})
 		if err != nil && !gone {
-			yield(agent.Event{}, err)
+			yield(answer.Event{}, err)
 		}
 	}
 }
 
 // play yields the events and then the error, if there is one.
-func play(err error, events ...agent.Event) script {
-	return func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+func play(err error, events ...answer.Event) script {
+	return func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 		for _, ev := range events {
 			if !yield(ev) {
 				return nil
@@ -64,21 +65,21 @@ func play(err error, events ...agent.Event) script {
 // keep records the turns that it is asked to run.
 type keep struct{ turn agent.Turn }
 
-func (k *keep) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+func (k *keep) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 	k.turn = t
 	return play(nil, start(), done()).Run(ctx, t)
 }
 
-func start() agent.Event {
-	return agent.Event{Kind: agent.EventStart, Start: &agent.Start{
+func start() answer.Event {
+	return answer.Event{Kind: answer.KindStart, Start: &answer.Start{
 		TurnID: "t1", ConversationID: "c1", Assistant: "dental", Created: created,
 	}}
 }
 
-func text(s string) agent.Event { return agent.Event{Kind: agent.EventText, Text: s} }
+func text(s string) answer.Event { return answer.Event{Kind: answer.KindText, Text: s} }
 
-func done() agent.Event {
-	return agent.Event{Kind: agent.EventDone, Done: &agent.Done{
+func done() answer.Event {
+	return answer.Event{Kind: answer.KindDone, Done: &answer.Done{
 		Finish: "stop", Provider: "ollama", Model: "qwen", Language: "en", Saved: true, ModelCalls: 2, ToolCalls: 1,
 		Usage: schemas.Usage{PromptTokens: 3, CompletionTokens: 2, TotalTokens: 5},
 	}}
@@ -86,13 +87,13 @@ func done() agent.Event {
 
 var call = schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__search", Arguments: `{"q":"Lê"}`}}
 
-func toolCall() agent.Event {
-	return agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "search", Effect: true}
+func toolCall() answer.Event {
+	return answer.Event{Kind: answer.KindToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "search", Effect: true}
 }
 
-func toolResult() agent.Event {
-	return agent.Event{
-		Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "search", Effect: true,
+func toolResult() answer.Event {
+	return answer.Event{
+		Kind: answer.KindToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "search", Effect: true,
 		Result: &schemas.ToolResult{ToolName: "search", ID: "k1", Output: json.RawMessage(`{"n":1}`), Duration: 1500 * time.Millisecond},
 	}
 }

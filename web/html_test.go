@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/turns"
 )
@@ -51,7 +52,7 @@ func htmlOf(t *testing.T, stream string) (html, text string) {
 }
 
 func TestHTML_InAStream(t *testing.T) {
-	began := agent.Event{Kind: agent.EventStart, Start: &agent.Start{ConversationID: "c1"}}
+	began := answer.Event{Kind: answer.KindStart, Start: &answer.Start{ConversationID: "c1"}}
 	run := play(nil, began, text("**a"), text("b**\n\n<script>x"), text("</script>\n\n[c](javascript:d)"), done())
 	const want = "<p><strong>ab</strong></p>\n\n<p>c</p>\n"
 	for body, wanted := range map[string]string{
@@ -100,7 +101,7 @@ func TestHTML_BeforeAnError(t *testing.T) {
 // A long listing is not rendered anew for every few letters of it.
 func TestHTML_LongBlock(t *testing.T) {
 	const lines = 2000
-	events := []agent.Event{start(), text("```\n")}
+	events := []answer.Event{start(), text("```\n")}
 	for range lines {
 		events = append(events, text("a line of some length\n"))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 	"molar/web/turns"
@@ -60,8 +61,8 @@ func (m *memoryKeys) ReleaseKey(_ context.Context, owner, key, _ string) error {
 }
 
 // counted counts the turns that run.
-func counted(n *atomic.Int64, err error, events ...agent.Event) script {
-	return func(ctx context.Context, t agent.Turn, yield func(agent.Event) bool) error {
+func counted(n *atomic.Int64, err error, events ...answer.Event) script {
+	return func(ctx context.Context, t agent.Turn, yield func(answer.Event) bool) error {
 		n.Add(1)
 		return play(err, events...)(ctx, t, yield)
 	}
@@ -128,7 +129,7 @@ func TestIdempotency_FollowsTheRunningTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int64
 		gate := make(chan struct{})
-		h, turns := keyed(t, &memoryKeys{}, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		h, turns := keyed(t, &memoryKeys{}, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			ran.Add(1)
 			yield(start())
 			yield(text("a"))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 )
 
 // writes notes when how many chunks of text were written at once.
@@ -37,7 +38,7 @@ func (w *writes) Write(p []byte) (int, error) {
 // the turn falls silent behind it.
 func TestStream_JoinsFastText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		run := script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		run := script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			for range 20 {
 				yield(text("word"))

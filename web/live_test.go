@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 )
 
 // stamped notes when each flush happened and what had been written by then.
@@ -32,7 +33,7 @@ func (s *stamped) FlushError() error {
 
 func TestChat_KeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			time.Sleep(26 * time.Second)
 			yield(text("a"))
@@ -58,9 +59,9 @@ func TestChat_KeepAlive(t *testing.T) {
 func TestChat_HoldsHeadersForTheStatus(t *testing.T) {
 	for wait, want := range map[time.Duration]int{900 * time.Millisecond: 503, 1100 * time.Millisecond: 200} {
 		synctest.Test(t, func(t *testing.T) {
-			h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+			h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 				yield(start())
-				yield(agent.Event{Kind: agent.EventStep, Step: "2.1", Text: "x"})
+				yield(answer.Event{Kind: answer.KindStep, Step: "2.1", Text: "x"})
 				time.Sleep(wait)
 				return agent.ErrUnavailable
 			}))
@@ -76,7 +77,7 @@ func TestChat_ClientLeaves(t *testing.T) {
 	for _, stream := range []string{"true", "false"} {
 		cancelled := make(chan time.Time, 1)
 		running := make(chan struct{})
-		ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			yield(text("a"))
 			close(running)
@@ -111,7 +112,7 @@ func TestChat_ClientLeaves(t *testing.T) {
 // The text must leave at once, not when the answer is whole.
 func TestChat_TextLeavesAsItComes(t *testing.T) {
 	next := make(chan struct{})
-	ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+	ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		for i := range 5 {
 			yield(text(fmt.Sprint("word", i)))
@@ -143,9 +144,9 @@ func TestChat_TextLeavesAsItComes(t *testing.T) {
 
 func TestChat_StreamsDoNotMix(t *testing.T) {
 	const streams, words = 64, 50
-	ts := live(t, config(t, script(func(_ context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	ts := live(t, config(t, script(func(_ context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		said, _ := turn.Question()
-		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "c-" + said}})
+		yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: "c-" + said}})
 		for range words {
 			if !yield(text(said + " ")) {
 				return nil

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/telemetry"
 	"molar/schemas"
 	"molar/web/chat"
@@ -56,7 +56,7 @@ func (s *server) chatOperations() []openapi.Operation {
 		completions, alias,
 		{Method: "GET", Path: "/v1/models", Tag: tagChat, Scope: "chat or admin", Summary: "List the assistants, as OpenAI models", Answer: modelList{}},
 		{Method: "GET", Path: "/v1/models/{id}", Tag: tagChat, Scope: "chat or admin", Summary: "Describe an assistant", Answer: modelObject{}, Errors: []int{404}},
-		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it, and where it has none, what is stored", Answer: agent.Trace{}, Errors: []int{404, 500}},
+		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it, and where it has none, what is stored", Answer: answer.Trace{}, Errors: []int{404, 500}},
 		{
 			Method: "GET", Path: "/v1/turns/{id}/events", Tag: tagTurns, Scope: "chat", Summary: "Follow a detached turn",
 			Event: chat.Chunk{}, Query: []openapi.Parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
@@ -67,7 +67,7 @@ func (s *server) chatOperations() []openapi.Operation {
 			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat", Summary: "Allow or refuse a call that waits",
 			Request: decisionRequest{}, Needs: []string{"token", "decision"}, Answer: changedObject{}, Errors: []int{400, 403, 404, 409, 410},
 		},
-		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the questions of servers that wait for a person", Answer: list[agent.Asked]{}},
+		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the questions of servers that wait for a person", Answer: list[answer.Asked]{}},
 		{
 			Method: "POST", Path: "/v1/questions/{id}", Tag: tagTurns, Scope: "chat", Summary: "Answer a server that waits: accept with what the form asks for, decline or cancel",
 			Request: schemas.Answer{}, Needs: []string{"action"}, Answer: answeredObject{}, Errors: []int{400, 404, 409},

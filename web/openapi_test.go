@@ -14,7 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/telemetry"
 	"molar/providers"
 	"molar/schemas"
@@ -295,12 +295,12 @@ func TestOpenAPI_Requests(t *testing.T) {
 type fullTrace struct{}
 
 func (fullTrace) Trace(_ context.Context, _, id string) (json.RawMessage, bool, error) {
-	full := agent.Trace{
+	full := answer.Trace{
 		TurnID: "t1", ConversationID: "c1", Assistant: "dental", Provider: "ollama", Model: "m", Route: "r", Started: created,
-		Status: "done", Language: "en", Question: "q", QuestionHash: "h", Answer: "a", Verdict: &agent.VerdictTrace{}, Memory: "read",
-		Steps:  []agent.StepTrace{{Step: "answer", TookMS: 1}},
-		Tools:  []agent.ToolTrace{{Name: "family__search", Calls: []agent.CallTrace{{ID: "k", At: created, Server: "family", Tool: "search", Arguments: "{}"}}}},
-		Passes: []agent.PassTrace{{Pass: providers.PassTool, Calls: []schemas.ToolCall{call}}},
+		Status: "done", Language: "en", Question: "q", QuestionHash: "h", Answer: "a", Verdict: &answer.VerdictTrace{}, Memory: "read",
+		Steps:  []answer.StepTrace{{Step: "answer", TookMS: 1}},
+		Tools:  []answer.ToolTrace{{Name: "family__search", Calls: []answer.CallTrace{{ID: "k", At: created, Server: "family", Tool: "search", Arguments: "{}"}}}},
+		Passes: []answer.PassTrace{{Pass: providers.PassTool, Calls: []schemas.ToolCall{call}}},
 		Done:   done().Done,
 	}
 	raw, err := full.Encode()

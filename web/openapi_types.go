@@ -1,7 +1,7 @@
 package web
 
 import (
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -38,5 +38,5 @@ type (
 	modelList    = list[modelObject]
 	toolList     = list[toolObject]
 	serverList   = list[schemas.ServerStatus]
-	approvalList = list[agent.Approval]
+	approvalList = list[answer.Approval]
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/httpguard"
 )
 
@@ -18,7 +19,7 @@ func TestPages_ModelsOfThisBrowser(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var asked agent.Turn
-	run := script(func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	run := script(func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		mu.Lock()
 		asked = turn
 		mu.Unlock()

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
 // wondering is a turn in which a server asks, after it said how far it is.
 func wondering(answered chan<- schemas.Answer) script {
-	return func(ctx context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		if turn.Person == nil {
 			yield(text("nobody to ask"))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 )
 
@@ -65,7 +66,7 @@ func TestChat_RetriesRunNoToolTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, early := range []bool{false, true} {
 				var effects atomic.Int64
-				ts := live(t, config(t, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+				ts := live(t, config(t, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 					yield(start())
 					effects.Add(1)
 					if !early {
@@ -96,7 +97,7 @@ func TestChat_RetriesRunNoToolTwice(t *testing.T) {
 // tool has ended.
 func TestChat_OpensBeforeTheFirstToolEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			time.Sleep(100 * time.Millisecond)
 			yield(toolCall())
@@ -117,7 +118,7 @@ func TestChat_OpensBeforeTheFirstToolEnds(t *testing.T) {
 // A proxy that is told by the headers not to buffer hands each word on at once.
 func TestChat_TextPassesAProxyAsItComes(t *testing.T) {
 	next := make(chan struct{})
-	ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+	ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		for i := range 3 {
 			yield(text(fmt.Sprint("word", i)))
@@ -169,7 +170,7 @@ func TestChat_BusyNamesItsWait(t *testing.T) {
 // An answer that was withheld before its first word is a whole answer with its
 // reason, in both forms.
 func TestChat_WithheldAnswer(t *testing.T) {
-	h := handler(t, play(nil, start(), agent.Event{Kind: agent.EventDone, Done: &agent.Done{Finish: providers.FinishContentFilter}}))
+	h := handler(t, play(nil, start(), answer.Event{Kind: answer.KindDone, Done: &answer.Done{Finish: providers.FinishContentFilter}}))
 	content, finish, _ := readStream(t, post(h, `{"stream":true,`+question+`}`).Body.String())
 	if content != "" || finish != "content_filter" {
 		t.Errorf("stream: %q, finish %q", content, finish)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent"
+	"molar/agent/answer"
 )
 
 // BenchmarkSurfaces streams one turn of 200 pieces over either surface: the processor time and
@@ -18,7 +18,7 @@ func BenchmarkSurfaces(b *testing.B) {
 	const pieces = 200
 	begun := start()
 	begun.Start.TurnID, begun.Start.ConversationID = uuid.NewString(), "chat_"+uuid.NewString()
-	events := []agent.Event{begun}
+	events := []answer.Event{begun}
 	for range pieces {
 		events = append(events, text("một từ "))
 	}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 )
 
 // What is told beside an answer says when it was said; text alone does not.
 func TestChat_Timings(t *testing.T) {
 	at := regexp.MustCompile(`"at_ms":(\d+)`)
-	step := agent.Event{Kind: agent.EventStep, Step: "2.1", Text: "passed"}
+	step := answer.Event{Kind: answer.KindStep, Step: "2.1", Text: "passed"}
 	for _, tt := range []struct {
 		body  string
 		notes int

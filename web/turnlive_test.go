@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/turns"
 )
 
@@ -40,7 +40,7 @@ func TestGetTurn_WhileItRuns(t *testing.T) {
 			id := resp.Header.Get("X-Turn-Id")
 			for _, name := range []string{id, "chatcmpl-" + id} {
 				found := get(t, ts.Client(), ts.URL+"/v1/turns/"+name, "X-Me", "ann")
-				var trace agent.Trace
+				var trace answer.Trace
 				if body := readAll(t, found); found.StatusCode != 200 || json.Unmarshal([]byte(body), &trace) != nil || !strings.Contains(body, `"tools":[],"passes":[]`) {
 					t.Fatalf("%d %s", found.StatusCode, body)
 				}

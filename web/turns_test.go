@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/turns"
 )
 
 // gated plays a turn word by word, each when the gate opens, until it is cancelled.
 func gated(gate <-chan struct{}, cancelled chan<- error, words ...string) script {
-	return func(ctx context.Context, t agent.Turn, yield func(agent.Event) bool) error {
-		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: t.ID, ConversationID: "c1", Assistant: "dental", Created: created}})
+	return func(ctx context.Context, t agent.Turn, yield func(answer.Event) bool) error {
+		yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: t.ID, ConversationID: "c1", Assistant: "dental", Created: created}})
 		for _, w := range words {
 			select {
 			case <-gate:
@@ -145,7 +146,7 @@ func withoutIDs(body string) string {
 func TestTurns_FollowedForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var id string
-		cfg := config(t, script(func(_ context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+		cfg := config(t, script(func(_ context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 			id = turn.ID
 			yield(text("a"))
 			yield(done())
@@ -252,7 +253,7 @@ func TestTurns_Drain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan time.Duration, 1)
 		begun := time.Now()
-		cfg := config(t, script(func(ctx context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		cfg := config(t, script(func(ctx context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			<-ctx.Done()
 			cut <- time.Since(begun)
@@ -278,7 +279,7 @@ func TestTurns_Drain(t *testing.T) {
 // no more memory.
 func TestTurns_HoldABound(t *testing.T) {
 	big, id := strings.Repeat("x", 1<<20), ""
-	cfg := config(t, script(func(_ context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	cfg := config(t, script(func(_ context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		id = turn.ID
 		for range 12 {
 			yield(text(big))

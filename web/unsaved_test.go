@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 )
 
 // unsaved are the last events of a turn whose store failed: known is the warning.
-func unsaved() (known, end agent.Event) {
+func unsaved() (known, end answer.Event) {
 	end = done()
 	end.Done.Saved, end.Done.Unsaved, end.Done.Warnings = false, true, []string{"not saved: disk full"}
-	return agent.Event{Kind: agent.EventWarning, Text: "not saved: disk full", Unsaved: true}, end
+	return answer.Event{Kind: answer.KindWarning, Text: "not saved: disk full", Unsaved: true}, end
 }
 
 // lastMolar is the molar object of the last chunk of a stream.
@@ -34,9 +35,9 @@ func lastMolar(t *testing.T, body string) map[string]any {
 // if it is known in time, and in what ends the answer.
 func TestChat_StoreFailed(t *testing.T) {
 	known, end := unsaved()
-	early, late := []agent.Event{start(), known, text("a"), end}, []agent.Event{start(), text("a"), known, end}
+	early, late := []answer.Event{start(), known, text("a"), end}, []answer.Event{start(), text("a"), known, end}
 	for name, tt := range map[string]struct {
-		events []agent.Event
+		events []answer.Event
 		body   string
 		header string
 	}{
@@ -60,7 +61,7 @@ func TestChat_StoreFailed(t *testing.T) {
 			}
 			var whole struct {
 				Molar struct {
-					agent.Done
+					answer.Done
 					ConversationID string `json:"conversation_id"`
 					TurnID         string `json:"turn_id"`
 				}
@@ -77,7 +78,7 @@ func TestChat_StoreFailed(t *testing.T) {
 func TestChat_SavedHeaderOnlyWhereTheStoreFailed(t *testing.T) {
 	stateless := done()
 	stateless.Done.Saved = false
-	for _, end := range []agent.Event{done(), stateless} {
+	for _, end := range []answer.Event{done(), stateless} {
 		for _, stream := range []string{"true", "false"} {
 			w := post(handler(t, play(nil, start(), text("a"), end)), `{"stream":`+stream+`,`+question+`}`)
 			if got, there := w.Header()["X-Molar-Saved"]; there {
@@ -94,7 +95,7 @@ func TestChat_SavedHeaderOnlyWhereTheStoreFailed(t *testing.T) {
 func TestChat_StoreFailedAfterTheHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		known, end := unsaved()
-		w := post(handler(t, script(func(_ context.Context, _ agent.Turn, yield func(agent.Event) bool) error {
+		w := post(handler(t, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 			yield(start())
 			time.Sleep(1500 * time.Millisecond)
 			yield(known)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestChat_UsageDetails(t *testing.T) {
 	end := done()
 	end.Done.Usage = schemas.Usage{PromptTokens: 30, CompletionTokens: 20, TotalTokens: 50, CachedTokens: 24, ReasoningTokens: 16}
-	h := handler(t, play(nil, []agent.Event{start(), text("Hi"), end}...))
+	h := handler(t, play(nil, []answer.Event{start(), text("Hi"), end}...))
 	const want = `"usage":{"prompt_tokens":30,"completion_tokens":20,"total_tokens":50,` +
 		`"prompt_tokens_details":{"cached_tokens":24},"completion_tokens_details":{"reasoning_tokens":16}}`
 	for _, body := range []string{`{` + question + `}`, `{"stream":true,"stream_options":{"include_usage":true},` + question + `}`} {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -40,8 +40,8 @@ func TestChat_ClientCalls(t *testing.T) {
 		{ID: "a", Function: schemas.FunctionCall{Name: "f", Arguments: `{"q":"Lê \"x\""}`}},
 		{ID: "b", Function: schemas.FunctionCall{Name: "g", Arguments: `{}`}},
 	}
-	h := handler(t, play(nil, start(), toolCall(), toolResult(), agent.Event{Kind: agent.EventClientCalls, Calls: calls},
-		agent.Event{Kind: agent.EventDone, Done: &agent.Done{Finish: providers.FinishToolCalls, Calls: calls}}))
+	h := handler(t, play(nil, start(), toolCall(), toolResult(), answer.Event{Kind: answer.KindClientCalls, Calls: calls},
+		answer.Event{Kind: answer.KindDone, Done: &answer.Done{Finish: providers.FinishToolCalls, Calls: calls}}))
 	want := []string{
 		`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`,
 		`{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}`,
@@ -62,7 +62,7 @@ func TestChat_ClientCalls(t *testing.T) {
 
 // Reasoning has a field of its own, and none when there is none.
 func TestChat_Reasoning(t *testing.T) {
-	h := handler(t, play(nil, start(), agent.Event{Kind: agent.EventThinking, Text: "hm\n"}, text("a"), done()))
+	h := handler(t, play(nil, start(), answer.Event{Kind: answer.KindThinking, Text: "hm\n"}, text("a"), done()))
 	want := []string{
 		`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`,
 		`{"index":0,"delta":{"reasoning_content":"hm\n"},"finish_reason":null}`,

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web"
@@ -48,23 +49,23 @@ func payloads(t *testing.T) []string {
 // echoing answers each question with itself, as text in small pieces, arguments, output,
 // warning and source.
 func echoing() script {
-	return func(_ context.Context, turn agent.Turn, yield func(agent.Event) bool) error {
+	return func(_ context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		asked, _ := turn.Question()
 		quoted, err := json.Marshal(asked)
 		if err != nil {
 			return err
 		}
-		yield(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: turn.ID, ConversationID: "c1", Assistant: "dental", Created: created}})
-		yield(agent.Event{Kind: agent.EventWarning, Text: asked})
+		yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: "c1", Assistant: "dental", Created: created}})
+		yield(answer.Event{Kind: answer.KindWarning, Text: asked})
 		bad := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: asked, Arguments: string(quoted)}}
-		yield(agent.Event{Kind: agent.EventToolCall, Call: &bad, Server: asked, ToolName: asked})
-		yield(agent.Event{Kind: agent.EventToolResult, Call: &bad, Server: asked, ToolName: asked, Result: &schemas.ToolResult{ToolName: asked, ID: "k", Output: quoted}})
+		yield(answer.Event{Kind: answer.KindToolCall, Call: &bad, Server: asked, ToolName: asked})
+		yield(answer.Event{Kind: answer.KindToolResult, Call: &bad, Server: asked, ToolName: asked, Result: &schemas.ToolResult{ToolName: asked, ID: "k", Output: quoted}})
 		for piece := range slices.Chunk([]rune(asked), 7) {
 			yield(text(string(piece)))
 		}
 		ev := done()
 		ev.Done.Sources = []schemas.Source{{Title: asked, URL: asked}, {Title: asked, URL: "https://teeth.test/" + asked}}
-		yield(agent.Event{Kind: agent.EventSources, Sources: ev.Done.Sources})
+		yield(answer.Event{Kind: answer.KindSources, Sources: ev.Done.Sources})
 		yield(ev)
 		return nil
 	}

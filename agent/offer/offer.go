@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent/answer"
 	"molar/agent/results"
-	"molar/agent/speaker"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -188,7 +188,7 @@ func (c *Chooser) Starting(need func(server string) bool) []string {
 }
 
 // Choose returns the tools that the model may call.
-func (c *Chooser) Choose(ctx context.Context, out *speaker.Speaker, want Want) (Choice, error) {
+func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (Choice, error) {
 	if len(want.Globs) == 0 {
 		return Choice{}, nil
 	}
@@ -228,7 +228,7 @@ func (c *Chooser) Choose(ctx context.Context, out *speaker.Speaker, want Want) (
 
 // waitForServers gives servers in their first start a moment, and says which are missing.
 // One that was lost is waited for only when it is called: its tools are known.
-func (c *Chooser) waitForServers(ctx context.Context, out *speaker.Speaker, globs Globs) error {
+func (c *Chooser) waitForServers(ctx context.Context, out *answer.Speaker, globs Globs) error {
 	if starting := c.Starting(globs.MayNeed); len(starting) > 0 {
 		if err := out.Step("6.2", "waiting for servers that are starting: "+strings.Join(starting, ", ")); err != nil {
 			return err
@@ -239,7 +239,7 @@ func (c *Chooser) waitForServers(ctx context.Context, out *speaker.Speaker, glob
 }
 
 // missing warns of servers whose tools are not known.
-func (c *Chooser) missing(out *speaker.Speaker, globs Globs) error {
+func (c *Chooser) missing(out *answer.Speaker, globs Globs) error {
 	known := make(map[string]bool)
 	for _, tool := range c.cfg.Tools.Tools() {
 		known[tool.Server] = true

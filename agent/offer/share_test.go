@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"molar/agent/event"
+	"molar/agent/answer"
 	"molar/agent/offer"
 	"molar/agent/ranking"
-	"molar/agent/speaker"
-	"molar/agent/trace"
 	"molar/internal/testkit/npm"
 	"molar/mcpclients"
 	"molar/schemas"
@@ -52,7 +50,7 @@ func shareOf(t *testing.T, c *offer.Chooser, all []asks, tokens int) share {
 	t.Helper()
 	s := share{all: len(all)}
 	for _, q := range all {
-		out := speaker.New("turn", trace.New(false, time.Now), slog.New(slog.DiscardHandler), func(event.Event, error) bool { return true })
+		out := answer.NewSpeaker("turn", answer.NewTracer(false, time.Now), slog.New(slog.DiscardHandler), func(answer.Event, error) bool { return true })
 		choice, err := c.Choose(t.Context(), out, offer.Want{Globs: offer.Globs{"*"}, Asked: []offer.Asked{{Question: q.question}}, Bytes: 4 * tokens})
 		if err != nil {
 			t.Fatal(err)

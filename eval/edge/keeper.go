@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/tape"
 )
 
@@ -98,16 +99,16 @@ func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
 }
 
 // Turn runs a turn and keeps it.
-func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
+func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[answer.Event, error] {
+	return func(yield func(answer.Event, error) bool) {
 		var written bytes.Buffer
 		rec, err := NewRecorder(RecorderConfig{To: &written, Redactor: k.cfg.Redactor})
 		if err != nil {
-			yield(agent.Event{}, err)
+			yield(answer.Event{}, err)
 			return
 		}
-		var start agent.Start
-		var done agent.Done
+		var start answer.Start
+		var done answer.Done
 		defer func() {
 			rec.w.Stop() // what still comes belongs to no turn
 			if start.TurnID != "" && k.cfg.Wants(start.Assistant) {
@@ -130,7 +131,7 @@ func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agen
 }
 
 // keep writes the tape of a turn: the header comes last, when it is known who answered.
-func (k *Keeper) keep(owner string, start agent.Start, done agent.Done, turn []byte) {
+func (k *Keeper) keep(owner string, start answer.Start, done answer.Done, turn []byte) {
 	var b bytes.Buffer
 	route := k.cfg.Route(done.Provider)
 	route.Provider, route.Model = done.Provider, done.Model

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/drift"
 	"molar/eval/tape"
 	"molar/eval/wire"
@@ -315,8 +316,8 @@ func (p *Player) asks(x *taped, body []byte) bool {
 
 // Over runs turns over the tape, and compares what happens in them.
 func (p *Player) Over(run Run) Run {
-	return func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
-		return func(yield func(agent.Event, error) bool) {
+	return func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
+		return func(yield func(answer.Event, error) bool) {
 			p.mu.Lock()
 			p.turn++
 			turn := p.turn

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/tape"
 )
 
@@ -136,8 +137,8 @@ func (x *exchange) end(status int, contentType string, err error) {
 }
 
 // Turn runs a turn and records what happens in it.
-func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
+func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[answer.Event, error] {
+	return func(yield func(answer.Event, error) bool) {
 		turn := int(r.turns.Add(1))
 		question, _ := t.Question()
 		w := watch{r: r, turn: turn, user: &tape.Record{Type: tape.TypeUser, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
@@ -152,7 +153,7 @@ func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[ag
 }
 
 // A Run runs a turn of the host.
-type Run = func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]
+type Run = func(context.Context, agent.Turn) iter.Seq2[answer.Event, error]
 
 // watch turns the events of a turn into records.
 type watch struct {
@@ -167,7 +168,7 @@ func (w *watch) write(rec *tape.Record) {
 	w.r.w.Write(rec)
 }
 
-func (w *watch) event(e agent.Event, err error) {
+func (w *watch) event(e answer.Event, err error) {
 	if e.Start != nil && w.user != nil {
 		w.user.Conversation, w.user.Assistant = e.Start.ConversationID, e.Start.Assistant
 	}
@@ -177,13 +178,13 @@ func (w *watch) event(e agent.Event, err error) {
 		return
 	}
 	switch e.Kind {
-	case agent.EventStep:
+	case answer.KindStep:
 		if d := tape.Decision(e); d != "" {
 			w.write(&tape.Record{Type: tape.TypeGuardrail, Decision: d})
 		}
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		w.write(&tape.Record{Type: tape.TypeToolCall, Call: e.Call, Server: e.Server, Tool: e.ToolName})
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		rec := &tape.Record{Type: tape.TypeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
 		if e.Result != nil {
 			rec.IsError, rec.Content = e.Result.IsError, e.Result.Output

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/edge"
 	"molar/eval/tape"
@@ -44,7 +45,7 @@ type evalHost struct {
 	put func(*store.DB)
 }
 
-func (h *evalHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+func (h *evalHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 	return h.Agent.Run(ctx, t)
 }
 

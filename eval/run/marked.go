@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/mask"
 	"molar/eval/report"
@@ -102,7 +102,7 @@ func (a *Commands) marked(ctx context.Context, h *host.Host, want schemas.Feedba
 		if err != nil {
 			return nil, err
 		}
-		var t agent.Trace
+		var t answer.Trace
 		switch {
 		case !ok:
 			a.Say("turn %s is left out: its trace is no longer kept", f.TurnID)
@@ -158,7 +158,7 @@ func (e *evidence) mask(m *mask.Masker) error {
 	if err != nil {
 		return err
 	}
-	e.Trace = agent.Trace{}
+	e.Trace = answer.Trace{}
 	if err := json.Unmarshal([]byte(m.Text(string(raw))), &e.Trace); err != nil {
 		return fmt.Errorf("mask the trace of a turn: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	yaml "github.com/goccy/go-yaml"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/delta"
 	"molar/eval/edge"
@@ -129,12 +130,12 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
 		return nil, a.whole(c.ID, []string{err.Error()})
 	}
-	run := func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+	run := func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 		t.Wanted = agent.Wanted{Provider: f.Provider, Model: f.Model}
 		return h.Agent.Run(ctx, t)
 	}
 	turn := 0
-	return c.Converse(ctx, func(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] { return rec.Turn(ctx, t, run) }, func(s *tape.Seen) error {
+	return c.Converse(ctx, func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] { return rec.Turn(ctx, t, run) }, func(s *tape.Seen) error {
 		turn++
 		if f.NoSummary || s.Sum.Error != "" || s.Sum.Refused {
 			return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/tape"
 	"molar/eval/wire"
 	"molar/internal/cli"
@@ -18,7 +18,7 @@ import (
 
 // tapeOf writes the tape of a traced turn: what the model said, in the wire of its
 // provider, so that a replay parses, judges and repairs it as the turn did.
-func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
+func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	var b bytes.Buffer
 	header := tape.Header{
 		TapeID: uuid.NewString(), Case: id, Host: cli.Version(), Recorded: t.Started.UTC().Format("2006-01-02T15:04:05Z"),
@@ -79,7 +79,7 @@ func tapeOf(h *host.Host, id string, t agent.Trace) ([]byte, error) {
 
 // guardOf writes the guardrail's decision. A judge that had decided the same before was
 // not asked in this turn; in a replay it is, and says the same.
-func guardOf(w *tape.Builder, t agent.Trace) {
+func guardOf(w *tape.Builder, t answer.Trace) {
 	v := t.Verdict
 	if v == nil {
 		return
@@ -93,7 +93,7 @@ func guardOf(w *tape.Builder, t agent.Trace) {
 
 type tracedCall struct {
 	name string
-	agent.CallTrace
+	answer.CallTrace
 }
 
 // tapeCall writes a call and what it gave. One that reached no server leaves no frame.

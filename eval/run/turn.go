@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/mask"
 	"molar/eval/report"
@@ -42,7 +42,7 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err != nil {
 		return err
 	}
-	var t agent.Trace
+	var t answer.Trace
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("read the trace: %w", err)
 	}
@@ -80,7 +80,7 @@ func (a *Commands) openHost(ctx context.Context, servers []string) (*host.Host, 
 
 // Evidence is what is known of a turn that was saved.
 type evidence struct {
-	agent.Trace
+	answer.Trace
 	// earlier is what was said before; missing says what of it cannot be had.
 	earlier []eval.Message
 	missing string
@@ -90,7 +90,7 @@ type evidence struct {
 }
 
 // gather collects what is kept of a turn beside its trace.
-func gather(ctx context.Context, h *host.Host, t agent.Trace) (evidence, error) {
+func gather(ctx context.Context, h *host.Host, t answer.Trace) (evidence, error) {
 	e := evidence{Trace: t}
 	var err error
 	if e.earlier, e.missing, err = before(ctx, h, t); err != nil {
@@ -198,7 +198,7 @@ func errorOr(err error, text string) string {
 const mostBefore = 20
 
 // before reads what was said before the turn. missing says what cannot be had.
-func before(ctx context.Context, h *host.Host, t agent.Trace) (earlier []eval.Message, missing string, err error) {
+func before(ctx context.Context, h *host.Host, t answer.Trace) (earlier []eval.Message, missing string, err error) {
 	switch {
 	case t.Memory == "stateless":
 		return nil, "earlier messages that the client sent along, if any: no trace keeps them", nil
@@ -225,7 +225,7 @@ func before(ctx context.Context, h *host.Host, t agent.Trace) (earlier []eval.Me
 
 // wires are the tapes of the turns of a conversation up to this one; none where one of them
 // was not kept, or a judge's verdict was known from before, which no tape has.
-func wires(ctx context.Context, h *host.Host, t agent.Trace) (all []*tape.Tape, err error) {
+func wires(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.Tape, err error) {
 	if t.Memory == "stateless" {
 		return nil, nil
 	}

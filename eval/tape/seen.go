@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/eval/match"
 	"molar/eval/wire"
 	"molar/schemas"
@@ -43,25 +43,25 @@ type SeenCall struct {
 }
 
 // Event notes an event of a turn.
-func (s *Seen) Event(e agent.Event, err error) {
+func (s *Seen) Event(e answer.Event, err error) {
 	if err != nil {
 		s.Err, s.Sum.Error = err, err.Error()
 		return
 	}
 	switch e.Kind {
-	case agent.EventText:
+	case answer.KindText:
 		s.Answer += e.Text
-	case agent.EventStep:
+	case answer.KindStep:
 		if d := Decision(e); d != "" {
 			s.Guardrail = d
 		}
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		s.Calls = append(s.Calls, SeenCall{Call: *e.Call, Server: e.Server, Tool: e.ToolName})
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		if e.Result != nil && e.Call != nil {
 			s.result(SeenCall{Call: *e.Call, Output: e.Result.Output, IsError: e.Result.IsError})
 		}
-	case agent.EventDone:
+	case answer.KindDone:
 		s.Answered, s.Sum = true, sumOf(e.Done)
 		s.By = strings.TrimSpace(e.Done.Provider + " " + e.Done.Model)
 	}
@@ -123,7 +123,7 @@ func Lookup(path string) bool {
 }
 
 // Decision reads the guardrail's verdict out of a step: pass, refuse, or "".
-func Decision(e agent.Event) string {
+func Decision(e answer.Event) string {
 	switch {
 	case e.Step != "2.1":
 		return ""
@@ -134,7 +134,7 @@ func Decision(e agent.Event) string {
 }
 
 // sumOf sums a turn up by its last event.
-func sumOf(d *agent.Done) Sum {
+func sumOf(d *answer.Done) Sum {
 	return Sum{
 		Finish: string(d.Finish), Refused: d.Refused, ModelCalls: d.ModelCalls, ToolCalls: d.ToolCalls,
 		Language: d.Language, Usage: d.Usage, Unapproved: d.Unapproved, Sources: d.Sources,

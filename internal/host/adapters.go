@@ -9,6 +9,7 @@ import (
 	"log/slog"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/internal/store"
 	"molar/mcpclients"
@@ -45,7 +46,7 @@ type recorder struct {
 	log *slog.Logger
 }
 
-func (r recorder) Record(t agent.Trace) {
+func (r recorder) Record(t answer.Trace) {
 	body, err := t.Encode()
 	if err != nil {
 		r.log.Warn("the trace of a turn could not be encoded", "turn", t.TurnID, "error", err)
@@ -97,11 +98,11 @@ func (s TraceStore) Turn(ctx context.Context, owner, turnID string) (schemas.Sto
 }
 
 // untraced is what is stored of a turn, in the place of its trace.
-func untraced(t schemas.StoredTurn) agent.Trace {
-	trace := agent.Trace{
+func untraced(t schemas.StoredTurn) answer.Trace {
+	trace := answer.Trace{
 		TurnID: t.TurnID, ConversationID: t.ConversationID, Assistant: t.Assistant, Started: t.BeganAt,
 		Status: cmp.Or(t.Status, "done"), Untraced: t.Status != schemas.StatusRunning, Question: t.Question, Answer: t.Answer,
-		Tools: []agent.ToolTrace{}, Passes: []agent.PassTrace{}, // not null: clients range over them
+		Tools: []answer.ToolTrace{}, Passes: []answer.PassTrace{}, // not null: clients range over them
 	}
 	if !t.SavedAt.IsZero() {
 		trace.TookMS = float64(t.SavedAt.Sub(t.BeganAt).Milliseconds())

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/host"
 	"molar/internal/store"
 	"molar/schemas"
@@ -36,7 +36,7 @@ func TestTraceStore_Untraced(t *testing.T) {
 		if err != nil || !ok {
 			return "unknown"
 		}
-		var trace agent.Trace
+		var trace answer.Trace
 		if err := json.Unmarshal(raw, &trace); err != nil {
 			t.Fatal(err)
 		}

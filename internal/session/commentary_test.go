@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/terminal"
 	"molar/schemas"
@@ -14,12 +14,12 @@ import (
 func commented(t *testing.T, r *renderer) {
 	t.Helper()
 	call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "a__b", Arguments: "{}"}}
-	for _, e := range []agent.Event{
-		{Kind: agent.EventText, Text: "Let me look."},
-		{Kind: agent.EventCommentary, Text: "Let me look."},
-		{Kind: agent.EventToolCall, Call: &call},
-		{Kind: agent.EventText, Text: "\n\nIt is there."},
-		{Kind: agent.EventDone, Done: &agent.Done{}},
+	for _, e := range []answer.Event{
+		{Kind: answer.KindText, Text: "Let me look."},
+		{Kind: answer.KindCommentary, Text: "Let me look."},
+		{Kind: answer.KindToolCall, Call: &call},
+		{Kind: answer.KindText, Text: "\n\nIt is there."},
+		{Kind: answer.KindDone, Done: &answer.Done{}},
 	} {
 		if err := r.event(e); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/session/form"
 	"molar/internal/terminal"
@@ -46,11 +47,11 @@ func (r *reader) Answer(ctx context.Context, q agent.Question) (schemas.Answer, 
 
 // Hear shows what a server says, in the format that shows all events.
 func (r *reader) Hear(n schemas.News) {
-	kind := agent.EventProgress
+	kind := answer.KindProgress
 	if n.Level != "" {
-		kind = agent.EventLog
+		kind = answer.KindLog
 	}
-	_ = r.out.event(agent.Event{Kind: kind, News: &n}) // who does not read any more is noticed by the turn
+	_ = r.out.event(answer.Event{Kind: kind, News: &n}) // who does not read any more is noticed by the turn
 }
 
 // A questionAsk is a question of a server that waits for the person at the terminal.

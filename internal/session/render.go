@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/terminal"
 	"molar/schemas"
@@ -31,7 +31,7 @@ type renderer struct {
 	format         string
 	stdout, stderr io.Writer
 	styled         *terminal.Markdown // nil unless the answer goes to a terminal
-	seen           agent.Collector
+	seen           answer.Collector
 	summary        chatOutput
 	open           bool   // the last line of the answer has no end
 	apart          bool   // it was ended for what is no part of the answer
@@ -49,12 +49,12 @@ type chatOutput struct {
 	ToolCalls      []schemas.ToolCall   `json:"tool_calls"`
 	ToolResults    []schemas.ToolResult `json:"tool_results"`
 	Error          string               `json:"error,omitempty"`
-	*agent.Done                         // finish_reason, provider, model, language, saved, usage, warnings, sources …
+	*answer.Done                        // finish_reason, provider, model, language, saved, usage, warnings, sources …
 }
 
 // streamLine is a line of --output-format stream-json.
 type streamLine struct {
-	Type     agent.EventKind     `json:"type"`
+	Type     answer.Kind         `json:"type"`
 	Version  int                 `json:"version,omitempty"` // on the first line
 	Step     string              `json:"step,omitempty"`
 	Text     string              `json:"text,omitempty"`
@@ -65,8 +65,8 @@ type streamLine struct {
 	Result   *schemas.ToolResult `json:"result,omitempty"`
 	Sources  []schemas.Source    `json:"sources,omitempty"`
 	News     *schemas.News       `json:"news,omitempty"`
-	*agent.Start
-	*agent.Done
+	*answer.Start
+	*answer.Done
 }
 
 func newRenderer(format string, stdout, stderr io.Writer) *renderer {
@@ -85,7 +85,7 @@ func newChatRenderer(a *cli.CLI, format string) *renderer {
 }
 
 // event renders one event.
-func (r *renderer) event(e agent.Event) error {
+func (r *renderer) event(e answer.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heard()
@@ -100,7 +100,7 @@ func (r *renderer) event(e agent.Event) error {
 		if e.Done != nil {
 			line.Sources = e.Done.Sources // the outer field hides the embedded one
 		}
-		if e.Kind == agent.EventStart {
+		if e.Kind == answer.KindStart {
 			line.Version = outputVersion
 		}
 		return r.line(line)
@@ -108,19 +108,19 @@ func (r *renderer) event(e agent.Event) error {
 		return nil
 	}
 	switch e.Kind {
-	case agent.EventText:
+	case answer.KindText:
 		return r.text(e.Text)
-	case agent.EventCommentary:
+	case answer.KindCommentary:
 		if r.styled != nil {
 			return r.styled.SetApart()
 		}
 		return r.endLine()
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		if err := r.endLine(); err != nil { // behind a notice, which no commentary ends
 			return err
 		}
 	}
-	if e.Kind == agent.EventStep && e.Step == stepTools && e.Text != "" {
+	if e.Kind == answer.KindStep && e.Step == stepTools && e.Text != "" {
 		r.waiting(e.Text)
 		return nil
 	}
@@ -181,30 +181,30 @@ func (r *renderer) heard() {
 }
 
 // keep collects what the summary holds.
-func (r *renderer) keep(e agent.Event) {
+func (r *renderer) keep(e answer.Event) {
 	r.seen.Add(e)
 	switch e.Kind {
-	case agent.EventStart:
+	case answer.KindStart:
 		r.summary.TurnID, r.summary.ConversationID, r.summary.Assistant = e.Start.TurnID, e.Start.ConversationID, e.Start.Assistant
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		r.summary.ToolCalls = append(r.summary.ToolCalls, *e.Call)
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		r.summary.ToolResults = append(r.summary.ToolResults, *e.Result)
 	}
 }
 
 // toolNote is the note on standard error that an event is worth, or "".
-func toolNote(e agent.Event) string {
+func toolNote(e answer.Event) string {
 	switch e.Kind {
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		return fmt.Sprintf("• %s %s", e.Call.Function.Name, e.Call.Function.Arguments)
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		verdict := "ok"
 		if e.Result.IsError {
 			verdict = "error: " + terminal.Preview(e.Result.OutputText())
 		}
 		return fmt.Sprintf("  %s in %s", verdict, e.Result.Duration.Round(time.Millisecond))
-	case agent.EventWarning:
+	case answer.KindWarning:
 		return "warning: " + e.Text
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/schemas"
 )
@@ -18,11 +19,11 @@ func TestRenderer_Waiting(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			r := newRenderer(cli.Text, &stdout, &stderr)
-			if err := r.event(agent.Event{Kind: agent.EventStep, Step: stepTools, Text: "waiting for family"}); err != nil {
+			if err := r.event(answer.Event{Kind: answer.KindStep, Step: stepTools, Text: "waiting for family"}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(wait)
-			if err := r.event(agent.Event{Kind: agent.EventText, Text: "Hello"}); err != nil {
+			if err := r.event(answer.Event{Kind: answer.KindText, Text: "Hello"}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)

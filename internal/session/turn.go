@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/session/ask"
 	"molar/internal/terminal"
 )
@@ -22,7 +23,7 @@ const (
 
 // A happening is an event of a turn, or its error.
 type happening struct {
-	event agent.Event
+	event answer.Event
 	err   error
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -30,10 +30,10 @@ type turnView struct {
 	open    bool                 // the Markdown is not closed
 }
 
-func (v *turnView) event(e agent.Event) error {
+func (v *turnView) event(e answer.Event) error {
 	v.heard = time.Now()
 	switch e.Kind {
-	case agent.EventText:
+	case answer.KindText:
 		v.hide()
 		notice := v.isNotice(e.Text)
 		if notice {
@@ -45,26 +45,26 @@ func (v *turnView) event(e agent.Event) error {
 			return err
 		}
 		v.pause() // what follows is another's text
-	case agent.EventCommentary:
+	case answer.KindCommentary:
 		v.hide()
 		v.open = false
 		return v.s.md.SetApart()
-	case agent.EventStart:
+	case answer.KindStart:
 		v.s.f.Conversation, v.s.answering, v.s.lastTurn = e.Start.ConversationID, e.Start.Assistant, e.Start.TurnID
-	case agent.EventStep:
+	case answer.KindStep:
 		v.waits = v.waits || e.Step == stepTools && e.Text != ""
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		v.call(e)
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		v.result(e)
-	case agent.EventWarning:
+	case answer.KindWarning:
 		if v.s.told[e.Text] {
 			break
 		}
-		v.s.told[e.Text] = e.Code == agent.CodeServerMissing
+		v.s.told[e.Text] = e.Code == answer.CodeServerMissing
 		v.pause()
 		v.s.warn(e.Text)
-	case agent.EventDone:
+	case answer.KindDone:
 		v.done(e.Done)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (v *turnView) isNotice(piece string) bool {
 }
 
 // call shows a call that starts.
-func (v *turnView) call(e agent.Event) {
+func (v *turnView) call(e answer.Event) {
 	v.pause()
 	name := terminal.Clean(e.Call.Function.Name)
 	if v.names == nil {
@@ -92,7 +92,7 @@ func (v *turnView) call(e agent.Event) {
 }
 
 // result shows what a call gave, on one line.
-func (v *turnView) result(e agent.Event) {
+func (v *turnView) result(e answer.Event) {
 	v.pause()
 	delete(v.running, e.Result.ID)
 	v.detail = ""
@@ -109,7 +109,7 @@ func (v *turnView) result(e agent.Event) {
 }
 
 // done shows who answered, and how long it took.
-func (v *turnView) done(d *agent.Done) {
+func (v *turnView) done(d *answer.Done) {
 	v.pause()
 	parts := []string{d.Provider}
 	if d.Model != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/terminal"
@@ -62,7 +63,7 @@ func viewed(t *testing.T, h *host.Host, styled bool, pieces ...string) []string 
 	s.md = terminal.NewMarkdown(con, s.size)
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
 	for _, p := range pieces {
-		if err := v.event(agent.Event{Kind: agent.EventText, Text: p}); err != nil {
+		if err := v.event(answer.Event{Kind: answer.KindText, Text: p}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +109,7 @@ func TestTurnView_Notice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Kind == agent.EventText && notice == "" {
+		if e.Kind == answer.KindText && notice == "" {
 			notice = e.Text
 		}
 		if err := v.event(e); err != nil {
@@ -136,17 +137,17 @@ func TestRenderer_NoticeThenTool(t *testing.T) {
 	call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "a__b", Arguments: "{}"}}
 	for _, test := range []struct {
 		name          string
-		events        []agent.Event
+		events        []answer.Event
 		screen, alone string
 	}{
 		{
 			"an answer follows",
-			[]agent.Event{{Kind: agent.EventText, Text: "Call 115."}, {Kind: agent.EventToolCall, Call: &call}, {Kind: agent.EventText, Text: "\n\nKeep calm."}},
+			[]answer.Event{{Kind: answer.KindText, Text: "Call 115."}, {Kind: answer.KindToolCall, Call: &call}, {Kind: answer.KindText, Text: "\n\nKeep calm."}},
 			"Call 115.\n• a__b {}\n\nKeep calm.\n", "Call 115.\n\nKeep calm.\n",
 		},
 		{
 			"nothing follows",
-			[]agent.Event{{Kind: agent.EventText, Text: "Call 115."}, {Kind: agent.EventToolCall, Call: &call}},
+			[]answer.Event{{Kind: answer.KindText, Text: "Call 115."}, {Kind: answer.KindToolCall, Call: &call}},
 			"Call 115.\n• a__b {}\n", "Call 115.\n",
 		},
 	} {
@@ -154,7 +155,7 @@ func TestRenderer_NoticeThenTool(t *testing.T) {
 			var both, stdout bytes.Buffer
 			for to, notes := range map[*bytes.Buffer]io.Writer{&both: &both, &stdout: io.Discard} {
 				r := newRenderer(cli.Text, to, notes)
-				for _, e := range append(test.events, agent.Event{Kind: agent.EventDone, Done: &agent.Done{}}) {
+				for _, e := range append(test.events, answer.Event{Kind: answer.KindDone, Done: &answer.Done{}}) {
 					if err := r.event(e); err != nil {
 						t.Fatal(err)
 					}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/web/pages"
 	"molar/web/turns"
@@ -48,7 +49,7 @@ func (s *Surface) streamerOf(w http.ResponseWriter, id *identity, req *chatReque
 	st := newStreamer(w, *id, req.StreamOptions.IncludeUsage, req.Molar.Events)
 	st.numbered = req.Molar.Events && req.Molar.Detach // it may come back for the rest
 	if req.Molar.HTML {
-		st.html = pages.NewFeed(s.HTML(), agent.Collector{})
+		st.html = pages.NewFeed(s.HTML(), answer.Collector{})
 	}
 	return st
 }
@@ -147,7 +148,7 @@ func (id identity) failure(err error, acted bool) *wire.Error {
 }
 
 // start takes over what the turn decided by itself.
-func (id *identity) start(st *agent.Start) {
+func (id *identity) start(st *answer.Start) {
 	if st == nil {
 		return
 	}
@@ -167,7 +168,7 @@ func (id *identity) start(st *agent.Start) {
 
 // finishOf gives a turn's reason to stop in OpenAI's words. Tools that the host
 // ran itself are no reason.
-func finishOf(d *agent.Done) string {
+func finishOf(d *answer.Done) string {
 	if d.Finish == "" || d.Finish == providers.FinishToolCalls && len(d.Calls) == 0 {
 		return string(providers.FinishStop)
 	}

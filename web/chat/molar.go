@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -40,14 +40,14 @@ type toolNote struct {
 // An approvalNote is a call that waits for a person.
 type approvalNote struct {
 	Type string `json:"type"`
-	*agent.Approval
+	*answer.Approval
 }
 
 // A questionNote is a question of a server that waits for a person, a newsNote what a server says
 // while a tool runs.
 type questionNote struct {
 	Type string `json:"type"`
-	*agent.Asked
+	*answer.Asked
 }
 
 type newsNote struct {
@@ -72,10 +72,10 @@ type molarObject struct {
 	Commentary []string   `json:"commentary,omitempty"`
 	Calls      []toolNote `json:"calls,omitempty"`
 	Results    []toolNote `json:"results,omitempty"`
-	agent.Done
+	answer.Done
 }
 
-func toolNoteOf(ev agent.Event, at int64) toolNote {
+func toolNoteOf(ev answer.Event, at int64) toolNote {
 	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result}
 	if ev.Result != nil {
 		n.DurationMS = ev.Result.Duration.Milliseconds()
@@ -90,25 +90,25 @@ func toolNoteOf(ev agent.Event, at int64) toolNote {
 
 // noteOf gives the molar object of an event of a stream, or nil when there is none. html
 // is that of its text.
-func noteOf(ev agent.Event, id identity, after time.Duration, html string) []byte {
+func noteOf(ev answer.Event, id identity, after time.Duration, html string) []byte {
 	var note any
 	at := after.Milliseconds()
 	switch ev.Kind {
-	case agent.EventStep, agent.EventWarning, agent.EventCommentary:
+	case answer.KindStep, answer.KindWarning, answer.KindCommentary:
 		note = textNote{Type: string(ev.Kind), Code: ev.Code, Server: ev.Server, AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
-	case agent.EventToolCall, agent.EventToolResult:
+	case answer.KindToolCall, answer.KindToolResult:
 		n := toolNoteOf(ev, at)
 		n.Type = string(ev.Kind)
 		note = n
-	case agent.EventApproval:
+	case answer.KindApproval:
 		note = approvalNote{Type: string(ev.Kind), Approval: ev.Approval}
-	case agent.EventQuestion:
+	case answer.KindQuestion:
 		note = questionNote{Type: string(ev.Kind), Asked: ev.Asked}
-	case agent.EventProgress, agent.EventLog:
+	case answer.KindProgress, answer.KindLog:
 		note = newsNote{Type: string(ev.Kind), News: ev.News}
-	case agent.EventSources:
+	case answer.KindSources:
 		note = sourcesNote{Type: string(ev.Kind), AtMS: at, Sources: ev.Sources}
-	case agent.EventDone:
+	case answer.KindDone:
 		note = molarObject{Type: string(ev.Kind), AtMS: at, ConversationID: id.conversation, TurnID: id.turn, Done: *ev.Done}
 	default:
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/pages"
 	"molar/web/turns"
 	"molar/web/wire"
@@ -19,7 +19,7 @@ import (
 func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	st.Start(s.KeepAlive, f.Stop)
 	defer st.Close()
-	f.Beside = func(ev agent.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event tells of a fault
+	f.Beside = func(ev answer.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event tells of a fault
 	f.Each(func(it turns.Item) bool {
 		if it.Err != nil {
 			err = st.fail(turns.CauseOf(f.Cause(), it.Err))
@@ -77,7 +77,7 @@ func (st *streamer) send(it turns.Item) error {
 		return err
 	}
 	st.takeNumbered(it)
-	if it.Event.Kind == agent.EventText && st.html == nil && st.MayWait() {
+	if it.Event.Kind == answer.KindText && st.html == nil && st.MayWait() {
 		return nil
 	}
 	if !st.Done {
@@ -107,35 +107,35 @@ func (st *streamer) takeNumbered(it turns.Item) {
 }
 
 // take encodes an event. Nothing follows the end of a stream.
-func (st *streamer) take(ev agent.Event) {
+func (st *streamer) take(ev answer.Event) {
 	if st.Done {
 		return
 	}
 	switch ev.Kind {
-	case agent.EventStart:
+	case answer.KindStart:
 		if !st.spoke {
 			st.id.start(ev.Start)
 		}
-	case agent.EventText:
+	case answer.KindText:
 		if ev.Text != "" {
 			st.Committed = true
 			st.speak()
 			st.Buf = st.chunks.text(st.Buf, ev.Text)
 			st.html.Add(ev)
 		}
-	case agent.EventThinking:
+	case answer.KindThinking:
 		if ev.Text != "" {
 			st.Committed = true
 			st.speak()
 			st.Buf = st.chunks.reasoning(st.Buf, ev.Text)
 		}
-	case agent.EventClientCalls:
+	case answer.KindClientCalls:
 		st.Committed = true
 		st.speak()
 		for i, call := range ev.Calls {
 			st.Buf = st.chunks.call(st.Buf, i, call)
 		}
-	case agent.EventDone:
+	case answer.KindDone:
 		st.Committed = true
 		st.finish(ev.Done)
 	default:
@@ -143,7 +143,7 @@ func (st *streamer) take(ev agent.Event) {
 		// retry. One who asked for events sees each call at once.
 		st.effects.Add(ev)
 		st.unsaved = st.unsaved || ev.Unsaved
-		st.Committed = st.Committed || turns.Acts(ev) || st.events && ev.Kind == agent.EventToolCall
+		st.Committed = st.Committed || turns.Acts(ev) || st.events && ev.Kind == answer.KindToolCall
 		st.note(ev)
 	}
 }
@@ -158,12 +158,12 @@ func (st *streamer) speak() {
 	st.Buf = st.chunks.role(st.Buf)
 }
 
-func (st *streamer) note(ev agent.Event) {
+func (st *streamer) note(ev answer.Event) {
 	if !st.events {
 		return
 	}
 	html := ""
-	if ev.Kind == agent.EventCommentary {
+	if ev.Kind == answer.KindCommentary {
 		html = st.html.SetApart(ev)
 	}
 	if molar := noteOf(ev, st.id, st.at, html); molar != nil {
@@ -184,15 +184,15 @@ func (st *streamer) render(last bool) {
 	}
 }
 
-func (st *streamer) finish(d *agent.Done) {
+func (st *streamer) finish(d *answer.Done) {
 	if d == nil {
-		d = &agent.Done{}
+		d = &answer.Done{}
 	}
 	st.Done = true
 	st.unsaved = st.unsaved || d.Unsaved
 	st.speak()
 	st.render(true)
-	st.note(agent.Event{Kind: agent.EventDone, Done: d})
+	st.note(answer.Event{Kind: answer.KindDone, Done: d})
 	st.Buf = st.chunks.finish(st.Buf, finishOf(d))
 	if st.usage {
 		st.Buf = st.chunks.usage(st.chunks.next(st.Buf), d.Usage)

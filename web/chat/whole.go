@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/turns"
 	"molar/web/wire"
@@ -45,30 +45,30 @@ type completion struct {
 	events bool
 	// at is when the last event was said, in milliseconds after the turn's begin.
 	at      int64
-	seen    agent.Collector
+	seen    answer.Collector
 	calls   []toolNote
 	results []toolNote
 	effects turns.Effects
-	done    *agent.Done
+	done    *answer.Done
 }
 
-func (a *completion) take(ev agent.Event) {
+func (a *completion) take(ev answer.Event) {
 	if a.done != nil {
 		return
 	}
 	a.effects.Add(ev)
 	a.seen.Add(ev)
 	switch ev.Kind {
-	case agent.EventStart:
+	case answer.KindStart:
 		a.start(ev.Start)
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		a.calls = append(a.calls, toolNoteOf(ev, a.at))
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		a.results = append(a.results, toolNoteOf(ev, a.at))
-	case agent.EventDone:
+	case answer.KindDone:
 		a.done = ev.Done
 		if a.done == nil {
-			a.done = &agent.Done{}
+			a.done = &answer.Done{}
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/markdown"
 )
 
@@ -134,7 +134,7 @@ type Feed struct {
 	write *HTML
 	// seen is the turn so far: what its answer was taken for may turn out to be
 	// commentary.
-	seen  agent.Collector
+	seen  answer.Collector
 	block int
 	open  string
 	// pending is what came since the last note.
@@ -142,12 +142,12 @@ type Feed struct {
 }
 
 // NewFeed returns the feed of a stream that has seen the turn so far.
-func NewFeed(write *HTML, seen agent.Collector) *Feed {
+func NewFeed(write *HTML, seen answer.Collector) *Feed {
 	return &Feed{write: write, seen: seen, pending: seen.Answer()}
 }
 
 // Add notes a piece of the answer, which the next note renders.
-func (f *Feed) Add(ev agent.Event) {
+func (f *Feed) Add(ev answer.Event) {
 	if f != nil {
 		f.seen.Add(ev)
 		f.pending += ev.Text
@@ -156,7 +156,7 @@ func (f *Feed) Add(ev agent.Event) {
 
 // SetApart returns the HTML of commentary. The blocks begin anew, with what is left of the
 // answer.
-func (f *Feed) SetApart(ev agent.Event) string {
+func (f *Feed) SetApart(ev answer.Event) string {
 	if f == nil {
 		return ""
 	}

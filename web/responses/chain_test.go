@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web"
 )
@@ -195,15 +196,15 @@ func TestConversations_Delete(t *testing.T) {
 }
 
 // weather calls the client's tool, and answers once it has the result.
-func weather(_ context.Context, t agent.Turn, say func(agent.Event) bool) error {
+func weather(_ context.Context, t agent.Turn, say func(answer.Event) bool) error {
 	if len(t.Results) > 0 {
 		say(text("It is " + t.Results[0].OutputText() + "."))
 		say(done())
 		return nil
 	}
 	calls := []schemas.ToolCall{{ID: "call_1", Function: schemas.FunctionCall{Name: "get_weather", Arguments: `{"city":"Hà Nội"}`}}}
-	say(agent.Event{Kind: agent.EventClientCalls, Calls: calls})
-	say(ended(agent.Done{Finish: "tool_calls", Calls: calls}))
+	say(answer.Event{Kind: answer.KindClientCalls, Calls: calls})
+	say(ended(answer.Done{Finish: "tool_calls", Calls: calls}))
 	return nil
 }
 
@@ -284,9 +285,9 @@ func TestTools_Narrow(t *testing.T) {
 
 // The tools of servers that a request names are listed once in a chain.
 func TestTools_List(t *testing.T) {
-	h := serve(t, func(_ context.Context, turn agent.Turn, say func(agent.Event) bool) error {
+	h := serve(t, func(_ context.Context, turn agent.Turn, say func(answer.Event) bool) error {
 		if turn.ListTools {
-			say(agent.Event{Kind: agent.EventTools, Tools: []schemas.ToolInfo{{Name: "family__find", Server: "family", ToolName: "find", InputSchema: []byte(`{"type":"object"}`)}}})
+			say(answer.Event{Kind: answer.KindTools, Tools: []schemas.ToolInfo{{Name: "family__find", Server: "family", ToolName: "find", InputSchema: []byte(`{"type":"object"}`)}}})
 		}
 		say(text("ok"))
 		say(done())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/responses/render"
 	"molar/web/turns"
 )
@@ -61,7 +62,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 // tellRemains tells what is known of a turn whose process is gone, and returns its conversation:
 // what that process told the other replicas, while they hold it, else what is stored.
 func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told *render.Renderer) (conversation string) {
-	stored, kept := agent.Trace{}, agent.Kept("")
+	stored, kept := answer.Trace{}, agent.Kept("")
 	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
 	if err == nil && known {
 		err = json.Unmarshal(trace, &stored)
@@ -79,9 +80,9 @@ func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told
 		items, _ = t.Log.After(ctx, r.From) // none where the first ones are gone
 	}
 	if len(items) == 0 && r.From == 0 && stored.Answer != "" {
-		items = []turns.Item{{Event: agent.Event{Kind: agent.EventText, Text: stored.Answer}}}
+		items = []turns.Item{{Event: answer.Event{Kind: answer.KindText, Text: stored.Answer}}}
 		if stored.Status == "done" { // only its response was lost
-			items = append(items, turns.Item{Event: agent.Event{Kind: agent.EventDone, Done: stored.Done}})
+			items = append(items, turns.Item{Event: answer.Event{Kind: answer.KindDone, Done: stored.Done}})
 		}
 	}
 	for _, it := range items {

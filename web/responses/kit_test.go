@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web"
@@ -37,7 +38,7 @@ func (c counting) Run() int {
 }
 
 // A script plays the events of a turn; say reports false when nobody listens any more.
-type script func(ctx context.Context, t agent.Turn, say func(agent.Event) bool) error
+type script func(ctx context.Context, t agent.Turn, say func(answer.Event) bool) error
 
 // A fakeAgent runs a script, and keeps the turns that it was asked for.
 type fakeAgent struct {
@@ -46,13 +47,13 @@ type fakeAgent struct {
 	asked  []agent.Turn
 }
 
-func (f *fakeAgent) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+func (f *fakeAgent) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 	f.mu.Lock()
 	f.asked = append(f.asked, t)
 	f.mu.Unlock()
-	return func(yield func(agent.Event, error) bool) {
+	return func(yield func(answer.Event, error) bool) {
 		gone := false
-		say := func(ev agent.Event) bool {
+		say := func(ev answer.Event) bool {
 			gone = gone || !yield(ev, nil)
 			return !gone
 		}
@@ -60,9 +61,9 @@ func (f *fakeAgent) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event
 		if conversation == "" {
 			conversation = "chat_" + t.ID
 		}
-		say(agent.Event{Kind: agent.EventStart, Start: &agent.Start{TurnID: t.ID, ConversationID: conversation, Assistant: "dental", Created: time.Now()}})
+		say(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: t.ID, ConversationID: conversation, Assistant: "dental", Created: time.Now()}})
 		if err := f.script(ctx, t, say); err != nil && !gone {
-			yield(agent.Event{}, err)
+			yield(answer.Event{}, err)
 		}
 	}
 }
@@ -73,8 +74,8 @@ func (f *fakeAgent) turn(i int) agent.Turn {
 	return f.asked[i]
 }
 
-func play(events ...agent.Event) script {
-	return func(_ context.Context, _ agent.Turn, say func(agent.Event) bool) error {
+func play(events ...answer.Event) script {
+	return func(_ context.Context, _ agent.Turn, say func(answer.Event) bool) error {
 		for _, ev := range events {
 			if !say(ev) {
 				break
@@ -84,14 +85,14 @@ func play(events ...agent.Event) script {
 	}
 }
 
-func text(s string) agent.Event { return agent.Event{Kind: agent.EventText, Text: s} }
+func text(s string) answer.Event { return answer.Event{Kind: answer.KindText, Text: s} }
 
-func done() agent.Event { return ended(agent.Done{Finish: "stop"}) }
+func done() answer.Event { return ended(answer.Done{Finish: "stop"}) }
 
-func ended(d agent.Done) agent.Event {
+func ended(d answer.Done) answer.Event {
 	d.Provider, d.Model, d.Language = "ollama", "qwen", "en"
 	d.Saved, d.Usage = true, schemas.Usage{PromptTokens: 3, CompletionTokens: 2, TotalTokens: 5, CachedTokens: 1}
-	return agent.Event{Kind: agent.EventDone, Done: &d}
+	return answer.Event{Kind: answer.KindDone, Done: &d}
 }
 
 // A store answers every port of the host from fixed data. A branch holds one exchange.

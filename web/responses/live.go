@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/responses/render"
 	"molar/web/turns"
@@ -156,7 +156,7 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 // told hands over to the stored response where the turn is one that was told before: its
 // Idempotency-Key was sent again after a restart.
 func (s *Surface) told(ctx context.Context, l *live, it turns.Item) bool {
-	if it.Event.Kind != agent.EventStart || it.Event.Start == nil || it.Event.Start.TurnID == "" || it.Event.Start.TurnID == l.turn.ID {
+	if it.Event.Kind != answer.KindStart || it.Event.Start == nil || it.Event.Start.TurnID == "" || it.Event.Start.TurnID == l.turn.ID {
 		return false
 	}
 	r, err := s.record(ctx, l.owner, idPrefix+it.Event.Start.TurnID)

@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
 // wonderer is a turn in which a server asks in the middle of a call.
 func wonderer(heard chan<- schemas.Answer) script {
-	return func(ctx context.Context, turn agent.Turn, say func(agent.Event) bool) error {
+	return func(ctx context.Context, turn agent.Turn, say func(answer.Event) bool) error {
 		if turn.Person == nil {
 			say(text("Nobody to ask."))
 			say(done())
 			return nil
 		}
-		say(agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase"})
+		say(answer.Event{Kind: answer.KindToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase"})
 		turn.Person.Hear(schemas.News{Server: "family", Tool: "erase", Progress: 1, Total: 2})
 		a, err := turn.Person.Answer(ctx, agent.Question{
 			Question: schemas.Question{Server: "family", Message: "Which?", Schema: json.RawMessage(`{"type":"object"}`)}, Expires: time.Now().Add(time.Minute),
@@ -35,7 +36,7 @@ func wonderer(heard chan<- schemas.Answer) script {
 			return err
 		}
 		heard <- a
-		say(agent.Event{Kind: agent.EventToolResult, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Result: &schemas.ToolResult{ToolName: "erase", ID: eraseCall.ID, Output: json.RawMessage(`"ok"`)}})
+		say(answer.Event{Kind: answer.KindToolResult, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Result: &schemas.ToolResult{ToolName: "erase", ID: eraseCall.ID, Output: json.RawMessage(`"ok"`)}})
 		say(text("So be it."))
 		say(done())
 		return nil

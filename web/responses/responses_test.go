@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -56,10 +57,10 @@ func TestCreate_Stream(t *testing.T) {
 func TestCreate_CommentaryReasoningAndCalls(t *testing.T) {
 	call := schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__find", Arguments: `{"q":"Lê"}`}}
 	h := serve(t, play(
-		agent.Event{Kind: agent.EventThinking, Text: "I look."}, text("One moment."),
-		agent.Event{Kind: agent.EventCommentary, Text: "One moment."}, text("\n\n"),
-		agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "find"},
-		agent.Event{Kind: agent.EventToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "find", Result: &schemas.ToolResult{ID: "k1", Output: []byte(`{"n":1}`)}},
+		answer.Event{Kind: answer.KindThinking, Text: "I look."}, text("One moment."),
+		answer.Event{Kind: answer.KindCommentary, Text: "One moment."}, text("\n\n"),
+		answer.Event{Kind: answer.KindToolCall, Step: "6.3", Call: &call, Server: "family", ToolName: "find"},
+		answer.Event{Kind: answer.KindToolResult, Step: "6.3", Call: &call, Server: "family", ToolName: "find", Result: &schemas.ToolResult{ID: "k1", Output: []byte(`{"n":1}`)}},
 		text("There is one."), done(),
 	))
 	r := h.create(`{"model":"dental","input":"Who?"}`)
@@ -97,7 +98,7 @@ func TestCreate_CommentaryReasoningAndCalls(t *testing.T) {
 func TestCreate_Citations(t *testing.T) {
 	sources := []schemas.Source{{Title: `Răng [sữa]`, URL: "https://a.vn/1"}, {Title: "B", URL: "https://b.vn"}}
 	body := "Đánh răng hai lần.\n\nNguồn:\n\n1. [Răng \\[sữa\\]](https://a.vn/1)\n2. [B](https://b.vn)"
-	h := serve(t, play(text(body), agent.Event{Kind: agent.EventSources, Sources: sources}, done()))
+	h := serve(t, play(text(body), answer.Event{Kind: answer.KindSources, Sources: sources}, done()))
 	r := h.create(`{"model":"dental","input":"Mấy lần?"}`)
 	content := at(r, "output", 0, "content", 0).(object)
 	annotations := content["annotations"].([]any)
@@ -120,12 +121,12 @@ func TestCreate_Citations(t *testing.T) {
 
 func TestCreate_Endings(t *testing.T) {
 	tests := map[string]struct {
-		done           agent.Done
+		done           answer.Done
 		status, reason any
 	}{
-		"length":  {agent.Done{Finish: providers.FinishLength}, "incomplete", "max_output_tokens"},
-		"filter":  {agent.Done{Finish: providers.FinishContentFilter}, "incomplete", "content_filter"},
-		"refused": {agent.Done{Finish: "stop", Refused: true}, "completed", nil},
+		"length":  {answer.Done{Finish: providers.FinishLength}, "incomplete", "max_output_tokens"},
+		"filter":  {answer.Done{Finish: providers.FinishContentFilter}, "incomplete", "content_filter"},
+		"refused": {answer.Done{Finish: "stop", Refused: true}, "completed", nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestCreate_Endings(t *testing.T) {
 // failed.
 func TestCreate_Failures(t *testing.T) {
 	broken := &providers.Error{Kind: providers.KindUnavailable, Provider: "ollama", Status: 500, Err: errors.New("out of order")}
-	h := serve(t, func(_ context.Context, turn agent.Turn, say func(agent.Event) bool) error {
+	h := serve(t, func(_ context.Context, turn agent.Turn, say func(answer.Event) bool) error {
 		if q, _ := turn.Question(); q == "later" {
 			say(text("So far"))
 		}

@@ -16,13 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web"
 )
 
 // slow says a word, and the rest when it is let.
 func slow(let <-chan struct{}) script {
-	return func(ctx context.Context, _ agent.Turn, say func(agent.Event) bool) error {
+	return func(ctx context.Context, _ agent.Turn, say func(answer.Event) bool) error {
 		say(text("One "))
 		select {
 		case <-let:
@@ -135,7 +136,7 @@ func TestCancel(t *testing.T) {
 // A client that leaves ends its turn, unless the response is in the background.
 func TestCreate_ClientLeaves(t *testing.T) {
 	ended := make(chan error, 1)
-	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(agent.Event) bool) error {
+	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(answer.Event) bool) error {
 		say(text("One "))
 		<-ctx.Done()
 		ended <- ctx.Err()
@@ -185,10 +186,10 @@ func TestDelete(t *testing.T) {
 var eraseCall = schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__erase", Arguments: `{"id":7}`}}
 
 func eraser(effects chan<- string) script {
-	return func(ctx context.Context, t agent.Turn, say func(agent.Event) bool) error {
+	return func(ctx context.Context, t agent.Turn, say func(answer.Event) bool) error {
 		say(text("I would erase it."))
-		say(agent.Event{Kind: agent.EventCommentary, Text: "I would erase it."})
-		say(agent.Event{Kind: agent.EventToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: true, Asks: true})
+		say(answer.Event{Kind: answer.KindCommentary, Text: "I would erase it."})
+		say(answer.Event{Kind: answer.KindToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: true, Asks: true})
 		d, err := t.Approver.Approve(ctx, agent.Ask{
 			Call: eraseCall, Tool: store{}.Tools()[1], Why: "it writes", Expires: time.Now().Add(time.Minute),
 			Check: func(string) error { return nil },
@@ -201,7 +202,7 @@ func eraser(effects chan<- string) script {
 			effects <- "erased"
 			result = &schemas.ToolResult{ID: "k1", Output: []byte(`"erased"`)}
 		}
-		say(agent.Event{Kind: agent.EventToolResult, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: d.Allowed, Result: result})
+		say(answer.Event{Kind: answer.KindToolResult, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: d.Allowed, Result: result})
 		say(text("So be it."))
 		say(done())
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/httpguard"
 	"molar/web"
 )
@@ -145,7 +146,7 @@ func TestSocket_Evicts(t *testing.T) {
 		"in the request": `"input":[{"type":"function_call_output","call_id":"none","output":"x"}]`, "in the turn": `"input":"break"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := serve(t, func(_ context.Context, turn agent.Turn, say func(agent.Event) bool) error {
+			h := serve(t, func(_ context.Context, turn agent.Turn, say func(answer.Event) bool) error {
 				if q, _ := turn.Question(); q == "break" {
 					return agent.ErrUnavailable
 				}
@@ -262,7 +263,7 @@ func TestSocket_Keys(t *testing.T) {
 // A client that leaves ends its turn.
 func TestSocket_ClientLeaves(t *testing.T) {
 	ended := make(chan struct{})
-	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(agent.Event) bool) error {
+	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(answer.Event) bool) error {
 		say(text("One "))
 		<-ctx.Done()
 		close(ended)

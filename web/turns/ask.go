@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -21,7 +22,7 @@ type asker struct {
 	h             *Host
 	owner, turnID string
 	// tell takes an event, and may wait for its reader; news takes one that nobody waits for.
-	tell, news func(agent.Event)
+	tell, news func(answer.Event)
 	// sharing is nil for a turn that other replicas know nothing of.
 	sharing *Sharing
 }
@@ -40,7 +41,7 @@ type decision struct {
 // Approve waits for the decision. Without one it fails when ctx ends.
 func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
 	w := k.h.Waits
-	a := agent.Approval{
+	a := answer.Approval{
 		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
 		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Subject: ask.Subject(), Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
 	}
@@ -70,12 +71,12 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 			}
 		}, nil
 	}
-	return await(ctx, w, p, decided, k.sharing, func() { k.tell(agent.Event{Kind: agent.EventApproval, Approval: &a}) })
+	return await(ctx, w, p, decided, k.sharing, func() { k.tell(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
 }
 
 // Answer waits for the answer to a server's question. Without one it fails when ctx ends.
 func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
-	asked := agent.Asked{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
+	asked := answer.Asked{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
 	answered := make(chan schemas.Answer, 1)
 	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, shown: asked}
 	p.read = func(said []byte) (func(), error) {
@@ -94,16 +95,16 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 		}
 		return func() { answered <- a }, nil
 	}
-	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.tell(agent.Event{Kind: agent.EventQuestion, Asked: &asked}) })
+	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.tell(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
 }
 
 // Hear passes on what a server says.
 func (k asker) Hear(n schemas.News) {
-	kind := agent.EventProgress
+	kind := answer.KindProgress
 	if n.Level != "" {
-		kind = agent.EventLog
+		kind = answer.KindLog
 	}
-	k.news(agent.Event{Kind: kind, News: &n})
+	k.news(answer.Event{Kind: kind, News: &n})
 }
 
 var (
@@ -118,7 +119,7 @@ var (
 )
 
 // sign binds a token to the call, its arguments, the turn, the owner and the expiry.
-func (w *Waits) sign(owner string, a agent.Approval) string {
+func (w *Waits) sign(owner string, a answer.Approval) string {
 	mac := hmac.New(sha256.New, w.key[:])
 	args := sha256.Sum256(a.Arguments)
 	for _, field := range []string{a.ID, owner, a.TurnID, a.CallID, a.Tool, string(args[:]), strconv.FormatInt(a.Expires.UnixNano(), 10)} {

@@ -1,9 +1,9 @@
 package turns
 
-import "molar/agent"
+import "molar/agent/answer"
 
 // Acts reports whether ev begins a call that may have an effect.
-func Acts(ev agent.Event) bool { return ev.Kind == agent.EventToolCall && ev.Effect }
+func Acts(ev answer.Event) bool { return ev.Kind == answer.KindToolCall && ev.Effect }
 
 // Effects watches whether a tool of a turn may have had an effect. The zero value is
 // that of a turn without calls.
@@ -14,14 +14,14 @@ type Effects struct {
 }
 
 // Add takes an event in.
-func (e *Effects) Add(ev agent.Event) {
+func (e *Effects) Add(ev answer.Event) {
 	switch {
 	case Acts(ev):
 		if e.open == nil {
 			e.open = make(map[string]bool)
 		}
 		e.open[ev.Call.ID] = true
-	case ev.Kind == agent.EventToolResult:
+	case ev.Kind == answer.KindToolResult:
 		e.had = e.had || ev.Effect
 		delete(e.open, ev.Call.ID)
 	}

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 )
 
 // An Item is an event of a turn, or the error that ended it.
 type Item struct {
-	Event agent.Event
+	Event answer.Event
 	Err   error
 	// Number counts the items of a turn that is logged, from 1.
 	Number int
@@ -28,7 +29,7 @@ type Feed struct {
 	// has ended. The reader's pace is that of a turn of its own.
 	Run func(send func(Item) bool)
 	// Beside takes an event of those who wait within the turn; nil before it runs.
-	Beside func(agent.Event)
+	Beside func(answer.Event)
 	// Stop ends the feed, and the turn if it is its own; Cause then says why.
 	Stop  context.CancelFunc
 	Cause func() error

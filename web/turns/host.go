@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/wire"
 )
 
 // A Runner answers turns. The sequence is single use; an error comes once and last,
 // and breaking off or cancelling ctx ends the turn.
 type Runner interface {
-	Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error]
+	Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error]
 }
 
 // ErrCut is a turn that ended without saying so.
@@ -67,7 +68,7 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	var news mailbox // most turns need none
 	if q.Asks {
 		news = make(mailbox, 64)
-		who := asker{h, turn.Owner, turn.ID, func(ev agent.Event) { f.Beside(ev) }, news.put, nil}
+		who := asker{h, turn.Owner, turn.ID, func(ev answer.Event) { f.Beside(ev) }, news.put, nil}
 		turn.Approver = who
 		if q.Answers {
 			turn.Person = who
@@ -77,7 +78,7 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	h.Set.attach(t)
 	f.Run = func(send func(Item) bool) {
 		if q.Answers {
-			defer news.empty(func(ev agent.Event) { f.Beside(ev) })()
+			defer news.empty(func(ev answer.Event) { f.Beside(ev) })()
 		}
 		pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
 			return send(t.mark(it))
@@ -98,7 +99,7 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 		sharing = nil
 	}
 	if q.Asks {
-		tell := func(ev agent.Event) { t.add(Item{Event: ev}) }
+		tell := func(ev answer.Event) { t.add(Item{Event: ev}) }
 		who := asker{h, turn.Owner, turn.ID, tell, tell, sharing}
 		turn.Approver = who
 		if q.Answers {
@@ -143,7 +144,7 @@ func (h *Host) goesOnAlone(t *Live, err error) bool {
 
 // run runs a turn into its log. before is called with each event and may end
 // the turn; after, with what ended it.
-func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(agent.Event) error) error {
+func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(answer.Event) error) error {
 	var last error
 	pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
 		if it.Err != nil {

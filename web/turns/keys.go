@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -30,12 +31,12 @@ type KeyStore interface {
 
 // An outcome is a finished turn as it is told again.
 type outcome struct {
-	Start      *agent.Start       `json:"start,omitempty"`
+	Start      *answer.Start      `json:"start,omitempty"`
 	Thought    string             `json:"thought,omitempty"`
 	Commentary []string           `json:"commentary,omitempty"`
 	Text       string             `json:"text,omitempty"`
 	Calls      []schemas.ToolCall `json:"calls,omitempty"`
-	Done       *agent.Done        `json:"done,omitempty"`
+	Done       *answer.Done       `json:"done,omitempty"`
 	Failure    *storedFailure     `json:"failure,omitempty"`
 }
 
@@ -85,10 +86,10 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 	if err != nil || !claimed {
 		return
 	}
-	kept, done := &agent.Collector{}, Effects{}
-	err = h.run(ctx, t, turn, func(ev agent.Event) error {
+	kept, done := &answer.Collector{}, Effects{}
+	err = h.run(ctx, t, turn, func(ev answer.Event) error {
 		kept.Add(ev)
-		if ev.Kind == agent.EventStart && ev.Start != nil {
+		if ev.Kind == answer.KindStart && ev.Start != nil {
 			k.ConversationID = ev.Start.ConversationID
 		}
 		done.Add(ev)
@@ -196,7 +197,7 @@ func (h *Host) retell(ctx context.Context, t *Live, k schemas.KeyRecord) (told b
 
 // settle stores how the turn of a key ended. A turn that failed before any tool ran
 // leaves nothing: the same request may be sent again.
-func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *agent.Collector, failed error) {
+func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *answer.Collector, failed error) {
 	const settleFor = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
@@ -219,7 +220,7 @@ func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *a
 }
 
 // outcomeOf is what is kept of a turn, and of what it failed with.
-func outcomeOf(seen *agent.Collector, failed error) outcome {
+func outcomeOf(seen *answer.Collector, failed error) outcome {
 	o := outcome{
 		Start: seen.Start, Thought: seen.Thinking(), Commentary: seen.Commentary, Text: seen.Answer(),
 		Calls: seen.ClientCalls, Done: seen.Done,
@@ -233,24 +234,24 @@ func outcomeOf(seen *agent.Collector, failed error) outcome {
 
 // items tells the outcome as a turn would.
 func (o *outcome) items() []Item {
-	items := []Item{{Event: agent.Event{Kind: agent.EventStart, Start: o.Start}}}
+	items := []Item{{Event: answer.Event{Kind: answer.KindStart, Start: o.Start}}}
 	if o.Failure != nil {
 		e := &wire.Error{Status: o.Failure.Status, Kind: o.Failure.Kind, Code: o.Failure.Code, Message: o.Failure.Message, NoRetry: true}
 		return append(items, Item{Err: e})
 	}
 	if o.Thought != "" {
-		items = append(items, Item{Event: agent.Event{Kind: agent.EventThinking, Text: o.Thought}})
+		items = append(items, Item{Event: answer.Event{Kind: answer.KindThinking, Text: o.Thought}})
 	}
 	for _, said := range o.Commentary {
-		items = append(items, Item{Event: agent.Event{Kind: agent.EventText, Text: said}},
-			Item{Event: agent.Event{Kind: agent.EventCommentary, Text: said}},
-			Item{Event: agent.Event{Kind: agent.EventText, Text: "\n\n"}}) // parts it from what follows
+		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: said}},
+			Item{Event: answer.Event{Kind: answer.KindCommentary, Text: said}},
+			Item{Event: answer.Event{Kind: answer.KindText, Text: "\n\n"}}) // parts it from what follows
 	}
 	if o.Text != "" {
-		items = append(items, Item{Event: agent.Event{Kind: agent.EventText, Text: o.Text}})
+		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: o.Text}})
 	}
 	if len(o.Calls) > 0 {
-		items = append(items, Item{Event: agent.Event{Kind: agent.EventClientCalls, Calls: o.Calls}})
+		items = append(items, Item{Event: answer.Event{Kind: answer.KindClientCalls, Calls: o.Calls}})
 	}
-	return append(items, Item{Event: agent.Event{Kind: agent.EventDone, Done: o.Done}})
+	return append(items, Item{Event: answer.Event{Kind: answer.KindDone, Done: o.Done}})
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -68,7 +68,7 @@ const rowSize = 64 << 10
 
 // An entry is an item in a row. One that is nothing but text is written as a string.
 type entry struct {
-	Event *agent.Event  `json:"event,omitempty"`
+	Event *answer.Event `json:"event,omitempty"`
 	At    time.Duration `json:"at,omitempty"`
 	Err   *wire.Error   `json:"error,omitempty"`
 }
@@ -96,7 +96,7 @@ func encodeItem(it Item) ([]byte, error) {
 	if it.Err != nil {
 		return json.Marshal(entry{At: it.At, Err: wire.Failure(it.Err)})
 	}
-	if it.Event.Kind == agent.EventText && it.At == 0 && !it.Event.Unsaved {
+	if it.Event.Kind == answer.KindText && it.At == 0 && !it.Event.Unsaved {
 		return json.Marshal(it.Event.Text)
 	}
 	return json.Marshal(entry{Event: &it.Event, At: it.At})
@@ -111,7 +111,7 @@ func itemsOf(r schemas.LiveRow) ([]Item, error) {
 	items := make([]Item, len(raw))
 	for i, b := range raw {
 		if b[0] == '"' {
-			items[i].Event.Kind = agent.EventText
+			items[i].Event.Kind = answer.KindText
 			if err := json.Unmarshal(b, &items[i].Event.Text); err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -28,9 +29,9 @@ func (h *Host) newLive(turn agent.Turn, cancel context.CancelCauseFunc) *Live {
 // text have no time: there are too many of them.
 func (t *Live) mark(it Item) Item {
 	switch it.Event.Kind {
-	case agent.EventText, agent.EventThinking:
+	case answer.KindText, answer.KindThinking:
 		return it
-	case agent.EventStart:
+	case answer.KindStart:
 		t.told.Store(it.Event.Start)
 	}
 	it.At = t.now().Sub(t.began)
@@ -40,11 +41,11 @@ func (t *Live) mark(it Item) Item {
 // SoFar is what is known of a turn that runs, as the begin of its trace: who answers
 // where, and of a turn that can be followed its answer. The rest is recorded at its end. Of a
 // turn that has ended it is all that is known here.
-func (t *Live) SoFar(now time.Time) agent.Trace {
-	trace := agent.Trace{
+func (t *Live) SoFar(now time.Time) answer.Trace {
+	trace := answer.Trace{
 		TurnID: t.ID, Status: Running, Assistant: t.assistant, ConversationID: t.conversation,
 		Started: t.began, TookMS: float64(now.Sub(t.began).Microseconds()) / 1000,
-		Tools: []agent.ToolTrace{}, Passes: []agent.PassTrace{}, // not null: clients range over them
+		Tools: []answer.ToolTrace{}, Passes: []answer.PassTrace{}, // not null: clients range over them
 	}
 	if told := t.told.Load(); told != nil {
 		trace.Assistant, trace.ConversationID = told.Assistant, told.ConversationID

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"sync"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/wire"
 )
 
@@ -170,7 +170,7 @@ func sizeOf(it Item) int {
 }
 
 // SeenUntil returns the turn up to item n, and whether all of that is held.
-func (t *Live) SeenUntil(n int) (seen agent.Collector, whole bool) {
+func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
 	items, whole := t.Log.until(n)
 	for _, it := range items {
 		seen.Add(it.Event)

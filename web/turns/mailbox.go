@@ -3,14 +3,14 @@ package turns
 import (
 	"sync"
 
-	"molar/agent"
+	"molar/agent/answer"
 )
 
 // A mailbox holds events until they are passed on, so that who brings them never waits for a
 // slow reader; one too many is dropped.
-type mailbox chan *agent.Event
+type mailbox chan *answer.Event
 
-func (m mailbox) put(ev agent.Event) {
+func (m mailbox) put(ev answer.Event) {
 	select {
 	case m <- &ev:
 	default:
@@ -18,7 +18,7 @@ func (m mailbox) put(ev agent.Event) {
 }
 
 // empty passes events on in a goroutine, until the returned function is called.
-func (m mailbox) empty(take func(agent.Event)) (stop func()) {
+func (m mailbox) empty(take func(answer.Event)) (stop func()) {
 	stopped := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {

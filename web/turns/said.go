@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -23,13 +24,13 @@ const (
 const taken = "ok"
 
 // Approvals lists the calls of an owner that wait for a person, the oldest expiry first.
-func (h *Host) Approvals(ctx context.Context, owner string) ([]agent.Approval, error) {
-	return listed(ctx, h, callKind, owner, func(a agent.Approval) (string, time.Time) { return a.ID, a.Expires })
+func (h *Host) Approvals(ctx context.Context, owner string) ([]answer.Approval, error) {
+	return listed(ctx, h, callKind, owner, func(a answer.Approval) (string, time.Time) { return a.ID, a.Expires })
 }
 
 // Questions lists those of servers that wait for a person's answer, the oldest expiry first.
-func (h *Host) Questions(ctx context.Context, owner string) ([]agent.Asked, error) {
-	return listed(ctx, h, questionKind, owner, func(q agent.Asked) (string, time.Time) { return q.ID, q.Expires })
+func (h *Host) Questions(ctx context.Context, owner string) ([]answer.Asked, error) {
+	return listed(ctx, h, questionKind, owner, func(q answer.Asked) (string, time.Time) { return q.ID, q.Expires })
 }
 
 // Decide hands a decision to the call that waits for it, wherever its turn runs. A token

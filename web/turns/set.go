@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/wire"
 )
 
@@ -59,7 +59,7 @@ type Live struct {
 	// assistant and conversation are as the request names them, maybe not at all; told is
 	// what the turn itself said, once it did.
 	assistant, conversation string
-	told                    atomic.Pointer[agent.Start]
+	told                    atomic.Pointer[answer.Start]
 	began                   time.Time
 	now                     func() time.Time
 	cancel                  context.CancelCauseFunc
@@ -239,14 +239,14 @@ func (ts *Set) Go(f func()) error {
 
 // add tells what came of the turn.
 func (t *Live) add(it Item) {
-	if it.Event.Kind == agent.EventStart {
+	if it.Event.Kind == answer.KindStart {
 		t.told.Store(it.Event.Start)
 	}
 	t.Log.Add(it)
 }
 
 // Start is what the turn said of itself; nil before it did.
-func (t *Live) Start() *agent.Start { return t.told.Load() }
+func (t *Live) Start() *answer.Start { return t.told.Load() }
 
 // Abandon ends a turn whose client is gone.
 func (t *Live) Abandon() { t.cancel(nil) }

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -145,7 +145,7 @@ func begun(t *testing.T, s *Sharing, id string) *Live {
 	if err := s.begin(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	turn.Log.Add(Item{Event: agent.Event{Kind: agent.EventText, Text: "one "}})
+	turn.Log.Add(Item{Event: answer.Event{Kind: answer.KindText, Text: "one "}})
 	return turn
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -94,7 +94,7 @@ func TestSharing_LearnsWhatWasWritten(t *testing.T) {
 		}
 		words := strings.Fields("one two three four five six seven eight nine ten")
 		for _, word := range words {
-			turn.Log.Add(Item{Event: agent.Event{Kind: agent.EventText, Text: word}})
+			turn.Log.Add(Item{Event: answer.Event{Kind: answer.KindText, Text: word}})
 			time.Sleep(70 * time.Millisecond)
 		}
 		turn.Log.End()

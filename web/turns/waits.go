@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/web/wire"
 )
 
@@ -36,7 +36,7 @@ func NewWaits(now func() time.Time) *Waits {
 // A wait is one that nobody answered yet.
 type wait struct {
 	id, turnID, owner string
-	// shown is what its owner sees: an [agent.Approval] or an [agent.Asked].
+	// shown is what its owner sees: an [answer.Approval] or an [answer.Asked].
 	shown any
 	// read says what is wrong with what a person said, or returns what hands it over.
 	read func(said []byte) (hand func(), err error)
@@ -145,7 +145,7 @@ func (w *Waits) take(kind *waitKind, owner, id string, said []byte) error {
 // held.
 func (w *Waits) allowAlike(as *wait, subject string) {
 	for id, p := range w.open {
-		if a, ok := p.shown.(agent.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
+		if a, ok := p.shown.(answer.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
 			delete(w.open, id)
 			p.allow()
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
@@ -43,7 +44,7 @@ func askAssistant(ctx context.Context, h *host.Host, q assistants.Question) (ass
 		Place:    agent.Place{ConversationID: q.ConversationID, Owner: httpguard.PrincipalOf(ctx).Owner},
 		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, q.Text)},
 	}
-	var seen agent.Collector
+	var seen answer.Collector
 	for ev, err := range h.Runner().Run(ctx, turn) {
 		if err != nil {
 			return assistants.Answer{}, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/telemetry"
 	"molar/mcpclients/transport"
 	"molar/providers"
@@ -127,7 +128,7 @@ type turnGate interface {
 
 // A TurnRecorder runs turns and records them.
 type TurnRecorder interface {
-	Turn(ctx context.Context, t agent.Turn, run func(context.Context, agent.Turn) iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error]
+	Turn(ctx context.Context, t agent.Turn, run func(context.Context, agent.Turn) iter.Seq2[answer.Event, error]) iter.Seq2[answer.Event, error]
 }
 
 // Agent watches whole turns.
@@ -140,10 +141,10 @@ type Agent struct {
 }
 
 // Run answers a turn, unless the gate is shut.
-func (a Agent) Run(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
-	return func(yield func(agent.Event, error) bool) {
+func (a Agent) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
+	return func(yield func(answer.Event, error) bool) {
 		if !a.Gate.Enter() {
-			yield(agent.Event{}, fmt.Errorf("%w: molar is shutting down; ask again in a moment", agent.ErrUnavailable))
+			yield(answer.Event{}, fmt.Errorf("%w: molar is shutting down; ask again in a moment", agent.ErrUnavailable))
 			return
 		}
 		defer a.Gate.Leave()
@@ -177,18 +178,18 @@ func (a Agent) known(name string) string {
 type turnWatch struct {
 	assistant, conversation, outcome string
 	unsaved                          bool
-	done                             *agent.Done
+	done                             *answer.Done
 	err                              error
 }
 
-func (w *turnWatch) see(ctx context.Context, event agent.Event, err error) {
+func (w *turnWatch) see(ctx context.Context, event answer.Event, err error) {
 	w.unsaved = w.unsaved || event.Unsaved || errors.Is(err, agent.ErrNotSaved)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		w.outcome, w.err = "failed", err
-	case event.Kind == agent.EventStart && event.Start != nil:
+	case event.Kind == answer.KindStart && event.Start != nil:
 		w.assistant, w.conversation = event.Start.Assistant, event.Start.ConversationID
-	case event.Kind == agent.EventDone && event.Done != nil:
+	case event.Kind == answer.KindDone && event.Done != nil:
 		w.done, w.outcome = event.Done, "done"
 		if event.Done.Refused {
 			w.outcome = "refused"
@@ -228,7 +229,7 @@ type Observer struct {
 }
 
 // Observe counts what a finished turn did.
-func (o Observer) Observe(t agent.Trace) {
+func (o Observer) Observe(t answer.Trace) {
 	if v := t.Verdict; v != nil {
 		o.Telemetry.CountVerdict(o.Topics[t.Assistant], verdictWord(v), v.By)
 	}
@@ -245,7 +246,7 @@ func (o Observer) Observe(t agent.Trace) {
 	}
 }
 
-func (o Observer) call(turnID, name string, call agent.CallTrace) {
+func (o Observer) call(turnID, name string, call answer.CallTrace) {
 	c := telemetry.Call{
 		ID: call.ID, TurnID: turnID, At: call.At, Server: call.Server, Tool: call.Tool,
 		Status: string(call.Status), DurationMS: call.TookMS,
@@ -262,7 +263,7 @@ func (o Observer) call(turnID, name string, call agent.CallTrace) {
 	}
 }
 
-func verdictWord(v *agent.VerdictTrace) string {
+func verdictWord(v *answer.VerdictTrace) string {
 	switch {
 	case v.Unavailable:
 		return "unavailable"
@@ -275,7 +276,7 @@ func verdictWord(v *agent.VerdictTrace) string {
 func milliseconds(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
 // answer runs a turn, in sight of the recorder if there is one.
-func (a Agent) answer(ctx context.Context, t agent.Turn) iter.Seq2[agent.Event, error] {
+func (a Agent) answer(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 	if a.Recorder == nil {
 		return a.Agent.Run(ctx, t)
 	}

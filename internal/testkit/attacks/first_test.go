@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -45,7 +46,7 @@ func TestWatch_firstText(t *testing.T) {
 	if _, err := dental(); err != nil { // outside of the bubble
 		t.Fatal(err)
 	}
-	for name, answer := range map[string]string{
+	for name, reply := range map[string]string{
 		"20 words":  "Brush your teeth twice a day with fluoride toothpaste, clean between the teeth each evening, and see a dentist every year.",
 		"60 words":  strings.Repeat("Brush your teeth twice a day with fluoride toothpaste, clean between the teeth each evening, and see a dentist every year. ", 3),
 		"not known": "None of the pages that were found says how much that costs where you live, so please ask a clinic near you for a price.",
@@ -53,7 +54,7 @@ func TestWatch_firstText(t *testing.T) {
 	} {
 		for _, how := range []string{"unwatched", "watched", "watched, with a history"} {
 			synctest.Test(t, func(t *testing.T) {
-				w := slowWorld{&world{attack: attack{Door: "none", Assistant: "dental"}, off: off{Protections: agent.Protections{Watch: how == "unwatched"}}}, slow{answer}}
+				w := slowWorld{&world{attack: attack{Door: "none", Assistant: "dental"}, off: off{Protections: agent.Protections{Watch: how == "unwatched"}}}, slow{reply}}
 				turn := w.turn()
 				if how == "watched, with a history" {
 					turn.Stateless = true
@@ -64,13 +65,13 @@ func TestWatch_firstText(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if e.Kind == agent.EventText {
+					if e.Kind == answer.KindText {
 						if all = time.Since(began); first == 0 {
 							first = all
 						}
 					}
 				}
-				t.Logf("%s, %d words, %s: first text after %s, the last after %s", name, len(strings.Fields(answer)), how, first, all)
+				t.Logf("%s, %d words, %s: first text after %s, the last after %s", name, len(strings.Fields(reply)), how, first, all)
 				if first != 100*time.Millisecond {
 					t.Errorf("%s, %s: held for %s", name, how, first)
 				}

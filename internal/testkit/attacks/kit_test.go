@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/ranking"
@@ -323,7 +324,7 @@ func terminal(t *testing.T, w *world) string {
 		turn.Messages = w.filed(turn.Messages)
 	}
 	for e, err := range w.agent(t).Run(t.Context(), turn) {
-		if err == nil && e.Kind == agent.EventText {
+		if err == nil && e.Kind == answer.KindText {
 			shown.WriteString(e.Text)
 		}
 	}

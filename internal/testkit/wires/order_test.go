@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -84,7 +85,7 @@ func (c *talk) listen(ctx context.Context, question, until string) (text string,
 		if err != nil {
 			return text, err
 		}
-		if event.Kind != agent.EventText {
+		if event.Kind != answer.KindText {
 			continue
 		}
 		if text += event.Text; until != "" && strings.Contains(text, until) {
@@ -146,7 +147,7 @@ func (c *talk) hangUp(t *testing.T, question string, group *sync.WaitGroup) {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", question, err)
 			}
-			if event.Kind == agent.EventText {
+			if event.Kind == answer.KindText {
 				once()
 			}
 		}

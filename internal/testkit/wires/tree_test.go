@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -69,7 +70,7 @@ func (tr *tree) step(t *testing.T, i int, chance *rand.Rand) (*node, string) {
 	stops, calls := chance.IntN(6) == 0, len(tr.model.sent())
 	for event, err := range tr.agent.Run(t.Context(), asked) {
 		must(t, err)
-		if event.Kind == agent.EventText {
+		if event.Kind == answer.KindText {
 			n.answer += event.Text
 			if stops {
 				break

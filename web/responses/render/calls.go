@@ -3,7 +3,7 @@ package render
 import (
 	"slices"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -40,7 +40,7 @@ func (r *Renderer) listServer(server string, tools []schemas.ToolInfo) {
 }
 
 // call notes a call. One that asks a person first has no item before it was answered.
-func (r *Renderer) call(ev agent.Event) {
+func (r *Renderer) call(ev answer.Event) {
 	if ev.Step != stepTools || ev.Server == "" {
 		return // a search of the assistant's, or a tool that is not there
 	}
@@ -65,7 +65,7 @@ func (r *Renderer) openCall(c *serverCall) {
 }
 
 // result ends a call.
-func (r *Renderer) result(ev agent.Event) {
+func (r *Renderer) result(ev answer.Event) {
 	c := r.calls[ev.Call.ID]
 	if c == nil {
 		return
@@ -88,7 +88,7 @@ func (r *Renderer) result(ev agent.Event) {
 }
 
 // approval ends the response in a call that waits for a person.
-func (r *Renderer) approval(a *agent.Approval) {
+func (r *Renderer) approval(a *answer.Approval) {
 	r.closeMessage("commentary", StatusCompleted)
 	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments), Subject: a.Subject, Scopes: a.Scopes}
 	if c := r.calls[a.CallID]; c != nil {
@@ -102,7 +102,7 @@ func (r *Renderer) approval(a *agent.Approval) {
 }
 
 // question ends the response in a question of a server.
-func (r *Renderer) question(a *agent.Asked) {
+func (r *Renderer) question(a *answer.Asked) {
 	r.closeMessage("commentary", StatusCompleted)
 	it := questionItem{Type: "molar:question", ID: r.id("molarq"), ServerLabel: a.Server, Message: a.Message, Schema: a.Schema, URL: a.URL, Expires: a.Expires}
 	r.Question = a

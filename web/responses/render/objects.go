@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -120,7 +121,7 @@ func usageOf(u schemas.Usage) *Usage {
 type molarField struct {
 	ConversationID string `json:"conversation_id"`
 	TurnID         string `json:"turn_id"`
-	agent.Done
+	answer.Done
 }
 
 // A Message is an item of type message.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 	"molar/web/turns"
@@ -20,8 +20,8 @@ type Renderer struct {
 	Began bool
 	// Waits is the call that ended the response, or Question the question of a server; Left are those that the client runs, and
 	// Refused is why it failed.
-	Waits    *agent.Approval
-	Question *agent.Asked
+	Waits    *answer.Approval
+	Question *answer.Asked
 	Left     []string
 	Refused  *wire.Error
 
@@ -105,7 +105,7 @@ type serverCall struct {
 }
 
 // Begin tells of the response, once.
-func (r *Renderer) Begin(st *agent.Start) {
+func (r *Renderer) Begin(st *answer.Start) {
 	if st != nil {
 		r.Turn = st.TurnID
 		if r.Response.Model == "" {
@@ -143,31 +143,31 @@ func (r *Renderer) Take(it turns.Item) bool {
 	ev := it.Event
 	r.effects.Add(ev)
 	switch ev.Kind {
-	case agent.EventStart:
+	case answer.KindStart:
 		r.Begin(ev.Start)
-	case agent.EventText:
+	case answer.KindText:
 		r.text(ev.Text)
-	case agent.EventThinking:
+	case answer.KindThinking:
 		r.think(ev.Text)
-	case agent.EventCommentary:
+	case answer.KindCommentary:
 		r.closeMessage("commentary", StatusCompleted)
-	case agent.EventTools:
+	case answer.KindTools:
 		r.listTools(ev.Tools)
-	case agent.EventToolCall:
+	case answer.KindToolCall:
 		r.call(ev)
-	case agent.EventToolResult:
+	case answer.KindToolResult:
 		r.result(ev)
-	case agent.EventApproval:
+	case answer.KindApproval:
 		r.approval(ev.Approval)
 		return true
-	case agent.EventQuestion:
+	case answer.KindQuestion:
 		r.question(ev.Asked)
 		return true
-	case agent.EventSources:
+	case answer.KindSources:
 		r.sources = ev.Sources
-	case agent.EventClientCalls:
+	case answer.KindClientCalls:
 		r.clientCalls(ev.Calls)
-	case agent.EventDone:
+	case answer.KindDone:
 		r.done(ev.Done)
 		return true
 	}
@@ -176,21 +176,21 @@ func (r *Renderer) Take(it turns.Item) bool {
 }
 
 // note adds an event of our own, for those who ask.
-func (r *Renderer) note(ev agent.Event) {
+func (r *Renderer) note(ev answer.Event) {
 	if !r.Notes {
 		return
 	}
 	at := r.at.Milliseconds()
 	switch ev.Kind {
-	case agent.EventStep, agent.EventWarning:
+	case answer.KindStep, answer.KindWarning:
 		said := map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}
 		if ev.Code != "" {
 			said["code"], said["server"] = ev.Code, ev.Server
 		}
 		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: said})
-	case agent.EventProgress, agent.EventLog:
+	case answer.KindProgress, answer.KindLog:
 		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: ev.News})
-	case agent.EventToolCall, agent.EventToolResult:
+	case answer.KindToolCall, answer.KindToolResult:
 		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: map[string]any{
 			"step": ev.Step, "call": ev.Call, "server": ev.Server, "toolName": ev.ToolName, "result": validResult(ev.Result), "at_ms": at,
 		}})
@@ -242,9 +242,9 @@ func (r *Renderer) clientCalls(calls []schemas.ToolCall) {
 }
 
 // done ends a response whose turn ended well.
-func (r *Renderer) done(d *agent.Done) {
+func (r *Renderer) done(d *answer.Done) {
 	if d == nil {
-		d = &agent.Done{}
+		d = &answer.Done{}
 	}
 	if r.Response.Usage = usageOf(d.Usage); r.sources == nil {
 		r.sources = d.Sources

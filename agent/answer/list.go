@@ -1,6 +1,4 @@
-// Package sources collects the pages that the results of tools name, never those that
-// a model writes of its own accord.
-package sources
+package answer
 
 import (
 	"encoding/json"
@@ -47,7 +45,7 @@ func (l *List) Add(sources ...schemas.Source) {
 // inside a Markdown link. page is the same for all addresses of one page.
 func webAddress(raw string) (address, page string, ok bool) {
 	u, err := url.Parse(strings.Trim(strings.TrimSpace(raw), "<>"))
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || len(raw) > maxAddress {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || len(raw) > sourcesMaxAddress {
 		return "", "", false
 	}
 	u.Host = strings.ToLower(u.Host)
@@ -161,7 +159,7 @@ func markdownLinks(text string) []schemas.Source {
 // may hold pairs of brackets, and a title may follow it.
 func linkTarget(text string) (string, bool) {
 	depth := 0
-	for i, c := range []byte(text[:min(len(text), maxAddress)]) {
+	for i, c := range []byte(text[:min(len(text), sourcesMaxAddress)]) {
 		switch c {
 		case '(':
 			depth++

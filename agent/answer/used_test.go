@@ -1,11 +1,11 @@
-package sources_test
+package answer_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"molar/agent/sources"
+	"molar/agent/answer"
 	"molar/schemas"
 )
 
@@ -32,8 +32,8 @@ func TestUsed(t *testing.T) {
 		{"by a number that is none", found, "Brush for two minutes, last thing at night and on one other occasion [7].", "brushing"},
 		{"no answer", found, "", "brushing toothpaste costs"},
 	} {
-		got := sources.Used(schemas.ToolResult{Output: json.RawMessage(tt.output)}, tt.answer)
-		var list sources.List
+		got := answer.Used(schemas.ToolResult{Output: json.RawMessage(tt.output)}, tt.answer)
+		var list answer.List
 		list.AddResult(got)
 		var names []string
 		for _, s := range list.All() {
@@ -44,7 +44,7 @@ func TestUsed(t *testing.T) {
 		}
 	}
 	for _, output := range []string{`"text"`, `{"results":7}`, `[]`, `null`, ``, `{"results":[1,2]}`} {
-		if got := sources.Used(schemas.ToolResult{Output: json.RawMessage(output)}, "x"); string(got.Output) != output {
+		if got := answer.Used(schemas.ToolResult{Output: json.RawMessage(output)}, "x"); string(got.Output) != output {
 			t.Errorf("%q became %q", output, got.Output)
 		}
 	}

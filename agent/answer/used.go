@@ -1,4 +1,4 @@
-package sources
+package answer
 
 import (
 	"encoding/json"

@@ -1,7 +1,4 @@
-// Package filter holds what stands between a model and a person or a model and what it
-// reads: quotations of the system prompt are kept out of answers, and sentences that
-// give orders to a model out of results. It knows texts, no turn and no events.
-package filter
+package answer
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package sources
+package answer
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ const (
 	maxSources = 20
 	// maxTitle bounds a title, in characters.
 	maxTitle = 200
-	// maxAddress bounds an address, in bytes.
-	maxAddress = 2048
+	// sourcesMaxAddress bounds an address, in bytes.
+	sourcesMaxAddress = 2048
 )
 
 // Markdown writes sources as a numbered list of links under a heading.

@@ -1,6 +1,4 @@
-// Package speaker is the only way out of a turn: it yields the events, gathers what was said,
-// and keeps back what the checks of an answer need. The trace and the log listen to it.
-package speaker
+package answer
 
 import (
 	"context"
@@ -10,10 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"molar/agent/event"
-	"molar/agent/filter"
 	"molar/agent/prompts"
-	"molar/agent/trace"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -23,14 +18,14 @@ var ErrStopped = errors.New("stopped by the consumer")
 
 // A Speaker speaks for one turn.
 type Speaker struct {
-	Trace *trace.Tracer
+	Trace *Tracer
 
-	yield  func(event.Event, error) bool
+	yield  func(Event, error) bool
 	log    *slog.Logger
 	turnID string
-	leak   *filter.Leak // nil lets all pass
-	watch  *filter.Watch
-	links  *filter.Links
+	leak   *Leak // nil lets all pass
+	watch  *Watch
+	links  *Links
 
 	mu sync.Mutex // guards tally: the judge and the journal look in from beside
 	tally
@@ -49,7 +44,7 @@ type Speaker struct {
 
 // tally is what has come of the turn so far.
 type tally struct {
-	seen  event.Collector
+	seen  Collector
 	usage schemas.Usage
 	// modelCalls counts those of the judge too.
 	modelCalls int
@@ -59,13 +54,13 @@ type tally struct {
 	emergency []string
 }
 
-// New returns the speaker of a turn, which logs under its id.
-func New(turnID string, tracer *trace.Tracer, log *slog.Logger, yield func(event.Event, error) bool) *Speaker {
+// NewSpeaker returns the speaker of a turn, which logs under its id.
+func NewSpeaker(turnID string, tracer *Tracer, log *slog.Logger, yield func(Event, error) bool) *Speaker {
 	return &Speaker{Trace: tracer, yield: yield, log: log, turnID: turnID}
 }
 
 // Emit yields an event; it fails once the consumer has gone.
-func (s *Speaker) Emit(e event.Event) error {
+func (s *Speaker) Emit(e Event) error {
 	s.mu.Lock()
 	s.seen.Add(e)
 	s.mu.Unlock()
@@ -87,7 +82,7 @@ func (s *Speaker) Say(text string) error {
 		}
 	}
 	s.round.WriteString(text)
-	return s.Emit(event.Event{Kind: event.KindText, Text: text})
+	return s.Emit(Event{Kind: KindText, Text: text})
 }
 
 // begun reports whether the person has been shown any text.
@@ -134,7 +129,7 @@ func (s *Speaker) Commentary() error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return s.Emit(event.Event{Kind: event.KindCommentary, Text: text})
+	return s.Emit(Event{Kind: KindCommentary, Text: text})
 }
 
 // Notice says a text of code's own that the answer begins with.
@@ -147,22 +142,22 @@ func (s *Speaker) Notice(text string) error {
 
 // Step reports a step under its number.
 func (s *Speaker) Step(number, text string) error {
-	return s.Emit(event.Event{Kind: event.KindStep, Step: number, Text: text})
+	return s.Emit(Event{Kind: KindStep, Step: number, Text: text})
 }
 
 // Call reports a call that starts, under the number of its step; asks says that a person is
 // asked first.
 func (s *Speaker) Call(step string, call *schemas.ToolCall, tool schemas.Tool, asks bool) error {
-	return s.Emit(event.Event{
-		Kind: event.KindToolCall, Step: step, Call: call, Server: tool.Server, ToolName: tool.ToolName, Effect: mayAct(tool), Asks: asks,
+	return s.Emit(Event{
+		Kind: KindToolCall, Step: step, Call: call, Server: tool.Server, ToolName: tool.ToolName, Effect: mayAct(tool), Asks: asks,
 	})
 }
 
 // Outcome reports what became of a call, and to the trace why it was made.
 func (s *Speaker) Outcome(step string, o *toolhandler.Outcome, why string) error {
 	s.Trace.Outcome(*o, why)
-	return s.Emit(event.Event{
-		Kind: event.KindToolResult, Step: step, Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName,
+	return s.Emit(Event{
+		Kind: KindToolResult, Step: step, Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName,
 		Effect: o.Sent && mayAct(o.Tool),
 	})
 }
@@ -175,20 +170,20 @@ func mayAct(tool schemas.Tool) bool {
 // Warn tells the person and the log about something that did not stop the turn.
 func (s *Speaker) Warn(text string) error {
 	s.log.Warn(text, "turn", s.turnID)
-	return s.Emit(event.Event{Kind: event.KindWarning, Text: text})
+	return s.Emit(Event{Kind: KindWarning, Text: text})
 }
 
 // Miss warns that the tools of a server are not there.
 func (s *Speaker) Miss(server, text string) error {
 	s.log.Warn(text, "turn", s.turnID)
-	return s.Emit(event.Event{Kind: event.KindWarning, Code: event.CodeServerMissing, Server: server, Text: text})
+	return s.Emit(Event{Kind: KindWarning, Code: CodeServerMissing, Server: server, Text: text})
 }
 
 // Lose warns that the store failed, so that the turn will not be in it.
 func (s *Speaker) Lose(text string) error {
 	s.lost = true
 	s.log.Warn(text, "turn", s.turnID)
-	return s.Emit(event.Event{Kind: event.KindWarning, Text: text, Unsaved: true})
+	return s.Emit(Event{Kind: KindWarning, Text: text, Unsaved: true})
 }
 
 // Answer is the text of the answer so far. It may be called beside the turn.
@@ -252,13 +247,13 @@ func (s *Speaker) Good() string {
 }
 
 // Watch sets the watch over the subject of the answer; nil takes it away.
-func (s *Speaker) Watch(w *filter.Watch) { s.watch = w }
+func (s *Speaker) Watch(w *Watch) { s.watch = w }
 
 // Watching is the watch over the subject, nil where there is none.
-func (s *Speaker) Watching() *filter.Watch { return s.watch }
+func (s *Speaker) Watching() *Watch { return s.watch }
 
 // Address sets the filter of the addresses in the answer.
-func (s *Speaker) Address(l *filter.Links) { s.links = l }
+func (s *Speaker) Address(l *Links) { s.links = l }
 
 // Redact takes quotations of the prompt out of a call. It takes nil too.
 func (s *Speaker) Redact(call *schemas.ToolCall) *schemas.ToolCall { return s.leak.Redact(call) }
@@ -267,8 +262,8 @@ func (s *Speaker) Redact(call *schemas.ToolCall) *schemas.ToolCall { return s.le
 func (s *Speaker) Leaked() bool { return s.leak.Leaked() }
 
 // Withhold sets the filter that keeps an assistant's system prompt out of the answer.
-func (s *Speaker) Withhold(secret *filter.Secret) {
-	s.leak = filter.NewLeak(secret, func() string { return prompts.Withheld(s.lang) })
+func (s *Speaker) Withhold(secret *Secret) {
+	s.leak = NewLeak(secret, func() string { return prompts.Withheld(s.lang) })
 }
 
 // Emergency notes the kinds of emergency that the question describes.
@@ -279,18 +274,18 @@ func (s *Speaker) Emergency(kinds []string) {
 }
 
 // Complete fills in what the speaker knows of the end of a turn.
-func (s *Speaker) Complete(d *event.Done) {
+func (s *Speaker) Complete(d *Done) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d.Usage, d.ModelCalls, d.Warnings, d.Unsaved, d.Emergency = s.usage, s.modelCalls, s.seen.Warnings, s.lost, s.emergency
 }
 
 // End is how the turn ended, for its trace.
-func (s *Speaker) End(err error) trace.End {
-	e := trace.End{Answer: s.seen.Answer(), Commentary: s.seen.Commentary, Done: s.seen.Done, Err: err}
+func (s *Speaker) End(err error) End {
+	e := End{Answer: s.seen.Answer(), Commentary: s.seen.Commentary, Done: s.seen.Done, Err: err}
 	e.Stopped = errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled) // the client left, or a person stopped the turn
 	if e.Done == nil {
-		e.Done = &event.Done{}
+		e.Done = &Done{}
 		s.Complete(e.Done)
 	}
 	return e

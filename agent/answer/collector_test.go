@@ -1,26 +1,26 @@
-package event_test
+package answer_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent/event"
+	"molar/agent/answer"
 )
 
 // Text that was followed by a call is not part of the answer, nor is the blank line behind it.
 func TestCollector(t *testing.T) {
-	var c event.Collector
-	for _, e := range []event.Event{
-		{Kind: event.KindStart, Start: &event.Start{TurnID: "t"}},
-		{Kind: event.KindThinking, Text: "Hm."},
-		{Kind: event.KindText, Text: "Let me "},
-		{Kind: event.KindText, Text: "look."},
-		{Kind: event.KindCommentary, Text: "Let me look."},
-		{Kind: event.KindWarning, Text: "slow"},
-		{Kind: event.KindText, Text: "\n\nIt is "},
-		{Kind: event.KindText, Text: "so."},
-		{Kind: event.KindDone, Done: &event.Done{Saved: true}},
+	var c answer.Collector
+	for _, e := range []answer.Event{
+		{Kind: answer.KindStart, Start: &answer.Start{TurnID: "t"}},
+		{Kind: answer.KindThinking, Text: "Hm."},
+		{Kind: answer.KindText, Text: "Let me "},
+		{Kind: answer.KindText, Text: "look."},
+		{Kind: answer.KindCommentary, Text: "Let me look."},
+		{Kind: answer.KindWarning, Text: "slow"},
+		{Kind: answer.KindText, Text: "\n\nIt is "},
+		{Kind: answer.KindText, Text: "so."},
+		{Kind: answer.KindDone, Done: &answer.Done{Saved: true}},
 	} {
 		c.Add(e)
 	}

@@ -1,22 +1,22 @@
-package filter_test
+package answer_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"molar/agent/filter"
+	"molar/agent/answer"
 )
 
 // lookFor takes a text for another subject by a word in it: "stocks" surely, "money" perhaps.
-func lookFor(text string) filter.Look {
+func lookFor(text string) answer.Look {
 	switch {
 	case strings.Contains(text, "stocks"):
-		return filter.Look{Score: -5, Strayed: true, Sure: true}
+		return answer.Look{Score: -5, Strayed: true, Sure: true}
 	case strings.Contains(text, "money"):
-		return filter.Look{Score: -2, Strayed: true}
+		return answer.Look{Score: -2, Strayed: true}
 	}
-	return filter.Look{Score: 1}
+	return answer.Look{Score: 1}
 }
 
 var errLeft = errors.New("left")
@@ -29,8 +29,8 @@ type watched struct {
 }
 
 // watch lets pieces pass under a watch that was armed so, beside a judge who answers so.
-func watch(arm func(*filter.Watch), says error, pieces []string) (got watched) {
-	w := filter.NewWatch(lookFor, func(string, float64) error { got.asked++; return says })
+func watch(arm func(*answer.Watch), says error, pieces []string) (got watched) {
+	w := answer.NewWatch(lookFor, func(string, float64) error { got.asked++; return says })
 	if arm != nil {
 		arm(w)
 	}
@@ -53,26 +53,26 @@ func TestWatch(t *testing.T) {
 	money, stocks := strings.Repeat("It is money. ", 20), strings.Repeat("Buy stocks. ", 20)
 	tests := []struct {
 		name   string
-		arm    func(*filter.Watch)
+		arm    func(*answer.Watch)
 		pieces []string
 		asked  int    // with a yes
 		shown  string // with a no
 	}{
-		{"a whole answer", (*filter.Watch).Arm, []string{"Brush. ", long, "Rinse."}, 0, "Brush. " + long + "Rinse."},
-		{"a first block that strays", (*filter.Watch).Arm, []string{stocks}, 1, ""},
-		{"a short answer that strays", (*filter.Watch).Arm, []string{"Buy stocks."}, 1, ""},
-		{"a short answer that may", (*filter.Watch).Arm, []string{"It is money."}, 1, ""},
-		{"a first block that may stray", (*filter.Watch).Arm, []string{money, long}, 1, ""},
-		{"the same, in an emergency", (*filter.Watch).Urge, []string{money, money, long}, 0, money + money + long},
-		{"an emergency that strays", (*filter.Watch).Urge, []string{stocks}, 1, ""},
-		{"an emergency, and what was read", func(w *filter.Watch) { w.Urge(); w.Arm() }, []string{money}, 0, money},
-		{"a later block that strays", (*filter.Watch).Arm, []string{long, stocks[:100], stocks, "more"}, 1, long + stocks[:100]},
-		{"a later block that may", (*filter.Watch).Arm, []string{long, money, long}, 1, long},
-		{"two of them", (*filter.Watch).Arm, []string{long, money, money, "more"}, 2, long},
-		{"a beginning that keeps to the subject", (*filter.Watch).Arm, []string{"Brush and ", "rinse. ", "Buy stocks."}, 1, "Brush and rinse. "},
-		{"an end behind what is in doubt", (*filter.Watch).Arm, []string{"It is money. ", "Brush and rinse. "}, 1, ""},
-		{"an end that strays", (*filter.Watch).Arm, []string{long, "Buy stocks."}, 1, long + "Buy stocks."},
-		{"an end behind what was asked about", (*filter.Watch).Arm, []string{long, money, "Rinse."}, 1, long},
+		{"a whole answer", (*answer.Watch).Arm, []string{"Brush. ", long, "Rinse."}, 0, "Brush. " + long + "Rinse."},
+		{"a first block that strays", (*answer.Watch).Arm, []string{stocks}, 1, ""},
+		{"a short answer that strays", (*answer.Watch).Arm, []string{"Buy stocks."}, 1, ""},
+		{"a short answer that may", (*answer.Watch).Arm, []string{"It is money."}, 1, ""},
+		{"a first block that may stray", (*answer.Watch).Arm, []string{money, long}, 1, ""},
+		{"the same, in an emergency", (*answer.Watch).Urge, []string{money, money, long}, 0, money + money + long},
+		{"an emergency that strays", (*answer.Watch).Urge, []string{stocks}, 1, ""},
+		{"an emergency, and what was read", func(w *answer.Watch) { w.Urge(); w.Arm() }, []string{money}, 0, money},
+		{"a later block that strays", (*answer.Watch).Arm, []string{long, stocks[:100], stocks, "more"}, 1, long + stocks[:100]},
+		{"a later block that may", (*answer.Watch).Arm, []string{long, money, long}, 1, long},
+		{"two of them", (*answer.Watch).Arm, []string{long, money, money, "more"}, 2, long},
+		{"a beginning that keeps to the subject", (*answer.Watch).Arm, []string{"Brush and ", "rinse. ", "Buy stocks."}, 1, "Brush and rinse. "},
+		{"an end behind what is in doubt", (*answer.Watch).Arm, []string{"It is money. ", "Brush and rinse. "}, 1, ""},
+		{"an end that strays", (*answer.Watch).Arm, []string{long, "Buy stocks."}, 1, long + "Buy stocks."},
+		{"an end behind what was asked about", (*answer.Watch).Arm, []string{long, money, "Rinse."}, 1, long},
 		{"nothing to doubt", nil, []string{stocks, stocks}, 0, stocks + stocks},
 	}
 	for _, tt := range tests {
@@ -90,7 +90,7 @@ func TestWatch(t *testing.T) {
 			}
 		})
 	}
-	var none *filter.Watch
+	var none *answer.Watch
 	none.Arm()
 	if text, _, err := none.Pass("stocks"); text != "stocks" || err != nil {
 		t.Errorf("without a watch: %q, %v", text, err)
@@ -100,7 +100,7 @@ func TestWatch(t *testing.T) {
 // Text is shown as it arrives. What is in doubt at the beginning is held until it no longer is, and a
 // later block is settled at its end.
 func TestWatch_settled(t *testing.T) {
-	w := filter.NewWatch(lookFor, func(string, float64) error { return errLeft })
+	w := answer.NewWatch(lookFor, func(string, float64) error { return errLeft })
 	w.Arm()
 	long := strings.Repeat("Brush. ", 30)
 	for _, tt := range []struct {

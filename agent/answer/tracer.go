@@ -1,4 +1,4 @@
-package trace
+package answer
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"molar/agent/event"
 	"molar/agent/guardrail"
 	"molar/providers"
 	"molar/schemas"
@@ -25,8 +24,8 @@ type Tracer struct {
 	seen map[string]int
 }
 
-// New begins a trace. Prompts and the words of models are collected only when it is on.
-func New(on bool, now func() time.Time) *Tracer {
+// NewTracer begins a trace. Prompts and the words of models are collected only when it is on.
+func NewTracer(on bool, now func() time.Time) *Tracer {
 	return &Tracer{now: now, on: on, t: Trace{Started: now(), Tools: []ToolTrace{}, Passes: []PassTrace{}}, seen: make(map[string]int)}
 }
 
@@ -164,7 +163,7 @@ type End struct {
 	Commentary []string
 	// Done sums the turn up, also where it did not end well; its provider and language are
 	// then filled in.
-	Done *event.Done
+	Done *Done
 	// Stopped is set when the consumer broke off.
 	Stopped bool
 	Err     error

@@ -1,6 +1,4 @@
-// Package event holds what happens in a turn, as its readers see it: the events that it yields,
-// and what a reader of the whole turn gathers from them.
-package event
+package answer
 
 import (
 	"encoding/json"

@@ -1,13 +1,10 @@
-// Package trace collects what a turn did and why, for those who ask later. It listens: nothing
-// that a turn decides is read from it.
-package trace
+package answer
 
 import (
 	"encoding/json"
 	"strings"
 	"time"
 
-	"molar/agent/event"
 	"molar/agent/guardrail"
 	"molar/internal/text"
 	"molar/providers"
@@ -43,7 +40,7 @@ type Trace struct {
 	Steps        []StepTrace   `json:"steps,omitempty"`
 	Tools        []ToolTrace   `json:"tools"`
 	Passes       []PassTrace   `json:"passes"`
-	Done         *event.Done   `json:"done,omitempty"`
+	Done         *Done         `json:"done,omitempty"`
 }
 
 // A VerdictTrace is the guardrail's decision.

@@ -1,10 +1,10 @@
-package filter_test
+package answer_test
 
 import (
 	"strings"
 	"testing"
 
-	"molar/agent/filter"
+	"molar/agent/answer"
 	"molar/toolhandler"
 )
 
@@ -47,7 +47,7 @@ func TestLinks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, size := range []int{1, 2, 3, 7, 1000} {
-			l := filter.NewLinks(func() toolhandler.Flow { return flow })
+			l := answer.NewLinks(func() toolhandler.Flow { return flow })
 			var out strings.Builder
 			for text := tt.text; text != ""; {
 				n := min(size, len(text))
@@ -64,7 +64,7 @@ func TestLinks(t *testing.T) {
 
 // Text without addresses is not held.
 func TestLinks_passesAtOnce(t *testing.T) {
-	l := filter.NewLinks(func() toolhandler.Flow { return toolhandler.Flow{} })
+	l := answer.NewLinks(func() toolhandler.Flow { return toolhandler.Flow{} })
 	for _, text := range []string{"Brush", " twice", " a day", "; see", " [the", " guide", "]", "."} {
 		if got := l.Pass(text); got != text && text != "]" && text != "." {
 			t.Errorf("%q became %q", text, got)
