@@ -16,7 +16,6 @@ import (
 	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
-	"molar/agent/ranking"
 	"molar/agent/topic"
 	"molar/providers"
 	"molar/schemas"
@@ -344,7 +343,7 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 	}
 	as.Name = "test"
 	if b.rank == nil {
-		b.rank = ranking.Of
+		b.rank = offer.Of
 	}
 	b.agent, err = agent.New(agent.Config{
 		Assistants: append([]agent.Assistant{as}, b.others...),

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"molar/agent"
-	"molar/agent/ranking"
+	"molar/agent/offer"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -36,7 +36,7 @@ func (b *bench) calling(t *testing.T, limits agent.Limits, call callerFunc) *ben
 	as := family()
 	as.Name = "test"
 	b.agent, err = agent.New(agent.Config{
-		Rank:       ranking.Of,
+		Rank:       offer.Of,
 		Assistants: []agent.Assistant{as}, Default: "test", Models: fakeModels{b.route}, Tools: b.tools,
 		Handler: handler, Memory: b.memory, Recorder: b.recorder, Limits: limits,
 	})

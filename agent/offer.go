@@ -6,7 +6,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/agent/offer"
-	"molar/agent/results"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -119,8 +118,8 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 }
 
 // kept are the results that the model has seen and may read on in.
-func (a *Agent) kept(past recalled, earlier []schemas.Round) *results.Kept {
-	k := results.New(results.Config{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
+func (a *Agent) kept(past recalled, earlier []schemas.Round) *offer.Kept {
+	k := offer.NewKept(offer.ResultsConfig{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
 	for _, x := range past.exchanges {
 		for _, round := range x.Rounds() {
 			k.Add(round.Results...)

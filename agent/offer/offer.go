@@ -1,5 +1,3 @@
-// Package offer decides which tools of the attached servers a model may call in a turn, and says
-// of the others why not.
 package offer
 
 import (
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"molar/agent/answer"
-	"molar/agent/results"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -76,7 +73,7 @@ type Offer struct {
 	// Finder is nil where every tool is offered.
 	Finder *Finder
 	// Results are those of the conversation; nil where no tool is offered.
-	Results *results.Kept
+	Results *Kept
 	// Most bounds Tools: services refuse a request with more. 0 means any number.
 	Most int
 	// Unfit are the tools that were found in the last round and are not offered.

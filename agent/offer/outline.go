@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"molar/schemas"
-	"molar/schemas/lower"
+	schemaslower "molar/schemas/lower"
 )
 
 // deepest is how deep an outline shows the arguments that may be left out.
@@ -16,7 +16,7 @@ const deepest = 4
 // required and of the others what lies least deep. It is empty where there is no room for that.
 func outline(t schemas.ToolInfo, most int) string {
 	heading := "Arguments of " + t.Name + ":\n"
-	lowered, err := lower.ForOpenAI(t.InputSchema) // its references are resolved
+	lowered, err := schemaslower.ForOpenAI(t.InputSchema) // its references are resolved
 	if err != nil {
 		return ""
 	}

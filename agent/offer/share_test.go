@@ -13,7 +13,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/agent/offer"
-	"molar/agent/ranking"
 	"molar/internal/testkit/npm"
 	"molar/mcpclients"
 	"molar/schemas"
@@ -23,7 +22,7 @@ import (
 // others: because it is offered, or because find_tools gives it for the question itself (what
 // offline looks for) or for words that a model would choose. The table is in docs/architecture.md.
 func TestShare(t *testing.T) {
-	c := offer.New(offer.Config{Tools: attach(t), Rank: ranking.Of, Most: 128, Log: slog.New(slog.DiscardHandler)})
+	c := offer.New(offer.Config{Tools: attach(t), Rank: offer.Of, Most: 128, Log: slog.New(slog.DiscardHandler)})
 	for _, file := range []string{"questions.txt", "heldout.txt"} {
 		all := questions(t, file)
 		t.Logf("%s: %d questions\n   tokens  tools  offered  found by the question  found by words", file, len(all))

@@ -13,7 +13,7 @@ import (
 
 	"molar/agent"
 	"molar/agent/memory"
-	"molar/agent/ranking"
+	"molar/agent/offer"
 	"molar/eval"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -286,7 +286,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Pauses:         h.DB,
 		Grants:         h.DB,
 		Guards:         guards,
-		Rank:           ranking.Of,
+		Rank:           offer.Of,
 		Prompts:        h.MCP,
 		Lacking:        models.Lacking(h.Config),
 		Summaries:      h.Worker,

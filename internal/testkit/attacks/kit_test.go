@@ -17,7 +17,7 @@ import (
 	"molar/agent/answer"
 	"molar/agent/guardrail"
 	"molar/agent/memory"
-	"molar/agent/ranking"
+	"molar/agent/offer"
 	"molar/agent/topic"
 	"molar/internal/httpguard"
 	"molar/mcpclients"
@@ -258,7 +258,7 @@ func (w *world) agentOf(t *testing.T, models agent.Models) *agent.Agent {
 		d.ClientSystem = agent.ClientSystemBelow
 	}
 	a, err := agent.New(agent.Config{
-		Rank:       ranking.Of,
+		Rank:       offer.Of,
 		Assistants: []agent.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
 		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*guardrail.Guard{"dental": guard},
 		Off: w.Protections, Pauses: w.pauses,

@@ -23,7 +23,6 @@ import (
 	"molar/agent"
 	"molar/agent/memory"
 	"molar/agent/offer"
-	"molar/agent/ranking"
 	"molar/internal/store"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
@@ -309,7 +308,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 	must(t, err)
 	models := route{providers.Route{Provider: chain.Again(provider, 0), Model: "gemini-3-flash", SmallModel: "gemini-3-flash"}}
 	h.agent, err = agent.New(agent.Config{
-		Rank:       ranking.Of,
+		Rank:       offer.Of,
 		Assistants: []agent.Assistant{{Name: "desk", Tools: []string{"*"}}}, Default: "desk",
 		Models: models,
 		Tools:  tools, Handler: handler, Memory: doorway{h.memory, h.came}, Limits: limits,

@@ -1,4 +1,4 @@
-package ranking_test
+package offer_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/ranking"
+	"molar/agent/offer"
 	"molar/schemas"
 )
 
@@ -40,7 +40,7 @@ func tools() []schemas.ToolInfo {
 func TestOf(t *testing.T) {
 	all := tools()
 	all[len(all)-1].InputSchema = json.RawMessage(`{"properties":3}`)
-	rank := ranking.Of(all)
+	rank := offer.Of(all)
 	for _, tc := range []struct{ question, want string }{
 		{"What is in my Pictures folder?", "disk__list_directory"},
 		{"Trong thư mục Ảnh có gì?", "disk__list_directory"},
@@ -69,14 +69,14 @@ func TestOf_digitsAndServers(t *testing.T) {
 			all = append(all, tool(fmt.Sprintf("s%d", s), fmt.Sprintf("thing_%d", n), "Does a thing."))
 		}
 	}
-	if got := ranking.Of(all)("do thing number 17 of s3")[0]; got.Name != "s3__thing_17" {
+	if got := offer.Of(all)("do thing number 17 of s3")[0]; got.Name != "s3__thing_17" {
 		t.Errorf("%+v", got)
 	}
 }
 
 // What says nothing of any tool leaves their order and scores nothing, whatever it is.
 func TestOf_nothingToSay(t *testing.T) {
-	rank := ranking.Of(tools())
+	rank := offer.Of(tools())
 	for _, question := range []string{"", "what is the", "là gì vậy", "\xff\xfe", strings.Repeat("ừ ", 5000)} {
 		for i, r := range rank(question) {
 			if r.Score != 0 || r.Name != tools()[i].Name {
@@ -84,14 +84,14 @@ func TestOf_nothingToSay(t *testing.T) {
 			}
 		}
 	}
-	if got := ranking.Of(nil)("a file"); len(got) != 0 {
+	if got := offer.Of(nil)("a file"); len(got) != 0 {
 		t.Errorf("%v for no tools", got)
 	}
 }
 
 // A Vietnamese phrase stands for the English words of its line, and these for one another.
 func TestOf_vietnameseStandsForEnglish(t *testing.T) {
-	rank := ranking.Of([]schemas.ToolInfo{tool("a", "elevation", ""), tool("a", "balance", ""), tool("a", "screenshot", "")})
+	rank := offer.Of([]schemas.ToolInfo{tool("a", "elevation", ""), tool("a", "balance", ""), tool("a", "screenshot", "")})
 	for question, want := range map[string]string{"độ cao": "a__elevation", "do cao cua nui nay la bao nhieu": "a__elevation", "số dư": "a__balance", "height": "a__elevation"} {
 		if got := rank(question)[0]; got.Name != want || got.Score <= 0 {
 			t.Errorf("%q: %+v", question, got)
@@ -105,6 +105,6 @@ func BenchmarkOf(b *testing.B) {
 		all = append(all, tool(fmt.Sprintf("s%d", n%15), fmt.Sprintf("thing_%d", n), strings.Repeat("Does a thing with what it is given. ", 10), "path", "name"))
 	}
 	for b.Loop() {
-		ranking.Of(all)("do thing number 17 of s3")
+		offer.Of(all)("do thing number 17 of s3")
 	}
 }

@@ -1,4 +1,4 @@
-package ranking
+package offer
 
 import (
 	"regexp"

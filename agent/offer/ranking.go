@@ -1,28 +1,24 @@
-// Package ranking orders tools by how well their words fit what a person asks, in English or
-// Vietnamese, with marks or without. It calls no model and knows no tool: what it has beside the
-// words themselves is a list of words that stand for each other.
-package ranking
+package offer
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	"molar/agent/offer"
 	"molar/schemas"
 )
 
 // Of reads tools once and orders them for any number of questions, best first. A score of 0
 // means that no word fits; equal scores keep the order of the tools.
-func Of(tools []schemas.ToolInfo) func(question string) []offer.Ranked {
-	x := newIndex(tools)
-	return func(question string) []offer.Ranked {
+func Of(tools []schemas.ToolInfo) func(question string) []Ranked {
+	x := rankingNewIndex(tools)
+	return func(question string) []Ranked {
 		wanted := x.thesaurus.read(question)
-		ranked := make([]offer.Ranked, len(tools))
+		ranked := make([]Ranked, len(tools))
 		for i, t := range tools {
-			ranked[i] = offer.Ranked{Name: t.Name, Score: x.score(i, wanted)}
+			ranked[i] = Ranked{Name: t.Name, Score: x.score(i, wanted)}
 		}
-		slices.SortStableFunc(ranked, func(a, b offer.Ranked) int { return cmp.Compare(b.Score, a.Score) })
+		slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
 		return ranked
 	}
 }
@@ -47,15 +43,15 @@ const saturation = 1.2
 // shortness is how much a word counts less in a longer field than in one of the usual length.
 const shortness = 0.6
 
-// An index is what is known of some tools.
-type index struct {
+// An rankingIndex is what is known of some tools.
+type rankingIndex struct {
 	thesaurus *thesaurus
 	tools     []map[string]float64 // of each tool, how much it is about a word
 	rarity    map[string]float64   // of each word
 }
 
-func newIndex(tools []schemas.ToolInfo) index {
-	x := index{thesaurus: words(), rarity: map[string]float64{}}
+func rankingNewIndex(tools []schemas.ToolInfo) rankingIndex {
+	x := rankingIndex{thesaurus: words(), rarity: map[string]float64{}}
 	texts := make([][fields][]string, len(tools))
 	var usual [fields]float64
 	for i, t := range tools {
@@ -84,7 +80,7 @@ func newIndex(tools []schemas.ToolInfo) index {
 }
 
 // score adds up what each wanted thing finds in a tool, by the best of its words.
-func (x index) score(tool int, wanted []want) float64 {
+func (x rankingIndex) score(tool int, wanted []want) float64 {
 	sum := 0.0
 	for _, w := range wanted {
 		best := 0.0

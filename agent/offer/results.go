@@ -1,6 +1,4 @@
-// Package results keeps the results of a conversation at hand for its model: read_result reads on
-// in one that was too long to be shown whole, read_resource reads what a result points to.
-package results
+package offer
 
 import (
 	"context"
@@ -20,8 +18,8 @@ const (
 	ReadResource = "read_resource"
 )
 
-// Config has what results are kept with.
-type Config struct {
+// ResultsConfig has what results are kept with.
+type ResultsConfig struct {
 	// Bytes is how much of a result a model is shown; a longer one is cut.
 	Bytes int
 	// Resource reads a resource of a server: its text, and the images and the like in it.
@@ -30,15 +28,15 @@ type Config struct {
 
 // Kept are the results of one conversation. It is safe for concurrent use.
 type Kept struct {
-	cfg Config
+	cfg ResultsConfig
 
 	mu        sync.Mutex
 	cut       map[string]string // the text of long results by the id of their call
 	resources map[string]string // the server by the address that a result of it named
 }
 
-// New returns an empty set.
-func New(cfg Config) *Kept {
+// NewKept returns an empty set.
+func NewKept(cfg ResultsConfig) *Kept {
 	return &Kept{cfg: cfg, cut: make(map[string]string), resources: make(map[string]string)}
 }
 

@@ -1,4 +1,4 @@
-package results_test
+package offer_test
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"molar/agent/offer"
 	"molar/agent/prompts"
-	"molar/agent/results"
 	"molar/schemas"
 )
 
-func kept(t *testing.T, bytes int) (*results.Kept, func(name, args string) (string, bool)) {
+func kept(t *testing.T, bytes int) (*offer.Kept, func(name, args string) (string, bool)) {
 	t.Helper()
-	k := results.New(results.Config{Bytes: bytes, Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
+	k := offer.NewKept(offer.ResultsConfig{Bytes: bytes, Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
 		if uri == "file:///gone" {
 			return "", nil, errors.New("it is gone")
 		}
@@ -37,7 +37,7 @@ func kept(t *testing.T, bytes int) (*results.Kept, func(name, args string) (stri
 	}
 }
 
-func wanted(k *results.Kept) string {
+func wanted(k *offer.Kept) string {
 	var names []string
 	for _, tool := range k.Wanted() {
 		names = append(names, tool.Name)
@@ -63,7 +63,7 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 		t.Errorf("nothing was cut, and %s is wanted", wanted(k))
 	}
 	k.Add(long)
-	if wanted(k) != results.ReadResult {
+	if wanted(k) != offer.ReadResult {
 		t.Errorf("wanted %q", wanted(k))
 	}
 	shown := prompts.Results([]schemas.ToolResult{long}, bytes).Parts[0].Text
@@ -75,7 +75,7 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 	}
 	read := head
 	for from < whole.Len() {
-		text, failed := call(results.ReadResult, fmt.Sprintf(`{"result":%q,"from":%d}`, id, from))
+		text, failed := call(offer.ReadResult, fmt.Sprintf(`{"result":%q,"from":%d}`, id, from))
 		if failed || len(text) > bytes {
 			t.Fatalf("%d bytes: %s", len(text), text)
 		}
@@ -90,7 +90,7 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 		t.Errorf("read %d bytes of %d", len(read), whole.Len())
 	}
 	for _, args := range []string{`{"result":"c0","from":0}`, `{"result":"c1","from":100000}`} {
-		if text, failed := call(results.ReadResult, args); !failed {
+		if text, failed := call(offer.ReadResult, args); !failed {
 			t.Errorf("%s gave %s", args, text)
 		}
 	}
@@ -105,14 +105,14 @@ func TestReadResource(t *testing.T) {
 		schemas.ToolResult{ID: "2", Server: "web", Output: json.RawMessage(`"x"`), Resources: link("file:///a")},
 		schemas.ToolResult{ID: "3", Server: "web", Output: json.RawMessage(`"x"`), Resources: link("file:///gone")},
 	)
-	if wanted(k) != results.ReadResource {
+	if wanted(k) != offer.ReadResource {
 		t.Errorf("wanted %q", wanted(k))
 	}
-	if text, failed := call(results.ReadResource, `{"uri":"file:///a"}`); failed || text != "the text of file:///a from files" {
+	if text, failed := call(offer.ReadResource, `{"uri":"file:///a"}`); failed || text != "the text of file:///a from files" {
 		t.Errorf("got %q, %v", text, failed)
 	}
 	for uri, want := range map[string]string{"file:///etc/passwd": "no tool result names", "file:///gone": "it is gone"} {
-		if text, failed := call(results.ReadResource, fmt.Sprintf(`{"uri":%q}`, uri)); !failed || !strings.Contains(text, want) {
+		if text, failed := call(offer.ReadResource, fmt.Sprintf(`{"uri":%q}`, uri)); !failed || !strings.Contains(text, want) {
 			t.Errorf("%s gave %q, %v", uri, text, failed)
 		}
 	}
