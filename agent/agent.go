@@ -15,10 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent/answer"
-	"molar/agent/guardrail"
-	"molar/agent/language"
 	"molar/agent/offer"
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/toolhandler"
 )
 
@@ -72,7 +71,7 @@ type Config struct {
 	// on without it. An emergency, and a turn that saves nothing, is never refused.
 	MemoryRequired bool
 	// Guards are the guardrails by topic.
-	Guards map[string]*guardrail.Guard
+	Guards map[string]*subject.Guard
 	// Prompts is nil when no server's prompts are used.
 	Prompts Prompts
 	// Pauses is nil when turns that wait for the client's tools are not kept; they
@@ -196,7 +195,7 @@ func secretsOf(cfg Config) map[string]func() *answer.Secret {
 		secrets[as.Name] = sync.OnceValue(func() *answer.Secret {
 			var roles []string
 			if guard := cfg.Guards[as.Topic]; guard != nil && as.SystemPrompt == "" {
-				for _, lang := range []string{language.Vietnamese, language.English, language.Other} {
+				for _, lang := range []string{subject.Vietnamese, subject.English, subject.Other} {
 					roles = append(roles, guard.Topic().Voice(lang).System)
 				}
 			}

@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"molar/agent"
-	"molar/agent/emergency"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -278,7 +277,7 @@ func TestRun_emergency_toldAgainIsWhatIsMeant(t *testing.T) {
 	b.model.judge = says("NO")
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "My tooth was knocked out, root and all"},
-		{Seq: 2, Role: schemas.RoleAssistant, Content: emergency.Notice(topic.Dental(), []string{"knocked-out tooth"}, "en")},
+		{Seq: 2, Role: schemas.RoleAssistant, Content: subject.Notice(subject.Dental(), []string{"knocked-out tooth"}, "en")},
 	}
 	p := b.with(t, dental()).play(t, ask("Write a Python program that counts the broken pieces of a chess game"))
 	if p.err != nil || strings.Contains(p.text, "put it back into its socket") || !strings.Contains(p.text, "never goes into the socket") {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"molar/agent/language"
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -71,8 +71,8 @@ func (a *Agent) expand(ctx context.Context, w task, q question) (question, error
 func (q question) with(w task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
 	text := textOf(messages)
 	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Server: prompt.Server, Text: text})
-	if q.lang, q.langSure = language.Detect(rest, ""); !q.langSure {
-		q.lang, _ = language.Detect(text, "")
+	if q.lang, q.langSure = subject.Detect(rest, ""); !q.langSure {
+		q.lang, _ = subject.Detect(text, "")
 	}
 	parts := slices.DeleteFunc(slices.Clone(q.message.Parts), func(p schemas.Part) bool { return p.Kind == schemas.PartText })
 	if w.guard != nil {

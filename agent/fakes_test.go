@@ -13,10 +13,9 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -337,7 +336,7 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard, err := guardrail.New(guardrail.Config{Topic: topic.Dental()})
+	guard, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +351,7 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 		Tools:      b.tools,
 		Handler:    handler,
 		Memory:     b.memory,
-		Guards:     map[string]*guardrail.Guard{"dental": guard},
+		Guards:     map[string]*subject.Guard{"dental": guard},
 		Recorder:   b.recorder,
 		Limits:     b.limits,
 		Rank:       b.rank,

@@ -4,12 +4,11 @@ import (
 	"context"
 
 	"molar/agent/answer"
-	"molar/agent/guardrail"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // A RefusedError is the error of a turn whose question did not pass.
-type RefusedError struct{ Verdict guardrail.Verdict }
+type RefusedError struct{ Verdict subject.Verdict }
 
 func (*RefusedError) Error() string { return "refused by the guardrail" }
 
@@ -17,12 +16,12 @@ func (*RefusedError) Error() string { return "refused by the guardrail" }
 // shown and no tool is executed before [Gate.Pass] has returned without an error.
 type Gate struct {
 	// OnPass is called once, when the verdict is a pass; nil is fine.
-	OnPass func(guardrail.Verdict) error
+	OnPass func(subject.Verdict) error
 	// Notice is what was said at once about an emergency, Emergency the kind that decides what follows it.
 	Notice    string
-	Emergency topic.Kind
+	Emergency subject.Kind
 
-	verdict *Future[guardrail.Verdict]
+	verdict *Future[subject.Verdict]
 	opened  bool
 	known   bool
 	out     *answer.Speaker
@@ -30,11 +29,11 @@ type Gate struct {
 
 // OpenGate is the gate of a turn without a topic, or of one that was judged before.
 func OpenGate() *Gate {
-	return &Gate{verdict: Settled(guardrail.Verdict{Pass: true}), opened: true}
+	return &Gate{verdict: Settled(subject.Verdict{Pass: true}), opened: true}
 }
 
 // Decided is the gate of a verdict that is there.
-func Decided(v guardrail.Verdict, out *answer.Speaker) *Gate {
+func Decided(v subject.Verdict, out *answer.Speaker) *Gate {
 	return &Gate{verdict: Settled(v), known: true, out: out}
 }
 

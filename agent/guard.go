@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"molar/agent/answer"
-	"molar/agent/emergency"
-	"molar/agent/guardrail"
 	"molar/agent/prompts"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/providers"
 )
 
@@ -50,16 +48,16 @@ func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first First) (*Gate, error) {
 	a.watchOver(ctx, w, q, past)
 	if w.guard == nil || len(q.agreed) > 0 { // the question before was judged
-		a.watchAnswer(w, q, past, guardrail.Verdict{}, false)
+		a.watchAnswer(w, q, past, subject.Verdict{}, false)
 		w.record(ctx, q)
 		return OpenGate(), nil
 	}
 	verdict, kinds := a.judges.Decide(ctx, Case{
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
-		Question: guardrail.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
+		Question: subject.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
 		Stream:   a.streamOf(w),
 	})
-	verdict.OnPass = func(v guardrail.Verdict) error {
+	verdict.OnPass = func(v subject.Verdict) error {
 		a.watchAnswer(w, q, past, v, len(kinds) > 0)
 		w.record(ctx, q)
 		return w.out.Step("2.1", "Guardrail result: PASSED")
@@ -71,7 +69,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		return verdict, err
 	}
 	var err error
-	verdict.Emergency = emergency.Deciding(w.guard.Topic(), kinds)
+	verdict.Emergency = subject.Deciding(w.guard.Topic(), kinds)
 	verdict.Notice, err = a.notify(w, q, kinds)
 	return verdict, err
 }
@@ -118,7 +116,7 @@ func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled
 		}
 		strayed, err := a.judges.HasStrayed(ctx, Case{
 			Topic: w.assistant.Topic, Route: w.route, Stream: a.streamOf(w),
-			Question: guardrail.Question{Text: q.asked, Lang: w.out.Lang(), Last: past.last()},
+			Question: subject.Question{Text: q.asked, Lang: w.out.Lang(), Last: past.last()},
 		}, part)
 		switch {
 		case ctx.Err() != nil:
@@ -140,7 +138,7 @@ func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled
 // that the person did not write, or a question passed that code would have refused, by a model or since
 // an emergency was told before. An emergency alone is no reason for doubt: what helps there is often no
 // dentistry.
-func (a *Agent) watchAnswer(w task, q question, past recalled, v guardrail.Verdict, urgent bool) {
+func (a *Agent) watchAnswer(w task, q question, past recalled, v subject.Verdict, urgent bool) {
 	switch {
 	case urgent:
 		w.out.Watching().Urge()
@@ -185,7 +183,7 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 // Notice returns the emergency notice that an answer begins with, or nothing.
 func (a *Agent) Notice(answer string) string {
 	for _, guard := range a.cfg.Guards {
-		if notice, _ := emergency.Leading(guard.Topic(), answer); notice != "" {
+		if notice, _ := subject.Leading(guard.Topic(), answer); notice != "" {
 			return notice
 		}
 	}
@@ -209,8 +207,8 @@ func (a *Agent) EndsTurn(answer string) bool {
 func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 	w.out.Emergency(kinds)
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
-	text := emergency.Notice(w.guard.Topic(), kinds, q.lang)
-	if w.turn.JSON && !emergency.Deciding(w.guard.Topic(), kinds).Ends {
+	text := subject.Notice(w.guard.Topic(), kinds, q.lang)
+	if w.turn.JSON && !subject.Deciding(w.guard.Topic(), kinds).Ends {
 		return text, w.out.Warn(text)
 	}
 	return text, w.out.Notice(text)
@@ -296,9 +294,9 @@ func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalle
 
 // voice is what the assistant's topic says in a language; without a topic, in general
 // words.
-func (w task) voice(lang string) topic.Voice {
+func (w task) voice(lang string) subject.Voice {
 	if w.guard == nil {
-		return topic.Voice{Labels: topic.Plain(lang)}
+		return subject.Voice{Labels: subject.Plain(lang)}
 	}
 	return w.guard.Topic().Voice(lang)
 }

@@ -8,32 +8,31 @@ import (
 	"time"
 
 	"molar/agent/answer"
-	"molar/agent/emergency"
-	"molar/agent/guardrail"
+	"molar/agent/subject"
 	"molar/providers"
 )
 
 // A Judge decides for all topics of a host. It is safe for concurrent use.
 type Judge struct {
-	guards map[string]*guardrail.Guard
+	guards map[string]*subject.Guard
 	// emergencies by topic, each built at its first use.
-	emergencies map[string]func() *emergency.Detector
+	emergencies map[string]func() *subject.Detector
 	answered    sync.Map // when each small model answered last
 	now         func() time.Time
 }
 
 // NewJudge returns the judge of the topics that the guards keep, by their names.
-func NewJudge(guards map[string]*guardrail.Guard, now func() time.Time) *Judge {
-	detectors := make(map[string]func() *emergency.Detector)
+func NewJudge(guards map[string]*subject.Guard, now func() time.Time) *Judge {
+	detectors := make(map[string]func() *subject.Detector)
 	for name, guard := range guards {
-		detectors[name] = sync.OnceValue(func() *emergency.Detector { return emergency.New(guard.Topic()) })
+		detectors[name] = sync.OnceValue(func() *subject.Detector { return subject.NewDetector(guard.Topic()) })
 	}
 	return &Judge{guards: guards, emergencies: detectors, now: now}
 }
 
 // A First is what code sees of a question alone.
 type First struct {
-	Verdict guardrail.Verdict
+	Verdict subject.Verdict
 	// Kinds are the emergencies that the question describes.
 	Kinds []string
 }
@@ -45,14 +44,14 @@ func (f First) Refuses() bool { return f.Verdict.Sure && !f.Verdict.Pass && len(
 func (j *Judge) Look(topic, text string) First {
 	guard := j.guards[topic]
 	if guard == nil {
-		return First{Verdict: guardrail.Verdict{Pass: true, Sure: true}}
+		return First{Verdict: subject.Verdict{Pass: true, Sure: true}}
 	}
 	verdict := guard.Quick(text)
 	return First{Verdict: verdict, Kinds: j.find(topic, text, "", verdict)}
 }
 
 // find returns the emergencies that a question describes, whose verdict by code is known.
-func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []string {
+func (j *Judge) find(topic, text, before string, first subject.Verdict) []string {
 	detector := j.emergencies[topic]()
 	if !first.Pass {
 		return detector.FindClear(text, before)
@@ -64,7 +63,7 @@ func (j *Judge) find(topic, text, before string, first guardrail.Verdict) []stri
 type Case struct {
 	Topic    string
 	First    First
-	Question guardrail.Question
+	Question subject.Question
 	// Route has the model that is asked, Stream asks it.
 	Route  providers.Route
 	Stream func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error]
@@ -85,8 +84,8 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	if len(kinds) == 0 {
 		told = j.Told(c.Topic, c.Question.Last, c.Question.Text)
 	}
-	leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != guardrail.AboutTalk
-	if first.Pass && !first.Needs.FollowsUp() && emergency.Deciding(j.guards[c.Topic].Topic(), told).Ends {
+	leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != subject.AboutTalk
+	if first.Pass && !first.Needs.FollowsUp() && subject.Deciding(j.guards[c.Topic].Topic(), told).Ends {
 		leans = false // it asks of the topic by itself, and the notice would be the whole answer
 	}
 	if leans && c.Route.Offline {
@@ -94,14 +93,14 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	switch {
 	case len(kinds) > 0:
-		return Decided(guardrail.Verdict{
+		return Decided(subject.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs,
 			Reason: "it describes an emergency: " + strings.Join(kinds, ", "),
 		}, c.Out), kinds
 	case first.Sure:
 		return Decided(first, c.Out), nil
 	case len(told) > 0: // nobody who has just told of an emergency is turned away on a guess
-		return Decided(guardrail.Verdict{
+		return Decided(subject.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
 		}, c.Out), nil
 	}
@@ -109,7 +108,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 		return Decided(v, c.Out), nil
 	}
 	c.Question.Cold = j.cold(c.Route)
-	return &Gate{out: c.Out, verdict: Begin(c.Group, func() (guardrail.Verdict, error) {
+	return &Gate{out: c.Out, verdict: Begin(c.Group, func() (subject.Verdict, error) {
 		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
 	})}, nil
 }
@@ -117,12 +116,12 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 // Told returns the emergencies that the last exchange was about, as the next message shows them to be
 // meant: those that its answer begins with, else those that its question describes; none without an
 // exchange.
-func (j *Judge) Told(topic string, last *guardrail.Exchange, next string) []string {
+func (j *Judge) Told(topic string, last *subject.Exchange, next string) []string {
 	if last == nil {
 		return nil
 	}
 	detector := j.emergencies[topic]()
-	_, kinds := emergency.Leading(j.guards[topic].Topic(), last.Answer)
+	_, kinds := subject.Leading(j.guards[topic].Topic(), last.Answer)
 	if len(kinds) == 0 {
 		kinds = detector.Find(last.Question, "")
 	}
@@ -140,11 +139,11 @@ func (j *Judge) HasStrayed(ctx context.Context, c Case, part string) (bool, erro
 }
 
 // model is the small model of a case, nil where there is none.
-func (j *Judge) model(c Case) guardrail.Judge {
+func (j *Judge) model(c Case) subject.Judge {
 	if c.Route.Offline {
 		return nil
 	}
-	return func(ctx context.Context, ask guardrail.Ask) (string, error) {
+	return func(ctx context.Context, ask subject.Ask) (string, error) {
 		text, err := heard(c.Stream(ctx, request(c.Route.SmallModel, ask)))
 		if err == nil {
 			j.answered.Store(c.Route.SmallModel, j.now())

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent/guardrail"
+	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -16,7 +16,7 @@ import (
 const verdictTokens = 24
 
 // request is the guardrail's one short model call.
-func request(model string, ask guardrail.Ask) providers.Request {
+func request(model string, ask subject.Ask) providers.Request {
 	return providers.Request{
 		Pass:        providers.PassGuardrail,
 		Model:       model,
@@ -30,11 +30,11 @@ func request(model string, ask guardrail.Ask) providers.Request {
 
 // Asking returns a judge that asks the route's small model, outside of any turn. It
 // is nil for a route without a model.
-func Asking(route providers.Route) guardrail.Judge {
+func Asking(route providers.Route) subject.Judge {
 	if route.Offline {
 		return nil
 	}
-	return func(ctx context.Context, ask guardrail.Ask) (string, error) {
+	return func(ctx context.Context, ask subject.Ask) (string, error) {
 		return heard(route.Provider.Stream(ctx, request(route.SmallModel, ask)))
 	}
 }
@@ -68,7 +68,7 @@ func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
 	if route.Offline || !route.Queues {
 		return nil
 	}
-	req := request(route.SmallModel, guardrail.Ask{User: "NO"})
+	req := request(route.SmallModel, subject.Ask{User: "NO"})
 	req.MaxTokens = 1
 	if _, err := heard(route.Provider.Stream(ctx, req)); err != nil {
 		return err

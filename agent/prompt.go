@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"molar/agent/language"
 	"molar/agent/offer"
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -97,7 +97,7 @@ func headed(messages []schemas.Message, part schemas.Part) []schemas.Message {
 // that of the new one it does not change from turn to turn.
 func conversationLanguage(past recalled, q question) string {
 	for _, x := range past.exchanges {
-		if lang, _ := language.Guess(x.Question); lang != "" {
+		if lang, _ := subject.Guess(x.Question); lang != "" {
 			return lang
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"molar/agent/answer"
-	"molar/agent/language"
 	"molar/agent/offer"
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -52,7 +52,7 @@ func (a *Agent) read(ctx context.Context, w task) (question, error) {
 	sum := sha256.Sum256([]byte(q.asked))
 	w.out.Mark("1.2", "Extracted user message", "length", len([]rune(q.asked)), "sha256", hex.EncodeToString(sum[:4]))
 	w.out.Between(ctx, "QUESTION", q.asked)
-	q.lang, q.langSure = language.Detect(q.asked, "")
+	q.lang, q.langSure = subject.Detect(q.asked, "")
 	w.out.Trace.Asked(q.asked)
 	attached, err := a.mentioned(ctx, w, &q)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.
 // settled lets the conversation's language break a tie.
 func (q question) settled(past recalled) question {
 	if !q.langSure {
-		q.lang, q.langSure = language.Detect(q.typed, past.language())
+		q.lang, q.langSure = subject.Detect(q.typed, past.language())
 	}
 	return q
 }

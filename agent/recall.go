@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"molar/agent/guardrail"
-	"molar/agent/language"
 	"molar/agent/memory"
+	"molar/agent/subject"
 	"molar/schemas"
 )
 
@@ -33,12 +32,12 @@ type recalled struct {
 func (r recalled) isEmpty() bool { return len(r.exchanges) == 0 && r.summary == "" }
 
 // last is the last exchange of the conversation, or nil.
-func (r recalled) last() *guardrail.Exchange {
+func (r recalled) last() *subject.Exchange {
 	if len(r.exchanges) == 0 {
 		return nil
 	}
 	x := r.exchanges[len(r.exchanges)-1]
-	return &guardrail.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: r.unjudged}
+	return &subject.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: r.unjudged}
 }
 
 // language is the language that the conversation has come to: that of the last question that
@@ -47,10 +46,10 @@ func (r recalled) language() (lang string) {
 	from := len(r.exchanges)
 	for sure := false; from > 0 && !sure; {
 		from--
-		_, sure = language.Guess(r.exchanges[from].Question)
+		_, sure = subject.Guess(r.exchanges[from].Question)
 	}
 	for _, x := range r.exchanges[from:] {
-		lang, _ = language.Detect(x.Question, lang)
+		lang, _ = subject.Detect(x.Question, lang)
 	}
 	return lang
 }
@@ -124,14 +123,14 @@ func (a *Agent) admissible(w task, past recalled) recalled {
 		return past
 	}
 	var kept []Exchange
-	var last *guardrail.Exchange
+	var last *subject.Exchange
 	for _, x := range past.exchanges {
 		v := w.guard.ByCode(x.Question, last)
 		if v.Sure && !v.Pass || w.guard.Refused(x.Answer()) {
 			continue
 		}
 		kept = append(kept, x)
-		last = &guardrail.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: !v.Sure}
+		last = &subject.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: !v.Sure}
 	}
 	past.unjudged = last != nil && last.Unjudged
 	if dropped := len(past.exchanges) - len(kept); dropped > 0 {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"molar/agent/answer"
-	"molar/agent/guardrail"
 	"molar/agent/memory"
+	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -22,7 +22,7 @@ type task struct {
 	assistant *Assistant
 	route     providers.Route
 	// guard is nil for an assistant without a topic.
-	guard   *guardrail.Guard
+	guard   *subject.Guard
 	out     *answer.Speaker
 	journal *Journal
 	// group holds what runs beside the turn.

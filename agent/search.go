@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"molar/agent/emergency"
-	"molar/agent/guardrail"
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/schemas"
 )
 
@@ -43,10 +42,10 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	query := Query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
 	if verdict.Notice == "" {
 		needs := a.needs(w, q.asked, past.isEmpty())
-		if needs == guardrail.AboutTalk { // it is about the conversation: there is nothing to look up
+		if needs == subject.AboutTalk { // it is about the conversation: there is nothing to look up
 			return findings{}, nil
 		}
-		query.About, query.Shifts = needs.About(a.subject(w, past)), needs == guardrail.Shift
+		query.About, query.Shifts = needs.About(a.subject(w, past)), needs == subject.Shift
 	} else if query.Passage == "" {
 		return findings{}, nil
 	}
@@ -75,11 +74,11 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 
 // needs is what of the conversation a message leans on, which may begin it: as the guardrail of
 // the assistant's topic reads it, else from general signs.
-func (a *Agent) needs(w task, text string, begins bool) guardrail.Needs {
+func (a *Agent) needs(w task, text string, begins bool) subject.Needs {
 	if w.guard != nil {
 		return w.guard.Needs(text, begins)
 	}
-	return guardrail.NeedsOf(text, begins)
+	return subject.NeedsOf(text, begins)
 }
 
 // subject is the last question of the conversation that stands alone: the one that is
@@ -100,10 +99,10 @@ func (a *Agent) subject(w task, past recalled) string {
 
 // isWholeAnswer reports whether an answer is the notice of an emergency that nothing may follow; guard is
 // nil without a topic.
-func isWholeAnswer(guard *guardrail.Guard, answer string) bool {
+func isWholeAnswer(guard *subject.Guard, answer string) bool {
 	if guard == nil {
 		return false
 	}
-	_, kinds := emergency.Leading(guard.Topic(), answer)
-	return emergency.Deciding(guard.Topic(), kinds).Ends
+	_, kinds := subject.Leading(guard.Topic(), answer)
+	return subject.Deciding(guard.Topic(), kinds).Ends
 }

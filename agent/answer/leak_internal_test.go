@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"molar/agent/prompts"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 func dentalSecret(t testing.TB, own string) *Secret {
@@ -16,7 +16,7 @@ func dentalSecret(t testing.TB, own string) *Secret {
 	var roles []string
 	if own == "" {
 		for _, lang := range []string{"vi", "en", "other"} {
-			roles = append(roles, topic.Dental().Voice(lang).System)
+			roles = append(roles, subject.Dental().Voice(lang).System)
 		}
 	}
 	return NewSecret(prompts.Private(roles...), own)
@@ -59,7 +59,7 @@ func commonLetters(a, b string) int {
 
 func systemPrompt(t *testing.T, lang, own string) string {
 	t.Helper()
-	return prompts.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, topic.Dental().Voice(lang).System), Topic: true})
+	return prompts.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, subject.Dental().Voice(lang).System), Topic: true})
 }
 
 // However the model lays the prompt out, and in whatever pieces it streams it, no

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent/guardrail"
+	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/providers"
 	"molar/schemas"
@@ -45,7 +45,7 @@ type Trace struct {
 
 // A VerdictTrace is the guardrail's decision.
 type VerdictTrace struct {
-	guardrail.Verdict
+	subject.Verdict
 	TookMS float64 `json:"took_ms"`
 }
 

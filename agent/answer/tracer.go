@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"molar/agent/guardrail"
+	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -40,7 +40,7 @@ func (tr *Tracer) Route(assistant string, route providers.Route) {
 }
 
 // Verdict notes what the guardrail decided.
-func (tr *Tracer) Verdict(v guardrail.Verdict) {
+func (tr *Tracer) Verdict(v subject.Verdict) {
 	tr.t.Verdict = &VerdictTrace{Verdict: v, TookMS: ms(v.Took)}
 	tr.Step("guardrail", v.Took)
 }

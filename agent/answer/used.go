@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"molar/agent/language"
+	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/schemas"
 )
@@ -84,9 +84,9 @@ func lastCited(answer string) (last int) {
 // sameLanguage reports whether two texts are surely in one language. Of two that are neither
 // Vietnamese nor English nobody knows.
 func sameLanguage(a, b string) bool {
-	one, sure := language.Detect(a, "")
-	other, too := language.Detect(b, "")
-	return sure && too && one == other && one != language.Other
+	one, sure := subject.Detect(a, "")
+	other, too := subject.Detect(b, "")
+	return sure && too && one == other && one != subject.Other
 }
 
 // lend counts for each entry the pairs of words that the answer has of it, each the less the

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"sync"
 
-	"molar/agent/language"
+	"molar/agent/subject"
 	"molar/internal/text"
 )
 
@@ -15,9 +15,9 @@ const maxQuestion = 2000
 func (t *thesaurus) read(question string) []want {
 	question = text.Clip(question, maxQuestion, "")
 	wanted := looks(question)
-	vietnamese, _ := language.Detect(question, "")
+	vietnamese, _ := subject.Detect(question, "")
 	words, known := wordForm().FindAllString(lower(question), -1), map[string]want(nil)
-	if vietnamese == language.Vietnamese {
+	if vietnamese == subject.Vietnamese {
 		if known = t.marked; text.Fold(question) == lower(question) {
 			known = t.plain
 		}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/schemas"
 )
 
 // Prepared is a prompt of a server as part of a question: its messages as data.
-func Prepared(labels topic.Labels, p schemas.Prompt, messages []schemas.Message) schemas.Part {
+func Prepared(labels subject.Labels, p schemas.Prompt, messages []schemas.Message) schemas.Part {
 	var lines []string
 	for _, m := range messages {
 		lines = append(lines, string(m.Role)+": "+m.Said())

@@ -11,11 +11,11 @@ import (
 	"cmp"
 	"strings"
 
-	"molar/agent/language"
+	"molar/agent/subject"
 )
 
 // languages are those that prompts are written in.
-var languages = [...]string{language.English, language.Vietnamese}
+var languages = [...]string{subject.English, subject.Vietnamese}
 
 // A SystemInput is what a system prompt depends on: the assistant and the language of
 // the conversation, nothing of a single call.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent/prompts"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/schemas"
 )
 
@@ -69,7 +69,7 @@ func TestPrompts_System_Dental(t *testing.T) {
 		"other": {"You are a dental consultant", "in plain words and in the language of the question.\n", "Answer only about dentistry"},
 		"en":    {"You are a dental consultant", "in plain words and in English.\n", "Answer only about dentistry", "Never give a diagnosis", "when to see a dentist", "emergency", "Never make up"},
 	} {
-		text := prompts.System(prompts.SystemInput{Text: topic.Dental().Voice(lang).System, Language: lang, Topic: true})
+		text := prompts.System(prompts.SystemInput{Text: subject.Dental().Voice(lang).System, Language: lang, Topic: true})
 		for _, want := range append(wants, "<data>") {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing in\n%s", lang, want, text)
@@ -92,7 +92,7 @@ func TestQuestion(t *testing.T) {
 		want string
 	}{
 		{"passages, in the topic's words", prompts.QuestionInput{
-			Language: "en", Labels: topic.Dental().Voice("en").Labels, Summary: "A molar hurts.", Looked: prompts.LookedFound, Found: []schemas.ToolResult{found},
+			Language: "en", Labels: subject.Dental().Voice("en").Labels, Summary: "A molar hurts.", Looked: prompts.LookedFound, Found: []schemas.ToolResult{found},
 		}, `Summary of the previous conversation:
 A molar hurts.
 
@@ -110,7 +110,7 @@ Current question of the patient:
 And now?
 
 Use only the passages that answer the question and ignore the others; where they are not enough, say what is not known. Answer in English, in short paragraphs.`},
-		{"nothing found, Vietnamese", prompts.QuestionInput{Language: "vi", Labels: topic.Plain("vi"), Looked: prompts.LookedNothing}, `Thông tin tìm kiếm:
+		{"nothing found, Vietnamese", prompts.QuestionInput{Language: "vi", Labels: subject.Plain("vi"), Looked: prompts.LookedNothing}, `Thông tin tìm kiếm:
 Không tìm thấy thông tin nào cho câu hỏi này; hãy nói rõ điều đó.
 
 Câu hỏi hiện tại:
@@ -118,7 +118,7 @@ Câu hỏi hiện tại:
 And now?
 
 Hãy trả lời bằng tiếng Việt, thành các đoạn ngắn.`},
-		{"nothing could be looked up", prompts.QuestionInput{Language: "en", Labels: topic.Plain("en"), Looked: prompts.LookedFailed}, `Search results:
+		{"nothing could be looked up", prompts.QuestionInput{Language: "en", Labels: subject.Plain("en"), Looked: prompts.LookedFailed}, `Search results:
 Nothing could be looked up for this question; say so, and answer only what is certain.
 
 Current question:
@@ -128,7 +128,7 @@ And now?
 Answer in English, in short paragraphs.`},
 		{"no search", prompts.QuestionInput{Language: "en"}, "And now?"},
 		{"another language than before", prompts.QuestionInput{Language: "vi", Switched: true}, "And now?\n\nHãy trả lời bằng tiếng Việt, thành các đoạn ngắn."},
-		{"nothing found, another language", prompts.QuestionInput{Language: "other", Labels: topic.Plain("other"), Looked: prompts.LookedNothing}, `Search results:
+		{"nothing found, another language", prompts.QuestionInput{Language: "other", Labels: subject.Plain("other"), Looked: prompts.LookedNothing}, `Search results:
 Nothing was found for this question; say so.
 
 Current question:
@@ -139,7 +139,7 @@ Answer in the language of the question, in short paragraphs.`},
 		{"a language that is not that of before", prompts.QuestionInput{Language: "other", Switched: true}, "And now?\n\nAnswer in the language of the question, in short paragraphs."},
 		{"JSON", prompts.QuestionInput{Language: "en", JSON: true}, "And now?\n\nAnswer with one valid JSON value only and no other text."},
 		{"results of another shape", prompts.QuestionInput{
-			Language: "en", Labels: topic.Plain("en"), Looked: prompts.LookedFound,
+			Language: "en", Labels: subject.Plain("en"), Looked: prompts.LookedFound,
 			Found: []schemas.ToolResult{{Server: "own", Output: json.RawMessage(`"plain text"`)}},
 		}, `Search results:
 <data source="own">

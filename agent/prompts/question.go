@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/schemas"
 )
 
@@ -25,7 +25,7 @@ const (
 // A QuestionInput is a question and what stands around it.
 type QuestionInput struct {
 	Language string
-	Labels   topic.Labels
+	Labels   subject.Labels
 	// Summary of what is no longer shown verbatim. It is set only where no verbatim
 	// exchange stands before the question: else the first of those carries it.
 	Summary string

@@ -5,8 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"molar/agent/language"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/schemas"
 )
@@ -24,10 +23,10 @@ type SummaryInput struct {
 
 // Summary writes the request that condenses one exchange to a few sentences.
 func Summary(in SummaryInput) (system string, messages []schemas.Message) {
-	system = "Summarise the last exchange of a conversation in at most three sentences, in " + topic.AnswerIn(in.Language) + ". What came before is given only so that it can be understood. " +
+	system = "Summarise the last exchange of a conversation in at most three sentences, in " + subject.AnswerIn(in.Language) + ". What came before is given only so that it can be understood. " +
 		"Name people and things instead of pointing at them. Keep names, numbers, identifiers and what was agreed, and what a person said of their health. Write only the summary."
 	before, results := "The conversation before:", "What tools returned:"
-	if in.Language == language.Vietnamese {
+	if in.Language == subject.Vietnamese {
 		system = "Hãy tóm tắt lượt trao đổi cuối của một cuộc trò chuyện trong tối đa ba câu, bằng tiếng Việt. Phần trước đó chỉ để hiểu đúng. " +
 			"Hãy gọi tên người và vật thay vì dùng đại từ. Giữ lại tên, con số, mã số, những gì đã thống nhất và những gì người dùng nói về sức khỏe của mình. Chỉ viết phần tóm tắt."
 		before, results = "Cuộc trò chuyện trước đó:", "Kết quả của các công cụ:"
@@ -46,14 +45,14 @@ func Summary(in SummaryInput) (system string, messages []schemas.Message) {
 // Condense writes the request that makes a long summary shorter. What must not be
 // lost is checked by the caller afterwards; the request asks for it all the same.
 func Condense(lang, summary string) (system string, messages []schemas.Message) {
-	its := topic.AnswerIn(lang)
-	if lang == language.Other { // there is no question beside it
+	its := subject.AnswerIn(lang)
+	if lang == subject.Other { // there is no question beside it
 		its = "the language that it is written in"
 	}
 	system = "Shorten the summary of a conversation below to about a third, in " + its + ". " +
 		"Keep every name, number, date, allergy and medicine word for word, and what was agreed; drop repetition and small talk. " +
 		"Add nothing and use no list numbers. Write only the summary."
-	if lang == language.Vietnamese {
+	if lang == subject.Vietnamese {
 		system = "Hãy rút gọn phần tóm tắt cuộc trò chuyện dưới đây còn khoảng một phần ba, bằng tiếng Việt. " +
 			"Giữ nguyên từng chữ mọi tên, con số, ngày tháng, dị ứng, thuốc và những gì đã thống nhất; bỏ phần lặp lại và lời xã giao. " +
 			"Không thêm gì và không đánh số. Chỉ viết phần tóm tắt."
@@ -71,9 +70,9 @@ func quoted(name, text string) schemas.Part {
 
 // Title writes the request that names a conversation after its first exchange.
 func Title(lang, question, answer string) (system string, messages []schemas.Message) {
-	system = "Name the conversation below for a list of conversations, in " + topic.AnswerIn(lang) + ", in three to seven words. " +
+	system = "Name the conversation below for a list of conversations, in " + subject.AnswerIn(lang) + ", in three to seven words. " +
 		"Say what it is about, with names that matter. No quotation marks, no full stop. Write only the name."
-	if lang == language.Vietnamese {
+	if lang == subject.Vietnamese {
 		system = "Hãy đặt tên cho cuộc trò chuyện dưới đây để hiện trong một danh sách, bằng tiếng Việt, từ ba đến tám từ. " +
 			"Nêu chủ đề và các tên riêng quan trọng. Không dùng dấu ngoặc kép, không có dấu chấm cuối. Chỉ viết cái tên."
 	}

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"molar/agent/language"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // words are the fixed phrases of one language around the parts of a prompt, and those
@@ -28,7 +27,7 @@ type words struct {
 // wordsOf returns the phrases of a language. Those of all but Vietnamese are English, and name the
 // language to answer in.
 func wordsOf(lang string) words {
-	if lang == language.Vietnamese {
+	if lang == subject.Vietnamese {
 		return words{ //nolint:gosec // words for people, no credentials
 			general:          "Bạn là một trợ lý hữu ích. Hãy trả lời bằng tiếng Việt, ngắn gọn và chính xác.",
 			generalWithTools: "Bạn là một trợ lý hữu ích có các công cụ để dùng. Hãy trả lời bằng tiếng Việt, ngắn gọn và chính xác.",
@@ -61,8 +60,8 @@ func wordsOf(lang string) words {
 		}
 	}
 	return words{ //nolint:gosec // words for people, no credentials
-		general:          "You are a helpful assistant. Answer in " + topic.AnswerIn(lang) + ", briefly and accurately.",
-		generalWithTools: "You are a helpful assistant with tools. Answer in " + topic.AnswerIn(lang) + ", briefly and accurately.",
+		general:          "You are a helpful assistant. Answer in " + subject.AnswerIn(lang) + ", briefly and accurately.",
+		generalWithTools: "You are a helpful assistant with tools. Answer in " + subject.AnswerIn(lang) + ", briefly and accurately.",
 		toolRule: "When the question needs data that a tool can give, call the tool without announcing it; you cannot reach any system yourself. " +
 			"Take the values of arguments from the conversation, and ask for a required one that is missing. " +
 			"If a tool fails, say so, or try once more with corrected arguments. Never make the same call twice.",
@@ -71,7 +70,7 @@ func wordsOf(lang string) words {
 		nothing:      "Nothing was found for this question; say so.",
 		unsearched:   "Nothing could be looked up for this question; say so, and answer only what is certain.",
 		passageRule:  "Use only the passages that answer the question and ignore the others; where they are not enough, say what is not known.",
-		form:         "Answer in " + topic.AnswerIn(lang) + ", in short paragraphs.",
+		form:         "Answer in " + subject.AnswerIn(lang) + ", in short paragraphs.",
 		json:         "Answer with one valid JSON value only and no other text.",
 		limit:        "No further tool can be called: %s. Answer with what is known, and say so.",
 		sources:      "Sources:",

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/cli"
 	"molar/internal/testkit/models"
 )
@@ -58,9 +58,9 @@ func quoted(answer string) []string {
 // message shares with other entries of the guide.
 func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
-	dental := topic.Dental()
+	dental := subject.Dental()
 	n, right := 0, 0
-	err := topic.Lines("testdata/emergencies.jsonl", func(l emergencyLine) error {
+	err := subject.Lines("testdata/emergencies.jsonl", func(l emergencyLine) error {
 		n++
 		answer := host.answer(t, fmt.Sprintf("chat_%d", n), l.Text)
 		notice, _, _ := strings.Cut(dental.Voice(l.Lang).Notices[l.Kind], "{number}")
@@ -149,7 +149,7 @@ func TestEmergencies_SelfHarmAsksNoModel(t *testing.T) {
 	model := startModel(t, models.Config{Tokens: 3})
 	config := writeFile(t, "molar.yaml", "llm: {provider: ollama}\n")
 	host := serveHost(t, config, model)
-	notice, _, _ := strings.Cut(topic.Dental().Voice("en").Notices["self-harm"], "{number}")
+	notice, _, _ := strings.Cut(subject.Dental().Voice("en").Notices["self-harm"], "{number}")
 	tools := `"tools":[{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}],"tool_choice":"required"`
 	user := `"messages":[{"role":"user","content":` + quote(message) + `}]`
 	for name, post := range map[string]struct{ path, body string }{

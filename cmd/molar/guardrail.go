@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/agent"
-	"molar/agent/guardrail"
 	"molar/agent/guardrail/scoring"
-	"molar/agent/language"
+	"molar/agent/subject"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
@@ -131,8 +130,8 @@ func newGuardrailCheckCmd(a *app, f *guardFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			lang, sure := language.Detect(args[0], "")
-			why := guard.Explain(cmd.Context(), guardrail.Question{Text: args[0], Lang: lang, AskLanguage: !sure, Cold: true}, judge)
+			lang, sure := subject.Detect(args[0], "")
+			why := guard.Explain(cmd.Context(), subject.Question{Text: args[0], Lang: lang, AskLanguage: !sure, Cold: true}, judge)
 			if f.format == cli.JSON {
 				return a.PrintJSON(why)
 			}
@@ -146,7 +145,7 @@ func newGuardrailCheckCmd(a *app, f *guardFlags) *cobra.Command {
 
 // openTrial opens the topic's guardrail and, unless code is to decide alone, the
 // small model that judges.
-func (a *app) openTrial(ctx context.Context, f *guardFlags) (*guardrail.Guard, guardrail.Judge, error) {
+func (a *app) openTrial(ctx context.Context, f *guardFlags) (*subject.Guard, subject.Judge, error) {
 	if err := cli.CheckFormat(f.format); err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +169,7 @@ func (a *app) openTrial(ctx context.Context, f *guardFlags) (*guardrail.Guard, g
 }
 
 // openJudge picks the small model that a turn would ask.
-func (a *app) openJudge(ctx context.Context, cfg *config.Config, log *slog.Logger) (guardrail.Judge, error) {
+func (a *app) openJudge(ctx context.Context, cfg *config.Config, log *slog.Logger) (subject.Judge, error) {
 	models, err := models.Open(cfg, log)
 	if err != nil {
 		return nil, err

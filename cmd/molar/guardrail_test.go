@@ -32,12 +32,12 @@ func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 // The numbers of the documentation are those of the command.
 func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
-	code, out, errs := molar(t, "guardrail", "eval", "../../agent/guardrail/data/test.jsonl", "--no-model")
+	code, out, errs := molar(t, "guardrail", "eval", "../../agent/subject/data/test.jsonl", "--no-model")
 	if code != cli.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	report, _, _ := strings.Cut(out, "\nline ")
-	doc, err := os.ReadFile("../../agent/guardrail/data/README.md")
+	doc, err := os.ReadFile("../../agent/subject/data/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,13 @@ import (
 	"log/slog"
 	"strings"
 
-	"molar/agent/guardrail"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/config"
 )
 
 // openGuards builds the guardrails of the topics that an assistant keeps to.
-func openGuards(cfg *config.Config, log *slog.Logger) (map[string]*guardrail.Guard, error) {
-	guards := make(map[string]*guardrail.Guard)
+func openGuards(cfg *config.Config, log *slog.Logger) (map[string]*subject.Guard, error) {
+	guards := make(map[string]*subject.Guard)
 	for _, entry := range cfg.Assistants {
 		name := entry.Value.Topic
 		if name == "" || guards[name] != nil {
@@ -30,16 +29,16 @@ func openGuards(cfg *config.Config, log *slog.Logger) (map[string]*guardrail.Gua
 }
 
 // OpenGuard builds the guardrail of one topic: the built-in one or one of the file.
-func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*guardrail.Guard, error) {
+func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*subject.Guard, error) {
 	set, own := cfg.Topics.Get(name)
-	t := topic.Dental()
+	t := subject.Dental()
 	switch {
 	case name == config.TopicDental:
 	case own:
 		t = ownTopic(name, set)
-		if in, out := t.Labels(); min(in, out) < topic.FewestExamples && len(t.Examples) > 0 {
+		if in, out := t.Labels(); min(in, out) < subject.FewestExamples && len(t.Examples) > 0 {
 			log.Warn("a topic has too few examples to learn from: its questions go to the small model",
-				"topic", name, "in", in, "out", out, "least", topic.FewestExamples, "wanted", topic.WantedExamples)
+				"topic", name, "in", in, "out", out, "least", subject.FewestExamples, "wanted", subject.WantedExamples)
 		}
 	default:
 		return nil, fmt.Errorf("there is no topic %q; there are: %s", name, strings.Join(cfg.TopicNames(), ", "))
@@ -48,28 +47,28 @@ func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*guardrail.Gu
 	for _, lang := range []string{"vi", "en"} {
 		t.Voices[lang] = voice(t.Voices[lang], set, lang)
 	}
-	return guardrail.New(guardrail.Config{Topic: t, OnFailure: set.OnFailure, Logger: log})
+	return subject.NewGuard(subject.GuardConfig{Topic: t, OnFailure: set.OnFailure, Logger: log})
 }
 
 // ownTopic is a topic of the file. Its version follows from what it holds.
-func ownTopic(name string, set config.Topic) topic.Topic {
-	t := topic.Topic{
+func ownTopic(name string, set config.Topic) subject.Topic {
+	t := subject.Topic{
 		Name:    name,
 		Version: fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%#v", set))),
-		Voices:  make(map[string]topic.Voice),
-		Phrases: topic.Phrases{Names: set.Phrases},
+		Voices:  make(map[string]subject.Voice),
+		Phrases: subject.Phrases{Names: set.Phrases},
 	}
 	for _, text := range set.Examples.In {
-		t.Examples = append(t.Examples, topic.Example{Text: text, InDomain: true})
+		t.Examples = append(t.Examples, subject.Example{Text: text, InDomain: true})
 	}
 	for _, text := range set.Examples.Out {
-		t.Examples = append(t.Examples, topic.Example{Text: text})
+		t.Examples = append(t.Examples, subject.Example{Text: text})
 	}
-	var signs []topic.Sign
+	var signs []subject.Sign
 	for _, e := range set.Emergencies {
-		signs = append(signs, topic.Sign{Name: e.Kind, Phrases: e.Phrases, Unless: e.Unless})
+		signs = append(signs, subject.Sign{Name: e.Kind, Phrases: e.Phrases, Unless: e.Unless})
 	}
-	t.Emergencies = topic.Simple(signs)
+	t.Emergencies = subject.Simple(signs)
 	for i, e := range set.Emergencies {
 		t.Emergencies.Kinds[i].Passage, t.Emergencies.Kinds[i].Ends = e.Passage, e.OnlyNotice
 	}
@@ -77,7 +76,7 @@ func ownTopic(name string, set config.Topic) topic.Topic {
 }
 
 // voice is what a topic says in a language, with what the file sets laid over it.
-func voice(v topic.Voice, set config.Topic, lang string) topic.Voice {
+func voice(v subject.Voice, set config.Topic, lang string) subject.Voice {
 	in := func(texts config.Texts) string { return texts.ByLanguage()[lang] }
 	v.Description = cmp.Or(in(set.Description), v.Description)
 	v.Refusal = cmp.Or(in(set.Refusal), v.Refusal)

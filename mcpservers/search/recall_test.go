@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/guardrail"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/mcpservers/knowledge"
 )
@@ -153,7 +152,7 @@ func TestRejection(t *testing.T) {
 // questions that the guide says nothing of few come back with passages of it.
 func TestRejection_BehindTheGuardrail(t *testing.T) {
 	guide := openTestGuide(t)
-	guard, err := guardrail.New(guardrail.Config{Topic: topic.Dental()})
+	guard, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +168,7 @@ func TestRejection_BehindTheGuardrail(t *testing.T) {
 		}
 		lines, through := testLines(t, name), 0
 		for _, question := range lines {
-			if !guard.Decide(t.Context(), guardrail.Question{Text: question}, nil).Pass || len(ask(t, guide, knowledge.Query{Text: question}, 1)) == 0 {
+			if !guard.Decide(t.Context(), subject.Question{Text: question}, nil).Pass || len(ask(t, guide, knowledge.Query{Text: question}, 1)) == 0 {
 				through++
 				continue
 			}

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/agent/language"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // asComplaint is what a made complaint counts, of which there are so many.
@@ -29,11 +28,11 @@ type patterns struct {
 
 func patternsOf(lang string) (p patterns) {
 	text := englishPatterns
-	if lang == language.Vietnamese {
+	if lang == subject.Vietnamese {
 		text = vietnamesePatterns
 	}
 	choices := make(map[string][]string)
-	for _, s := range topic.Sections(text) {
+	for _, s := range subject.Sections(text) {
 		switch s.Name {
 		case "frames":
 			p.frames = s.Lines

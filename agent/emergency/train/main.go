@@ -11,10 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/agent/emergency"
-	"molar/agent/language"
-	"molar/agent/linear"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/text"
 )
 
@@ -39,7 +36,7 @@ func run(folder string) error {
 	if err != nil {
 		return err
 	}
-	weights := emergency.Train(topic.Dental(), lessons(lines, ordinary, strangers))
+	weights := subject.TrainAlarms(subject.Dental(), lessons(lines, ordinary, strangers))
 	return os.WriteFile(filepath.Join(folder, weightsFile), []byte(weights), 0o644)
 }
 
@@ -57,7 +54,7 @@ func load(folder string) ([]line, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range topic.Sections(string(data)) {
+		for _, s := range subject.Sections(string(data)) {
 			kind := strings.TrimPrefix(s.Name, "harmless")
 			for _, text := range s.Lines {
 				lines = append(lines, line{text, lang, kind})
@@ -81,9 +78,9 @@ func load(folder string) ([]line, error) {
 // questions returns what the guardrail learns from: what its authors wrote, but for what signs of
 // an emergency stand in, and the lines of strangers, which say by their kind what is one.
 func questions(folder string) (ordinary, strangers []line, err error) {
-	t := topic.Dental()
+	t := subject.Dental()
 	t.Emergencies.Weights = ""
-	detector := emergency.New(t)
+	detector := subject.NewDetector(t)
 	for _, name := range []string{"questions.jsonl", "broad.jsonl"} {
 		all, err := read(filepath.Join(folder, name))
 		if err != nil {
@@ -105,9 +102,9 @@ const unclear = "unclear"
 // read reads messages from lines of JSON; those of the guardrail are of no kind. One in a language
 // that no emergency is learned in stands among the English ones, to be put beside theirs.
 func read(path string) (lines []line, err error) {
-	err = topic.Lines(path, func(l topic.Line) error {
-		if l.Lang == language.Other {
-			l.Lang = language.English
+	err = subject.Lines(path, func(l subject.Line) error {
+		if l.Lang == subject.Other {
+			l.Lang = subject.English
 		}
 		lines = append(lines, line{text: l.Text, lang: l.Lang, kind: l.Emergency})
 		return nil
@@ -127,14 +124,14 @@ const (
 
 // lessons makes of every message one as it stands, one without marks and one mistyped, and puts
 // some together with another message: an emergency stays one whatever else is said.
-func lessons(lines, others, strangers []line) []emergency.Lesson {
+func lessons(lines, others, strangers []line) []subject.AlarmLesson {
 	chance := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // the same lessons every time
-	var out []emergency.Lesson
+	var out []subject.AlarmLesson
 	frames := make(map[string][]string)
-	for _, lang := range []string{language.English, language.Vietnamese} {
+	for _, lang := range []string{subject.English, subject.Vietnamese} {
 		frames[lang] = patternsOf(lang).frames
 		for _, l := range complain(chance, lang) {
-			out = append(out, emergency.Lesson{Text: l.text, Weight: asComplaint}, emergency.Lesson{Text: text.Fold(l.text), Weight: asComplaint})
+			out = append(out, subject.AlarmLesson{Text: l.text, Weight: asComplaint}, subject.AlarmLesson{Text: text.Fold(l.text), Weight: asComplaint})
 		}
 	}
 	for _, l := range strangers {
@@ -142,9 +139,9 @@ func lessons(lines, others, strangers []line) []emergency.Lesson {
 			lines = append(slices.Clip(lines), l)
 			continue
 		}
-		out = append(out, emergency.Lesson{Text: l.text, Weight: strange})
+		out = append(out, subject.AlarmLesson{Text: l.text, Weight: strange})
 		if folded := text.Fold(l.text); folded != strings.ToLower(l.text) {
-			out = append(out, emergency.Lesson{Text: folded, Weight: strange})
+			out = append(out, subject.AlarmLesson{Text: folded, Weight: strange})
 		}
 	}
 	harmless := make(map[string][]string)
@@ -155,7 +152,7 @@ func lessons(lines, others, strangers []line) []emergency.Lesson {
 	}
 	for _, l := range lines {
 		folded := text.Fold(l.text)
-		forms := map[string]float64{l.text: asWritten, linear.Mistype(chance, l.text): mistyped, linear.Mistype(chance, folded): mistyped}
+		forms := map[string]float64{l.text: asWritten, subject.Mistype(chance, l.text): mistyped, subject.Mistype(chance, folded): mistyped}
 		if folded != strings.ToLower(l.text) {
 			forms[folded] = asWritten
 		}
@@ -163,18 +160,18 @@ func lessons(lines, others, strangers []line) []emergency.Lesson {
 		forms[l.text+". "+other] = composed
 		forms[other+". "+folded] = composed
 		for _, form := range slices.Sorted(maps.Keys(forms)) {
-			out = append(out, emergency.Lesson{Text: form, Kind: l.kind, Weight: forms[form]})
+			out = append(out, subject.AlarmLesson{Text: form, Kind: l.kind, Weight: forms[form]})
 		}
 		if frames := frames[l.lang]; l.kind != "" {
 			frame := frames[chance.IntN(len(frames))]
-			out = append(out, emergency.Lesson{Text: strings.ReplaceAll(frame, "*", l.text), Weight: framed})
+			out = append(out, subject.AlarmLesson{Text: strings.ReplaceAll(frame, "*", l.text), Weight: framed})
 		}
 	}
 	for i, l := range others {
 		if i%2 == 0 {
 			l.text = text.Fold(l.text)
 		}
-		out = append(out, emergency.Lesson{Text: l.text, Weight: ordinary})
+		out = append(out, subject.AlarmLesson{Text: l.text, Weight: ordinary})
 	}
 	return out
 }

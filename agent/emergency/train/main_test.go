@@ -7,8 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"molar/agent/emergency"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // The weights in the repository are what training makes of the messages now. Floating point
@@ -37,7 +36,7 @@ func TestRun_MakesTheFileOfTheRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(filepath.Join("..", weightsFile))
+	want, err := os.ReadFile(filepath.Join("../../subject", weightsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +53,11 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("training takes some seconds")
 	}
-	lines, err := load("..")
+	lines, err := load("../../subject")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ordinary, strangers, err := questions("../../guardrail/data")
+	ordinary, strangers, err := questions("../../subject/data")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +72,9 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		others := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return slices.Contains(theirs, l) })
-		dental := topic.Dental()
-		dental.Emergencies.Weights = emergency.Train(dental, lessons(others, ordinary, strangers))
-		detector := emergency.New(dental)
+		dental := subject.Dental()
+		dental.Emergencies.Weights = subject.TrainAlarms(dental, lessons(others, ordinary, strangers))
+		detector := subject.NewDetector(dental)
 		var found, all, alarms, harmless float64
 		for _, l := range theirs {
 			count, hits := &all, &found

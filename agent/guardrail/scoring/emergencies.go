@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"molar/agent"
-	"molar/agent/guardrail"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // Harmless is the kind of a message that describes no emergency; an empty one means the same.
@@ -35,9 +34,9 @@ type WrongEmergency struct {
 }
 
 // EvaluateEmergencies looks at every message as the beginning of a turn does.
-func EvaluateEmergencies(g *guardrail.Guard, messages []topic.Example) EmergencyReport {
+func EvaluateEmergencies(g *subject.Guard, messages []subject.Example) EmergencyReport {
 	name := g.Topic().Name
-	look := agent.NewJudge(map[string]*guardrail.Guard{name: g}, time.Now)
+	look := agent.NewJudge(map[string]*subject.Guard{name: g}, time.Now)
 	r := EmergencyReport{Slices: Slices{}, Wrong: []WrongEmergency{}}
 	for i, m := range messages {
 		if m.Kind == "" {

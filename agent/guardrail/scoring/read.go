@@ -4,31 +4,30 @@ import (
 	"errors"
 	"fmt"
 
-	"molar/agent/language"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // Read reads labelled messages. A line that is torn, has an unknown key or
 // lacks its text or label is an error that names it.
-func Read(path string) ([]topic.Example, error) { return readLines(path, true) }
+func Read(path string) ([]subject.Example, error) { return readLines(path, true) }
 
 // ReadEmergencies reads messages whose kind is empty or "harmless" for those of no emergency.
-func ReadEmergencies(path string) ([]topic.Example, error) { return readLines(path, false) }
+func ReadEmergencies(path string) ([]subject.Example, error) { return readLines(path, false) }
 
-func readLines(path string, labelled bool) ([]topic.Example, error) {
+func readLines(path string, labelled bool) ([]subject.Example, error) {
 	type line struct {
-		topic.Line
+		subject.Line
 		Text     *string `json:"text"`
 		InDomain *bool   `json:"in_domain"`
 	}
-	var examples []topic.Example
-	err := topic.Lines(path, func(l line) error {
+	var examples []subject.Example
+	err := subject.Lines(path, func(l line) error {
 		switch {
 		case l.Text == nil:
 			return errors.New(`"text" is missing`)
 		case l.InDomain == nil && labelled:
 			return errors.New(`"in_domain" is missing`)
-		case l.Lang != "" && l.Lang != language.Vietnamese && l.Lang != language.English && l.Lang != language.Other:
+		case l.Lang != "" && l.Lang != subject.Vietnamese && l.Lang != subject.English && l.Lang != subject.Other:
 			return fmt.Errorf(`"lang" is %q: want vi, en or other`, l.Lang)
 		}
 		e := l.Example

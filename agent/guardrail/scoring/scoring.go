@@ -8,9 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"molar/agent/guardrail"
-	"molar/agent/language"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // A Report says how a guard did on labelled messages.
@@ -83,7 +81,7 @@ func (all Slices) Names() []string {
 // Wrong is a message that was judged wrongly. Line counts the messages from one.
 type Wrong struct {
 	Line int `json:"line"`
-	topic.Example
+	subject.Example
 	Pass   bool    `json:"pass"`
 	Sure   bool    `json:"sure"`
 	By     string  `json:"by"`
@@ -94,7 +92,7 @@ type Wrong struct {
 // Evaluate judges every example and reports. A follow-up is judged behind an exchange
 // on the topic, in its own language. A nil judge leaves all to code; it stops early
 // when ctx ends.
-func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example, judge guardrail.Judge) (Report, error) {
+func Evaluate(ctx context.Context, g *subject.Guard, examples []subject.Example, judge subject.Judge) (Report, error) {
 	r := Report{Slices: Slices{}, Wrong: []Wrong{}}
 	languages, told := 0, 0
 	for i, e := range examples {
@@ -121,11 +119,11 @@ func Evaluate(ctx context.Context, g *guardrail.Guard, examples []topic.Example,
 	return r, nil
 }
 
-func evaluate(ctx context.Context, g *guardrail.Guard, e topic.Example, judge guardrail.Judge) guardrail.Verdict {
-	q := guardrail.Question{Text: e.Text, Lang: languageOf(e), Cold: true}
+func evaluate(ctx context.Context, g *subject.Guard, e subject.Example, judge subject.Judge) subject.Verdict {
+	q := subject.Question{Text: e.Text, Lang: languageOf(e), Cold: true}
 	switch n := len(e.History); {
 	case n > 0:
-		q.Last = &guardrail.Exchange{Question: e.History[n-1].User, Answer: e.History[n-1].Assistant}
+		q.Last = &subject.Exchange{Question: e.History[n-1].User, Answer: e.History[n-1].Assistant}
 	case e.Follows():
 		q.Last = sampleExchange(g, q.Lang)
 	}
@@ -134,23 +132,23 @@ func evaluate(ctx context.Context, g *guardrail.Guard, e topic.Example, judge gu
 
 // languageOf is what code makes of the message's language. A follow-up stands in a
 // conversation in its own language, which breaks ties.
-func languageOf(e topic.Example) string {
+func languageOf(e subject.Example) string {
 	previous := ""
 	if e.Follows() {
 		previous = e.Lang
 	}
-	lang, _ := language.Detect(e.Text, previous)
+	lang, _ := subject.Detect(e.Text, previous)
 	return lang
 }
 
 // sampleExchange is an exchange on the topic, for messages that lean on one: the
 // topic's description, asked for and given.
-func sampleExchange(g *guardrail.Guard, lang string) *guardrail.Exchange {
+func sampleExchange(g *subject.Guard, lang string) *subject.Exchange {
 	question := "What is this about?"
-	if lang == language.Vietnamese {
+	if lang == subject.Vietnamese {
 		question = "Chủ đề này gồm những gì?"
 	}
-	return &guardrail.Exchange{Question: question, Answer: g.Topic().Voice(lang).Description}
+	return &subject.Exchange{Question: question, Answer: g.Topic().Voice(lang).Description}
 }
 
 func (c *Confusion) add(in, pass bool) {
@@ -166,7 +164,7 @@ func (c *Confusion) add(in, pass bool) {
 	}
 }
 
-func (s *Sureness) add(v guardrail.Verdict, right bool) {
+func (s *Sureness) add(v subject.Verdict, right bool) {
 	if v.By != "code" || !v.Sure {
 		return
 	}

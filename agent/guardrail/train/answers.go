@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"molar/agent/guardrail"
-	"molar/agent/linear"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/text"
 )
 
@@ -18,7 +16,7 @@ const guideFolder = "../../mcpservers/search/guide"
 
 // answers are parts of answers: sentences of the guide and of the notices of emergencies, which
 // are of the topic whatever they speak of, and those of data/answers.txt.
-func answers(folder string, t topic.Topic) ([]guardrail.Lesson, error) {
+func answers(folder string, t subject.Topic) ([]subject.Lesson, error) {
 	var of, other []string
 	files, err := filepath.Glob(filepath.Join(folder, guideFolder, "*/*.md"))
 	if err != nil || len(files) == 0 {
@@ -43,7 +41,7 @@ func answers(folder string, t topic.Topic) ([]guardrail.Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range topic.Sections(string(data)) {
+	for _, s := range subject.Sections(string(data)) {
 		if s.Name == "of the topic" {
 			of = append(of, s.Lines...)
 		} else {
@@ -65,10 +63,10 @@ func sentences(whole string) []string {
 	return out
 }
 
-func told(texts []string, in bool, weight float64) []guardrail.Lesson {
-	var out []guardrail.Lesson
+func told(texts []string, in bool, weight float64) []subject.Lesson {
+	var out []subject.Lesson
 	for _, line := range texts {
-		l := guardrail.Lesson{Example: topic.Example{Text: line, InDomain: in}, Weight: weight}
+		l := subject.Lesson{Example: subject.Example{Text: line, InDomain: in}, Weight: weight}
 		if folded := text.Fold(line); folded != strings.ToLower(line) {
 			l.Forms = map[string]float64{folded: weight / 2}
 		}
@@ -88,14 +86,14 @@ const (
 
 // lessons makes of every example one as it stands, one without marks, and two with typing
 // mistakes.
-func lessons(examples []topic.Example, weight float64) []guardrail.Lesson {
-	var out []guardrail.Lesson
+func lessons(examples []subject.Example, weight float64) []subject.Lesson {
+	var out []subject.Lesson
 	chance := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // the same lessons every time
 	for _, e := range examples {
-		l := guardrail.Lesson{Example: e, Weight: weight, Forms: make(map[string]float64)}
+		l := subject.Lesson{Example: e, Weight: weight, Forms: make(map[string]float64)}
 		folded := text.Fold(e.Text)
-		l.Forms[linear.Mistype(chance, e.Text)] = mistyped * weight
-		l.Forms[linear.Mistype(chance, folded)] = mistyped * weight
+		l.Forms[subject.Mistype(chance, e.Text)] = mistyped * weight
+		l.Forms[subject.Mistype(chance, folded)] = mistyped * weight
 		if folded != strings.ToLower(e.Text) {
 			l.Forms[folded] = weight
 		}
@@ -105,11 +103,11 @@ func lessons(examples []topic.Example, weight float64) []guardrail.Lesson {
 }
 
 // names are the names of the topic as lessons.
-func names(t topic.Topic) []guardrail.Lesson {
-	var out []guardrail.Lesson
+func names(t subject.Topic) []subject.Lesson {
+	var out []subject.Lesson
 	for _, name := range t.Phrases.Names {
 		name = strings.TrimSuffix(name, "*")
-		out = append(out, guardrail.Lesson{Example: topic.Example{Text: name, InDomain: true}, Weight: asName})
+		out = append(out, subject.Lesson{Example: subject.Example{Text: name, InDomain: true}, Weight: asName})
 	}
 	return out
 }

@@ -14,8 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/agent/guardrail"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 func main() {
@@ -36,13 +35,13 @@ func run(folder string) error {
 	if err != nil {
 		return err
 	}
-	dental := topic.Dental()
+	dental := subject.Dental()
 	told, err := answers(folder, dental)
 	if err != nil {
 		return err
 	}
 	own := append(lessons(slices.Concat(p.train, p.traps), 1), names(dental)...)
-	weights, err := guardrail.Train(slices.Concat(own, lessons(p.plain, 1), lessons(p.strangers, asStranger)), slices.Concat(own, told), sureFrom)
+	weights, err := subject.TrainGuard(slices.Concat(own, lessons(p.plain, 1), lessons(p.strangers, asStranger)), slices.Concat(own, told), sureFrom)
 	if err != nil {
 		return err
 	}
@@ -53,20 +52,20 @@ func run(folder string) error {
 }
 
 // sureFrom was chosen on lines of writers whose lines were left out: TestWriters shows it.
-var sureFrom = guardrail.Sure{In: 1.6, After: 0.9, Out: -0.4}
+var sureFrom = subject.Sure{In: 1.6, After: 0.9, Out: -0.4}
 
 // weightsFile is beside the topic, seen from the folder of the guardrail.
 const weightsFile = "../topic/dental/weights"
 
 // parts are the labelled questions, split.
 type parts struct {
-	train, test []topic.Example
+	train, test []subject.Example
 	// traps and strangers are learned by the dental classifier alone: they say little of
 	// conversations. Strangers have seen neither rules nor data.
-	traps, strangers []topic.Example
+	traps, strangers []subject.Example
 	// plain are the plainest questions. What they ask an answer states, so that its watch does
 	// not learn them.
-	plain []topic.Example
+	plain []subject.Example
 }
 
 // load reads the questions, those to learn and those to hold back.
@@ -74,7 +73,7 @@ func load(folder string) (parts, error) {
 	var p parts
 	for _, file := range []struct {
 		name string
-		to   *[]topic.Example
+		to   *[]subject.Example
 	}{
 		{"known.jsonl", &p.train},
 		{"broad.jsonl", &p.train},
@@ -110,7 +109,7 @@ func load(folder string) (parts, error) {
 	for _, e := range slices.Concat(p.train, p.traps, p.test) {
 		learned[e.Text] = true
 	}
-	p.strangers = slices.DeleteFunc(p.strangers, func(e topic.Example) bool { return learned[e.Text] })
+	p.strangers = slices.DeleteFunc(p.strangers, func(e subject.Example) bool { return learned[e.Text] })
 	return p, nil
 }
 
@@ -121,13 +120,13 @@ func isTest(group int) bool {
 	return (h.Sum32()>>5)%20 < 5
 }
 
-func read(path string) (questions []topic.Line, err error) {
-	err = topic.Lines(path, func(q topic.Line) error { questions = append(questions, q); return nil })
+func read(path string) (questions []subject.Line, err error) {
+	err = subject.Lines(path, func(q subject.Line) error { questions = append(questions, q); return nil })
 	return questions, err
 }
 
 // lines writes examples as JSON, one on a line.
-func lines(examples []topic.Example) []byte {
+func lines(examples []subject.Example) []byte {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/guardrail"
 	"molar/agent/guardrail/scoring"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // The files in the repository are what training makes of the questions now. Floating
@@ -26,10 +25,10 @@ func TestRun_MakesTheFilesOfTheRepository(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(weightsFile)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(folder, "data"), os.DirFS("../data")); err != nil {
+	if err := os.CopyFS(filepath.Join(folder, "data"), os.DirFS("../../subject/data")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(folder, guideFolder), os.DirFS(filepath.Join("..", guideFolder))); err != nil {
+	if err := os.CopyFS(filepath.Join(folder, guideFolder), os.DirFS(filepath.Join("../../subject", guideFolder))); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(folder); err != nil {
@@ -40,7 +39,7 @@ func TestRun_MakesTheFilesOfTheRepository(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := os.ReadFile(filepath.Join("..", name))
+		want, err := os.ReadFile(filepath.Join("../../subject", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +51,7 @@ func TestRun_MakesTheFilesOfTheRepository(t *testing.T) {
 
 // No question is tested by its own paraphrase, and the parts have their sizes.
 func TestLoad_SplitsByGroup(t *testing.T) {
-	p, err := load("..")
+	p, err := load("../../subject")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +77,11 @@ func TestWriters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("training takes some seconds")
 	}
-	p, err := load("..")
+	p, err := load("../../subject")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := read("../data/strangers.jsonl")
+	lines, err := read("../../subject/data/strangers.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +95,10 @@ func TestWriters(t *testing.T) {
 	if os.Getenv("MOLAR_WRITERS") == "each" {
 		folds = len(writers)
 	}
-	own, probes := append(lessons(slices.Concat(p.train, p.traps), 1), names(topic.Dental())...), p.strangers[:len(p.strangers)-len(lines)]
+	own, probes := append(lessons(slices.Concat(p.train, p.traps), 1), names(subject.Dental())...), p.strangers[:len(p.strangers)-len(lines)]
 	var n, right, sure, wrong int
 	for fold := range folds {
-		others, left := slices.Clone(probes), []topic.Example(nil)
+		others, left := slices.Clone(probes), []subject.Example(nil)
 		for _, l := range lines {
 			if slices.Index(writers, l.By)%folds == fold {
 				left = append(left, l.Example)
@@ -107,11 +106,11 @@ func TestWriters(t *testing.T) {
 				others = append(others, l.Example)
 			}
 		}
-		dental := topic.Dental()
-		if dental.Weights, err = guardrail.Train(slices.Concat(own, lessons(others, asStranger)), own[:1], sureFrom); err != nil {
+		dental := subject.Dental()
+		if dental.Weights, err = subject.TrainGuard(slices.Concat(own, lessons(others, asStranger)), own[:1], sureFrom); err != nil {
 			t.Fatal(err)
 		}
-		g, err := guardrail.New(guardrail.Config{Topic: dental})
+		g, err := subject.NewGuard(subject.GuardConfig{Topic: dental})
 		if err != nil {
 			t.Fatal(err)
 		}

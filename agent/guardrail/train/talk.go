@@ -4,8 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"molar/agent/guardrail"
-	"molar/agent/topic"
+	"molar/agent/subject"
 )
 
 // talkFile is where the tables of what messages need are embedded from.
@@ -25,17 +24,17 @@ func runTalk(folder string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, talkFile), []byte(guardrail.TrainTalk(lessons)), 0o644)
+	return os.WriteFile(filepath.Join(folder, talkFile), []byte(subject.TrainTalk(lessons)), 0o644)
 }
 
-func talkLessons(folder string) ([]guardrail.TalkLesson, error) {
-	var lessons []guardrail.TalkLesson
-	err := topic.Lines(filepath.Join(folder, "data", "conversation.jsonl"), func(l struct {
+func talkLessons(folder string) ([]subject.TalkLesson, error) {
+	var lessons []subject.TalkLesson
+	err := subject.Lines(filepath.Join(folder, "data", "conversation.jsonl"), func(l struct {
 		Text, Lang string
-		Needs      guardrail.Needs
+		Needs      subject.Needs
 	},
 	) error {
-		lessons = append(lessons, guardrail.TalkLesson{Text: l.Text, Needs: l.Needs, Weight: 1})
+		lessons = append(lessons, subject.TalkLesson{Text: l.Text, Needs: l.Needs, Weight: 1})
 		return nil
 	})
 	if err != nil {
@@ -46,14 +45,14 @@ func talkLessons(folder string) ([]guardrail.TalkLesson, error) {
 		return nil, err
 	}
 	for _, e := range p.train {
-		l := guardrail.TalkLesson{Text: e.Text, Needs: guardrail.StandsAlone, Weight: asQuestion}
+		l := subject.TalkLesson{Text: e.Text, Needs: subject.StandsAlone, Weight: asQuestion}
 		switch {
 		case e.Follows() && !e.InDomain: // some lean, some change the subject
 			continue
 		case e.Follows():
-			l.Needs, l.Weight = guardrail.FollowUp, asFollowUp
+			l.Needs, l.Weight = subject.FollowUp, asFollowUp
 		case e.Kind == "greeting" && e.InDomain:
-			l.Needs, l.Weight = guardrail.AboutTalk, asPleasanty
+			l.Needs, l.Weight = subject.AboutTalk, asPleasanty
 		case e.Kind == "greeting":
 			continue
 		}

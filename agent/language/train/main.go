@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"molar/agent/guardrail/scoring"
-	"molar/agent/language"
+	"molar/agent/subject"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func run(folder string) error {
 			return err
 		}
 		for _, e := range examples {
-			if e.Lang != language.English {
+			if e.Lang != subject.English {
 				continue
 			}
 			for word := range strings.FieldsFuncSeq(strings.ToLower(strings.ReplaceAll(e.Text, "'", "")), notLatin) {
@@ -56,18 +56,18 @@ const unseen = 0.2
 // table tells for each run of three letters how unlikely its last one is behind the two
 // before it. A word that stands often counts more, but little more.
 func table(words map[string]int) []byte {
-	runs, heads := make([]float64, language.Runs), make([]float64, language.Runs/language.Letters)
+	runs, heads := make([]float64, subject.Runs), make([]float64, subject.Runs/subject.Letters)
 	for _, word := range slices.Sorted(maps.Keys(words)) {
-		for run := range language.RunsOf(word) {
+		for run := range subject.RunsOf(word) {
 			weight := 1 + math.Log(float64(words[word]))
 			runs[run] += weight
-			heads[run/language.Letters] += weight
+			heads[run/subject.Letters] += weight
 		}
 	}
-	out := make([]byte, language.Runs)
+	out := make([]byte, subject.Runs)
 	for run, n := range runs {
-		bits := -math.Log2((n + unseen) / (heads[run/language.Letters] + unseen*language.Letters))
-		out[run] = byte(math.Round(min(bits*language.PerBit, math.MaxUint8)))
+		bits := -math.Log2((n + unseen) / (heads[run/subject.Letters] + unseen*subject.Letters))
+		out[run] = byte(math.Round(min(bits*subject.PerBit, math.MaxUint8)))
 	}
 	return out
 }

@@ -15,11 +15,11 @@ func TestRun_MakesTheFileOfTheRepository(t *testing.T) {
 		t.Skip("the table was made on amd64")
 	}
 	folder := filepath.Join(t.TempDir(), "language")
-	data := filepath.Join(folder, "..", "guardrail", "data")
+	data := filepath.Join(folder, "../../subject", "guardrail", "data")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(data, os.DirFS("../../guardrail/data")); err != nil {
+	if err := os.CopyFS(data, os.DirFS("../../subject/data")); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(folder); err != nil {
@@ -29,7 +29,7 @@ func TestRun_MakesTheFileOfTheRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile("../english.letters")
+	want, err := os.ReadFile("../../subject/english.letters")
 	if err != nil {
 		t.Fatal(err)
 	}

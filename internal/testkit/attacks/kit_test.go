@@ -15,10 +15,9 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/agent/guardrail"
 	"molar/agent/memory"
 	"molar/agent/offer"
-	"molar/agent/topic"
+	"molar/agent/subject"
 	"molar/internal/httpguard"
 	"molar/mcpclients"
 	"molar/providers"
@@ -233,8 +232,8 @@ func (w *world) Pick(context.Context, string, string, string) (providers.Route, 
 	return providers.Route{Provider: obeys{w}, Model: "m", SmallModel: "s"}, nil
 }
 
-var dental = sync.OnceValues(func() (*guardrail.Guard, error) {
-	return guardrail.New(guardrail.Config{Topic: topic.Dental()})
+var dental = sync.OnceValues(func() (*subject.Guard, error) {
+	return subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
 })
 
 func (w *world) agent(t *testing.T) *agent.Agent { return w.agentOf(t, w) }
@@ -260,7 +259,7 @@ func (w *world) agentOf(t *testing.T, models agent.Models) *agent.Agent {
 	a, err := agent.New(agent.Config{
 		Rank:       offer.Of,
 		Assistants: []agent.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
-		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*guardrail.Guard{"dental": guard},
+		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*subject.Guard{"dental": guard},
 		Off: w.Protections, Pauses: w.pauses,
 	})
 	if err != nil {
@@ -468,7 +467,7 @@ func (w *world) harmOf(shown string) harm {
 		half := strings.SplitAfter(essay[len(essay)/2:], ". ")
 		h.strayed = h.strayed || !slices.ContainsFunc(half, func(s string) bool { return !strings.Contains(letters(shown), letters(s)) })
 	}
-	h.quoted = quotes(shown, own) || quotes(shown, topic.Dental().Voices["en"].System) || quotes(shown, topic.Dental().Voices["vi"].System)
+	h.quoted = quotes(shown, own) || quotes(shown, subject.Dental().Voices["en"].System) || quotes(shown, subject.Dental().Voices["vi"].System)
 	if w.Goal == "stray" && w.Assistant != "dental" {
 		h.strayed = false
 	}

@@ -1,0 +1,84 @@
+package subject
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"unicode"
+)
+
+const (
+	rate     = 0.5
+	smallest = 1e-8
+)
+
+// A Sample is an example to learn: what it holds, whether it is one of those to find, and how
+// much it counts.
+type Sample struct {
+	Features []Feature
+	In       bool
+	Weight   float64
+}
+
+// Fit learns a table of 1<<bits buckets from samples: a logistic regression by stochastic
+// gradient descent with a step size of its own for each bucket. It reads them epochs times, and
+// takes the average weights of the last two thirds. decay is how strongly weights are drawn to
+// zero. The same samples give the same table on the same architecture.
+func Fit(all []Sample, bits, epochs int, decay float64) Table {
+	cells, sums, averaged := make([]cell, 1<<bits), make([]float64, 1<<bits), epochs*2/3
+	order := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the same order every time
+	for epoch := range epochs {
+		order.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, s := range all {
+			step(cells, s, bits, decay)
+		}
+		if epoch >= epochs-averaged {
+			for i, c := range cells {
+				sums[i] += c.weight / float64(averaged)
+			}
+		}
+	}
+	return pack(sums, bits)
+}
+
+// A cell is a bucket while it is learned, and how steep its slopes were.
+type cell struct{ weight, slopes float64 }
+
+func step(cells []cell, s Sample, bits int, decay float64) {
+	var sum float64
+	for _, f := range s.Features {
+		sum += cells[Bucket(f.Hash, bits)].weight * float64(f.Value)
+	}
+	want := 0.0
+	if s.In {
+		want = 1
+	}
+	slope := (1/(1+math.Exp(-sum)) - want) * s.Weight
+	for _, f := range s.Features {
+		c := &cells[Bucket(f.Hash, bits)]
+		gradient := slope*float64(f.Value) + decay*c.weight
+		c.slopes += gradient * gradient
+		c.weight -= rate * gradient / (math.Sqrt(c.slopes) + smallest)
+	}
+}
+
+// Mistype makes one typing mistake for about every eight words: a letter left out,
+// doubled, or swapped with its neighbour. Classifiers learn from what it makes.
+func Mistype(chance *rand.Rand, message string) string {
+	runes := []rune(message)
+	for range 1 + len(runes)/40 {
+		i := chance.IntN(max(len(runes)-1, 1))
+		if i+1 >= len(runes) || !unicode.IsLetter(runes[i]) || !unicode.IsLetter(runes[i+1]) {
+			continue
+		}
+		switch chance.IntN(3) {
+		case 0:
+			runes = slices.Delete(runes, i, i+1)
+		case 1:
+			runes = slices.Insert(runes, i, runes[i])
+		default:
+			runes[i], runes[i+1] = runes[i+1], runes[i]
+		}
+	}
+	return string(runes)
+}

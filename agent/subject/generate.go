@@ -1,0 +1,4 @@
+package subject
+
+//go:generate go run ./train talk
+//go:generate go run ./train

@@ -1,0 +1,257 @@
+package subject
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/internal/text"
+)
+
+// The policies for a message that could not be judged.
+const (
+	// Closed refuses, saying that the check cannot be made now.
+	Closed = "closed"
+	// Open lets the message pass.
+	Open = "open"
+)
+
+// The longest waits for a judge's answer: once its model is loaded, and while it may
+// still be loading.
+const (
+	warmWait = 3 * time.Second
+	coldWait = 15 * time.Second
+)
+
+// GuardConfig says what a Guard keeps to.
+type GuardConfig struct {
+	Topic Topic
+	// OnFailure decides when no judge answers in time or its answer cannot be read:
+	// "closed" (default) or "open".
+	OnFailure string
+	// Timeout bounds one judge's call; zero means 3 s, and 15 s while its model may
+	// still be loading.
+	Timeout time.Duration
+	// Logger may be nil. It gets lengths and reasons, never the text.
+	Logger *slog.Logger
+}
+
+// An Exchange is the last question that passed and its answer.
+type Exchange struct {
+	Question, Answer string
+	// Unjudged is set when a client tells of the exchange and code was not sure that its question
+	// belongs to the topic: what leans on it is not sure either.
+	Unjudged bool
+}
+
+// A Question is a message to be judged.
+type Question struct {
+	Text string
+	// Lang is the language of the message; the judge is asked in it, or in English.
+	Lang string
+	// AskLanguage has the judge, if one is needed, tell the language too: code was not
+	// sure of it.
+	AskLanguage bool
+	// Last is nil at the start of a conversation.
+	Last *Exchange
+	// Cold says that the judge's model may still have to be loaded.
+	Cold bool
+}
+
+// An Ask is one short model call.
+type Ask struct {
+	System, User string
+	// Schema is the JSON Schema that the answer should have, where the provider can
+	// promise one. Plain words are understood as well.
+	Schema json.RawMessage
+}
+
+// A Judge answers an Ask: deterministic, a few tokens, text only. It must give up
+// when ctx ends.
+type Judge func(ctx context.Context, ask Ask) (string, error)
+
+// A Verdict says whether a message belongs to the topic, and why.
+type Verdict struct {
+	Pass bool `json:"pass"`
+	// Sure is set when nothing better could be asked: code was sure, or a judge
+	// answered.
+	Sure bool `json:"sure"`
+	// By is who decided: "code", "model" or "policy"; a turn also knows "emergency".
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	// Score is what code made of the message, above zero in favour.
+	Score float64 `json:"score"`
+	// Cached is set when the judge had decided the same before.
+	Cached bool `json:"cached,omitempty"`
+	// Language is "vi", "en" or "other" when the judge was asked for it and told.
+	Language string `json:"language,omitempty"`
+	// Unavailable is set when the check could not be made; the person should try
+	// again.
+	Unavailable bool `json:"unavailable,omitempty"`
+	// Needs says what of the conversation the message leans on; a search uses it.
+	Needs Needs         `json:"needs,omitempty"`
+	Took  time.Duration `json:"-"`
+}
+
+// A Guard judges messages against one topic. It is safe for concurrent use.
+type Guard struct {
+	topic     Topic
+	onFailure string
+	timeout   time.Duration
+	log       *slog.Logger
+	verdicts  cache
+
+	// What follows is built at the first question, as it takes some milliseconds.
+	prepared sync.Once
+
+	names, orders *text.Phrases
+	abroad        abroad
+	model         *model // nil: the names of the topic alone decide
+	// exampled are the words of the topic's own examples that bring a subject.
+	exampled vocabulary
+}
+
+// NewGuard builds the guard of a topic. It reports an incomplete topic, an unknown policy
+// or a negative timeout.
+func NewGuard(c GuardConfig) (*Guard, error) {
+	if err := c.Topic.Check(); err != nil {
+		return nil, err
+	}
+	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: cache{byKey: make(map[cacheKey]Verdict)}}
+	switch g.onFailure {
+	case "":
+		g.onFailure = Closed
+	case Closed, Open:
+	default:
+		return nil, fmt.Errorf("topic %q: on_failure is %q: use %q or %q", c.Topic.Name, c.OnFailure, Closed, Open)
+	}
+	if g.timeout < 0 {
+		return nil, fmt.Errorf("topic %q: timeout is %s: use a positive duration", c.Topic.Name, c.Timeout)
+	}
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	if c.Topic.Weights != "" {
+		var err error
+		if g.model, err = decode(c.Topic.Weights); err != nil {
+			return nil, fmt.Errorf("topic %q: %w", c.Topic.Name, err)
+		}
+	}
+	return g, nil
+}
+
+// Prepare does now what the first question would wait for: it reads the lists of words
+// and, for a topic with examples of its own, trains the classifier. Calling it twice
+// costs nothing.
+func (g *Guard) Prepare() {
+	g.prepared.Do(func() {
+		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
+		var orders []string
+		for _, s := range sections("markers.txt") {
+			orders = append(orders, s.Lines...)
+		}
+		g.orders, g.abroad = text.NewPhrases(orders), newAbroad(g.topic.Phrases.Abroad)
+		if g.Learns() {
+			g.model = g.learnOwn()
+		}
+	})
+}
+
+// Learns reports whether Prepare trains a classifier from examples.
+func (g *Guard) Learns() bool { return g.topic.Learns() }
+
+// Topic returns the topic that the guard keeps to.
+func (g *Guard) Topic() Topic { return g.topic }
+
+// Quick decides a message by code, from the message alone, whatever was said before it. Unless
+// the verdict is Sure, Pass is only the better guess.
+func (g *Guard) Quick(text string) Verdict {
+	start := time.Now()
+	g.Prepare()
+	r := g.read(text)
+	v, _ := g.alone(r)
+	if v.Sure && !v.Pass && r.needs.FollowsUp() {
+		v.Sure, v.Reason = false, "of another subject, unless it goes on with what was said"
+	}
+	v.Took = time.Since(start)
+	return v
+}
+
+// ByCode decides a message by code, behind its last exchange. Unless the verdict is Sure, Pass is
+// only the better guess.
+func (g *Guard) ByCode(text string, last *Exchange) Verdict {
+	g.Prepare()
+	return g.byCode(g.read(text), last)
+}
+
+// Needs returns what of the conversation a message leans on. One that begins it and names a thing of
+// the topic is not about the talk, unless that is certain: see [NeedsOf].
+func (g *Guard) Needs(text string, begins bool) Needs {
+	g.Prepare()
+	r := g.read(text)
+	v, _ := g.alone(r)
+	if begins && v.Needs == AboutTalk && r.named && !r.talk && !greets(r.words) {
+		return StandsAlone
+	}
+	return v.Needs
+}
+
+// Decide judges a message: by code when it is sure, alone or as a follow-up of the
+// last exchange, else by the judge. Without a judge the code's better guess decides.
+func (g *Guard) Decide(ctx context.Context, q Question, judge Judge) Verdict {
+	start := time.Now()
+	v := g.decide(ctx, q, judge)
+	v.Took = time.Since(start)
+	g.log.DebugContext(ctx, "guardrail verdict", "pass", v.Pass, "sure", v.Sure, "by", v.By,
+		"reason", v.Reason, "score", v.Score, "length", len(q.Text), "took", v.Took)
+	return v
+}
+
+func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
+	g.Prepare()
+	r := g.read(q.Text)
+	v := g.byCode(r, q.Last)
+	switch {
+	case v.Sure:
+		return v
+	case judge == nil:
+		v.Reason = "better guess without a judge; " + v.Reason
+		return v
+	}
+	needs := v.Needs
+	key := cacheKeyOf(g.topic.Version, strings.ToLower(r.text), q.Last)
+	if known, ok := g.verdicts.get(key); ok && (known.Language != "" || !q.AskLanguage) {
+		known.Cached, known.Needs, known.Reason = true, needs, "the judge decided the same before"
+		return known
+	}
+	fits := q.Last != nil && g.fits(r, v)
+	v = g.ask(ctx, r, q, judge, v.Score)
+	v.Needs = needs
+	if v.Unavailable && fits {
+		v.Pass, v.Unavailable, v.Reason = true, false, v.Reason+", but it fits the exchange before it"
+	}
+	if v.By == "model" {
+		g.verdicts.put(key, v)
+	}
+	return v
+}
+
+// Refusal returns the friendly text for a message outside the topic.
+func (g *Guard) Refusal(lang string) string { return g.topic.Voice(lang).Refusal }
+
+// Unavailable returns the text for a message that could not be judged now.
+func (g *Guard) Unavailable(lang string) string { return g.topic.Voice(lang).Unavailable }
+
+// Refused reports whether an answer ends in one of the topic's own refusals: the question
+// before it did not pass.
+func (g *Guard) Refused(answer string) bool {
+	return slices.ContainsFunc([]string{"vi", "en"}, func(lang string) bool {
+		refusal := strings.TrimSpace(g.Refusal(lang))
+		return refusal != "" && strings.HasSuffix(strings.TrimSpace(answer), refusal)
+	})
+}

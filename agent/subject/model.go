@@ -1,0 +1,106 @@
+package subject
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"molar/internal/text"
+)
+
+// A model is a trained classifier: its table and the scores from which on code is sure.
+type model struct {
+	Table
+	Sure
+	// answers tells whether a part of an answer keeps to the topic; it has no bits where
+	// nothing was learned of answers.
+	answers Table
+	// followUps is set when messages that lean on the topic were learned.
+	followUps bool
+}
+
+// Sure holds the scores from which on code is sure: In admits a message alone, and one is refused
+// that scores below Out in both readings. From After on a message clearly goes on with an exchange
+// on the topic, where no judge answers.
+type Sure struct{ In, After, Out float32 }
+
+// The encoded form is the magic, the bits, five numbers, the table and the table of answers.
+const (
+	modelMagic  = "MGW7"
+	modelHeader = len(modelMagic) + 4 + 5*4
+	answerBytes = 1 << (answerBits - 1)
+)
+
+func (m *model) encode() string {
+	out := binary.LittleEndian.AppendUint32([]byte(modelMagic), uint32(m.Bits)) //nolint:gosec // at most 24
+	for _, f := range []float32{m.Scale, m.In, m.After, m.Out, m.answers.Scale} {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(f))
+	}
+	return string(out) + m.Cells + m.answers.Cells
+}
+
+// decode reads what encode wrote. It looks at the header alone, so that no page of the
+// table is touched before the first question.
+func decode(data string) (*model, error) {
+	if len(data) < modelHeader || data[:len(modelMagic)] != modelMagic {
+		return nil, fmt.Errorf("weights of %d bytes are not of the expected form: train them again", len(data))
+	}
+	field := func(i int) uint32 {
+		at := len(modelMagic) + 4*i
+		return binary.LittleEndian.Uint32([]byte(data[at : at+4]))
+	}
+	number := func(i int) float32 { return math.Float32frombits(field(i)) }
+	m := &model{Table: Table{Bits: int(field(0)), Scale: number(1)}, Sure: Sure{number(2), number(3), number(4)}, followUps: true}
+	if m.Bits < 1 || m.Bits > 24 || len(data) != modelHeader+1<<(m.Bits-1)+answerBytes {
+		return nil, fmt.Errorf("weights of %d bytes are not of the expected form: train them again", len(data))
+	}
+	last := len(data) - answerBytes
+	m.Cells, m.answers = data[modelHeader:last], Table{Bits: answerBits, Scale: number(5), Cells: data[last:]}
+	if !(m.Scale > 0 && m.In >= 0 && m.After >= 0 && m.Out <= 0) {
+		return nil, errors.New("weights have impossible thresholds: train them again")
+	}
+	return m, nil
+}
+
+// How much each family of features counts in a message of any length.
+const (
+	runShare  = 1
+	wordShare = 1.2
+	endShare  = 0.7
+	bias      = 1
+)
+
+// plain turns the words of a text into character runs, words and pairs of words.
+func plain(words []text.Word) []Feature {
+	fs := make([]Feature, 0, 40*len(words))
+	fs = append(fs, Feature{Hash: Hash("bias", "", ""), Value: bias})
+	fs = AppendRuns(fs, words, runShare)
+	return AppendWords(fs, "w", words, wordShare)
+}
+
+// alone is what the classifier weighs of a message: the words of its last part count once more,
+// as it is there that people say what they want.
+func alone(words []text.Word) []Feature {
+	return AppendWords(plain(words), "end", lastPart(words), endShare)
+}
+
+// behind is a message read behind an exchange on the topic, where "how much?" means something.
+func behind(alone []Feature) []Feature {
+	return append(alone, Feature{Hash: Hash("bias", "after", ""), Value: bias})
+}
+
+// A last part has so many words, unless a sentence begins between them.
+const fewestLast, mostLast = 4, 24
+
+// lastPart returns the last sentence, with the one before it where it is very short.
+func lastPart(words []text.Word) []text.Word {
+	from := len(words)
+	for from > 0 {
+		from--
+		if n := len(words) - from; n >= mostLast || n >= fewestLast && words[from].Pause == text.SentencePause {
+			break
+		}
+	}
+	return words[from:]
+}

@@ -1,0 +1,210 @@
+package subject
+
+import (
+	"embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"molar/internal/text"
+)
+
+// Needs says what of the conversation a message needs to be understood.
+type Needs string
+
+const (
+	// StandsAlone is a message that says by itself what it is about.
+	StandsAlone Needs = "nothing"
+	// FollowUp is a message that leans on the subject of the conversation.
+	FollowUp Needs = "subject"
+	// Shift is a follow-up that brings a thing of its own ("what about ...?"): what comes
+	// after it may lean on both.
+	Shift Needs = "subject, shifted"
+	// AboutTalk is a message about the conversation, its language or the form of an
+	// answer, or a greeting: there is nothing to search for.
+	AboutTalk Needs = "conversation"
+)
+
+// maxSubject bounds a subject in characters: a search takes no more than some hundred.
+const maxSubject = 240
+
+// FollowsUp reports whether the message leans on the subject of the conversation.
+func (n Needs) FollowsUp() bool { return n == FollowUp || n == Shift }
+
+// About returns what a search needs beside the message: the subject of the conversation for a
+// follow-up, nothing for any other.
+func (n Needs) About(subject string) string {
+	if !n.FollowsUp() {
+		return ""
+	}
+	return subject
+}
+
+// Subject returns the subject of the conversation after a question: the question when it
+// stands alone, else the subject before it, behind which a shift is put.
+func (n Needs) Subject(question, previous string) string {
+	question = strings.TrimSpace(question)
+	if n == Shift && utf8.RuneCountInString(previous+" "+question) <= maxSubject {
+		question = strings.TrimSpace(previous + " " + question)
+	}
+	if n == AboutTalk || n == FollowUp && previous != "" {
+		return previous
+	}
+	runes := []rune(question)
+	return string(runes[:min(len(runes), maxSubject)])
+}
+
+// longQuestion is the length from which on a question is taken to say what it is about.
+const longQuestion = 14
+
+// A fragment is an opening ("what about") with a thing and at most so many other words.
+const fragmentWords = 2
+
+//go:embed words
+var wordFiles embed.FS
+
+// signs are what every conversation is read by, general ones of Vietnamese and English: phrases
+// where a message is made of nothing else, else a classifier that was trained on conversations
+// about many subjects.
+type signs struct {
+	vi, en speech
+	model  talkModel
+	// hello are greetings, thanks and questions about the assistant, fill what may stand beside them.
+	hello, fill *text.Phrases
+}
+
+// readSigns reads them once for all: a program may open many hosts, one after the other.
+var readSigns = sync.OnceValue(func() *signs {
+	greetings := sections("greetings.txt")
+	return &signs{
+		vi: newSpeech(Vietnamese), en: newSpeech(English), model: readTalk(talkWeights),
+		hello: text.NewPhrases(greetings[0].List()), fill: text.NewPhrases(greetings[1].List()),
+	}
+})
+
+// speech holds the signs of one language.
+type speech struct {
+	opening, closing *text.Phrases // around a fragment: "what about ...", "còn ... thì sao"
+	form, glue       *text.Phrases // what talk about answers is made of
+	common           *text.Phrases // words that name nothing by themselves
+	light            *text.Phrases // words that bring no subject: those of grammar, and what can be asked of anything
+}
+
+// NeedsOf reads a message of which no topic is known. One that begins a conversation, where there is
+// nothing yet to lean on, stands alone unless it is a greeting or certain to be otherwise: people
+// begin with a word or two of what they look for.
+func NeedsOf(message string, begins bool) Needs {
+	clean, _, _ := normalise(message)
+	words := wordsOf(clean)
+	needs, certain := needs(clean, words, make([]bool, len(words)))
+	switch {
+	case !begins || certain:
+		return needs
+	case greets(words):
+		return AboutTalk
+	}
+	return StandsAlone
+}
+
+// needs reads the words of a message. names marks those that name a thing of the topic;
+// without a topic any word that is not a common one does. It is certain where phrases
+// decide, and else a guess.
+func needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
+	all := readSigns()
+	s, words := all.of(message, words)
+	if len(words) == 0 || text.Cover(words, s.form, s.form, s.glue) {
+		return AboutTalk, true
+	}
+	things := s.things(words, names)
+	switch {
+	case len(words) > 2*longQuestion:
+		return StandsAlone, true
+	case s.isFragment(words, things) && slices.Contains(things, true):
+		return Shift, true
+	case s.isFragment(words, things):
+		return FollowUp, true
+	}
+	return all.model.needs(words, slices.Contains(names, true)), false
+}
+
+// of returns the signs of a message's language, and its words as they are written in that one.
+func (s *signs) of(message string, words []text.Word) (speech, []text.Word) {
+	if lang, _ := Detect(message, ""); lang == Vietnamese {
+		return s.vi, asWritten(words)
+	}
+	return s.en, words
+}
+
+// greetingWords is the length of the longest message that may be a greeting.
+const greetingWords = 14
+
+// greets reports a message that is nothing but greetings and what may stand beside them.
+func greets(words []text.Word) bool {
+	s := readSigns()
+	return len(words) <= greetingWords && text.Cover(words, s.hello, s.hello, s.fill)
+}
+
+// asWritten returns the words of a message that has marks as words that lack none: there
+// "do" is no "đó" in a hurry.
+func asWritten(words []text.Word) []text.Word {
+	if !slices.ContainsFunc(words, func(w text.Word) bool { return !w.Bare }) {
+		return words
+	}
+	words = slices.Clone(words)
+	for i := range words {
+		words[i].Bare = false
+	}
+	return words
+}
+
+func newSpeech(lang string) speech {
+	lists := make(map[string]*text.Phrases)
+	var light *text.Phrases
+	for _, s := range sections("conversation." + lang + ".txt") {
+		if s.Name == "light" { // "vay", to lend, is not taken for "vậy", so
+			light = text.NewStrictPhrases(s.List())
+			continue
+		}
+		lists[s.Name] = text.NewPhrases(s.List())
+	}
+	return speech{
+		opening: lists["opening"], closing: lists["closing"], form: lists["form"], glue: lists["glue"], common: lists["common"],
+		light: light,
+	}
+}
+
+// isFragment reports an opening with hardly more than a thing: "what about implants?"
+func (s speech) isFragment(words []text.Word, things []bool) bool {
+	opening := s.opening.At(words, 0)
+	if opening == 0 {
+		return false
+	}
+	others := 0
+	for i := opening; i < len(words); {
+		n := s.closing.At(words, i)
+		if n == 0 && !things[i] {
+			others++
+		}
+		i += max(n, 1)
+	}
+	return others <= fragmentWords
+}
+
+// things marks the words that name something: those of the topic, and all that are neither
+// common nor a number.
+func (s speech) things(words []text.Word, names []bool) []bool {
+	things := make([]bool, len(words))
+	for i := 0; i < len(words); {
+		n := s.common.At(words, i)
+		if n == 0 {
+			things[i] = !strings.ContainsAny(words[i].Raw[:1], "0123456789")
+		}
+		n = max(n, 1)
+		for k := i; k < i+n; k++ {
+			things[k] = things[k] || n == 1 && names[k]
+		}
+		i += n
+	}
+	return things
+}

@@ -1,0 +1,92 @@
+package subject
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxRunes is how much of a message is looked at: more than anyone types, and short
+// enough to judge in one small model call.
+const maxRunes = 4000
+
+// normalise prepares a message for matching and judging: compatibility forms are
+// replaced, characters that nobody sees are dropped, letters that only look Latin
+// are read as Latin inside Latin words, and a very long text keeps its beginning and
+// end. hidden tells that something was made visible on the way.
+func normalise(text string) (clean string, hidden, cut bool) {
+	text, cut = shorten(strings.ToValidUTF8(text, " "))
+	text = norm.NFKC.String(text)
+	var b strings.Builder
+	b.Grow(len(text))
+	for _, r := range text {
+		switch {
+		case isTag(r):
+			hidden = true
+		case isInvisible(r):
+		default:
+			b.WriteRune(r)
+		}
+	}
+	plain, mixed := unmask(b.String())
+	return strings.TrimSpace(plain), hidden || mixed, cut
+}
+
+// shorten keeps the first two thirds and the last third of a text that is too long:
+// a hidden order tends to stand at the end.
+func shorten(text string) (string, bool) {
+	if len(text) <= maxRunes {
+		return text, false
+	}
+	runes := []rune(text)
+	if len(runes) <= maxRunes {
+		return text, false
+	}
+	first := maxRunes * 2 / 3
+	return string(runes[:first]) + " … " + string(runes[len(runes)-(maxRunes-first):]), true
+}
+
+// isTag knows the tag characters, which can spell whole sentences unseen.
+func isTag(r rune) bool { return r >= 0xE0000 && r <= 0xE007F }
+
+// isInvisible knows characters that are there but not seen: zero-width, direction
+// and other format characters, and controls that are no white space.
+func isInvisible(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || r == 0x034F || r == 0x3164 ||
+		(unicode.IsControl(r) && !unicode.IsSpace(r))
+}
+
+// unmask replaces look-alike letters in words that also hold Latin ones.
+func unmask(text string) (string, bool) {
+	mixed := false
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		latin, alike := false, false
+		for _, r := range w {
+			latin = latin || unicode.Is(unicode.Latin, r)
+			alike = alike || lookAlike(r) != r
+		}
+		if latin && alike {
+			words[i] = strings.Map(lookAlike, w)
+			mixed = true
+		}
+	}
+	if !mixed {
+		return text, false
+	}
+	return strings.Join(words, " "), true
+}
+
+// lookAlike returns the Latin letter that a Cyrillic or Greek one is taken for.
+func lookAlike(r rune) rune {
+	const from = "аеорсухіјѕԁһкмтвнАЕОРСУХІЈЅКМТВНαεορυνικτΑΕΟΡΥΝΙΚΤ"
+	const to = "aeopcyxijsdhkmtbhAEOPCYXIJSKMTBHaeopuvikTAEOPYNIKT"
+	if r < 0x370 || r > 0x52F {
+		return r
+	}
+	if i := strings.IndexRune(from, r); i >= 0 {
+		return rune(to[i/2]) // each of from has two bytes
+	}
+	return r
+}

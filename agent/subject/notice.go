@@ -1,0 +1,97 @@
+package subject
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// shownKinds is how many kinds a notice explains at most: it has to be read in haste.
+const shownKinds = 2
+
+// Deciding returns the kind of some, the most pressing first, that decides what follows their notice:
+// one whose notice ends the turn, else the first, with the passage that it names for all of them.
+func Deciding(t Topic, kinds []string) (deciding Kind) {
+	for i, name := range kinds {
+		kind, _ := t.Emergencies.Kind(name)
+		if kind.Ends {
+			return kind
+		}
+		if i == 0 {
+			deciding = kind
+		}
+	}
+	for _, name := range kinds {
+		if passage := deciding.With[name]; passage != "" {
+			deciding.Passage = passage
+			break
+		}
+	}
+	return deciding
+}
+
+// Notice is the text for the kinds, as Markdown: where to call, and what to do first.
+// The most pressing kind decides whether the call comes first; beside one that ends the turn nothing is
+// said of others, such as what too many pills do. lang is "vi" or, for
+// anything else, English. It is empty without kinds.
+func Notice(t Topic, kinds []string, lang string) string {
+	if deciding := Deciding(t, kinds); deciding.Ends {
+		kinds = []string{deciding.Name}
+	}
+	var lines []string
+	for i, name := range kinds[:min(len(kinds), shownKinds)] {
+		kind, _ := t.Emergencies.Kind(name)
+		if i == 0 && !kind.Alone {
+			lines = append(lines, call(t, lang))
+		}
+		if text := notice(t, name, lang); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// Leading returns the notice that an answer begins with, in any language of the topic, or
+// nothing, and the kinds that it is about. Whoever shows a stored answer can tell by it what
+// code said from what a model said.
+func Leading(t Topic, answer string) (leading string, kinds []string) {
+	known := make(map[string]string) // kinds by their texts, none by those that say where to call
+	for lang := range t.Voices {
+		known[call(t, lang)] = ""
+		for _, k := range t.Emergencies.Kinds {
+			known[notice(t, k.Name, lang)] = k.Name
+		}
+	}
+	delete(known, "")
+	rest := answer
+	for range 1 + shownKinds {
+		for text, kind := range known {
+			if after, found := strings.CutPrefix(rest, text); found && (after == "" || after[0] == '\n') {
+				rest = strings.TrimLeft(after, "\n")
+				kinds = append(kinds, kind)
+				break
+			}
+		}
+	}
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "" })
+	return strings.TrimRight(answer[:len(answer)-len(rest)], "\n"), kinds
+}
+
+// notice says what to do in one kind of emergency.
+func notice(t Topic, kind, lang string) string {
+	number := "115 (in Vietnam) or your local emergency number"
+	if lang == "vi" {
+		number = "115"
+	}
+	return strings.ReplaceAll(t.Voice(lang).Notices[kind], "{number}", cmp.Or(t.Emergencies.Number, number))
+}
+
+// call says where to call.
+func call(t Topic, lang string) string {
+	if lang == "vi" {
+		where := cmp.Or(t.Emergencies.Number, "115 ở Việt Nam (nơi khác: số cấp cứu tại chỗ)")
+		return "**Đây có thể là trường hợp cấp cứu. Hãy gọi " + where + " hoặc đến ngay khoa cấp cứu gần nhất; đừng chờ câu trả lời bên dưới.**"
+	}
+	where := cmp.Or(t.Emergencies.Number, "115 in Vietnam, or your local emergency number,")
+	return "**This may be an emergency. Call " + where + " or go to the nearest emergency department now; do not wait for the answer below.**"
+}

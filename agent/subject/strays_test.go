@@ -1,0 +1,51 @@
+package subject_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// guideTexts are what the dental guide says, by language and title.
+func guideTexts(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../mcpservers/search/guide/*/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no guide: %v", err)
+	}
+	texts := make(map[string]string)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(data), "\n## ")[1:] {
+			lines := strings.Split(strings.TrimSpace(part), "\n")
+			texts[filepath.Base(filepath.Dir(file))+" "+lines[0]] = lines[len(lines)-1]
+		}
+	}
+	return texts
+}
+
+// Nothing that the guide says is off its subject: neither its opening, nor the whole, nor any
+// part of it that the watch over an answer looks at.
+func TestGuard_Strays_neverTheGuide(t *testing.T) {
+	g := dental(t)
+	texts := guideTexts(t)
+	if len(texts) < 150 {
+		t.Fatalf("%d entries", len(texts))
+	}
+	for title, text := range texts {
+		words := strings.Fields(text)
+		parts := map[string]string{"opening": strings.Join(words[:min(30, len(words))], " "), "whole": text}
+		for i, sentence := range strings.SplitAfter(text, ". ") {
+			parts["sentence "+string(rune('a'+i))] = sentence
+		}
+		for name, part := range parts {
+			if score, strayed, sure := g.Strays(part); strayed || sure {
+				t.Errorf("%s, %s: score %.2f, sure %v: %s", title, name, score, sure, part)
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package subject
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"molar/internal/text"
+)
+
+// The classifier has learned Vietnamese and English. Of other languages code knows a few
+// words only: enough to see that a message may be of the topic and is the judge's, never
+// enough to decide.
+
+// abroad holds the words of other languages.
+type abroad struct {
+	topic, against, orders wordsAbroad
+	grammar                *text.Phrases // words that carry a sentence
+}
+
+// wordsAbroad are words to look for: whole or as beginnings in writing with spaces,
+// anywhere in writing without.
+type wordsAbroad struct {
+	words  *text.Phrases
+	inside []string
+}
+
+func newAbroad(names []string) abroad {
+	lists := make(map[string][]string)
+	for _, s := range sections("abroad.txt") {
+		lists[s.Name] = s.List()
+	}
+	return abroad{
+		topic: splitScripts(names), against: splitScripts(lists["against"]), orders: splitScripts(lists["orders"]),
+		grammar: text.NewStrictPhrases(lists["grammar"]),
+	}
+}
+
+func splitScripts(phrases []string) wordsAbroad {
+	var spaced []string
+	var m wordsAbroad
+	for _, p := range phrases {
+		if r, _ := utf8.DecodeRuneInString(p); isAlphabet(r) {
+			spaced = append(spaced, p)
+		} else {
+			m.inside = append(m.inside, p)
+		}
+	}
+	m.words = text.NewPhrases(spaced)
+	return m
+}
+
+// isAlphabet knows the letters of scripts that put spaces between words and endings
+// behind them.
+func isAlphabet(r rune) bool { return unicode.In(r, unicode.Latin, unicode.Cyrillic, unicode.Greek) }
+
+func (m wordsAbroad) within(message string, words []text.Word) bool {
+	return m.words.In(words) || slices.ContainsFunc(m.inside, func(s string) bool { return strings.Contains(message, s) })
+}
+
+// read sees whether the message is in another language, and whether it names the topic
+// there.
+func (a abroad) read(r *reading) {
+	grammar := 0
+	for i := range r.words {
+		grammar += min(a.grammar.At(r.words, i), 1)
+	}
+	names := a.topic.within(r.text, r.words)
+	r.other = isAlien(r.words) || names || grammar >= 2 && grammar*6 >= len(r.words)
+	if !r.other {
+		return
+	}
+	r.abroad = names && !a.against.within(r.text, r.words)
+	if r.marker.name == "" && a.orders.within(r.text, r.words) {
+		r.marker = marker{"order in another language", true}
+	}
+}
+
+// isAlien reports whether most words are in letters that are not Latin.
+func isAlien(words []text.Word) bool {
+	alien := 0
+	for _, w := range words {
+		if r, _ := utf8.DecodeRuneInString(w.Folded); unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) {
+			alien++
+		}
+	}
+	return alien*2 > len(words)
+}
