@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/guardrail/scoring"
 	"molar/agent/subject"
+	"molar/agent/subject/scoring"
 )
 
 // readLines reads one part of the labelled messages.

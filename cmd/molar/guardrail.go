@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/agent"
-	"molar/agent/guardrail/scoring"
 	"molar/agent/subject"
+	"molar/agent/subject/scoring"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/guardrail/scoring"
+	"molar/agent/subject/scoring"
 	"molar/internal/cli"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/guardrail/scoring"
 	"molar/agent/subject"
+	"molar/agent/subject/scoring"
 )
 
 // The files in the repository are what training makes of the questions now. Floating

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"molar/agent/guardrail/scoring"
 	"molar/agent/subject"
+	"molar/agent/subject/scoring"
 )
 
 func main() {

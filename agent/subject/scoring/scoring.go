@@ -1,4 +1,3 @@
-// Package scoring judges labelled messages with a guardrail and reports how it did.
 package scoring
 
 import (
