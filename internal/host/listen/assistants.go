@@ -12,7 +12,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
-	"molar/mcpservers/assistants"
+	"molar/mcpservers"
 	"molar/mcpservers/httpserver"
 	"molar/schemas"
 )
@@ -24,21 +24,21 @@ func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpser
 		return err
 	}
 	p.db, p.behind = h.DB, h.Close
-	var all []assistants.Assistant
+	var all []mcpservers.Assistant
 	for _, a := range h.Agent.Assistants() {
-		all = append(all, assistants.Assistant{Name: a.Name, Description: a.Description})
+		all = append(all, mcpservers.Assistant{Name: a.Name, Description: a.Description})
 	}
-	ask := func(ctx context.Context, q assistants.Question) (assistants.Answer, error) {
+	ask := func(ctx context.Context, q mcpservers.Question) (mcpservers.Answer, error) {
 		return askAssistant(ctx, h, q)
 	}
 	port.ToolsAlone = true
-	port.Tools, err = assistants.New(assistants.Config{Assistants: all, Ask: ask, Version: cli.Version(), Logger: m.Log})
+	port.Tools, err = mcpservers.NewAssistants(mcpservers.AssistantsConfig{Assistants: all, Ask: ask, Version: cli.Version(), Logger: m.Log})
 	return err
 }
 
 // askAssistant runs a turn for a client of MCP. Nobody can be asked there, so that a call
 // which needs approval does not run, and the answer says so.
-func askAssistant(ctx context.Context, h *host.Host, q assistants.Question) (assistants.Answer, error) {
+func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcpservers.Answer, error) {
 	turn := agent.Turn{
 		ID: uuid.NewString(), Assistant: q.Assistant,
 		Place:    agent.Place{ConversationID: q.ConversationID, Owner: httpguard.PrincipalOf(ctx).Owner},
@@ -47,14 +47,14 @@ func askAssistant(ctx context.Context, h *host.Host, q assistants.Question) (ass
 	var seen answer.Collector
 	for ev, err := range h.Runner().Run(ctx, turn) {
 		if err != nil {
-			return assistants.Answer{}, err
+			return mcpservers.Answer{}, err
 		}
 		seen.Add(ev)
 	}
 	if seen.Done == nil {
-		return assistants.Answer{}, errors.New("the turn ended before its answer did")
+		return mcpservers.Answer{}, errors.New("the turn ended before its answer did")
 	}
-	answer := assistants.Answer{
+	answer := mcpservers.Answer{
 		Text: seen.Answer(), Sources: seen.Sources, Refused: seen.Done.Refused, Warnings: seen.Warnings, Unapproved: seen.Done.Unapproved,
 	}
 	if seen.Start != nil && seen.Done.Saved {

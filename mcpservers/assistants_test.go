@@ -1,4 +1,4 @@
-package assistants_test
+package mcpservers_test
 
 import (
 	"context"
@@ -7,17 +7,16 @@ import (
 	"testing"
 
 	"molar/mcpservers"
-	"molar/mcpservers/assistants"
 	"molar/schemas"
 )
 
-func call(t *testing.T, d *mcpservers.Dispatcher, params string) (text string, structured assistants.Answer, isError bool) {
+func call(t *testing.T, d *mcpservers.Dispatcher, params string) (text string, structured mcpservers.Answer, isError bool) {
 	t.Helper()
 	answer := d.Handle(t.Context(), "s", json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`))
 	var res struct {
 		Result struct {
 			Content           []struct{ Text string }
-			StructuredContent assistants.Answer
+			StructuredContent mcpservers.Answer
 			IsError           bool
 		}
 	}
@@ -28,15 +27,15 @@ func call(t *testing.T, d *mcpservers.Dispatcher, params string) (text string, s
 }
 
 func TestServer(t *testing.T) {
-	var asked assistants.Question
-	d, err := assistants.New(assistants.Config{
-		Assistants: []assistants.Assistant{{"dental", "About teeth."}, {"vườn nhà", ""}},
-		Ask: func(_ context.Context, q assistants.Question) (assistants.Answer, error) {
+	var asked mcpservers.Question
+	d, err := mcpservers.NewAssistants(mcpservers.AssistantsConfig{
+		Assistants: []mcpservers.Assistant{{"dental", "About teeth."}, {"vườn nhà", ""}},
+		Ask: func(_ context.Context, q mcpservers.Question) (mcpservers.Answer, error) {
 			asked = q
 			if q.Text == "fail" {
-				return assistants.Answer{}, errors.New("the model cannot be reached")
+				return mcpservers.Answer{}, errors.New("the model cannot be reached")
 			}
-			return assistants.Answer{Text: "Twice.", ConversationID: "c1", Sources: []schemas.Source{{Title: "A", URL: "https://a.vn"}}}, nil
+			return mcpservers.Answer{Text: "Twice.", ConversationID: "c1", Sources: []schemas.Source{{Title: "A", URL: "https://a.vn"}}}, nil
 		},
 	})
 	if err != nil {
@@ -46,7 +45,7 @@ func TestServer(t *testing.T) {
 	if bad || text != "Twice." || answer.Text != "Twice." || answer.ConversationID != "c1" || len(answer.Sources) != 1 {
 		t.Errorf("text %q, answer %+v, error %v", text, answer, bad)
 	}
-	if asked != (assistants.Question{Assistant: "dental", Text: "How often?", ConversationID: "c0"}) {
+	if asked != (mcpservers.Question{Assistant: "dental", Text: "How often?", ConversationID: "c0"}) {
 		t.Errorf("asked %+v", asked)
 	}
 	if _, _, bad := call(t, d, `{"name":"v__n_nh_","arguments":{"question":"x"}}`); bad || asked.Assistant != "vườn nhà" {
@@ -61,13 +60,13 @@ func TestServer(t *testing.T) {
 }
 
 func TestNew_RejectsWhatCannotBeCalled(t *testing.T) {
-	ask := func(context.Context, assistants.Question) (assistants.Answer, error) { return assistants.Answer{}, nil }
-	for name, cfg := range map[string]assistants.Config{
+	ask := func(context.Context, mcpservers.Question) (mcpservers.Answer, error) { return mcpservers.Answer{}, nil }
+	for name, cfg := range map[string]mcpservers.AssistantsConfig{
 		"no assistant": {Ask: ask},
-		"nobody asks":  {Assistants: []assistants.Assistant{{Name: "a"}}},
-		"one name":     {Assistants: []assistants.Assistant{{Name: "a b"}, {Name: "a_b"}}, Ask: ask},
+		"nobody asks":  {Assistants: []mcpservers.Assistant{{Name: "a"}}},
+		"one name":     {Assistants: []mcpservers.Assistant{{Name: "a b"}, {Name: "a_b"}}, Ask: ask},
 	} {
-		if _, err := assistants.New(cfg); err == nil {
+		if _, err := mcpservers.NewAssistants(cfg); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

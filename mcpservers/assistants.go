@@ -1,7 +1,4 @@
-// Package assistants is an MCP server whose tools are the assistants of a host: a question
-// goes in, an answer with its sources comes out. How a turn runs is the host's affair; here
-// is nobody whom it could ask for approval.
-package assistants
+package mcpservers
 
 import (
 	"context"
@@ -13,7 +10,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"molar/mcpservers"
 	"molar/schemas"
 )
 
@@ -42,8 +38,8 @@ type Answer struct {
 	Unapproved []string `json:"unapproved,omitempty"`
 }
 
-// Config is what the server is made of. Assistants and Ask are required.
-type Config struct {
+// AssistantsConfig is what the server is made of. Assistants and Ask are required.
+type AssistantsConfig struct {
 	Assistants []Assistant
 	// Ask runs a turn. Its error is what the client reads.
 	Ask     func(ctx context.Context, q Question) (Answer, error)
@@ -52,8 +48,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// New returns the server.
-func New(cfg Config) (*mcpservers.Dispatcher, error) {
+// NewAssistants returns the server.
+func NewAssistants(cfg AssistantsConfig) (*Dispatcher, error) {
 	if len(cfg.Assistants) == 0 || cfg.Ask == nil {
 		return nil, errors.New("new assistants' server: an assistant, and what asks it, are needed")
 	}
@@ -67,7 +63,7 @@ func New(cfg Config) (*mcpservers.Dispatcher, error) {
 		seen[name] = a.Name
 		s.AddTool(tool(name, a), cfg.handle(a.Name))
 	}
-	return mcpservers.New(mcpservers.Config{Name: Name, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
+	return New(Config{Name: Name, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
 }
 
 func tool(name string, a Assistant) mcp.Tool {
@@ -96,7 +92,7 @@ func toolName(assistant string) string {
 	return name[:min(longest, len(name))]
 }
 
-func (cfg Config) handle(assistant string) server.ToolHandlerFunc {
+func (cfg AssistantsConfig) handle(assistant string) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		q := Question{Assistant: assistant, Text: req.GetString("question", ""), ConversationID: req.GetString("conversation_id", "")}
 		if strings.TrimSpace(q.Text) == "" {
