@@ -15,7 +15,6 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
-	"molar/web/files"
 	"molar/web/responses"
 	"molar/web/wire"
 )
@@ -89,7 +88,7 @@ type messageObject struct {
 	Commentary []commentaryObject `json:"commentary,omitempty"`
 	HTML       string             `json:"html,omitempty"`
 	// Files are those beside a question.
-	Files []files.Object `json:"files,omitempty"`
+	Files []Object `json:"files,omitempty"`
 }
 
 // A commentaryObject is what was said before a call.
@@ -147,7 +146,7 @@ func (s *server) getConversation(c *gin.Context) {
 		s.storeError(c, what, err)
 		return
 	}
-	kept, err := files.Of(ctx, s.Files, owner, id)
+	kept, err := Of(ctx, s.Files, owner, id)
 	if err != nil {
 		s.storeError(c, "conversation", err)
 		return

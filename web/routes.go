@@ -7,7 +7,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/internal/httpguard"
-	"molar/web/files"
 )
 
 // routeWaits routes what waits for a person.
@@ -68,7 +67,7 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)
 	if s.Files != nil {
-		e.GET("/v1/conversations/:id/files/:file", chat, possibleID, files.Serve(s.Files, s.Owner, s.storeError))
+		e.GET("/v1/conversations/:id/files/:file", chat, possibleID, Serve(s.Files, s.Owner, s.storeError))
 	}
 	if s.Feedback != nil {
 		e.POST("/v1/turns/:id/feedback", chat, s.giveFeedback)

@@ -13,7 +13,6 @@ import (
 	"molar/internal/telemetry"
 	"molar/schemas"
 	"molar/web/chat"
-	"molar/web/files"
 	"molar/web/openapi"
 	"molar/web/pages"
 	"molar/web/responses"
@@ -73,7 +72,7 @@ type Config struct {
 	// nil finds none.
 	Notice func(answer string) string
 	// Files are those beside questions; nil means that none are kept.
-	Files files.Store
+	Files Store
 	// Feedback keeps what people say of answers; nil means that there are no such routes.
 	Feedback FeedbackStore
 	// Grants keeps what people allowed beyond one call; nil means that there are no such routes.

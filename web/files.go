@@ -1,6 +1,4 @@
-// Package files serves the files that are kept with conversations. What a browser would run
-// or lay out by itself is handed out as a download, never as a page.
-package files
+package web
 
 import (
 	"context"
