@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"molar/web/openapi"
+	"molar/web/wire"
 )
 
 // RoutesAndDocument returns the routes of a handler that New built, as "GET /path",
@@ -23,6 +23,6 @@ func RoutesAndDocument(cfg Config) (routes []string, document []byte, err error)
 	for _, r := range engine.(*gin.Engine).Routes() {
 		routes = append(routes, r.Method+" "+r.Path)
 	}
-	document, err = openapi.Document(s.operations(), "1", false)
+	document, err = wire.Document(s.operations(), "1", false)
 	return routes, document, err
 }

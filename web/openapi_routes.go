@@ -9,7 +9,6 @@ import (
 	"molar/internal/telemetry"
 	"molar/schemas"
 	"molar/web/chat"
-	"molar/web/openapi"
 	"molar/web/responses"
 	"molar/web/wire"
 )
@@ -26,25 +25,25 @@ const (
 
 // operations describes the routes that this server has. A test compares it with the
 // router.
-func (s *server) operations() []openapi.Operation {
+func (s *server) operations() []wire.Operation {
 	all := s.chatOperations()
 	all = append(all, responses.Operations()...)
 	all = append(all, s.conversationOperations()...)
 	all = append(all, s.feedbackOperations()...)
 	if s.Files != nil {
-		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/conversations/{id}/files/{file}", Tag: tagConversations, Scope: "chat", Summary: "Read a file of a question, at the url that its message names", Binary: true, Errors: []int{404, 503}})
+		all = append(all, wire.Operation{Method: "GET", Path: "/v1/conversations/{id}/files/{file}", Tag: tagConversations, Scope: "chat", Summary: "Read a file of a question, at the url that its message names", Binary: true, Errors: []int{404, 503}})
 	}
 	all = append(all, s.grantOperations()...)
 	all = append(all, s.toolOperations()...)
 	return append(all, s.probeOperations()...)
 }
 
-func (s *server) chatOperations() []openapi.Operation {
-	completions := openapi.Operation{
+func (s *server) chatOperations() []wire.Operation {
+	completions := wire.Operation{
 		Method: "POST", Path: "/v1/chat/completions", Tag: tagChat, Scope: "chat",
 		Summary: "Answer a question, as an OpenAI chat completion: whole, or as a stream",
 		Request: chat.Body{}, Needs: []string{"messages"}, Answer: chat.Completion{}, Event: chat.Chunk{},
-		Query: []openapi.Parameter{
+		Query: []wire.Parameter{
 			{"X-Conversation-Id", "the conversation to continue"},
 			{"Idempotency-Key", "repeats the finished answer, or follows the running turn, instead of asking twice"},
 		},
@@ -52,14 +51,14 @@ func (s *server) chatOperations() []openapi.Operation {
 	}
 	alias := completions
 	alias.Path, alias.Summary = "/chat", "The same under its older name"
-	return []openapi.Operation{
+	return []wire.Operation{
 		completions, alias,
 		{Method: "GET", Path: "/v1/models", Tag: tagChat, Scope: "chat or admin", Summary: "List the assistants, as OpenAI models", Answer: modelList{}},
 		{Method: "GET", Path: "/v1/models/{id}", Tag: tagChat, Scope: "chat or admin", Summary: "Describe an assistant", Answer: modelObject{}, Errors: []int{404}},
 		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it, and where it has none, what is stored", Answer: answer.Trace{}, Errors: []int{404, 500}},
 		{
 			Method: "GET", Path: "/v1/turns/{id}/events", Tag: tagTurns, Scope: "chat", Summary: "Follow a detached turn",
-			Event: chat.Chunk{}, Query: []openapi.Parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
+			Event: chat.Chunk{}, Query: []wire.Parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
 		},
 		{Method: "DELETE", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "Stop a turn", Answer: changedObject{}, Errors: []int{404}, Failure: chat.MissingTurn{}},
 		{Method: "GET", Path: "/v1/approvals", Tag: tagTurns, Scope: "chat", Summary: "List the calls that wait for a person", Answer: approvalList{}},
@@ -75,28 +74,28 @@ func (s *server) chatOperations() []openapi.Operation {
 	}
 }
 
-func (s *server) grantOperations() []openapi.Operation {
+func (s *server) grantOperations() []wire.Operation {
 	if s.Grants == nil {
 		return nil
 	}
-	return []openapi.Operation{
+	return []wire.Operation{
 		{Method: "GET", Path: "/v1/grants", Tag: tagTurns, Scope: "chat", Summary: "List what was allowed in a conversation, or always", Answer: list[schemas.Grant]{}, Errors: []int{503}},
 		{Method: "DELETE", Path: "/v1/grants/{id}", Tag: tagTurns, Scope: "chat", Summary: "Take back what was allowed: it asks again", Answer: changedObject{}, Errors: []int{404, 503}},
 	}
 }
 
-func (s *server) feedbackOperations() []openapi.Operation {
+func (s *server) feedbackOperations() []wire.Operation {
 	if s.Feedback == nil {
 		return nil
 	}
-	return []openapi.Operation{
+	return []wire.Operation{
 		{
 			Method: "POST", Path: "/v1/turns/{id}/feedback", Tag: tagTurns, Scope: "chat", Summary: "Mark an answer up or down, with a note; none takes the mark back",
 			Request: feedbackBody{}, Needs: []string{"mark"}, Answer: feedbackObject{}, Errors: []int{400, 404, 503},
 		},
 		{
 			Method: "GET", Path: "/v1/feedback", Tag: tagTurns, Scope: "chat", Summary: "List marked answers, newest first", Answer: list[schemas.Feedback]{},
-			Query: []openapi.Parameter{
+			Query: []wire.Parameter{
 				{"mark", "up or down"},
 				{"assistant", ""},
 				{"conversation", "the id of a conversation"},
@@ -108,15 +107,15 @@ func (s *server) feedbackOperations() []openapi.Operation {
 	}
 }
 
-func (s *server) conversationOperations() []openapi.Operation {
+func (s *server) conversationOperations() []wire.Operation {
 	const path = "/v1/conversations"
-	return []openapi.Operation{
+	return []wire.Operation{
 		{
 			Method: "GET", Path: path, Tag: tagConversations, Scope: "chat", Summary: "List conversations, newest first", Answer: conversationPage{},
-			Query:  []openapi.Parameter{{"q", "text in title or messages"}, {"limit", "1 to 200"}, {"after", "the cursor next of the page before"}},
+			Query:  []wire.Parameter{{"q", "text in title or messages"}, {"limit", "1 to 200"}, {"after", "the cursor next of the page before"}},
 			Errors: []int{400, 500},
 		},
-		{Method: "GET", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Read a conversation", Answer: conversationObject{}, Query: []openapi.Parameter{
+		{Method: "GET", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Read a conversation", Answer: conversationObject{}, Query: []wire.Parameter{
 			{"html", "true: also each answer as sanitised HTML"},
 			{"tip", "the id of a turn: the branch that ends with it, instead of the newest"},
 			{"tree", "true: the messages of all branches, each with the seq of its parent"},
@@ -128,70 +127,70 @@ func (s *server) conversationOperations() []openapi.Operation {
 	}
 }
 
-func (s *server) toolOperations() []openapi.Operation {
-	all := []openapi.Operation{
+func (s *server) toolOperations() []wire.Operation {
+	all := []wire.Operation{
 		{
 			Method: "GET", Path: "/v1/tools", Tag: tagTools, Scope: "chat or admin", Summary: "List the tools, their switches and why some are withheld", Answer: toolList{},
-			Query: []openapi.Parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}, {"lint", "true: also what is to be known of each tool before it is used"}}, Errors: []int{400},
+			Query: []wire.Parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}, {"lint", "true: also what is to be known of each tool before it is used"}}, Errors: []int{400},
 		},
 		{
 			Method: "GET", Path: "/v1/calls", Tag: tagTools, Scope: "admin", Summary: "List the last tool calls, newest first", Answer: list[telemetry.Call]{},
-			Query:  []openapi.Parameter{{"server", ""}, {"tool", "the tool's own name"}, {"turn", "the id of a turn"}, {"limit", "1 to 500"}},
+			Query:  []wire.Parameter{{"server", ""}, {"tool", "the tool's own name"}, {"turn", "the id of a turn"}, {"limit", "1 to 500"}},
 			Errors: []int{400},
 		},
 		{Method: "GET", Path: "/v1/servers", Tag: tagServers, Scope: "chat or admin", Summary: "List the MCP servers with state and reason", Answer: serverList{}},
 		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the prompts of the servers, which a question names behind a slash", Answer: promptList{}},
-		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer a question, how many servers are attached and, for operators, how the config file is", Answer: setupObject{}, Query: []openapi.Parameter{
+		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer a question, how many servers are attached and, for operators, how the config file is", Answer: setupObject{}, Query: []wire.Parameter{
 			{"assistant", "the assistant that is asked"}, {"provider", "the provider that the question asks for"}, {"model", "the model that the question asks for"},
 		}},
 	}
 	if s.Operations.SwitchTool != nil {
-		all = append(all, openapi.Operation{Method: "PATCH", Path: "/v1/tools/{name}", Tag: tagTools, Scope: "admin", Summary: "Switch a tool off, or on again", Request: switchBody{}, Needs: []string{"enabled"}, Answer: toolObject{}, Errors: []int{400, 404, 500}})
+		all = append(all, wire.Operation{Method: "PATCH", Path: "/v1/tools/{name}", Tag: tagTools, Scope: "admin", Summary: "Switch a tool off, or on again", Request: switchBody{}, Needs: []string{"enabled"}, Answer: toolObject{}, Errors: []int{400, 404, 500}})
 	}
 	if s.Operations.ForgetRefusals != nil {
-		all = append(all, openapi.Operation{Method: "DELETE", Path: "/v1/tools/{name}/refusals", Tag: tagTools, Scope: "admin", Summary: "Offer a tool again to the services that have refused it", Answer: toolObject{}, Errors: []int{404, 500}})
+		all = append(all, wire.Operation{Method: "DELETE", Path: "/v1/tools/{name}/refusals", Tag: tagTools, Scope: "admin", Summary: "Offer a tool again to the services that have refused it", Answer: toolObject{}, Errors: []int{404, 500}})
 	}
 	if s.Operations.CallTool != nil {
-		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/tools/{name}/call", Tag: tagTools, Scope: "admin", Summary: "Call a tool by hand", Request: callBody{}, Answer: calledObject{}, Errors: []int{400, 403, 404, 409, 424}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/tools/{name}/call", Tag: tagTools, Scope: "admin", Summary: "Call a tool by hand", Request: callBody{}, Answer: calledObject{}, Errors: []int{400, 403, 404, 409, 424}})
 	}
 	if s.Operations.ApproveServer != nil {
-		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/{name}/approve", Tag: tagServers, Scope: "admin", Summary: "Take the tools of a pinned server as they are now", Request: approveBody{}, Answer: approvedObject{}, Errors: []int{400, 404, 409, 500}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/{name}/approve", Tag: tagServers, Scope: "admin", Summary: "Take the tools of a pinned server as they are now", Request: approveBody{}, Answer: approvedObject{}, Errors: []int{400, 404, 409, 500}})
 	}
 	if s.Operations.ImportServers != nil {
-		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, a command or an address so that it fits into the config file; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, a command or an address so that it fits into the config file; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
 	}
 	if s.Operations.AddServer != nil {
 		all = append(all,
-			openapi.Operation{Method: "POST", Path: "/v1/servers", Tag: tagServers, Scope: "admin", Summary: "Attach a remote server by its address and keep it; only on a host with keys, and never a command", Request: NewServer{}, Needs: []string{"url"}, Answer: addedObject{}, Errors: []int{400, 403, 409, 500}},
-			openapi.Operation{Method: "DELETE", Path: "/v1/servers/{name}", Tag: tagServers, Scope: "admin", Summary: "Remove a server that was added so", Answer: changedObject{}, Errors: []int{404, 409, 500}})
+			wire.Operation{Method: "POST", Path: "/v1/servers", Tag: tagServers, Scope: "admin", Summary: "Attach a remote server by its address and keep it; only on a host with keys, and never a command", Request: NewServer{}, Needs: []string{"url"}, Answer: addedObject{}, Errors: []int{400, 403, 409, 500}},
+			wire.Operation{Method: "DELETE", Path: "/v1/servers/{name}", Tag: tagServers, Scope: "admin", Summary: "Remove a server that was added so", Answer: changedObject{}, Errors: []int{404, 409, 500}})
 	}
 	if s.Operations.TestProvider != nil {
-		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/providers/{name}/test", Tag: tagProbes, Scope: "admin", Summary: "Make one small call to a provider", Request: testBody{}, Answer: providerTestObject{}, Errors: []int{400, 404, 500}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/providers/{name}/test", Tag: tagProbes, Scope: "admin", Summary: "Make one small call to a provider", Request: testBody{}, Answer: providerTestObject{}, Errors: []int{400, 404, 500}})
 	}
 	if s.Operations.Providers != nil {
-		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/providers", Tag: tagProbes, Scope: "admin", Summary: "List the providers: which could answer now, with which models, and what the others lack", Answer: list[providerObject]{}})
+		all = append(all, wire.Operation{Method: "GET", Path: "/v1/providers", Tag: tagProbes, Scope: "admin", Summary: "List the providers: which could answer now, with which models, and what the others lack", Answer: list[providerObject]{}})
 	}
 	if s.Operations.Settings != nil {
-		all = append(all, openapi.Operation{Method: "GET", Path: "/v1/config", Tag: tagProbes, Scope: "admin", Summary: "List the settings and where each was set, without secrets", Answer: settingsObject{}})
+		all = append(all, wire.Operation{Method: "GET", Path: "/v1/config", Tag: tagProbes, Scope: "admin", Summary: "List the settings and where each was set, without secrets", Answer: settingsObject{}})
 	}
 	if s.Reload != nil {
-		all = append(all, openapi.Operation{Method: "POST", Path: "/v1/servers/reload", Tag: tagServers, Scope: "admin", Summary: "Read the config file anew", Answer: reloadedObject{}, Errors: []int{400, 500}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/reload", Tag: tagServers, Scope: "admin", Summary: "Read the config file anew", Answer: reloadedObject{}, Errors: []int{400, 500}})
 	}
 	return all
 }
 
-func (s *server) probeOperations() []openapi.Operation {
-	all := []openapi.Operation{
+func (s *server) probeOperations() []wire.Operation {
+	all := []wire.Operation{
 		{Method: "GET", Path: "/openapi.json", Tag: tagProbes, Scope: "chat or admin", Summary: "This document", Answer: map[string]any{}},
 	}
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		all = append(all,
-			openapi.Operation{Method: method, Path: "/health", Tag: tagProbes, Summary: "Whether the process runs", Answer: probeObject{}},
-			openapi.Operation{Method: method, Path: "/ready", Tag: tagProbes, Summary: "Whether turns can be answered", Answer: probeObject{}, Errors: []int{503}},
+			wire.Operation{Method: method, Path: "/health", Tag: tagProbes, Summary: "Whether the process runs", Answer: probeObject{}},
+			wire.Operation{Method: method, Path: "/ready", Tag: tagProbes, Summary: "Whether turns can be answered", Answer: probeObject{}, Errors: []int{503}},
 		)
 	}
 	if s.Telemetry.Metrics() != nil {
-		all = append(all, openapi.Operation{Method: "GET", Path: "/metrics", Tag: tagProbes, Scope: "metrics", Summary: "The metrics in the Prometheus text format", Text: true})
+		all = append(all, wire.Operation{Method: "GET", Path: "/metrics", Tag: tagProbes, Scope: "metrics", Summary: "The metrics in the Prometheus text format", Text: true})
 	}
 	return all
 }

@@ -13,10 +13,10 @@ import (
 	"molar/internal/telemetry"
 	"molar/schemas"
 	"molar/web/chat"
-	"molar/web/openapi"
 	"molar/web/pages"
 	"molar/web/responses"
 	"molar/web/turns"
+	"molar/web/wire"
 )
 
 // A ConversationStore reads and changes the conversations of one owner. An id that
@@ -184,7 +184,7 @@ func newServer(cfg Config) (*server, error) {
 		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
 		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
-	s.document = sync.OnceValues(func() ([]byte, error) { return openapi.Document(s.operations(), s.Version, true) })
+	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })
 	site, err := pages.New(s.choices, s.unknownRoute)
 	s.site = site
 	return s, err

@@ -1,6 +1,4 @@
-// Package openapi writes the OpenAPI document of a host: its routes, as the surfaces
-// describe them, with the schemas of the Go types that their handlers read and write.
-package openapi
+package wire
 
 import (
 	"encoding/json"
@@ -11,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
-
-	"molar/web/wire"
 )
 
 // An Operation describes one route for the OpenAPI document. Request and answer are
@@ -126,7 +122,7 @@ func (t *typeSchemas) answers(op Operation) (object, error) {
 	}
 	answers := object{strconv.Itoa(max(op.Status, http.StatusOK)): success}
 	if op.Failure == nil {
-		op.Failure = wire.ErrorObject{}
+		op.Failure = ErrorObject{}
 	}
 	failure, err := t.reflect(op.Failure, false)
 	if err != nil {
