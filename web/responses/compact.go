@@ -8,9 +8,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"molar/web/responses/input"
-	"molar/web/responses/render"
-	"molar/web/responses/seal"
 	"molar/web/wire"
 )
 
@@ -28,7 +25,7 @@ type Compaction struct {
 	Object    string           `json:"object"`
 	Output    []compactionItem `json:"output"`
 	CreatedAt int64            `json:"created_at"`
-	Usage     render.Usage     `json:"usage"`
+	Usage     Usage            `json:"usage"`
 }
 
 type compactionItem struct {
@@ -83,7 +80,7 @@ func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compac
 		return item, err
 	}
 	if len(all.Open) > 0 {
-		return item, input.Unanswered(all.Open[0].ID)
+		return item, Unanswered(all.Open[0].ID)
 	}
 	if len(all.Messages) == 0 {
 		return item, wire.Invalid("input", "there is nothing to compact: send input, or previous_response_id")
@@ -96,8 +93,8 @@ func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compac
 }
 
 // newTalk returns an empty talk of an owner.
-func (s *Surface) newTalk(ctx context.Context, owner string) *input.Talk {
-	return input.NewTalk(func(text string, v any) error {
+func (s *Surface) newTalk(ctx context.Context, owner string) *Talk {
+	return NewTalk(func(text string, v any) error {
 		sealer, err := s.sealer(ctx)
 		if err != nil {
 			return err
@@ -107,7 +104,7 @@ func (s *Surface) newTalk(ctx context.Context, owner string) *input.Talk {
 }
 
 // sealer is made of the host's secret when it is first needed.
-func (s *Surface) sealer(ctx context.Context) (*seal.Sealer, error) {
+func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
 	if s.seal != nil {
@@ -115,7 +112,7 @@ func (s *Surface) sealer(ctx context.Context) (*seal.Sealer, error) {
 	}
 	secret, err := s.Secret(ctx)
 	if err == nil {
-		s.seal, err = seal.New(secret)
+		s.seal, err = NewSealer(secret)
 	}
 	if err != nil {
 		s.Turns.Logger.Error("the secret that seals compactions", "error", err)
@@ -126,7 +123,7 @@ func (s *Surface) sealer(ctx context.Context) (*seal.Sealer, error) {
 
 // processSecret returns a secret that ends with the process.
 func processSecret() func(context.Context) ([]byte, error) {
-	key := make([]byte, seal.KeySize)
+	key := make([]byte, KeySize)
 	_, _ = rand.Read(key) // never fails
 	return func(context.Context) ([]byte, error) { return key, nil }
 }

@@ -13,7 +13,6 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
-	"molar/web/responses/render"
 	"molar/web/wire"
 )
 
@@ -138,7 +137,7 @@ func (s *Surface) ConversationItems(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	render.WritePage(c, k.All, k.Whole)
+	WritePage(c, k.All, k.Whole)
 }
 
 // ConversationItem answers GET /v1/conversations/{id}/items/{item}.
@@ -148,7 +147,7 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	i := slices.IndexFunc(k.All, func(raw json.RawMessage) bool { return render.IDOf(raw) == c.Param("item") })
+	i := slices.IndexFunc(k.All, func(raw json.RawMessage) bool { return IDOf(raw) == c.Param("item") })
 	if i < 0 {
 		writeError(c.Writer, wire.NotFound("item"))
 		return
@@ -168,7 +167,7 @@ func (s *Surface) AddItems(c *gin.Context) {
 
 // items are those of the newest branch, the oldest first: as the responses have them that
 // are kept, else made of the stored messages.
-func (s *Surface) items(ctx context.Context, owner, id string) (*render.Kept, error) {
+func (s *Surface) items(ctx context.Context, owner, id string) (*Kept, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*render.Kept, er
 			return nil, s.storeFailed(id, err)
 		}
 	}
-	k := &render.Kept{Data: func(f schemas.File) ([]byte, error) {
+	k := &Kept{Data: func(f schemas.File) ([]byte, error) {
 		_, data, err := s.Files.File(ctx, owner, id, f.Seq, f.N)
 		if err != nil {
 			return nil, s.storeFailed(id, err)
@@ -208,13 +207,13 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*render.Kept, er
 }
 
 // addItems adds the items of one turn.
-func (s *Surface) addItems(ctx context.Context, owner string, k *render.Kept, messages []schemas.StoredMessage, files []schemas.File) error {
+func (s *Surface) addItems(ctx context.Context, owner string, k *Kept, messages []schemas.StoredMessage, files []schemas.File) error {
 	turn := messages[0].TurnID
 	r, err := s.record(ctx, owner, idPrefix+turn)
 	if err != nil {
 		return err
 	}
-	if r != nil && r.Status != render.StatusInProgress {
+	if r != nil && r.Status != StatusInProgress {
 		output, err := r.output()
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/web/responses/render"
 	"molar/web/turns"
 )
 
@@ -22,7 +21,7 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 		return l, nil
 	}
 	r, err := s.record(ctx, owner, id)
-	if err != nil || r == nil || r.Status != render.StatusInProgress || r.From > 0 {
+	if err != nil || r == nil || r.Status != StatusInProgress || r.From > 0 {
 		return nil, err // one that goes on after an approval is told where that was given
 	}
 	return s.tellElsewhere(ctx, owner, id, r)
@@ -32,19 +31,19 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 // process is gone has failed, and is stored as that.
 func (s *Surface) current(ctx context.Context, owner, id string) (*record, error) {
 	r, err := s.record(ctx, owner, id)
-	if err != nil || r == nil || r.Status != render.StatusInProgress || s.find(owner, id) != nil {
+	if err != nil || r == nil || r.Status != StatusInProgress || s.find(owner, id) != nil {
 		return r, err
 	}
 	gone, err := s.Turns.IsGone(ctx, owner, r.Turn)
 	if err != nil || !gone {
 		return r, err
 	}
-	var response render.Response
+	var response Response
 	if err := json.Unmarshal(r.Response, &response); err != nil {
 		return nil, err
 	}
-	told := render.New(render.Config{
-		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(render.Told) {}, Now: s.Turns.Now,
+	told := NewRenderer(RenderConfig{
+		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(Told) {}, Now: s.Turns.Now,
 	}, nil)
 	conversation := s.tellRemains(ctx, owner, r, told)
 	if r.Conversation == "" {
@@ -61,7 +60,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 
 // tellRemains tells what is known of a turn whose process is gone, and returns its conversation:
 // what that process told the other replicas, while they hold it, else what is stored.
-func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told *render.Renderer) (conversation string) {
+func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told *Renderer) (conversation string) {
 	stored, kept := answer.Trace{}, agent.Kept("")
 	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
 	if err == nil && known {
@@ -104,7 +103,7 @@ func (s *Surface) tellElsewhere(ctx context.Context, owner, id string, r *record
 	if err != nil || !ok {
 		return nil, err
 	}
-	var begun render.Response
+	var begun Response
 	if err := json.Unmarshal(r.Response, &begun); err != nil {
 		return nil, err
 	}

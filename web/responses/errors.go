@@ -3,11 +3,10 @@ package responses
 import (
 	"net/http"
 
-	"molar/web/responses/render"
 	"molar/web/wire"
 )
 
-func writeError(w http.ResponseWriter, err error) { wire.WriteError(w, render.Failure(err)) }
+func writeError(w http.ResponseWriter, err error) { wire.WriteError(w, Failure(err)) }
 
 // noPrevious is told to one who continues a response that is not kept.
 func noPrevious(id string) *wire.Error {
@@ -18,7 +17,7 @@ func noPrevious(id string) *wire.Error {
 
 func noResponse() *wire.Error {
 	return &wire.Error{
-		Status: http.StatusNotFound, Kind: render.TypeNotFound, Code: "response_not_found", Param: "response_id",
+		Status: http.StatusNotFound, Kind: TypeNotFound, Code: "response_not_found", Param: "response_id",
 		Message: "there is no response of that id: it was not stored, was deleted, or is too old",
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/schemas"
-	"molar/web/responses/render"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -32,8 +31,8 @@ type live struct {
 	// from is the number of the turn's last item that belongs to the response before.
 	from   int
 	record record
-	render *render.Renderer
-	log    *turns.Log[render.Told]
+	render *Renderer
+	log    *turns.Log[Told]
 	// done is closed at its end; final and failure are set then.
 	done    chan struct{}
 	final   []byte
@@ -90,7 +89,7 @@ func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live
 	if r == nil {
 		return nil, wire.Invalid("", "this Idempotency-Key belongs to a turn that is no response, or whose response is not kept")
 	}
-	l := s.newLive(owner, t.ID, t, *r, render.Response{}, false, nil)
+	l := s.newLive(owner, t.ID, t, *r, Response{}, false, nil)
 	s.tellAgain(l, r)
 	l.log.End()
 	close(l.done)
@@ -99,17 +98,17 @@ func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live
 
 // tellAgain tells a response as it was stored.
 func (s *Surface) tellAgain(l *live, r *record) {
-	for _, t := range render.Replay(r.Response) {
+	for _, t := range Replay(r.Response) {
 		l.log.Add(t)
 	}
 	l.final, l.record = r.Response, *r
 }
 
-func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r render.Response, notes bool, after *render.Renderer) *live {
-	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(render.Told.Size), done: make(chan struct{})}
+func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Response, notes bool, after *Renderer) *live {
+	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(Told.Size), done: make(chan struct{})}
 	l.began = s.Turns.Now()
 	r.ID, r.CreatedAt = l.id, l.began.Unix()
-	l.render = render.New(render.Config{
+	l.render = NewRenderer(RenderConfig{
 		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Tell: l.log.Add, Now: s.Turns.Now,
 	}, after)
 	return l
@@ -120,7 +119,7 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 	l.begun, _ = json.Marshal(l.render.Response) // as the log holds it
 	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
 	if l.render.Response.Background && !l.elsewhere {
-		l.record.Status, l.record.Response = render.StatusInProgress, l.begun
+		l.record.Status, l.record.Response = StatusInProgress, l.begun
 		s.keep(ctx, l.owner, l.id, l.began, &l.record)
 	}
 	s.mu.Lock()
@@ -160,7 +159,7 @@ func (s *Surface) told(ctx context.Context, l *live, it turns.Item) bool {
 		return false
 	}
 	r, err := s.record(ctx, l.owner, idPrefix+it.Event.Start.TurnID)
-	if err != nil || r == nil || r.Status == render.StatusInProgress {
+	if err != nil || r == nil || r.Status == StatusInProgress {
 		return false
 	}
 	s.tellAgain(l, r)
@@ -261,7 +260,7 @@ func (s *Surface) record(ctx context.Context, owner, id string) (*record, error)
 			}
 			return &l.record, nil
 		default:
-			return &record{Response: l.begun, Input: l.input, Status: render.StatusInProgress}, nil
+			return &record{Response: l.begun, Input: l.input, Status: StatusInProgress}, nil
 		}
 	}
 	stored, ok, err := s.Store.GetResponse(ctx, owner, id)

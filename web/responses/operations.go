@@ -1,9 +1,6 @@
 package responses
 
-import (
-	"molar/web/responses/render"
-	"molar/web/wire"
-)
+import "molar/web/wire"
 
 // Operations describes the routes of the Responses API.
 func Operations() []wire.Operation {
@@ -13,7 +10,7 @@ func Operations() []wire.Operation {
 		{
 			Method: "POST", Path: path, Tag: tag, Scope: scope,
 			Summary: "Answer a question, as a response of Open Responses: whole, as a stream, or in the background",
-			Request: Request{}, Needs: []string{"input"}, Answer: render.Response{}, Event: render.Event{},
+			Request: Request{}, Needs: []string{"input"}, Answer: Response{}, Event: Event{},
 			Query:  []wire.Parameter{{"Idempotency-Key", "repeats the finished response, or follows the running one, instead of asking twice"}},
 			Errors: []int{400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 504},
 		},
@@ -26,21 +23,21 @@ func Operations() []wire.Operation {
 			Request: CompactRequest{}, Needs: []string{"model"}, Answer: Compaction{}, Errors: []int{400, 401, 403, 413, 503},
 		},
 		{
-			Method: "GET", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Read a response, also as a stream", Answer: render.Response{}, Event: render.Event{},
+			Method: "GET", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Read a response, also as a stream", Answer: Response{}, Event: Event{},
 			Query:  []wire.Parameter{{"stream", "true: its events"}, {"starting_after", "the sequence_number of the last event that the client has"}},
 			Errors: []int{400, 404, 503},
 		},
 		{Method: "DELETE", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Delete a response; its conversation stays", Answer: DeletedObject{}, Errors: []int{404, 503}},
-		{Method: "POST", Path: path + "/{id}/cancel", Tag: tag, Scope: scope, Summary: "Stop a response", Answer: render.Response{}, Errors: []int{404, 503}},
+		{Method: "POST", Path: path + "/{id}/cancel", Tag: tag, Scope: scope, Summary: "Stop a response", Answer: Response{}, Errors: []int{404, 503}},
 		{
-			Method: "GET", Path: path + "/{id}/input_items", Tag: tag, Scope: scope, Summary: "List the items that a response was asked with", Answer: render.ItemList{},
+			Method: "GET", Path: path + "/{id}/input_items", Tag: tag, Scope: scope, Summary: "List the items that a response was asked with", Answer: ItemList{},
 			Query:  []wire.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},
 		{Method: "POST", Path: conversations, Tag: "conversations", Scope: scope, Summary: "Make an empty conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 503}},
 		{Method: "POST", Path: conversation, Tag: "conversations", Scope: scope, Summary: "Change the metadata of a conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 404, 503}},
 		{
-			Method: "GET", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "List the items of the newest branch", Answer: render.ItemList{},
+			Method: "GET", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "List the items of the newest branch", Answer: ItemList{},
 			Query:  []wire.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},

@@ -12,8 +12,6 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
-	"molar/web/responses/input"
-	"molar/web/responses/render"
 	"molar/web/wire"
 )
 
@@ -27,7 +25,7 @@ type plan struct {
 	tools   *toolbox
 	turn    agent.Turn
 	// decisions are about calls that wait; there is no turn then.
-	decisions []input.Item
+	decisions []Item
 	record    record
 }
 
@@ -42,7 +40,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 		return nil, err
 	}
 	p := &plan{request: q, tools: tools}
-	if p.decisions, err = input.Decisions(items); err != nil || len(p.decisions) > 0 {
+	if p.decisions, err = Decisions(items); err != nil || len(p.decisions) > 0 {
 		return p, err
 	}
 	if items, err = s.resolve(ctx, owner, items); err != nil {
@@ -60,7 +58,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 	if err := s.mayChoose(p.turn); err != nil {
 		return nil, err
 	}
-	p.record.Input = input.Identified(items, p.turn.ID)
+	p.record.Input = Identified(items, p.turn.ID)
 	if err := s.address(ctx, p, previous, items); err != nil {
 		return nil, err
 	}
@@ -68,8 +66,8 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 }
 
 // readInput reads the input of a request.
-func (s *Surface) readInput(q *Request) ([]input.Item, error) {
-	items, err := input.Read(q.Input)
+func (s *Surface) readInput(q *Request) ([]Item, error) {
+	items, err := Read(q.Input)
 	if err == nil && len(items) > s.MaxMessages {
 		err = wire.Invalid("input", "the request holds %d items, and this server takes %d: send the newest, or raise limits.messages", len(items), s.MaxMessages)
 	}
@@ -116,8 +114,8 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 }
 
 // resolve puts items of stored responses in the places of references to them.
-func (s *Surface) resolve(ctx context.Context, owner string, items []input.Item) ([]input.Item, error) {
-	known := map[string][]input.Item{}
+func (s *Surface) resolve(ctx context.Context, owner string, items []Item) ([]Item, error) {
+	known := map[string][]Item{}
 	for i, it := range items {
 		if it.Type != "item_reference" {
 			continue
@@ -137,7 +135,7 @@ func (s *Surface) resolve(ctx context.Context, owner string, items []input.Item)
 				known[id] = slices.Concat(in, out)
 			}
 		}
-		at := slices.IndexFunc(known[id], func(k input.Item) bool { return k.ID == it.ID })
+		at := slices.IndexFunc(known[id], func(k Item) bool { return k.ID == it.ID })
 		if at < 0 {
 			e := wire.Invalid(fmt.Sprintf("input[%d].id", i), "there is no item %q: its response was not stored, was deleted, or is too old", wire.Clip(it.ID, 100))
 			e.Code = "item_not_found"
@@ -173,7 +171,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 		return nil, err
 	case r == nil:
 		return nil, noPrevious(*q.PreviousResponseID)
-	case r.Status == render.StatusQueued || r.Status == render.StatusInProgress:
+	case r.Status == StatusQueued || r.Status == StatusInProgress:
 		return nil, wire.Invalid("previous_response_id", "the response %q is still in progress", *q.PreviousResponseID)
 	case r.Waits:
 		return nil, wire.Invalid("input", "the response %q waits for a decision: answer its mcp_approval_request with an mcp_approval_response, or its molar:question with a molar:answer", *q.PreviousResponseID)
@@ -183,7 +181,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 
 // address gives the turn its place: the branch that it continues, or a history that the
 // client, or the chain of stored responses, brings along.
-func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []input.Item) error {
+func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []Item) error {
 	conversation, err := p.request.conversation()
 	if err != nil {
 		return err
@@ -207,7 +205,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 		return err
 	}
 	if len(said.Open) > 0 {
-		return input.Unanswered(said.Open[0].ID)
+		return Unanswered(said.Open[0].ID)
 	}
 	if int64(p.request.size-said.Media) > s.MaxBody {
 		return wire.ErrTooLarge
@@ -251,7 +249,7 @@ func (p *plan) instructions() []string {
 // remember reads what came before the end of a response: the branch of the conversation
 // that holds it, and the responses behind that which none holds. The calls that it left to
 // its client are open.
-func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *input.Talk) error {
+func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *Talk) error {
 	var chain []*record
 	for r != nil && len(chain) <= s.MaxMessages {
 		if !r.Loose && len(r.Calls) == 0 {
@@ -300,7 +298,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 }
 
 // addStored adds messages of a conversation, with the names of the files that stood beside its questions.
-func (s *Surface) addStored(ctx context.Context, owner, conversation string, messages []schemas.StoredMessage, into *input.Talk) error {
+func (s *Surface) addStored(ctx context.Context, owner, conversation string, messages []schemas.StoredMessage, into *Talk) error {
 	var files []schemas.File
 	if s.Files != nil {
 		var err error

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"molar/providers"
-	"molar/web/responses/render"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -32,19 +31,19 @@ type Request struct {
 		Format    *format `json:"format"`
 		Verbosity string  `json:"verbosity"`
 	} `json:"text"`
-	Reasoning        render.ReasoningField `json:"reasoning"`
-	Truncation       string                `json:"truncation"`
-	Include          []string              `json:"include"`
-	Metadata         map[string]string     `json:"metadata"`
-	Temperature      *float64              `json:"temperature"`
-	TopP             *float64              `json:"top_p"`
-	PresencePenalty  float64               `json:"presence_penalty"`
-	FrequencyPenalty float64               `json:"frequency_penalty"`
-	TopLogprobs      int                   `json:"top_logprobs"`
-	ServiceTier      string                `json:"service_tier"`
-	SafetyIdentifier *string               `json:"safety_identifier"`
-	PromptCacheKey   *string               `json:"prompt_cache_key"`
-	Prompt           json.RawMessage       `json:"prompt"`
+	Reasoning        ReasoningField    `json:"reasoning"`
+	Truncation       string            `json:"truncation"`
+	Include          []string          `json:"include"`
+	Metadata         map[string]string `json:"metadata"`
+	Temperature      *float64          `json:"temperature"`
+	TopP             *float64          `json:"top_p"`
+	PresencePenalty  float64           `json:"presence_penalty"`
+	FrequencyPenalty float64           `json:"frequency_penalty"`
+	TopLogprobs      int               `json:"top_logprobs"`
+	ServiceTier      string            `json:"service_tier"`
+	SafetyIdentifier *string           `json:"safety_identifier"`
+	PromptCacheKey   *string           `json:"prompt_cache_key"`
+	Prompt           json.RawMessage   `json:"prompt"`
 	Molar            struct {
 		// Events adds events of our own to a stream: steps, warnings, searches.
 		Events         bool   `json:"events"`
@@ -192,7 +191,7 @@ func (q *Request) conversation() (string, error) {
 	}
 	var id string
 	if json.Unmarshal(q.Conversation, &id) != nil {
-		var o render.IDObject
+		var o IDObject
 		if json.Unmarshal(q.Conversation, &o) != nil {
 			return "", wire.Invalid("conversation", "conversation must be an id, or an object that holds one")
 		}
@@ -205,18 +204,18 @@ func (q *Request) conversation() (string, error) {
 }
 
 // echo is the response as it stands before the turn begins.
-func (q *Request) echo(tools *toolbox) render.Response {
-	r := render.Response{
-		Object: "response", Status: render.StatusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
+func (q *Request) echo(tools *toolbox) Response {
+	r := Response{
+		Object: "response", Status: StatusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
 		Instructions: q.Instructions, Output: []any{}, Tools: tools.echo, ToolChoice: q.ToolChoice,
 		Truncation: "auto", ParallelToolCalls: q.ParallelToolCalls == nil || *q.ParallelToolCalls,
-		Text: render.TextField{Format: render.TextFormat{Type: "text"}, Verbosity: q.Text.Verbosity},
+		Text: TextField{Format: TextFormat{Type: "text"}, Verbosity: q.Text.Verbosity},
 		TopP: 1, Temperature: 1, Reasoning: q.Reasoning, MaxOutputTokens: q.MaxOutputTokens, MaxToolCalls: q.MaxToolCalls,
 		Store: q.stored(), Background: q.Background, ServiceTier: "default", Metadata: q.Metadata,
 		SafetyIdentifier: q.SafetyIdentifier, PromptCacheKey: q.PromptCacheKey,
 	}
 	if id, _ := q.conversation(); id != "" { // checked before
-		r.Conversation = &render.IDObject{ID: id}
+		r.Conversation = &IDObject{ID: id}
 	}
 	if q.PreviousResponseID != nil && *q.PreviousResponseID == "" {
 		r.PreviousResponseID = nil
@@ -240,13 +239,13 @@ func (q *Request) echo(tools *toolbox) render.Response {
 		r.Temperature = *q.Temperature
 	}
 	if f := q.Text.Format; f != nil {
-		r.Text.Format = render.TextFormat{Type: f.Type}
+		r.Text.Format = TextFormat{Type: f.Type}
 		if f.Type == "json_schema" {
 			none, description := json.RawMessage("null"), ""
 			if f.Description != nil {
 				description = *f.Description
 			}
-			r.Text.Format = render.TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: &none, Strict: &f.Strict}
+			r.Text.Format = TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: &none, Strict: &f.Strict}
 		}
 	}
 	return r

@@ -13,8 +13,6 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
-	"molar/web/responses/input"
-	"molar/web/responses/render"
 	"molar/web/wire"
 )
 
@@ -82,7 +80,7 @@ func (s *Surface) goOn(ctx context.Context, owner string, p *plan) (*live, error
 		l := s.find(owner, responseOf(request))
 		if l == nil || l.render == nil || !l.ended() || !l.render.Asked(request) {
 			return nil, &wire.Error{
-				Status: http.StatusNotFound, Kind: render.TypeNotFound, Code: "approval_not_found", Param: "input",
+				Status: http.StatusNotFound, Kind: TypeNotFound, Code: "approval_not_found", Param: "input",
 				Message: "no call waits under this approval_request_id, and no server under this question_id: the turn has ended, or the host was started anew",
 			}
 		}
@@ -91,12 +89,12 @@ func (s *Surface) goOn(ctx context.Context, owner string, p *plan) (*live, error
 		}
 		before = l
 		err := s.decide(ctx, owner, l.render, d)
-		if e := render.Failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
+		if e := Failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
 			return nil, err // one that was decided elsewhere goes on too
 		}
 	}
 	rec := record{
-		Input: input.Identified(p.decisions, uuid.NewString()), Previous: before.id, Parent: before.record.Parent,
+		Input: Identified(p.decisions, uuid.NewString()), Previous: before.id, Parent: before.record.Parent,
 		Loose: before.record.Loose, System: before.record.System, Listed: before.record.Listed,
 	}
 	echo := p.request.echo(p.tools)
@@ -111,7 +109,7 @@ func (s *Surface) goOn(ctx context.Context, owner string, p *plan) (*live, error
 }
 
 // decide hands on what a person says about the call, or to the server, that waits.
-func (s *Surface) decide(ctx context.Context, owner string, r *render.Renderer, d input.Item) error {
+func (s *Surface) decide(ctx context.Context, owner string, r *Renderer, d Item) error {
 	if r.Question == nil {
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
@@ -268,6 +266,6 @@ func (s *Surface) InputItems(c *gin.Context) {
 	case r == nil:
 		writeError(c.Writer, noResponse())
 	default:
-		render.WritePage(c, r.Input, nil)
+		WritePage(c, r.Input, nil)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"molar/web/responses/render"
 	"molar/web/wire"
 )
 
@@ -17,14 +16,14 @@ const socketAge = time.Hour
 
 // A socketError is what a WebSocket tells of a request that failed.
 type socketError struct {
-	Type   string            `json:"type"`
-	Status int               `json:"status"`
-	Error  render.EventError `json:"error"`
+	Type   string     `json:"type"`
+	Status int        `json:"status"`
+	Error  EventError `json:"error"`
 }
 
 func encodeError(err error) []byte {
-	e := render.Failure(err)
-	o := socketError{Type: "error", Status: e.Status, Error: render.EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}}
+	e := Failure(err)
+	o := socketError{Type: "error", Status: e.Status, Error: EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}}
 	if e.Param != "" {
 		o.Error.Param = &e.Param
 	}
@@ -37,7 +36,7 @@ func (s *Surface) Socket(c *gin.Context) {
 	if !wire.IsUpgrade(c.Request) {
 		c.Header("Upgrade", "websocket")
 		writeError(c.Writer, &wire.Error{
-			Status: http.StatusUpgradeRequired, Kind: render.TypeInvalid, Code: "upgrade_required",
+			Status: http.StatusUpgradeRequired, Kind: TypeInvalid, Code: "upgrade_required",
 			Message: "GET takes a WebSocket here; POST asks for a response",
 		})
 		return
@@ -46,7 +45,7 @@ func (s *Surface) Socket(c *gin.Context) {
 	socket := wire.Socket{
 		MaxMessage: s.MaxBody, MaxAge: socketAge, Closing: s.Turns.Set.Closing(),
 		Late: encodeError(&wire.Error{
-			Status: http.StatusBadRequest, Kind: render.TypeInvalid, Code: "websocket_connection_limit_reached",
+			Status: http.StatusBadRequest, Kind: TypeInvalid, Code: "websocket_connection_limit_reached",
 			Message: "a connection may be open for 60 minutes; open another one",
 		}),
 		Answer: func(ctx context.Context, message []byte, send func([]byte) error) {

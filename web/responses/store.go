@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"molar/schemas"
-	"molar/web/responses/input"
 )
 
 // A Store keeps responses until they are deleted, or their conversation is.
@@ -50,23 +49,23 @@ type record struct {
 }
 
 // output are the items of the response.
-func (r *record) output() ([]input.Item, error) {
+func (r *record) output() ([]Item, error) {
 	var o struct {
 		Output json.RawMessage `json:"output"`
 	}
 	if err := json.Unmarshal(r.Response, &o); err != nil {
 		return nil, err
 	}
-	return input.Read(o.Output)
+	return Read(o.Output)
 }
 
 // input are the items of its request.
-func (r *record) input() ([]input.Item, error) {
+func (r *record) input() ([]Item, error) {
 	list, err := json.Marshal(r.Input)
 	if err != nil {
 		return nil, err
 	}
-	return input.Read(list)
+	return Read(list)
 }
 
 // maxMemory is how many responses are kept without a store.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"molar/web/responses/render"
 	"molar/web/wire"
 )
 
@@ -36,7 +35,7 @@ func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int)
 }
 
 // send writes events, now or with those that follow at once.
-func (s *Surface) send(st *wire.Stream, l *live, events []render.Told) error {
+func (s *Surface) send(st *wire.Stream, l *live, events []Told) error {
 	st.Lock()
 	defer st.Unlock()
 	if ended, err := st.Ended(); ended {
@@ -65,7 +64,7 @@ func (s *Surface) send(st *wire.Stream, l *live, events []render.Told) error {
 
 // missed is what one who has seen n events of a response that has ended, and maybe more than
 // there are here, was not told: its last event, when the replica that ran the turn is gone.
-func (l *live) missed(ctx context.Context, n int) []render.Told {
+func (l *live) missed(ctx context.Context, n int) []Told {
 	have, _, _ := l.log.State()
 	if n < have || have == 0 || n == have && !l.turn.IsBroken() {
 		return nil
@@ -74,17 +73,17 @@ func (l *live) missed(ctx context.Context, n int) []render.Told {
 	if err != nil {
 		return nil
 	}
-	return []render.Told{renumbered(last[0], n)}
+	return []Told{renumbered(last[0], n)}
 }
 
 // renumbered gives an event at least this number, for one who has seen those below.
-func renumbered(t render.Told, number int) render.Told {
-	var ev render.Event
+func renumbered(t Told, number int) Told {
+	var ev Event
 	if json.Unmarshal(t.Data, &ev) != nil || ev.Sequence >= number {
 		return t
 	}
 	ev.Sequence = number
-	return render.Encode(ev)
+	return Encode(ev)
 }
 
 // isBlankFailure reports whether the response, whose last events are told, failed before
@@ -109,11 +108,11 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 		return
 	}
 	if err != nil || l.failure != nil && !l.render.Began { // nothing of a response stands before it
-		e := render.Failure(err)
+		e := Failure(err)
 		if err == nil {
 			e = l.failure
 		}
-		b := render.Encode(render.Event{Type: "error", Error: &render.EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
+		b := Encode(Event{Type: "error", Error: &EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
 		st.Buf = append(st.Buf, "event: error\n"+wire.EventStart...)
 		st.Buf = append(append(st.Buf, b.Data...), wire.EventEnd...)
 	}
@@ -125,9 +124,9 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 // streamAgain tells a stored response whose events are not held any more. One who has seen
 // some of them gets the last alone, which holds all.
 func (s *Surface) streamAgain(w http.ResponseWriter, r *record, after int) {
-	all := render.Replay(r.Response)
+	all := Replay(r.Response)
 	if after > 0 && len(all) > 0 {
-		all = []render.Told{renumbered(all[len(all)-1], after)}
+		all = []Told{renumbered(all[len(all)-1], after)}
 	}
 	st := wire.NewStream(w)
 	st.Start(s.KeepAlive, func() {})

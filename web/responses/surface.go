@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"molar/schemas"
-	"molar/web/responses/seal"
 	"molar/web/turns"
 )
 
@@ -72,7 +71,7 @@ type Surface struct {
 	endedLog int
 
 	sealing sync.Mutex
-	seal    *seal.Sealer
+	seal    *Sealer
 }
 
 // New returns the surface.

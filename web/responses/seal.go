@@ -1,5 +1,4 @@
-// Package seal hands texts to clients that only this host can read, and make.
-package seal
+package responses
 
 import (
 	"crypto/aes"
@@ -19,8 +18,8 @@ var ErrForeign = errors.New("not sealed by this host for this owner")
 // A Sealer seals values. It is safe for concurrent use.
 type Sealer struct{ aead cipher.AEAD }
 
-// New returns the sealer of a key.
-func New(key []byte) (*Sealer, error) {
+// NewSealer returns the sealer of a key.
+func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) != KeySize {
 		return nil, fmt.Errorf("the key has %d bytes, want %d", len(key), KeySize)
 	}

@@ -1,16 +1,16 @@
-package seal_test
+package responses_test
 
 import (
 	"bytes"
 	"errors"
 	"testing"
 
-	"molar/web/responses/seal"
+	"molar/web/responses"
 )
 
-func sealer(t *testing.T, key byte) *seal.Sealer {
+func sealer(t *testing.T, key byte) *responses.Sealer {
 	t.Helper()
-	s, err := seal.New(bytes.Repeat([]byte{key}, seal.KeySize))
+	s, err := responses.NewSealer(bytes.Repeat([]byte{key}, responses.KeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +40,11 @@ func TestSealer(t *testing.T) {
 		"no base64":     func() error { return s.Open("owner", "{}", &got) },
 		"empty":         func() error { return s.Open("owner", "", &got) },
 	} {
-		if err := open(); !errors.Is(err, seal.ErrForeign) {
+		if err := open(); !errors.Is(err, responses.ErrForeign) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := seal.New([]byte("short")); err == nil {
+	if _, err := responses.NewSealer([]byte("short")); err == nil {
 		t.Error("a short key is taken")
 	}
 }

@@ -1,6 +1,4 @@
-// Package input reads what requests of the Responses API hold, and what responses held: items,
-// and what they say in the canonical form.
-package input
+package responses
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package render
+package responses
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package input
+package responses
 
 import (
 	"strings"
@@ -15,8 +15,8 @@ const (
 	keptAnswer = 500
 )
 
-// A Compaction is what a compaction holds: what was said, without calls and their results.
-type Compaction struct {
+// A InputCompaction is what a compaction holds: what was said, without calls and their results.
+type InputCompaction struct {
 	System   []string `json:"system,omitempty"`
 	Messages []words  `json:"messages"`
 }
@@ -30,9 +30,9 @@ type words struct {
 
 // Compacted is the talk without calls, results and what stood in files, and with the beginnings of
 // older answers.
-func (t *Talk) Compacted() Compaction {
+func (t *Talk) Compacted() InputCompaction {
 	t.Settle()
-	c := Compaction{System: t.System}
+	c := InputCompaction{System: t.System}
 	for _, m := range t.Messages {
 		text := m.Said()
 		if text == "" {
@@ -64,7 +64,7 @@ func (t *Talk) Compacted() Compaction {
 
 // addCompaction adds what a compaction stands for.
 func (t *Talk) addCompaction(it Item, at string) error {
-	var c Compaction
+	var c InputCompaction
 	if err := t.unseal(it.EncryptedContent, &c); err != nil {
 		return wire.Invalid(at+".encrypted_content", "this compaction was not made by this host for this client, or was changed")
 	}

@@ -1,4 +1,4 @@
-package render
+package responses
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 
 // A Renderer turns what a turn yields into the items and events of one response.
 type Renderer struct {
-	Config
+	RenderConfig
 	// Began is set once anything was told.
 	Began bool
 	// Waits is the call that ended the response, or Question the question of a server; Left are those that the client runs, and
@@ -37,8 +37,8 @@ type Renderer struct {
 	first int
 }
 
-// Config is what a response is rendered with.
-type Config struct {
+// RenderConfig is what a response is rendered with.
+type RenderConfig struct {
 	// Response is the response so far.
 	Response Response
 	// Unique is what the ids of the response and its items share.
@@ -54,10 +54,10 @@ type Config struct {
 	Now  func() time.Time
 }
 
-// New returns the renderer of a response: of the rest of a turn where after is that of the
+// NewRenderer returns the renderer of a response: of the rest of a turn where after is that of the
 // response which ended in a call that waited.
-func New(cfg Config, after *Renderer) *Renderer {
-	r := &Renderer{Config: cfg, calls: make(map[string]*serverCall)}
+func NewRenderer(cfg RenderConfig, after *Renderer) *Renderer {
+	r := &Renderer{RenderConfig: cfg, calls: make(map[string]*serverCall)}
 	if after != nil {
 		r.calls = after.calls
 	}

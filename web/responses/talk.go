@@ -1,4 +1,4 @@
-package input
+package responses
 
 import (
 	"encoding/json"
