@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"molar/eval/delta"
 	"molar/eval/match"
 	"molar/eval/tape"
 )
@@ -100,7 +99,7 @@ func (c *Check) look(seen *tape.Seen, turns []tape.Seen) string {
 		if ok {
 			return ""
 		}
-		return fmt.Sprintf(format, args...) + ", got " + strconv.Quote(delta.Cut(text, 240))
+		return fmt.Sprintf(format, args...) + ", got " + strconv.Quote(match.Cut(text, 240))
 	}
 	switch {
 	case c.Equals != "":

@@ -3,8 +3,8 @@ package eval
 import (
 	"strings"
 
-	"molar/eval/delta"
 	"molar/eval/drift"
+	"molar/eval/match"
 )
 
 // A Group is one cause of drift, with all the cases that drifted for it.
@@ -55,7 +55,7 @@ func changeOf(drifts []drift.Drift) string {
 	var key strings.Builder
 	for _, d := range drifts {
 		was, now := d.Full()
-		key.WriteString(d.Class + "\x00" + d.Rule + "\x00" + delta.Changes(delta.Words(was, now)) + "\x00")
+		key.WriteString(d.Class + "\x00" + d.Rule + "\x00" + match.Changes(match.Words(was, now)) + "\x00")
 		switch d.Class {
 		case drift.Schema, drift.Description, drift.Annotation, drift.Output, drift.Config:
 			key.WriteString(d.Where) // the tool, the server

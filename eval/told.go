@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/eval/delta"
+	"molar/eval/match"
 	"molar/eval/tape"
 )
 
@@ -71,25 +71,25 @@ func flat(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n
 func Changed(was, now []string) []string {
 	var lines []string
 	turn := ""
-	pieces := delta.Lines(was, now)
+	pieces := match.Lines(was, now)
 	for i := 0; i < len(pieces); i++ {
 		p := pieces[i]
-		if p.Kind == delta.Same {
+		if p.Kind == match.Same {
 			if strings.HasPrefix(p.Text, "turn ") {
 				turn = p.Text
 			}
 			continue
 		}
 		if turn != "" {
-			lines, turn = append(lines, "  "+delta.Cut(turn, longestLine)), ""
+			lines, turn = append(lines, "  "+match.Cut(turn, longestLine)), ""
 		}
-		if p.Kind == delta.Was && i+1 < len(pieces) && pieces[i+1].Kind == delta.Now && sameStart(p.Text, pieces[i+1].Text) {
-			a, b := delta.Excerpt(delta.Words(p.Text, pieces[i+1].Text))
+		if p.Kind == match.Was && i+1 < len(pieces) && pieces[i+1].Kind == match.Now && sameStart(p.Text, pieces[i+1].Text) {
+			a, b := match.Excerpt(match.Words(p.Text, pieces[i+1].Text))
 			lines = append(lines, "- "+a, "+ "+b)
 			i++
 			continue
 		}
-		lines = append(lines, string(p.Kind)+" "+delta.Cut(p.Text, longestLine))
+		lines = append(lines, string(p.Kind)+" "+match.Cut(p.Text, longestLine))
 	}
 	return lines
 }

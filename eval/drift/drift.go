@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/eval/delta"
+	"molar/eval/match"
 )
 
 // The classes of drift.
@@ -68,7 +68,7 @@ func (d *Drift) Full() (was, now string) {
 
 // Differing is a drift between two texts, which it shows where they differ.
 func Differing(class, where, was, now string) Drift {
-	want, got := delta.Excerpt(delta.Words(was, now))
+	want, got := match.Excerpt(match.Words(was, now))
 	return Drift{Class: class, Where: where, Want: want, Got: got, was: was, now: now}
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"molar/eval/delta"
 	"molar/eval/match"
 	"molar/eval/tape"
 	"molar/eval/wire"
@@ -38,7 +37,7 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 		provider, model := wire.Of(p.url)
 		switch {
 		case provider == "":
-			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, delta.Cut(p.url, longestQuote)))
+			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, match.Cut(p.url, longestQuote)))
 			continue
 		case p.status >= 300:
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it was refused with %d and was left out", i+1, p.status))

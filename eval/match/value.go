@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"molar/eval/delta"
 )
 
 // Decode reads one JSON value with its numbers as json.Number, so that no digit is
@@ -137,7 +135,7 @@ func rational(n json.Number) (*big.Rat, bool) {
 
 // Show writes a value as compact JSON with sorted keys, cut to what a line can hold.
 func Show(v any) string {
-	return delta.Cut(Canonical(v), 200)
+	return Cut(Canonical(v), 200)
 }
 
 // Canonical writes a value as compact JSON with sorted keys; numbers keep their

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 
 	"molar/eval"
-	"molar/eval/delta"
 	"molar/eval/drift"
+	"molar/eval/match"
 )
 
 // JSON writes a report, or another outcome, with stable keys and order.
@@ -116,14 +116,14 @@ func Causes(drifts []drift.Drift) string {
 // marked shows two texts in one where they share anything, with [-what was-] and {+what
 // is+}; else one below the other.
 func marked(was, now string) string {
-	pieces := delta.Words(was, now)
+	pieces := match.Words(was, now)
 	shared := 0
 	var b strings.Builder
 	for _, p := range pieces {
 		switch p.Kind {
-		case delta.Was:
+		case match.Was:
 			b.WriteString("[-" + p.Text + "-]")
-		case delta.Now:
+		case match.Now:
 			b.WriteString("{+" + p.Text + "+}")
 		default:
 			b.WriteString(p.Text)
@@ -194,7 +194,7 @@ func answers(pairs []eval.AnswerPair) string {
 	for _, p := range pairs {
 		before, now := oneLine(p.Was), oneLine(p.Now)
 		if max(len(before), len(now)) > longest {
-			before, now = delta.Excerpt(delta.Words(before, now))
+			before, now = match.Excerpt(match.Words(before, now))
 		}
 		fmt.Fprintf(&b, "  turn %d, the answers\n    tape: %s\n    now:  %s\n", p.Turn, cmp.Or(before, "(nothing)"), cmp.Or(now, "(nothing)"))
 	}

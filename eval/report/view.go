@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/delta"
 	"molar/eval/drift"
+	"molar/eval/match"
 )
 
 // A caseView is a case as the page shows it. Exactly one thing in a case that did not
@@ -30,13 +30,13 @@ type caseView struct {
 // A pairView is the answer of a turn on the tape and now.
 type pairView struct {
 	Turn   int
-	Pieces []delta.Piece
+	Pieces []match.Piece
 }
 
 type driftView struct {
 	drift.Drift
 	Cause     bool
-	Pieces    []delta.Piece
+	Pieces    []match.Piece
 	WhereText string
 	// Shown says that the two sides tell more than the class does.
 	Shown bool
@@ -70,7 +70,7 @@ type callView struct{ Name, Args string }
 
 type faultView struct {
 	Pointer string
-	Pieces  []delta.Piece
+	Pieces  []match.Piece
 }
 
 // A groupView is a cause that several cases share, in full.
@@ -201,4 +201,4 @@ func pretty(s string) string {
 	return Clean(s)
 }
 
-func compare(was, now string) []delta.Piece { return delta.Words(Clean(was), Clean(now)) }
+func compare(was, now string) []match.Piece { return match.Words(Clean(was), Clean(now)) }

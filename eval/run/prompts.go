@@ -16,8 +16,8 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/delta"
 	"molar/eval/edge"
+	"molar/eval/match"
 	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
@@ -153,7 +153,7 @@ const longestTold = 300
 // sayTold says what a recording holds.
 func (a *Commands) sayTold(seen []tape.Seen) {
 	for _, line := range eval.Told(seen) {
-		a.Say("%s", report.Clean(delta.Cut(line, longestTold)))
+		a.Say("%s", report.Clean(match.Cut(line, longestTold)))
 	}
 }
 

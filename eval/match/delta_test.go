@@ -1,20 +1,20 @@
-package delta_test
+package match_test
 
 import (
 	"strings"
 	"testing"
 
-	"molar/eval/delta"
+	"molar/eval/match"
 )
 
 // shown writes pieces as [-was-]{+now+}.
-func shown(pieces []delta.Piece) string {
+func shown(pieces []match.Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
 		switch p.Kind {
-		case delta.Was:
+		case match.Was:
 			b.WriteString("[-" + p.Text + "-]")
-		case delta.Now:
+		case match.Now:
 			b.WriteString("{+" + p.Text + "+}")
 		default:
 			b.WriteString(p.Text)
@@ -33,7 +33,7 @@ func TestWords(t *testing.T) {
 		{"gone soon", "", "[-gone soon-]"},
 		{"Trần Văn", "Trần Vân", "Trần [-Văn-]{+Vân+}"},
 	} {
-		if got := shown(delta.Words(test.was, test.now)); got != test.want {
+		if got := shown(match.Words(test.was, test.now)); got != test.want {
 			t.Errorf("%q, %q: %s, want %s", test.was, test.now, got, test.want)
 		}
 	}
@@ -42,8 +42,8 @@ func TestWords(t *testing.T) {
 // TestExcerpt: both sides are cut at the same places, and hold all that differs.
 func TestExcerpt(t *testing.T) {
 	long := strings.Repeat("lorem ipsum ", 40)
-	was, now := delta.Excerpt(delta.Words(long+"first "+long+"second "+long, long+"1st "+long+"2nd "+long))
-	if got := shown(delta.Words(was, now)); strings.Count(got, "[-") != 2 || !strings.Contains(got, "[-first-]{+1st+}") || !strings.Contains(got, "[-second-]{+2nd+}") {
+	was, now := match.Excerpt(match.Words(long+"first "+long+"second "+long, long+"1st "+long+"2nd "+long))
+	if got := shown(match.Words(was, now)); strings.Count(got, "[-") != 2 || !strings.Contains(got, "[-first-]{+1st+}") || !strings.Contains(got, "[-second-]{+2nd+}") {
 		t.Errorf("marks: %s", got)
 	}
 	if len(was) > 400 {
@@ -53,19 +53,19 @@ func TestExcerpt(t *testing.T) {
 
 // TestChanges: the same change has the same form wherever it stands.
 func TestChanges(t *testing.T) {
-	a := delta.Changes(delta.Words("You answer briefly.", "You answer at length."))
-	b := delta.Changes(delta.Words("Much before. Answer briefly. More.", "Much before. Answer at length. More."))
+	a := match.Changes(match.Words("You answer briefly.", "You answer at length."))
+	b := match.Changes(match.Words("Much before. Answer briefly. More.", "Much before. Answer at length. More."))
 	if a != b || a == "" {
 		t.Errorf("%q and %q", a, b)
 	}
-	if c := delta.Changes(delta.Words("You answer briefly.", "You answer never.")); c == a {
+	if c := match.Changes(match.Words("You answer briefly.", "You answer never.")); c == a {
 		t.Error("another change has the same form")
 	}
 }
 
 // TestWords_long: texts that share nothing cost no table without bound.
 func TestWords_long(t *testing.T) {
-	if got := delta.Words(strings.Repeat("a ", 20000), strings.Repeat("b ", 20000)); len(got) == 0 {
+	if got := match.Words(strings.Repeat("a ", 20000), strings.Repeat("b ", 20000)); len(got) == 0 {
 		t.Error("nothing differs")
 	}
 }

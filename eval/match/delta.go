@@ -1,5 +1,4 @@
-// Package delta finds what differs between two texts.
-package delta
+package match
 
 import (
 	"slices"
