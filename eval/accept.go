@@ -10,8 +10,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/eval/drift"
-	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/mcpclients/transport"
 	"molar/providers"
@@ -20,8 +18,8 @@ import (
 // stacked is a recorder over a player: what the tape answers is recorded anew, with
 // today's requests.
 type stacked struct {
-	rec    *edge.Recorder
-	player *edge.Player
+	rec    *tape.Recorder
+	player *tape.Player
 }
 
 func (s stacked) Transport(base http.RoundTripper) http.RoundTripper {
@@ -39,7 +37,7 @@ func (s stacked) Dial(inner transport.Dialer) transport.Dialer {
 // A Fresh is a case that was run once more, and recorded on the way.
 type Fresh struct {
 	// Causes are what drifted from the tape before, Was and Now what happens.
-	Causes   []drift.Drift
+	Causes   []tape.Drift
 	Was, Now []tape.Seen
 	// Unfit says why the recording must not take the tape's place; empty when it may.
 	Unfit []string
@@ -52,11 +50,11 @@ type Fresh struct {
 func (r *Runner) Again(ctx context.Context, c *Case, w io.Writer) (*Fresh, error) {
 	lenient := *c
 	lenient.Policy.OnMiss = "report"
-	var rec *edge.Recorder
-	host, player, err := r.open(ctx, &lenient, func(p *edge.Player) (edges Edges, err error) {
+	var rec *tape.Recorder
+	host, player, err := r.open(ctx, &lenient, func(p *tape.Player) (edges Edges, err error) {
 		header := p.Tape().Header
 		header.Case, header.Host = c.ID, r.cfg.Version
-		rec, err = edge.NewRecorder(edge.RecorderConfig{To: w, Header: header, Redactor: r.cfg.Redactor, Skip: r.cfg.Skip})
+		rec, err = tape.NewRecorder(tape.RecorderConfig{To: w, Header: header, Redactor: r.cfg.Redactor, Skip: r.cfg.Skip})
 		return stacked{rec, p}, err
 	})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"molar/eval/edge"
 	"molar/eval/match"
+	"molar/eval/tape"
 )
 
 // CaseVersion is the newest version of the case format.
@@ -54,7 +54,7 @@ type Case struct {
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`
 
-	faults []edge.Fault
+	faults []tape.Fault
 	plans  []*match.Plan
 }
 
@@ -167,7 +167,7 @@ func (c *Case) TapeFile() string {
 }
 
 // WithFault is the case with one more fault over its tape, to be run once.
-func (c Case) WithFault(f edge.Fault) Case {
+func (c Case) WithFault(f tape.Fault) Case {
 	c.Trials, c.faults = 1, append(slices.Clone(c.faults), f)
 	return c
 }
@@ -223,7 +223,7 @@ func (c *Case) check() error {
 	}
 	c.faults = nil
 	for _, text := range c.Faults {
-		f, err := edge.ParseFault(text)
+		f, err := tape.ParseFault(text)
 		if err != nil {
 			faults = append(faults, err)
 		}

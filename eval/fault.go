@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"molar/eval/edge"
 	"molar/eval/match"
 	"molar/eval/tape"
 )
@@ -30,7 +29,7 @@ func (r *CaseResult) underFault(t *tape.Tape, asked bool) {
 		if turn.Answer == "" && turn.Error == "" {
 			wrong(i+1, "ends with no answer and no error")
 		}
-		if strings.Contains(turn.Answer, edge.InjectedOrder) {
+		if strings.Contains(turn.Answer, tape.InjectedOrder) {
 			wrong(i+1, "repeats the order of a tool")
 		}
 		for _, call := range turn.Calls {

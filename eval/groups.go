@@ -3,8 +3,8 @@ package eval
 import (
 	"strings"
 
-	"molar/eval/drift"
 	"molar/eval/match"
+	"molar/eval/tape"
 )
 
 // A Group is one cause of drift, with all the cases that drifted for it.
@@ -16,7 +16,7 @@ type Group struct {
 
 // A FullDrift is a drift with both sides without a cut.
 type FullDrift struct {
-	drift.Drift
+	tape.Drift
 	Was string `json:"was,omitempty"`
 	Now string `json:"now,omitempty"`
 }
@@ -41,7 +41,7 @@ func group(results []CaseResult) []Group {
 	return all
 }
 
-func full(drifts []drift.Drift) []FullDrift {
+func full(drifts []tape.Drift) []FullDrift {
 	var all []FullDrift
 	for _, d := range drifts {
 		was, now := d.Full()
@@ -51,13 +51,13 @@ func full(drifts []drift.Drift) []FullDrift {
 }
 
 // changeOf writes the causes of a case down: equal for cases with the same cause.
-func changeOf(drifts []drift.Drift) string {
+func changeOf(drifts []tape.Drift) string {
 	var key strings.Builder
 	for _, d := range drifts {
 		was, now := d.Full()
 		key.WriteString(d.Class + "\x00" + d.Rule + "\x00" + match.Changes(match.Words(was, now)) + "\x00")
 		switch d.Class {
-		case drift.Schema, drift.Description, drift.Annotation, drift.Output, drift.Config:
+		case tape.Schema, tape.Description, tape.Annotation, tape.DriftOutput, tape.Config:
 			key.WriteString(d.Where) // the tool, the server
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"molar/agent"
-	"molar/eval/edge"
 	"molar/eval/match"
 	"molar/eval/tape"
 	"molar/providers"
@@ -70,17 +69,17 @@ func (c *Case) ReadTape() (*tape.Tape, error) {
 }
 
 // Open opens the host of a case over its tape. The caller closes it.
-func (r *Runner) Open(ctx context.Context, c *Case) (Host, *edge.Player, error) {
-	return r.open(ctx, c, func(p *edge.Player) (Edges, error) { return p, nil })
+func (r *Runner) Open(ctx context.Context, c *Case) (Host, *tape.Player, error) {
+	return r.open(ctx, c, func(p *tape.Player) (Edges, error) { return p, nil })
 }
 
 // open opens the host of a case over what over puts around the player of its tape.
-func (r *Runner) open(ctx context.Context, c *Case, over func(*edge.Player) (Edges, error)) (Host, *edge.Player, error) {
+func (r *Runner) open(ctx context.Context, c *Case, over func(*tape.Player) (Edges, error)) (Host, *tape.Player, error) {
 	t, err := c.ReadTape()
 	if err != nil {
 		return nil, nil, err
 	}
-	player, err := edge.NewPlayer(edge.PlayerConfig{
+	player, err := tape.NewPlayer(tape.PlayerConfig{
 		Tape: t, LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
 		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
 		Faults: append(slices.Clone(c.faults), r.cfg.Faults...),
@@ -97,7 +96,7 @@ func (r *Runner) open(ctx context.Context, c *Case, over func(*edge.Player) (Edg
 }
 
 // Converse asks the turns of a case. run runs one, and after is called behind it.
-func (c *Case) Converse(ctx context.Context, run edge.Run, after func(s *tape.Seen) error) ([]tape.Seen, error) {
+func (c *Case) Converse(ctx context.Context, run tape.Run, after func(s *tape.Seen) error) ([]tape.Seen, error) {
 	var all []tape.Seen
 	for i := range c.Turns {
 		s := tape.Seen{User: c.Turns[i].User}
@@ -116,7 +115,7 @@ func (c *Case) Converse(ctx context.Context, run edge.Run, after func(s *tape.Se
 }
 
 // settle makes the summary that the tape has behind its last turn.
-func settle(ctx context.Context, host Host, player *edge.Player) error {
+func settle(ctx context.Context, host Host, player *tape.Player) error {
 	if !player.Summarises() {
 		return nil
 	}

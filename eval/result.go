@@ -3,8 +3,8 @@ package eval
 import (
 	"strings"
 
-	"molar/eval/drift"
 	"molar/eval/match"
+	"molar/eval/tape"
 )
 
 // A Status is how a case ended.
@@ -39,14 +39,14 @@ type CaseResult struct {
 	Outcomes []Outcome     `json:"outcomes,omitempty"`
 	Checks   []CheckResult `json:"checks"`
 	// Drift is the first divergence from the tape, Follows what came of it.
-	Drift   []drift.Drift `json:"drift,omitempty"`
-	Follows []drift.Drift `json:"drift_follows,omitempty"`
-	Turns   []TurnResult  `json:"turns"`
-	WhatIf  *WhatIf       `json:"what_if,omitempty"`
-	Notes   []string      `json:"notes,omitempty"`
-	TookMS  float64       `json:"-"`
-	trials  []CaseResult  // all runs, when there were several
-	by      []string      // who answered, by turn
+	Drift   []tape.Drift `json:"drift,omitempty"`
+	Follows []tape.Drift `json:"drift_follows,omitempty"`
+	Turns   []TurnResult `json:"turns"`
+	WhatIf  *WhatIf      `json:"what_if,omitempty"`
+	Notes   []string     `json:"notes,omitempty"`
+	TookMS  float64      `json:"-"`
+	trials  []CaseResult // all runs, when there were several
+	by      []string     // who answered, by turn
 	gate    map[string]float64
 	matched []matched
 }

@@ -13,8 +13,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/eval/drift"
-	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/mcpclients/transport"
 	"molar/providers"
@@ -40,7 +38,7 @@ type Host interface {
 // An Opener opens a host for a case over the edges. The tape tells its servers, which are
 // opened in name only, for the player to answer; the opener tells it what of the config
 // is not as it was.
-type Opener func(ctx context.Context, c *Case, of *edge.Player, edges Edges) (Host, error)
+type Opener func(ctx context.Context, c *Case, of *tape.Player, edges Edges) (Host, error)
 
 // Mode says what of a run is live.
 type Mode struct {
@@ -83,7 +81,7 @@ type Config struct {
 	// Trials, when positive, beats the cases' own number.
 	Trials int
 	// Faults are laid over every tape, beside the cases' own.
-	Faults []edge.Fault
+	Faults []tape.Fault
 	// Secrets are redacted like those of the recording.
 	Redactor *tape.Redactor
 	// Progress is called after each case, from one goroutine at a time.
@@ -94,7 +92,7 @@ type Config struct {
 // A Runner runs cases.
 type Runner struct {
 	cfg   Config
-	canon *drift.Canon
+	canon *tape.Canon
 }
 
 // New checks the config.
@@ -106,7 +104,7 @@ func New(cfg Config) (*Runner, error) {
 		cfg.Redactor = tape.NewRedactor()
 	}
 	cfg.Parallel = max(cfg.Parallel, 1)
-	return &Runner{cfg: cfg, canon: drift.NewCanon()}, nil
+	return &Runner{cfg: cfg, canon: tape.NewCanon()}, nil
 }
 
 // Close closes what the hosts share.

@@ -11,7 +11,6 @@ import (
 
 	"molar/eval"
 	"molar/eval/tape"
-	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -24,7 +23,7 @@ func story(t *testing.T, expect string, build func(*tape.Builder)) []eval.Case {
 		t.Fatal(err)
 	}
 	b := tape.NewBuilder(f, tape.Header{TapeID: "t", Case: "a", Route: tape.Route{Provider: "offline"}})
-	b.Server("s", []wire.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`)}})
+	b.Server("s", []tape.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`)}})
 	b.User("Which?")
 	build(b)
 	if err := b.Err(); err != nil {
@@ -46,10 +45,10 @@ func call(name, args string) schemas.ToolCall {
 
 func TestScore(t *testing.T) {
 	twoCalls := func(b *tape.Builder) {
-		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}, {ID: "2", Name: "s__f", Arguments: `{"n":2}`}}}, "")
+		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}, {ID: "2", Name: "s__f", Arguments: `{"n":2}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`{"url":"https://a.example/1","price":1234.5}`), false)
 		b.Call(2, "s", "f", call("s__f", `{"n":2}`), json.RawMessage(`"nothing"`), true)
-		b.Said("offline", "answer", wire.Answer{Text: "It is 1,234.50 (https://a.example/1)."}, "")
+		b.Said("offline", "answer", tape.WireAnswer{Text: "It is 1,234.50 (https://a.example/1)."}, "")
 		b.Answer("It is 1,234.50 (https://a.example/1).")
 	}
 	for _, test := range []struct {
@@ -93,7 +92,7 @@ func TestScore(t *testing.T) {
 // TestScore_inventedCitation: an address that no result holds is a fault.
 func TestScore_inventedCitation(t *testing.T) {
 	rep, err := eval.Score(story(t, `{answer: {all: [{citation: any}]}}`, func(b *tape.Builder) {
-		b.Said("offline", "answer", wire.Answer{Text: "See https://made.example/up"}, "")
+		b.Said("offline", "answer", tape.WireAnswer{Text: "See https://made.example/up"}, "")
 		b.Answer("See https://made.example/up")
 	}))
 	if err != nil {

@@ -9,10 +9,8 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/edge"
 	"molar/eval/sweep"
 	"molar/eval/tape"
-	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -41,13 +39,13 @@ func (scriptedHost) Close()                       {}
 func trial(t *testing.T, mode eval.Mode, trials int) *eval.Report {
 	t.Helper()
 	cases := story(t, `{calls: {items: [{name: f, args: {n: 1}}]}}`, func(b *tape.Builder) {
-		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
+		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
 		b.Answer("")
 	})
 	runs := 0
 	runner, err := eval.New(eval.Config{
-		Open: func(context.Context, *eval.Case, *edge.Player, eval.Edges) (eval.Host, error) {
+		Open: func(context.Context, *eval.Case, *tape.Player, eval.Edges) (eval.Host, error) {
 			return scriptedHost{&runs}, nil
 		},
 		Mode: mode, Trials: trials,
@@ -88,19 +86,19 @@ func TestMetrics_drift(t *testing.T) {
 // TestRun_faultHitsNothing: a case that drifted before its fault could hit is drift, as any.
 func TestRun_faultHitsNothing(t *testing.T) {
 	cases := story(t, `{no_call: true}`, func(b *tape.Builder) {
-		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
+		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Answer("")
 	})
-	fault, err := edge.ParseFault("tool:s__f=error")
+	fault, err := tape.ParseFault("tool:s__f=error")
 	if err != nil {
 		t.Fatal(err)
 	}
 	runs := 0
 	runner, err := eval.New(eval.Config{
-		Open: func(context.Context, *eval.Case, *edge.Player, eval.Edges) (eval.Host, error) {
+		Open: func(context.Context, *eval.Case, *tape.Player, eval.Edges) (eval.Host, error) {
 			return scriptedHost{&runs}, nil
 		},
-		Faults: []edge.Fault{fault},
+		Faults: []tape.Fault{fault},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,13 +116,13 @@ func TestRun_faultHitsNothing(t *testing.T) {
 // neither an answer nor an error is a fault of the host.
 func TestSweep(t *testing.T) {
 	cases := story(t, `{calls: {items: [{name: f}]}}`, func(b *tape.Builder) {
-		b.Said("offline", "tool", wire.Answer{Calls: []wire.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
+		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
-		b.Said("offline", "answer", wire.Answer{Text: "Done."}, "")
+		b.Said("offline", "answer", tape.WireAnswer{Text: "Done."}, "")
 		b.Answer("Done.")
 	})
 	runs := 0
-	runner, err := eval.New(eval.Config{Open: func(context.Context, *eval.Case, *edge.Player, eval.Edges) (eval.Host, error) {
+	runner, err := eval.New(eval.Config{Open: func(context.Context, *eval.Case, *tape.Player, eval.Edges) (eval.Host, error) {
 		return scriptedHost{&runs}, nil // it never says anything
 	}})
 	if err != nil {

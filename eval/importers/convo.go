@@ -12,7 +12,6 @@ import (
 	"molar/eval"
 	"molar/eval/match"
 	"molar/eval/tape"
-	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -32,7 +31,7 @@ type convo struct {
 	id, source, provider, model string
 	tags                        []string
 	system                      string
-	tools                       []wire.Tool
+	tools                       []tape.Tool
 	turns                       []convoTurn
 	notes                       []string
 }
@@ -47,18 +46,18 @@ type convoTurn struct {
 type convoStep struct {
 	method  string
 	request json.RawMessage
-	stream  wire.Stream
+	stream  tape.Stream
 	text    string
 	calls   []convoCall
 }
 
 type convoCall struct {
-	wire.Call
+	tape.Call
 	output json.RawMessage // nil when the recording ends before
 }
 
 // said adds an answer to the last turn.
-func (c *convo) said(a wire.Answer, s wire.Stream) *convoStep {
+func (c *convo) said(a tape.WireAnswer, s tape.Stream) *convoStep {
 	t := &c.turns[len(c.turns)-1]
 	step := convoStep{method: http.MethodPost, stream: s, text: a.Text}
 	for _, call := range a.Calls {
@@ -100,7 +99,7 @@ func (c *convo) build() (Imported, error) {
 		}
 		if n := len(t.steps); n == 0 || len(t.steps[n-1].calls) > 0 {
 			c.notes = append(c.notes, fmt.Sprintf("turn %d: the recording ends before the answer; one that says so was added", len(out.Turns)+1))
-			end := wire.Answer{Text: "(The recording ends here.)"}.Stream(c.provider, c.model)
+			end := tape.WireAnswer{Text: "(The recording ends here.)"}.Stream(c.provider, c.model)
 			w.Exchange("", http.MethodPost, end.Path, nil, 200, end.ContentType, end.Chunks...)
 			answer = ""
 		}
@@ -119,7 +118,7 @@ func (c *convo) build() (Imported, error) {
 }
 
 // completeTools adds tools that were called and never described.
-func (c *convo) completeTools() []wire.Tool {
+func (c *convo) completeTools() []tape.Tool {
 	known := make(map[string]bool)
 	for _, t := range c.tools {
 		known[t.Name] = true
@@ -130,7 +129,7 @@ func (c *convo) completeTools() []wire.Tool {
 			for _, call := range s.calls {
 				if !known[call.Name] {
 					known[call.Name] = true
-					all = append(all, wire.Tool{Name: call.Name, InputSchema: json.RawMessage(`{"type":"object"}`)})
+					all = append(all, tape.Tool{Name: call.Name, InputSchema: json.RawMessage(`{"type":"object"}`)})
 				}
 			}
 		}

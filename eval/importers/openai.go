@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"molar/eval/wire"
+	"molar/eval/tape"
 )
 
 // OpenAI reads conversations in OpenAI's form: messages, or requests with their responses,
@@ -51,19 +51,19 @@ func openAIConvo(raw []byte) (*convo, error) {
 	if response == nil && line.Choices != nil {
 		response = raw
 	}
-	asked, err := wire.ReadRequest(request)
+	asked, err := tape.ReadRequest(request)
 	if err != nil {
 		return nil, err
 	}
 	messages := asked.Messages()
 	if response != nil {
-		said, _, err := wire.ReadAnswer(wire.OpenAI, string(response))
+		said, _, err := tape.ReadAnswer(tape.OpenAI, string(response))
 		if err != nil {
 			return nil, err
 		}
-		messages = append(messages, wire.Message{Role: "assistant", Text: said.Text, Calls: said.Calls})
+		messages = append(messages, tape.Message{Role: "assistant", Text: said.Text, Calls: said.Calls})
 	}
-	c := &convo{id: line.ID, source: "openai", provider: wire.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
+	c := &convo{id: line.ID, source: "openai", provider: tape.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
 	for i, m := range messages {
 		if err := c.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
@@ -75,9 +75,9 @@ func openAIConvo(raw []byte) (*convo, error) {
 	return c, nil
 }
 
-func (c *convo) message(m wire.Message) error {
+func (c *convo) message(m tape.Message) error {
 	switch m.Role {
-	case wire.KindSystem:
+	case tape.KindSystem:
 		c.system = strings.TrimSpace(c.system + "\n" + m.Text)
 	case "user":
 		c.turns = append(c.turns, convoTurn{user: m.Text})
@@ -85,8 +85,8 @@ func (c *convo) message(m wire.Message) error {
 		if len(c.turns) == 0 {
 			return errors.New("the assistant speaks before the user")
 		}
-		a := wire.Answer{Text: m.Text, Calls: m.Calls}
-		c.said(a, a.Stream(wire.OpenAI, "")) // as it would have come
+		a := tape.WireAnswer{Text: m.Text, Calls: m.Calls}
+		c.said(a, a.Stream(tape.OpenAI, "")) // as it would have come
 	case "tool":
 		if left := takeResults(c.lastCalls(), m.Results); len(left) > 0 {
 			return fmt.Errorf("no call has the id %q", left[0].ID)

@@ -12,7 +12,6 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
-	"molar/eval/wire"
 )
 
 // A pair is one recorded request with its response.
@@ -34,7 +33,7 @@ func baseName(file string) string {
 func recording(id, source string, pairs []pair) (Imported, error) {
 	c := &convo{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
-		provider, model := wire.Of(p.url)
+		provider, model := tape.Of(p.url)
 		switch {
 		case provider == "":
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, match.Cut(p.url, longestQuote)))
@@ -59,7 +58,7 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 
 // add takes one exchange into the conversation.
 func (c *convo) add(p pair, model string) error {
-	asked, err := wire.ReadRequest([]byte(p.request))
+	asked, err := tape.ReadRequest([]byte(p.request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
@@ -68,10 +67,10 @@ func (c *convo) add(p pair, model string) error {
 		c.tools = asked.Tools()
 	}
 	user := ""
-	var results []wire.Part // of the calls of the last answer
+	var results []tape.Part // of the calls of the last answer
 	for _, m := range asked.Messages() {
 		switch m.Role {
-		case wire.KindSystem:
+		case tape.KindSystem:
 			c.system = cmp.Or(c.system, m.Text)
 		case "assistant", "model":
 			results = nil
@@ -90,7 +89,7 @@ func (c *convo) add(p pair, model string) error {
 	default:
 		c.turns = append(c.turns, convoTurn{user: user})
 	}
-	answer, stream, err := wire.ReadAnswer(c.provider, p.response)
+	answer, stream, err := tape.ReadAnswer(c.provider, p.response)
 	if err != nil {
 		return fmt.Errorf("response: %w", err)
 	}
@@ -113,7 +112,7 @@ func (c *convo) lastCalls() []convoCall {
 
 // takeResults gives calls their results, by id where both have one, else by name and in
 // order. left are results of no call.
-func takeResults(calls []convoCall, results []wire.Part) (left []wire.Part) {
+func takeResults(calls []convoCall, results []tape.Part) (left []tape.Part) {
 	for _, r := range results {
 		i := slices.IndexFunc(calls, func(c convoCall) bool {
 			byID := r.ID != "" && c.ID != ""

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"molar/eval"
-	"molar/eval/drift"
 	"molar/eval/match"
 	"molar/eval/report"
+	"molar/eval/tape"
 )
 
 // hostile is what a tool may write to steer a terminal or a page.
@@ -34,7 +34,7 @@ func sample() *eval.Report {
 		},
 		{
 			ID: "moved", File: "a.yaml", Line: 20, Status: eval.StatusDrift,
-			Drift: []drift.Drift{{Class: drift.System, Line: 3, Where: "system", Want: "a", Got: hostile}}, Follows: []drift.Drift{{Class: drift.Answer, Line: 9}},
+			Drift: []tape.Drift{{Class: tape.System, Line: 3, Where: "system", Want: "a", Got: hostile}}, Follows: []tape.Drift{{Class: tape.Answer, Line: 9}},
 		},
 		{ID: "down", File: "a.yaml", Line: 30, Status: eval.StatusInfra, Why: "server is down"},
 	})
@@ -100,7 +100,7 @@ func TestJSON_reads(t *testing.T) {
 	if err := json.Unmarshal([]byte(written(t, report.JSON)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Summary != sample().Summary || back.Cases[2].Drift[0].Class != drift.System {
+	if back.Summary != sample().Summary || back.Cases[2].Drift[0].Class != tape.System {
 		t.Errorf("%+v", back.Summary)
 	}
 }
@@ -113,13 +113,13 @@ func drifted(n int) *eval.Report {
 		if i == n-1 {
 			now = "Answer never, dear assistant."
 		}
-		follows := make([]drift.Drift, 25)
+		follows := make([]tape.Drift, 25)
 		for j := range follows {
-			follows[j] = drift.Drift{Class: drift.Unconsumed, Turn: 1, Line: 20 + j, Where: "model call"}
+			follows[j] = tape.Drift{Class: tape.Unconsumed, Turn: 1, Line: 20 + j, Where: "model call"}
 		}
 		all = append(all, eval.CaseResult{
 			ID: fmt.Sprintf("c%03d", i), Tags: []string{[]string{"even", "odd"}[i%2]}, Status: eval.StatusDrift, Why: "system",
-			Drift:   []drift.Drift{{Class: drift.System, Turn: 1, Line: 9 + i, Where: fmt.Sprintf("tool pass, messages[%d]", i), Want: was, Got: now}},
+			Drift:   []tape.Drift{{Class: tape.System, Turn: 1, Line: 9 + i, Where: fmt.Sprintf("tool pass, messages[%d]", i), Want: was, Got: now}},
 			Follows: follows, Turns: []eval.TurnResult{{User: "x", ModelCalls: 2}},
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 
 	"molar/eval"
-	"molar/eval/drift"
 	"molar/eval/match"
+	"molar/eval/tape"
 )
 
 // JSON writes a report, or another outcome, with stable keys and order.
@@ -72,7 +72,7 @@ func inGroups(r *eval.Report) map[string]int {
 
 // groupText tells a cause with its cases; full shows the whole texts.
 func groupText(g eval.Group, full bool) string {
-	var causes []drift.Drift
+	var causes []tape.Drift
 	for _, c := range g.Causes {
 		if full {
 			c.Want, c.Got = c.Was, c.Now
@@ -96,12 +96,12 @@ func few(ids []string) string {
 }
 
 // Change tells how a tool changed, and what that means for its callers.
-func Change(d drift.Drift) string {
+func Change(d tape.Drift) string {
 	return fmt.Sprintf("%s: %s, %s\n%s", d.Where, d.Rule, d.Tier, marked(oneLine(d.Want), oneLine(d.Got)))
 }
 
 // Causes tells what drifted first, with marks where the texts differ.
-func Causes(drifts []drift.Drift) string {
+func Causes(drifts []tape.Drift) string {
 	var b strings.Builder
 	for _, d := range drifts {
 		fmt.Fprintf(&b, "  drift %s (cause), turn %d, tape line %d, %s\n", d.Class, max(d.Turn, 1), d.Line, d.Where)

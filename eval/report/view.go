@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/drift"
 	"molar/eval/match"
+	"molar/eval/tape"
 )
 
 // A caseView is a case as the page shows it. Exactly one thing in a case that did not
@@ -34,7 +34,7 @@ type pairView struct {
 }
 
 type driftView struct {
-	drift.Drift
+	tape.Drift
 	Cause     bool
 	Pieces    []match.Piece
 	WhereText string
@@ -107,8 +107,8 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 			v.Pairs = append(v.Pairs, pairView{p.Turn, compare(p.Was, p.Now)})
 		}
 	}
-	for i, d := range append(append([]drift.Drift(nil), c.Drift...), c.Follows...) {
-		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Pieces: compare(d.Want, d.Got), WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != drift.Unconsumed})
+	for i, d := range append(append([]tape.Drift(nil), c.Drift...), c.Follows...) {
+		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Pieces: compare(d.Want, d.Got), WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != tape.Unconsumed})
 	}
 	cause := len(v.Drifts) == 0 && v.Open // still to be marked
 	for i := range c.Turns {

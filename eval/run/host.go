@@ -18,7 +18,6 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -63,7 +62,7 @@ func (h *evalHost) Close() {
 // openEval opens the host of a case over the given edges.
 func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *stores) eval.Opener {
 	configs := a.configs()
-	return func(ctx context.Context, c *eval.Case, of *edge.Player, edges eval.Edges) (eval.Host, error) {
+	return func(ctx context.Context, c *eval.Case, of *tape.Player, edges eval.Edges) (eval.Host, error) {
 		h := of.Tape().Header
 		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Provider) || !slices.Contains(playable(), rest.Provider)) {
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:1: the tape is of provider %q, and a replay knows %s; without a model on its tape, run the case with --live-model", c.TapeFile(), h.Provider, strings.Join(playable(), ", "))}
@@ -97,7 +96,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *stores) eval
 }
 
 // goOn is who answers behind the tape: the model that the config names now, or none.
-func (a *Commands) goOn(c *eval.Case, of *edge.Player, how string, configs loader, log *slog.Logger) (edge.GoOn, error) {
+func (a *Commands) goOn(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.GoOn, error) {
 	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how}, configs)
 	if err != nil {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
@@ -181,7 +180,7 @@ func emptyEnv(string) (string, bool) { return "", false }
 
 // evalConfig reads the settings of a case. A model that is played is the one of the
 // tape, whatever the settings say.
-func (a *Commands) evalConfig(c *eval.Case, of *edge.Player, mode eval.Mode, configs loader) (*config.Config, error) {
+func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, configs loader) (*config.Config, error) {
 	h := of.Tape().Header
 	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), mode.LiveModel)
 	if err != nil {
@@ -272,7 +271,7 @@ func (a *Commands) geminiKey() config.Secret {
 
 // otherModel notes where the config, or the case, names another model than it did when
 // the tape was made. A replay serves the tape's in any case.
-func otherModel(cfg *config.Config, c *eval.Case, of *edge.Player) {
+func otherModel(cfg *config.Config, c *eval.Case, of *tape.Player) {
 	h := of.Tape().Header
 	name := cmp.Or(c.Assistant, cfg.Default)
 	if was, kept := h.Settings[name]; kept {
@@ -361,7 +360,7 @@ func (a *Commands) replayEnv(name string) (string, bool) {
 
 // onlyOnTape attaches the servers of a tape in name, for the player to answer, and none
 // besides. One that the config of the case had and has no more is left out, and said.
-func onlyOnTape(cfg *config.Config, of *edge.Player, configured bool) {
+func onlyOnTape(cfg *config.Config, of *tape.Player, configured bool) {
 	servers, h := of.Servers(), of.Tape().Header
 	for _, name := range servers {
 		_, known := cfg.MCPServers.Get(name)

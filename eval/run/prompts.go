@@ -16,7 +16,6 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/edge"
 	"molar/eval/match"
 	"molar/eval/report"
 	"molar/eval/tape"
@@ -114,7 +113,7 @@ func (a *Commands) whole(id string, why []string) error {
 }
 
 // recordTurns answers the prompts on a store that is thrown away.
-func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *edge.Recorder, c *eval.Case, f RecordFlags) ([]tape.Seen, error) {
+func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *tape.Recorder, c *eval.Case, f RecordFlags) ([]tape.Seen, error) {
 	dir, err := os.MkdirTemp("", "molar-eval-")
 	if err != nil {
 		return nil, err
@@ -140,7 +139,7 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 		if f.NoSummary || s.Sum.Error != "" || s.Sum.Refused {
 			return nil
 		}
-		if err := h.Worker.Drain(edge.InTurn(ctx, turn)); err != nil {
+		if err := h.Worker.Drain(tape.InTurn(ctx, turn)); err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
 		return nil

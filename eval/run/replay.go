@@ -13,8 +13,8 @@ import (
 	"slices"
 
 	"molar/eval"
-	"molar/eval/edge"
 	"molar/eval/report"
+	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/schemas"
@@ -184,9 +184,9 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults []edge.Fault
+	var faults []tape.Fault
 	for _, text := range f.Faults {
-		fault, err := edge.ParseFault(text)
+		fault, err := tape.ParseFault(text)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("--fault: %w", err))
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"molar/eval"
-	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -27,7 +26,7 @@ import (
 
 // openRecorder creates a tape and returns its recorder. done closes the file and says
 // what went wrong with it.
-func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Choice) (rec *edge.Recorder, done func() error, err error) {
+func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Choice) (rec *tape.Recorder, done func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return nil, nil, cli.Usage(fmt.Errorf("--record: %w", err))
 	}
@@ -41,7 +40,7 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Cho
 	header, err := a.recordHeader(cfg, who)
 	if err == nil {
 		header.Case = caseID
-		rec, err = edge.NewRecorder(edge.RecorderConfig{To: f, Header: header, Redactor: observe.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
+		rec, err = tape.NewRecorder(tape.RecorderConfig{To: f, Header: header, Redactor: observe.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))

@@ -8,7 +8,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/eval/tape"
-	"molar/eval/wire"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/providers"
@@ -30,15 +29,15 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 		}
 	}
 	w := tape.NewBuilder(&b, header)
-	servers := make(map[string][]wire.Tool)
+	servers := make(map[string][]tape.Tool)
 	var order []string
 	for _, tool := range h.MCP.Catalogue().Tools() {
 		if _, known := servers[tool.Server]; !known {
 			order = append(order, tool.Server)
 		}
-		servers[tool.Server] = append(servers[tool.Server], wire.Tool{
+		servers[tool.Server] = append(servers[tool.Server], tape.Tool{
 			Name: tool.ToolName, Title: tool.Title, Description: tool.Description, InputSchema: tool.InputSchema,
-			OutputSchema: tool.OutputSchema, Annotations: wire.Annotations{ToolAnnotations: tool.Annotations},
+			OutputSchema: tool.OutputSchema, Annotations: tape.Annotations{ToolAnnotations: tool.Annotations},
 		})
 	}
 	for _, name := range order {
@@ -62,9 +61,9 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	}
 	guardOf(w, t)
 	for _, p := range t.Passes {
-		said := wire.Answer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
+		said := tape.WireAnswer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
 		for _, c := range p.Calls {
-			said.Calls = append(said.Calls, wire.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+			said.Calls = append(said.Calls, tape.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 		}
 		w.Said(t.Provider, string(p.Pass), said, p.Error)
 		for slot, call := range p.Calls {
@@ -86,7 +85,7 @@ func guardOf(w *tape.Builder, t answer.Trace) {
 	}
 	if v.Cached {
 		answer := map[bool]string{true: "YES", false: "NO"}[v.Pass]
-		w.Said(t.Provider, string(providers.PassGuardrail), wire.Answer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
+		w.Said(t.Provider, string(providers.PassGuardrail), tape.WireAnswer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
 	}
 	w.Guardrail(v.Pass && (t.Done == nil || !t.Done.Refused))
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/drift"
 	"molar/eval/report"
+	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/schemas"
 )
@@ -67,7 +67,7 @@ func (a *Commands) verifyCase(ctx context.Context, runner *eval.Runner, c *eval.
 }
 
 // verifyTools tells how the tools of a server differ from the tape, each difference once.
-func (a *Commands) verifyTools(server string, drifts []drift.Drift, sum *verified) {
+func (a *Commands) verifyTools(server string, drifts []tape.Drift, sum *verified) {
 	sum.servers[server] = true
 	for _, d := range drifts {
 		sum.changed[server] = true

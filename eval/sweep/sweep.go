@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/edge"
 	"molar/eval/tape"
 )
 
@@ -44,7 +43,7 @@ type Fault struct {
 }
 
 // withFaults are the cases, each once with each fault at each of its calls, and the faults.
-func withFaults(cases []eval.Case) (runs []eval.Case, of []edge.Fault, err error) {
+func withFaults(cases []eval.Case) (runs []eval.Case, of []tape.Fault, err error) {
 	for i := range cases {
 		taped, err := cases[i].ReadTape()
 		if err != nil {
@@ -81,23 +80,23 @@ func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, 
 }
 
 // faultsFor are all faults at all calls of a tape.
-func faultsFor(taped *tape.Tape) []edge.Fault {
+func faultsFor(taped *tape.Tape) []tape.Fault {
 	hits := make(map[[2]string]int)
-	var faults []edge.Fault
+	var faults []tape.Fault
 	add := func(side, name string, kinds []string) {
 		at := [2]string{side, name}
 		hits[at]++
 		for _, kind := range kinds {
-			faults = append(faults, edge.Fault{Kind: kind, Edge: side, Glob: name, Nth: hits[at]})
+			faults = append(faults, tape.Fault{Kind: kind, Edge: side, Glob: name, Nth: hits[at]})
 		}
 	}
 	for _, s := range taped.Steps {
-		add("model", s.Pass, []string{edge.FaultError, edge.FaultTimeout, edge.FaultEmpty, edge.FaultHuge})
+		add("model", s.Pass, []string{tape.FaultError, tape.FaultTimeout, tape.FaultEmpty, tape.FaultHuge})
 	}
 	for _, t := range taped.Turns {
 		for _, c := range t.Calls {
 			if c.Server != "" {
-				add("tool", c.Server+"__"+c.Tool, []string{edge.FaultError, edge.FaultTimeout, edge.FaultEmpty, edge.FaultHuge, edge.FaultInject})
+				add("tool", c.Server+"__"+c.Tool, []string{tape.FaultError, tape.FaultTimeout, tape.FaultEmpty, tape.FaultHuge, tape.FaultInject})
 			}
 		}
 	}
@@ -105,7 +104,7 @@ func faultsFor(taped *tape.Tape) []edge.Fault {
 }
 
 // add counts a run.
-func (s *Result) add(c *eval.CaseResult, f edge.Fault) {
+func (s *Result) add(c *eval.CaseResult, f tape.Fault) {
 	side := f.Edge
 	if side == "model" {
 		side += " " + f.Glob

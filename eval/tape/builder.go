@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 
-	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -28,13 +27,13 @@ func NewBuilder(to io.Writer, h Header) *Builder {
 func (b *Builder) Err() error { return b.w.Err() }
 
 // Server writes the handshake and the list of tools of a server.
-func (b *Builder) Server(name string, tools []wire.Tool) {
+func (b *Builder) Server(name string, tools []Tool) {
 	b.frames(0, name, MethodInitialize, map[string]any{}, map[string]any{
 		"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
 		"serverInfo": map[string]any{"name": name, "version": "1"},
 	})
 	if tools == nil {
-		tools = []wire.Tool{}
+		tools = []Tool{}
 	}
 	b.frames(0, name, MethodList, map[string]any{}, map[string]any{"tools": tools})
 }
@@ -95,7 +94,7 @@ func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end 
 
 // Said writes what a model answered in the wire of the provider, so that a replay takes the
 // same way through the host as the real answer did. failure says how the call failed, or "".
-func (b *Builder) Said(provider, pass string, a wire.Answer, failure string) {
+func (b *Builder) Said(provider, pass string, a WireAnswer, failure string) {
 	stream := a.Stream(provider, "")
 	method, end := http.MethodPost, Record{Status: http.StatusOK, ContentType: stream.ContentType, Error: failure}
 	if stream.Path == "" { // a provider without a wire
@@ -105,7 +104,7 @@ func (b *Builder) Said(provider, pass string, a wire.Answer, failure string) {
 	case failure != "" && a.Text+a.Thinking == "" && len(a.Calls) == 0:
 		// Nothing came: a refusal that no provider tries again.
 		end = Record{Status: http.StatusBadRequest, ContentType: "application/json"}
-		stream.Chunks = [][]byte{wire.Refusal(http.StatusBadRequest, failure)}
+		stream.Chunks = [][]byte{Refusal(http.StatusBadRequest, failure)}
 	case failure != "":
 		stream.Chunks = stream.Chunks[:len(stream.Chunks)-1] // it broke off before its end
 	}

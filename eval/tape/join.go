@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"molar/eval/wire"
 )
 
 // Join makes the tape of a conversation from those of its turns, with text replaced wherever
@@ -97,7 +95,7 @@ func (j *joiner) json(raw json.RawMessage) json.RawMessage {
 
 // text is what a model said and called in an exchange, each part on a line.
 func (j *joiner) text(said []byte) string {
-	a, _, _ := wire.ReadAnswer(j.provider, string(said)) // what is no answer says nothing
+	a, _, _ := ReadAnswer(j.provider, string(said)) // what is no answer says nothing
 	parts := []string{a.Text}
 	for _, c := range a.Calls {
 		parts = append(parts, c.Arguments)

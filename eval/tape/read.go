@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-
-	"molar/eval/wire"
 )
 
 // A Tape is what was recorded, and what it tells.
@@ -230,11 +228,11 @@ func (in *reader) frame(r *Record) {
 	}
 	to := in.t.Servers[r.Server]
 	if to == nil {
-		to = &Server{Tools: make(map[string]wire.Tool)}
+		to = &Server{Tools: make(map[string]Tool)}
 		in.t.Servers[r.Server] = to
 	}
 	to.Line = r.Line
-	for _, t := range wire.Listed(f.Result) {
+	for _, t := range Listed(f.Result) {
 		to.Tools[t.Name] = t
 	}
 }

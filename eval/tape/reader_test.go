@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"molar/eval/edge"
 	"molar/eval/tape"
 )
 
@@ -75,7 +74,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, err := edge.NewPlayer(edge.PlayerConfig{Tape: read}); err == nil {
+		if p, err := tape.NewPlayer(tape.PlayerConfig{Tape: read}); err == nil {
 			p.Finish()
 		}
 	})

@@ -7,7 +7,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/eval/match"
-	"molar/eval/wire"
 	"molar/schemas"
 )
 
@@ -100,7 +99,7 @@ type Step struct {
 
 // A Server is what a tape knows of the tools of one.
 type Server struct {
-	Tools map[string]wire.Tool
+	Tools map[string]Tool
 	// Line is the last line that lists tools.
 	Line int
 }

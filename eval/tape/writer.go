@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync"
 
-	"molar/eval/drift"
 	"molar/eval/match"
 )
 
@@ -44,7 +43,7 @@ func (w *Writer) shorten(r *Record) *Record {
 	if tools == nil {
 		return r
 	}
-	name := drift.Sha(string(tools))
+	name := Sha(string(tools))
 	first, known := w.offered[name]
 	if !known {
 		w.offered[name] = r.Seq
@@ -103,7 +102,7 @@ func (w *Writer) Seal(r *Record) {
 }
 
 // FrameSha is the hash of a frame.
-func FrameSha(frame json.RawMessage) string { return drift.Sha(match.CanonicalJSON(frame)) }
+func FrameSha(frame json.RawMessage) string { return Sha(match.CanonicalJSON(frame)) }
 
 // Reseal puts the right hashes on lines of a tape whose text was changed on purpose. Only
 // the hashes are written anew.

@@ -3,7 +3,6 @@ package host
 import (
 	"slices"
 
-	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -24,8 +23,8 @@ func (h *Host) keepWires() error {
 		!slices.ContainsFunc(cfg.Assistants, func(e config.Entry[config.Assistant]) bool { return keepsWire(e.Value) }) {
 		return nil
 	}
-	keeper, err := edge.NewKeeper(edge.KeeperConfig{
-		To: func(k edge.Kept) {
+	keeper, err := tape.NewKeeper(tape.KeeperConfig{
+		To: func(k tape.Kept) {
 			h.Traces.RecordWire(store.Wire{
 				TurnID: k.TurnID, ConversationID: k.ConversationID, Owner: k.Owner, Started: k.Started,
 				Expires: k.Started.Add(cfg.Telemetry.Wire), Tape: k.Tape,

@@ -14,7 +14,7 @@ import (
 
 	yaml "github.com/goccy/go-yaml"
 
-	"molar/eval/wire"
+	"molar/eval/tape"
 	"molar/internal/testkit/models"
 )
 
@@ -142,10 +142,10 @@ func (m *model) reply(body string) step {
 const smallModel = "qwen2.5:3b-instruct"
 
 // answer is the step as a model says it.
-func (s step) answer() wire.Answer {
-	a := wire.Answer{Text: s.Text, Words: true, Prompt: 100, Completion: 20, Signature: "c2NyaXB0ZWQ="}
+func (s step) answer() tape.WireAnswer {
+	a := tape.WireAnswer{Text: s.Text, Words: true, Prompt: 100, Completion: 20, Signature: "c2NyaXB0ZWQ="}
 	for i, c := range s.Calls {
-		a.Calls = append(a.Calls, wire.Call{ID: fmt.Sprintf("call_%d", i), Name: c.Name, Arguments: c.arguments()})
+		a.Calls = append(a.Calls, tape.Call{ID: fmt.Sprintf("call_%d", i), Name: c.Name, Arguments: c.arguments()})
 	}
 	return a
 }

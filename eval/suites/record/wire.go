@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"molar/eval/wire"
+	"molar/eval/tape"
 )
 
 // listen serves a handler on a free port until the process ends.
@@ -28,7 +28,7 @@ type object = map[string]any
 // ServeHTTP answers in the wire of a request; what asks no model is answered as Ollama
 // and OpenAI do.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	provider, name := wire.Of(r.URL.Path)
+	provider, name := tape.Of(r.URL.Path)
 	if r.URL.Path == "/v1/models" {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"gpt-4.1-mini","object":"model"},{"id":"gpt-4.1-nano","object":"model"}]}`)
@@ -53,7 +53,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Status != 0 {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(s.Status)
-		_, _ = w.Write(wire.Refusal(s.Status, "The service failed."))
+		_, _ = w.Write(tape.Refusal(s.Status, "The service failed."))
 		return
 	}
 	stream := s.answer().Stream(provider, name)

@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"molar/eval/wire"
 	"molar/mcpclients/transport"
 )
 
@@ -201,8 +200,8 @@ func (p *Player) modelFault(req *http.Request, s slot, answer func() (*http.Resp
 	case FaultTimeout:
 		return nil, true, fmt.Errorf("fault: no answer in time: %w", os.ErrDeadlineExceeded)
 	case FaultEmpty, FaultHuge:
-		provider, model := wire.Of(req.URL.Path)
-		answer := wire.Answer{}
+		provider, model := Of(req.URL.Path)
+		answer := WireAnswer{}
 		if f.Kind == FaultHuge {
 			answer.Text = hugeText()
 		}

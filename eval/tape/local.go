@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"molar/eval/wire"
 	"molar/providers"
 )
 
@@ -27,7 +26,7 @@ type local struct {
 
 func (l local) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		ask := &http.Request{URL: &url.URL{}, Body: io.NopCloser(bytes.NewReader(wire.LocalRequest(req)))}
+		ask := &http.Request{URL: &url.URL{}, Body: io.NopCloser(bytes.NewReader(LocalRequest(req)))}
 		resp, err := l.via.RoundTrip(ask.WithContext(ctx))
 		if err != nil {
 			yield(providers.Chunk{}, l.fault(providers.KindUnavailable, err))
@@ -40,11 +39,11 @@ func (l local) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 				kind = providers.KindUnavailable
 			}
 			why, _ := io.ReadAll(resp.Body) // as far as it can be read
-			yield(providers.Chunk{}, l.fault(kind, errors.New(wire.Refused(why))))
+			yield(providers.Chunk{}, l.fault(kind, errors.New(Refused(why))))
 			return
 		}
 		for dec := json.NewDecoder(resp.Body); ; {
-			var c wire.LocalChunk
+			var c LocalChunk
 			if err := dec.Decode(&c); errors.Is(err, io.EOF) {
 				return
 			} else if err != nil {
@@ -91,7 +90,7 @@ func (p *pulled) Read(b []byte) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if p.rest, err = json.Marshal(wire.Local(c)); err != nil {
+		if p.rest, err = json.Marshal(Local(c)); err != nil {
 			return 0, err
 		}
 	}

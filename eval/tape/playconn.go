@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"context"
@@ -7,9 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"molar/eval/drift"
 	"molar/eval/match"
-	"molar/eval/tape"
 	"molar/mcpclients/transport"
 	"molar/toolhandler"
 )
@@ -41,7 +39,7 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if method == "ping" {
 		return json.RawMessage(`{}`), nil
 	}
-	if method == tape.MethodCall {
+	if method == MethodCall {
 		if result, fired, err := c.p.toolFault(ctx, c.server, params); fired {
 			return result, err
 		}
@@ -50,9 +48,9 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if f == nil {
 		return c.missing(ctx, method, params)
 	}
-	if rec := f.answer; rec != nil && rec.Sha != "" && rec.Sha != tape.FrameSha(rec.Frame) {
-		c.p.drift(turnOf(ctx), rec.Line, drift.Drift{
-			Class: drift.Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + tape.FrameSha(rec.Frame),
+	if rec := f.answer; rec != nil && rec.Sha != "" && rec.Sha != FrameSha(rec.Frame) {
+		c.p.drift(turnOf(ctx), rec.Line, Drift{
+			Class: Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + FrameSha(rec.Frame),
 		})
 	}
 	return f.result(c.server)
@@ -67,7 +65,7 @@ func (t *tapedFrame) result(server string) (json.RawMessage, error) {
 	if rec.Error != "" {
 		return nil, fmt.Errorf("%w: %s", transport.ErrLost, rec.Error)
 	}
-	var f tape.Frame
+	var f Frame
 	if err := json.Unmarshal(rec.Frame, &f); err != nil {
 		return nil, fmt.Errorf("frame: %w", err)
 	}
@@ -83,19 +81,19 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 	if method == "initialize" { // the server is new, or the tape was made by hand: it has no tools
 		return json.RawMessage(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"replay","version":"1"}}`), nil
 	}
-	if method == tape.MethodList {
+	if method == MethodList {
 		return json.RawMessage(`{"tools":[]}`), nil
 	}
-	if method != tape.MethodCall {
+	if method != MethodCall {
 		return nil, &transport.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
 	}
-	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, drift.Clip(drift.Params(params)))
+	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, Clip(Params(params)))
 	c.p.mu.Lock()
 	line := c.p.line + 1
 	c.p.mu.Unlock()
-	d := drift.Drift{Class: drift.CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: drift.Clip(drift.Params(params))}
+	d := Drift{Class: CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: Clip(Params(params))}
 	if near := c.p.nearest(ctx, c.server, params); near != "" {
-		d.Class, d.Want = drift.CallArgs, drift.Clip(near)
+		d.Class, d.Want = CallArgs, Clip(near)
 	}
 	if !c.p.cfg.LiveModel && !c.p.hasLeft() {
 		c.p.drift(turnOf(ctx), line, d)
@@ -107,13 +105,13 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 // are alike and run side by side are told apart by their place in the round; other
 // methods than calls may repeat.
 func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *tapedFrame {
-	key := drift.Params(json.RawMessage(p.cfg.Redactor.Text(string(params))))
+	key := Params(json.RawMessage(p.cfg.Redactor.Text(string(params))))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var first, last, exact *tapedFrame
 	for _, f := range p.frames[server] {
 		switch {
-		case f.frame.Method != method || f.key != key || method == tape.MethodCall && !f.within(turnOf(ctx)):
+		case f.frame.Method != method || f.key != key || method == MethodCall && !f.within(turnOf(ctx)):
 			continue
 		case !f.used && first == nil:
 			first = f
@@ -133,7 +131,7 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 		}
 		return first
 	}
-	if method == tape.MethodCall {
+	if method == MethodCall {
 		return nil
 	}
 	return last
@@ -151,7 +149,7 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 	best, found := -1, ""
 	p.mu.Lock()
 	unused := slices.DeleteFunc(slices.Clone(p.frames[server]), func(f *tapedFrame) bool {
-		return f.used || f.frame.Method != tape.MethodCall || !f.within(turnOf(ctx))
+		return f.used || f.frame.Method != MethodCall || !f.within(turnOf(ctx))
 	})
 	p.mu.Unlock()
 	for _, f := range unused {
@@ -164,7 +162,7 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 			same++
 		}
 		if same > best {
-			best, found = same, drift.Params(f.frame.Params)
+			best, found = same, Params(f.frame.Params)
 		}
 	}
 	return found
@@ -206,22 +204,22 @@ type liveConn struct {
 func (c *liveConn) Inner() transport.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == tape.MethodCall {
+	if method == MethodCall {
 		if result, fired, err := c.played.p.toolFault(ctx, c.played.server, params); fired {
 			return result, err
 		}
 	}
-	if method == tape.MethodCall && c.played.p.plays() {
+	if method == MethodCall && c.played.p.plays() {
 		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
 			return f.result(c.played.server)
 		}
 	}
 	result, err := c.Conn.Request(ctx, method, params)
 	p := c.played.p
-	if method == tape.MethodList && err == nil {
+	if method == MethodList && err == nil {
 		p.lists(c.played.server, result)
 	}
-	if method != tape.MethodCall {
+	if method != MethodCall {
 		return result, err
 	}
 	f := p.findFrame(ctx, c.played.server, method, params)
@@ -230,7 +228,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	}
 	want, got := shown(f.result(c.played.server)), shown(result, err)
 	if want != got {
-		p.drift(turnOf(ctx), f.request.Line, drift.Differing(drift.Result, "call on server "+c.played.server, want, got))
+		p.drift(turnOf(ctx), f.request.Line, Differing(Result, "call on server "+c.played.server, want, got))
 	}
 	return result, err
 }

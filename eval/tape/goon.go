@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"context"

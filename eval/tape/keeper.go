@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/eval/tape"
 )
 
 // A Kept is the tape of one turn, whose only turn it is.
@@ -33,11 +32,11 @@ type KeeperConfig struct {
 	// Wants reports whether the turns of an assistant are kept.
 	Wants func(assistant string) bool
 	// Route tells models and address of a provider.
-	Route func(provider string) tape.Route
+	Route func(provider string) Route
 	// Host is the version of the program.
 	Host string
 	// Redactor replaces secrets; nil knows the general rules only.
-	Redactor *tape.Redactor
+	Redactor *Redactor
 	// Skip names servers whose frames are not kept.
 	Skip []string
 }
@@ -59,7 +58,7 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 		return nil, errors.New("keeper needs something to keep to, and to be told what")
 	}
 	if cfg.Redactor == nil {
-		cfg.Redactor = tape.NewRedactor()
+		cfg.Redactor = NewRedactor()
 	}
 	k := &Keeper{cfg: cfg, lists: make(map[string][]listing)}
 	k.tapped = tapped{to: recorderOf, skip: cfg.Skip, listed: k.listed}
@@ -77,24 +76,24 @@ func recorderOf(ctx context.Context) *Recorder {
 // A listing is the newest answer of a server to a question that is asked outside of turns.
 type listing struct {
 	asked           string
-	request, answer *tape.Record
+	request, answer *Record
 }
 
 // listed remembers a handshake, with which a server begins anew, or a list.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
-	if method != tape.MethodInitialize && !strings.HasSuffix(method, "/list") {
+	if method != MethodInitialize && !strings.HasSuffix(method, "/list") {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	asked := method + string(params)
-	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == tape.MethodInitialize })
+	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == MethodInitialize })
 	k.listings++
 	id := -k.listings // no number of a request in a turn
 	k.lists[server] = append(known, listing{
 		asked:   asked,
-		request: frame(server, tape.ToServer, tape.Frame{ID: id, Method: method, Params: params}),
-		answer:  frame(server, tape.FromServer, tape.Frame{ID: id, Result: result}),
+		request: frame(server, ToServer, Frame{ID: id, Method: method, Params: params}),
+		answer:  frame(server, FromServer, Frame{ID: id, Result: result}),
 	})
 }
 
@@ -135,7 +134,7 @@ func (k *Keeper) keep(owner string, start answer.Start, done answer.Done, turn [
 	var b bytes.Buffer
 	route := k.cfg.Route(done.Provider)
 	route.Provider, route.Model = done.Provider, done.Model
-	w := tape.NewWriter(&b, k.cfg.Redactor, tape.Header{
+	w := NewWriter(&b, k.cfg.Redactor, Header{
 		TapeID: uuid.NewString(), Host: k.cfg.Host, Recorded: start.Created.UTC().Format(time.RFC3339), Route: route,
 	})
 	k.mu.Lock()

@@ -1,4 +1,4 @@
-package wire
+package tape
 
 import (
 	"encoding/json"
@@ -32,8 +32,8 @@ type Part struct {
 	ID, Name string
 }
 
-// A Request is the body of a request of any wire, taken apart.
-type Request struct {
+// A WireRequest is the body of a request of any wire, taken apart.
+type WireRequest struct {
 	Model string
 	Parts []Part // in order; the system text first
 	// Functions are those that are offered, as the wire has them.
@@ -43,7 +43,7 @@ type Request struct {
 }
 
 // ReadRequest takes a body apart.
-func ReadRequest(body []byte) (*Request, error) {
+func ReadRequest(body []byte) (*WireRequest, error) {
 	v, err := match.Decode(body)
 	if err != nil {
 		return nil, err
@@ -52,9 +52,9 @@ func ReadRequest(body []byte) (*Request, error) {
 	if !ok {
 		return nil, errors.New("it is no JSON object")
 	}
-	r := &Request{Rest: rest}
+	r := &WireRequest{Rest: rest}
 	r.Model, _ = rest["model"].(string)
-	var parts reader
+	var parts wireReader
 	for _, key := range []string{"system", "systemInstruction", "system_instruction"} {
 		parts.texts(KindSystem, key, rest[key])
 		delete(rest, key)
@@ -77,7 +77,7 @@ func ReadRequest(body []byte) (*Request, error) {
 }
 
 // offer adds offered functions: in OpenAI's and Ollama's form, Gemini's, or ours.
-func (r *Request) offer(v any) {
+func (r *WireRequest) offer(v any) {
 	t, _ := v.(object)
 	if list, there := t["functionDeclarations"].([]any); there {
 		for _, f := range list {
@@ -91,18 +91,18 @@ func (r *Request) offer(v any) {
 	r.Functions = append(r.Functions, t)
 }
 
-// A reader collects the parts of messages, of a request or of an answer.
-type reader []Part
+// A wireReader collects the parts of messages, of a request or of an answer.
+type wireReader []Part
 
 // text adds a part that says something.
-func (r *reader) text(kind, at, text string) {
+func (r *wireReader) text(kind, at, text string) {
 	if text != "" {
 		*r = append(*r, Part{Kind: kind, At: at, Text: text})
 	}
 }
 
 // texts adds a text, or the texts of a list of parts.
-func (r *reader) texts(kind, at string, v any) {
+func (r *wireReader) texts(kind, at string, v any) {
 	switch v := v.(type) {
 	case nil:
 	case string:
@@ -125,7 +125,7 @@ func (r *reader) texts(kind, at string, v any) {
 }
 
 // message takes one message of any wire apart.
-func (r *reader) message(at string, v any) {
+func (r *wireReader) message(at string, v any) {
 	m, ok := v.(object)
 	if !ok {
 		r.text(KindText, at, match.Canonical(v))
@@ -143,7 +143,7 @@ func (r *reader) message(at string, v any) {
 		if p.Name, _ = m["tool_name"].(string); p.Name == "" {
 			p.Name, _ = m["name"].(string)
 		}
-		var gave reader
+		var gave wireReader
 		gave.texts(KindResult, at, content)
 		for _, text := range gave {
 			p.Text += text.Text
@@ -169,7 +169,7 @@ func (r *reader) message(at string, v any) {
 }
 
 // part takes one part of a content of Gemini's, or of a message of ours, apart.
-func (r *reader) part(at string, v any) {
+func (r *wireReader) part(at string, v any) {
 	p, _ := v.(object)
 	rest := maps.Clone(p)
 	for _, key := range []string{"thoughtSignature", "thought_signature", "state"} {
@@ -207,7 +207,7 @@ func (r *reader) part(at string, v any) {
 }
 
 // call adds {name, arguments} or {name, args}; the arguments are text or an object.
-func (r *reader) call(at string, id, function any) {
+func (r *wireReader) call(at string, id, function any) {
 	f, _ := function.(object)
 	p := Part{Kind: KindCall, At: at}
 	p.ID, _ = id.(string)
@@ -232,7 +232,7 @@ type Message struct {
 
 // Messages are the messages of the conversation, the system text in one of its own. Results
 // of calls are in a message of role tool, if they had none.
-func (r *Request) Messages() []Message {
+func (r *WireRequest) Messages() []Message {
 	var all []Message
 	in := func(role string) *Message {
 		if n := len(all); n == 0 || role != "" && all[n-1].Role != role {
@@ -292,7 +292,7 @@ func Listed(result json.RawMessage) []Tool {
 }
 
 // Tools are the offered functions in MCP's form.
-func (r *Request) Tools() []Tool {
+func (r *WireRequest) Tools() []Tool {
 	var all []Tool
 	for _, f := range r.Functions {
 		t := Tool{InputSchema: json.RawMessage(`{"type":"object"}`)}

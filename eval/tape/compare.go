@@ -1,18 +1,16 @@
-package edge
+package tape
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"molar/eval/drift"
 	"molar/eval/match"
-	"molar/eval/tape"
 )
 
 // compare names what differs between a turn as it was seen now and as the tape tells it. A
 // live model makes its own turn.
-func (p *Player) compare(turn int, now *tape.Seen) {
+func (p *Player) compare(turn int, now *Seen) {
 	if p.cfg.LiveModel || p.hasLeft() || turn > len(p.cfg.Tape.Turns) {
 		return
 	}
@@ -22,7 +20,7 @@ func (p *Player) compare(turn int, now *tape.Seen) {
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
 	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it fails before it asks for anything
-		p.drift(turn, was.At.User, drift.Drift{Class: drift.Failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
+		p.drift(turn, was.At.User, Drift{Class: Failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
 	}
 	if p.cfg.Tape.Header.Imported != "" { // another program may have put its answers together in its own way
 		return
@@ -31,34 +29,34 @@ func (p *Player) compare(turn int, now *tape.Seen) {
 		return
 	}
 	if got := p.cfg.Redactor.Text(now.Answer); got != was.Answer {
-		p.drift(turn, was.At.Answer, drift.Differing(drift.Answer, "answer", was.Answer, got))
+		p.drift(turn, was.At.Answer, Differing(Answer, "answer", was.Answer, got))
 	}
 }
 
 // compareLines names the lines that each recording of a turn has and that its tape has lost:
 // with nothing to compare, all else would seem to be as it was.
-func (p *Player) compareLines(turn int, was, now *tape.Seen) {
+func (p *Player) compareLines(turn int, was, now *Seen) {
 	lost := func(class, where, got string) {
-		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, drift.Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: drift.Clip(got)})
+		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: Clip(got)})
 	}
 	if was.At.User == 0 {
-		lost(drift.Messages, "user", now.User)
+		lost(Messages, "user", now.User)
 	}
 	if p.cfg.Tape.Torn != nil { // its end is missing, and said to be
 		return
 	}
 	if was.At.Answer == 0 {
-		lost(drift.Answer, "answer", now.Answer)
+		lost(Answer, "answer", now.Answer)
 		return
 	}
 	for i := range min(len(was.Calls), len(now.Calls)) {
 		if !was.Calls[i].Done && now.Calls[i].Done && was.Sum.Error == "" {
-			lost(drift.Result, fmt.Sprintf("result %d", i+1), resultText(now.Calls[i].Output, now.Calls[i].IsError))
+			lost(Result, fmt.Sprintf("result %d", i+1), resultText(now.Calls[i].Output, now.Calls[i].IsError))
 		}
 	}
 }
 
-func hasResults(s *tape.Seen) bool {
+func hasResults(s *Seen) bool {
 	for _, c := range s.Calls {
 		if c.Done {
 			return true
@@ -67,17 +65,17 @@ func hasResults(s *tape.Seen) bool {
 	return false
 }
 
-func (p *Player) compareGuard(turn int, was, now *tape.Seen) {
+func (p *Player) compareGuard(turn int, was, now *Seen) {
 	if was.Guardrail != "" && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
-		p.drift(turn, was.At.Guardrail, drift.Drift{Class: drift.Guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
+		p.drift(turn, was.At.Guardrail, Drift{Class: Guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
 	}
 }
 
 // compareCalls pairs the calls by position; a call of a later position that fits
 // exactly was moved.
-func (p *Player) compareCalls(turn int, was, now *tape.Seen) {
+func (p *Player) compareCalls(turn int, was, now *Seen) {
 	if moved(was.Calls, now.Calls) {
-		p.drift(turn, was.Calls[0].Line, drift.Drift{Class: drift.CallOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
+		p.drift(turn, was.Calls[0].Line, Drift{Class: CallOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
 		return
 	}
 	for i := range max(len(was.Calls), len(now.Calls)) {
@@ -85,21 +83,21 @@ func (p *Player) compareCalls(turn int, was, now *tape.Seen) {
 		switch {
 		case i >= len(now.Calls):
 			if now.Sum.Error == "" { // a turn that broke off made no further call
-				p.drift(turn, was.Calls[i].Line, drift.Drift{Class: drift.CallMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
+				p.drift(turn, was.Calls[i].Line, Drift{Class: CallMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
 			}
 		case i >= len(was.Calls):
-			p.drift(turn, afterCalls(was), drift.Drift{Class: drift.CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})
+			p.drift(turn, afterCalls(was), Drift{Class: CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})
 		case p.nameOf(was.Calls[i]) != p.nameOf(now.Calls[i]):
-			p.drift(turn, was.Calls[i].Line, drift.Drift{Class: drift.CallName, Where: where, Want: callText(was.Calls[i]), Got: callText(now.Calls[i])})
+			p.drift(turn, was.Calls[i].Line, Drift{Class: CallName, Where: where, Want: callText(was.Calls[i]), Got: callText(now.Calls[i])})
 		case args(was.Calls[i].Call.Function.Arguments) != args(p.cfg.Redactor.Text(now.Calls[i].Call.Function.Arguments)):
-			p.drift(turn, was.Calls[i].Line, drift.Differing(drift.CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
+			p.drift(turn, was.Calls[i].Line, Differing(CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
 		}
 	}
 }
 
 // nameOf is the name under which a call is compared: another program's recording knows
 // tools by their own names alone.
-func (p *Player) nameOf(c tape.SeenCall) string {
+func (p *Player) nameOf(c SeenCall) string {
 	if p.cfg.Tape.Header.Imported != "" && c.Server != "" && c.Tool != "" {
 		return c.Tool
 	}
@@ -107,7 +105,7 @@ func (p *Player) nameOf(c tape.SeenCall) string {
 }
 
 // afterCalls is the line behind the last call of the turn.
-func afterCalls(s *tape.Seen) int {
+func afterCalls(s *Seen) int {
 	if n := len(s.Calls); n > 0 {
 		return s.Calls[n-1].Line + 1
 	}
@@ -115,7 +113,7 @@ func afterCalls(s *tape.Seen) int {
 }
 
 // moved reports whether the same calls were made in another order.
-func moved(was, now []tape.SeenCall) bool {
+func moved(was, now []SeenCall) bool {
 	if len(was) != len(now) || len(was) < 2 {
 		return false
 	}
@@ -136,7 +134,7 @@ func moved(was, now []tape.SeenCall) bool {
 }
 
 // compareResults pairs the results by the position of their calls.
-func (p *Player) compareResults(turn int, was, now *tape.Seen) {
+func (p *Player) compareResults(turn int, was, now *Seen) {
 	for i := range min(len(was.Calls), len(now.Calls)) {
 		w, n := was.Calls[i], now.Calls[i]
 		if !w.Done || !n.Done {
@@ -144,7 +142,7 @@ func (p *Player) compareResults(turn int, was, now *tape.Seen) {
 		}
 		want, got := resultText(w.Output, w.IsError), p.cfg.Redactor.Text(resultText(n.Output, n.IsError))
 		if want != got {
-			p.drift(turn, w.DoneLine, drift.Differing(drift.Result, fmt.Sprintf("result %d", i+1), want, got))
+			p.drift(turn, w.DoneLine, Differing(Result, fmt.Sprintf("result %d", i+1), want, got))
 		}
 	}
 }
@@ -159,14 +157,14 @@ func resultText(output json.RawMessage, isError bool) string {
 
 func args(text string) string { return match.CanonicalJSON([]byte(text)) }
 
-func callText(c tape.SeenCall) string {
+func callText(c SeenCall) string {
 	return c.Call.Function.Name + " " + args(c.Call.Function.Arguments)
 }
 
-func callList(list []tape.SeenCall) string {
+func callList(list []SeenCall) string {
 	var text strings.Builder
 	for _, c := range list {
 		text.WriteString(callText(c) + "; ")
 	}
-	return drift.Clip(text.String())
+	return Clip(text.String())
 }

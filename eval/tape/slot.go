@@ -1,10 +1,9 @@
-package edge
+package tape
 
 import (
 	"context"
 	"iter"
 
-	"molar/eval/tape"
 	"molar/providers"
 )
 
@@ -35,8 +34,8 @@ func turnOf(ctx context.Context) int {
 // middle of a call: that is a probe of its own, and no part of the pass.
 func slotOf(ctx context.Context, path string) slot {
 	req, ok := ctx.Value(passKey{}).(providers.Request)
-	if !ok || tape.Lookup(path) {
-		return slot{turn: turnOf(ctx), pass: tape.PassProbe}
+	if !ok || Lookup(path) {
+		return slot{turn: turnOf(ctx), pass: PassProbe}
 	}
 	return slot{turn: turnOf(ctx), pass: req.Pass}
 }

@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"bytes"
@@ -12,9 +12,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/eval/drift"
-	"molar/eval/tape"
-	"molar/eval/wire"
 	"molar/mcpclients/transport"
 	"molar/providers"
 	"molar/schemas"
@@ -22,7 +19,7 @@ import (
 
 // PlayerConfig configures a [Player].
 type PlayerConfig struct {
-	Tape *tape.Tape
+	Tape *Tape
 	// LiveModel lets model calls through to the real service, LiveTools tool calls to
 	// the real servers. What is live is not compared with the tape's requests.
 	LiveModel, LiveTools bool
@@ -32,9 +29,9 @@ type PlayerConfig struct {
 	// Skip names servers that are not on the tape and run for real.
 	Skip []string
 	// Redactor must be the one of the recording; nil knows the general rules only.
-	Redactor *tape.Redactor
+	Redactor *Redactor
 	// Canon may be shared by players; nil makes one.
-	Canon *drift.Canon
+	Canon *Canon
 	// Faults are laid over the tape.
 	Faults []Fault
 }
@@ -47,7 +44,7 @@ type Player struct {
 	frames map[string][]*tapedFrame // by server
 
 	mu     sync.Mutex
-	drifts []drift.Drift
+	drifts []Drift
 	turn   int
 	line   int // the last line that was served
 	fired  map[int]int
@@ -58,47 +55,47 @@ type Player struct {
 	left    bool
 	calls   int
 	usage   schemas.Usage
-	live    map[string]map[string]wire.Tool // what real servers list, by server
+	live    map[string]map[string]Tool // what real servers list, by server
 }
 
 // taped is one model exchange of the tape.
 type taped struct {
-	request *tape.Record
+	request *Record
 	pass    string
 	chunks  [][]byte
-	end     *tape.Record // nil when the recording broke off
+	end     *Record // nil when the recording broke off
 	used    bool
 }
 
 // tapedFrame is one MCP request of the tape.
 type tapedFrame struct {
-	request, answer *tape.Record // the answer is nil when the recording broke off
-	frame           tape.Frame   // of the request
-	key             string       // the canonical params
+	request, answer *Record // the answer is nil when the recording broke off
+	frame           Frame   // of the request
+	key             string  // the canonical params
 	used            bool
 }
 
 // NewPlayer returns a player of a tape.
 func NewPlayer(cfg PlayerConfig) (*Player, error) {
 	if cfg.Canon == nil {
-		cfg.Canon = drift.NewCanon()
+		cfg.Canon = NewCanon()
 	}
 	if cfg.Redactor == nil {
-		cfg.Redactor = tape.NewRedactor()
+		cfg.Redactor = NewRedactor()
 	}
-	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), fired: make(map[int]int), live: make(map[string]map[string]wire.Tool)}
+	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), fired: make(map[int]int), live: make(map[string]map[string]Tool)}
 	exchanges, frames := make(map[int]*taped), make(map[string]*tapedFrame)
 	for i := range cfg.Tape.Records {
 		r := &cfg.Tape.Records[i]
 		switch r.Type {
-		case tape.TypeModelRequest:
+		case TypeModelRequest:
 			exchanges[r.Seq] = &taped{request: r, pass: r.ModelPass()}
 			p.models = append(p.models, exchanges[r.Seq])
-		case tape.TypeModelChunk:
+		case TypeModelChunk:
 			exchanges[r.Seq].chunks = append(exchanges[r.Seq].chunks, r.Bytes())
-		case tape.TypeModelEnd:
+		case TypeModelEnd:
 			exchanges[r.Seq].end = r
-		case tape.TypeMCP:
+		case TypeMCP:
 			if err := p.addFrame(r, frames); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", cfg.Tape.Name, r.Line, err)
 			}
@@ -107,18 +104,18 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 	return p, nil
 }
 
-func (p *Player) addFrame(r *tape.Record, byID map[string]*tapedFrame) error {
-	var f tape.Frame
+func (p *Player) addFrame(r *Record, byID map[string]*tapedFrame) error {
+	var f Frame
 	if err := json.Unmarshal(r.Frame, &f); err != nil {
 		return fmt.Errorf("frame: %w", err)
 	}
 	id := fmt.Sprintf("%s/%d", r.Server, f.ID)
 	known := byID[id]
 	switch {
-	case r.Dir == tape.ToServer && known != nil:
+	case r.Dir == ToServer && known != nil:
 		return fmt.Errorf("request %d of server %q begins twice", f.ID, r.Server)
-	case r.Dir == tape.ToServer:
-		byID[id] = &tapedFrame{request: r, frame: f, key: drift.Params(f.Params)}
+	case r.Dir == ToServer:
+		byID[id] = &tapedFrame{request: r, frame: f, key: Params(f.Params)}
 		p.frames[r.Server] = append(p.frames[r.Server], byID[id])
 	case known != nil && known.answer != nil:
 		return fmt.Errorf("request %d of server %q is answered twice", f.ID, r.Server)
@@ -129,7 +126,7 @@ func (p *Player) addFrame(r *tape.Record, byID map[string]*tapedFrame) error {
 }
 
 // Tape returns the tape.
-func (p *Player) Tape() *tape.Tape { return p.cfg.Tape }
+func (p *Player) Tape() *Tape { return p.cfg.Tape }
 
 // Servers are the names of the servers on the tape.
 func (p *Player) Servers() []string { return slices.Collect(maps.Keys(p.frames)) }
@@ -145,7 +142,7 @@ func (p *Player) Summarises() bool {
 }
 
 // drift notes differences at a line of the tape.
-func (p *Player) drift(turn, line int, drifts ...drift.Drift) {
+func (p *Player) drift(turn, line int, drifts ...Drift) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, d := range drifts {
@@ -158,19 +155,19 @@ func (p *Player) drift(turn, line int, drifts ...drift.Drift) {
 func (p *Player) drifted(turn int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.drifts, func(d drift.Drift) bool { return d.Turn == turn || d.Turn == 0 })
+	return slices.ContainsFunc(p.drifts, func(d Drift) bool { return d.Turn == turn || d.Turn == 0 })
 }
 
 // Differs notes what of the config is not as it was when the tape was made: the cause of
 // all that follows.
 func (p *Player) Differs(where, was, now string) {
-	p.drift(0, 1, drift.Differing(drift.Config, where, was, now))
+	p.drift(0, 1, Differing(Config, where, was, now))
 }
 
 // Uses reports whether the tape offers or calls a tool of the server.
 func (p *Player) Uses(server string) bool {
 	return slices.ContainsFunc(p.models, func(x *taped) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
-		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == tape.MethodCall })
+		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == MethodCall })
 }
 
 // Provider wraps a provider so that the transport below it knows the pass. One
@@ -214,7 +211,7 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	line := p.line
 	p.mu.Unlock()
 	if x == nil {
-		p.drift(s.turn, line+1, drift.Drift{Class: drift.ModelExtra, Where: fmt.Sprintf("%s pass", s.pass), Want: "(nothing)", Got: drift.Clip(string(body))})
+		p.drift(s.turn, line+1, Drift{Class: ModelExtra, Where: fmt.Sprintf("%s pass", s.pass), Want: "(nothing)", Got: Clip(string(body))})
 		if p.leave() {
 			return nil, errNoTape("the tape ends here")
 		}
@@ -224,13 +221,13 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	if x.end == nil {
 		return nil, fmt.Errorf("%s:%d: the recording of this model call broke off", p.cfg.Tape.Name, x.request.Line)
 	}
-	if x.request.Unkeyed || s.pass == tape.PassProbe {
+	if x.request.Unkeyed || s.pass == PassProbe {
 		return x, nil
 	}
 	rec := x.request
 	drifts := p.cfg.Canon.Read(rec.Body).Diff(p.cfg.Canon.Read([]byte(p.cfg.Redactor.Text(string(body)))))
 	if rec.Method+" "+rec.Path != method+" "+path {
-		drifts = append(drifts, drift.Differing(drift.Transport, "request", rec.Method+" "+rec.Path, method+" "+path))
+		drifts = append(drifts, Differing(Transport, "request", rec.Method+" "+rec.Path, method+" "+path))
 	}
 	if len(drifts) == 0 {
 		return x, nil
@@ -270,13 +267,13 @@ func (p *Player) NotAsked() bool {
 // find looks for the next exchange of the turn and pass. Summaries that were recorded
 // outside a turn are found by what they ask.
 func (p *Player) find(s slot, method, path string, body []byte) *taped {
-	if s.pass == tape.PassProbe {
+	if s.pass == PassProbe {
 		return p.findProbe(method, path, body)
 	}
 	var stray *taped
 	for _, x := range p.models {
 		switch {
-		case x.used || x.pass == tape.PassProbe:
+		case x.used || x.pass == PassProbe:
 		case x.request.Turn == s.turn && x.pass == string(s.pass):
 			return x
 		case x.request.Turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
@@ -293,7 +290,7 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 func (p *Player) findProbe(method, path string, body []byte) *taped {
 	var same, like *taped
 	for _, x := range p.models {
-		if x.pass != tape.PassProbe || x.request.Method != method || x.request.Path != path {
+		if x.pass != PassProbe || x.request.Method != method || x.request.Path != path {
 			continue
 		}
 		if like == nil || like.used {
@@ -322,7 +319,7 @@ func (p *Player) Over(run Run) Run {
 			p.turn++
 			turn := p.turn
 			p.mu.Unlock()
-			var seen tape.Seen
+			var seen Seen
 			for event, err := range run(InTurn(ctx, turn), t) {
 				seen.Event(event, err)
 				if !yield(event, err) || err != nil {
@@ -343,16 +340,16 @@ func (p *Player) Settle(ctx context.Context) context.Context {
 
 // Finish returns the drift at the first divergence, which is the cause, and what
 // follows from it. What nobody asked for is drift too.
-func (p *Player) Finish() (causes, follows []drift.Drift) {
+func (p *Player) Finish() (causes, follows []Drift) {
 	if p.hasLeft() { // what the tape has of the rest is of another story
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return drift.Rank(p.drifts)
+		return Rank(p.drifts)
 	}
 	if !p.cfg.LiveModel {
 		for _, x := range p.models {
-			if !x.used && x.pass != tape.PassProbe && !x.spare() {
-				p.drift(x.request.Turn, x.request.Line, drift.Drift{Class: drift.Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.request.Seq, x.pass), Want: "asked for", Got: "(nothing)"})
+			if !x.used && x.pass != PassProbe && !x.spare() {
+				p.drift(x.request.Turn, x.request.Line, Drift{Class: Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.request.Seq, x.pass), Want: "asked for", Got: "(nothing)"})
 			}
 		}
 	}
@@ -362,20 +359,20 @@ func (p *Player) Finish() (causes, follows []drift.Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !f.used && f.frame.Method == tape.MethodCall {
-					p.drift(f.request.Turn, f.request.Line, drift.Drift{Class: drift.Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
+				if !f.used && f.frame.Method == MethodCall {
+					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
 		}
 	}
 	if !p.cfg.LiveModel {
 		for i := p.turn; i < len(p.cfg.Tape.Turns); i++ {
-			p.drift(i+1, p.cfg.Tape.Turns[i].At.User, drift.Drift{Class: drift.Unconsumed, Where: fmt.Sprintf("turn %d", i+1), Want: "a turn", Got: "(nothing)"})
+			p.drift(i+1, p.cfg.Tape.Turns[i].At.User, Drift{Class: Unconsumed, Where: fmt.Sprintf("turn %d", i+1), Want: "a turn", Got: "(nothing)"})
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return drift.Rank(p.drifts)
+	return Rank(p.drifts)
 }
 
 // spare reports whether an exchange need not be asked for: a verdict from before the

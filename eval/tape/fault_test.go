@@ -1,4 +1,4 @@
-package edge_test
+package tape_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"molar/eval/edge"
+	"molar/eval/tape"
 	"molar/providers"
 )
 
@@ -33,7 +33,7 @@ func overHTTP(t *testing.T) (data []byte, base string) {
 	defer server.Close()
 	rec, b := record(t)
 	live := open(t, server.URL+"/v1", "sk-test", rec.Transport(http.DefaultTransport))
-	for chunk, err := range rec.Provider(live, false).Stream(edge.InTurn(t.Context(), 1), request()) {
+	for chunk, err := range rec.Provider(live, false).Stream(tape.InTurn(t.Context(), 1), request()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,13 +65,13 @@ func TestFaults_model(t *testing.T) {
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, err := edge.ParseFault(test.fault)
+				f, err := tape.ParseFault(test.fault)
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := play(t, data, func(c *edge.PlayerConfig) { c.Faults = []edge.Fault{f} })
+				p := play(t, data, func(c *tape.PlayerConfig) { c.Faults = []tape.Fault{f} })
 				provider := p.Provider(open(t, base, "sk-test", p.Transport(nil)), false)
-				ctx, cancel := context.WithTimeout(edge.InTurn(t.Context(), 1), 10*time.Minute)
+				ctx, cancel := context.WithTimeout(tape.InTurn(t.Context(), 1), 10*time.Minute)
 				defer cancel()
 				began := time.Now()
 				text, _, err := said(ctx, provider, request())
@@ -85,7 +85,7 @@ func TestFaults_model(t *testing.T) {
 				case !test.whole && test.part != (text != ""):
 					t.Errorf("got %q before the fault", text)
 				}
-				if f.Kind == edge.FaultDelay && time.Since(began) < f.Delay {
+				if f.Kind == tape.FaultDelay && time.Since(began) < f.Delay {
 					t.Errorf("it took %v, want %v at least", time.Since(began), f.Delay)
 				}
 			})

@@ -1,4 +1,4 @@
-package edge_test
+package tape_test
 
 import (
 	"bytes"
@@ -16,8 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/eval/drift"
-	"molar/eval/edge"
 	"molar/eval/tape"
 	"molar/providers"
 	"molar/providers/openai"
@@ -25,10 +23,10 @@ import (
 )
 
 // record begins a tape in memory.
-func record(t *testing.T, secrets ...string) (*edge.Recorder, *bytes.Buffer) {
+func record(t *testing.T, secrets ...string) (*tape.Recorder, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
-	r, err := edge.NewRecorder(edge.RecorderConfig{To: &b, Header: tape.Header{TapeID: "t", Route: tape.Route{Provider: "openai", Model: "m"}}, Redactor: tape.NewRedactor(secrets...)})
+	r, err := tape.NewRecorder(tape.RecorderConfig{To: &b, Header: tape.Header{TapeID: "t", Route: tape.Route{Provider: "openai", Model: "m"}}, Redactor: tape.NewRedactor(secrets...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,17 +34,17 @@ func record(t *testing.T, secrets ...string) (*edge.Recorder, *bytes.Buffer) {
 }
 
 // play opens a tape from memory.
-func play(t *testing.T, data []byte, change func(*edge.PlayerConfig)) *edge.Player {
+func play(t *testing.T, data []byte, change func(*tape.PlayerConfig)) *tape.Player {
 	t.Helper()
 	read, err := tape.Read("t.jsonl", data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := edge.PlayerConfig{Tape: read}
+	cfg := tape.PlayerConfig{Tape: read}
 	if change != nil {
 		change(&cfg)
 	}
-	p, err := edge.NewPlayer(cfg)
+	p, err := tape.NewPlayer(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +101,7 @@ func TestHTTP(t *testing.T) {
 	asked.Messages = append(asked.Messages, schemas.Text(schemas.RoleUser, "My key is "+key))
 	live := open(t, server.URL+"/v1?key="+key, key, rec.Transport(http.DefaultTransport))
 	text := ""
-	for chunk, err := range rec.Provider(live, false).Stream(edge.InTurn(t.Context(), 1), asked) {
+	for chunk, err := range rec.Provider(live, false).Stream(tape.InTurn(t.Context(), 1), asked) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +122,7 @@ func TestHTTP(t *testing.T) {
 	server.Close()
 	p := play(t, b.Bytes(), nil)
 	played := open(t, server.URL+"/v1", "another-key", p.Transport(http.DefaultTransport))
-	again, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(played, false), asked)
+	again, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(played, false), asked)
 	if err != nil || again != text {
 		t.Errorf("replay said %q (%v), the recording %q", again, err, text)
 	}
@@ -171,7 +169,7 @@ func recorded(t *testing.T, req providers.Request) []byte {
 	t.Helper()
 	rec, b := record(t)
 	p := rec.Provider(scripted{[]providers.Chunk{{Text: "Hi"}, {Finish: providers.FinishStop}}}, true)
-	if _, _, err := said(edge.InTurn(t.Context(), 1), p, req); err != nil {
+	if _, _, err := said(tape.InTurn(t.Context(), 1), p, req); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -193,28 +191,28 @@ func TestDrift(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*providers.Request) {}, nil},
-		{"system", func(r *providers.Request) { r.System = "Be Brief." }, []string{drift.System}},
-		{"question", func(r *providers.Request) { r.Messages[0] = schemas.Text(schemas.RoleUser, "Hallo") }, []string{drift.Messages}},
-		{"description", func(r *providers.Request) { r.Tools[0].Description = "Does it!" }, []string{drift.Description}},
+		{"system", func(r *providers.Request) { r.System = "Be Brief." }, []string{tape.System}},
+		{"question", func(r *providers.Request) { r.Messages[0] = schemas.Text(schemas.RoleUser, "Hallo") }, []string{tape.Messages}},
+		{"description", func(r *providers.Request) { r.Tools[0].Description = "Does it!" }, []string{tape.Description}},
 		{"schema", func(r *providers.Request) {
 			r.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"b":{"type":"string"}}}`)
-		}, []string{drift.Schema}},
+		}, []string{tape.Schema}},
 		{"schema in another order", func(r *providers.Request) {
 			r.Tools[0].InputSchema = json.RawMessage(`{"properties": {"a": {"type": "string"}}, "type": "object"}`)
 		}, nil},
-		{"tool gone", func(r *providers.Request) { r.Tools = nil }, []string{drift.Schema}},
-		{"model", func(r *providers.Request) { r.Model = "n" }, []string{drift.Config}},
-		{"temperature", func(r *providers.Request) { r.Temperature = new(0.5) }, []string{drift.Config}},
-		{"call's name", func(r *providers.Request) { r.Messages[1] = calling("s__g", `{"a":"b"}`) }, []string{drift.CallName}},
-		{"call's arguments", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{"a":"c"}`) }, []string{drift.CallArgs}},
+		{"tool gone", func(r *providers.Request) { r.Tools = nil }, []string{tape.Schema}},
+		{"model", func(r *providers.Request) { r.Model = "n" }, []string{tape.Config}},
+		{"temperature", func(r *providers.Request) { r.Temperature = new(0.5) }, []string{tape.Config}},
+		{"call's name", func(r *providers.Request) { r.Messages[1] = calling("s__g", `{"a":"b"}`) }, []string{tape.CallName}},
+		{"call's arguments", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{"a":"c"}`) }, []string{tape.CallArgs}},
 		{"call's id and blanks", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{ "a": "b" }`) }, nil},
 		{"result", func(r *providers.Request) {
 			r.Messages[2].Parts[0].Text = strings.Replace(strings.ReplaceAll(fenced, "%s", "0123456789abcdef"), `"x":1`, `"x":2`, 1)
-		}, []string{drift.Result}},
+		}, []string{tape.Result}},
 		{"fence mark", func(r *providers.Request) {
 			r.Messages[2].Parts[0].Text = strings.ReplaceAll(fenced, "%s", "fedcba9876543210")
 		}, nil},
-		{"system and model", func(r *providers.Request) { r.System, r.Model = "x", "n" }, []string{drift.System, drift.Config}},
+		{"system and model", func(r *providers.Request) { r.System, r.Model = "x", "n" }, []string{tape.System, tape.Config}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			req := base
@@ -223,7 +221,7 @@ func TestDrift(t *testing.T) {
 			req.Tools = append([]schemas.ToolInfo(nil), base.Tools...)
 			test.change(&req)
 			p := play(t, data, nil)
-			text, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
+			text, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
 			if failed := err != nil; failed != (test.want != nil) {
 				t.Errorf("said %q, error %v", text, err)
 			}
@@ -263,17 +261,17 @@ func TestDrift_pairs(t *testing.T) {
 		{"without ids", [4]any{"", "", "", ""}, [4]any{"a", "b", "a", "b"}, false},
 	} {
 		for wire, form := range map[string]string{"openai": openAI, "gemini": gemini, "ours": ours} {
-			canon := drift.NewCanon()
+			canon := tape.NewCanon()
 			was, now := canon.Read(fmt.Appendf(nil, form, test.was[:]...)), canon.Read(fmt.Appendf(nil, form, test.now[:]...))
 			drifts := was.Diff(now)
-			if (len(drifts) > 0) != test.drifts || len(drifts) > 0 && drifts[0].Class != drift.Result {
+			if (len(drifts) > 0) != test.drifts || len(drifts) > 0 && drifts[0].Class != tape.Result {
 				t.Errorf("%s, %s: %+v", wire, test.name, drifts)
 			}
 		}
 	}
 	const twice = `{"messages":[{"role":"assistant","tool_calls":[{"id":"call_0","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"call_0","content":"one"},` +
 		`{"role":"assistant","tool_calls":[{"id":"%s","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"%s","content":"two"}]}`
-	canon := drift.NewCanon()
+	canon := tape.NewCanon()
 	if drifts := canon.Read(fmt.Appendf(nil, twice, "call_0", "call_0")).Diff(canon.Read(fmt.Appendf(nil, twice, "call_1", "call_1"))); len(drifts) > 0 {
 		t.Errorf("ids that begin anew: %+v", drifts)
 	}
@@ -285,10 +283,10 @@ func calling(name, args string) schemas.Message {
 }
 
 func TestReport_servesWhatDrifted(t *testing.T) {
-	p := play(t, recorded(t, request()), func(c *edge.PlayerConfig) { c.Report = true })
+	p := play(t, recorded(t, request()), func(c *tape.PlayerConfig) { c.Report = true })
 	req := request()
 	req.System = "Other."
-	text, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
+	text, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
 	if err != nil || text != "Hi" {
 		t.Errorf("said %q, error %v", text, err)
 	}
@@ -301,14 +299,14 @@ func TestLeftovers(t *testing.T) {
 	data := recorded(t, request())
 	p := play(t, data, nil)
 	causes, _ := p.Finish()
-	if len(causes) != 1 || causes[0].Class != drift.Unconsumed {
+	if len(causes) != 1 || causes[0].Class != tape.Unconsumed {
 		t.Errorf("a tape that nobody asked: %+v", causes)
 	}
 	p = play(t, data, nil)
 	for range 2 { // one more than the tape has
-		_, _, _ = said(edge.InTurn(t.Context(), 1), p.Provider(never{t}, true), request())
+		_, _, _ = said(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), request())
 	}
-	if causes, _ = p.Finish(); len(causes) != 1 || causes[0].Class != drift.ModelExtra {
+	if causes, _ = p.Finish(); len(causes) != 1 || causes[0].Class != tape.ModelExtra {
 		t.Errorf("a call too many: %+v", causes)
 	}
 }
@@ -324,7 +322,7 @@ func TestMiss_neverGoesLive(t *testing.T) {
 		return nil, errors.New("no network")
 	})
 	start := time.Now()
-	_, _, err := said(edge.InTurn(t.Context(), 1), p.Provider(open(t, "http://127.0.0.1:9/v1", "k", p.Transport(base)), false), request())
+	_, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(open(t, "http://127.0.0.1:9/v1", "k", p.Transport(base)), false), request())
 	if providers.KindOf(err) != providers.KindInvalid {
 		t.Errorf("error %v, want one that nobody tries again", err)
 	}

@@ -1,4 +1,4 @@
-package edge_test
+package tape_test
 
 import (
 	"context"
@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/eval/drift"
-	"molar/eval/edge"
+	"molar/eval/tape"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -66,7 +65,7 @@ func taped(t *testing.T, params ...string) []byte {
 	}
 	conn := connect(t, rec.Dial(dialTo(&answering{calls: calls})))
 	for _, p := range params {
-		if _, err := conn.Request(edge.InTurn(t.Context(), 1), "tools/call", json.RawMessage(p)); err != nil {
+		if _, err := conn.Request(tape.InTurn(t.Context(), 1), "tools/call", json.RawMessage(p)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +84,7 @@ func TestConn(t *testing.T) {
 		{`{"name":"f","arguments":{"a":1,"b":2}}`, `{"n":2}`},
 		{`{"name":"f","arguments":{"a":1,"b":2}}`, `replay`},
 	} {
-		got, err := conn.Request(edge.InTurn(t.Context(), 1), "tools/call", json.RawMessage(test.params))
+		got, err := conn.Request(tape.InTurn(t.Context(), 1), "tools/call", json.RawMessage(test.params))
 		if err != nil || !strings.Contains(string(got), test.want) {
 			t.Errorf("%s gave %s (%v), want %s", test.params, got, err, test.want)
 		}
@@ -101,7 +100,7 @@ func TestConn(t *testing.T) {
 	for _, d := range append(causes, follows...) {
 		classes = append(classes, d.Class)
 	}
-	if diff := cmp.Diff([]string{drift.CallArgs, drift.CallExtra}, classes); diff != "" {
+	if diff := cmp.Diff([]string{tape.CallArgs, tape.CallExtra}, classes); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -114,7 +113,7 @@ func (c callerOf) CallFor(ctx context.Context, _ *schemas.Person, server, tool s
 	if err != nil {
 		return schemas.ToolResult{}, err
 	}
-	out, err := c.conn.Request(edge.InTurn(ctx, 1), "tools/call", params)
+	out, err := c.conn.Request(tape.InTurn(ctx, 1), "tools/call", params)
 	return schemas.ToolResult{Output: out, Server: server, ToolName: tool}, err
 }
 
@@ -154,15 +153,15 @@ func TestEqualCalls(t *testing.T) {
 
 func TestLiveTools_compares(t *testing.T) {
 	data := taped(t, `{"name":"f","arguments":{}}`)
-	p := play(t, data, func(c *edge.PlayerConfig) { c.LiveTools = true })
+	p := play(t, data, func(c *tape.PlayerConfig) { c.LiveTools = true })
 	calls := make(chan int, 1)
 	calls <- 7
 	conn := connect(t, p.Dial(dialTo(&answering{calls: calls})))
-	got, err := conn.Request(edge.InTurn(t.Context(), 1), "tools/call", json.RawMessage(`{"name":"f","arguments":{}}`))
+	got, err := conn.Request(tape.InTurn(t.Context(), 1), "tools/call", json.RawMessage(`{"name":"f","arguments":{}}`))
 	if err != nil || string(got) != `{"n":7}` {
 		t.Errorf("gave %s (%v), want the live result", got, err)
 	}
-	if causes, _ := p.Finish(); len(causes) != 1 || causes[0].Class != drift.Result {
+	if causes, _ := p.Finish(); len(causes) != 1 || causes[0].Class != tape.Result {
 		t.Errorf("drift %+v", causes)
 	}
 }
@@ -183,13 +182,13 @@ func TestFaults(t *testing.T) {
 		{"tool:s__f=error#2", 2, "isError", nil},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
-			f, err := edge.ParseFault(test.fault)
+			f, err := tape.ParseFault(test.fault)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := play(t, data, func(c *edge.PlayerConfig) { c.Faults = []edge.Fault{f} })
+			p := play(t, data, func(c *tape.PlayerConfig) { c.Faults = []tape.Fault{f} })
 			conn := connect(t, p.Dial(noDial(t)))
-			ctx, cancel := context.WithTimeout(edge.InTurn(t.Context(), 1), 100*time.Millisecond)
+			ctx, cancel := context.WithTimeout(tape.InTurn(t.Context(), 1), 100*time.Millisecond)
 			defer cancel()
 			var got json.RawMessage
 			for range test.nth {
@@ -204,7 +203,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"", "tool", "tool:=error", "disk:x=error", "tool:x=explode", "tool:x=error#0", "tool:x=delay:1h", "tool:x=disconnect:half", "model:x=error:half", "tool:[=error"} {
-		if _, err := edge.ParseFault(text); err == nil {
+		if _, err := tape.ParseFault(text); err == nil {
 			t.Errorf("fault %q is taken", text)
 		}
 	}

@@ -1,12 +1,9 @@
-package edge
+package tape
 
 import (
 	"encoding/json"
 	"maps"
 	"slices"
-
-	"molar/eval/drift"
-	"molar/eval/wire"
 )
 
 // lists notes a page of tools that a real server lists now.
@@ -14,15 +11,15 @@ func (p *Player) lists(server string, result json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live[server] == nil {
-		p.live[server] = make(map[string]wire.Tool)
+		p.live[server] = make(map[string]Tool)
 	}
-	for _, t := range wire.Listed(result) {
+	for _, t := range Listed(result) {
 		p.live[server][t.Name] = t
 	}
 }
 
 // Contract compares what a real server lists with what the tape holds of it.
-func (p *Player) Contract(server string) []drift.Drift {
+func (p *Player) Contract(server string) []Drift {
 	was := p.cfg.Tape.Servers[server]
 	p.mu.Lock()
 	now, attached := p.live[server]
@@ -33,13 +30,13 @@ func (p *Player) Contract(server string) []drift.Drift {
 	}
 	if p.isBuilt() {
 		for name, t := range was.Tools {
-			if n, there := now[name]; there && t.Title == "" && len(t.OutputSchema) == 0 && t.Annotations == (wire.Annotations{}) {
-				n.Title, n.OutputSchema, n.Annotations = "", nil, wire.Annotations{}
+			if n, there := now[name]; there && t.Title == "" && len(t.OutputSchema) == 0 && t.Annotations == (Annotations{}) {
+				n.Title, n.OutputSchema, n.Annotations = "", nil, Annotations{}
 				now[name] = n
 			}
 		}
 	}
-	drifts := drift.Tools(server, was.Tools, now)
+	drifts := Tools(server, was.Tools, now)
 	for i := range drifts {
 		drifts[i].Line = was.Line
 	}

@@ -1,6 +1,4 @@
-// Package drift compares what a tape holds with what is now: requests to models in one form
-// for all wires, tools as servers list them, and texts. It names each difference by its class.
-package drift
+package tape
 
 import (
 	"cmp"
@@ -18,9 +16,9 @@ const (
 	Schema      = "tools.schema"
 	Description = "tools.description"
 	// Annotation is a hint or a title of a tool, Output the schema of its results.
-	Annotation = "tools.annotation"
-	Output     = "tools.output"
-	Config     = "config"
+	Annotation  = "tools.annotation"
+	DriftOutput = "tools.output"
+	Config      = "config"
 	// Signature is a signature of a model's thoughts that is not sent back as it came.
 	Signature = "signature"
 	// Transport is another address or method: streamed, say, where it was whole.

@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"bytes"
@@ -9,9 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-
-	"molar/eval/tape"
-	"molar/eval/wire"
 )
 
 // Transport answers model requests from the tape. base is used only when the model is
@@ -33,7 +30,7 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s := slotOf(req.Context(), req.URL.Path)
-	if s.pass == tape.PassProbe {
+	if s.pass == PassProbe {
 		return t.probe(req, s, body)
 	}
 	answer := func() (*http.Response, error) {
@@ -51,7 +48,7 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // refusal answers with an error that every wire understands.
 func refusal(req *http.Request, err error) *http.Response {
-	body := wire.Refusal(http.StatusBadRequest, err.Error())
+	body := Refusal(http.StatusBadRequest, err.Error())
 	return response(req, http.StatusBadRequest, "application/json", io.NopCloser(bytes.NewReader(body)))
 }
 

@@ -1,4 +1,4 @@
-package drift
+package tape
 
 import (
 	"cmp"
@@ -8,13 +8,12 @@ import (
 	"strconv"
 
 	"molar/eval/match"
-	"molar/eval/wire"
 )
 
 // Tools compares what a server lists now with what it listed: tools that were removed,
 // renamed, added, described anew, want other arguments, promise other results, or hint at
 // something else.
-func Tools(server string, was, now map[string]wire.Tool) []Drift {
+func Tools(server string, was, now map[string]Tool) []Drift {
 	was, now = maps.Clone(was), maps.Clone(now)
 	var drifts []Drift
 	for _, old := range slices.Sorted(maps.Keys(was)) {
@@ -45,7 +44,7 @@ type hint struct{ name, value string }
 const unset = "not set"
 
 // hints are all hints of a tool, always in the same order.
-func hints(t wire.Tool) []hint {
+func hints(t Tool) []hint {
 	given := func(b *bool) string {
 		if b == nil {
 			return unset
@@ -108,7 +107,7 @@ func diffOutput(where string, was, now json.RawMessage) []Drift {
 	if before == after {
 		return nil
 	}
-	d := Differing(Output, where, before, after)
+	d := Differing(DriftOutput, where, before, after)
 	switch {
 	case len(was) == 0:
 		d.Rule, d.Tier = "output-schema-added", TierMinor
@@ -124,7 +123,7 @@ func diffOutput(where string, was, now json.RawMessage) []Drift {
 }
 
 // renamed finds a new tool that wants the same or is described the same.
-func renamed(old wire.Tool, was, now map[string]wire.Tool) string {
+func renamed(old Tool, was, now map[string]Tool) string {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, known := was[name]; known {
 			continue
@@ -139,7 +138,7 @@ func renamed(old wire.Tool, was, now map[string]wire.Tool) string {
 }
 
 // tools writes definitions in the form in which requests are compared.
-func tools(server string, defs map[string]wire.Tool) []tool {
+func tools(server string, defs map[string]Tool) []tool {
 	var all []tool
 	for _, name := range slices.Sorted(maps.Keys(defs)) {
 		d := defs[name]

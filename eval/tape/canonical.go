@@ -1,4 +1,4 @@
-package drift
+package tape
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"molar/eval/match"
-	"molar/eval/wire"
 )
 
 // A Canon gives requests of all wires one form in which they are compared. What
@@ -94,7 +93,7 @@ func Sha(s string) string {
 
 // Read reads the body of any wire that Molar speaks.
 func (c *Canon) Read(body []byte) *Request {
-	in, err := wire.ReadRequest(body)
+	in, err := ReadRequest(body)
 	if err != nil {
 		return &Request{parts: []part{{class: Messages, at: "body", text: string(body)}}}
 	}
@@ -104,9 +103,9 @@ func (c *Canon) Read(body []byte) *Request {
 		first := len(r.parts)
 		c.add(r, p)
 		switch p.Kind {
-		case wire.KindCall:
+		case KindCall:
 			calls = append(calls, p.ID)
-		case wire.KindResult:
+		case KindResult:
 			r.parts[first].call = calls.answer(p.ID)
 		}
 	}
@@ -128,19 +127,19 @@ func (c *Canon) Read(body []byte) *Request {
 }
 
 // add takes a part in. What stands in fences is a result wherever it is found.
-func (c *Canon) add(r *Request, p wire.Part) {
+func (c *Canon) add(r *Request, p Part) {
 	add := func(class, text string) { r.parts = append(r.parts, part{class: class, at: p.At, text: c.mask(text)}) }
 	switch p.Kind {
-	case wire.KindCall:
+	case KindCall:
 		add(CallName, p.Name)
 		add(CallArgs, match.CanonicalJSON([]byte(p.Text)))
-	case wire.KindResult:
+	case KindResult:
 		add(Result, strings.TrimSpace(p.Name+" "+p.Text))
-	case wire.KindSystem:
+	case KindSystem:
 		add(System, p.Text)
-	case wire.KindSignature:
+	case KindSignature:
 		add(Signature, p.Text)
-	case wire.KindRole:
+	case KindRole:
 		add(Messages, "role "+p.Text)
 	default:
 		last := 0

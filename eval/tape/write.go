@@ -1,4 +1,4 @@
-package wire
+package tape
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ const (
 // A Call is a tool call. Arguments is JSON text.
 type Call struct{ ID, Name, Arguments string }
 
-// An Answer is what a model said.
-type Answer struct {
+// An WireAnswer is what a model said.
+type WireAnswer struct {
 	Text, Thinking string
 	Calls          []Call
 	// Finish is stop, length, content_filter or tool_calls; stop when empty.
@@ -43,7 +43,7 @@ const sse = "text/event-stream"
 type object = map[string]any
 
 // Stream writes the answer in the wire of a provider.
-func (a Answer) Stream(provider, model string) Stream {
+func (a WireAnswer) Stream(provider, model string) Stream {
 	switch provider {
 	case Gemini:
 		return Stream{"/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent", sse, a.gemini()}
@@ -81,7 +81,7 @@ func encode(v any) []byte {
 func event(v any) []byte { return append(append([]byte("data: "), encode(v)...), "\n\n"...) }
 
 // texts are the pieces in which the text is sent.
-func (a Answer) texts() []string {
+func (a WireAnswer) texts() []string {
 	switch {
 	case a.Text == "":
 		return nil
@@ -100,7 +100,7 @@ func (c Call) arguments() json.RawMessage {
 	return json.RawMessage(c.Arguments)
 }
 
-func (a Answer) gemini() [][]byte {
+func (a WireAnswer) gemini() [][]byte {
 	var chunks [][]byte
 	parts := func(finish string, parts ...any) {
 		candidate := object{"content": object{"role": "model", "parts": parts}, "index": 0}
@@ -129,7 +129,7 @@ func (a Answer) gemini() [][]byte {
 	return chunks
 }
 
-func (a Answer) openAI(model string) [][]byte {
+func (a WireAnswer) openAI(model string) [][]byte {
 	var chunks [][]byte
 	delta := func(d object, finish, usage any) {
 		e := object{
@@ -174,7 +174,7 @@ func halves(s string) []string {
 	return []string{s[:len(s)/2], s[len(s)/2:]}
 }
 
-func (a Answer) ollama(model string) [][]byte {
+func (a WireAnswer) ollama(model string) [][]byte {
 	var chunks [][]byte
 	line := func(message, whole object) {
 		message["role"] = "assistant"

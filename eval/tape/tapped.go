@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 
-	"molar/eval/tape"
 	"molar/mcpclients/transport"
 	"molar/providers"
 	"molar/toolhandler"
@@ -153,28 +152,28 @@ func (c *tappedConn) Request(ctx context.Context, method string, params json.Raw
 		return result, err
 	}
 	id := int(r.rpc.Add(1))
-	asked := frame(c.server, tape.ToServer, tape.Frame{ID: id, Method: method, Params: params})
+	asked := frame(c.server, ToServer, Frame{ID: id, Method: method, Params: params})
 	asked.Turn, asked.Slot = turnOf(ctx), toolhandler.Slot(ctx)
 	r.w.Write(asked)
 	result, err := c.Conn.Request(ctx, method, params)
-	answer, lost := tape.Frame{ID: id, Result: result}, ""
+	answer, lost := Frame{ID: id, Result: result}, ""
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
-		answer = tape.Frame{ID: id, Error: &tape.FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
+		answer = Frame{ID: id, Error: &FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
 	} else if err != nil {
-		answer, lost = tape.Frame{ID: id}, err.Error()
-		if ctx.Err() == nil && method == tape.MethodCall {
+		answer, lost = Frame{ID: id}, err.Error()
+		if ctx.Err() == nil && method == MethodCall {
 			r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
 		}
 	}
-	rec := frame(c.server, tape.FromServer, answer)
+	rec := frame(c.server, FromServer, answer)
 	rec.Turn, rec.Error = turnOf(ctx), lost
-	if method == tape.MethodCall && lost == "" {
+	if method == MethodCall && lost == "" {
 		r.w.Seal(rec)
 	}
 	r.w.Write(rec)
 	return result, err
 }
 
-func frame(server, dir string, f tape.Frame) *tape.Record {
-	return &tape.Record{Type: tape.TypeMCP, Server: server, Dir: dir, Frame: f.Encode()}
+func frame(server, dir string, f Frame) *Record {
+	return &Record{Type: TypeMCP, Server: server, Dir: dir, Frame: f.Encode()}
 }

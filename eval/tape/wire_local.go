@@ -1,4 +1,4 @@
-package wire
+package tape
 
 import (
 	"encoding/json"
@@ -53,7 +53,7 @@ func (c LocalChunk) Chunk() providers.Chunk {
 	return providers.Chunk{Text: c.Text, Thinking: c.Thinking, Call: c.Call, Sources: c.Sources, Usage: c.Usage, Note: c.Note, Finish: c.Finish}
 }
 
-func (a Answer) local() [][]byte {
+func (a WireAnswer) local() [][]byte {
 	var chunks [][]byte
 	add := func(c LocalChunk) { chunks = append(chunks, encode(c)) }
 	if a.Text != "" {

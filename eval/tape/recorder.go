@@ -1,4 +1,4 @@
-package edge
+package tape
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/eval/tape"
 )
 
 // RecorderConfig configures a [Recorder].
@@ -22,9 +21,9 @@ type RecorderConfig struct {
 	// To takes the tape. The recorder does not close it.
 	To io.Writer
 	// Header is written first; its version is set.
-	Header tape.Header
+	Header Header
 	// Redactor replaces secrets; nil knows the general rules only.
-	Redactor *tape.Redactor
+	Redactor *Redactor
 	// Skip names servers whose frames are not recorded.
 	Skip []string
 }
@@ -33,8 +32,8 @@ type RecorderConfig struct {
 // and delays nothing: every chunk is passed on before it is written.
 type Recorder struct {
 	tapped
-	w      *tape.Writer
-	redact *tape.Redactor
+	w      *Writer
+	redact *Redactor
 	// What was begun so far: model calls, turns, requests to servers.
 	seq, turns, rpc atomic.Int64
 
@@ -48,9 +47,9 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 		return nil, errors.New("recorder needs something to write to")
 	}
 	if cfg.Redactor == nil {
-		cfg.Redactor = tape.NewRedactor()
+		cfg.Redactor = NewRedactor()
 	}
-	r := &Recorder{w: tape.NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
+	r := &Recorder{w: NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
 	r.tapped = tapped{to: func(context.Context) *Recorder { return r }, skip: cfg.Skip}
 	return r, r.Err()
 }
@@ -88,7 +87,7 @@ type exchange struct {
 func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) *exchange {
 	s := slotOf(ctx, path)
 	x := &exchange{r: r, slot: s, gaveUp: ctx.Done(), seq: int(r.seq.Add(1))}
-	rec := &tape.Record{Type: tape.TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path}
+	rec := &Record{Type: TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path}
 	if json.Valid(body) {
 		rec.Body = body
 	}
@@ -104,7 +103,7 @@ func (x *exchange) chunk(data []byte) {
 		return
 	}
 	x.chunks++
-	rec := &tape.Record{Type: tape.TypeModelChunk, Seq: x.seq, N: x.chunks}
+	rec := &Record{Type: TypeModelChunk, Seq: x.seq, N: x.chunks}
 	rec.SetBytes(data)
 	x.r.w.Write(rec)
 }
@@ -118,8 +117,8 @@ func (x *exchange) end(status int, contentType string, err error) {
 		return
 	}
 	x.ended = true
-	rec := &tape.Record{
-		Type: tape.TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
+	rec := &Record{
+		Type: TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
 	}
 	what := fmt.Sprintf("status %d", status)
 	if err != nil {
@@ -131,7 +130,7 @@ func (x *exchange) end(status int, contentType string, err error) {
 		return
 	default:
 	}
-	if x.slot.pass != tape.PassProbe && (err != nil || status >= http.StatusBadRequest) {
+	if x.slot.pass != PassProbe && (err != nil || status >= http.StatusBadRequest) {
 		x.r.failed(fmt.Sprintf("turn %d: the %s call of the model ended in an error: %s", x.slot.turn, x.slot.pass, what))
 	}
 }
@@ -141,7 +140,7 @@ func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[an
 	return func(yield func(answer.Event, error) bool) {
 		turn := int(r.turns.Add(1))
 		question, _ := t.Question()
-		w := watch{r: r, turn: turn, user: &tape.Record{Type: tape.TypeUser, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
+		w := watch{r: r, turn: turn, user: &Record{Type: TypeUser, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
 		defer w.end()
 		for event, err := range run(InTurn(ctx, turn), t) {
 			w.event(event, err)
@@ -159,11 +158,11 @@ type Run = func(context.Context, agent.Turn) iter.Seq2[answer.Event, error]
 type watch struct {
 	r    *Recorder
 	turn int
-	user *tape.Record // until it is written: the first event tells the conversation
-	seen tape.Seen
+	user *Record // until it is written: the first event tells the conversation
+	seen Seen
 }
 
-func (w *watch) write(rec *tape.Record) {
+func (w *watch) write(rec *Record) {
 	rec.Turn = w.turn
 	w.r.w.Write(rec)
 }
@@ -179,13 +178,13 @@ func (w *watch) event(e answer.Event, err error) {
 	}
 	switch e.Kind {
 	case answer.KindStep:
-		if d := tape.Decision(e); d != "" {
-			w.write(&tape.Record{Type: tape.TypeGuardrail, Decision: d})
+		if d := Decision(e); d != "" {
+			w.write(&Record{Type: TypeGuardrail, Decision: d})
 		}
 	case answer.KindToolCall:
-		w.write(&tape.Record{Type: tape.TypeToolCall, Call: e.Call, Server: e.Server, Tool: e.ToolName})
+		w.write(&Record{Type: TypeToolCall, Call: e.Call, Server: e.Server, Tool: e.ToolName})
 	case answer.KindToolResult:
-		rec := &tape.Record{Type: tape.TypeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
+		rec := &Record{Type: TypeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
 		if e.Result != nil {
 			rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
 		}
@@ -203,5 +202,5 @@ func (w *watch) begin() {
 
 func (w *watch) end() {
 	w.begin()
-	w.write(&tape.Record{Type: tape.TypeAnswer, Text: w.seen.Answer, Done: &w.seen.Sum})
+	w.write(&Record{Type: TypeAnswer, Text: w.seen.Answer, Done: &w.seen.Sum})
 }

@@ -1,4 +1,4 @@
-package edge_test
+package tape_test
 
 import (
 	"bytes"
@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"molar/eval/edge"
 	"molar/eval/tape"
-	"molar/eval/wire"
 	"molar/mcpclients/transport"
 )
 
@@ -27,20 +25,20 @@ func (l listing) Request(context.Context, string, json.RawMessage) (json.RawMess
 func TestContract_builtTape(t *testing.T) {
 	const now = `{"name":"f","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
 	for name, test := range map[string]struct {
-		annotations wire.Annotations
+		annotations tape.Annotations
 		changes     int
 	}{
-		"without annotations": {wire.Annotations{}, 0},
-		"with a title alone":  {wire.Annotations{Title: "F"}, 3}, // the title, the hint, the result
+		"without annotations": {tape.Annotations{}, 0},
+		"with a title alone":  {tape.Annotations{Title: "F"}, 3}, // the title, the hint, the result
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			built := tape.NewBuilder(&b, tape.Header{TapeID: "t"})
-			built.Server("s", []wire.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: test.annotations}})
+			built.Server("s", []tape.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: test.annotations}})
 			built.User("Which?")
-			built.Said("openai", "answer", wire.Answer{Text: "It."}, "")
+			built.Said("openai", "answer", tape.WireAnswer{Text: "It."}, "")
 			built.Answer("It.")
-			p := play(t, b.Bytes(), func(c *edge.PlayerConfig) { c.LiveTools = true })
+			p := play(t, b.Bytes(), func(c *tape.PlayerConfig) { c.LiveTools = true })
 			if _, err := connect(t, p.Dial(dialTo(listing{tool: now}))).Request(t.Context(), tape.MethodList, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package wire
+package tape
 
 import (
 	"encoding/json"
@@ -31,12 +31,12 @@ func Of(address string) (provider, model string) {
 
 // ReadAnswer reads a recorded response: what it says, and its bytes as a stream, since
 // that is what Molar asks for.
-func ReadAnswer(provider, body string) (Answer, Stream, error) {
+func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 	list, streamed := events(body)
 	if len(list) == 0 {
-		return Answer{}, Stream{}, errors.New("there is no event in it")
+		return WireAnswer{}, Stream{}, errors.New("there is no event in it")
 	}
-	var a Answer
+	var a WireAnswer
 	for i, event := range list {
 		err := a.add(event)
 		switch {
@@ -65,8 +65,8 @@ func ReadAnswer(provider, body string) (Answer, Stream, error) {
 }
 
 // add takes one event of an answer, or a whole one, of any wire.
-func (a *Answer) add(event object) error {
-	var said reader
+func (a *WireAnswer) add(event object) error {
+	var said wireReader
 	if list, _ := event["candidates"].([]any); len(list) > 0 {
 		candidate, _ := list[0].(object)
 		said.message("", candidate["content"])
@@ -107,7 +107,7 @@ func whole(v any) int {
 }
 
 // part takes what is said or called in. A call without a name goes on with the last one.
-func (a *Answer) part(p Part) {
+func (a *WireAnswer) part(p Part) {
 	last := len(a.Calls) - 1
 	switch {
 	case p.Kind == KindText:
