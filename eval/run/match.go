@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"molar/eval"
-	"molar/eval/bfcl"
+	"molar/eval/importers"
 	"molar/internal/cli"
 )
 
@@ -40,7 +40,7 @@ func (a *Commands) Match(f MatchFlags) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	unknown, valid, total := 0, 0, 0
-	err = bfcl.ReadCalls(f.Calls, calls, func(line bfcl.Line) error {
+	err = importers.ReadCalls(f.Calls, calls, func(line importers.Line) error {
 		verdict := struct {
 			ID     string `json:"id"`
 			Valid  bool   `json:"valid"`
@@ -87,14 +87,14 @@ func (a *Commands) concludeMatch(f MatchFlags, valid, total int) error {
 
 // readBFCL reads cases and puts their accepted answers into them. An id that two
 // cases have is a fault.
-func readBFCL(caseFiles, answerFiles []string) (map[string]bfcl.Case, error) {
-	var all []bfcl.Case
+func readBFCL(caseFiles, answerFiles []string) (map[string]importers.Case, error) {
+	var all []importers.Case
 	for _, name := range caseFiles {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
 		}
-		cases, err := bfcl.ReadCases(name, f)
+		cases, err := importers.ReadCases(name, f)
 		_ = f.Close() // it was only read
 		if err != nil {
 			return nil, err
@@ -106,13 +106,13 @@ func readBFCL(caseFiles, answerFiles []string) (map[string]bfcl.Case, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = bfcl.ReadAnswers(name, f, all)
+		err = importers.ReadAnswers(name, f, all)
 		_ = f.Close() // it was only read
 		if err != nil {
 			return nil, err
 		}
 	}
-	cases := make(map[string]bfcl.Case, len(all))
+	cases := make(map[string]importers.Case, len(all))
 	for _, c := range all {
 		if _, twice := cases[c.ID]; twice {
 			return nil, fmt.Errorf("case %q is there twice; give each file once", c.ID)

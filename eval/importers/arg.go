@@ -1,4 +1,4 @@
-package bfcl
+package importers
 
 import (
 	"encoding/json"
