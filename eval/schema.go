@@ -7,7 +7,6 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"molar/eval/schema"
 	"molar/internal/text"
 )
 
@@ -21,7 +20,7 @@ func Schema() ([]byte, error) {
 }
 
 func caseSchema() *jsonschema.Schema {
-	return schema.Of("cases of molar eval", &Case{}, &suiteFile{})
+	return Of("cases of molar eval", &Case{}, &suiteFile{})
 }
 
 // meant adds to the fault of an unknown key which one may have been meant.
@@ -30,7 +29,7 @@ func meant(fault string) string {
 	if name == nil {
 		return fault
 	}
-	if near := text.To(name[1], schema.Keys(caseSchema())); near != "" {
+	if near := text.To(name[1], Keys(caseSchema())); near != "" {
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)
 	}
 	return fault

@@ -9,7 +9,6 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/sweep"
 	"molar/eval/tape"
 	"molar/schemas"
 )
@@ -128,7 +127,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swept, err := sweep.Run(t.Context(), runner, cases)
+	swept, err := eval.Run(t.Context(), runner, cases)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"molar/eval"
-	"molar/eval/sweep"
 	"molar/internal/cli"
 	"molar/internal/testkit/models"
 )
@@ -442,7 +441,7 @@ func TestEval_faultSweep(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
 	code, stdout, stderr := evalRun(t, nowhere, "eval", "run", "--fault-sweep", "--json", filepath.Join(filepath.Dir(file), "sweep.json"), file)
-	var swept sweep.Result
+	var swept eval.Result
 	if err := json.Unmarshal([]byte(readText(t, filepath.Join(filepath.Dir(file), "sweep.json"))), &swept); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"molar/eval"
-	"molar/eval/sweep"
 	"molar/internal/testkit/models"
 )
 
@@ -174,18 +173,18 @@ func TestEval_faultSweepJudges(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
 	edit(t, file, "expect:\n", "expect:\n      answer: {all: [{contains: tok1}]}\n")
-	rows := func(model string, flags ...string) []sweep.Row {
+	rows := func(model string, flags ...string) []eval.SweepRow {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "sweep.json")
 		code, stdout, stderr := evalRun(t, model, append([]string{"eval", "run", "--fault-sweep", "--json", out, file}, flags...)...)
-		var swept sweep.Result
+		var swept eval.Result
 		if err := json.Unmarshal([]byte(readText(t, out)), &swept); err != nil {
 			t.Fatal(err)
 		}
 		if code != 0 || !strings.Contains(stdout, "not asked again") {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 		}
-		return slices.DeleteFunc(swept.Rows, func(r sweep.Row) bool { return r.Edge != "tool" })
+		return slices.DeleteFunc(swept.Rows, func(r eval.SweepRow) bool { return r.Edge != "tool" })
 	}
 	for _, r := range rows(nowhere) {
 		if r.Runs != 2 || r.NotAsked != r.Runs {

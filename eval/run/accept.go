@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
 )
@@ -98,10 +97,10 @@ func (a *Commands) again(ctx context.Context, runner *eval.Runner, c *eval.Case,
 	r.fit = true
 	changes := eval.Changed(eval.Told(fresh.Was), eval.Told(fresh.Now))
 	if len(fresh.Causes)+len(changes) == 0 && !f.Expect {
-		a.Say("%s: no difference", report.Clean(c.ID))
+		a.Say("%s: no difference", eval.Clean(c.ID))
 		return r, nil
 	}
-	r.shown = report.Clean(c.ID + ":\n" + report.Causes(fresh.Causes) + strings.Join(append(changes, ""), "\n"))
+	r.shown = eval.Clean(c.ID + ":\n" + eval.Causes(fresh.Causes) + strings.Join(append(changes, ""), "\n"))
 	_, err = fmt.Fprint(a.Stdout, r.shown)
 	return r, err
 }
@@ -125,7 +124,7 @@ func (f *AcceptFlags) unfit(fresh *eval.Fresh) []string {
 func (a *Commands) sayUnfit(id string, why []string) error {
 	var faults []error
 	for _, line := range why {
-		_, err := fmt.Fprintln(a.Stderr, report.Clean(fmt.Sprintf("%s: not recorded: %s", id, line)))
+		_, err := fmt.Fprintln(a.Stderr, eval.Clean(fmt.Sprintf("%s: not recorded: %s", id, line)))
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
@@ -141,7 +140,7 @@ func (a *Commands) sayLive(cases []eval.Case, mode eval.Mode) error {
 		return evalError(err)
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintln(a.Stderr, report.Clean(line))
+		_, _ = fmt.Fprintln(a.Stderr, eval.Clean(line))
 	}
 	return nil
 }
@@ -179,14 +178,14 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 		if err := os.Rename(r.next, r.c.TapeFile()); err != nil {
 			return err
 		}
-		a.Say("%s: the tape was replaced", report.Clean(r.c.ID))
+		a.Say("%s: the tape was replaced", eval.Clean(r.c.ID))
 		if !f.Expect {
 			continue
 		}
 		if err := os.WriteFile(r.c.File, texts[i], 0o600); err != nil {
 			return err
 		}
-		a.Say("%s: the expectations were replaced", report.Clean(r.c.ID))
+		a.Say("%s: the expectations were replaced", eval.Clean(r.c.ID))
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"molar/eval"
 	"molar/eval/importers"
-	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -41,11 +40,11 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	}
 	written := 0
 	for _, fault := range faults {
-		_, _ = fmt.Fprintln(a.Stderr, report.Clean("not imported: "+fault.Error()))
+		_, _ = fmt.Fprintln(a.Stderr, eval.Clean("not imported: "+fault.Error()))
 	}
 	for _, one := range all {
 		for _, note := range one.Notes {
-			_, _ = fmt.Fprintln(a.Stderr, report.Clean("note: "+strings.TrimSpace(one.Case.ID+" "+note)))
+			_, _ = fmt.Fprintln(a.Stderr, eval.Clean("note: "+strings.TrimSpace(one.Case.ID+" "+note)))
 		}
 		if one.Case.ID == "" {
 			continue

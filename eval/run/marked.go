@@ -11,8 +11,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/mask"
-	"molar/eval/report"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
@@ -58,7 +56,7 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 	if err := h.Attached(ctx); err != nil { // the cases hold what the tools look like
 		return cli.With(eval.ExitInfra, err)
 	}
-	masker := mask.New(f.Mask)
+	masker := eval.NewMasker(f.Mask)
 	turns, err := a.marked(ctx, h, want, masker)
 	switch {
 	case err != nil:
@@ -91,7 +89,7 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 }
 
 // marked collects what is kept of marked turns, and what of it is personal.
-func (a *Commands) marked(ctx context.Context, h *host.Host, want schemas.FeedbackFilter, masker *mask.Masker) ([]evidence, error) {
+func (a *Commands) marked(ctx context.Context, h *host.Host, want schemas.FeedbackFilter, masker *eval.Masker) ([]evidence, error) {
 	said, err := h.DB.ListFeedback(ctx, "", want)
 	if err != nil {
 		return nil, err
@@ -153,7 +151,7 @@ func (e *evidence) texts() []string {
 }
 
 // mask replaces what is personal wherever it stands.
-func (e *evidence) mask(m *mask.Masker) error {
+func (e *evidence) mask(m *eval.Masker) error {
 	raw, err := json.Marshal(e.Trace)
 	if err != nil {
 		return err
@@ -170,13 +168,13 @@ func (e *evidence) mask(m *mask.Masker) error {
 }
 
 // sayMasks shows the rules, and what they found.
-func (a *Commands) sayMasks(found []mask.Found) {
+func (a *Commands) sayMasks(found []eval.Found) {
 	a.Say("masked are, in all cases and tapes:")
-	for _, rule := range mask.Rules() {
+	for _, rule := range eval.Rules() {
 		a.Say("  %s", rule)
 	}
 	a.Say("found: %d", len(found))
 	for _, f := range found {
-		a.Say("  %s → %s", report.Clean(f.Value), report.Clean(f.Mask))
+		a.Say("  %s → %s", eval.Clean(f.Value), eval.Clean(f.Mask))
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/match"
-	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -152,7 +151,7 @@ const longestTold = 300
 // sayTold says what a recording holds.
 func (a *Commands) sayTold(seen []tape.Seen) {
 	for _, line := range eval.Told(seen) {
-		a.Say("%s", report.Clean(match.Cut(line, longestTold)))
+		a.Say("%s", eval.Clean(match.Cut(line, longestTold)))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"molar/eval"
-	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -76,7 +75,7 @@ func (f *OutFlags) write(a *Commands, r *eval.Report) error {
 	for _, out := range []struct {
 		file string
 		form func(io.Writer, *eval.Report) error
-	}{{f.JSON, report.JSON[*eval.Report]}, {f.JUnit, report.JUnit}, {f.HTML, report.HTML}} {
+	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}} {
 		if out.file == "" {
 			continue
 		}
@@ -210,7 +209,7 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 			if done == total {
 				end = "\r\033[K"
 			}
-			_, _ = fmt.Fprintf(a.Stderr, "\r\033[K%d of %d: %s%s", done, total, report.Clean(r.ID), end)
+			_, _ = fmt.Fprintf(a.Stderr, "\r\033[K%d of %d: %s%s", done, total, eval.Clean(r.ID), end)
 		}
 	}
 	return eval.New(cfg)

@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/report"
 	"molar/internal/cli"
 )
 
 // concludeReport prints and writes a report, and finds the exit code.
 func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full bool) error {
 	if !quiet && out.JSON != "-" {
-		if err := report.Text(a.Stdout, rep, full); err != nil {
+		if err := eval.Text(a.Stdout, rep, full); err != nil {
 			return err
 		}
 	}
@@ -52,7 +51,7 @@ func readReport(name string) (*eval.Report, error) {
 func (a *Commands) evalDiff(c eval.Comparison, file string) error {
 	var err error
 	if file != "" {
-		err = a.writeFile(file, func(w io.Writer) error { return report.JSON(w, c) })
+		err = a.writeFile(file, func(w io.Writer) error { return eval.JSON(w, c) })
 	} else {
 		err = printDiff(a.Stdout, c)
 	}
@@ -65,7 +64,7 @@ func (a *Commands) evalDiff(c eval.Comparison, file string) error {
 func printDiff(w io.Writer, c eval.Comparison) error {
 	var errs []error
 	line := func(format string, args ...any) {
-		_, err := io.WriteString(w, report.Clean(fmt.Sprintf(format, args...))+"\n")
+		_, err := io.WriteString(w, eval.Clean(fmt.Sprintf(format, args...))+"\n")
 		errs = append(errs, err)
 	}
 	name := func(s eval.Status) string {
@@ -88,7 +87,7 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 		line("%s: %d; %s: %d; %s: %d", eval.OutcomeSame, c.Same, eval.OutcomeOtherAnswer, c.OtherAnswer, eval.OutcomeOtherCalls, c.OtherCalls)
 	}
 	for _, m := range c.Metrics {
-		line("%s: %s -> %s", m.Name, report.Number(m.Before), report.Number(m.After))
+		line("%s: %s -> %s", m.Name, eval.Number(m.Before), eval.Number(m.After))
 	}
 	if len(c.Changes)+len(c.Turns)+len(c.Metrics) == 0 {
 		line("nothing changed")
@@ -115,5 +114,5 @@ func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
 	if *out != (OutFlags{}) {
 		return out.write(a, rep)
 	}
-	return report.Text(a.Stdout, rep, full)
+	return eval.Text(a.Stdout, rep, full)
 }

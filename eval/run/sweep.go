@@ -7,26 +7,24 @@ import (
 	"text/tabwriter"
 
 	"molar/eval"
-	"molar/eval/report"
-	"molar/eval/sweep"
 	"molar/internal/cli"
 )
 
 // evalSweep runs cases under all faults and prints what became of them.
 func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []eval.Case, f Flags, live bool) error {
 	if live && !f.Quiet {
-		n, err := sweep.Count(cases)
+		n, err := eval.Count(cases)
 		if err != nil {
 			return evalError(err)
 		}
 		a.Note("live: up to %d times as often: each fault at each call is a run", n)
 	}
-	swept, err := sweep.Run(ctx, runner, cases)
+	swept, err := eval.Run(ctx, runner, cases)
 	if err != nil {
 		return evalError(err)
 	}
 	if f.JSON != "" {
-		if err := a.writeFile(f.JSON, func(w io.Writer) error { return report.JSON(w, swept) }); err != nil {
+		if err := a.writeFile(f.JSON, func(w io.Writer) error { return eval.JSON(w, swept) }); err != nil {
 			return cli.Usage(fmt.Errorf("write the report: %w", err))
 		}
 	}
@@ -44,13 +42,13 @@ func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []e
 	return nil
 }
 
-func printSweep(w io.Writer, s *sweep.Result) error {
+func printSweep(w io.Writer, s *eval.Result) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "edge\tfault\truns\theld\ttold\totherwise\twrong\tnot asked again\t")
-	line := func(r sweep.Row) {
+	line := func(r eval.SweepRow) {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.Edge, r.Kind, r.Runs, r.Held, r.Told, r.Otherwise, r.Wrong, r.NotAsked)
 	}
-	sum := sweep.Row{Edge: "all"}
+	sum := eval.SweepRow{Edge: "all"}
 	for _, r := range s.Rows {
 		line(r)
 		sum.Runs, sum.Held, sum.Told, sum.Otherwise = sum.Runs+r.Runs, sum.Held+r.Held, sum.Told+r.Told, sum.Otherwise+r.Otherwise
@@ -66,7 +64,7 @@ func printSweep(w io.Writer, s *sweep.Result) error {
 		}
 	}
 	for _, f := range s.Faults {
-		if _, err := fmt.Fprintln(w, report.Clean(fmt.Sprintf("%s, %s: %s", f.Case, f.Fault, f.Why))); err != nil {
+		if _, err := fmt.Fprintln(w, eval.Clean(fmt.Sprintf("%s, %s: %s", f.Case, f.Fault, f.Why))); err != nil {
 			return err
 		}
 	}

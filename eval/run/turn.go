@@ -13,8 +13,6 @@ import (
 
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/mask"
-	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/host"
@@ -62,7 +60,7 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.writeTurn(ctx, h, c, e, mask.None())
+	return a.writeTurn(ctx, h, c, e, eval.None())
 }
 
 // openHost opens the host of the person's own config.
@@ -102,7 +100,7 @@ func gather(ctx context.Context, h *host.Host, t answer.Trace) (evidence, error)
 
 // writeTurn writes a case of a turn and its tape, and replays it: from the wire traffic of
 // its conversation, where that was kept and replays as it was, else from the trace.
-func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e evidence, masker *mask.Masker) error {
+func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e evidence, masker *eval.Masker) error {
 	if err := e.mask(masker); err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e e
 		if err == nil && r.Status != eval.StatusDrift {
 			return a.sayCase(c, r)
 		}
-		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, report.Clean(errorOr(err, r.Why)))
+		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, eval.Clean(errorOr(err, r.Why)))
 	}
 	if len(e.earlier) > 0 {
 		c.Input = &eval.Input{Messages: e.earlier}
@@ -183,7 +181,7 @@ func (a *Commands) sayCase(c eval.Case, r eval.CaseResult) error {
 		a.Say("replayed: it passes")
 		return nil
 	}
-	a.Say("replayed: %s, %s", r.Status, report.Clean(r.Why))
+	a.Say("replayed: %s, %s", r.Status, eval.Clean(r.Why))
 	return nil
 }
 

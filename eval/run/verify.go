@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"molar/eval"
-	"molar/eval/report"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/schemas"
@@ -74,7 +73,7 @@ func (a *Commands) verifyTools(server string, drifts []tape.Drift, sum *verified
 		was, now := d.Full()
 		if key := d.Where + d.Rule + was + now; !sum.told[key] {
 			sum.told[key] = true
-			a.Say("%s", strings.TrimRight(report.Clean(report.Change(d)), "\n"))
+			a.Say("%s", strings.TrimRight(eval.Clean(eval.ReportedChange(d)), "\n"))
 		}
 	}
 }

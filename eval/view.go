@@ -1,4 +1,4 @@
-package report
+package eval
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"molar/eval"
 	"molar/eval/match"
 	"molar/eval/tape"
 )
@@ -14,13 +13,13 @@ import (
 // A caseView is a case as the page shows it. Exactly one thing in a case that did not
 // pass carries the mark of the first cause.
 type caseView struct {
-	*eval.CaseResult
+	*CaseResult
 	Mark, Took, Tagged string
 	Open               bool
 	Drifts             []driftView
 	Turns              []turnView
 	// Loose are failed checks of turns that did not happen.
-	Loose []eval.CheckResult
+	Loose []CheckResult
 	// Outcomes tell how the runs compare with the tape, Pairs both answers of the shown one.
 	Outcomes string
 	Changed  []string
@@ -43,7 +42,7 @@ type driftView struct {
 }
 
 type turnView struct {
-	*eval.TurnResult
+	*TurnResult
 	N      int
 	Rows   []rowView
 	Failed []checkView
@@ -51,7 +50,7 @@ type turnView struct {
 }
 
 type checkView struct {
-	eval.CheckResult
+	CheckResult
 	Cause bool
 }
 
@@ -80,7 +79,7 @@ type groupView struct {
 	Drifts []driftView
 }
 
-func groupsOf(r *eval.Report) []groupView {
+func groupsOf(r *Report) []groupView {
 	var all []groupView
 	for _, g := range r.Groups {
 		v := groupView{Cases: len(g.Cases), Few: Clean(few(g.Cases))}
@@ -93,10 +92,10 @@ func groupsOf(r *eval.Report) []groupView {
 }
 
 // viewOf prepares a case.
-func viewOf(c *eval.CaseResult, took string) caseView {
+func viewOf(c *CaseResult, took string) caseView {
 	v := caseView{
 		CaseResult: c, Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
-		Open: c.Status != eval.StatusPass,
+		Open: c.Status != StatusPass,
 	}
 	v.Outcomes = outcomes(c)
 	if w := c.WhatIf; w != nil {
@@ -118,7 +117,7 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 			case check.Turn != i+1:
 			case check.OK:
 				t.Held++
-			case c.Status == eval.StatusNotAsked: // nobody knows whether it would hold
+			case c.Status == StatusNotAsked: // nobody knows whether it would hold
 			default:
 				t.Failed = append(t.Failed, checkView{check, cause})
 				cause = false
@@ -135,12 +134,12 @@ func viewOf(c *eval.CaseResult, took string) caseView {
 }
 
 // rowsOf aligns the calls of a turn. cause is taken by the first row that differs.
-func rowsOf(t *eval.TurnResult, cause *bool) []rowView {
+func rowsOf(t *TurnResult, cause *bool) []rowView {
 	trace := t.Trace
 	plain := len(trace) == 0
 	if plain {
 		for _, call := range t.Calls {
-			trace = append(trace, eval.Row{Made: call.Name + " " + call.Arguments})
+			trace = append(trace, Row{Made: call.Name + " " + call.Arguments})
 		}
 	}
 	var rows []rowView
@@ -165,7 +164,7 @@ func rowsOf(t *eval.TurnResult, cause *bool) []rowView {
 	return rows
 }
 
-func kind(r eval.Row) string {
+func kind(r Row) string {
 	switch {
 	case r.Made == "":
 		return "missing"
@@ -177,7 +176,7 @@ func kind(r eval.Row) string {
 	return "same"
 }
 
-func faultyRow(r eval.Row) bool { return kind(r) != "same" }
+func faultyRow(r Row) bool { return kind(r) != "same" }
 
 // callOf cuts "name {arguments}" in two.
 func callOf(s string) callView {

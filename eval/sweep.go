@@ -1,6 +1,4 @@
-// Package sweep runs cases with each fault at each call of their tapes, and counts what the
-// host makes of it.
-package sweep
+package eval
 
 import (
 	"context"
@@ -8,19 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"molar/eval"
 	"molar/eval/tape"
 )
 
 // A Result is what became of cases when each of their calls failed in each way.
 type Result struct {
-	Rows []Row `json:"rows"`
+	Rows []SweepRow `json:"rows"`
 	// Faults are runs that ended in a way that none should.
 	Faults []Fault `json:"faults,omitempty"`
 }
 
-// A Row counts the runs with one kind of fault at one edge.
-type Row struct {
+// A SweepRow counts the runs with one kind of fault at one edge.
+type SweepRow struct {
 	Edge string `json:"edge"` // tool, or model and its pass
 	Kind string `json:"kind"`
 	Runs int    `json:"runs"`
@@ -43,7 +40,7 @@ type Fault struct {
 }
 
 // withFaults are the cases, each once with each fault at each of its calls, and the faults.
-func withFaults(cases []eval.Case) (runs []eval.Case, of []tape.Fault, err error) {
+func withFaults(cases []Case) (runs []Case, of []tape.Fault, err error) {
 	for i := range cases {
 		taped, err := cases[i].ReadTape()
 		if err != nil {
@@ -57,13 +54,13 @@ func withFaults(cases []eval.Case) (runs []eval.Case, of []tape.Fault, err error
 }
 
 // Count returns how many runs [Run] makes.
-func Count(cases []eval.Case) (int, error) {
+func Count(cases []Case) (int, error) {
 	runs, _, err := withFaults(cases)
 	return len(runs), err
 }
 
 // Run runs each case once with each fault at each of its calls.
-func Run(ctx context.Context, runner *eval.Runner, cases []eval.Case) (*Result, error) {
+func Run(ctx context.Context, runner *Runner, cases []Case) (*Result, error) {
 	runs, of, err := withFaults(cases)
 	if err != nil {
 		return nil, err
@@ -104,27 +101,27 @@ func faultsFor(taped *tape.Tape) []tape.Fault {
 }
 
 // add counts a run.
-func (s *Result) add(c *eval.CaseResult, f tape.Fault) {
+func (s *Result) add(c *CaseResult, f tape.Fault) {
 	side := f.Edge
 	if side == "model" {
 		side += " " + f.Glob
 	}
-	i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.Edge == side && r.Kind == f.Kind })
+	i := slices.IndexFunc(s.Rows, func(r SweepRow) bool { return r.Edge == side && r.Kind == f.Kind })
 	if i < 0 {
-		s.Rows = append(s.Rows, Row{Edge: side, Kind: f.Kind})
-		slices.SortStableFunc(s.Rows, func(a, b Row) int { return strings.Compare(a.Edge, b.Edge) })
-		i = slices.IndexFunc(s.Rows, func(r Row) bool { return r.Edge == side && r.Kind == f.Kind })
+		s.Rows = append(s.Rows, SweepRow{Edge: side, Kind: f.Kind})
+		slices.SortStableFunc(s.Rows, func(a, b SweepRow) int { return strings.Compare(a.Edge, b.Edge) })
+		i = slices.IndexFunc(s.Rows, func(r SweepRow) bool { return r.Edge == side && r.Kind == f.Kind })
 	}
 	row := &s.Rows[i]
 	row.Runs++
-	told := slices.ContainsFunc(c.Turns, func(t eval.TurnResult) bool { return t.Error != "" })
+	told := slices.ContainsFunc(c.Turns, func(t TurnResult) bool { return t.Error != "" })
 	switch why := c.Wrong(); {
 	case why != "":
 		row.Wrong++
 		s.Faults = append(s.Faults, Fault{Case: c.ID, Fault: fmt.Sprintf("%s:%s=%s#%d", f.Edge, f.Glob, f.Kind, f.Nth), Why: why})
-	case c.Status == eval.StatusNotAsked:
+	case c.Status == StatusNotAsked:
 		row.NotAsked++
-	case c.Status == eval.StatusPass:
+	case c.Status == StatusPass:
 		row.Held++
 	case told:
 		row.Told++

@@ -1,4 +1,4 @@
-package report_test
+package eval_test
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 
 	"molar/eval"
 	"molar/eval/match"
-	"molar/eval/report"
 	"molar/eval/tape"
 )
 
@@ -51,7 +50,7 @@ func written(t *testing.T, form func(io.Writer, *eval.Report) error) string {
 	return b.String()
 }
 
-func short(w io.Writer, r *eval.Report) error { return report.Text(w, r, false) }
+func short(w io.Writer, r *eval.Report) error { return eval.Text(w, r, false) }
 
 // TestText_stripsControls: no byte of a tool reaches the terminal as a command.
 func TestText_stripsControls(t *testing.T) {
@@ -67,7 +66,7 @@ func TestText_stripsControls(t *testing.T) {
 }
 
 func TestHTML_escapes(t *testing.T) {
-	page := written(t, report.HTML)
+	page := written(t, eval.HTML)
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "\x1b") {
 		t.Error("a tool's text became markup")
 	}
@@ -87,7 +86,7 @@ func TestJUnit(t *testing.T) {
 			Name string `xml:"name,attr"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal([]byte(written(t, report.JUnit)), &got); err != nil {
+	if err := xml.Unmarshal([]byte(written(t, eval.JUnit)), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Tests != 4 || got.Failures != 2 || got.Errors != 1 || len(got.Suites) != 3 || got.Suites[0].Name != "a" {
@@ -97,7 +96,7 @@ func TestJUnit(t *testing.T) {
 
 func TestJSON_reads(t *testing.T) {
 	var back eval.Report
-	if err := json.Unmarshal([]byte(written(t, report.JSON)), &back); err != nil {
+	if err := json.Unmarshal([]byte(written(t, eval.JSON)), &back); err != nil {
 		t.Fatal(err)
 	}
 	if back.Summary != sample().Summary || back.Cases[2].Drift[0].Class != tape.System {
@@ -133,7 +132,7 @@ func TestGroups(t *testing.T) {
 		t.Fatalf("%d groups", len(rep.Groups))
 	}
 	var text, page bytes.Buffer
-	for to, form := range map[*bytes.Buffer]func(io.Writer, *eval.Report) error{&text: short, &page: report.HTML} {
+	for to, form := range map[*bytes.Buffer]func(io.Writer, *eval.Report) error{&text: short, &page: eval.HTML} {
 		if err := form(to, rep); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +154,7 @@ func TestGroups(t *testing.T) {
 // TestJUnit_totals: each suite has the numbers of its own cases.
 func TestJUnit_totals(t *testing.T) {
 	var b bytes.Buffer
-	if err := report.JUnit(&b, drifted(5)); err != nil {
+	if err := eval.JUnit(&b, drifted(5)); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {

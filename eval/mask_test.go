@@ -1,11 +1,11 @@
-package mask_test
+package eval_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/eval/mask"
+	"molar/eval"
 )
 
 func TestMasker(t *testing.T) {
@@ -22,7 +22,7 @@ func TestMasker(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := mask.New([]string{"Tran", " Da Nang ", ""})
+			m := eval.NewMasker([]string{"Tran", " Da Nang ", ""})
 			m.Look(tt.in)
 			got := m.Text(tt.in)
 			if diff := cmp.Diff(tt.want, got); diff != "" {

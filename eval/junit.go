@@ -1,4 +1,4 @@
-package report
+package eval
 
 import (
 	"encoding/xml"
@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"molar/eval"
 )
 
 type junitSuites struct {
@@ -56,10 +54,10 @@ type junitFault struct {
 // infrastructure as errors. It
 // keeps to the elements and attributes that the strictest readers know, so file and line
 // of a case stand in the text of its failure.
-func JUnit(w io.Writer, r *eval.Report) error {
+func JUnit(w io.Writer, r *Report) error {
 	all := junitSuites{Name: "molar eval"}
 	suites := make(map[string]*junitSuite)
-	times, cases := make(map[string]float64), make(map[string][]eval.CaseResult)
+	times, cases := make(map[string]float64), make(map[string][]CaseResult)
 	for _, c := range r.Cases {
 		name := "untagged"
 		if len(c.Tags) > 0 {
@@ -74,7 +72,7 @@ func JUnit(w io.Writer, r *eval.Report) error {
 		times[name], cases[name] = times[name]+r.Run.CaseMS[c.ID], append(cases[name], c)
 	}
 	for name, s := range suites {
-		s.Properties = properties(eval.NewReport(cases[name]))
+		s.Properties = properties(NewReport(cases[name]))
 		s.Time = seconds(times[name])
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 		all.Suites = append(all.Suites, *s)
@@ -93,38 +91,38 @@ func JUnit(w io.Writer, r *eval.Report) error {
 	return err
 }
 
-func (s *junitSuite) add(c eval.CaseResult, ms float64) {
+func (s *junitSuite) add(c CaseResult, ms float64) {
 	j := junitCase{Name: Clean(c.ID), Class: s.Name, Time: seconds(ms)}
 	s.Tests++
 	fault := &junitFault{Type: string(c.Status), Message: Clean(cut(c.Why, 300)), Text: Clean(Failure(&c))}
 	switch c.Status {
-	case eval.StatusInfra:
+	case StatusInfra:
 		s.Errors++
 		j.Error = fault
-	case eval.StatusFail, eval.StatusDrift:
+	case StatusFail, StatusDrift:
 		s.Failures++
 		j.Failure = fault
-	case eval.StatusFlaky:
+	case StatusFlaky:
 		s.Failures++
 		j.Failure = fault
 		j.Out = fmt.Sprintf("flaky: %v\n", c.Trials)
-	case eval.StatusNotAsked: // no verdict
+	case StatusNotAsked: // no verdict
 		s.Skipped++
 		j.Skipped = &junitFault{Message: "not asked again: " + fault.Message}
-	case eval.StatusPass:
+	case StatusPass:
 	}
 	if o := outcomes(&c); o != "" {
 		j.Out += o + "\n"
 	}
-	if c.Status == eval.StatusPass {
-		j.Out += Clean(beside(&c))
+	if c.Status == StatusPass {
+		j.Out += Clean(reportBeside(&c))
 	}
 	s.Cases = append(s.Cases, j)
 }
 
 func seconds(ms float64) string { return fmt.Sprintf("%.3f", ms/1000) }
 
-func properties(r *eval.Report) []junitProperty {
+func properties(r *Report) []junitProperty {
 	m := r.Metrics
 	all := []junitProperty{
 		{"pass_rate", Number(m.Cases.Value)},
@@ -132,8 +130,8 @@ func properties(r *eval.Report) []junitProperty {
 		{"tool_calls", fmt.Sprint(m.ToolCalls)},
 	}
 	if w := r.WhatIf; w != nil {
-		all = append(all, junitProperty{string(eval.OutcomeSame), fmt.Sprint(w.Same)},
-			junitProperty{string(eval.OutcomeOtherAnswer), fmt.Sprint(w.OtherAnswer)}, junitProperty{string(eval.OutcomeOtherCalls), fmt.Sprint(w.OtherCalls)})
+		all = append(all, junitProperty{string(OutcomeSame), fmt.Sprint(w.Same)},
+			junitProperty{string(OutcomeOtherAnswer), fmt.Sprint(w.OtherAnswer)}, junitProperty{string(OutcomeOtherCalls), fmt.Sprint(w.OtherCalls)})
 	}
 	return all
 }

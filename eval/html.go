@@ -1,4 +1,4 @@
-package report
+package eval
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"molar/eval"
 )
 
 //go:embed report.html.tmpl
@@ -25,7 +23,7 @@ var pageScript string
 
 // HTML writes one file with everything in it: style and script stand inside, and the
 // page's own policy lets nothing else load or run.
-func HTML(w io.Writer, r *eval.Report) error {
+func HTML(w io.Writer, r *Report) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"number":  Number,
 		"clean":   Clean,
@@ -41,7 +39,7 @@ func HTML(w io.Writer, r *eval.Report) error {
 
 // A page is what the template shows.
 type page struct {
-	*eval.Report
+	*Report
 	Style  template.CSS
 	Script template.JS
 	Policy string
@@ -55,7 +53,7 @@ type page struct {
 
 // A part is one status with its share of the cases.
 type part struct {
-	Status eval.Status
+	Status Status
 	Word   string
 	N      int
 }
@@ -71,7 +69,7 @@ type tagCount struct {
 	N   int
 }
 
-func newPage(r *eval.Report) *page {
+func newPage(r *Report) *page {
 	s := r.Summary
 	p := &page{
 		Report: r,
@@ -80,12 +78,12 @@ func newPage(r *eval.Report) *page {
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(pageStyle), hash(pageScript)),
 		Title:  fmt.Sprintf("%d of %d cases passed", s.Pass, s.Cases),
 		Parts: []part{
-			{eval.StatusPass, "passed", s.Pass},
-			{eval.StatusFail, "failed", s.Fail},
-			{eval.StatusDrift, "drifted", s.Drift},
-			{eval.StatusFlaky, "flaky", s.Flaky},
-			{eval.StatusInfra, "not judged", s.Infra},
-			{eval.StatusNotAsked, "not asked again", s.NotAsked},
+			{StatusPass, "passed", s.Pass},
+			{StatusFail, "failed", s.Fail},
+			{StatusDrift, "drifted", s.Drift},
+			{StatusFlaky, "flaky", s.Flaky},
+			{StatusInfra, "not judged", s.Infra},
+			{StatusNotAsked, "not asked again", s.NotAsked},
 		},
 	}
 	p.Causes = groupsOf(r)
@@ -124,7 +122,7 @@ func newPage(r *eval.Report) *page {
 }
 
 func rank(v caseView) int {
-	if v.Status == eval.StatusPass {
+	if v.Status == StatusPass {
 		return 1
 	}
 	return 0

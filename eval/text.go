@@ -1,4 +1,4 @@
-package report
+package eval
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"molar/eval"
 	"molar/eval/match"
 	"molar/eval/tape"
 )
@@ -25,7 +24,7 @@ func JSON[T any](w io.Writer, outcome T) error {
 // Text writes one line for each case, then what failed, each cause of drift once, then
 // the numbers; full shows every difference of the causes whole. Whatever tools and models
 // wrote is shown without its control characters.
-func Text(w io.Writer, r *eval.Report, full bool) error {
+func Text(w io.Writer, r *Report, full bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Cases {
@@ -44,10 +43,10 @@ func Text(w io.Writer, r *eval.Report, full bool) error {
 	grouped := inGroups(r)
 	for _, c := range r.Cases {
 		switch {
-		case c.Status != eval.StatusPass && grouped[c.ID] <= 1:
+		case c.Status != StatusPass && grouped[c.ID] <= 1:
 			b.WriteString("\n" + Failure(&c))
-		case c.Status == eval.StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != eval.OutcomeSame:
-			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), beside(&c))
+		case c.Status == StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != OutcomeSame:
+			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), reportBeside(&c))
 		}
 		for _, note := range c.Notes {
 			fmt.Fprintf(&b, "note: %s: %s\n", c.ID, note)
@@ -60,7 +59,7 @@ func Text(w io.Writer, r *eval.Report, full bool) error {
 }
 
 // inGroups tells of how many cases the group of a case is.
-func inGroups(r *eval.Report) map[string]int {
+func inGroups(r *Report) map[string]int {
 	of := make(map[string]int)
 	for _, g := range r.Groups {
 		for _, id := range g.Cases {
@@ -71,7 +70,7 @@ func inGroups(r *eval.Report) map[string]int {
 }
 
 // groupText tells a cause with its cases; full shows the whole texts.
-func groupText(g eval.Group, full bool) string {
+func groupText(g Group, full bool) string {
 	var causes []tape.Drift
 	for _, c := range g.Causes {
 		if full {
@@ -83,7 +82,7 @@ func groupText(g eval.Group, full bool) string {
 	if len(g.Cases) == 1 {
 		what = "1 case"
 	}
-	return fmt.Sprintf("%s %s: %s\n%s", mark(eval.StatusDrift), what, few(g.Cases), Causes(causes))
+	return fmt.Sprintf("%s %s: %s\n%s", mark(StatusDrift), what, few(g.Cases), Causes(causes))
 }
 
 // few names some of many.
@@ -95,8 +94,8 @@ func few(ids []string) string {
 	return oneLine(fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most))
 }
 
-// Change tells how a tool changed, and what that means for its callers.
-func Change(d tape.Drift) string {
+// ReportedChange tells how a tool changed, and what that means for its callers.
+func ReportedChange(d tape.Drift) string {
 	return fmt.Sprintf("%s: %s, %s\n%s", d.Where, d.Rule, d.Tier, marked(oneLine(d.Want), oneLine(d.Got)))
 }
 
@@ -136,11 +135,11 @@ func marked(was, now string) string {
 	return "    " + b.String() + "\n"
 }
 
-func mark(s eval.Status) string {
+func mark(s Status) string {
 	switch s {
-	case eval.StatusPass:
+	case StatusPass:
 		return "ok"
-	case eval.StatusNotAsked:
+	case StatusNotAsked:
 		return "not asked again"
 	}
 	return strings.ToUpper(string(s))
@@ -148,13 +147,13 @@ func mark(s eval.Status) string {
 
 // outcomes tells how the runs of a case compare with its tape, each outcome with how often it
 // came; "" where no run left the tape.
-func outcomes(c *eval.CaseResult) string {
+func outcomes(c *CaseResult) string {
 	all := c.Outcomes
 	if len(all) == 0 && c.WhatIf != nil {
-		all = []eval.Outcome{c.WhatIf.Outcome}
+		all = []Outcome{c.WhatIf.Outcome}
 	}
 	var parts []string
-	for _, o := range []eval.Outcome{eval.OutcomeSame, eval.OutcomeOtherAnswer, eval.OutcomeOtherCalls} {
+	for _, o := range []Outcome{OutcomeSame, OutcomeOtherAnswer, OutcomeOtherCalls} {
 		n := 0
 		for _, have := range all {
 			if have == o {
@@ -171,9 +170,9 @@ func outcomes(c *eval.CaseResult) string {
 	return strings.Join(parts, "; ")
 }
 
-// beside tells what a run that left its tape did otherwise, with both answers of each turn
+// reportBeside tells what a run that left its tape did otherwise, with both answers of each turn
 // that is answered otherwise; "" for a run that did not leave it.
-func beside(c *eval.CaseResult) string {
+func reportBeside(c *CaseResult) string {
 	w := c.WhatIf
 	if w == nil {
 		return ""
@@ -188,7 +187,7 @@ func beside(c *eval.CaseResult) string {
 }
 
 // answers shows both answers of turns, one below the other.
-func answers(pairs []eval.AnswerPair) string {
+func answers(pairs []AnswerPair) string {
 	const longest = 2000
 	var b strings.Builder
 	for _, p := range pairs {
@@ -201,7 +200,7 @@ func answers(pairs []eval.AnswerPair) string {
 	return b.String()
 }
 
-func took(r *eval.Report, id string) string {
+func took(r *Report, id string) string {
 	if ms, ok := r.Run.CaseMS[id]; ok {
 		return fmt.Sprintf("%.0f ms", ms)
 	}
@@ -210,24 +209,24 @@ func took(r *eval.Report, id string) string {
 
 // Failure tells what went wrong in a case: the aligned trace of each turn with a
 // fault, the failed checks, and the drift with its cause first.
-func Failure(c *eval.CaseResult) string {
+func Failure(c *CaseResult) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s:%d)\n", mark(c.Status), oneLine(c.ID), c.File, c.Line)
-	if c.Why != "" && (len(c.Checks) == 0 && len(c.Drift) == 0 || c.Status == eval.StatusNotAsked) {
+	if c.Why != "" && (len(c.Checks) == 0 && len(c.Drift) == 0 || c.Status == StatusNotAsked) {
 		fmt.Fprintf(&b, "  %s\n", c.Why)
 	}
 	for _, check := range c.Checks {
-		if !check.OK && c.Status != eval.StatusDrift && c.Status != eval.StatusNotAsked {
+		if !check.OK && c.Status != StatusDrift && c.Status != StatusNotAsked {
 			fmt.Fprintf(&b, "  turn %d, %s: %s\n", check.Turn, check.Name, oneLine(check.Text))
 		}
 	}
 	cause := len(c.Drift) == 0 // still to be marked
 	for i, t := range c.Turns {
-		if faulty(t) && c.Status != eval.StatusDrift && c.Status != eval.StatusNotAsked {
+		if faulty(t) && c.Status != StatusDrift && c.Status != StatusNotAsked {
 			Trace(&b, i+1, t, &cause)
 		}
 	}
-	b.WriteString(beside(c))
+	b.WriteString(reportBeside(c))
 	b.WriteString(Causes(c.Drift))
 	const most = 3
 	for _, d := range c.Follows[:min(most, len(c.Follows))] {
@@ -239,13 +238,13 @@ func Failure(c *eval.CaseResult) string {
 	return b.String()
 }
 
-func faulty(t eval.TurnResult) bool {
+func faulty(t TurnResult) bool {
 	return slices.ContainsFunc(t.Trace, faultyRow)
 }
 
 // Trace writes the expected and the made calls of a turn side by side: = where they
 // agree, ! at the difference that takes the mark of the cause, ~ at every other.
-func Trace(b *strings.Builder, turn int, t eval.TurnResult, cause *bool) {
+func Trace(b *strings.Builder, turn int, t TurnResult, cause *bool) {
 	const width = 46
 	fmt.Fprintf(b, "  turn %d\n    %-*s   %s\n", turn, width, "expected", "made")
 	for _, row := range t.Trace {
@@ -278,7 +277,7 @@ func cut(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-func numbers(b *strings.Builder, r *eval.Report) {
+func numbers(b *strings.Builder, r *Report) {
 	s, m := r.Summary, r.Metrics
 	fmt.Fprintf(b, "%d cases: %d passed", s.Cases, s.Pass)
 	for _, part := range []struct {
@@ -295,7 +294,7 @@ func numbers(b *strings.Builder, r *eval.Report) {
 	b.WriteString("\n")
 	if w := r.WhatIf; w != nil {
 		fmt.Fprintf(b, "%d runs left their tapes; %s: %d; %s: %d; %s: %d; since then %d model calls, %d tokens\n",
-			w.Left, eval.OutcomeSame, w.Same, eval.OutcomeOtherAnswer, w.OtherAnswer, eval.OutcomeOtherCalls, w.OtherCalls, w.ModelCalls, w.Tokens)
+			w.Left, OutcomeSame, w.Same, OutcomeOtherAnswer, w.OtherAnswer, OutcomeOtherCalls, w.OtherCalls, w.ModelCalls, w.Tokens)
 	}
 	if !r.Live() && s.Fail+s.Flaky == 0 { // the same in every run: nothing to estimate
 		fmt.Fprintf(b, "model calls %d, tool calls %d, tokens %d\n", m.ModelCalls, m.ToolCalls, m.Tokens)
@@ -307,7 +306,7 @@ func numbers(b *strings.Builder, r *eval.Report) {
 	}
 	for _, p := range []struct {
 		name string
-		prf  eval.PRF
+		prf  PRF
 	}{{"names", m.Name}, {"calls", m.Call}, {"arguments", m.Args}} {
 		if p.prf.Made+p.prf.Expected > 0 {
 			fmt.Fprintf(b, "%s: precision %s, recall %s, F1 %s\n", p.name, Number(p.prf.Precision), Number(p.prf.Recall), Number(p.prf.F1))
@@ -325,14 +324,14 @@ func numbers(b *strings.Builder, r *eval.Report) {
 	gateText(b, r)
 }
 
-func trialText(b *strings.Builder, r *eval.Report) {
+func trialText(b *strings.Builder, r *Report) {
 	m := r.Metrics
 	for k := range m.PassAt {
 		fmt.Fprintf(b, "pass@%d %.3f, pass^%d %.3f\n", k+1, m.PassAt[k], k+1, m.PassAll[k])
 	}
 }
 
-func gateText(b *strings.Builder, r *eval.Report) {
+func gateText(b *strings.Builder, r *Report) {
 	for _, g := range r.Gates {
 		verdict := "reached"
 		if !g.OK {

@@ -1,5 +1,4 @@
-// Package schema describes files that people write, from the types that they are read into.
-package schema
+package eval
 
 import "github.com/invopop/jsonschema"
 

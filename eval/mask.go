@@ -1,6 +1,4 @@
-// Package mask takes personal data out of what becomes a test: by rules that are few enough
-// to be read, and by words that a person names.
-package mask
+package eval
 
 import (
 	"encoding/json"
@@ -95,8 +93,8 @@ type Masker struct {
 	found []Found
 }
 
-// New returns a masker that also replaces words.
-func New(words []string) *Masker {
+// NewMasker returns a masker that also replaces words.
+func NewMasker(words []string) *Masker {
 	m := &Masker{rules: rules()}
 	for _, word := range words {
 		if word = strings.TrimSpace(word); word != "" {
