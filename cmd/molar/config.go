@@ -13,7 +13,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/doctor"
-	"molar/internal/host/models"
+	"molar/internal/host"
 	"molar/internal/setup"
 	"molar/internal/terminal"
 )
@@ -67,7 +67,7 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := models.Check(cmd.Context(), cfg); err != nil {
+			if err := host.Check(cmd.Context(), cfg); err != nil {
 				return cli.Usage(err)
 			}
 			err = a.summarise(cfg)

@@ -17,7 +17,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/host/models"
 	"molar/internal/terminal"
 	"molar/providers/chain"
 )
@@ -170,7 +169,7 @@ func (a *app) openTrial(ctx context.Context, f *guardFlags) (*subject.Guard, sub
 
 // openJudge picks the small model that a turn would ask.
 func (a *app) openJudge(ctx context.Context, cfg *config.Config, log *slog.Logger) (subject.Judge, error) {
-	models, err := models.Open(cfg, log)
+	models, err := host.OpenModels(cfg, log)
 	if err != nil {
 		return nil, err
 	}

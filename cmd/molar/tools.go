@@ -15,7 +15,6 @@ import (
 	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/host"
-	"molar/internal/host/observe"
 	"molar/internal/session"
 	"molar/internal/terminal"
 	"molar/mcpclients"
@@ -118,7 +117,7 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 	}
 	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit}
 	if with.trace {
-		opts.Wrap = (&observe.Wire{Trace: a.Stderr, Redact: observe.Redactor(cfg)}).Dial
+		opts.Wrap = (&host.Wire{Trace: a.Stderr, Redact: host.Redactor(cfg)}).Dial
 	}
 	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
 	if err != nil {

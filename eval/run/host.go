@@ -22,7 +22,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/host/models"
 	"molar/internal/store"
 	"molar/providers"
 	"molar/providers/chain"
@@ -101,7 +100,7 @@ func (a *Commands) goOn(c *eval.Case, of *tape.Player, how string, configs loade
 	if err != nil {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
 	}
-	models, err := models.Open(cfg, log)
+	models, err := host.OpenModels(cfg, log)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/host/observe"
 )
 
 // RecordFlags are the flags of eval record.
@@ -95,7 +94,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	}
 	a.sayTold(seen)
 	c.Expected(seen)
-	if err := writeCase(c, observe.Redactor(cfg)); err != nil {
+	if err := writeCase(c, host.Redactor(cfg)); err != nil {
 		return err
 	}
 	a.sayWritten(c)

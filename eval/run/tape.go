@@ -17,8 +17,7 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/models"
-	"molar/internal/host/observe"
+	"molar/internal/host"
 	"molar/providers"
 	"molar/providers/chain"
 	"molar/schemas"
@@ -40,7 +39,7 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Cho
 	header, err := a.recordHeader(cfg, who)
 	if err == nil {
 		header.Case = caseID
-		rec, err = tape.NewRecorder(tape.RecorderConfig{To: f, Header: header, Redactor: observe.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
+		rec, err = tape.NewRecorder(tape.RecorderConfig{To: f, Header: header, Redactor: host.Redactor(cfg), Skip: []string{schemas.MemoryServer}})
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))
@@ -54,7 +53,7 @@ type Choice struct{ Assistant, Provider, Model string }
 // recordHeader asks the chain which provider a turn would take, and which the rest.
 func (a *Commands) recordHeader(cfg *config.Config, who Choice) (tape.Header, error) {
 	none := tape.Header{}
-	models, err := models.Open(cfg, slog.New(slog.DiscardHandler))
+	models, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return none, err
 	}

@@ -16,7 +16,6 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/host"
-	"molar/internal/host/observe"
 	"molar/internal/host/running"
 	"molar/internal/store"
 	"molar/schemas"
@@ -149,7 +148,7 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evi
 	if e.said.Mark == schemas.MarkDown { // anything but what was bad
 		c.Turns[last].Expect = eval.Unlike(t.Turns[last])
 	}
-	if err := writeCase(c, observe.Redactor(h.Config)); err != nil {
+	if err := writeCase(c, host.Redactor(h.Config)); err != nil {
 		return none, err
 	}
 	cases, err := eval.Load(c.File)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"molar/internal/config"
-	"molar/internal/host/models"
 	"molar/internal/store"
 	"molar/mcpservers"
 	"molar/mcpservers/knowledge"
@@ -26,7 +25,7 @@ func NewMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpse
 
 // NewToolServer builds the search tools, and begins to index the folders of knowledge.
 func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
-	google, err := models.GoogleSearch(cfg, log)
+	google, err := GoogleSearch(cfg, log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,3 @@
-// Package host wires what a turn needs: store, servers, providers, memory, guardrails and
-// agent. The commands that answer turns share it.
 package host
 
 import (
@@ -17,9 +15,6 @@ import (
 	"molar/eval"
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/models"
-	"molar/internal/host/observe"
-	"molar/internal/host/trust"
 	"molar/internal/store"
 	"molar/internal/store/database"
 	"molar/internal/telemetry"
@@ -127,7 +122,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if err := h.Refusals.Refresh(ctx); err != nil { // the services are asked once more
 		h.Log.Warn("it is not known which tools were refused", "error", err)
 	}
-	if h.Chain, err = models.OpenOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
+	if h.Chain, err = OpenOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
 		return err
 	}
 	if h.Memory, err = memory.New(h.MCP); err != nil {
@@ -203,7 +198,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := trust.Client(h.Config.CAFile)
+	client, err := Client(h.Config.CAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +259,7 @@ func (h *Host) ServerConfigs(cfg *config.Config) []transport.ServerConfig {
 
 // openAgent builds the agent from the assistants of the config.
 func (h *Host) openAgent() (*agent.Agent, error) {
-	handler, err := toolhandler.New(toolhandler.Config{Caller: observe.Caller{Caller: h.MCP, Telemetry: h.Telemetry}, Parallel: h.Config.Limits.Parallel, Logger: h.Log})
+	handler, err := toolhandler.New(toolhandler.Config{Caller: Caller{Caller: h.MCP, Telemetry: h.Telemetry}, Parallel: h.Config.Limits.Parallel, Logger: h.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +283,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Guards:         guards,
 		Rank:           offer.Of,
 		Prompts:        h.MCP,
-		Lacking:        models.Lacking(h.Config),
+		Lacking:        Lacking(h.Config),
 		Summaries:      h.Worker,
 		Logger:         h.Log,
 		Limits: agent.Limits{
@@ -304,13 +299,13 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 			InFlight:      h.Config.Limits.TurnsInFlight,
 		},
 	}
-	cfg.Observer = observe.Observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
+	cfg.Observer = Observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
 	if h.Traces != nil {
 		cfg.Recorder = recorder{h.Traces, h.Log}
 	}
 	for _, entry := range h.Config.Assistants {
 		as := assistant(entry.Name, entry.Value)
-		if as.Settings, err = models.Settings(entry.Value.Tuning); err != nil {
+		if as.Settings, err = Settings(entry.Value.Tuning); err != nil {
 			return nil, fmt.Errorf("assistants.%s.%w", entry.Name, err)
 		}
 		cfg.Assistants = append(cfg.Assistants, as)
@@ -335,8 +330,8 @@ func assistant(name string, a config.Assistant) agent.Assistant {
 }
 
 // models picks the models of turns and summaries, and watches them.
-func (h *Host) models() observe.Models {
-	return observe.Models{Models: Routes{Chain: h.Chain}, Telemetry: h.Telemetry}
+func (h *Host) models() Models {
+	return Models{Models: Routes{Chain: h.Chain}, Telemetry: h.Telemetry}
 }
 
 // Ready returns why the host cannot answer, if so: the store does not, or a server is

@@ -6,7 +6,6 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/observe"
 	"molar/internal/telemetry"
 	"molar/schemas"
 )
@@ -62,9 +61,9 @@ func configuredModels(cfg *config.Config) []string {
 }
 
 // Runner answers turns, watched.
-func (h *Host) Runner() observe.Agent {
-	rec, _ := h.opts.Edges.(observe.TurnRecorder)
-	return observe.Agent{Agent: h.Agent, Telemetry: h.Telemetry, Gate: h.Gate, Recorder: rec}
+func (h *Host) Runner() Agent {
+	rec, _ := h.opts.Edges.(TurnRecorder)
+	return Agent{Agent: h.Agent, Telemetry: h.Telemetry, Gate: h.Gate, Recorder: rec}
 }
 
 func topicsOf(cfg *config.Config) map[string]string {

@@ -6,7 +6,6 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/observe"
 	"molar/internal/store"
 	"molar/schemas"
 )
@@ -30,7 +29,7 @@ func (h *Host) keepWires() error {
 				Expires: k.Started.Add(cfg.Telemetry.Wire), Tape: k.Tape,
 			})
 		},
-		Wants: wanted, Host: cli.Version(), Redactor: observe.Redactor(cfg), Skip: []string{schemas.MemoryServer},
+		Wants: wanted, Host: cli.Version(), Redactor: Redactor(cfg), Skip: []string{schemas.MemoryServer},
 		Route: func(provider string) tape.Route {
 			service, _ := cfg.LLM.Service(provider)
 			return tape.Route{Small: service.SmallModel, BaseURL: service.BaseURL}

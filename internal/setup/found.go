@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"molar/internal/config"
-	"molar/internal/host/models"
+	"molar/internal/host"
 )
 
 // lookTime bounds the question to a local Ollama, askTime that to a server which a person
@@ -112,7 +112,7 @@ func lookForModels(ctx context.Context, cfg *config.Config) []Model {
 
 // listModels returns the models of a service where the settings say that it is.
 func listModels(ctx context.Context, cfg *config.Config, provider string, longest time.Duration) ([]string, error) {
-	c, err := models.Open(cfg, slog.New(slog.DiscardHandler))
+	c, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"molar/internal/config"
-	"molar/internal/host/models"
+	"molar/internal/host"
 )
 
 // openAIKey is the variable that holds OpenAI's key.
@@ -28,7 +28,7 @@ func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
 	}
 	fault := m.look(ctx)
 	switch {
-	case models.WantsKey(fault):
+	case host.WantsKey(fault):
 		d.say("  It wants a key.")
 	case fault != nil:
 		d.say("  It cannot be asked for its models now: %v", fault)
@@ -43,7 +43,7 @@ func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
 		if fault = m.look(ctx); fault == nil {
 			break
 		}
-		if !models.WantsKey(fault) {
+		if !host.WantsKey(fault) {
 			d.say("  It cannot be asked for its models now: %v", fault)
 			break
 		}
@@ -69,7 +69,7 @@ func (m *Model) look(ctx context.Context) error {
 	below := *m
 	below.BaseURL = strings.TrimRight(m.BaseURL, "/") + "/v1"
 	names, errBelow := m.List(ctx, below)
-	if errBelow != nil && !models.WantsKey(errBelow) {
+	if errBelow != nil && !host.WantsKey(errBelow) {
 		return err
 	}
 	m.BaseURL, m.Local = below.BaseURL, names

@@ -15,7 +15,6 @@ import (
 
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/host/observe"
 	"molar/internal/telemetry"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
@@ -164,7 +163,7 @@ func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMe
 	if !ok {
 		return web.ToolOutcome{}, fmt.Errorf("%w: there is no tool %q", web.ErrUnknown, name)
 	}
-	handler, err := toolhandler.New(toolhandler.Config{Caller: observe.Caller{Caller: p.MCP, Telemetry: p.Telemetry}, Logger: p.Log})
+	handler, err := toolhandler.New(toolhandler.Config{Caller: host.Caller{Caller: p.MCP, Telemetry: p.Telemetry}, Logger: p.Log})
 	if err != nil {
 		return web.ToolOutcome{}, err
 	}
@@ -194,7 +193,7 @@ func (p *port) testProvider(ctx context.Context, name, model string) (web.Provid
 	}
 	test := web.ProviderTest{Provider: name, Model: model}
 	began := time.Now()
-	route, err := observe.Models{Models: host.Routes{Chain: p.Chain}, Telemetry: p.Telemetry}.Pick(ctx, name, model, "")
+	route, err := host.Models{Models: host.Routes{Chain: p.Chain}, Telemetry: p.Telemetry}.Pick(ctx, name, model, "")
 	if err != nil {
 		test.Err, test.Took = err, time.Since(began)
 		return test, nil

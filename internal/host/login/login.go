@@ -16,7 +16,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/host/trust"
 	"molar/internal/store"
 	"molar/internal/terminal"
 	"molar/mcpclients"
@@ -55,7 +54,7 @@ func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 	if run.server, err = loginServer(cfg, name); err != nil {
 		return cli.Usage(err)
 	}
-	if run.web, err = trust.Client(cfg.CAFile); err != nil {
+	if run.web, err = host.Client(cfg.CAFile); err != nil {
 		return err
 	}
 	var transport http.RoundTripper

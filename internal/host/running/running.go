@@ -21,7 +21,7 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/trust"
+	"molar/internal/host"
 )
 
 // keyVariable holds the API key with which commands ask a running host.
@@ -61,7 +61,7 @@ func Of(c *cli.CLI, door config.Door) (*Host, error) {
 	if !door.TLS.On() {
 		return far, nil
 	}
-	pool, err := trust.Roots(door.CAFile)
+	pool, err := host.Roots(door.CAFile)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// Package models builds the providers that a config makes possible.
-package models
+package host
 
 import (
 	"context"
@@ -12,7 +11,6 @@ import (
 
 	"molar/eval"
 	"molar/internal/config"
-	"molar/internal/host/trust"
 	"molar/mcpservers/search"
 	"molar/providers"
 	"molar/providers/chain"
@@ -23,9 +21,9 @@ import (
 	"molar/providers/wire"
 )
 
-// Open builds the providers that the config makes possible, and the chain
+// OpenModels builds the providers that the config makes possible, and the chain
 // that chooses among them. It contacts none of them.
-func Open(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
+func OpenModels(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
 	return OpenOver(nil, cfg, nil, log)
 }
 
@@ -37,7 +35,7 @@ func OpenOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log
 		return nil, err
 	}
 	candidates := make(map[string]chain.Candidate)
-	client, err := trust.Client(cfg.CAFile)
+	client, err := Client(cfg.CAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 		return nil, nil
 	}
 	g := cfg.LLM.Gemini
-	client, err := trust.Client(cfg.CAFile)
+	client, err := Client(cfg.CAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +224,7 @@ const modelCheckTime = 3 * time.Second
 // Check asks the local services that answer for the models that the file names
 // there, and returns what is missing.
 func Check(ctx context.Context, cfg *config.Config) error {
-	c, err := Open(cfg, slog.New(slog.DiscardHandler))
+	c, err := OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package models
+package host
 
 import (
 	"net/http"

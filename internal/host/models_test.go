@@ -1,4 +1,4 @@
-package models
+package host
 
 import (
 	"io"
@@ -39,7 +39,7 @@ func loadConfig(t *testing.T, text string, env map[string]string) *config.Config
 func loadModels(t *testing.T, text string, env map[string]string) *chain.Chain {
 	t.Helper()
 	cfg := loadConfig(t, text, env)
-	c, err := Open(cfg, slog.New(slog.DiscardHandler))
+	c, err := OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

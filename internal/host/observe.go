@@ -1,7 +1,4 @@
-// Package observe stands between the parts of a turn and what they ask of one another:
-// it counts and traces turns, model calls and tool calls, and prints what passes between
-// the host and its servers. It changes nothing of what passes.
-package observe
+package host
 
 import (
 	"context"

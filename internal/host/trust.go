@@ -1,5 +1,4 @@
-// Package trust knows whose certificates the host accepts from services.
-package trust
+package host
 
 import (
 	"crypto/tls"
