@@ -14,7 +14,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/session/ask"
 	"molar/schemas"
 )
 
@@ -83,11 +82,11 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 	if f.Resume == ResumeChoose {
 		return cli.Usage(errors.New("--resume needs an ID here; molar chat --list shows them, and --continue takes the latest"))
 	}
-	files, err := ask.Files(f.Files)
+	files, err := Files(f.Files)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	asked, err := ask.Read(ctx, a, args)
+	asked, err := Read(ctx, a, args)
 	asked.Attached = append(files, asked.Attached...)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -103,7 +102,7 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 }
 
 // chat runs one turn and renders its events.
-func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked ask.Question) (err error) {
+func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Question) (err error) {
 	log := slog.New(slog.DiscardHandler)
 	if !cli.IsTerminal(a.Stderr) || a.LogLevel != "" || cfg.Telemetry.LogLevel != "" { // else warnings are told by events, once
 		if log, err = a.Logger(cfg.Telemetry, slog.LevelWarn); err != nil {
@@ -142,7 +141,7 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked as
 }
 
 // turn is a question with all that the flags say of it.
-func (f Flags) turn(asked ask.Question) agent.Turn {
+func (f Flags) turn(asked Question) agent.Turn {
 	return agent.Turn{
 		Assistant:   f.Assistant,
 		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.Parent},

@@ -8,9 +8,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/cli"
-	"molar/internal/session/ask"
 	"molar/mcpclients"
-	"molar/mcpclients/template"
 	"molar/schemas"
 )
 
@@ -32,7 +30,7 @@ func (s *session) complete(before string) (start int, proposals []string) {
 	case strings.HasPrefix(before, "/"):
 		name, typed, _ := strings.Cut(before[1:], " ")
 		if name == "file" {
-			return start, cli.Having(word, ask.Paths(word))
+			return start, cli.Having(word, Paths(word))
 		}
 		if words := s.argumentWords(ctx, name); words != nil {
 			return start, cli.Having(word, words)
@@ -118,7 +116,7 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 		for _, name := range s.serverNames() {
 			words = append(words, "@"+name+":")
 		}
-		for _, path := range ask.Paths(word[1:]) {
+		for _, path := range Paths(word[1:]) {
 			words = append(words, "@"+path)
 		}
 		return words
@@ -130,7 +128,7 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 		words = append(words, "@"+server+":"+uri)
 	}
 	for _, t := range s.h.MCP.Templates(ctx, server) {
-		place, fits := template.Find(t, typed)
+		place, fits := Find(t, typed)
 		switch {
 		case !fits:
 		case place.Variable == "":

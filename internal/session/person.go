@@ -9,7 +9,6 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/internal/cli"
-	"molar/internal/session/form"
 	"molar/internal/terminal"
 	"molar/mcpclients"
 	"molar/schemas"
@@ -18,14 +17,14 @@ import (
 // A reader is the person who asked one question, and reads along.
 type reader struct {
 	in        *bufio.Reader
-	questions *form.Asker // nil where nobody can answer
+	questions *Asker // nil where nobody can answer
 	out       *renderer
 }
 
 func newReader(a *cli.CLI) *reader {
 	r := &reader{in: bufio.NewReader(a.Stdin)}
 	if cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stderr) {
-		r.questions = form.New(r.in, a.Stderr)
+		r.questions = New(r.in, a.Stderr)
 	}
 	return r
 }
@@ -96,7 +95,7 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 	if !s.quiet(ctx) {
 		return false
 	}
-	q := form.Asker{
+	q := Asker{
 		Show: func(text string) { s.lines(text, terminal.Bold) },
 		Read: func(ctx context.Context, prompt string) (string, error) {
 			text, ok := s.readAside(ctx, "  "+terminal.Clean(prompt)+" ")

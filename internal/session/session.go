@@ -1,5 +1,3 @@
-// Package session is the terminal application: one question with its answer, or a session
-// with commands, completion, approvals and earlier conversations.
 package session
 
 import (
@@ -17,7 +15,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/session/ask"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -54,7 +51,7 @@ type session struct {
 	sized  <-chan os.Signal
 	grants grantStore
 	status string // the line that is shown while something runs
-	last   *ask.Question
+	last   *Question
 	files  []agent.Attachment // that go with the next question
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string

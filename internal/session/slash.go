@@ -10,7 +10,6 @@ import (
 
 	"molar/agent/prompts"
 	"molar/internal/host"
-	"molar/internal/session/ask"
 	"molar/internal/terminal"
 	"molar/internal/text"
 	"molar/schemas"
@@ -218,7 +217,7 @@ func (s *session) file(_ context.Context, path string) error {
 	if path == "" {
 		return errors.New("name the file: /file FILE")
 	}
-	files, err := ask.Files([]string{path})
+	files, err := Files([]string{path})
 	if err != nil {
 		return err
 	}

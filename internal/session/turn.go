@@ -9,7 +9,6 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/internal/session/ask"
 	"molar/internal/terminal"
 )
 
@@ -29,7 +28,7 @@ type happening struct {
 
 // ask runs a turn and shows it.
 func (s *session) ask(ctx context.Context, text string) error {
-	asked, err := ask.Question{Prompt: text, Attached: s.files}.WithFiles()
+	asked, err := Question{Prompt: text, Attached: s.files}.WithFiles()
 	s.files = nil
 	if err != nil {
 		return err
@@ -38,7 +37,7 @@ func (s *session) ask(ctx context.Context, text string) error {
 }
 
 // run answers a question. Ctrl-C or Escape stops the answer, not the session.
-func (s *session) run(ctx context.Context, asked ask.Question) error {
+func (s *session) run(ctx context.Context, asked Question) error {
 	s.last = &asked
 	s.turns.Wait() // one that was stopped may still be saving
 	turnCtx, cancel := context.WithCancel(ctx)

@@ -1,4 +1,4 @@
-package form_test
+package session_test
 
 import (
 	"bufio"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/internal/session/form"
+	"molar/internal/session"
 	"molar/schemas"
 )
 
@@ -49,7 +49,7 @@ func TestQuestioner(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
-			q := form.New(bufio.NewReader(strings.NewReader(tc.typed)), &out)
+			q := session.New(bufio.NewReader(strings.NewReader(tc.typed)), &out)
 			tc.asked.Server, tc.asked.Message = "bank", "When?"
 			got, err := q.Ask(t.Context(), tc.asked)
 			if err != nil {
@@ -65,7 +65,7 @@ func TestQuestioner(t *testing.T) {
 		})
 	}
 	t.Run("the terminal closes", func(t *testing.T) {
-		q := form.New(bufio.NewReader(strings.NewReader("y\n")), &strings.Builder{})
+		q := session.New(bufio.NewReader(strings.NewReader("y\n")), &strings.Builder{})
 		if got, err := q.Ask(t.Context(), schemas.Question{Schema: schema}); err == nil {
 			t.Errorf("%+v", got)
 		}

@@ -1,6 +1,4 @@
-// Package form puts the questions of MCP servers to the person at the terminal: a sentence, an
-// address to open, or a form whose fields are asked for one by one.
-package form
+package session
 
 import (
 	"bufio"

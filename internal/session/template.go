@@ -1,6 +1,4 @@
-// Package template finds where a person is who types an address by a template of addresses
-// (RFC 6570, with single variables in their places; what follows a "{?" is left to them).
-package template
+package session
 
 import (
 	"net/url"

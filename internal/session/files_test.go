@@ -1,4 +1,4 @@
-package ask_test
+package session_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/internal/session/ask"
+	"molar/internal/session"
 	"molar/schemas"
 )
 
@@ -20,7 +20,7 @@ func TestQuestion_WithFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q, err := ask.Question{Prompt: "ask me@home.test and @nobody about @notes.txt, @x-ray.png @sub @sub/a.json"}.WithFiles()
+	q, err := session.Question{Prompt: "ask me@home.test and @nobody about @notes.txt, @x-ray.png @sub @sub/a.json"}.WithFiles()
 	if err != nil {
 		t.Fatal(err)
 	}

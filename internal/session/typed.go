@@ -1,6 +1,4 @@
-// Package ask makes a question of what a person typed, piped in and named: its text, and the files
-// beside it.
-package ask
+package session
 
 import (
 	"context"
