@@ -12,7 +12,7 @@ import (
 	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/running"
+	"molar/internal/serve"
 	"molar/internal/session"
 	"molar/internal/store"
 	"molar/internal/terminal"
@@ -54,7 +54,7 @@ func (a *app) serverNames(context.Context) []string {
 // toolNames asks a running host. Without one, a server's name and "__" is all that is
 // known.
 func (a *app) toolNames(ctx context.Context) []string {
-	if far, err := running.Find(a.CLI, ""); err == nil {
+	if far, err := serve.Find(a.CLI, ""); err == nil {
 		if tools, err := far.Tools(ctx); err == nil {
 			var names []string
 			for _, t := range tools {

@@ -13,7 +13,7 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/host/listen"
+	"molar/internal/serve"
 	"molar/internal/setup"
 )
 
@@ -101,7 +101,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		a.Say("start it with: molar serve%s; if something is amiss: molar doctor%[1]s", named)
 		return nil
 	}
-	return listen.Serve(cmd.Context(), listen.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})
+	return serve.Serve(cmd.Context(), serve.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})
 }
 
 // keepVariables writes the secrets that were found beside the config, and says where they are.

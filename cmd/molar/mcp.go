@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"molar/internal/host/listen"
+	"molar/internal/serve"
 )
 
 func newMCPCmd(a *app) *cobra.Command {
@@ -44,11 +44,11 @@ answer with its sources comes out. A call that needs a person's approval does no
 			if err != nil {
 				return err
 			}
-			with := listen.MCPConfig{CLI: a.CLI, Config: cfg, Log: log, Assistants: asTools}
+			with := serve.MCPConfig{CLI: a.CLI, Config: cfg, Log: log, Assistants: asTools}
 			if stdio {
-				return listen.MCPStdio(cmd.Context(), with)
+				return serve.MCPStdio(cmd.Context(), with)
 			}
-			return listen.MCP(cmd.Context(), with)
+			return serve.MCP(cmd.Context(), with)
 		},
 	}
 	cmd.Flags().StringVar(&address, "listen", "", "`address` to listen on (default 127.0.0.1:8001)")

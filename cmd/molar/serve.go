@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/internal/config"
-	"molar/internal/host/listen"
+	"molar/internal/serve"
 )
 
 func newServeCmd(a *app) *cobra.Command {
@@ -25,7 +25,7 @@ which quotes tools and says so.`,
   molar serve --mcp family="go run ./examples/family/server"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listen.Serve(cmd.Context(), listen.Config{
+			return serve.Serve(cmd.Context(), serve.Config{
 				CLI: a.CLI,
 				Load: func() (*config.Config, error) {
 					return a.LoadWithServers(map[string]string{"listen": address}, mcp)

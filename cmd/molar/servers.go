@@ -13,8 +13,7 @@ import (
 	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/host"
-	"molar/internal/host/login"
-	"molar/internal/host/running"
+	"molar/internal/serve"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -39,7 +38,7 @@ on standard error, with the secrets of the config masked.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if far, err := running.Find(a.CLI, listen); err == nil && !trace {
+			if far, err := serve.Find(a.CLI, listen); err == nil && !trace {
 				status, err := far.Servers(cmd.Context())
 				if err == nil {
 					return a.listServers(status, format)
@@ -74,7 +73,7 @@ the last good one stays in force. Saving the file does the same by itself.`,
 
 // noteRefused says that a host runs, but was not asked.
 func (a *app) noteRefused(err error) {
-	if errors.Is(err, running.ErrRefused) {
+	if errors.Is(err, serve.ErrRefused) {
 		a.Note("molar: %s; without it the servers are attached by this command", terminal.Clean(err.Error()))
 	}
 }
@@ -98,7 +97,7 @@ func (a *app) listServers(status []schemas.ServerStatus, format string) error {
 
 // reloadServers asks the running host and prints what it answers.
 func (a *app) reloadServers(ctx context.Context, listen, format string) error {
-	far, err := running.Find(a.CLI, listen)
+	far, err := serve.Find(a.CLI, listen)
 	if err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ by line. At a terminal it is taken after a yes; otherwise the command is the yes
 			if err := cli.CheckFormat(*format); err != nil {
 				return err
 			}
-			if far, err := running.Find(a.CLI, *listen); err == nil {
+			if far, err := serve.Find(a.CLI, *listen); err == nil {
 				status, err := far.Servers(cmd.Context())
 				if err == nil {
 					return a.approve(cmd.Context(), *format, args[0], status, far)
@@ -241,7 +240,7 @@ func (h ownHost) Approve(ctx context.Context, server, digest string) ([]string, 
 }
 
 func newLoginCmd(a *app, format *string) *cobra.Command {
-	var f login.Flags
+	var f serve.Flags
 	cmd := &cobra.Command{
 		Use:   "login NAME",
 		Short: "Log in at a server over HTTP that wants it, or log out",
@@ -265,12 +264,12 @@ failed: wants a login.`,
 			if err := cli.CheckFormat(*format); err != nil {
 				return err
 			}
-			return login.Run(cmd.Context(), a.CLI, args[0], *format, f)
+			return serve.Run(cmd.Context(), a.CLI, args[0], *format, f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.NoBrowser, "no-browser", false, "open no browser and no port: paste the address that yours ends at")
 	cmd.Flags().BoolVar(&f.Logout, "logout", false, "forget the login, and tell the authorization server")
-	cmd.Flags().DurationVar(&f.Wait, "wait", login.Wait, "`time` to wait for the browser")
+	cmd.Flags().DurationVar(&f.Wait, "wait", serve.Wait, "`time` to wait for the browser")
 	cmd.Flags().StringArrayVar(&f.MCP, "mcp", nil, "a server that is not in the config, as the other commands take it: `NAME=https://address`")
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 	agentanswer "molar/agent/answer"
 	"molar/eval/run"
 	"molar/internal/cli"
-	"molar/internal/host/running"
+	"molar/internal/serve"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -36,7 +36,7 @@ func newTurnsCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			trace, err := running.Trace(cmd.Context(), a.CLI, cfg, args[0])
+			trace, err := serve.Trace(cmd.Context(), a.CLI, cfg, args[0])
 			if err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ answer, and in molar chat --output-format json.`,
 			if err != nil {
 				return err
 			}
-			stored, err := running.Mark(cmd.Context(), a.CLI, cfg, said)
+			stored, err := serve.Mark(cmd.Context(), a.CLI, cfg, said)
 			if err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ func newTurnsListCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			marked, err := running.Marked(cmd.Context(), cfg, want)
+			marked, err := serve.Marked(cmd.Context(), cfg, want)
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/host"
-	"molar/internal/host/running"
+	"molar/internal/serve"
 	"molar/internal/store"
 	"molar/schemas"
 )
@@ -35,7 +35,7 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if c.Config, err = configFrom(filepath.Dir(f.Out), h.Config); err != nil {
 		return err
 	}
-	raw, err := running.Trace(ctx, a.CLI, h.Config, f.Turn)
+	raw, err := serve.Trace(ctx, a.CLI, h.Config, f.Turn)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/host/running"
+	"molar/internal/serve"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -60,7 +60,7 @@ func Examine(ctx context.Context, c Config) []Finding {
 	}
 	findings = append(findings, settings(cfg)...)
 	findings = append(findings, permissions(cfg)...)
-	near, err := running.Find(c.CLI, "")
+	near, err := serve.Find(c.CLI, "")
 	var status []schemas.ServerStatus
 	if err == nil {
 		status, err = near.Servers(ctx)
@@ -134,7 +134,7 @@ func listens(ctx context.Context, address string, answered error) Finding {
 	switch {
 	case answered == nil:
 		return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("listen %s: a molar is running there", address)}
-	case errors.Is(answered, running.ErrRefused):
+	case errors.Is(answered, serve.ErrRefused):
 		return Finding{Warn, "port", fmt.Sprintf("listen %s: a molar is running there, and was not asked, as it wants an API key", address), "put one into MOLAR_API_KEY: molar keys create NAME"}
 	}
 	return port(ctx, "listen", address)

@@ -1,5 +1,4 @@
-// Package running asks a host that runs already, over HTTP.
-package running
+package serve
 
 import (
 	"bytes"
@@ -87,7 +86,7 @@ func trustOwn(c *tls.Config, file, address string) {
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
 	if local && shown.VerifyHostname(host) != nil {
-		c.ServerName = nameOf(shown)
+		c.ServerName = runningNameOf(shown)
 	}
 }
 
@@ -106,8 +105,8 @@ func firstCertificate(file string) *x509.Certificate {
 	return nil
 }
 
-// nameOf is a name under which a certificate is good.
-func nameOf(cert *x509.Certificate) string {
+// runningNameOf is a name under which a certificate is good.
+func runningNameOf(cert *x509.Certificate) string {
 	switch {
 	case len(cert.DNSNames) > 0:
 		return strings.Replace(cert.DNSNames[0], "*.", "molar.", 1)

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package listen
+package serve
 
 // descriptors is a limit that counts for nobody.
 func descriptors() int { return 1 << 20 }

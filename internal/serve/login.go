@@ -1,5 +1,4 @@
-// Package login leads a person through a login at an MCP server over HTTP, and out of it.
-package login
+package serve
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package login
+package serve
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package listen
+package serve
 
 import "syscall"
 

@@ -1,6 +1,4 @@
-// Package listen runs the two ports: the API and pages of serve, and the memory and
-// search of mcp.
-package listen
+package serve
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package listen
+package serve
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent"
-	"molar/agent/answer"
+	agentanswer "molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
@@ -44,7 +44,7 @@ func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcp
 		Place:    agent.Place{ConversationID: q.ConversationID, Owner: httpguard.PrincipalOf(ctx).Owner},
 		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, q.Text)},
 	}
-	var seen answer.Collector
+	var seen agentanswer.Collector
 	for ev, err := range h.Runner().Run(ctx, turn) {
 		if err != nil {
 			return mcpservers.Answer{}, err
