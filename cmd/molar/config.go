@@ -12,7 +12,6 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/config"
-	"molar/internal/doctor"
 	"molar/internal/host"
 	"molar/internal/setup"
 	"molar/internal/terminal"
@@ -71,7 +70,7 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 				return cli.Usage(err)
 			}
 			err = a.summarise(cfg)
-			for _, note := range doctor.Senders(cmd.Context(), cfg) {
+			for _, note := range setup.Senders(cmd.Context(), cfg) {
 				a.Say("note: %s", terminal.Clean(note))
 			}
 			return err
@@ -134,7 +133,7 @@ func writeConfig(name string, text []byte, force bool) error {
 
 // summarise prints what the settings come to.
 func (a *app) summarise(cfg *config.Config) error {
-	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(doctor.Summary(cfg), "\n")))
+	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(setup.Summary(cfg), "\n")))
 	return err
 }
 

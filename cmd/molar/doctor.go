@@ -5,8 +5,8 @@ import (
 
 	"molar/cmd/molar/complete"
 	"molar/internal/cli"
-	"molar/internal/doctor"
 	"molar/internal/host"
+	"molar/internal/setup"
 	"molar/internal/terminal"
 )
 
@@ -24,10 +24,10 @@ model is called. It ends with 1 when something failed.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			findings := doctor.Examine(cmd.Context(), doctor.Config{CLI: a.CLI, Attach: host.AttachWait})
+			findings := setup.Examine(cmd.Context(), setup.Config{CLI: a.CLI, Attach: host.AttachWait})
 			failed := false
 			for _, f := range findings {
-				failed = failed || f.Level == doctor.Fail
+				failed = failed || f.Level == setup.Fail
 			}
 			if err := a.tellFindings(findings, format); err != nil {
 				return err
@@ -43,7 +43,7 @@ model is called. It ends with 1 when something failed.`,
 	return cmd
 }
 
-func (a *app) tellFindings(findings []doctor.Finding, format string) error {
+func (a *app) tellFindings(findings []setup.Finding, format string) error {
 	if format == cli.JSON {
 		return a.PrintJSON(findings)
 	}

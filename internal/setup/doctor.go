@@ -1,6 +1,4 @@
-// Package doctor looks at what a host needs before it can serve: settings, model,
-// servers, store, ports and permissions. Each fault comes with the way out of it.
-package doctor
+package setup
 
 import (
 	"context"
