@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/serve"
@@ -22,14 +21,14 @@ import (
 // started for them, and what cannot be read completes to nothing.
 
 func completeChat(a *app, cmd *cobra.Command) {
-	complete.Flag(cmd, "assistant", complete.Words(a.assistantNames))
-	complete.Flag(cmd, "provider", complete.Fixed(config.ProviderNames()...))
-	complete.Flag(cmd, "output-format", complete.Fixed(cli.Text, cli.JSON, cli.StreamJSON))
-	complete.Flag(cmd, "conversation", complete.Words(a.conversationIDs))
-	complete.Flag(cmd, "resume", complete.Words(a.conversationIDs))
+	Flag(cmd, "assistant", Words(a.assistantNames))
+	Flag(cmd, "provider", Fixed(config.ProviderNames()...))
+	Flag(cmd, "output-format", Fixed(cli.Text, cli.JSON, cli.StreamJSON))
+	Flag(cmd, "conversation", Words(a.conversationIDs))
+	Flag(cmd, "resume", Words(a.conversationIDs))
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if resume, _ := cmd.Flags().GetString("resume"); resume == session.ResumeChoose && len(args) == 0 {
-			return complete.Words(a.conversationIDs)(cmd, args, start) // "--resume ID"
+			return Words(a.conversationIDs)(cmd, args, start) // "--resume ID"
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

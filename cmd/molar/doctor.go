@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"molar/cmd/molar/complete"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/setup"
@@ -39,7 +38,7 @@ model is called. It ends with 1 when something failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
-	complete.Flag(cmd, "output-format", complete.Fixed(cli.Text, cli.JSON))
+	Flag(cmd, "output-format", Fixed(cli.Text, cli.JSON))
 	return cmd
 }
 

@@ -1,5 +1,4 @@
-// Package complete makes proposals for the shell out of functions that list words.
-package complete
+package main
 
 import (
 	"context"
