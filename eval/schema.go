@@ -29,7 +29,7 @@ func meant(fault string) string {
 	if name == nil {
 		return fault
 	}
-	if near := text.To(name[1], Keys(caseSchema())); near != "" {
+	if near := text.Nearest(name[1], Keys(caseSchema())); near != "" {
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)
 	}
 	return fault

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +98,9 @@ func (a *app) evalEmergencies(ctx context.Context, f guardFlags, path string) er
 	if err != nil {
 		return err
 	}
-	r := scoring.EvaluateEmergencies(guard, messages)
+	name := guard.Topic().Name
+	judge := agent.NewJudge(map[string]*subject.Guard{name: guard}, time.Now)
+	r := scoring.EvaluateEmergencies(func(message string) []string { return judge.Look(name, message).Kinds }, messages)
 	if f.format == cli.JSON {
 		return a.PrintJSON(r)
 	}

@@ -62,7 +62,7 @@ func Within(key, parent string) bool {
 // DidYouMean returns `, did you mean "x"?` for the nearest known name, or nothing
 // when none is near.
 func DidYouMean(name string, known []string) string {
-	if near := text.To(name, known); near != "" {
+	if near := text.Nearest(name, known); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""

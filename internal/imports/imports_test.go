@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 		"eval knows no web":         {"eval/a.go", `package eval; import "molar/web"`, "eval/... may import"},
 		"cmd calls all":             {"cmd/molar/a.go", `package main; import "molar/internal/store"`, ""},
 		"cmd links no test program": {
-			"cmd/molar/a.go", `package main; import "molar/internal/testkit/fakemodel"`, "cmd/... may import",
+			"cmd/molar/a.go", `package main; import "molar/internal/testkit/models"`, "cmd/... may import",
 		},
 		"examples stay outside internal": {
 			"examples/family/a.go", `package main; import "molar/internal/config"`, "examples/... may import",

@@ -13,13 +13,13 @@ import (
 func captions() map[string]string {
 	return map[string]string{
 		"cmd": "flags in, output out", "eval/run": "the eval commands", "internal/session": "the terminal application",
-		"internal/setup": "molar init", "internal/doctor": "molar doctor", "internal/host": "wires the parts together",
+		"internal/setup": "molar init, molar doctor", "internal/serve": "the two ports", "internal/host": "wires the parts together",
 		"web": "OpenAI's APIs, pages", "eval": "cases, tapes, scores", "internal/access": "keys, browsers, people",
 		"agent": "one turn, in phases", "toolhandler": "checks and runs calls", "mcpclients": "attached MCP servers",
 		"mcpservers": "memory and search", "providers": "Gemini, OpenAI, Ollama", "internal/store": "SQLite and PostgreSQL",
 		"internal/config": "molar.yaml", "internal/cli": "what commands share", "internal/terminal": "lines, Markdown",
-		"internal/telemetry": "metrics and spans", "internal/markdown": "Markdown of models", "internal/highlight": "colours of code",
-		"internal/httpguard": "Host, Origin, limits", "internal/text": "words of vi and en", "internal/nearest": "did you mean",
+		"internal/telemetry": "metrics and spans", "internal/markdown": "Markdown of models",
+		"internal/httpguard": "Host, Origin, limits", "internal/text": "words of vi and en",
 		"schemas": "types that all share",
 	}
 }

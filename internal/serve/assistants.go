@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent"
-	agentanswer "molar/agent/answer"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
@@ -44,7 +44,7 @@ func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcp
 		Place:    agent.Place{ConversationID: q.ConversationID, Owner: httpguard.PrincipalOf(ctx).Owner},
 		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, q.Text)},
 	}
-	var seen agentanswer.Collector
+	var seen answer.Collector
 	for ev, err := range h.Runner().Run(ctx, turn) {
 		if err != nil {
 			return mcpservers.Answer{}, err
@@ -54,11 +54,11 @@ func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcp
 	if seen.Done == nil {
 		return mcpservers.Answer{}, errors.New("the turn ended before its answer did")
 	}
-	answer := mcpservers.Answer{
+	reply := mcpservers.Answer{
 		Text: seen.Answer(), Sources: seen.Sources, Refused: seen.Done.Refused, Warnings: seen.Warnings, Unapproved: seen.Done.Unapproved,
 	}
 	if seen.Start != nil && seen.Done.Saved {
-		answer.ConversationID = cmp.Or(seen.Start.ConversationID, q.ConversationID)
+		reply.ConversationID = cmp.Or(seen.Start.ConversationID, q.ConversationID)
 	}
-	return answer, nil
+	return reply, nil
 }

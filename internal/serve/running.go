@@ -116,15 +116,15 @@ func runningNameOf(cert *x509.Certificate) string {
 	return ""
 }
 
-// An answer is what the host answered.
-type answer struct {
+// A hostAnswer is an HTTP response of the host, read whole.
+type hostAnswer struct {
 	address, status string
 	code            int
 	body            []byte
 }
 
 // decode reads the answer, which is JSON of any molar.
-func (a answer) decode(to any) error {
+func (a hostAnswer) decode(to any) error {
 	if err := json.Unmarshal(a.body, to); err != nil {
 		return fmt.Errorf("the host at %s is no molar: it answered %s", a.address, a.status)
 	}
@@ -132,20 +132,20 @@ func (a answer) decode(to any) error {
 }
 
 // call sends a request with the key of the environment, and a body as JSON if there is one.
-func (h *Host) call(ctx context.Context, method, path string, body any, atMost time.Duration) (answer, error) {
+func (h *Host) call(ctx context.Context, method, path string, body any, atMost time.Duration) (hostAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
 	var sent io.Reader = http.NoBody
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
-			return answer{}, err
+			return hostAnswer{}, err
 		}
 		sent = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, sent)
 	if err != nil {
-		return answer{}, cli.Usage(fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err))
+		return hostAnswer{}, cli.Usage(fmt.Errorf("--listen: want host:port such as 127.0.0.1:8000: %w", err))
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -155,15 +155,15 @@ func (h *Host) call(ctx context.Context, method, path string, body any, atMost t
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
-		return answer{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", h.address, err)
+		return hostAnswer{}, fmt.Errorf("no host answers at %s: %w; start one with molar serve, or name its address with --listen", h.address, err)
 	}
 	defer res.Body.Close()
 	const largest = 16 << 20
 	data, err := io.ReadAll(io.LimitReader(res.Body, largest))
 	if err != nil {
-		return answer{}, fmt.Errorf("read the answer of the host at %s: %w", h.address, err)
+		return hostAnswer{}, fmt.Errorf("read the answer of the host at %s: %w", h.address, err)
 	}
-	return answer{h.address, res.Status, res.StatusCode, data}, nil
+	return hostAnswer{h.address, res.Status, res.StatusCode, data}, nil
 }
 
 // ErrRefused says that a host runs there, and wants another key than it was given.
@@ -183,7 +183,7 @@ func (h *Host) ask(ctx context.Context, path string) (json.RawMessage, error) {
 }
 
 // wantsKey reports whether a molar, and no other program, refused the key or the want of one.
-func (a answer) wantsKey() bool {
+func (a hostAnswer) wantsKey() bool {
 	var refusal struct{ Error struct{ Code string } }
 	known := []string{"invalid_api_key", "identity_missing", "insufficient_scope"}
 	return (a.code == http.StatusUnauthorized || a.code == http.StatusForbidden) &&

@@ -58,7 +58,7 @@ func (s *session) command(ctx context.Context, content string) (known bool, err 
 		}
 	}
 	meant := ""
-	if near := text.To("/"+name, s.slashWords(ctx)); near != "" {
+	if near := text.Nearest("/"+name, s.slashWords(ctx)); near != "" {
 		meant = "; do you mean " + near + "?"
 	}
 	return true, fmt.Errorf("there is no command /%s, and no server has a prompt of that name%s; /help lists what there is", name, meant)

@@ -5,9 +5,9 @@ import "strings"
 // leastStem is how long a name must be to stand for those that begin with it.
 const leastStem = 3
 
-// To returns the known name that is nearest to name, or "" when none is near: one that
+// Nearest returns the known name that is nearest to name, or "" when none is near: one that
 // differs in a few letters, else one of which name is the beginning.
-func To(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(2, len(name)/3)+1
 	for _, k := range known {

@@ -16,7 +16,7 @@ func TestTo(t *testing.T) {
 		"qw":          "",
 		"mistral":     "",
 	} {
-		if got := text.To(name, known); got != want {
+		if got := text.Nearest(name, known); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}

@@ -50,7 +50,7 @@ func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.E
 }
 
 func didYouMean(model string, names []string) string {
-	if near := text.To(baseName(model), names); near != "" && near != baseName(model) {
+	if near := text.Nearest(baseName(model), names); near != "" && near != baseName(model) {
 		return ", did you mean " + near + "?"
 	}
 	return ""

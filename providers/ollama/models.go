@@ -109,15 +109,15 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 
 // notPulled is the error for a model that the server does not have.
 func (p *Provider) notPulled(model string, models []Model) *providers.Error {
-	contentPart := "not pulled: run: ollama pull " + model
+	message := "not pulled: run: ollama pull " + model
 	names := make([]string, 0, len(models))
 	for _, m := range models {
 		names = append(names, m.Name)
 	}
-	if near := text.To(model, names); near != "" {
-		contentPart += " (did you mean " + near + "?)"
+	if near := text.Nearest(model, names); near != "" {
+		message += " (did you mean " + near + "?)"
 	}
-	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(contentPart))
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(message))
 }
 
 // newestWithTools returns the name of the newest local model that takes tools,

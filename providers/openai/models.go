@@ -142,7 +142,7 @@ func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.E
 }
 
 func didYouMean(model string, ids []string) string {
-	if near := internaltext.To(model, ids); near != "" && near != model {
+	if near := internaltext.Nearest(model, ids); near != "" && near != model {
 		return ", did you mean " + near + "?"
 	}
 	return ""

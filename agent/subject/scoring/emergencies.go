@@ -2,9 +2,7 @@ package scoring
 
 import (
 	"strings"
-	"time"
 
-	"molar/agent"
 	"molar/agent/subject"
 )
 
@@ -33,16 +31,15 @@ type WrongEmergency struct {
 	Found []string `json:"found"`
 }
 
-// EvaluateEmergencies looks at every message as the beginning of a turn does.
-func EvaluateEmergencies(g *subject.Guard, messages []subject.Example) EmergencyReport {
-	name := g.Topic().Name
-	look := agent.NewJudge(map[string]*subject.Guard{name: g}, time.Now)
+// EvaluateEmergencies reports on messages whose kinds of emergency find returns: what the
+// beginning of a turn finds in them.
+func EvaluateEmergencies(find func(message string) (kinds []string), messages []subject.Example) EmergencyReport {
 	r := EmergencyReport{Slices: Slices{}, Wrong: []WrongEmergency{}}
 	for i, m := range messages {
 		if m.Kind == "" {
 			m.Kind = Harmless
 		}
-		kinds := look.Look(name, m.Text).Kinds
+		kinds := find(m.Text)
 		urgent, ok := m.Kind != Harmless, (m.Kind != Harmless) == (len(kinds) > 0)
 		switch {
 		case urgent && ok:
