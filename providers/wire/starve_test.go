@@ -1,4 +1,4 @@
-package providers_test
+package wire_test
 
 import (
 	"fmt"
@@ -21,11 +21,11 @@ func TestSmallAnswer_NotStarved(t *testing.T) {
 	t.Parallel()
 	const plan = "Is it about teeth? "
 	bound := regexp.MustCompile(`"(?:max_tokens|max_completion_tokens|maxOutputTokens|num_predict)":(\d*)`)
-	for name, thinks := range map[string]func(w wire) string{
-		"reasoning": func(w wire) string { return w.thought(plan) },
-		"think":     func(w wire) string { return w.piece("<think>" + plan) },
-		"harmony":   func(w wire) string { return w.piece("<|channel|>analysis<|message|>" + plan) },
-		"nothing":   func(wire) string { return "" },
+	for name, thinks := range map[string]func(w adapter) string{
+		"reasoning": func(w adapter) string { return w.thought(plan) },
+		"think":     func(w adapter) string { return w.piece("<think>" + plan) },
+		"harmony":   func(w adapter) string { return w.piece("<|channel|>analysis<|message|>" + plan) },
+		"nothing":   func(adapter) string { return "" },
 	} {
 		for _, w := range wires() {
 			for _, pass := range []providers.Pass{providers.PassGuardrail, providers.PassLanguage, providers.PassSummary} {

@@ -1,4 +1,4 @@
-package providers_test
+package wire_test
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 )
 
 // sent returns the body and the headers of a request on a wire.
-func (w wire) sent(t *testing.T, req providers.Request) (object, http.Header) {
+func (w adapter) sent(t *testing.T, req providers.Request) (object, http.Header) {
 	t.Helper()
 	s := &service{body: whole(w.says("ok", 2))}
 	p, err := w.open(&http.Client{Transport: s})
@@ -55,7 +55,7 @@ func added(before, after object) object {
 // reads the bodies, and the table for the names in them.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile("../docs/configuration.md")
+	docs, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}

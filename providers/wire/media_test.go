@@ -1,4 +1,4 @@
-package providers_test
+package wire_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/chain"
-	adapter "molar/providers/wire"
+	"molar/providers/wire"
 	"molar/schemas"
 )
 
@@ -42,7 +42,7 @@ func TestResultFiles(t *testing.T) {
 	megabyte := bytes.Repeat([]byte("picture!"), 1<<17)
 	encoded := base64.StdEncoding.EncodeToString(megabyte)
 	sound := schemas.Part{Kind: schemas.PartFile, Text: "data:audio/wav;base64,QUJD"}
-	unseen := quoted("seen\n" + adapter.Unseen)
+	unseen := quoted("seen\n" + wire.Unseen)
 	for name, tt := range map[string]struct {
 		file                            schemas.Part
 		openai, gemini2, gemini, ollama string // what the body holds
@@ -62,7 +62,7 @@ func TestResultFiles(t *testing.T) {
 			unseen,
 		},
 		"what no model takes": {
-			picture("image/svg+xml", []byte("<svg/>")), unseen, `"files":` + quoted(adapter.Unseen), `"files":` + quoted(adapter.Unseen), unseen,
+			picture("image/svg+xml", []byte("<svg/>")), unseen, `"files":` + quoted(wire.Unseen), `"files":` + quoted(wire.Unseen), unseen,
 		},
 	} {
 		for _, w := range wires() {

@@ -1,4 +1,4 @@
-package providers_test
+package wire_test
 
 import (
 	"context"

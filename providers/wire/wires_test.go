@@ -1,4 +1,4 @@
-package providers_test
+package wire_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 	"molar/providers/openai"
 )
 
-// A wire is an adapter with the form of its service's answers.
-type wire struct {
+// An adapter speaks to a service, whose form of answers is beside it.
+type adapter struct {
 	name string
 	open func(*http.Client) (providers.Provider, error)
 	// piece is one event with a piece of text, thought one with reasoning; end follows the
@@ -25,8 +25,8 @@ type wire struct {
 func quoted(s string) string { data, _ := json.Marshal(s); return string(data) }
 
 // wires are the adapters that speak to a service.
-func wires() []wire {
-	return []wire{
+func wires() []adapter {
+	return []adapter{
 		{
 			"gemini",
 			func(c *http.Client) (providers.Provider, error) {
@@ -93,7 +93,7 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // says is an answer in pieces of n bytes.
-func (w wire) says(text string, n int) string {
+func (w adapter) says(text string, n int) string {
 	var b strings.Builder
 	for ; text != ""; text = text[min(n, len(text)):] {
 		b.WriteString(w.piece(text[:min(n, len(text))]))

@@ -1,4 +1,4 @@
-package providers_test
+package wire_test
 
 import (
 	"bufio"
@@ -20,13 +20,13 @@ type recording struct {
 }
 
 // wire returns the adapter's wire; false for one that Molar does not speak.
-func (r recording) wire() (wire, bool) {
+func (r recording) wire() (adapter, bool) {
 	for i, path := range []string{"enerateContent", "/chat/completions", "/api/chat"} {
 		if strings.Contains(r.URL, path) {
 			return wires()[i], true
 		}
 	}
-	return wire{}, false
+	return adapter{}, false
 }
 
 // body is the answer as it came; one that was no stream is one event for Gemini, which is
