@@ -68,7 +68,7 @@ func (c *call) take(a *answer) error {
 		return c.p.streamError(c.q.model, a.Error)
 	}
 	if reason := a.PromptFeedback.BlockReason; reason != "" {
-		c.blocked = reason
+		c.blocked = c.p.faults.Clean(reason)
 	}
 	if a.Usage != nil {
 		c.usage = a.Usage.schema() // a running total
@@ -78,7 +78,7 @@ func (c *call) take(a *answer) error {
 	}
 	first := a.Candidates[0]
 	if r := first.FinishReason; r != "" && r != "FINISH_REASON_UNSPECIFIED" {
-		c.reason, c.detail = r, first.FinishMessage
+		c.reason, c.detail = c.p.faults.Clean(r), c.p.faults.Clean(first.FinishMessage)
 		c.x.Last()
 	}
 	for _, p := range first.Content.Parts {

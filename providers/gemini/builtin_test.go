@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"molar/providers/gemini"
 	"molar/schemas"
 )
 
@@ -17,7 +16,7 @@ func TestStream_callsOfTheServiceItself(t *testing.T) {
 		parts(`{"toolResponse":{"id":"s1","toolType":"GOOGLE_SEARCH_WEB","response":{"search_suggestions":"x"}}}`),
 		ending("STOP", say("ok"), `{"functionCall":{"name":"w__get_weather"}}`),
 	))
-	p := newProvider(t, gemini.Config{BaseURL: f.url})
+	p := at(t, f)
 	req := question("q")
 	req.Tools = []schemas.ToolInfo{weather()}
 	a := ask(t.Context(), p, req)

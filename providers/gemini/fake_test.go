@@ -175,6 +175,12 @@ func newProvider(t testing.TB, cfg gemini.Config) *gemini.Provider {
 	return p
 }
 
+// at is a provider of a fake service.
+func at(t testing.TB, f *fake) *gemini.Provider {
+	t.Helper()
+	return newProvider(t, gemini.Config{BaseURL: f.url})
+}
+
 // An answer is a stream put together as the agent does: one message.
 type answer struct {
 	text, thinking string

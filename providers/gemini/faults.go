@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,11 +103,11 @@ func (p *Provider) classify(f fault) (providers.Kind, string) {
 	case kind == providers.KindAuth, strings.Contains(f.Message, "API key not valid"):
 		return providers.KindAuth, "the API key was refused, check GEMINI_API_KEY: " + said
 	case f.Code == http.StatusNotFound && f.Status != "NOT_FOUND":
-		return providers.KindUnavailable, "no Gemini API at this address (status 404): check the base URL"
+		return providers.KindUnavailable, "no Gemini API at this address (status 404): check llm.gemini.base_url"
 	case f.Code == 0:
 		return providers.KindUnavailable, said
 	case kind == providers.KindProtocol:
-		return kind, "the service redirects (status " + strconv.Itoa(f.Code) + "), which is not followed: set llm.gemini.base_url to where it leads"
+		return kind, p.faults.Redirects(f.Code)
 	case kind == "":
 		return providers.KindProtocol, "unexpected " + said
 	}

@@ -54,7 +54,7 @@ func (c *call) said() string {
 	if c.detail == "" {
 		return ""
 	}
-	return ": " + c.p.faults.Clean(c.detail)
+	return ": " + c.detail
 }
 
 func (c *call) done(reason providers.FinishReason, note string) error {

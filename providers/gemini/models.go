@@ -3,6 +3,7 @@ package gemini
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	defer cancel()
 	var names []string
 	for m, err := range p.client.Models.All(ctx) {
+		if _, unanswered := errors.AsType[*url.Error](err); unanswered {
+			return nil, p.faults.Transport(ctx, "", err)
+		}
 		if err != nil {
 			return nil, p.faults.Fail(providers.KindUnavailable, "", errors.New("the models cannot be listed: "+p.faults.Clean(err.Error())))
 		}

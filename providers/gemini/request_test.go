@@ -27,7 +27,7 @@ func TestStream_signaturesOverSteps(t *testing.T) {
 		events(parts(say("Sunny")), ending("STOP", `{"text":"","thoughtSignature":"bGFzdA=="}`)),
 		events(ending("STOP", say("Bye"))),
 	)
-	p := newProvider(t, gemini.Config{BaseURL: f.url})
+	p := at(t, f)
 	req := question("weather?")
 	req.Tools = []schemas.ToolInfo{weather()}
 	one := ask(t.Context(), p, req)
@@ -44,7 +44,7 @@ func TestStream_signaturesOverSteps(t *testing.T) {
 	if err := json.Unmarshal(stored, &req.Messages); err != nil {
 		t.Fatal(err)
 	}
-	four := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
+	four := ask(t.Context(), at(t, f), req)
 	if four.err != nil || four.text != "Bye" {
 		t.Fatalf("got %+v", four)
 	}
@@ -163,7 +163,7 @@ func TestStream_history(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake(t, events(ending("STOP", say("ok"))))
-			a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), providers.Request{Model: tt.model, Messages: tt.messages})
+			a := ask(t.Context(), at(t, f), providers.Request{Model: tt.model, Messages: tt.messages})
 			if a.err != nil {
 				t.Fatal(a.err)
 			}
@@ -201,7 +201,7 @@ func TestStream_refused(t *testing.T) {
 	for name, req := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t, events(ending("STOP", say("ok"))))
-			a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
+			a := ask(t.Context(), at(t, f), req)
 			if providers.KindOf(a.err) != providers.KindInvalid || len(f.requests()) != 0 {
 				t.Errorf("error %v, %d requests", a.err, len(f.requests()))
 			}
@@ -221,7 +221,7 @@ func TestStream_tools(t *testing.T) {
 		weather(),
 		{Name: "w__big", InputSchema: []byte(`{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}}}`)},
 	}
-	p := newProvider(t, gemini.Config{BaseURL: f.url})
+	p := at(t, f)
 	for range 2 { // the second time from the cache
 		if a := ask(t.Context(), p, req); a.err != nil {
 			t.Fatal(a.err)
@@ -259,7 +259,7 @@ func TestStream_toolChoice(t *testing.T) {
 			f := newFake(t, events(ending("STOP", say("ok"))))
 			req := question("q")
 			req.Tools, req.ToolChoice, req.ForbidCalls = tt.tools, tt.choice, tt.choice == "none"
-			if a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req); a.err != nil {
+			if a := ask(t.Context(), at(t, f), req); a.err != nil {
 				t.Fatal(a.err)
 			}
 			got := f.requests()[0].ToolConfig.FunctionCallingConfig
@@ -277,7 +277,7 @@ func TestStream_generation(t *testing.T) {
 		Schema:   []byte(`{"type":"object","properties":{"b":{"type":"integer"},"a":{"const":"x"}},"required":["b"],"$schema":"x"}`),
 		Messages: []schemas.Message{schemas.Text(schemas.RoleSystem, "And polite."), schemas.Text(schemas.RoleUser, "q")},
 	}
-	if a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req); a.err != nil {
+	if a := ask(t.Context(), at(t, f), req); a.err != nil {
 		t.Fatal(a.err)
 	}
 	sent := f.requests()[0]
@@ -307,7 +307,7 @@ func TestNew_environment(t *testing.T) {
 		t.Setenv(k, v)
 	}
 	f := newFake(t, events(ending("STOP", say("ok"))))
-	a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), question("q"))
+	a := ask(t.Context(), at(t, f), question("q"))
 	if a.text != "ok" || f.requests()[0].Header.Get("X-Goog-Api-Key") != testKey || len(trap.requests()) != 0 {
 		t.Errorf("got %+v", a)
 	}

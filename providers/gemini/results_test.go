@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"molar/providers/gemini"
 	"molar/schemas"
 )
 
@@ -20,7 +19,7 @@ func TestStream_plainResults(t *testing.T) {
 		req.Messages = append(req.Messages,
 			schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: "a", Function: schemas.FunctionCall{Name: "f", Arguments: "{}"}}}}},
 			schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &schemas.ToolResult{ID: "a", ToolName: "f", Output: json.RawMessage(output)}}}})
-		ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
+		ask(t.Context(), at(t, f), req)
 		contents := f.requests()[0].Contents
 		var sent struct {
 			FunctionResponse struct{ Response json.RawMessage }
@@ -39,7 +38,7 @@ func TestStream_plainResults(t *testing.T) {
 func TestStream_countsCachedAndReasoningTokens(t *testing.T) {
 	f := newFake(t, events(`{"candidates":[{"content":{"parts":[{"text":"ok"}],"role":"model"},"finishReason":"STOP"}],`+
 		`"usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":4,"totalTokenCount":50,"cachedContentTokenCount":24,"thoughtsTokenCount":16}}`))
-	a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), question("q"))
+	a := ask(t.Context(), at(t, f), question("q"))
 	want := schemas.Usage{PromptTokens: 30, CompletionTokens: 20, TotalTokens: 50, CachedTokens: 24, ReasoningTokens: 16}
 	if a.usage != want {
 		t.Errorf("got %+v", a.usage)

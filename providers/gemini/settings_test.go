@@ -78,7 +78,7 @@ func TestStream_thinking(t *testing.T) {
 		{"gemma-3-27b-it", "", providers.PassGuardrail, []http.HandlerFunc{good}, []string{""}},
 	} {
 		f := newFake(t, tt.steps...)
-		p := newProvider(t, gemini.Config{BaseURL: f.url})
+		p := at(t, f)
 		req := question("q")
 		req.Model, req.Thinking, req.Pass = tt.model, tt.wish, tt.pass
 		for range 2 { // what was refused once is not sent again
@@ -100,7 +100,7 @@ func TestStream_thinking(t *testing.T) {
 func TestStream_smallAnswerNotStarved(t *testing.T) {
 	starved := `{"candidates":[{"content":{"role":"model"},"finishReason":"MAX_TOKENS"}],"usageMetadata":{"promptTokenCount":5,"thoughtsTokenCount":21,"totalTokenCount":26}}`
 	f := newFake(t, events(starved), events(starved), events(ending("STOP", say("YES"))))
-	p := newProvider(t, gemini.Config{BaseURL: f.url})
+	p := at(t, f)
 	req := question("q")
 	req.Pass, req.MaxTokens = providers.PassGuardrail, 24
 	if a := ask(t.Context(), p, req); a.text != "YES" || a.usage.TotalTokens != 52+15 {
@@ -123,7 +123,7 @@ func TestStream_oddForms(t *testing.T) {
 	t.Run("signatures", func(t *testing.T) {
 		for _, signature := range []string{"-_-_", "+/+/", "YQ", "YQ=="} {
 			f := newFake(t, events(ending("STOP", `{"functionCall":{"name":"w__get_weather"},"thoughtSignature":"`+signature+`"}`)), events(ending("STOP", say("ok"))))
-			p := newProvider(t, gemini.Config{BaseURL: f.url})
+			p := at(t, f)
 			first := ask(t.Context(), p, req)
 			next := req
 			next.Messages = slices.Concat(req.Messages, []schemas.Message{first.message, results(first.calls, "done")})
@@ -136,13 +136,13 @@ func TestStream_oddForms(t *testing.T) {
 	})
 	t.Run("a list", func(t *testing.T) {
 		f := newFake(t, raw("[{\n \"candidates\": [{\"content\": {\"parts\": [{\"text\": \"a\"}]}}]\n}\n,\n"+ending("STOP", say("b"))+"\n]\n"))
-		if a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req); a.err != nil || a.text != "ab" {
+		if a := ask(t.Context(), at(t, f), req); a.err != nil || a.text != "ab" {
 			t.Errorf("%+v", a)
 		}
 	})
 	t.Run("a printed call", func(t *testing.T) {
 		f := newFake(t, events(parts(say(`{"tool_calls":[{"id":"1","function":{"name":"get_weather",`)), ending("STOP", say(`"arguments":"{\"city\":\"Huế\"}"}}]}`))))
-		a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
+		a := ask(t.Context(), at(t, f), req)
 		if a.err != nil || len(a.calls) != 1 || a.calls[0].Function.Name != "w__get_weather" || a.text != "" {
 			t.Errorf("%+v", a)
 		}
@@ -214,7 +214,7 @@ func TestStream_refusedTool(t *testing.T) {
 		f := newFake(t, status(400, fault(400, "INVALID_ARGUMENT", message, "")), events(ending("STOP", say("ok"))))
 		req := question("q")
 		req.Tools = []schemas.ToolInfo{weather(), deep}
-		a := ask(t.Context(), newProvider(t, gemini.Config{BaseURL: f.url}), req)
+		a := ask(t.Context(), at(t, f), req)
 		if a.text != "ok" || len(a.notes) != 1 || len(f.requests()) != 2 || strings.Contains(f.requests()[1].Raw, "mongodb__aggregate") {
 			t.Errorf("%+v", a)
 		}

@@ -72,7 +72,7 @@ func (c *call) exchange(ctx context.Context) error {
 	}
 	lines := wire.NewLines(c.x.Watch(resp.Body))
 	if start, err := lines.First(); err == nil && start == '<' {
-		return c.unreadable(errors.New("it is a web page"))
+		return c.fail(providers.KindProtocol, c.p.faults.Page())
 	}
 	events := wire.NewEvents(lines)
 	for {

@@ -116,13 +116,6 @@ func (f *fake) chat(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
-// forget forgets the requests so far.
-func (f *fake) forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.requests = nil
-}
-
 // sent returns the requests so far.
 func (f *fake) sent() []chatBody {
 	f.mu.Lock()
@@ -174,6 +167,20 @@ func newProvider(t testing.TB, cfg ollama.Config) *ollama.Provider {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// client uses a transport of its own that the test closes.
+func client(t testing.TB) *http.Client {
+	t.Helper()
+	tr := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+// at is a provider of a fake server.
+func at(t testing.TB, f *fake) *ollama.Provider {
+	t.Helper()
+	return newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
 }
 
 // An answer is a stream put together.

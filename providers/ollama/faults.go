@@ -90,7 +90,9 @@ func (p *Provider) classify(model string, status int, message string) (providers
 		return kind, said + ": run: ollama pull " + model
 	case kind == providers.KindAuth:
 		return kind, "the server refused the host's credentials: " + said
-	case kind == "", kind == providers.KindProtocol:
+	case kind == providers.KindProtocol:
+		return kind, p.faults.Redirects(status)
+	case kind == "":
 		return providers.KindProtocol, "unexpected " + said
 	}
 	return kind, said

@@ -21,7 +21,7 @@ func toolless(t *testing.T, req providers.Request, steps ...http.HandlerFunc) (a
 	t.Helper()
 	f := newFake(t, steps...)
 	f.show = plainModel
-	return ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req), f.sent()
+	return ask(t.Context(), at(t, f), req), f.sent()
 }
 
 func TestForm_Request(t *testing.T) {
@@ -70,7 +70,7 @@ func TestForm_Request(t *testing.T) {
 func TestForm_Required(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, lines(say(`{"tool_calls":[{"function":{"name":"f__lookup","arguments":{"id":7}}}]}`), end))
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	p := at(t, f)
 	req := withTools("m", "hi")
 	req.ToolChoice = providers.ToolRequired
 	a := ask(t.Context(), p, req)
@@ -176,7 +176,7 @@ func TestForm_RepairsOnce(t *testing.T) {
 func TestForm_AModelThatLostItsTools(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, status(400, `{"error":"m does not support tools"}`), lines(say(`{"answer":"ok"}`), end))
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	p := at(t, f)
 	if ok, err := p.SupportsTools(t.Context(), "m"); err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -70,7 +70,7 @@ func TestProvider_Lists(t *testing.T) {
 	f := newFake(t)
 	f.tags = tags
 	f.ps = `{"models":[{"name":"old:7b","model":"old:7b","expires_at":"2025-01-01T00:00:00Z","context_length":8192}]}`
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	p := at(t, f)
 	models, err := p.Models(t.Context())
 	if err != nil || len(models) != 3 {
 		t.Fatalf("got %v, %v", models, err)
@@ -105,7 +105,7 @@ func TestUsable(t *testing.T) {
 			t.Parallel()
 			f := newFake(t)
 			f.tags, f.show = c.tags, c.show
-			p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+			p := at(t, f)
 			model, small, why, err := p.Usable(t.Context(), c.model, c.small)
 			if err != nil {
 				why = err.Error()

@@ -113,7 +113,7 @@ func TestRequest_Refuses(t *testing.T) {
 			if c.show == "" {
 				f.show = `{"capabilities":["completion","tools"]}`
 			}
-			a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), c.req)
+			a := ask(t.Context(), at(t, f), c.req)
 			if providers.KindOf(a.err) != providers.KindInvalid || !strings.Contains(a.err.Error(), c.text) {
 				t.Errorf("got %v, want %q", a.err, c.text)
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"molar/providers/ollama"
 	"molar/schemas"
 )
 
@@ -21,7 +20,7 @@ func TestRequest_PlainResults(t *testing.T) {
 			schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: "a", Function: schemas.FunctionCall{Name: "f", Arguments: "{}"}}}}},
 			schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &schemas.ToolResult{ID: "a", ToolName: "f", Output: json.RawMessage(output)}}}})
 		f := newFake(t, lines(say("Hi."), end))
-		ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+		ask(t.Context(), at(t, f), req)
 		messages := f.sent()[0].Messages
 		if last := messages[len(messages)-1]; last.Role != "tool" || last.Content != want {
 			t.Errorf("got %+v, want %q", last, want)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -87,6 +86,10 @@ func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 	}
 	for ; err == nil; line, err = lines.NextFull() {
 		done, err := c.line(line, lines.Cut)
+		if errors.Is(err, errCut) {
+			_, err = lines.NextFull()
+			return c.p.faults.Broken(ctx, c.req.Model, err)
+		}
 		if c.ended = done; done {
 			c.x.Drain(body)
 		}
@@ -133,14 +136,18 @@ type chatLine struct {
 	Error           json.RawMessage `json:"error"`
 }
 
+// errCut says that the stream ended inside a line.
+var errCut = errors.New("the stream ended inside a line")
+
 // line takes in one line and says whether the answer is done.
 func (c *call) line(data []byte, cut bool) (done bool, err error) {
 	var line chatLine
-	if err := json.Unmarshal(data, &line); err != nil {
-		if cut {
-			err = io.ErrUnexpectedEOF
-			return false, c.p.faults.Broken(context.Background(), c.req.Model, err)
-		}
+	switch err := json.Unmarshal(data, &line); {
+	case err != nil && data[0] == '<':
+		return false, c.fail(providers.KindProtocol, errors.New(c.p.faults.Page()))
+	case err != nil && cut:
+		return false, errCut
+	case err != nil:
 		return false, c.fail(providers.KindProtocol, fmt.Errorf("a line of the stream cannot be read: %w", err))
 	}
 	if len(line.Error) > 0 && string(line.Error) != "null" {

@@ -1,9 +1,7 @@
 package ollama_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -26,17 +23,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// client uses a transport of its own that the test closes.
-func client(t testing.TB) *http.Client {
-	tr := &http.Transport{MaxIdleConnsPerHost: 64}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
-}
-
 func TestStream_Text(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, lines(say("Xin "), "", "  ", say("chào"), say("!"), end))
-	a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), question("hi"))
+	a := ask(t.Context(), at(t, f), question("hi"))
 	if a.err != nil || a.text != "Xin chào!" || a.finish != providers.FinishStop {
 		t.Fatalf("got %+v", a)
 	}
@@ -54,7 +44,7 @@ func TestStream_CallsGetOurIDs(t *testing.T) {
 	f := newFake(t, lines(line, end))
 	req := question("weather?")
 	req.Tools = weather()
-	a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+	a := ask(t.Context(), at(t, f), req)
 	if a.err != nil || a.text != "Let me see." || a.finish != providers.FinishToolCalls {
 		t.Fatalf("got %+v", a)
 	}
@@ -78,7 +68,7 @@ func TestStream_ThinkingIsNoText(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, lines(`{"message":{"role":"assistant","content":"","thinking":"Hm. "},"done":false}`, say("Yes."), end))
 	f.show = `{"capabilities":["completion","thinking"]}`
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	p := at(t, f)
 	a := ask(t.Context(), p, question("?"))
 	if a.err != nil || a.text != "Yes." || a.thinking != "Hm. " {
 		t.Fatalf("got %+v", a)
@@ -88,101 +78,24 @@ func TestStream_ThinkingIsNoText(t *testing.T) {
 	}
 }
 
-func TestStream_CutAnywhereIsAnErrorOrWhole(t *testing.T) {
-	t.Parallel()
-	whole := say("Hello, ") + "\n" + toolCall("w__get_weather", `{"city":"Tokyo"}`) + "\n" + say("wörld") + "\n" + end + "\n"
-	for n := range len(whole) + 1 {
-		req := question("hi")
-		req.Tools = weather()
-		p := newProvider(t, ollama.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
-			return ok(io.NopCloser(strings.NewReader(whole[:n])))
-		})}})
-		a := ask(t.Context(), p, req)
-		complete := n >= len(whole)-1
-		switch {
-		case complete && (a.err != nil || a.finish != providers.FinishToolCalls || a.text != "Hello, wörld" || len(a.calls) != 1):
-			t.Fatalf("%d of %d bytes: got %+v, want success", n, len(whole), a)
-		case !complete && (providers.KindOf(a.err) != providers.KindIncomplete || a.finish != ""):
-			t.Fatalf("%d of %d bytes: got %+v, want an incomplete stream", n, len(whole), a)
-		case a.afterError:
-			t.Fatalf("%d of %d bytes: something came after the error", n, len(whole))
-		}
-	}
-}
-
-func TestStream_AnyChunkingGivesTheSame(t *testing.T) {
-	t.Parallel()
-	whole := say("Hello, ") + "\r\n\n" + say("wörld") + "\n" + end
-	for n := range len(whole) {
-		p := newProvider(t, ollama.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
-			return ok(io.NopCloser(io.MultiReader(strings.NewReader(whole[:n]), strings.NewReader(whole[n:]))))
-		})}})
-		if a := ask(t.Context(), p, question("hi")); a.err != nil || a.text != "Hello, wörld" {
-			t.Fatalf("split at %d: got %+v", n, a)
-		}
-	}
-}
-
+// What only this server says.
 func TestStream_Faults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		step http.HandlerFunc
 		kind providers.Kind
-		text string // part of the error
-		said string // text before the error
+		text string
 	}{
-		"no done line":         {lines(say("a")), providers.KindIncomplete, "broke off", "a"},
-		"empty 200":            {lines(), providers.KindIncomplete, "broke off", ""},
-		"blank lines only":     {lines("", ""), providers.KindIncomplete, "broke off", ""},
-		"error after text":     {lines(say("a"), `{"error":"model runner has unexpectedly stopped"}`), providers.KindUnavailable, "unexpectedly stopped", "a"},
-		"error as an object":   {lines(`{"error":{"message":"boom"}}`), providers.KindUnavailable, "boom", ""},
-		"malformed line":       {lines(say("a"), `{"message":`, end), providers.KindProtocol, "cannot be read", "a"},
-		"not Ollama":           {status(200, "<html>\n<body>\n"), providers.KindProtocol, "cannot be read", ""},
-		"line over 8 MB":       {lines(say("a"), strings.Repeat("x", 9<<20)), providers.KindProtocol, "8 MB", "a"},
-		"500 without a body":   {status(500, ""), providers.KindUnavailable, "status 500 without an explanation", ""},
-		"500":                  {status(500, `{"error":"template: x"}`), providers.KindUnavailable, "template: x", ""},
-		"400":                  {status(400, `{"error":"bad"}`), providers.KindInvalid, "bad", ""},
-		"400 overflow":         {status(400, `{"error":"the input length exceeds the context length"}`), providers.KindContextLength, "exceeds the context length", ""},
-		"400 tools":            {status(400, `{"error":"registry.ollama.ai/library/m does not support tools"}`), providers.KindInvalid, "does not take tools", ""},
-		"401":                  {status(401, `{"error":"unauthorized"}`), providers.KindAuth, "credentials", ""},
-		"404 model":            {status(404, `{"error":"model 'm' not found"}`), providers.KindModelNotFound, "run: ollama pull m", ""},
-		"404 page":             {status(404, "404 page not found"), providers.KindUnavailable, "check OLLAMA_BASE_URL", ""},
-		"429":                  {status(429, `{"error":"slow down"}`, "Retry-After", "7"), providers.KindQuota, "slow down", ""},
-		"503":                  {status(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), providers.KindUnavailable, "server busy", ""},
-		"a foreign long error": {status(500, `{"error":"`+strings.Repeat("é", 4000)+`"}`), providers.KindUnavailable, "…", ""},
+		"an error as an object": {lines(`{"error":{"message":"boom"}}`), providers.KindUnavailable, "boom"},
+		"no tools":              {status(400, `{"error":"registry.ollama.ai/library/m does not support tools"}`), providers.KindInvalid, "does not take tools"},
+		"no such model":         {status(404, `{"error":"model 'm' not found"}`), providers.KindModelNotFound, "run: ollama pull m"},
+		"an unknown status":     {status(204, ""), providers.KindProtocol, "unexpected status 204"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFake(t, c.step)
-			p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
-			a := once(t.Context(), p, question("hi"))
-			if c.kind == providers.KindContextLength {
-				f.forget()
-				a = ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), question("hi"))
-			}
-			if providers.KindOf(a.err) != c.kind || !strings.Contains(a.err.Error(), c.text) || a.text != c.said || a.finish != "" {
-				t.Fatalf("got %+v, kind %q; want %q of kind %q after %q", a, providers.KindOf(a.err), c.text, c.kind, c.said)
-			}
-			if len(a.err.Error()) > 1000 {
-				t.Errorf("an error of %d bytes", len(a.err.Error()))
-			}
-			e, _ := errors.AsType[*providers.Error](a.err)
-			switch name {
-			case "429":
-				if e.RetryAfter != 7*time.Second || e.Status != 429 {
-					t.Errorf("retry after %v, status %d", e.RetryAfter, e.Status)
-				}
-			case "503":
-				if e.RetryAfter <= 0 {
-					t.Error("a busy server names no time to wait")
-				}
-			}
-			want := 1
-			if c.kind == providers.KindContextLength {
-				want = 4 // with the server's window, and with 8k, 16k and the model's 32k
-			}
-			if len(f.sent()) != want {
-				t.Errorf("%d requests, want %d", len(f.sent()), want)
+			a := ask(t.Context(), at(t, newFake(t, c.step)), question("hi"))
+			if providers.KindOf(a.err) != c.kind || !strings.Contains(a.err.Error(), c.text) || a.finish != "" {
+				t.Errorf("got %+v, kind %q", a, providers.KindOf(a.err))
 			}
 		})
 	}
@@ -222,7 +135,7 @@ func TestStream_AsksAgainOnce(t *testing.T) {
 			f := newFake(t, c.steps...)
 			req := question("hi")
 			req.Tools = weather()
-			a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+			a := ask(t.Context(), at(t, f), req)
 			unloads := 0
 			if strings.Contains(name, "unreadable") || name == "both" || name == "never after text" {
 				unloads = 1
@@ -268,7 +181,7 @@ func (refused) RoundTrip(*http.Request) (*http.Response, error) {
 func TestStream_ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, lines(say("a"), say("b"), toolCall("w__get_weather", `{"city":"P"}`), end))
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	p := at(t, f)
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {

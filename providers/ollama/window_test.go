@@ -106,7 +106,7 @@ func TestRequest_WindowShrinks(t *testing.T) {
 		last any
 	}{{true, nil}, {false, 65536.0}} {
 		f := newFake(t, lines(say("a"), end))
-		p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+		p := at(t, f)
 		f.show = `{"capabilities":["completion"],"model_info":{"general.architecture":"q","q.context_length":131072}}`
 		if c.grow {
 			ask(t.Context(), p, question(strings.Repeat("a", 150_000)))
@@ -149,7 +149,7 @@ func TestRequest_Think(t *testing.T) {
 		f.show = c.show
 		req := question("hi")
 		req.Thinking = c.wish
-		ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+		ask(t.Context(), at(t, f), req)
 		if got := f.sent()[0].Think; got != c.want {
 			t.Errorf("%s: think %v, want %v", name, got, c.want)
 		}
@@ -161,7 +161,7 @@ func TestRequest_LearnsWhatThinkTakes(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, status(http.StatusBadRequest, `{"error":"think value \"false\" is not supported for this model"}`), lines(say("a"), end))
 	f.show = `{"capabilities":["completion","thinking"]}`
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
+	p := at(t, f)
 	for range 2 {
 		if a := ask(t.Context(), p, question("hi")); a.text != "a" {
 			t.Fatalf("%+v", a)
@@ -183,7 +183,7 @@ func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	f := newFake(t, lines(thought, endLength), lines(thought, endLength), lines(thought, say("YES"), end))
 	req := question("?")
 	req.Pass, req.MaxTokens = providers.PassGuardrail, 24
-	a := ask(t.Context(), newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)}), req)
+	a := ask(t.Context(), at(t, f), req)
 	var got []any
 	for _, sent := range f.sent() {
 		got = append(got, sent.Options["num_predict"])

@@ -77,7 +77,7 @@ func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Er
 		said = "no OpenAI API at this address (status 404): check llm.openai.base_url, which usually ends in /v1"
 	case kind == "", kind == providers.KindProtocol:
 		kind = providers.KindProtocol
-		said = fmt.Sprintf("the service redirects (status %d): set llm.openai.base_url to its final address", resp.StatusCode)
+		said = p.faults.Redirects(resp.StatusCode)
 	case resp.StatusCode >= 500 && f.message != "":
 		said = fmt.Sprintf("status %d: %s", resp.StatusCode, said)
 	}

@@ -60,7 +60,7 @@ func (c *call) exchange(ctx context.Context, b *body) error {
 	case start == '{':
 		return c.whole(ctx, lines)
 	case start == '<':
-		return c.fail(providers.KindProtocol, errors.New("the answer is a web page: check llm.openai.base_url, which usually ends in /v1"))
+		return c.fail(providers.KindProtocol, errors.New(c.p.faults.Page()+", which usually ends in /v1"))
 	}
 	return c.stream(ctx, lines, body)
 }

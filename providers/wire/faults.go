@@ -145,7 +145,7 @@ func (f *Faults) plain(err error) error {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return errors.New("its certificate is not trusted: check " + f.setting + " and ca_file")
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		return errors.New("it does not speak TLS: check whether " + f.setting + " starts with http:// or https://")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -189,13 +189,22 @@ func bare(link string) string {
 	return scheme + "://" + host
 }
 
-// Said makes the text of a refusal, of what the service said of it.
+// Said makes the text of a refusal, of what the service said of it. A web page explains
+// nothing.
 func (f *Faults) Said(status int, message string) string {
-	if message = f.Clean(message); message == "" {
+	if message = f.Clean(message); message == "" || message[0] == '<' {
 		return fmt.Sprintf("status %d without an explanation", status)
 	}
 	return message
 }
+
+// Redirects is the text for an answer that leads elsewhere, which is not followed.
+func (f *Faults) Redirects(status int) string {
+	return fmt.Sprintf("the service redirects (status %d): set %s to where it leads", status, f.setting)
+}
+
+// Page is the text for a web page in the place of an answer.
+func (f *Faults) Page() string { return "the answer is a web page: check " + f.setting }
 
 // KindOf maps a status and the message beside it to a kind. It is empty when neither
 // tells.

@@ -34,9 +34,16 @@ func read(t *testing.T, p providers.Provider, req providers.Request) (reading, s
 	t.Helper()
 	var got reading
 	said := schemas.Message{Role: schemas.RoleAssistant}
+	var failed error
 	for chunk, err := range p.Stream(t.Context(), req) {
-		if err != nil {
-			return got, said, err
+		if failed != nil || got.Finish != "" {
+			t.Error("something came after the end")
+		}
+		if failed = err; err != nil {
+			continue
+		}
+		if chunk.Retract {
+			got.Text, got.Thinking = "", got.Thinking+got.Text
 		}
 		got.Text += chunk.Text
 		got.Thinking += chunk.Thinking
@@ -52,7 +59,7 @@ func read(t *testing.T, p providers.Provider, req providers.Request) (reading, s
 			said.Parts = append(said.Parts, schemas.Part{Kind: schemas.PartText, Text: chunk.Text, State: chunk.State})
 		}
 	}
-	return got, said, nil
+	return got, said, failed
 }
 
 // Recorded answers of real services, in three chunkings: what is read of them, and what of

@@ -2,9 +2,12 @@ package wire_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"molar/providers"
 	"molar/providers/gemini"
@@ -15,56 +18,153 @@ import (
 // An adapter speaks to a service, whose form of answers is beside it.
 type adapter struct {
 	name string
-	open func(*http.Client) (providers.Provider, error)
-	// piece is one event with a piece of text, thought one with reasoning; end follows the
-	// last, and cut where the model ran into its limit.
+	at   func(place) (providers.Provider, error)
+	// key and address are how errors name the settings that hold these.
+	key, address string
+	// piece is one event with a piece of text, thought one with reasoning, call one with a
+	// call; end follows the last, and cut where the model ran into its limit.
 	piece, thought func(text string) string
+	call           func(name, arguments string) string
 	end, cut       string
+	// because ends an answer that holds nothing, for a reason that nobody knows.
+	because func(reason string) string
+	// refusal is the body beside a status of failure, broken an error inside a stream.
+	refusal, broken func(status int, message string) string
+	// idle is what keeps a stream alive and says nothing.
+	idle string
+}
+
+// A place is where an adapter finds its service; without a host that is the default.
+type place struct {
+	host   string // with its port, and https:// before it where it speaks TLS
+	client *http.Client
+	first  time.Duration // the wait for the first output
+	log    *slog.Logger
+}
+
+// Secrets of a place, each of which adapters know from their settings.
+const (
+	secretKey = "sk-secret-1234"
+	password  = "hunter2"
+	signature = "hunter2hunter2"
+)
+
+// base is the address of a place, with what may stand before and behind the host.
+func (p place) base(user, path string) string {
+	if p.host == "" {
+		return ""
+	}
+	scheme, host := "http://", p.host
+	if after, secure := strings.CutPrefix(host, "https://"); secure {
+		scheme, host = "https://", after
+	}
+	return scheme + user + host + path
+}
+
+// open returns the adapter's provider over the client.
+func (w adapter) open(c *http.Client) (providers.Provider, error) { return w.at(place{client: c}) }
+
+// named puts the names of the wire's settings into a text.
+func (w adapter) named(text string) string {
+	return strings.NewReplacer("{key}", w.key, "{address}", w.address).Replace(text)
+}
+
+// says is an answer in pieces of n bytes.
+func (w adapter) says(text string, n int) string {
+	var b strings.Builder
+	for ; text != ""; text = text[min(n, len(text)):] {
+		b.WriteString(w.piece(text[:min(n, len(text))]))
+	}
+	return b.String() + w.end
 }
 
 func quoted(s string) string { data, _ := json.Marshal(s); return string(data) }
 
 // wires are the adapters that speak to a service.
-func wires() []adapter {
-	return []adapter{
-		{
-			"gemini",
-			func(c *http.Client) (providers.Provider, error) {
-				return gemini.New(gemini.Config{APIKey: "k", HTTPClient: c})
-			},
-			func(s string) string {
-				return `data: {"candidates":[{"content":{"role":"model","parts":[{"text":` + quoted(s) + `}]}}]}` + "\n\n"
-			},
-			func(s string) string {
-				return `data: {"candidates":[{"content":{"role":"model","parts":[{"thought":true,"text":` + quoted(s) + `}]}}]}` + "\n\n"
-			},
-			`data: {"candidates":[{"finishReason":"STOP"}]}` + "\n\n",
-			`data: {"candidates":[{"finishReason":"MAX_TOKENS"}]}` + "\n\n",
+func wires() []adapter { return []adapter{geminis(), openais(), ollamas()} }
+
+func geminis() adapter {
+	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
+	parts := func(list string) string {
+		return event(`{"candidates":[{"content":{"role":"model","parts":[` + list + `]},"index":0}]}`)
+	}
+	fault := func(status int, message string) string {
+		names := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
+		return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%q,"details":[]}}`, status, quoted(message), names[status])
+	}
+	return adapter{
+		name: "gemini", key: "GEMINI_API_KEY", address: "llm.gemini.base_url",
+		at: func(p place) (providers.Provider, error) {
+			return gemini.New(gemini.Config{APIKey: secretKey, BaseURL: p.base("", ""), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
 		},
-		{
-			"openai",
-			func(c *http.Client) (providers.Provider, error) { return openai.New(openai.Config{HTTPClient: c}) },
-			func(s string) string { return `data: {"choices":[{"delta":{"content":` + quoted(s) + `}}]}` + "\n\n" },
-			func(s string) string {
-				return `data: {"choices":[{"delta":{"reasoning_content":` + quoted(s) + `}}]}` + "\n\n"
-			},
-			`data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n",
-			`data: {"choices":[{"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n",
+		piece:   func(s string) string { return parts(`{"text":` + quoted(s) + `}`) },
+		thought: func(s string) string { return parts(`{"thought":true,"text":` + quoted(s) + `}`) },
+		call: func(name, arguments string) string {
+			return parts(`{"functionCall":{"name":` + quoted(name) + `,"args":` + arguments + `},"thoughtSignature":"c2ln"}`)
 		},
-		{
-			"ollama",
-			func(c *http.Client) (providers.Provider, error) {
-				return ollama.New(ollama.Config{BaseURL: "http://127.0.0.1:11434", HTTPClient: c})
-			},
-			func(s string) string {
-				return `{"message":{"role":"assistant","content":` + quoted(s) + `},"done":false}` + "\n"
-			},
-			func(s string) string {
-				return `{"message":{"role":"assistant","content":"","thinking":` + quoted(s) + `},"done":false}` + "\n"
-			},
-			`{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}` + "\n",
-			`{"message":{"role":"assistant","content":""},"done":true,"done_reason":"length"}` + "\n",
+		end:     event(`{"candidates":[{"finishReason":"STOP","index":0}]}`),
+		cut:     event(`{"candidates":[{"finishReason":"MAX_TOKENS","index":0}]}`),
+		because: func(reason string) string { return event(`{"candidates":[{"finishReason":` + quoted(reason) + `}]}`) },
+		refusal: fault,
+		broken:  func(status int, message string) string { return event(fault(status, message)) },
+		idle:    ": ping\r\n\r\n",
+	}
+}
+
+func openais() adapter {
+	event := func(data string) string { return "data: " + data + "\n\n" }
+	choice := func(delta, reason string) string {
+		return event(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + reason + `}]}`)
+	}
+	fault := func(status int, message string) string {
+		return fmt.Sprintf(`{"error":{"message":%s,"type":"server_error","param":null,"code":%d}}`, quoted(message), status)
+	}
+	return adapter{
+		name: "openai", key: "OPENAI_API_KEY", address: "llm.openai.base_url",
+		at: func(p place) (providers.Provider, error) {
+			return openai.New(openai.Config{APIKey: secretKey, BaseURL: p.base("user:"+password+"@", "/v1?sig="+signature), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
 		},
+		piece:   func(s string) string { return choice(`{"content":`+quoted(s)+`}`, "null") },
+		thought: func(s string) string { return choice(`{"reasoning_content":`+quoted(s)+`}`, "null") },
+		call: func(name, arguments string) string {
+			return choice(`{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":`+quoted(name)+`,"arguments":""}}]}`, "null") +
+				choice(`{"tool_calls":[{"index":0,"function":{"arguments":`+quoted(arguments)+`}}]}`, "null")
+		},
+		end:     choice(`{}`, `"stop"`) + event("[DONE]"),
+		cut:     choice(`{}`, `"length"`) + event("[DONE]"),
+		because: func(reason string) string { return choice(`{}`, quoted(reason)) },
+		refusal: fault,
+		broken:  func(status int, message string) string { return event(fault(status, message)) },
+		idle:    ": ping\n\n",
+	}
+}
+
+func ollamas() adapter {
+	line := func(fields, done string) string {
+		return `{"model":"m","created_at":"2025-07-07T20:22:19.184789Z","message":{"role":"assistant",` + fields + `},` + done + "}\n"
+	}
+	fault := func(_ int, message string) string { return `{"error":` + quoted(message) + `}` }
+	return adapter{
+		name: "ollama", key: "credentials", address: "OLLAMA_BASE_URL",
+		at: func(p place) (providers.Provider, error) {
+			if p.host == "" {
+				p.host = "127.0.0.1:11434"
+			}
+			return ollama.New(ollama.Config{BaseURL: p.base("user:"+password+"@", ""), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
+		},
+		piece:   func(s string) string { return line(`"content":`+quoted(s), `"done":false`) },
+		thought: func(s string) string { return line(`"content":"","thinking":`+quoted(s), `"done":false`) },
+		call: func(name, arguments string) string {
+			return line(`"content":"","tool_calls":[{"function":{"name":`+quoted(name)+`,"arguments":`+arguments+`}}]`, `"done":false`)
+		},
+		end: line(`"content":""`, `"done_reason":"stop","done":true`),
+		cut: line(`"content":""`, `"done_reason":"length","done":true`),
+		because: func(reason string) string {
+			return line(`"content":""`, `"done_reason":`+quoted(reason)+`,"done":true`)
+		},
+		refusal: fault,
+		broken:  func(status int, message string) string { return fault(status, message) + "\n" },
+		idle:    "\n",
 	}
 }
 
@@ -78,13 +178,8 @@ type service struct {
 func whole(body string) func() io.Reader { return func() io.Reader { return strings.NewReader(body) } }
 
 func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body io.Reader
-	switch {
-	case strings.HasSuffix(req.URL.Path, "/api/show"):
-		body = strings.NewReader(`{"template":"{{ .Tools }}","capabilities":["completion","tools","thinking","vision"],"model_info":{"general.architecture":"q","q.context_length":32768}}`)
-	case strings.HasPrefix(req.URL.Path, "/api/") && !strings.HasSuffix(req.URL.Path, "/api/chat"):
-		body = strings.NewReader(`{"models":[{"name":"m","model":"m"}]}`)
-	default:
+	body := beside(req)
+	if body == nil {
 		s.sent, _ = io.ReadAll(req.Body)
 		s.header = req.Header
 		body = s.body()
@@ -92,11 +187,15 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), Request: req}, nil
 }
 
-// says is an answer in pieces of n bytes.
-func (w adapter) says(text string, n int) string {
-	var b strings.Builder
-	for ; text != ""; text = text[min(n, len(text)):] {
-		b.WriteString(w.piece(text[:min(n, len(text))]))
+// beside answers what adapters ask beside the calls of a model; it returns nil for those.
+func beside(req *http.Request) io.Reader {
+	switch path := req.URL.Path; {
+	case strings.HasSuffix(path, "/api/show"):
+		return strings.NewReader(`{"template":"{{ .Tools }}","capabilities":["completion","tools","thinking","vision"],"model_info":{"general.architecture":"q","q.context_length":32768}}`)
+	case strings.HasPrefix(path, "/api/") && !strings.HasSuffix(path, "/api/chat"):
+		return strings.NewReader(`{"models":[{"name":"m","model":"m"}]}`)
+	case req.Method == http.MethodGet:
+		return strings.NewReader(`{"models":[{"name":"models/m"}],"data":[{"id":"m"}]}`)
 	}
-	return b.String() + w.end
+	return nil
 }
