@@ -81,6 +81,7 @@ func TestStream_aRefusedTool(t *testing.T) {
 	}{
 		{"* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties[a].items: missing field.", "", 1},
 		{`Invalid JSON payload received. Unknown name "const" at 'tools[0].functionDeclarations[1].parameters': Cannot find field.`, "", 1},
+		{"FunctionDeclaration 'w__deep' in the request exceeds the maximum allowed nesting depth.", "", 1},
 		{"Unable to submit request because `w__deep` functionDeclaration `parameters.a` schema specified other fields alongside any_of.", "", 1},
 		{"function call `default_api:w__deep` in the 2. content block is missing a thought_signature.", providers.KindInvalid, 2},
 	} {

@@ -201,38 +201,6 @@ func TestRequest_ReasoningGoesBackWithinTheTurn(t *testing.T) {
 	}
 }
 
-// Calls that a model printed are calls, under the offered name or the tool's own.
-func TestStream_PrintedCalls(t *testing.T) {
-	t.Parallel()
-	const args = `{\"city\":\"Huế\"}`
-	for name, said := range map[string]string{
-		"tagged":         "<tool_call>\n{\"name\":\"w__get_weather\",\"arguments\":{\"city\":\"Huế\"}}\n</tool_call>",
-		"fenced":         "```json\n{\"name\":\"w__get_weather\",\"arguments\":{\"city\":\"Huế\"}}\n```",
-		"the seeds'":     `{"tool_calls":[{"id":"uuid-1","function":{"name":"get_weather","arguments":"` + args + `"}}]}`,
-		"its own name":   `{"name":"get_weather","parameters":{"city":"Huế"}}`,
-		"after thoughts": "<think>The weather.</think>\n" + `{"name":"get_weather","arguments":{"city":"Huế"}}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var list []string
-			for _, r := range said {
-				list = append(list, say(string(r)))
-			}
-			req := question("Weather?")
-			req.Tools = weather()
-			a := ask(t.Context(), at(t, newFake(t, stream(append(list, stop, done)...))), req)
-			want := []schemas.FunctionCall{{Name: "w__get_weather", Arguments: `{"city":"Huế"}`}}
-			if diff := cmp.Diff(want, a.functions()); diff != "" || a.text != "" || a.finish != providers.FinishToolCalls {
-				t.Errorf("%+v %s", a, diff)
-			}
-			req.ForbidCalls = true
-			if a := ask(t.Context(), at(t, newFake(t, stream(append(list, stop, done)...))), req); len(a.calls) > 0 || a.text != "" {
-				t.Errorf("forbidden: %+v", a)
-			}
-		})
-	}
-}
-
 // A native call by the tool's own name is one to the offered tool.
 func TestStream_ANativeCallByItsOwnName(t *testing.T) {
 	t.Parallel()
@@ -240,29 +208,6 @@ func TestStream_ANativeCallByItsOwnName(t *testing.T) {
 	req.Tools = weather()
 	a := ask(t.Context(), at(t, newFake(t, stream(begin(0, "c", "get_weather"), more(0, `{"city":"Huế"}`), call, done))), req)
 	if len(a.calls) != 1 || a.calls[0].Function.Name != "w__get_weather" {
-		t.Errorf("%+v", a)
-	}
-}
-
-// An empty answer is asked for twice more; llama.cpp's own form of an error is read.
-func TestStream_OddAnswers(t *testing.T) {
-	t.Parallel()
-	thought := head + `"delta":{"reasoning_content":"Hm."}` + tail
-	for name, odd := range map[string]http.HandlerFunc{
-		"empty":          stream(role, stop, done),
-		"thoughts alone": stream(thought, stop, done),
-		"inline":         stream(say("<think>Hm.</think>\n"), stop, done),
-	} {
-		f := newFake(t, odd, odd, stream(say("a"), stop, done))
-		if a := askOn(t.Context(), at(t, f), question("?")); a.text != "a" || len(a.notes) != 2 {
-			t.Errorf("%s: %+v", name, a)
-		}
-		if a := askOn(t.Context(), at(t, newFake(t, odd)), question("?")); providers.KindOf(a.err) != providers.KindProtocol {
-			t.Errorf("%s for ever: %+v", name, a)
-		}
-	}
-	f := newFake(t, raw("text/event-stream", events(say("a"))+"error: {\"code\":500,\"message\":\"the slot is gone\"}\n\n"))
-	if a := ask(t.Context(), at(t, f), question("?")); a.text != "a" || a.err == nil || !strings.Contains(a.err.Error(), "the slot is gone") {
 		t.Errorf("%+v", a)
 	}
 }

@@ -82,9 +82,10 @@ func TestStream_Faults(t *testing.T) {
 		text string // part of the error
 		said string // text before the error
 	}{
-		"DONE only":               {stream(done), providers.KindIncomplete, "empty", ""},
-		"error text":              {stream(say("a"), `{"error":"boom"}`), providers.KindUnavailable, "boom", "a"},
-		"error without data:":     {raw("text/event-stream", events(say("a"))+`{"error":{"message":"boom"}}`+"\n"), providers.KindUnavailable, "boom", "a"},
+		"DONE only":           {stream(done), providers.KindIncomplete, "empty", ""},
+		"error text":          {stream(say("a"), `{"error":"boom"}`), providers.KindUnavailable, "boom", "a"},
+		"error without data:": {raw("text/event-stream", events(say("a"))+`{"error":{"message":"boom"}}`+"\n"), providers.KindUnavailable, "boom", "a"},
+		"error in a field of that name, llama.cpp": {raw("text/event-stream", events(say("a"))+"error: {\"code\":500,\"message\":\"the slot is gone\"}\n\n"), providers.KindUnavailable, "the slot is gone", "a"},
 		"error event":             {raw("text/event-stream", events(say("a"))+"event: error\ndata: {\"message\":\"boom\"}\n\n"), providers.KindUnavailable, "boom", "a"},
 		"error after the finish":  {stream(say("a"), stop, `{"error":"boom"}`), providers.KindUnavailable, "boom", "a"},
 		"error without a text":    {stream(`{"error":{"code":7}}`), providers.KindUnavailable, "without a text", ""},

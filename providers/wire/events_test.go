@@ -33,6 +33,8 @@ func TestEvents(t *testing.T) {
 		"an array that is cut":  {`[{"a":1},{"a"`, []string{`{"a":1}`, `…{"a"`}},
 		"an object that is cut": {`{"a":`, []string{`…{"a":`}},
 		"an event that is cut":  {"data: {\"a\"", []string{`…{"a"`}},
+		"a byte order mark":     {"\ufeffdata: {}\n\n", []string{`{}`}},
+		"no data":               {"event: x\n\ndata\n\ndata: {}\n\n", []string{`{}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,5 +63,16 @@ func TestEvents(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A message is no longer than a line may be, be it an event of many lines or an array.
+func TestEvents_TooLong(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("x", 1<<20) + "\n"
+	for _, sent := range []string{"data: [\n" + strings.Repeat("data: "+line, 9), `{"a":"` + strings.Repeat(line, 9)} {
+		if e, err := wire.NewEvents(wire.NewLines(strings.NewReader(sent))).Next(); !errors.Is(err, wire.ErrLong) {
+			t.Errorf("%.10q and so on: an event of %d bytes, %v", sent, len(e.Data), err)
+		}
 	}
 }

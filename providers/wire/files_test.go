@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -33,12 +32,9 @@ func TestFiles(t *testing.T) {
 		for _, w := range wires() {
 			want := map[string]string{"openai": tt.openai, "gemini": tt.gemini, "ollama": tt.ollama}[w.name]
 			s := &service{body: whole(w.says("ok", 2))}
-			p, err := w.open(&http.Client{Transport: s})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := w.on(t, s)
 			req := providers.Request{Model: "m", Messages: []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{{Kind: schemas.PartText, Text: "look"}, tt.part}}}}
-			_, _, err = read(t, p, req)
+			_, _, err := read(t, p, req)
 			fault, refused := strings.CutPrefix(want, "!")
 			switch {
 			case !refused && (err != nil || !strings.Contains(string(s.sent), want)):

@@ -71,10 +71,7 @@ func TestResultFiles(t *testing.T) {
 				"gemini-3-flash":   map[string]string{"openai": tt.openai, "gemini": tt.gemini, "ollama": tt.ollama}[w.name],
 			} {
 				s := &service{body: whole(w.says("ok", 2))}
-				p, err := w.open(&http.Client{Transport: s})
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := w.on(t, s)
 				if _, _, err := read(t, p, withFiles(model, tt.file)); err != nil || !strings.Contains(string(s.sent), want) {
 					t.Errorf("%s, %s to %s: %v, sent %.3000s; want %.300s", name, w.name, model, err, s.sent, want)
 				}
@@ -118,10 +115,7 @@ func TestResultFiles_Refused(t *testing.T) {
 				continue
 			}
 			s := &refusing{service: service{body: whole(w.says("ok", 2))}, holds: tt.holds, says: tt.says}
-			p, err := w.open(&http.Client{Transport: s})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := w.on(t, s)
 			for range 2 { // the second time it is known
 				got, _, err := read(t, chain.Again(p, 0), withFiles(tt.model, picture("image/png", []byte("x"))))
 				if err != nil || got.Text != "ok" || s.refused != tt.refused {

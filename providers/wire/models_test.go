@@ -1,14 +1,12 @@
 package wire_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"molar/providers"
-	"molar/schemas"
 )
 
 // A library is a service that has one model, and refuses calls to others.
@@ -34,20 +32,22 @@ func (library) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// down is a service that refuses everything.
+type down struct{}
+
+func (down) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+}
+
 // A model that is not there is an error that names the nearest one, in a call and where
 // the settings are checked.
 func TestMissingModel(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {
-		p, err := w.open(&http.Client{Transport: library{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		has := p.(interface {
-			Has(ctx context.Context, model string) error
-		})
+		p := w.on(t, library{})
+		has := p.(lister)
 		for model, want := range map[string]string{"swfit-2-mini": "did you mean swift-2-mini?", "wholly-other": ""} {
-			req := providers.Request{Model: model, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")}}
+			req := providers.Request{Model: model, Messages: question().Messages}
 			_, _, called := read(t, p, req)
 			for _, err := range []error{called, has.Has(t.Context(), model)} {
 				if providers.KindOf(err) != providers.KindModelNotFound || !strings.Contains(err.Error(), model) || !strings.Contains(err.Error(), want) || want == "" && strings.Contains(err.Error(), "did you mean") {
@@ -57,6 +57,9 @@ func TestMissingModel(t *testing.T) {
 		}
 		if err := has.Has(t.Context(), "swift-2-mini"); err != nil {
 			t.Errorf("%s: %v", w.name, err)
+		}
+		if err := w.on(t, down{}).(lister).Has(t.Context(), "m"); providers.KindOf(err) != providers.KindUnavailable {
+			t.Errorf("%s, from a service that is down: %v", w.name, err)
 		}
 	}
 }

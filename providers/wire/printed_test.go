@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -31,17 +30,18 @@ func TestPrintedCalls(t *testing.T) {
 	for form, text := range forms {
 		for _, called := range []string{tool.Name, tool.ToolName} {
 			for _, w := range wires() {
-				p, err := w.open(&http.Client{Transport: &service{body: whole(w.says(fmt.Sprintf(text, called), 4))}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := w.over(t, whole(w.says(fmt.Sprintf(text, called), 4)))
 				req := providers.Request{
 					Model: "m", Pass: providers.PassTool, Tools: []schemas.ToolInfo{tool},
-					Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")},
+					Messages: question().Messages,
 				}
 				got, _, err := read(t, p, req)
 				if err != nil || got.Text != "" || len(got.Calls) != 1 || got.Calls[0] != `family__get_family_details {"familyId":"1a"}` {
 					t.Errorf("%s, %s as %s: %+v, %v", w.name, form, called, got, err)
+				}
+				req.ForbidCalls = true
+				if got, _, _ := read(t, p, req); len(got.Calls) > 0 {
+					t.Errorf("%s, %s as %s, forbidden: %+v", w.name, form, called, got)
 				}
 			}
 		}
@@ -63,11 +63,8 @@ func TestEmptyAnswers(t *testing.T) {
 					}
 					return strings.NewReader(w.says("Brush.", 3))
 				}
-				p, err := w.open(&http.Client{Transport: s})
-				if err != nil {
-					t.Fatal(err)
-				}
-				req := providers.Request{Model: "m", Pass: providers.PassAnswer, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")}}
+				p := w.on(t, s)
+				req := providers.Request{Model: "m", Pass: providers.PassAnswer, Messages: question().Messages}
 				got, _, err := read(t, chain.Again(p, 0), req)
 				if answers == 2 && (err != nil || got.Text != "Brush.") || answers == 9 && (err == nil || asked != 3) {
 					t.Errorf("%s, %s: %+v after %d requests, %v", w.name, name, got, asked, err)

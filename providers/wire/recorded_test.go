@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -81,11 +80,8 @@ func TestRecorded(t *testing.T) {
 		for how, cut := range chunkings() {
 			readings++
 			s := &service{body: func() io.Reader { return cut(r.body(t)) }}
-			adapter, err := w.open(&http.Client{Transport: s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			req := providers.Request{Model: "gemini-3-pro-preview", Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")}}
+			adapter := w.on(t, s)
+			req := providers.Request{Model: "gemini-3-pro-preview", Messages: question().Messages}
 			got, said, err := read(t, adapter, req)
 			seen := want
 			seen.IDs = nil

@@ -11,18 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/providers"
-	"molar/schemas"
 )
 
 // sent returns the body and the headers of a request on a wire.
 func (w adapter) sent(t *testing.T, req providers.Request) (object, http.Header) {
 	t.Helper()
 	s := &service{body: whole(w.says("ok", 2))}
-	p, err := w.open(&http.Client{Transport: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Messages = []schemas.Message{schemas.Text(schemas.RoleUser, "q")}
+	p := w.on(t, s)
+	req.Messages = question().Messages
 	if _, _, err := read(t, p, req); err != nil {
 		t.Fatal(err)
 	}

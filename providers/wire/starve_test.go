@@ -3,7 +3,6 @@ package wire_test
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"molar/providers"
 	"molar/providers/chain"
-	"molar/schemas"
 )
 
 // A small model that thinks is never left without tokens for the answer of the judge, the
@@ -40,12 +38,9 @@ func TestSmallAnswer_NotStarved(t *testing.T) {
 						}
 						return strings.NewReader(w.piece("YES") + w.end)
 					}
-					p, err := w.open(&http.Client{Transport: s})
-					if err != nil {
-						t.Fatal(err)
-					}
+					p := w.on(t, s)
 					req := providers.Request{
-						Model: "m", Pass: pass, MaxTokens: 24, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")},
+						Model: "m", Pass: pass, MaxTokens: 24, Messages: question().Messages,
 					}
 					for range 2 {
 						if got, _, err := read(t, chain.Again(p, 0), req); got.Text != "YES" || got.Finish != "stop" || err != nil {

@@ -21,16 +21,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// over returns the provider of a wire whose every answer is this body.
-func (w adapter) over(t testing.TB, body func() io.Reader) providers.Provider {
-	t.Helper()
-	p, err := w.open(&http.Client{Transport: &service{body: body}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // all is a stream with all that streams hold; enough is how much of it says that the answer
 // is complete.
 func (w adapter) all() (stream string, enough int) {

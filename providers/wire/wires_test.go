@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
 
 	"molar/providers"
@@ -61,8 +62,20 @@ func (p place) base(user, path string) string {
 	return scheme + user + host + path
 }
 
-// open returns the adapter's provider over the client.
-func (w adapter) open(c *http.Client) (providers.Provider, error) { return w.at(place{client: c}) }
+// on returns the provider of a wire on a transport, over one whose every answer is this body.
+func (w adapter) on(t testing.TB, transport http.RoundTripper) providers.Provider {
+	t.Helper()
+	p, err := w.at(place{client: &http.Client{Transport: transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (w adapter) over(t testing.TB, body func() io.Reader) providers.Provider {
+	t.Helper()
+	return w.on(t, &service{body: body})
+}
 
 // named puts the names of the wire's settings into a text.
 func (w adapter) named(text string) string {
