@@ -88,7 +88,7 @@ func TestCost_AllocationsOfAChunk(t *testing.T) {
 
 // An open stream may cost 110 kB, the test's own server included.
 func TestCost_MemoryOfOpenStreams(t *testing.T) {
-	const streams, most = 1000, 110 << 10
+	const streams, most = 250, 110 << 10
 	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/api/chat") {

@@ -98,7 +98,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // A long answer passes in little memory.
 func TestStream_LongAnswer(t *testing.T) {
-	const size, most = 24 << 20, 8 << 20
+	const size, most = 12 << 20, 4 << 20
 	for _, w := range wires() {
 		piece := w.piece(strings.Repeat("word ", 2000))
 		p := w.over(t, func() io.Reader {
