@@ -30,7 +30,7 @@ type outcome struct {
 	took   time.Duration // at least, and a quarter more at most where a wait is spread
 }
 
-// An unlike outcome is that of one wire, with the reason for it.
+// An unlike outcome is that of one wire, and why it is another.
 type unlike struct {
 	wire, why string
 	outcome
@@ -43,17 +43,17 @@ type fault struct {
 	but []unlike
 }
 
-// of returns the outcome on a wire.
-func (f fault) of(w adapter) outcome {
-	want := f.outcome
+// of returns the outcome on a wire, and why it is unlike the others' if it is.
+func (f fault) of(w adapter) (want outcome, why string) {
+	want, why = f.outcome, "it is like the others"
 	for _, u := range f.but {
 		if u.wire == w.name {
-			want = u.outcome
+			want, why = u.outcome, u.why
 		}
 	}
 	want.asked = max(1, want.asked)
 	want.says = w.named(want.says)
-	return want
+	return want, why
 }
 
 // The waits for a service that is busy, and for one that had too much of this client.
@@ -194,6 +194,7 @@ func waits() map[string]fault {
 		"kept alive after text":  {paced(time.Second, nil, append([]part{say("a")}, slices.Repeat([]part{idle}, 40)...)...), late("a", nothingMore, more+time.Second), nil},
 		"a late start":           {paced(170*time.Second, nil, func(a adapter) string { return a.says("ab", 1) }), well("ab", 170*time.Second), nil},
 		"slow but steady":        {paced(19*time.Second, nil, say("a"), say("b"), say("c"), end), well("abc", 76*time.Second), nil},
+		"events without text":    {paced(15*time.Second, nil, say("a"), say(""), say(""), say("b"), end), well("ab", 75*time.Second), nil},
 		"not closed at the end":  {silent(say("ab"), end), well("ab", drain), open},
 	}
 }
@@ -202,6 +203,11 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	for place, faults := range map[string]map[string]fault{"refusals": refusals(), "streams": streams(), "waits": waits()} {
 		for name, f := range faults {
+			for _, u := range f.but {
+				if u.outcome == f.outcome {
+					t.Errorf("%s/%s: %s is like the others", place, name, u.wire)
+				}
+			}
 			for _, w := range wires() {
 				t.Run(fmt.Sprint(place, "/", name, "/", w.name), func(t *testing.T) {
 					t.Parallel()
@@ -214,7 +220,7 @@ func TestFaults(t *testing.T) {
 
 // check has a wire meet the fault.
 func (f fault) check(t *testing.T, w adapter) {
-	want := f.of(w)
+	want, why := f.of(w)
 	n, p := w.serve(t, f.does)
 	start := time.Now()
 	heard, _, err := read(t, chain.Again(p, 0), question())
@@ -235,7 +241,7 @@ func (f fault) check(t *testing.T, w adapter) {
 		got.took = want.took
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
-		t.Error(diff)
+		t.Errorf("%s: %s", why, diff)
 	}
 	n.letGo(t)
 }

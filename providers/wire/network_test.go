@@ -42,10 +42,12 @@ func connect(t testing.TB, answer http.HandlerFunc) *network {
 	transport := &http.Transport{DialContext: n.dial}
 	n.client = &http.Client{Transport: transport}
 	server := &http.Server{Handler: n, ReadHeaderTimeout: time.Minute}
-	go server.Serve(n) //nolint:errcheck // it ends with the test
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(n) })
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		_ = server.Close()
+		serving.Wait()
 	})
 	return n
 }
