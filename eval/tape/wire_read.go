@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"molar/eval/match"
+	"molar/internal/sse"
 )
 
 // Of says which wire an address speaks, and the model that it names; "" for none.
@@ -29,10 +30,10 @@ func Of(address string) (provider, model string) {
 	return "", ""
 }
 
-// ReadAnswer reads a recorded response: what it says, and its bytes as a stream, since
+// ReadAnswer reads a recorded response: what it says, and its events as a stream, since
 // that is what Molar asks for.
 func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
-	list, streamed := events(body)
+	list, chunks := events(body)
 	if len(list) == 0 {
 		return WireAnswer{}, Stream{}, errors.New("there is no event in it")
 	}
@@ -53,13 +54,13 @@ func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 		for _, e := range list {
 			s.Chunks = append(s.Chunks, append(encode(e), '\n'))
 		}
-	case provider == Gemini && !streamed:
+	case !json.Valid([]byte(body)):
+		s.Chunks = chunks
+	case provider == Gemini:
 		s.Chunks = nil
 		for _, e := range list {
 			s.Chunks = append(s.Chunks, event(e))
 		}
-	case streamed:
-		s.Chunks = cutEvents(body)
 	}
 	return a, s, nil
 }
@@ -122,40 +123,31 @@ func (a *WireAnswer) part(p Part) {
 	}
 }
 
-// events are the objects of a body: the data of server-sent events, lines, the items of
-// a list, or the body itself.
-func events(body string) (list []object, streamed bool) {
-	add := func(v any) {
-		if o, ok := v.(object); ok {
-			list = append(list, o)
+// events are the objects of a body, and its events as a service sends them: those of a
+// stream, lines, the items of a list, or the body itself.
+func events(body string) (list []object, chunks [][]byte) {
+	for e, err := range sse.Events(strings.NewReader(strings.TrimLeft(body, " \t\r\n")), sse.Config{Limit: len(body) + 1, Lenient: true}) {
+		if err != nil {
+			break
 		}
+		if v, err := match.Decode(e.Data); err == nil {
+			if o, ok := v.(object); ok {
+				list = append(list, o)
+			}
+		}
+		chunks = append(chunks, sent(e))
 	}
-	if v, err := match.Decode([]byte(body)); err == nil {
-		items, isList := v.([]any)
-		if !isList {
-			items = []any{v}
-		}
-		for _, item := range items {
-			add(item)
-		}
-		return list, false
-	}
-	for line := range strings.Lines(body) {
-		data := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "data:"))
-		if v, err := match.Decode([]byte(data)); err == nil {
-			add(v)
-		}
-	}
-	return list, true
+	return list, chunks
 }
 
-// cutEvents splits a stream after each event, so that it is served in pieces.
-func cutEvents(body string) [][]byte {
-	var chunks [][]byte
-	for _, e := range strings.SplitAfter(strings.ReplaceAll(body, "\r\n", "\n"), "\n\n") {
-		if e != "" {
-			chunks = append(chunks, []byte(e))
-		}
+// sent writes an event. One that is cut stays so.
+func sent(e sse.Event) []byte {
+	text := "data: " + strings.ReplaceAll(string(e.Data), "\n", "\ndata: ")
+	if e.Name != "" {
+		text = "event: " + e.Name + "\n" + text
 	}
-	return chunks
+	if !e.Cut {
+		text += "\n\n"
+	}
+	return []byte(text)
 }

@@ -38,7 +38,7 @@ type Stream struct {
 	Chunks            [][]byte
 }
 
-const sse = "text/event-stream"
+const eventStream = "text/event-stream"
 
 type object = map[string]any
 
@@ -46,9 +46,9 @@ type object = map[string]any
 func (a WireAnswer) Stream(provider, model string) Stream {
 	switch provider {
 	case Gemini:
-		return Stream{"/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent", sse, a.gemini()}
+		return Stream{"/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent", eventStream, a.gemini()}
 	case OpenAI:
-		return Stream{"/chat/completions", sse, a.openAI(model)}
+		return Stream{"/chat/completions", eventStream, a.openAI(model)}
 	case Ollama:
 		return Stream{"/api/chat", "application/x-ndjson", a.ollama(model)}
 	}

@@ -14,8 +14,8 @@ func layers() []layer {
 		{"schemas/*", []string{"schemas/..."}},
 		{"providers", []string{"schemas/...", "internal/telemetry"}},
 		{"providers/offline", []string{"providers", "schemas/...", "internal/text"}},
-		{"providers/*", []string{"providers", "providers/wire", "schemas/...", "internal/telemetry", "internal/text"}},
-		{"mcpclients/...", []string{"mcpclients/...", "schemas/...", "internal/telemetry", "internal/text"}},
+		{"providers/*", []string{"providers", "providers/wire", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
+		{"mcpclients/...", []string{"mcpclients/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
 		{"toolhandler", []string{"schemas/...", "internal/telemetry", "internal/text"}},
 		// agent must link no provider's SDK.
 		{"agent", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
@@ -28,7 +28,7 @@ func layers() []layer {
 			"eval/...", "agent", "agent/answer", "mcpclients/...", "providers/...", "schemas/...", "toolhandler", "internal/cli", "internal/config",
 			"internal/host", "internal/serve", "internal/store", "internal/terminal",
 		}},
-		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers/...", "schemas/...", "internal/telemetry", "internal/text"}},
+		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
 		{"web/...", []string{"web/...", "agent", "agent/answer", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry"}},
 
 		{"internal/store/storetest", nil},
@@ -44,6 +44,7 @@ func layers() []layer {
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
 		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},
 		{"internal/text", nil},
+		{"internal/sse", nil},
 		{"internal/markdown", nil},
 		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown"}},
 		// The servers of others are handed out as configured.
@@ -74,7 +75,7 @@ func public() []string {
 func testPrograms() []string {
 	return []string{
 		"internal/testkit/...", "internal/floor/...", "internal/conformance/...",
-		"internal/ollamatest/...", "schemas/...",
+		"internal/ollamatest/...", "internal/sse", "schemas/...",
 	}
 }
 

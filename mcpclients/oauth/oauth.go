@@ -6,6 +6,12 @@
 // place, and never in clear but on loopback. The package asks no person and opens no
 // browser, knows nothing of MCP beyond the refusal, and puts no token, code or secret
 // into an error or a log.
+//
+// The logins without a person are ours, although the official Go SDK of MCP has them
+// (auth/extauth, v1.8.0): it signs with no private key, names no resource to the token
+// endpoint of a client that logs in as itself, and refuses authorization servers without
+// PKCE, which these logins do not use. Its errors quote the answer of the authorization
+// server, and so a secret that the answer repeats.
 package oauth
 
 import (

@@ -1,36 +1,32 @@
 package transport
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/sse"
 )
 
-func TestFrameReader_OverlongLines(t *testing.T) {
+func TestCutAnswer_OfLinesThatAreTooLong(t *testing.T) {
 	big := strings.Repeat("y", 300<<10)
 	input := "short\r\n" + `{"id":5,"result":"` + big + "\"}\n" + `{"result":{"id":1,"x":"` + big + `"},"id":"6"}` + "\n\n" + "last"
-	r := newFrameReader(strings.NewReader(input), 100<<10)
 	var got []string
-	for {
-		line, head, tail, err := r.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for line, err := range sse.Lines(strings.NewReader(input), sse.Config{Limit: 100 << 10, Keep: frameEnds}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if line == nil {
-			id, ok := cutID(head, tail)
-			if !ok {
-				t.Errorf("no id in %.40s … %s", head, tail[len(tail)-40:])
-			}
-			got = append(got, "id "+string(id))
+		if line.Long == nil {
+			got = append(got, string(line.Text))
 			continue
 		}
-		got = append(got, string(line))
+		m, ok := cutAnswer(line.Long)
+		if !ok {
+			t.Errorf("no id in %.40s … %s", line.Long.Head, line.Long.Tail[len(line.Long.Tail)-40:])
+			continue
+		}
+		got = append(got, "id "+string(m.ID))
 	}
 	if diff := cmp.Diff([]string{"short", "id 5", `id "6"`, "", "last"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
+
+	"molar/internal/sse"
 )
 
 const (
@@ -36,26 +39,25 @@ type sseConn struct {
 }
 
 // read takes the server's messages until the stream ends.
-func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events *eventReader) {
+func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2[sse.Event, error]) {
 	defer func() { _ = body.Close() }()
-	for {
-		e, err := events.next()
+	for e, err := range events {
 		if err != nil {
-			c.end(fmt.Errorf("%w: the event stream ended", ErrLost))
-			return
+			break
 		}
-		if e.data == nil {
-			if m, ok := cutAnswer(e.head, e.tail); ok {
+		if e.Long != nil {
+			if m, ok := cutAnswer(e.Long); ok {
 				c.calls.resolve(m)
 			} else {
 				c.calls.failOnly(errUnreadable)
 			}
 			continue
 		}
-		if m, ok := ReadMessage(e.data); ok {
+		if m, ok := ReadMessage(e.Data); ok {
 			c.take(ctx, m)
 		}
 	}
+	c.end(fmt.Errorf("%w: the event stream ended", ErrLost))
 }
 
 func (c *sseConn) take(ctx context.Context, m *Message) {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"molar/internal/sse"
 )
 
 // dialSSE opens the stream and waits until the server has named its endpoint.
@@ -28,7 +31,7 @@ func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Cli
 		}
 		return nil, err
 	}
-	events := newEventReader(body, maxFrame)
+	events := sse.Events(body, frames())
 	if err := c.findEndpoint(events, cfg.URL); err != nil {
 		stop()
 		_ = body.Close()
@@ -87,24 +90,24 @@ func (c *sseConn) setHeaders(r *http.Request, accept string) {
 
 // findEndpoint reads up to the event that says where to POST. The address must be
 // on the same host, or the configured headers would go elsewhere.
-func (c *sseConn) findEndpoint(events *eventReader, address string) error {
-	for {
-		e, err := events.next()
+func (c *sseConn) findEndpoint(events iter.Seq2[sse.Event, error], address string) error {
+	for e, err := range events {
 		if err != nil {
-			return fmt.Errorf("%w: the stream ended before the server named its endpoint", ErrLost)
+			break
 		}
-		if e.name != "endpoint" {
+		if e.Name != "endpoint" {
 			continue
 		}
 		base, err := url.Parse(address)
 		if err != nil {
 			return Permanent("the url cannot be used: correct it")
 		}
-		target, err := base.Parse(strings.TrimSpace(string(e.data)))
+		target, err := base.Parse(strings.TrimSpace(string(e.Data)))
 		if err != nil || target.Scheme != base.Scheme || target.Host != base.Host {
 			return errors.New("the server names an endpoint on another host: use the address that it gives itself as url")
 		}
 		c.endpoint = target.String()
 		return nil
 	}
+	return fmt.Errorf("%w: the stream ended before the server named its endpoint", ErrLost)
 }

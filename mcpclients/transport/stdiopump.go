@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"molar/internal/sse"
 	"molar/internal/text"
 )
 
@@ -22,25 +23,43 @@ func (c *stdio) read() {
 func (c *stdio) readFrom(stdout io.Reader) error {
 	ctx, stop := context.WithCancel(context.Background()) // for what the server asks
 	defer stop()
-	frames := newFrameReader(stdout, maxFrame)
-	frames.skipped = func(size int) bool { return !c.junk.add(size) }
-	for {
-		line, head, tail, err := frames.next()
+	src := &endless{Reader: stdout, junk: &c.junk}
+	for line, err := range sse.Lines(src, frames()) {
+		src.size = 0
 		noise := false
 		switch {
 		case errors.Is(err, errEndless):
 			return &FloodError{c.Noise()}
 		case err != nil:
 			return nil
-		case line != nil:
-			noise = !c.take(ctx, line)
+		case line.Long != nil:
+			c.takeCut(line.Long)
 		default:
-			c.takeCut(head, tail)
+			noise = !c.take(ctx, line.Text)
 		}
-		if noise && c.junk.add(len(line)+1) {
+		if noise && c.junk.add(len(line.Text)+1) {
 			return &FloodError{c.Noise()}
 		}
 	}
+	return nil
+}
+
+// errEndless is the end of a line that is read no further.
+var errEndless = errors.New("a line without end")
+
+// endless ends a line that is no message, because it is too long, and never ends.
+type endless struct {
+	io.Reader
+	junk *flood
+	size int // of what came since the last line
+}
+
+func (r *endless) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if r.size += n; r.size > maxFrame && r.junk.add(n) {
+		return 0, errEndless
+	}
+	return n, err
 }
 
 // take handles one line and reports whether it was a message. Others are ignored:
@@ -83,10 +102,10 @@ func (c *stdio) asked(ctx context.Context, m *Message) {
 }
 
 // takeCut answers the request whose answer was too long to keep.
-func (c *stdio) takeCut(head, tail []byte) {
-	m, ok := cutAnswer(head, tail)
+func (c *stdio) takeCut(ends *sse.Ends) {
+	m, ok := cutAnswer(ends)
 	if !ok {
-		c.keepNoise(head)
+		c.keepNoise(ends.Head)
 		c.calls.failOnly(errUnreadable)
 		return
 	}

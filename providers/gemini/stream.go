@@ -70,13 +70,15 @@ func (c *call) exchange(ctx context.Context) error {
 	if resp.StatusCode/100 != 2 {
 		return c.p.suggest(ctx, c.p.refusal(c.q, resp))
 	}
-	lines := wire.NewLines(c.x.Watch(resp.Body))
-	if start, err := lines.First(); err == nil && start == '<' {
+	start, body, err := wire.First(c.x.Watch(resp.Body))
+	switch {
+	case err != nil:
+		return c.end(ctx, err)
+	case start == '<':
 		return c.fail(providers.KindProtocol, c.p.faults.Page())
 	}
-	events := wire.NewEvents(lines)
-	for {
-		e, err := events.Next()
+	broken := io.EOF // what the end of the stream means
+	for e, err := range wire.Events(body) {
 		if err != nil {
 			return c.end(ctx, err)
 		}
@@ -89,15 +91,14 @@ func (c *call) exchange(ctx context.Context) error {
 			if !e.Cut {
 				return c.unreadable(err)
 			}
-			if _, err = events.Next(); errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return c.end(ctx, err)
+			broken = io.ErrUnexpectedEOF
+			continue
 		}
 		if err := c.take(&a); err != nil {
 			return err
 		}
 	}
+	return c.end(ctx, broken)
 }
 
 // end judges a stream that gives no more events.

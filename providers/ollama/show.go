@@ -46,7 +46,7 @@ func (p *Provider) show(ctx context.Context, model string) (*showAnswer, error) 
 	if resp.StatusCode != http.StatusOK {
 		return nil, p.answerError(model, resp)
 	}
-	data, err := wire.NewLines(resp.Body).All()
+	data, err := wire.All(resp.Body)
 	if err != nil {
 		return nil, err
 	}

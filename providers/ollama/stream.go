@@ -1,15 +1,18 @@
 package ollama
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"strings"
 	"time"
 
+	"molar/internal/sse"
 	"molar/providers"
 	"molar/providers/wire"
 )
@@ -76,19 +79,26 @@ func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 	if resp.StatusCode != http.StatusOK {
 		return c.p.answerError(c.req.Model, resp)
 	}
-	body := c.x.Watch(resp.Body)
-	lines := wire.NewLines(body)
-	line, err := lines.NextFull()
-	if err == nil {
-		c.x.Output() // the model is loaded
-		c.p.left.Delete(fullName(c.req.Model))
-		defer c.leave()
+	start, body, err := wire.First(c.x.Watch(resp.Body))
+	switch {
+	case err != nil:
+		return c.p.faults.Broken(ctx, c.req.Model, err)
+	case start == '<':
+		return c.fail(providers.KindProtocol, errors.New(c.p.faults.Page()))
 	}
-	for ; err == nil; line, err = lines.NextFull() {
-		done, err := c.line(line, lines.Cut)
-		if errors.Is(err, errCut) {
-			_, err = lines.NextFull()
+	c.x.Output() // the model is loaded
+	c.p.left.Delete(fullName(c.req.Model))
+	defer c.leave()
+	for line, err := range wire.Lines(body) {
+		if err != nil {
 			return c.p.faults.Broken(ctx, c.req.Model, err)
+		}
+		if len(bytes.TrimSpace(line.Text)) == 0 {
+			continue
+		}
+		done, err := c.line(line)
+		if errors.Is(err, errCut) {
+			continue // what ended the stream comes next
 		}
 		if c.ended = done; done {
 			c.x.Drain(body)
@@ -98,7 +108,7 @@ func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 		}
 		c.x.Patience(c.patience())
 	}
-	return c.p.faults.Broken(ctx, c.req.Model, err)
+	return c.p.faults.Broken(ctx, c.req.Model, io.EOF)
 }
 
 // leave remembers a stream that was cut short, see [call.stuck].
@@ -140,18 +150,16 @@ type chatLine struct {
 var errCut = errors.New("the stream ended inside a line")
 
 // line takes in one line and says whether the answer is done.
-func (c *call) line(data []byte, cut bool) (done bool, err error) {
+func (c *call) line(l sse.Line) (done bool, err error) {
 	var line chatLine
-	switch err := json.Unmarshal(data, &line); {
-	case err != nil && data[0] == '<':
-		return false, c.fail(providers.KindProtocol, errors.New(c.p.faults.Page()))
-	case err != nil && cut:
+	switch err := json.Unmarshal(l.Text, &line); {
+	case err != nil && l.Cut:
 		return false, errCut
 	case err != nil:
 		return false, c.fail(providers.KindProtocol, fmt.Errorf("a line of the stream cannot be read: %w", err))
 	}
 	if len(line.Error) > 0 && string(line.Error) != "null" {
-		return false, c.p.streamError(c.req.Model, errorText(data))
+		return false, c.p.streamError(c.req.Model, errorText(l.Text))
 	}
 	if err := c.output(&line); err != nil {
 		return line.Done, err

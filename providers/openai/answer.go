@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 
+	"molar/internal/sse"
 	"molar/providers"
 	"molar/providers/wire"
 )
 
 // event takes in one event and says whether it ended the answer.
-func (c *call) event(e wire.Event) (done bool, err error) {
+func (c *call) event(e sse.Event) (done bool, err error) {
 	if e.IsDone() {
 		return true, c.finish()
 	}
@@ -22,7 +23,7 @@ func (c *call) event(e wire.Event) (done bool, err error) {
 		return false, errCut
 	case err != nil:
 		return false, c.fail(providers.KindProtocol, fmt.Errorf("a message of the stream cannot be read: %w", err))
-	case e.Fault, isError(f.Error):
+	case e.Name == "error", isError(f.Error):
 		err := c.streamError(e.Data)
 		return err == nil, err
 	}
@@ -40,8 +41,8 @@ func decode(data []byte) (*frame, error) {
 }
 
 // whole reads the answer of a server that does not stream.
-func (c *call) whole(ctx context.Context, lines *wire.Lines) error {
-	data, err := lines.All()
+func (c *call) whole(ctx context.Context, body io.Reader) error {
+	data, err := wire.All(body)
 	if err != nil || context.Cause(ctx) != nil {
 		return c.p.faults.Broken(ctx, c.req.Model, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"molar/internal/sse"
 	"molar/providers/wire"
 	"molar/schemas"
 )
@@ -37,7 +38,7 @@ type openCall struct {
 	id    string
 	name  string
 	args  strings.Builder
-	scan  wire.Scan
+	scan  sse.Scan
 	extra json.RawMessage
 }
 
@@ -68,7 +69,7 @@ func (a *assembler) add(p piece) error {
 func (a *assembler) arguments(c *openCall, more string) error {
 	if c.scan.Whole() && c.args.String() == "{}" && strings.HasPrefix(more, "{") {
 		c.args.Reset()
-		c.scan = wire.Scan{}
+		c.scan = sse.Scan{}
 	}
 	if more == "" || c.scan.Whole() {
 		return nil

@@ -40,7 +40,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 		}
 		return nil, err
 	}
-	data, err := wire.NewLines(resp.Body).All()
+	data, err := wire.All(resp.Body)
 	if err != nil {
 		return nil, p.faults.Broken(ctx, "", err)
 	}

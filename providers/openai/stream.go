@@ -52,32 +52,28 @@ func (c *call) exchange(ctx context.Context, b *body) error {
 	if resp.StatusCode/100 != 2 {
 		return c.refusal(ctx, b, resp)
 	}
-	body := c.x.Watch(resp.Body)
-	lines := wire.NewLines(body)
-	switch start, err := lines.First(); {
+	start, body, err := wire.First(c.x.Watch(resp.Body))
+	switch {
 	case err != nil:
 		return c.ended(ctx, err)
 	case start == '{':
-		return c.whole(ctx, lines)
+		return c.whole(ctx, body)
 	case start == '<':
 		return c.fail(providers.KindProtocol, errors.New(c.p.faults.Page()+", which usually ends in /v1"))
 	}
-	return c.stream(ctx, lines, body)
+	return c.stream(ctx, body)
 }
 
 // stream reads an event stream.
-func (c *call) stream(ctx context.Context, lines *wire.Lines, body io.Reader) error {
-	events := wire.NewEvents(lines)
-	for {
-		e, err := events.Next()
+func (c *call) stream(ctx context.Context, body io.Reader) error {
+	for e, err := range wire.Events(body) {
 		if err != nil {
 			return c.ended(ctx, err)
 		}
 		c.x.Progress()
 		done, err := c.event(e)
 		if errors.Is(err, errCut) {
-			_, err = events.Next()
-			return c.ended(ctx, err)
+			continue // what ended the stream comes next
 		}
 		if done {
 			c.x.Drain(body)
@@ -86,6 +82,7 @@ func (c *call) stream(ctx context.Context, lines *wire.Lines, body io.Reader) er
 			return err
 		}
 	}
+	return c.ended(ctx, io.EOF)
 }
 
 // errCut says that the stream ended inside an event.

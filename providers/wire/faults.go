@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"molar/internal/sse"
 	"molar/providers"
 )
 
@@ -123,8 +124,8 @@ func (f *Faults) Broken(ctx context.Context, model string, err error) *providers
 	switch {
 	case context.Cause(ctx) != nil:
 		return f.Cancelled(model, context.Cause(ctx))
-	case errors.Is(err, ErrLong):
-		return f.Fail(providers.KindProtocol, model, err)
+	case errors.Is(err, sse.ErrLong):
+		return f.Fail(providers.KindProtocol, model, fmt.Errorf("a message of the answer is longer than %d MB", maxAnswer>>20))
 	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}

@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"molar/internal/sse"
 )
 
 // RunHost is [Run] over a whole host. Command makes a child that prints "listens on"
@@ -159,14 +160,15 @@ type chunk struct {
 
 // readStream takes each chunk as soon as it is there.
 func (a *told) readStream(body io.Reader) error {
-	lines := bufio.NewScanner(body)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok || data == "[DONE]" {
+	for e, err := range sse.Events(body, sse.Config{Limit: 1 << 20}) {
+		if err != nil {
+			return err
+		}
+		if e.IsDone() {
 			continue
 		}
 		a.last = chunk{}
-		if err := json.Unmarshal([]byte(data), &a.last); err != nil {
+		if err := json.Unmarshal(e.Data, &a.last); err != nil {
 			return err
 		}
 		if a.last.Error != nil && a.last.Error.Code == "turn_interrupted" {
@@ -174,7 +176,7 @@ func (a *told) readStream(body io.Reader) error {
 		}
 		a.add()
 	}
-	return lines.Err()
+	return nil
 }
 
 func (a *told) add() {
