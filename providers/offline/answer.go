@@ -1,11 +1,9 @@
 package offline
 
 import (
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -41,28 +39,10 @@ func lost(t turn) string {
 	switch {
 	case !t.toldSomething():
 		return pick(t.vietnamese, lostVietnamese, lostEnglish)
-	case t.tellsNews(), t.leftNews():
+	case t.tellsNews():
 		return pick(t.vietnamese, newVietnamese, newEnglish)
 	}
 	return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
-}
-
-// toldSomething reports whether an earlier answer said more than that nothing was found, or a
-// courtesy.
-func (t turn) toldSomething() bool {
-	empty := []string{lostVietnamese, lostEnglish, noMoreVietnamese, noMoreEnglish, newVietnamese, newEnglish}
-	for _, c := range courtesies() {
-		empty = append(empty, c.vi, c.en)
-	}
-	return slices.ContainsFunc(t.answers, func(a string) bool { return !slices.Contains(empty, strings.TrimSpace(a)) })
-}
-
-// leftNews reports whether news that were told before found nothing either: what was said before them is
-// not said to hold again.
-func (t turn) leftNews() bool {
-	return slices.ContainsFunc(t.answers, func(a string) bool {
-		return strings.Contains(a, newVietnamese) || strings.Contains(a, newEnglish)
-	})
 }
 
 func pick(vietnamese bool, vi, en string) string {
@@ -75,53 +55,44 @@ func pick(vietnamese bool, vi, en string) string {
 // answer quotes the results of a turn; without any it says what can be done.
 func answer(t turn, tools []schemas.ToolInfo) string {
 	if len(t.results) == 0 {
-		if text, ok := smallTalk(t.question, t.about, t.vietnamese, len(tools) > 0); ok {
-			return text
+		if said, ok := smallTalk(t.question, t.about, t.vietnamese, len(tools) > 0); ok {
+			return said
 		}
 		if t.about != "" && len(tools) == 0 {
 			return lost(t)
 		}
 		return nothing(t.vietnamese, tools)
 	}
-	if !t.called {
-		return found(t)
-	}
 	var parts []string
 	for _, r := range t.results {
-		parts = append(parts, tell(r, t))
-	}
-	return strings.Join(append(parts, pick(t.vietnamese, closingVietnamese, closingEnglish)), "\n\n")
-}
-
-// found quotes what code looked up.
-func found(t turn) string {
-	var parts []string
-	for _, r := range t.results {
-		if text := t.quoteNews(r); text != "" && !r.IsError {
-			parts = append(parts, text)
+		if t.called {
+			parts = append(parts, tell(r, t.vietnamese))
+		} else if s := t.quoteNews(r); s != "" && !r.IsError {
+			parts = append(parts, s)
 		}
 	}
-	if len(parts) == 0 {
+	closing := pick(t.vietnamese, closingVietnamese, closingEnglish)
+	switch {
+	case len(parts) == 0:
 		return lost(t)
+	case !t.called && t.about != "":
+		closing = pick(t.vietnamese, quotedVietnamese, quotedEnglish)
 	}
-	if t.about == "" {
-		return strings.Join(append(parts, pick(t.vietnamese, closingVietnamese, closingEnglish)), "\n\n")
-	}
-	return strings.Join(append(parts, pick(t.vietnamese, quotedVietnamese, quotedEnglish)), "\n\n")
+	return strings.Join(append(parts, closing), "\n\n")
 }
 
-// tell introduces a result and quotes it.
-func tell(r schemas.ToolResult, t turn) string {
-	text := quote(r, t.vietnamese)
+// tell introduces the result of a call and quotes it.
+func tell(r schemas.ToolResult, vietnamese bool) string {
+	said := quote(r, vietnamese)
 	switch {
-	case r.IsError && text == "":
-		return pick(t.vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")
+	case r.IsError && said == "":
+		return pick(vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")
 	case r.IsError:
-		return pick(t.vietnamese, "Công cụ "+r.ToolName+" báo lỗi: ", "The tool "+r.ToolName+" reported an error: ") + text
-	case text == "":
-		return pick(t.vietnamese, "Công cụ "+r.ToolName+" không trả về kết quả nào.", "The tool "+r.ToolName+" returned no results.")
+		return pick(vietnamese, "Công cụ "+r.ToolName+" báo lỗi: ", "The tool "+r.ToolName+" reported an error: ") + said
+	case said == "":
+		return pick(vietnamese, "Công cụ "+r.ToolName+" không trả về kết quả nào.", "The tool "+r.ToolName+" returned no results.")
 	}
-	return pick(t.vietnamese, "Kết quả từ "+r.ToolName+":\n", "Result of "+r.ToolName+":\n") + text
+	return pick(vietnamese, "Kết quả từ "+r.ToolName+":\n", "Result of "+r.ToolName+":\n") + said
 }
 
 // maxNamed is how many tools are named to a person who asked for none of them.
@@ -135,7 +106,7 @@ func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
 			"Chưa có mô hình nào và cũng chưa nối máy chủ MCP nào, nên ở đây chưa trả lời được. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama; nối máy chủ bằng mcpServers trong molar.yaml hoặc --mcp TÊN=\"lệnh\". molar doctor cho biết còn thiếu gì.",
 			"Neither a model nor an MCP server answers here yet. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama; attach a server under mcpServers in molar.yaml or with --mcp NAME=\"command\". molar doctor says what is missing.")
 	}
-	text := pick(vietnamese,
+	said := pick(vietnamese,
 		"Chưa cấu hình mô hình nào, nên tôi chỉ có thể gọi công cụ khớp với câu hỏi và trích kết quả; hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.",
 		"No model is configured, so I can only call a tool that matches the question and quote its result; set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.")
 	var names []string
@@ -146,16 +117,16 @@ func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
 	if len(tools) > maxNamed {
 		list += ", …"
 	}
-	return text + pick(vietnamese, " Các công cụ đang có: ", " Tools at hand: ") + list + "."
+	return said + pick(vietnamese, " Các công cụ đang có: ", " Tools at hand: ") + list + "."
 }
 
 // askFor asks for the arguments that a question did not give, by name.
-func askFor(vietnamese bool, tool schemas.ToolInfo, missing []field) string {
+func askFor(vietnamese bool, tool string, missing []field) string {
 	var names []string
 	for _, f := range missing {
 		name := `"` + f.name + `"`
 		if f.Description != "" {
-			name += " (" + clip(strings.Join(strings.Fields(f.Description), " "), 120) + ")"
+			name += " (" + text.Clip(oneLine(f.Description), 120, "…") + ")"
 		}
 		if len(f.Enum) > 0 {
 			members := f.members()
@@ -165,12 +136,12 @@ func askFor(vietnamese bool, tool schemas.ToolInfo, missing []field) string {
 	}
 	list := strings.Join(names, ", ")
 	return pick(vietnamese,
-		"Để dùng công cụ "+tool.Name+", tôi còn cần "+list+". Bạn cho tôi biết nhé?",
-		"To use the tool "+tool.Name+" I still need "+list+". What should it be?")
+		"Để dùng công cụ "+tool+", tôi còn cần "+list+". Bạn cho tôi biết nhé?",
+		"To use the tool "+tool+" I still need "+list+". What should it be?")
 }
 
-// maxSummary is how long a summary may be, in runes.
-const maxSummary = 400
+// maxSummary is how long a summary may be, in bytes.
+const maxSummary = 600
 
 // summarize gives the question's first sentence and the answer's first two. The answer
 // is the assistant's text after the last question, or a quoted result beside it.
@@ -186,18 +157,5 @@ func summarize(t turn, messages []schemas.Message) string {
 		reply = strings.ReplaceAll(reply, c, "")
 	}
 	parts := append(firstSentences(t.question, 1), firstSentences(reply, 2)...)
-	return clip(strings.Join(parts, " "), maxSummary-1)
+	return text.Clip(strings.Join(parts, " "), maxSummary, "…")
 }
-
-// firstSentences returns at most n sentences; a line end ends a sentence too.
-func firstSentences(text string, n int) []string {
-	var out []string
-	for _, s := range sentenceForm().FindAllString(text, -1) {
-		if s = strings.TrimSpace(s); s != "" && len(out) < n {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-var sentenceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\n]*?(?:[.!?](?:\s|$)|\n|$)`) })

@@ -7,19 +7,65 @@ import (
 
 	"github.com/google/uuid"
 
+	"molar/internal/text"
 	"molar/providers"
 	"molar/schemas"
 )
 
-// A decision is what to do with a request: calls, or text.
-type decision struct {
-	calls []schemas.ToolCall
-	text  string
-	note  string
+// A turn is what this provider needs of a request.
+type turn struct {
+	question   string
+	vietnamese bool
+	about      string               // what the assistant is for
+	results    []schemas.ToolResult // of this question, in order
+	called     bool                 // some of them are of calls, not of code-driven tools
+	found      bool                 // more tools were looked for
+	answers    []string             // what was answered before, as far as the request holds it
 }
 
-// maxCalls bounds the calls of one answer.
-const maxCalls = 8
+// readTurn finds the last question and what tools have given for it since.
+func readTurn(req providers.Request) turn {
+	t := turn{about: req.About}
+	last := len(req.Messages) - 1
+	for last >= 0 && !opensTurn(req.Messages[last]) {
+		last--
+	}
+	if last < 0 {
+		return t
+	}
+	for _, m := range req.Messages[:last] {
+		if m.Role == schemas.RoleAssistant {
+			t.answers = append(t.answers, m.Said())
+		}
+	}
+	t.question = strings.TrimSpace(req.Messages[last].Said())
+	t.vietnamese = req.Language == "vi" || req.Language == "" && isVietnamese(t.question)
+	for _, m := range req.Messages[last:] {
+		for _, part := range m.Parts {
+			switch {
+			case part.Result == nil, part.Kind != schemas.PartResult && part.Kind != schemas.PartContext:
+			case part.Result.Server == "" && part.Result.ToolName == schemas.FindTools:
+				t.found = true // its tools are among the others now
+			default:
+				t.results = append(t.results, *part.Result)
+				t.called = t.called || part.Kind == schemas.PartResult
+			}
+		}
+	}
+	return t
+}
+
+// opensTurn reports whether a message asks something: it holds a person's words, or a text to work
+// on. Others of role user are rules that code put behind results.
+func opensTurn(m schemas.Message) bool {
+	return m.Role == schemas.RoleUser && (m.Said() != "" || slices.ContainsFunc(m.Parts, func(p schemas.Part) bool { return p.Result != nil }))
+}
+
+// A decision is what to do with a request: a call, or text. Its note is for the trace.
+type decision struct {
+	call       *schemas.ToolCall
+	text, note string
+}
 
 // decide picks a tool, asks for an argument, or answers.
 func decide(req providers.Request) decision {
@@ -30,45 +76,33 @@ func decide(req providers.Request) decision {
 	if t.called || len(req.Tools) == 0 || req.ForbidCalls || t.question == "" {
 		return decision{text: answer(t, req.Tools), note: fmt.Sprintf("offline: %d results to quote, %d tools offered", len(t.results), len(req.Tools))}
 	}
-	tools := slices.DeleteFunc(slices.Clone(req.Tools), isFinder)
-	ranked := newIndex(tools).candidates(readQuestion(t.question))
-	fits := len(ranked) > 0 && ranked[0].Score.Score >= Threshold
-	if !fits && !t.found && len(tools) < len(req.Tools) {
-		words := encode(map[string]string{"words": clip(t.question, 190)})
-		return decision{calls: calls(schemas.FindTools, words), note: explain(ranked) + "looks for more tools"}
+	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t schemas.ToolInfo) bool { return t.Server == "" && t.Name == schemas.FindTools })
+	q := readQuestion(t.question)
+	ranked := rank(tools, q)
+	note := fmt.Sprintf("offline: threshold %.2f", Threshold)
+	for _, c := range ranked[:min(3, len(ranked))] {
+		note += fmt.Sprintf(", %s %.2f", c.Name, c.score)
 	}
-	if !fits {
-		return decision{text: answer(t, tools), note: explain(ranked) + "no tool is called: the best is below the threshold"}
+	switch {
+	case len(ranked) > 0 && ranked[0].score >= Threshold:
+	case !t.found && len(tools) < len(req.Tools):
+		words := map[string]any{"words": text.Clip(t.question, 190, "")}
+		return decision{call: call(schemas.FindTools, words), note: note + ": looks for more tools"}
+	default:
+		return decision{text: answer(t, tools), note: note + ": no tool is called, the best is below the threshold"}
 	}
-	best, note := ranked[0], explain(ranked)
-	missing := best.filling.missing
+	best := ranked[0].fill(q)
+	missing := best.missing()
 	if len(missing) == 0 {
-		note += "calls " + best.Tool + ": " + strings.Join(best.filling.from, "; ")
-		return decision{calls: calls(best.Tool, best.filling.calls()...), note: note}
+		return decision{call: call(ranked[0].Name, best.values), note: note + ": calls " + ranked[0].Name}
 	}
-	note += "no tool is called. " + askFor(false, best.info, missing)
+	note += ": no tool is called. " + askFor(false, ranked[0].Name, missing)
 	if len(t.results) > 0 {
 		return decision{text: answer(t, tools), note: note}
 	}
-	return decision{text: askFor(t.vietnamese, best.info, missing), note: note}
+	return decision{text: askFor(t.vietnamese, ranked[0].Name, missing), note: note}
 }
 
-func isFinder(t schemas.ToolInfo) bool { return t.Server == "" && t.Name == schemas.FindTools }
-
-func calls(tool string, arguments ...string) []schemas.ToolCall {
-	var out []schemas.ToolCall
-	for _, a := range arguments {
-		out = append(out, schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool, Arguments: a}})
-	}
-	return out
-}
-
-// explain tells the best tools with their scores.
-func explain(ranked []candidate) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "offline: threshold %.2f. ", Threshold)
-	for _, c := range ranked[:min(3, len(ranked))] {
-		fmt.Fprintf(&b, "%s %.2f (%s). ", c.Tool, c.Score.Score, c.Why)
-	}
-	return b.String()
+func call(tool string, arguments map[string]any) *schemas.ToolCall {
+	return &schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool, Arguments: encode(arguments)}}
 }

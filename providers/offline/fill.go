@@ -1,67 +1,221 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"molar/schemas"
 )
 
-// A filling is the arguments for one tool, as far as the question gives them.
-type filling struct {
-	values  map[string]any
-	more    map[string][]any // further values for a field, which ask for calls of their own
-	from    []string         // where each value came from, for people
-	missing []field          // required and not found
-	typed   int              // required fields that a value in the question fills
-	exact   int              // of these, fields that take values of one form only
-	unused  int              // values of a particular form that the tool has no place for
+// A field is a property of a tool's input schema: the part of JSON Schema that is read here, and what
+// follows from its place.
+type field struct {
+	Ref              string           `json:"$ref"`
+	Defs             map[string]field `json:"$defs"`
+	Type             any
+	Description      string
+	Format           string
+	Enum             []json.RawMessage
+	Const, Default   json.RawMessage
+	Minimum, Maximum *float64
+	Properties       map[string]field
+	Required         []string
+	AnyOf            []field
+
+	name     string
+	keys     []string // of its name
+	required bool
 }
 
-// A filler fills the fields of one tool from one question.
-type filler struct {
-	*filling
-	q    question
-	tool indexed
-	used []bool // of each value
+// UnmarshalJSON never fails: a server's odd property allows everything, and costs only
+// itself.
+func (f *field) UnmarshalJSON(data []byte) error {
+	type plain field
+	if json.Unmarshal(data, (*plain)(f)) != nil {
+		*f = field{}
+	}
+	return nil
 }
 
-// fill finds what is plain: values by the name before them or, where one field alone can
-// hold them, by their form; members of enums; and words for the one required string.
-func fill(q question, t indexed) *filling {
-	f := filler{&filling{values: map[string]any{}, more: map[string][]any{}}, q, t, make([]bool, len(q.values))}
-	f.named()
-	f.alone()
-	f.members()
-	f.defaults()
-	f.words()
-	f.missing = f.open()
-	for i, v := range q.values {
-		if !f.used[i] && v.kind != isQuote && v.kind != isNumber {
-			f.unused++
+// maxFields bounds the work for one tool.
+const maxFields = 64
+
+// fieldsOf reads the fields of a tool: the required ones first, in the order of
+// the schema's list, then the others by name.
+func fieldsOf(tool schemas.ToolInfo) []field {
+	var root field
+	if json.Unmarshal(tool.InputSchema, &root) != nil {
+		return nil
+	}
+	var fields []field
+	for _, name := range slices.Concat(root.Required, slices.Sorted(maps.Keys(root.Properties))) {
+		f, known := root.Properties[name]
+		if !known || len(fields) == maxFields || slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			continue
+		}
+		f = f.resolve(root.Defs)
+		f.name, f.keys, f.required = name, keysOf(name), slices.Contains(root.Required, name)
+		for _, format := range []string{"uuid", "email", "url", "uri"} {
+			if f.Format == "" && slices.Contains(f.keys, format) {
+				f.Format = format
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// resolve follows one local reference, and takes the first alternative that is not null.
+func (f field) resolve(defs map[string]field) field {
+	description := f.Description
+	if i := slices.IndexFunc(f.AnyOf, func(a field) bool { return a.kind() != "null" }); i >= 0 {
+		f = f.AnyOf[i]
+	}
+	if f.Ref != "" {
+		f = defs[f.Ref[strings.LastIndexByte(f.Ref, '/')+1:]]
+	}
+	if f.Description = cmp.Or(description, f.Description); len(f.Const) > 0 {
+		f.Enum = []json.RawMessage{f.Const}
+	}
+	return f
+}
+
+// kind returns the first type that is not null, "string" where none is given.
+func (f field) kind() string {
+	types, several := f.Type.([]any)
+	for _, t := range append(types, f.Type) {
+		if s, ok := t.(string); ok && (s != "null" || !several) {
+			return s
 		}
 	}
-	return f.filling
+	return "string"
 }
 
-// fit rewards values that fill required fields, and punishes required fields that
-// nothing fits and particular values that the tool has no place for.
-func (f *filling) fit() float64 {
-	return min(0.35*float64(f.typed), 0.7) - min(0.1*float64(len(f.missing)), 0.4) - 0.3*float64(min(f.unused, 1))
+// precise reports whether a field wants a name that some system gave, never free words.
+func (f field) precise() bool {
+	return f.Format != "" || len(f.keys) > 0 && slices.Contains(keysOf("id ids key code number path file filename"), f.keys[len(f.keys)-1])
 }
 
-// calls returns the arguments as JSON: of one call, or of one for each further value.
-func (f *filling) calls() []string {
-	out := []string{encode(f.values)}
-	for name, values := range f.more {
-		first := f.values[name]
-		for _, v := range values[:min(len(values), maxCalls-1)] {
-			f.values[name] = v
-			out = append(out, encode(f.values))
-		}
-		f.values[name] = first
-		break // one field varies; two would be guesses about pairs
+// members returns the values of an enum as text, 40 at most.
+func (f field) members() []string {
+	var out []string
+	for _, raw := range f.Enum[:min(len(f.Enum), 40)] {
+		out = append(out, strings.Trim(string(raw), `"`))
 	}
 	return out
+}
+
+// read returns a value as the field wants it, and false where the schema does not allow it. A number
+// or identifier is text only for a field that is precise, or named before it.
+func (f field) read(w word, named bool) (any, bool) {
+	switch kind := f.kind(); {
+	case w.kind == "", len(f.Enum) > 0:
+		return nil, false
+	case kind == "integer", kind == "number":
+		n, err := strconv.ParseFloat(strings.ReplaceAll(w.text, ",", ""), 64)
+		fits := w.kind == isNumber && err == nil && (f.Minimum == nil || n >= *f.Minimum) && (f.Maximum == nil || n <= *f.Maximum)
+		return n, fits && (kind == "number" || n == float64(int64(n)))
+	case kind != "string":
+		return nil, false
+	}
+	switch f.Format {
+	case "":
+		free := w.kind == isQuote || w.kind == isURL || w.kind == isEmail
+		return w.text, free || named || f.precise()
+	case "date":
+		_, err := time.Parse(time.DateOnly, w.text)
+		return w.text, err == nil
+	}
+	return w.text, w.kind == map[string]kind{"uuid": isUUID, "email": isEmail, "url": isURL, "uri": isURL}[f.Format]
+}
+
+// A filling is the arguments for one tool, as far as a question gives them.
+type filling struct {
+	tool   candidate
+	q      question
+	used   []bool // of each word of the question
+	values map[string]any
+}
+
+// fill finds what is plain: values by the name before them or, where one field alone can hold them,
+// by their form; members of enums; defaults; and words for the one required string. Which of two
+// fields a value is for is never guessed.
+func (c candidate) fill(q question) *filling {
+	f := &filling{c, q, make([]bool, len(q.words)), map[string]any{}}
+	for i := range q.words {
+		f.take(i, true, func(fd field) bool { return slices.Contains(fd.keys, q.nameBefore(i)) })
+	}
+	for i, w := range q.words {
+		f.take(i, false, func(fd field) bool { _, fits := fd.read(w, false); return fd.required && fits })
+	}
+	for _, fd := range c.fields {
+		f.choose(fd)
+	}
+	f.rest()
+	return f
+}
+
+// missing returns the required fields without a value.
+func (f *filling) missing() []field {
+	return slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return !fd.required || f.values[fd.name] != nil })
+}
+
+// take gives word i to the one open field of a kind, if it can hold it.
+func (f *filling) take(i int, named bool, of func(field) bool) {
+	open := slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return f.values[fd.name] != nil || !of(fd) })
+	if len(open) == 1 && !f.used[i] {
+		if v, fits := open[0].read(f.q.words[i], named); fits {
+			f.values[open[0].name], f.used[i] = v, true
+		}
+	}
+}
+
+// choose takes the first member of an enum that the question says, else what the schema gives for a
+// required field. For an optional one, the words of the tool's own name prove nothing.
+func (f *filling) choose(fd field) {
+	unsaid := func(key string) bool { return !f.q.keys[key] || !fd.required && slices.Contains(f.tool.name, key) }
+	said := slices.IndexFunc(fd.members(), func(member string) bool {
+		words := keysOf(member)
+		return len(words) > 0 && !slices.ContainsFunc(words, unsaid)
+	})
+	switch {
+	case f.values[fd.name] != nil:
+	case said >= 0:
+		f.values[fd.name] = fd.Enum[said]
+	case fd.required && len(fd.Enum) == 1:
+		f.values[fd.name] = fd.Enum[0]
+	case fd.required && len(fd.Default) > 0 && string(fd.Default) != "null":
+		f.values[fd.name] = fd.Default
+	}
+}
+
+// rest fills the one required string with the question, without the words at both ends that say
+// nothing, say what to do, or are the tool's own; where none is left, with a value.
+func (f *filling) rest() {
+	texts := slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return !fd.required || fd.kind() != "string" || len(fd.Enum) > 0 })
+	if len(texts) != 1 || texts[0].precise() || f.values[texts[0].name] != nil {
+		return
+	}
+	start, end := -1, 0
+	for _, w := range f.q.words {
+		if w.key == "" || isVerb(w.key) || f.tool.worth[w.key] >= inTitle || slices.Contains(texts[0].keys, w.key) {
+			continue
+		}
+		if end = w.end; start < 0 {
+			start = w.start
+		}
+	}
+	if start >= 0 {
+		f.values[texts[0].name] = f.q.text[start:end]
+	}
+	for i := range f.q.words {
+		f.take(i, true, func(fd field) bool { return fd.name == texts[0].name })
+	}
 }
 
 func encode(v any) string {
@@ -70,130 +224,4 @@ func encode(v any) string {
 		return "{}"
 	}
 	return string(data)
-}
-
-// open returns the required fields that have no value.
-func (f filler) open() []field {
-	return slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return !fd.required || f.values[fd.name] != nil })
-}
-
-func (f filler) set(fd field, v any, from string) {
-	f.values[fd.name] = v
-	f.from = append(f.from, fd.name+"="+clip(encode(v), 60)+" from "+from)
-}
-
-// take gives value i to a field that can hold it; where the field has a value of this
-// kind, it is one more.
-func (f filler) take(fd field, i int, named bool) bool {
-	kind := f.q.values[i].kind
-	v, ok := fd.read(f.q.values[i], named)
-	switch {
-	case !ok || f.used[i]:
-		return false
-	case f.values[fd.name] == nil:
-		f.set(fd, v, string(kind))
-	case fd.required:
-		f.more[fd.name] = append(f.more[fd.name], v)
-	default:
-		return false
-	}
-	f.used[i] = true
-	if fd.required {
-		f.typed++
-		if fd.Format != "" {
-			f.exact++
-		}
-	}
-	return true
-}
-
-// named takes values that stand right behind the name of a field.
-func (f filler) named() {
-	for i, v := range f.q.values {
-		var before token
-		for _, t := range f.q.tokens {
-			if t.end <= v.start {
-				before = t
-			}
-		}
-		if before.key == "" || strings.ContainsAny(f.q.text[before.end:v.start], ".,;!?\n") {
-			continue
-		}
-		for _, fd := range f.tool.fields {
-			if slices.Contains(fd.keys, before.key) && f.take(fd, i, true) {
-				break
-			}
-		}
-	}
-}
-
-// alone takes values that only one open required field can hold, and the others of their
-// kind with them.
-func (f filler) alone() {
-	for i, v := range f.q.values {
-		open := slices.DeleteFunc(f.open(), func(fd field) bool { _, ok := fd.read(v, false); return !ok })
-		if f.used[i] || len(open) != 1 {
-			continue
-		}
-		for j := i; j < len(f.q.values); j++ {
-			if f.q.values[j].kind == v.kind {
-				f.take(open[0], j, false)
-			}
-		}
-	}
-}
-
-// members takes the first member of an enum that the question says. For a field that is
-// not required, the words of the tool's own name prove nothing.
-func (f filler) members() {
-	for _, fd := range f.tool.fields {
-		for i, member := range fd.members() {
-			unsaid := func(key string) bool {
-				return !f.q.words[key] || !fd.required && slices.Contains(f.tool.name, key)
-			}
-			if words := keysOf(member); f.values[fd.name] == nil && len(words) > 0 && !slices.ContainsFunc(words, unsaid) {
-				f.set(fd, fd.Enum[i], "a word of the question")
-			}
-		}
-	}
-}
-
-// defaults fills what is required and has a default or only one value.
-func (f filler) defaults() {
-	for _, fd := range f.open() {
-		if len(fd.Enum) == 1 {
-			f.set(fd, fd.Enum[0], "the schema's only value")
-		} else if len(fd.Default) > 0 && string(fd.Default) != "null" {
-			f.set(fd, fd.Default, "the schema's default")
-		}
-	}
-}
-
-// words fills the one required string of a tool with the question, without the words at
-// both ends that are verbs, say nothing, or are the tool's own.
-func (f filler) words() {
-	texts := slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool {
-		return !fd.required || fd.kind != "string" || len(fd.Enum) > 0
-	})
-	if len(texts) != 1 || texts[0].precise() || f.values[texts[0].name] != nil {
-		return
-	}
-	fd := texts[0]
-	own := func(t token) bool {
-		return t.key == "" || isVerb(t.key) || f.tool.weight[t.key] >= inTitle || slices.Contains(fd.keys, t.key)
-	}
-	tokens := f.q.tokens
-	for len(tokens) > 0 && own(tokens[0]) {
-		tokens = tokens[1:]
-	}
-	for len(tokens) > 0 && own(tokens[len(tokens)-1]) {
-		tokens = tokens[:len(tokens)-1]
-	}
-	if len(tokens) > 0 {
-		f.set(fd, f.q.text[tokens[0].start:tokens[len(tokens)-1].end], "the words beside the tool's own")
-		return
-	}
-	for i := range f.q.values {
-		f.take(fd, i, true)
-	}
 }

@@ -20,13 +20,13 @@ const (
 // Of it comes what speaks of the question now, else the first other entry that does, if it was found
 // nearly as surely or is asked for by name.
 func (t turn) quoteNews(r schemas.ToolResult) string {
-	entries := entriesOf(decode(r.Output))
-	asked := slices.DeleteFunc(keysOf(t.question), isVerb)
-	if len(entries) == 0 || !t.told(entries[0]) || names(asked, entries[0].title) {
+	found := entriesOf(r.Output)
+	asked := things(t.question)
+	if len(found) == 0 || !t.told(found[0]) || names(asked, found[0].title) {
 		return quote(r, t.vietnamese)
 	}
 	var again []string
-	for _, s := range firstSentences(entries[0].content, len(entries[0].content)) {
+	for _, s := range firstSentences(found[0].content, len(found[0].content)) {
 		if t.speaksOf(s) && len(again) < maxRepeated {
 			again = append(again, s)
 		}
@@ -34,8 +34,8 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	if len(again) > 0 {
 		return strings.Join(again, " ")
 	}
-	news := slices.DeleteFunc(entries, func(e entry) bool {
-		return t.told(e) || e.score < near*entries[0].score && !names(asked, e.title)
+	news := slices.DeleteFunc(found, func(e entry) bool {
+		return t.told(e) || e.score < near*found[0].score && !names(asked, e.title)
 	})
 	for i, e := range news {
 		if t.speaksOf(e.title + " " + e.content) {
@@ -53,14 +53,22 @@ func (t turn) told(e entry) bool {
 	})
 }
 
+// toldSomething reports whether an earlier answer said more than that nothing was found, or a
+// courtesy.
+func (t turn) toldSomething() bool {
+	return slices.ContainsFunc(t.answers, func(a string) bool { return !slices.Contains(fixedTexts(), strings.TrimSpace(a)) })
+}
+
 // tellsNews reports whether a question may tell of something new: it holds a word other than those that
-// say nothing of what happened. One that was said before is no exception, as it may be said of another day.
+// say nothing of what happened. One that was said before is no exception, as it may be said of another
+// day. Nor is what was said before such news said to hold again.
 func (t turn) tellsNews() bool {
-	plain := make(map[string]bool)
+	plain := map[string]bool{}
 	for w := range strings.FieldsSeq(plainWords) {
 		plain[text.Stem(w)] = true
 	}
-	return slices.ContainsFunc(keysOf(t.question), func(key string) bool { return !plain[key] })
+	return slices.ContainsFunc(keysOf(t.question), func(key string) bool { return !plain[key] }) ||
+		slices.ContainsFunc(t.answers, func(a string) bool { return strings.Contains(a, newVietnamese) || strings.Contains(a, newEnglish) })
 }
 
 // plainWords of both languages, folded, say when or that all is well, and nothing of what happened.
@@ -70,31 +78,35 @@ today tomorrow tonight later soon ok okay fine feel good well normal thank think
 vay the roi thoi qua lam vang da a nhi con chua luon
 hom nay ngay mai binh thuong khoe on cam on thay sau truoc`
 
+// things returns the keys of the words of a text that are no verbs.
+func things(s string) []string { return slices.DeleteFunc(keysOf(s), isVerb) }
+
+// holdsHalf reports whether at least half of some words are among others.
+func holdsHalf(words, others []string) bool {
+	missing := slices.DeleteFunc(slices.Clone(words), func(key string) bool { return slices.Contains(others, key) })
+	return len(words) >= 2*len(missing)
+}
+
 // names reports whether at least half of the words of a title were asked for; what stands in
 // brackets behind it is where the text is from.
 func names(asked []string, title string) bool {
 	title, _, _ = strings.Cut(title, " (")
-	words := slices.DeleteFunc(keysOf(title), isVerb)
-	missing := slices.DeleteFunc(slices.Clone(words), func(key string) bool { return slices.Contains(asked, key) })
-	return len(words) >= 2*len(missing)
+	return holdsHalf(things(title), asked)
 }
 
 // speaksOf reports whether a text holds at least half of the words that were asked for, with
 // their marks where the question has any: "còn" is not "con".
 func (t turn) speaksOf(s string) bool {
-	keys := func(s string) []string {
-		if !isVietnamese(t.question) {
-			return slices.DeleteFunc(keysOf(s), isVerb)
-		}
-		var marked []string
-		for _, w := range tokenize(s) {
-			if w.key != "" && !isVerb(w.key) {
-				marked = append(marked, strings.ToLower(s[w.start:w.end]))
-			}
-		}
-		return marked
+	read := things
+	if isVietnamese(t.question) {
+		read = marked
 	}
-	asked, held := keys(t.question), keys(s)
-	missing := slices.DeleteFunc(slices.Clone(asked), func(key string) bool { return slices.Contains(held, key) })
-	return len(asked) > 0 && len(asked) >= 2*len(missing)
+	asked := read(t.question)
+	return len(asked) > 0 && holdsHalf(asked, read(s))
+}
+
+// marked returns the words of a text that say something and are no verbs, with their marks.
+func marked(s string) []string {
+	words := wordForm().FindAllString(strings.ToLower(s), -1)
+	return slices.DeleteFunc(words, func(w string) bool { key := keyOf(w); return key == "" || isVerb(key) })
 }

@@ -4,8 +4,8 @@
 // and is tested, on any machine.
 //
 // It owns the lexical scorer and the argument filler. It must not reach any network,
-// know any tool set, judge (guardrail, language), or call a tool whose score is below
-// [Threshold].
+// know any tool set, judge (guardrail, language), read prose into arguments, or call a
+// tool whose score is below [Threshold].
 package offline
 
 import (
@@ -69,7 +69,7 @@ func (p *Provider) stream(ctx context.Context, req providers.Request, yield func
 		return &providers.Error{Kind: providers.KindInvalid, Provider: Name, Err: err}
 	}
 	d := decide(req)
-	p.logger.DebugContext(ctx, "offline decision", "calls", len(d.calls), "note", d.note)
+	p.logger.DebugContext(ctx, "offline decision", "calls", d.call != nil, "note", d.note)
 	chunks, finish := d.chunks(req.MaxTokens)
 	usage := count(req)
 	for _, c := range chunks {
@@ -86,30 +86,24 @@ func (p *Provider) stream(ctx context.Context, req providers.Request, yield func
 	return nil
 }
 
-// chunks gives a call or a word at a time, and at most limit words where that is not 0.
+// chunks gives a call, or a word at a time and at most limit words where that is not 0.
 func (d decision) chunks(limit int) ([]providers.Chunk, providers.FinishReason) {
+	if d.call != nil {
+		return []providers.Chunk{{Call: d.call, Note: d.note}}, providers.FinishToolCalls
+	}
 	var out []providers.Chunk
-	finish := providers.FinishToolCalls
-	for _, c := range d.calls {
-		out = append(out, providers.Chunk{Call: &c})
-	}
-	if len(d.calls) == 0 {
-		finish = providers.FinishStop
-		for _, word := range wordForm().FindAllString(d.text, -1) {
-			out = append(out, providers.Chunk{Text: word})
+	for _, word := range spokenForm().FindAllString(d.text, -1) {
+		if limit > 0 && len(out) == limit {
+			return out, providers.FinishLength
 		}
-		if limit > 0 && len(out) > limit {
-			out, finish = out[:limit], providers.FinishLength
-		}
-	}
-	if len(out) > 0 {
+		out = append(out, providers.Chunk{Text: word})
 		out[0].Note = d.note
 	}
-	return out, finish
+	return out, providers.FinishStop
 }
 
-// wordForm finds a word with the white space behind it.
-var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\S+\s*`) })
+// spokenForm finds a word with the white space behind it.
+var spokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\S+\s*`) })
 
 // count gives the words of the prompt as its tokens.
 func count(req providers.Request) schemas.Usage {

@@ -5,18 +5,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"molar/internal/text"
 )
 
-// A question is a person's words, read once for all tools.
-type question struct {
-	text    string
-	tokens  []token // without those inside values
-	words   map[string]bool
-	values  []value
-	changes bool // it says a verb that alters something
-}
-
-// A kind says what a value in a question looks like.
+// A kind says what a value in a question looks like; "" is that of a plain word.
 type kind string
 
 const (
@@ -25,76 +18,81 @@ const (
 	isURL    kind = "url"
 	isEmail  kind = "e-mail"
 	isNumber kind = "number"
-	isCode   kind = "identifier" // an id, a path: a word with a digit, slash or dot in it
+	isCode   kind = "identifier" // an id, a path, a date: a word with a digit, slash or dot in it
 )
-
-// A value is what can be told from the words of a question by its form alone.
-type value struct {
-	kind       kind
-	text       string
-	start, end int // bytes in the question
-}
 
 type form struct {
 	kind kind
 	re   *regexp.Regexp
 }
 
-// forms find values, the more particular kinds first.
+// forms tell the kind of a piece of a question, the more particular ones first.
 var forms = sync.OnceValue(func() []form {
 	return []form{
-		{isQuote, regexp.MustCompile(`"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»|` + "`([^`\n]+)`" + `|\B'([^'\n]+)'\B`)},
-		{isUUID, regexp.MustCompile(`(?i)\b([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)},
-		{isURL, regexp.MustCompile(`\b(https?://[^\s"'<>]*[^\s"'<>.,;:!?)])`)},
-		{isEmail, regexp.MustCompile(`([\w.%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`)},
-		{isNumber, regexp.MustCompile(`(?:^|[\s(:=#$€£])(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?:$|[\s).,;:!?%])`)},
-		{isCode, regexp.MustCompile(`(?:^|[\s(:=])([\w.~/*-]*(?:\d|/|\.\w)[\w./*-]*[\w/*])`)},
+		{isUUID, regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)},
+		{isURL, regexp.MustCompile(`^https?://.`)},
+		{isEmail, regexp.MustCompile(`^[\w.%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)},
+		{isNumber, regexp.MustCompile(`^-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$`)},
+		{isCode, regexp.MustCompile(`\d|/|\.\w`)},
 	}
 })
 
-// Bounds of what is read of a question: the rest is rarely about which tool to use.
-const (
-	maxQuestion = 2000 // bytes
-	maxValues   = 48
-)
+// pieceForm finds what stands in quotation marks, and between spaces.
+var pieceForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[\"“«`]([^\"”»`\\n]+)[\"”»`]|\\B'([^'\\n]+)'\\B|[^\\s\"“«`]+")
+})
+
+// A word of a question is a plain one with the key by which it is compared, or a value.
+type word struct {
+	kind       kind
+	key, text  string
+	start, end int // bytes in the question
+}
+
+// A question is a person's words, read once for all tools.
+type question struct {
+	text  string
+	words []word
+	keys  map[string]bool // of the plain words that say something
+}
+
+// maxQuestion bounds what is read of a question, in bytes: the rest is rarely about which tool to use.
+const maxQuestion = 2000
 
 func readQuestion(s string) question {
-	if len(s) > maxQuestion {
-		s = strings.ToValidUTF8(s[:maxQuestion], "")
+	q := question{text: text.Clip(s, maxQuestion, ""), keys: map[string]bool{}}
+	add := func(k kind, start, end int) {
+		q.words = append(q.words, word{kind: k, text: q.text[start:end], start: start, end: end})
 	}
-	q := question{text: s, values: valuesOf(s), words: map[string]bool{}}
-	for _, t := range tokenize(s) {
-		if slices.ContainsFunc(q.values, func(v value) bool { return v.start < t.end && t.start < v.end }) {
+	for _, at := range pieceForm().FindAllStringSubmatchIndex(q.text, -1) {
+		if i := max(at[2], at[4]); i >= 0 {
+			add(isQuote, i, max(at[3], at[5]))
 			continue
 		}
-		q.tokens = append(q.tokens, t)
-		q.words[t.key] = t.key != ""
-		q.changes = q.changes || changes(t.key)
+		piece := strings.TrimLeft(q.text[at[0]:at[1]], "(=#$€£[{")
+		start := at[1] - len(piece)
+		piece = strings.TrimRight(piece, ".,;:!?)%]}")
+		if i := slices.IndexFunc(forms(), func(f form) bool { return f.re.MatchString(piece) }); i >= 0 {
+			add(forms()[i].kind, start, start+len(piece))
+			continue
+		}
+		for _, w := range wordForm().FindAllStringIndex(piece, -1) {
+			add("", start+w[0], start+w[1])
+			plain := &q.words[len(q.words)-1]
+			plain.key = keyOf(plain.text)
+			q.keys[plain.key] = plain.key != ""
+		}
 	}
 	return q
 }
 
-// valuesOf returns the values in s in their order; none lies in another.
-func valuesOf(s string) []value {
-	var values []value
-	rest := []byte(s)
-	for _, f := range forms() {
-		for len(values) < maxValues {
-			loc := f.re.FindSubmatchIndex(rest)
-			if loc == nil {
-				break
-			}
-			i := 2 + slices.IndexFunc(loc[2:], func(at int) bool { return at >= 0 })
-			v := value{f.kind, string(rest[loc[i]:loc[i+1]]), loc[i], loc[i+1]}
-			if f.kind == isQuote {
-				v.start, v.end = loc[0], loc[1]
-			}
-			values = append(values, v)
-			for at := v.start; at < v.end; at++ {
-				rest[at] = '\n'
-			}
+// nameBefore returns the key of the word before a value that may be the name of its field, past those
+// that say nothing: "id 7", "a price of 7".
+func (q question) nameBefore(i int) string {
+	for j := i - 1; j >= 0 && q.words[j].kind == ""; j-- {
+		if q.words[j].key != "" || strings.ContainsAny(q.text[q.words[j].end:q.words[j+1].start], ".,;!?\n") {
+			return q.words[j].key
 		}
 	}
-	slices.SortFunc(values, func(a, b value) int { return a.start - b.start })
-	return values
+	return ""
 }

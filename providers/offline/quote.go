@@ -2,187 +2,193 @@ package offline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"molar/internal/text"
 	"molar/schemas"
 )
 
 // Limits of what is quoted of one result.
 const (
-	maxQuoted = 2000 // runes of plain text
-	maxLine   = 300  // runes of one value
+	maxQuoted = 2500 // bytes of plain text
+	maxLine   = 400  // bytes of one value
 	maxItems  = 20   // entries of a list
+	maxTitles = 5    // search results that are named below the one that is quoted
 	maxDepth  = 4
 )
 
 // quote tells a result in lines that a person can read; links are left to whoever
 // lists the sources.
 func quote(r schemas.ToolResult, vietnamese bool) string {
-	v := decode(r.Output)
-	if entries := entriesOf(v); len(entries) > 0 {
-		return bestEntry(entries, vietnamese)
+	if found := entriesOf(r.Output); len(found) > 0 {
+		return bestEntry(found, vietnamese)
 	}
-	if s, isText := v.(string); isText {
-		return sentences(strings.TrimSpace(s), maxQuoted)
+	var s string
+	if schemas.CheckJSON(r.Output) != nil { // text that is no JSON is quoted as it is
+		s = string(r.Output)
+	} else if json.Unmarshal(r.Output, &s) != nil {
+		dec := json.NewDecoder(bytes.NewReader(r.Output))
+		dec.UseNumber()
+		lines, _ := linesOf(dec, 0)
+		s = strings.Join(lines, "\n")
 	}
-	var b strings.Builder
-	quoteValue(&b, v, "", 0)
-	return strings.TrimRight(b.String(), "\n")
+	return sentences(strings.TrimSpace(s), maxQuoted)
 }
 
-// An object keeps the order of its keys, which a server chose for readers.
-type object struct {
-	keys   []string
-	values []any
-}
-
-// decode reads JSON with the order of keys kept. Text that is no JSON is quoted as it
-// is.
-func decode(data json.RawMessage) any {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil
-	}
-	if schemas.CheckJSON(data) != nil {
-		return string(data)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return decodeValue(dec)
-}
-
-// decodeValue reads JSON that is known to be whole.
-func decodeValue(dec *json.Decoder) any {
+// linesOf writes a JSON value, which is known to be whole, as lines: in the order of its keys,
+// which a server chose for readers, without links and what is empty. height is how deep lists
+// and objects nest in it.
+func linesOf(dec *json.Decoder, depth int) (lines []string, height int) {
 	tok, _ := dec.Token()
-	delim, nested := tok.(json.Delim)
+	open, nested := tok.(json.Delim)
 	if !nested {
-		return tok
-	}
-	var o object
-	var list []any
-	for dec.More() {
-		if delim == '{' {
-			key, _ := dec.Token()
-			o.keys = append(o.keys, fmt.Sprint(key))
+		s := strings.Join(strings.Fields(fmt.Sprint(tok)), " ")
+		if tok == nil || s == "" || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
+			return nil, 0
 		}
-		list = append(list, decodeValue(dec))
+		return []string{sentences(s, maxLine)}, 0
+	}
+	n := 0
+	for ; dec.More(); n++ {
+		label := "-"
+		if open == '{' {
+			key, _ := dec.Token()
+			label = fmt.Sprint(key, ":")
+		}
+		inner, deep := linesOf(dec, depth+1)
+		switch {
+		case len(inner) == 0, depth > maxDepth, open == '[' && n >= maxItems:
+			continue
+		case deep == 0, open == '[' && deep == 1: // an object of plain values takes one line
+			lines = append(lines, label+" "+strings.Join(inner, ", "))
+		case open == '[':
+			lines = append(lines, "- "+inner[0])
+			lines = append(lines, indent(inner[1:])...)
+		default:
+			lines = append(append(lines, label), indent(inner)...)
+		}
+		height = max(height, deep+1)
 	}
 	_, _ = dec.Token() // the closing one
-	if delim == '{' {
-		o.values = list
-		return o
+	if open == '[' && n > maxItems {
+		lines = append(lines, fmt.Sprintf("- … (+%d)", n-maxItems))
 	}
-	return list
+	return lines, height
 }
 
-// quoteValue writes v as lines, nested ones indented.
-func quoteValue(b *strings.Builder, v any, indent string, depth int) {
-	switch v := v.(type) {
-	case object:
-		for i, key := range v.keys {
-			switch e := v.values[i]; {
-			case empty(e) || isLink(e):
-			case simple(e):
-				fmt.Fprintf(b, "%s%s: %s\n", indent, key, scalar(e))
-			case depth < maxDepth:
-				fmt.Fprintf(b, "%s%s:\n", indent, key)
-				quoteValue(b, e, indent+"  ", depth+1)
-			}
-		}
-	case []any:
-		for _, e := range v[:min(len(v), maxItems)] {
-			quoteItem(b, e, indent, depth)
-		}
-		if len(v) > maxItems {
-			fmt.Fprintf(b, "%s- … (+%d)\n", indent, len(v)-maxItems)
-		}
-	default:
-		fmt.Fprintf(b, "%s%s\n", indent, scalar(v))
+func indent(lines []string) []string {
+	for i := range lines {
+		lines[i] = "  " + lines[i]
 	}
+	return lines
 }
 
-// quoteItem writes an entry of a list: its simple fields on one line, the rest below.
-func quoteItem(b *strings.Builder, v any, indent string, depth int) {
-	o, isObject := v.(object)
-	if simple(v) {
-		fmt.Fprintf(b, "%s- %s\n", indent, scalar(v))
-		return
+// An entry is one search result. Its score is 0 where the tool gives none.
+type entry struct {
+	title, content string
+	score          float64
+}
+
+// entriesOf reads search results: labelled blocks of text, or objects that all have a title and a text,
+// under the name that search tools give their list. Anything else gives none.
+func entriesOf(output json.RawMessage) []entry {
+	var s string
+	if json.Unmarshal(output, &s) == nil {
+		return blocks(s)
 	}
-	var line []string
-	var rest object
-	for i, key := range o.keys {
-		switch e := o.values[i]; {
-		case !simple(e):
-			rest.keys, rest.values = append(rest.keys, key), append(rest.values, e)
-		case !empty(e) && !isLink(e):
-			line = append(line, key+": "+scalar(e))
+	var list struct {
+		Results []struct {
+			Title, Content, Snippet string
+			Score                   float64
 		}
 	}
-	if isObject {
-		fmt.Fprintf(b, "%s- %s\n", indent, strings.Join(line, ", "))
-		v = rest
+	if json.Unmarshal(output, &list) != nil {
+		return nil
 	}
-	if depth < maxDepth {
-		quoteValue(b, v, indent+"  ", depth+1)
-	}
-}
-
-// simple reports whether a value fits on a line: a scalar or a short list of them.
-func simple(v any) bool {
-	switch v := v.(type) {
-	case object:
-		return false
-	case []any:
-		return len(v) <= maxItems && !slices.ContainsFunc(v, func(e any) bool {
-			_, isList := e.([]any)
-			return isList || !simple(e)
-		})
-	}
-	return true
-}
-
-func scalar(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "–"
-	case string:
-		return sentences(strings.Join(strings.Fields(v), " "), maxLine)
-	case []any:
-		var parts []string
-		for _, e := range v {
-			parts = append(parts, scalar(e))
+	var found []entry
+	for _, r := range list.Results {
+		e := entry{oneLine(r.Title), oneLine(cmp.Or(r.Content, r.Snippet)), r.Score}
+		if e.title == "" || e.content == "" {
+			return nil
 		}
-		return clip(strings.Join(parts, ", "), maxLine)
+		found = append(found, e)
 	}
-	return fmt.Sprint(v)
+	return found
 }
 
-func empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return strings.TrimSpace(v) == ""
-	case []any:
-		return len(v) == 0
-	case object:
-		return len(v.keys) == 0 || !slices.ContainsFunc(v.values, func(e any) bool { return !empty(e) })
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// labels finds the labels of a search result that is written as text.
+var labels = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(Title|Content|Link|URL|Source):[ \t]*`)
+})
+
+// blocks reads search results that are written as labelled text.
+func blocks(s string) []entry {
+	var found []entry
+	for block := range strings.SplitSeq(s, "\n---") {
+		said, end := map[string]string{}, len(block)
+		for _, m := range slices.Backward(labels().FindAllStringSubmatchIndex(block, -1)) {
+			said[block[m[2]:m[3]]], end = oneLine(block[m[1]:end]), m[0]
+		}
+		if e := (entry{title: said["Title"], content: said["Content"]}); e != (entry{}) {
+			found = append(found, e)
+		}
 	}
-	return false
+	return found
 }
 
-func isLink(v any) bool {
-	s, ok := v.(string)
-	return ok && (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://"))
+// bestEntry tells the first entry whole, since its last sentence may be the one that warns,
+// and the titles of the others: whoever searched has ranked them.
+func bestEntry(found []entry, vietnamese bool) string {
+	best := sentences(found[0].content, maxQuoted)
+	switch {
+	case best == "":
+		best = found[0].title
+	case found[0].title != "":
+		best = strings.TrimRight(found[0].title, ".:") + ": " + best
+	}
+	var titles []string
+	for _, e := range found[1:] {
+		if e.title != "" && len(titles) < maxTitles {
+			titles = append(titles, text.Clip(e.title, maxLine, "…"))
+		}
+	}
+	if len(titles) == 0 {
+		return best
+	}
+	return best + "\n\n" + pick(vietnamese, "Cũng tìm thấy: ", "Also found: ") + strings.Join(titles, "; ")
 }
 
-// clip cuts text to limit runes and marks the cut.
-func clip(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
+var sentenceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\n]*?(?:[.!?](?:\s|$)|\n|$)`) })
+
+// firstSentences returns at most n sentences; a line end ends a sentence too.
+func firstSentences(s string, n int) []string {
+	var out []string
+	for _, s := range sentenceForm().FindAllString(s, -1) {
+		if s = strings.TrimSpace(s); s != "" && len(out) < n {
+			out = append(out, s)
+		}
 	}
-	return strings.TrimSpace(string(runes[:limit])) + "…"
+	return out
+}
+
+// sentences cuts a text at the last end of a sentence or line within limit bytes, and marks
+// the cut.
+func sentences(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	begun := text.Clip(s, limit, "")
+	end := max(strings.LastIndexByte(begun, '\n'), strings.LastIndex(begun, ". "), strings.LastIndex(begun, "! "), strings.LastIndex(begun, "? "))
+	if end < limit/2 {
+		return strings.TrimSpace(begun) + "…"
+	}
+	return strings.TrimSpace(begun[:end+1]) + " …"
 }

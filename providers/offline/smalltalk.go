@@ -43,6 +43,15 @@ func courtesies() []courtesy {
 	}
 }
 
+// fixedTexts are what a person reads who asks about a subject, beside what was found.
+func fixedTexts() []string {
+	texts := []string{lostEnglish, lostVietnamese, noMoreEnglish, noMoreVietnamese, newEnglish, newVietnamese}
+	for _, c := range courtesies() {
+		texts = append(texts, c.vi, c.en)
+	}
+	return texts
+}
+
 // nods are the words of messages that only say that an answer was read.
 const nods = " ok okay oke oki okie okela alright fine right got it i see understood sure yes no yeah yep da vang u uh um a ah roi duoc hieu nhe nha nhen ban bs em minh ad "
 

@@ -4,56 +4,29 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode"
 
 	"molar/internal/text"
 )
 
-// A token is a word of a text.
-type token struct {
-	key        string // the form in which words are compared; "" for one that says nothing
-	start, end int    // bytes in the text
-}
-
-// tokenize splits s at everything that is neither letter, digit nor mark.
-func tokenize(s string) []token {
-	var tokens []token
-	start := -1
-	flush := func(end int) {
-		if start >= 0 {
-			tokens = append(tokens, token{keyOf(s[start:end]), start, end})
-		}
-		start = -1
-	}
-	for i, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) {
-			flush(i)
-		} else if start < 0 {
-			start = i
-		}
-	}
-	flush(len(s))
-	return tokens
-}
+var (
+	wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}\p{Mn}]+`) })
+	humps    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`) })
+)
 
 // keysOf returns the words of an identifier or a text that say something of a subject or
 // an action: "getFamilyDetails", "get_family-details", "Get the details of a family".
 func keysOf(s string) []string {
 	var keys []string
-	for _, t := range tokenize(splitName(s)) {
-		if t.key != "" {
-			keys = append(keys, t.key)
+	for _, w := range wordForm().FindAllString(humps().ReplaceAllString(s, "$1$3 $2$4"), -1) {
+		if key := keyOf(w); key != "" {
+			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// splitName puts spaces before the words of a name in camel case.
-func splitName(name string) string { return humps().ReplaceAllString(name, "$1$3 $2$4") }
-
-var humps = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`) })
-
-// keyOf folds and stems a word. Verbs for one action have one key.
+// keyOf folds and stems a word. Verbs for one action have one key; a word that says nothing
+// has "".
 func keyOf(word string) string {
 	folded := text.Fold(word)
 	if key, ok := special()[folded]; ok {
