@@ -91,10 +91,9 @@ func decide(req providers.Request) decision {
 	default:
 		return decision{text: answer(t, tools), note: note + ": no tool is called, the best is below the threshold"}
 	}
-	best := ranked[0].fill(q)
-	missing := best.missing()
+	arguments, missing := ranked[0].fill(q)
 	if len(missing) == 0 {
-		return decision{call: call(ranked[0].Name, best.values), note: note + ": calls " + ranked[0].Name}
+		return decision{call: call(ranked[0].Name, arguments), note: note + ": calls " + ranked[0].Name}
 	}
 	note += ": no tool is called. " + askFor(false, ranked[0].Name, missing)
 	if len(t.results) > 0 {

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"molar/schemas"
 )
@@ -125,97 +128,101 @@ func (f field) read(w word, named bool) (any, bool) {
 	}
 	switch f.Format {
 	case "":
-		free := w.kind == isQuote || w.kind == isURL || w.kind == isEmail
-		return w.text, free || named || f.precise()
+		return w.text, w.kind == isQuote || named || f.precise()
+	case "uuid":
+		return w.text, len(w.text) == 36 && uuid.Validate(w.text) == nil
+	case "email":
+		_, err := mail.ParseAddress(w.text)
+		return w.text, err == nil
+	case "url", "uri":
+		return w.text, strings.HasPrefix(w.text, "http://") || strings.HasPrefix(w.text, "https://")
 	case "date":
 		_, err := time.Parse(time.DateOnly, w.text)
 		return w.text, err == nil
 	}
-	return w.text, w.kind == map[string]kind{"uuid": isUUID, "email": isEmail, "url": isURL, "uri": isURL}[f.Format]
+	return nil, false
 }
 
-// A filling is the arguments for one tool, as far as a question gives them.
-type filling struct {
-	tool   candidate
-	q      question
-	used   []bool // of each word of the question
-	values map[string]any
-}
-
-// fill finds what is plain: values by the name before them or, where one field alone can hold them,
-// by their form; members of enums; defaults; and words for the one required string. Which of two
-// fields a value is for is never guessed.
-func (c candidate) fill(q question) *filling {
-	f := &filling{c, q, make([]bool, len(q.words)), map[string]any{}}
+// fill returns the arguments that a question gives a tool, and the required fields that it gives none.
+// It finds what is plain: values by the name before them or, where one field alone can hold them, by
+// their form; members of enums; defaults; and words for the one required string. Which of two fields
+// a value is for is never guessed.
+func (c candidate) fill(q question) (values map[string]any, missing []field) {
+	values = map[string]any{}
+	used := make([]bool, len(q.words))
+	take := func(i int, named bool, of func(field) bool) {
+		open := slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return values[f.name] != nil || !of(f) })
+		if len(open) == 1 && !used[i] {
+			if v, fits := open[0].read(q.words[i], named); fits {
+				values[open[0].name], used[i] = v, true
+			}
+		}
+	}
 	for i := range q.words {
-		f.take(i, true, func(fd field) bool { return slices.Contains(fd.keys, q.nameBefore(i)) })
+		take(i, true, func(f field) bool { return slices.Contains(f.keys, q.nameBefore(i)) })
 	}
 	for i, w := range q.words {
-		f.take(i, false, func(fd field) bool { _, fits := fd.read(w, false); return fd.required && fits })
+		take(i, false, func(f field) bool { _, fits := f.read(w, false); return f.required && fits })
 	}
-	for _, fd := range c.fields {
-		f.choose(fd)
-	}
-	f.rest()
-	return f
-}
-
-// missing returns the required fields without a value.
-func (f *filling) missing() []field {
-	return slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return !fd.required || f.values[fd.name] != nil })
-}
-
-// take gives word i to the one open field of a kind, if it can hold it.
-func (f *filling) take(i int, named bool, of func(field) bool) {
-	open := slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return f.values[fd.name] != nil || !of(fd) })
-	if len(open) == 1 && !f.used[i] {
-		if v, fits := open[0].read(f.q.words[i], named); fits {
-			f.values[open[0].name], f.used[i] = v, true
+	for _, f := range c.fields {
+		if v := c.choose(f, q); v != nil && values[f.name] == nil {
+			values[f.name] = v
 		}
 	}
+	if f, only := c.words(); only && values[f.name] == nil {
+		if rest := c.rest(q, f); rest != "" {
+			values[f.name] = rest
+		}
+		for i := range q.words {
+			take(i, true, func(other field) bool { return other.name == f.name })
+		}
+	}
+	missing = slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return !f.required || values[f.name] != nil })
+	return values, missing
 }
 
-// choose takes the first member of an enum that the question says, else what the schema gives for a
+// choose returns the first member of an enum that the question says, else what the schema gives for a
 // required field. For an optional one, the words of the tool's own name prove nothing.
-func (f *filling) choose(fd field) {
-	unsaid := func(key string) bool { return !f.q.keys[key] || !fd.required && slices.Contains(f.tool.name, key) }
-	said := slices.IndexFunc(fd.members(), func(member string) bool {
-		words := keysOf(member)
-		return len(words) > 0 && !slices.ContainsFunc(words, unsaid)
-	})
-	switch {
-	case f.values[fd.name] != nil:
-	case said >= 0:
-		f.values[fd.name] = fd.Enum[said]
-	case fd.required && len(fd.Enum) == 1:
-		f.values[fd.name] = fd.Enum[0]
-	case fd.required && len(fd.Default) > 0 && string(fd.Default) != "null":
-		f.values[fd.name] = fd.Default
+func (c candidate) choose(f field, q question) any {
+	unsaid := func(key string) bool { return !q.keys[key] || !f.required && slices.Contains(c.name, key) }
+	for i, member := range f.members() {
+		if words := keysOf(member); len(words) > 0 && !slices.ContainsFunc(words, unsaid) {
+			return f.Enum[i]
+		}
 	}
+	switch {
+	case !f.required:
+	case len(f.Enum) == 1:
+		return f.Enum[0]
+	case len(f.Default) > 0 && string(f.Default) != "null":
+		return f.Default
+	}
+	return nil
 }
 
-// rest fills the one required string with the question, without the words at both ends that say
-// nothing, say what to do, or are the tool's own; where none is left, with a value.
-func (f *filling) rest() {
-	texts := slices.DeleteFunc(slices.Clone(f.tool.fields), func(fd field) bool { return !fd.required || fd.kind() != "string" || len(fd.Enum) > 0 })
-	if len(texts) != 1 || texts[0].precise() || f.values[texts[0].name] != nil {
-		return
+// words returns the one required field for free words, if there is only one.
+func (c candidate) words() (field, bool) {
+	texts := slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return !f.required || f.kind() != "string" || len(f.Enum) > 0 })
+	if len(texts) != 1 {
+		return field{}, false
 	}
-	start, end := -1, 0
-	for _, w := range f.q.words {
-		if w.key == "" || isVerb(w.key) || f.tool.worth[w.key] >= inTitle || slices.Contains(texts[0].keys, w.key) {
+	return texts[0], !texts[0].precise()
+}
+
+// rest returns the question without the words at both ends that say nothing, say what to do, or are
+// the tool's or the field's own.
+func (c candidate) rest(q question, f field) string {
+	start, end := 0, 0
+	for _, w := range q.words {
+		if w.key == "" || isVerb(w.key) || c.worth[w.key] >= inTitle || slices.Contains(f.keys, w.key) {
 			continue
 		}
-		if end = w.end; start < 0 {
+		if end == 0 {
 			start = w.start
 		}
+		end = w.end
 	}
-	if start >= 0 {
-		f.values[texts[0].name] = f.q.text[start:end]
-	}
-	for i := range f.q.words {
-		f.take(i, true, func(fd field) bool { return fd.name == texts[0].name })
-	}
+	return q.text[start:end]
 }
 
 func encode(v any) string {

@@ -94,19 +94,8 @@ func names(asked []string, title string) bool {
 	return holdsHalf(things(title), asked)
 }
 
-// speaksOf reports whether a text holds at least half of the words that were asked for, with
-// their marks where the question has any: "còn" is not "con".
+// speaksOf reports whether a text holds at least half of the words that were asked for.
 func (t turn) speaksOf(s string) bool {
-	read := things
-	if isVietnamese(t.question) {
-		read = marked
-	}
-	asked := read(t.question)
-	return len(asked) > 0 && holdsHalf(asked, read(s))
-}
-
-// marked returns the words of a text that say something and are no verbs, with their marks.
-func marked(s string) []string {
-	words := wordForm().FindAllString(strings.ToLower(s), -1)
-	return slices.DeleteFunc(words, func(w string) bool { key := keyOf(w); return key == "" || isVerb(key) })
+	asked := things(t.question)
+	return len(asked) > 0 && holdsHalf(asked, things(s))
 }

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -14,28 +13,14 @@ type kind string
 
 const (
 	isQuote  kind = "quoted text"
-	isUUID   kind = "uuid"
-	isURL    kind = "url"
-	isEmail  kind = "e-mail"
 	isNumber kind = "number"
-	isCode   kind = "identifier" // an id, a path, a date: a word with a digit, slash or dot in it
+	isCode   kind = "code" // an id, an address, a path, a date: a word with a digit, slash, @ or dot in it
 )
 
-type form struct {
-	kind kind
-	re   *regexp.Regexp
-}
-
-// forms tell the kind of a piece of a question, the more particular ones first.
-var forms = sync.OnceValue(func() []form {
-	return []form{
-		{isUUID, regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)},
-		{isURL, regexp.MustCompile(`^https?://.`)},
-		{isEmail, regexp.MustCompile(`^[\w.%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)},
-		{isNumber, regexp.MustCompile(`^-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$`)},
-		{isCode, regexp.MustCompile(`\d|/|\.\w`)},
-	}
-})
+var (
+	numberForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$`) })
+	codeForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|/|@|\.\w`) })
+)
 
 // pieceForm finds what stands in quotation marks, and between spaces.
 var pieceForm = sync.OnceValue(func() *regexp.Regexp {
@@ -72,8 +57,12 @@ func readQuestion(s string) question {
 		piece := strings.TrimLeft(q.text[at[0]:at[1]], "(=#$€£[{")
 		start := at[1] - len(piece)
 		piece = strings.TrimRight(piece, ".,;:!?)%]}")
-		if i := slices.IndexFunc(forms(), func(f form) bool { return f.re.MatchString(piece) }); i >= 0 {
-			add(forms()[i].kind, start, start+len(piece))
+		switch end := start + len(piece); {
+		case numberForm().MatchString(piece):
+			add(isNumber, start, end)
+			continue
+		case codeForm().MatchString(piece):
+			add(isCode, start, end)
 			continue
 		}
 		for _, w := range wordForm().FindAllStringIndex(piece, -1) {

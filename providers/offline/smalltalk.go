@@ -3,7 +3,6 @@ package offline
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"molar/internal/text"
 )
@@ -52,7 +51,7 @@ func fixedTexts() []string {
 	return texts
 }
 
-// nods are the words of messages that only say that an answer was read.
+// nods are the words of messages that only say that an answer was read: they ask for nothing.
 const nods = " ok okay oke oki okie okela alright fine right got it i see understood sure yes no yeah yep da vang u uh um a ah roi duoc hieu nhe nha nhen ban bs em minh ad "
 
 // What a nod is answered with.
@@ -61,18 +60,13 @@ const (
 	nodVietnamese = "Vâng ạ. Bạn cần hỏi thêm gì thì cứ nhắn nhé."
 )
 
-// isNod reports a message that asks for nothing.
-func isNod(words []string) bool {
-	return len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(nods, " "+w+" ") })
-}
-
 // smallTalkWords is how many words a courtesy has at most: a longer message asks for more.
 const smallTalkWords = 8
 
 // smallTalk answers a greeting, thanks, a goodbye, or the question what this assistant can
 // do, as a person would. about says what the assistant is for.
 func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
-	words := strings.FieldsFunc(text.Fold(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := wordForm().FindAllString(text.Fold(question), -1)
 	if len(words) == 0 || len(words) > smallTalkWords {
 		return "", false
 	}
@@ -82,7 +76,7 @@ func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
 		return slices.ContainsFunc(strings.Split(c.phrases, "|"), func(p string) bool { return strings.Contains(line, " "+p+" ") })
 	})
 	switch {
-	case i < 0 && isNod(words):
+	case i < 0 && len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(nods, " "+w+" ") }):
 		return pick(vietnamese, nodVietnamese, nodEnglish), true
 	case i < 0:
 		return "", false
