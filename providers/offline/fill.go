@@ -165,7 +165,7 @@ func (c candidate) fill(q question) (values map[string]any, missing []field) {
 		take(i, false, func(f field) bool { _, fits := f.read(w, false); return f.required && fits })
 	}
 	for _, f := range c.fields {
-		if v := c.choose(f, q); v != nil && values[f.name] == nil {
+		if v := f.choose(q); v != nil && values[f.name] == nil {
 			values[f.name] = v
 		}
 	}
@@ -182,9 +182,9 @@ func (c candidate) fill(q question) (values map[string]any, missing []field) {
 }
 
 // choose returns the first member of an enum that the question says, else what the schema gives for a
-// required field. For an optional one, the words of the tool's own name prove nothing.
-func (c candidate) choose(f field, q question) any {
-	unsaid := func(key string) bool { return !q.keys[key] || !f.required && slices.Contains(c.name, key) }
+// required field.
+func (f field) choose(q question) any {
+	unsaid := func(key string) bool { return !q.keys[key] }
 	for i, member := range f.members() {
 		if words := keysOf(member); len(words) > 0 && !slices.ContainsFunc(words, unsaid) {
 			return f.Enum[i]

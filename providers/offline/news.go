@@ -8,12 +8,8 @@ import (
 	"molar/schemas"
 )
 
-const (
-	// maxRepeated is how many sentences are said again of what was quoted before.
-	maxRepeated = 2
-	// near is the share of the first entry's score that another one needs.
-	near = 0.6
-)
+// near is the share of the first entry's score that another one needs.
+const near = 0.6
 
 // quoteNews quotes what code looked up. A follow-up is searched with its subject, and often
 // finds what the last answer quoted: that is not told twice, unless it is asked for by name.
@@ -25,12 +21,7 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	if len(found) == 0 || !t.told(found[0]) || names(asked, found[0].title) {
 		return quote(r, t.vietnamese)
 	}
-	var again []string
-	for _, s := range firstSentences(found[0].content, len(found[0].content)) {
-		if t.speaksOf(s) && len(again) < maxRepeated {
-			again = append(again, s)
-		}
-	}
+	again := slices.DeleteFunc(firstSentences(found[0].content, len(found[0].content)), func(s string) bool { return !t.speaksOf(s) })
 	if len(again) > 0 {
 		return strings.Join(again, " ")
 	}

@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -24,13 +20,50 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const idA = "1a955fff-ce01-422f-8bb3-02ab14e8ec47"
 
-func callArgs(t *testing.T, c schemas.ToolCall) map[string]any {
+func newProvider(t testing.TB) *offline.Provider {
 	t.Helper()
-	var got map[string]any
-	if err := json.Unmarshal([]byte(c.Function.Arguments), &got); err != nil {
-		t.Fatalf("arguments %q: %v", c.Function.Arguments, err)
+	p, err := offline.New(offline.Config{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return got
+	return p
+}
+
+// outcome is all that a stream gave.
+type outcome struct {
+	text   string
+	calls  []schemas.ToolCall
+	note   string
+	finish providers.FinishReason
+	usage  *schemas.Usage
+	err    error
+}
+
+func run(t testing.TB, req providers.Request) outcome {
+	t.Helper()
+	var o outcome
+	for c, err := range newProvider(t).Stream(t.Context(), req) {
+		if err != nil {
+			o.err = err
+			break
+		}
+		o.text += c.Text
+		o.note += c.Note
+		if c.Call != nil {
+			o.calls = append(o.calls, *c.Call)
+		}
+		if c.Usage != nil {
+			o.usage = c.Usage
+		}
+		if c.Finish != "" {
+			o.finish = c.Finish
+		}
+	}
+	return o
+}
+
+func ask(text string, tools []schemas.ToolInfo) providers.Request {
+	return providers.Request{Pass: providers.PassTool, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}, Tools: tools}
 }
 
 func TestStream_call(t *testing.T) {
@@ -79,82 +112,53 @@ func TestStream_requiredNeverForcesACall(t *testing.T) {
 	if o := run(t, req); len(o.calls) != 0 || o.text == "" {
 		t.Errorf("got %+v", o)
 	}
-	req = ask("Read the file /etc/hosts", tuningTools())
-	req.ForbidCalls = true
-	if o := run(t, req); len(o.calls) != 0 {
-		t.Errorf("called %v although no tool was allowed", o.calls)
-	}
-}
-
-// TestStream_neverCallsBelowThreshold throws random words of both languages and random
-// values at the tools.
-func TestStream_neverCallsBelowThreshold(t *testing.T) {
-	var pool []string
-	for _, q := range slices.Concat(tuningQuestions(), heldOutQuestions()) {
-		pool = append(pool, strings.Fields(q.text)...)
-	}
-	random := rand.New(rand.NewPCG(7, 11))
-	tools := slices.Concat(tuningTools()[:20], heldOutTools())
-	schema := map[string]schemas.ToolInfo{}
-	for _, tl := range tools {
-		schema[tl.Name] = tl
-	}
-	for range 150 {
-		var parts []string
-		for range 1 + random.IntN(9) {
-			parts = append(parts, pool[random.IntN(len(pool))])
-		}
-		text := strings.Join(parts, " ")
-		scores := map[string]float64{}
-		for _, s := range offline.Rank(tools, text) {
-			scores[s.Tool] = s.Score
-		}
-		for _, c := range run(t, ask(text, tools)).calls {
-			if scores[c.Function.Name] < offline.Threshold {
-				t.Errorf("%q called %s with score %.2f", text, c.Function.Name, scores[c.Function.Name])
-			}
-			if err := fits(schema[c.Function.Name].InputSchema, []byte(c.Function.Arguments)); err != nil {
-				t.Errorf("%q called %s with %s: %v", text, c.Function.Name, c.Function.Arguments, err)
-			}
+	forbidden, again := ask("Read the file /etc/hosts", tuningTools()), after(schemas.ToolResult{ToolName: "read_file", Output: output("127.0.0.1")})
+	forbidden.ForbidCalls = true
+	again.Messages[0], again.Tools = forbidden.Messages[0], tuningTools()
+	for name, req := range map[string]providers.Request{"where none is allowed": forbidden, "behind the result of one": again} {
+		if o := run(t, req); len(o.calls) != 0 {
+			t.Errorf("called %v %s", o.calls, name)
 		}
 	}
 }
 
-// fits checks arguments against the types and required fields of a schema.
-func fits(schema, arguments []byte) error {
-	var s struct {
-		Properties map[string]struct {
-			Type string   `json:"type"`
-			Enum []string `json:"enum"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	}
-	var got map[string]any
-	if err := errors.Join(json.Unmarshal(schema, &s), schemas.Decode(arguments, &got)); err != nil {
-		return err
-	}
-	for _, name := range s.Required {
-		if _, ok := got[name]; !ok {
-			return fmt.Errorf("%s is missing", name)
+// A tool that changes something is not called for a question that does not say so.
+func TestStream_changesNothingUnasked(t *testing.T) {
+	tools := []schemas.ToolInfo{tool("files", "delete_file", "Delete a file.", "path! string Path of the file")}
+	for question, calls := range map[string]int{"What is in the file old.log?": 0, "Delete the file old.log": 1, "xoa file old.log": 1} {
+		if o := run(t, ask(question, tools)); len(o.calls) != calls {
+			t.Errorf("%q: calls %v, text %q", question, o.calls, o.text)
 		}
 	}
-	for name, v := range got {
-		p, ok := s.Properties[name]
-		if !ok {
-			return fmt.Errorf("%s is not in the schema", name)
-		}
-		text, isText := v.(string)
-		number, isNumber := v.(float64)
-		_, isList := v.([]any)
-		_, isBool := v.(bool)
-		ok = map[string]bool{
-			"string": isText, "number": isNumber, "integer": isNumber && number == float64(int64(number)), "array": isList, "boolean": isBool,
-		}[p.Type]
-		if !ok || len(p.Enum) > 0 && !slices.Contains(p.Enum, text) {
-			return fmt.Errorf("%s is %v", name, v)
+}
+
+// What no offered tool fits is looked for among the others, once; what code looked up beside the
+// question keeps no tool from being called.
+func TestStream_looksForMoreTools(t *testing.T) {
+	finder := schemas.ToolInfo{Name: schemas.FindTools, ToolName: schemas.FindTools}
+	req := ask("What's the weather in Paris?", append(tuningTools()[:3], finder))
+	called := func(want, arguments string) {
+		t.Helper()
+		if o := run(t, req); len(o.calls) != 1 || o.calls[0].Function != (schemas.FunctionCall{Name: want, Arguments: arguments}) {
+			t.Errorf("called %v, want %s %s: %q", o.calls, want, arguments, o.text)
 		}
 	}
-	return nil
+	called(schemas.FindTools, `{"words":"What's the weather in Paris?"}`)
+	found := schemas.ToolResult{ToolName: schemas.FindTools, Output: output("weather__get_current_weather")}
+	req.Messages = append(req.Messages,
+		schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &found}}},
+		schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{{Kind: schemas.PartContext, Text: "a rule of the host"}}})
+	if o := run(t, req); len(o.calls) != 0 || !strings.Contains(o.text, "Tools at hand") {
+		t.Errorf("looked again: %v %q", o.calls, o.text)
+	}
+	req.Tools = append(tuningTools(), finder)
+	looked := schemas.ToolResult{ToolName: "search", Output: output("Title: Paris\nContent: A city.")}
+	req.Messages[0].Parts = append(req.Messages[0].Parts, schemas.Part{Kind: schemas.PartContext, Text: "fenced", Result: &looked})
+	called("weather__get_current_weather", `{"city":"Paris"}`)
+	req.Messages[0].Parts[0].Text = "How's the weather?"
+	if o := run(t, req); len(o.calls) != 0 || !strings.Contains(o.text, "A city.") {
+		t.Errorf("what was looked up is not quoted: %v %q", o.calls, o.text)
+	}
 }
 
 func TestStream_passesThatJudge(t *testing.T) {
@@ -210,73 +214,5 @@ func TestStream_maxTokens(t *testing.T) {
 	req.MaxTokens = 4
 	if o := run(t, req); o.finish != providers.FinishLength || len(strings.Fields(o.text)) != 4 {
 		t.Errorf("got %q, finish %q", o.text, o.finish)
-	}
-}
-
-func TestStream_noToolNoResult(t *testing.T) {
-	o := run(t, ask("Tell me a joke", tuningTools()))
-	if !strings.Contains(o.text, "No model is configured") || strings.Count(o.text, "__") != 5 {
-		t.Errorf("got %q", o.text)
-	}
-	req := ask("Kể chuyện cười đi", tuningTools())
-	req.Language = "vi"
-	if o := run(t, req); !strings.Contains(o.text, "Chưa cấu hình mô hình nào") || !strings.Contains(o.text, "OPENAI_API_KEY") {
-		t.Errorf("got %q", o.text)
-	}
-}
-
-func TestStream_summary(t *testing.T) {
-	answer := "Brush twice a day. Use a soft brush. Come back in June.\n\n(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
-	output, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	question := schemas.Part{Kind: schemas.PartText, Text: "How do I brush? I am new to it."}
-	want := "How do I brush? Brush twice a day. Use a soft brush."
-	for name, messages := range map[string][]schemas.Message{
-		"an exchange": {{Role: schemas.RoleUser, Parts: []schemas.Part{question}}, schemas.Text(schemas.RoleAssistant, answer)},
-		"an answer beside the question": {{Role: schemas.RoleUser, Parts: []schemas.Part{question, {
-			Kind: schemas.PartContext, Text: "fenced", Result: &schemas.ToolResult{ToolName: "answer", Output: output},
-		}}}},
-	} {
-		if o := run(t, providers.Request{Pass: providers.PassSummary, Messages: messages}); o.text != want {
-			t.Errorf("%s: got %q, want %q", name, o.text, want)
-		}
-	}
-	long := []schemas.Message{schemas.Text(schemas.RoleUser, strings.Repeat("ừ ", 900))}
-	if o := run(t, providers.Request{Pass: providers.PassSummary, Messages: long}); len([]rune(o.text)) > 400 {
-		t.Errorf("summary of %d runes", len([]rune(o.text)))
-	}
-}
-
-func TestRank_isStable(t *testing.T) {
-	tools := tuningTools()
-	first := offline.Rank(tools, "Show the details of family "+idA)
-	if len(first) != len(tools) || first[0].Tool != "clan__get_family_details" || first[0].Score < offline.Threshold {
-		t.Fatalf("got %+v", first[:2])
-	}
-	for range 5 {
-		if diff := cmp.Diff(first, offline.Rank(tools, "Show the details of family "+idA)); diff != "" {
-			t.Fatal(diff)
-		}
-	}
-	var same []schemas.ToolInfo
-	for _, name := range []string{"c", "a", "b"} {
-		info := tools[0]
-		info.Name = name
-		same = append(same, info)
-	}
-	if s := offline.Rank(same, "Read a file"); s[0].Tool+s[1].Tool+s[2].Tool != "cab" {
-		t.Errorf("equal scores change the order: %+v", s)
-	}
-	if got := offline.Rank(nil, "anything"); len(got) != 0 {
-		t.Errorf("got %v for no tools", got)
-	}
-}
-
-func BenchmarkRank(b *testing.B) {
-	tools := slices.Concat(tuningTools(), heldOutTools(), tuningTools())[:128]
-	for b.Loop() {
-		offline.Rank(tools, "Show the forecast of the next 5 days for Paris")
 	}
 }

@@ -79,7 +79,7 @@ func readQuestion(s string) question {
 // that say nothing: "id 7", "a price of 7".
 func (q question) nameBefore(i int) string {
 	for j := i - 1; j >= 0 && q.words[j].kind == ""; j-- {
-		if q.words[j].key != "" || strings.ContainsAny(q.text[q.words[j].end:q.words[j+1].start], ".,;!?\n") {
+		if q.words[j].key != "" {
 			return q.words[j].key
 		}
 	}

@@ -108,5 +108,4 @@ func (c *candidate) suit(q question, weigh func(string) float64) {
 	if subject < minSubject || unasked {
 		c.score = min(c.score, Threshold/2)
 	}
-	c.score = math.Round(c.score*1000) / 1000
 }

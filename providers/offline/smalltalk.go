@@ -76,7 +76,7 @@ func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
 		return slices.ContainsFunc(strings.Split(c.phrases, "|"), func(p string) bool { return strings.Contains(line, " "+p+" ") })
 	})
 	switch {
-	case i < 0 && len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(nods, " "+w+" ") }):
+	case i < 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(nods, " "+w+" ") }):
 		return pick(vietnamese, nodVietnamese, nodEnglish), true
 	case i < 0:
 		return "", false
