@@ -7,29 +7,23 @@ import (
 	"molar/schemas"
 )
 
-// The sentences that say that nobody thought about this answer.
+// What a person reads, in both languages.
 const (
+	// Behind what was quoted: nobody thought about this answer.
 	closingEnglish    = "(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
 	closingVietnamese = "(Chưa cấu hình mô hình nào: nội dung trên được trích từ công cụ. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.)"
-)
 
-// What a person reads who asks about a subject: nothing of how the host is set up.
-const (
+	// The same for whoever asks about a subject: nothing of how the host is set up.
 	quotedEnglish    = "(This is quoted as it was found. It was not written for your question.)"
 	quotedVietnamese = "(Nội dung trên được trích nguyên văn, không phải viết riêng cho câu hỏi của bạn.)"
 	lostEnglish      = "I found nothing that I could quote for this. Please ask it as a whole question, and I will look again."
 	lostVietnamese   = "Mình chưa tìm được gì để trích cho câu này. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
-)
 
-// What a person reads behind an earlier answer: who was told what to do in an emergency must
-// not take this for its end.
-const (
+	// Behind an earlier answer: who was told what to do in an emergency must not take this for its end.
 	noMoreEnglish    = "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again."
 	noMoreVietnamese = "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
-)
 
-// What a person reads there who has said something new: nobody has looked whether the earlier answer fits it.
-const (
+	// There, to something new: nobody has looked whether the earlier answer fits it.
 	newEnglish    = "I found nothing more on this. If something is new or has got worse, what I said before may not be enough: have it looked at now. Ask it as a whole question, and I will look again."
 	newVietnamese = "Mình chưa tìm được gì thêm cho câu này. Nếu có điều gì mới hoặc nặng hơn, những gì mình đã nói có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
 )

@@ -169,12 +169,13 @@ func (c candidate) fill(q question) (values map[string]any, missing []field) {
 			values[f.name] = v
 		}
 	}
-	if f, only := c.words(); only && values[f.name] == nil {
-		if rest := c.rest(q, f); rest != "" {
-			values[f.name] = rest
+	texts := slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return !f.required || f.kind() != "string" || len(f.Enum) > 0 })
+	if len(texts) == 1 && !texts[0].precise() && values[texts[0].name] == nil {
+		if rest := c.rest(q, texts[0]); rest != "" {
+			values[texts[0].name] = rest
 		}
 		for i := range q.words {
-			take(i, true, func(other field) bool { return other.name == f.name })
+			take(i, true, func(f field) bool { return f.name == texts[0].name })
 		}
 	}
 	missing = slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return !f.required || values[f.name] != nil })
@@ -200,21 +201,12 @@ func (f field) choose(q question) any {
 	return nil
 }
 
-// words returns the one required field for free words, if there is only one.
-func (c candidate) words() (field, bool) {
-	texts := slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return !f.required || f.kind() != "string" || len(f.Enum) > 0 })
-	if len(texts) != 1 {
-		return field{}, false
-	}
-	return texts[0], !texts[0].precise()
-}
-
 // rest returns the question without the words at both ends that say nothing, say what to do, or are
 // the tool's or the field's own.
 func (c candidate) rest(q question, f field) string {
 	start, end := 0, 0
 	for _, w := range q.words {
-		if w.key == "" || isVerb(w.key) || c.worth[w.key] >= inTitle || slices.Contains(f.keys, w.key) {
+		if w.key == "" || isVerb(w.key) || c.worth[w.key] == inName || slices.Contains(f.keys, w.key) {
 			continue
 		}
 		if end == 0 {

@@ -23,10 +23,8 @@ const minSubject = 0.42
 // The places where a word of a tool may stand, and what a match there is worth.
 const (
 	inName        = 1.0
-	inTitle       = 0.8
-	inParameter   = 0.6
+	inArgument    = 0.6
 	inDescription = 0.4
-	inServer      = 0.3
 )
 
 // A candidate is a tool, and how it suits a question.
@@ -39,21 +37,17 @@ type candidate struct {
 }
 
 func newCandidate(info schemas.ToolInfo) candidate {
-	c := candidate{ToolInfo: info, fields: fieldsOf(info), worth: map[string]float64{}}
-	add := func(s string, worth float64) []string {
-		words := keysOf(s)
-		for _, w := range words {
-			c.worth[w] = max(c.worth[w], worth)
-		}
-		return words
+	c := candidate{info, fieldsOf(info), keysOf(cmp.Or(info.ToolName, info.Name)), map[string]float64{}, 0}
+	for _, w := range keysOf(info.Server + " " + info.Title + " " + text.Clip(info.Description, 500, "")) {
+		c.worth[w] = inDescription
 	}
-	c.name = add(cmp.Or(info.ToolName, info.Name), inName)
-	add(info.Title, inTitle)
-	add(text.Clip(info.Description, 500, ""), inDescription)
-	add(info.Server, inServer)
 	for _, f := range c.fields {
-		add(f.name+" "+strings.Join(f.members(), " "), inParameter)
-		add(text.Clip(f.Description, 200, ""), inServer)
+		for _, w := range keysOf(f.name + " " + strings.Join(f.members(), " ")) {
+			c.worth[w] = inArgument
+		}
+	}
+	for _, w := range c.name {
+		c.worth[w] = inName
 	}
 	return c
 }
@@ -88,23 +82,21 @@ func rank(tools []schemas.ToolInfo, q question) []candidate {
 // suit scores a tool by the words that the question shares with it, and by the share of its name
 // that the question says.
 func (c *candidate) suit(q question, weigh func(string) float64) {
-	var subject, actions, said, whole float64
+	var subject, said, whole float64
 	for _, w := range slices.Sorted(maps.Keys(q.keys)) { // sums of floats depend on their order
-		if isVerb(w) {
-			actions += c.worth[w] * weigh(w)
-		} else {
-			subject += c.worth[w] * weigh(w)
+		worth := c.worth[w] * weigh(w)
+		if c.score += worth; !isVerb(w) {
+			subject += worth
 		}
 	}
 	unasked := false
 	for _, w := range c.name {
-		whole += weigh(w)
-		if q.keys[w] {
+		if whole += weigh(w); q.keys[w] {
 			said += weigh(w)
 		}
 		unasked = unasked || changes(w) && !q.keys[w]
 	}
-	c.score = min(subject, 3) + min(actions, 0.9) + 0.9*said/max(whole, 1e-9)
+	c.score += 0.9 * said / max(whole, 1e-9)
 	if subject < minSubject || unasked {
 		c.score = min(c.score, Threshold/2)
 	}
