@@ -187,6 +187,7 @@ func TestAnswer_quotesCalls(t *testing.T) {
 		"an empty text":  {`""`, !failed, "The tool t returned no results.\n\n("},
 		"no JSON at all": {`{"a":`, !failed, "Result of t:\n{\"a\":\n\n("},
 		"a whole entry":  {`"Title: Abscess\nContent: ` + rinse(60) + `See a dentist."`, !failed, "Result of t:\nAbscess: " + rinse(60) + "See a dentist.\n\n("},
+		"only titles":    {`"Title: Abscess\nContent: \nLink: https://a.example\n---\nTitle: Abrasion\nContent: "`, !failed, "Result of t:\nAbscess\n\nAlso found: Abrasion\n\n("},
 		"no entries":     {`{"results":[{"title":"Abscess","content":""}]}`, !failed, "Result of t:\nresults:\n  - title: Abscess\n\n("},
 		"a long text":    {`"` + rinse(100) + `"`, !failed, "salt water. …\n\n("},
 		"a long field":   {`{"advice":"` + rinse(20) + `"}`, !failed, "salt water. …\n\n("},

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,5 +104,6 @@ func decide(req providers.Request) decision {
 }
 
 func call(tool string, arguments map[string]any) *schemas.ToolCall {
-	return &schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool, Arguments: encode(arguments)}}
+	data, _ := json.Marshal(arguments) // texts, finite numbers and JSON of a schema
+	return &schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool, Arguments: string(data)}}
 }

@@ -216,11 +216,3 @@ func (c candidate) rest(q question, f field) string {
 	}
 	return q.text[start:end]
 }
-
-func encode(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil { // numbers are finite and strings are strings
-		return "{}"
-	}
-	return string(data)
-}

@@ -459,7 +459,8 @@ func TestFill_schemaForms(t *testing.T) {
 		"alternatives":    {`{"type":"object","required":["n"],"properties":{"n":{"anyOf":[{"type":"null"},{"type":"integer"}]}}}`, "12", args{"n": 12.0}},
 		"a list of types": {`{"type":"object","required":["n"],"properties":{"n":{"type":["null","integer"]}}}`, "12", args{"n": 12.0}},
 		"limits":          {`{"type":"object","required":["n"],"properties":{"n":{"type":"integer","minimum":10,"maximum":20}}}`, "5, then 15", args{"n": 15.0}},
-		"a constant":      {`{"type":"object","required":["kind"],"properties":{"kind":{"const":"widget"}}}`, "", args{"kind": "widget"}},
+		"optional values": {`{"type":"object","properties":{"kind":{"const":"gadget"},"size":{"enum":["big"],"default":"big"}}}`, "", args{}},
+		"a constant":      {`{"type":"object","required":["kind"],"properties":{"kind":{"const":"gadget"}}}`, "", args{"kind": "gadget"}},
 		"no properties":   {`{"type":"object"}`, "", args{}},
 		"no schema":       {` `, "", args{}},
 	} {

@@ -23,8 +23,8 @@ const idA = "1a955fff-ce01-422f-8bb3-02ab14e8ec47"
 func newProvider(t testing.TB) *offline.Provider {
 	t.Helper()
 	p, err := offline.New(offline.Config{})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || p.Name() != offline.Name {
+		t.Fatal(p, err)
 	}
 	return p
 }

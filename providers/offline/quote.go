@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -48,7 +47,7 @@ func linesOf(dec *json.Decoder, depth int) (lines []string, height int) {
 	tok, _ := dec.Token()
 	open, nested := tok.(json.Delim)
 	if !nested {
-		s := strings.Join(strings.Fields(fmt.Sprint(tok)), " ")
+		s := oneLine(fmt.Sprint(tok))
 		if tok == nil || s == "" || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
 			return nil, 0
 		}
@@ -95,12 +94,21 @@ type entry struct {
 	score          float64
 }
 
+// blockForm finds a search result that is written as labelled text.
+var blockForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^Title:[ \t]*(\S.*)\nContent:((?s:.*?))(?:^(?:Link|URL|Source):|^---|\z)`)
+})
+
 // entriesOf reads search results: labelled blocks of text, or objects that all have a title and a text,
 // under the name that search tools give their list. Anything else gives none.
 func entriesOf(output json.RawMessage) []entry {
+	var found []entry
 	var s string
 	if json.Unmarshal(output, &s) == nil {
-		return blocks(s)
+		for _, m := range blockForm().FindAllStringSubmatch(s, -1) {
+			found = append(found, entry{title: oneLine(m[1]), content: oneLine(m[2])})
+		}
+		return found
 	}
 	var list struct {
 		Results []struct {
@@ -111,7 +119,6 @@ func entriesOf(output json.RawMessage) []entry {
 	if json.Unmarshal(output, &list) != nil {
 		return nil
 	}
-	var found []entry
 	for _, r := range list.Results {
 		e := entry{oneLine(r.Title), oneLine(cmp.Or(r.Content, r.Snippet)), r.Score}
 		if e.title == "" || e.content == "" {
@@ -124,44 +131,19 @@ func entriesOf(output json.RawMessage) []entry {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// labels finds the labels of a search result that is written as text.
-var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(Title|Content|Link|URL|Source):[ \t]*`)
-})
-
-// blocks reads search results that are written as labelled text.
-func blocks(s string) []entry {
-	var found []entry
-	for block := range strings.SplitSeq(s, "\n---") {
-		said, end := map[string]string{}, len(block)
-		for _, m := range slices.Backward(labels().FindAllStringSubmatchIndex(block, -1)) {
-			said[block[m[2]:m[3]]], end = oneLine(block[m[1]:end]), m[0]
-		}
-		if e := (entry{title: said["Title"], content: said["Content"]}); e != (entry{}) {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 // bestEntry tells the first entry whole, since its last sentence may be the one that warns,
 // and the titles of the others: whoever searched has ranked them.
 func bestEntry(found []entry, vietnamese bool) string {
-	best := sentences(found[0].content, maxQuoted)
-	switch {
-	case best == "":
-		best = found[0].title
-	case found[0].title != "":
-		best = strings.TrimRight(found[0].title, ".:") + ": " + best
+	best := found[0].title
+	if found[0].content != "" {
+		best = strings.TrimRight(best, ".:") + ": " + sentences(found[0].content, maxQuoted)
+	}
+	if len(found) == 1 {
+		return best
 	}
 	var titles []string
-	for _, e := range found[1:] {
-		if e.title != "" && len(titles) < maxTitles {
-			titles = append(titles, text.Clip(e.title, maxLine, "…"))
-		}
-	}
-	if len(titles) == 0 {
-		return best
+	for _, e := range found[1:min(len(found), maxTitles+1)] {
+		titles = append(titles, text.Clip(e.title, maxLine, "…"))
 	}
 	return best + "\n\n" + pick(vietnamese, "Cũng tìm thấy: ", "Also found: ") + strings.Join(titles, "; ")
 }
