@@ -11,6 +11,7 @@ import (
 
 // TestChat_InterruptedPipe: Ctrl-C while the pipe is waited for is no usage error.
 func TestChat_InterruptedPipe(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"-"}, {"-", "Summarise"}, {"Summarise"}} {
 		in, out := io.Pipe()
 		ctx, stop := context.WithCancel(t.Context())

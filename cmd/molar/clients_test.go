@@ -61,6 +61,9 @@ func clientScript(r models.Request) *models.Reply {
 		return models.Text("A summary.")
 	}
 	words := strings.Fields(r.LastUser)
+	if len(words) == 0 { // the warm-up
+		return nil
+	}
 	answered := slices.Contains(r.Roles, "tool")
 	book := models.Call{Name: "effects__book", Args: json.RawMessage(`{"room":"` + words[len(words)-1] + `"}`)}
 	forecast := models.Call{Name: "get_weather", Args: json.RawMessage(`{"city":"Hanoi"}`)}

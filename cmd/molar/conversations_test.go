@@ -14,6 +14,7 @@ import (
 // The page that reviewers read shows conversations with the dental assistant as they are answered
 // now, where no model does.
 func TestReference_Conversations(t *testing.T) {
+	t.Parallel()
 	script, err := os.ReadFile("testdata/conversations.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // block finds the shell blocks of a page. What stands behind "sh" says how one is run:
@@ -27,8 +29,7 @@ var block = regexp.MustCompile("(?ms)^```sh ?(.*?)\n(.*?)^```")
 func TestDocs_Commands(t *testing.T) {
 	t.Parallel()
 	long(t, "it runs the commands of all pages")
-	checkout := filepath.Join(t.TempDir(), "molar")
-	copyCheckout(t, checkout)
+	checkout := newCheckout(t)
 	serve, mcp := startFor(t, "serve"), startFor(t, "mcp")
 	addresses := strings.NewReplacer("127.0.0.1:8000", serve, "127.0.0.1:8001", mcp, "localhost:8001", mcp)
 	pages, err := filepath.Glob(filepath.Join(checkout, "docs", "*.md"))
@@ -67,11 +68,11 @@ func runBlock(t *testing.T, checkout, how, script string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the shell started ends with it
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	// A shell whose command was interrupted goes on with the next; one that is told to end does not.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = checkout
-	// Without the path, which is another one each time, go finds what it has built before.
-	cmd.Env = append(offlineEnv(filepath.Dir(checkout)), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath"))
+	cmd.Env = offlineEnv(filepath.Dir(checkout))
 	out, err := cmd.CombinedOutput()
 	if how == "serve" && ctx.Err() != nil {
 		return
@@ -133,11 +134,31 @@ func goEnv(name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// copyCheckout copies the files of the module, without what git and the build keep.
-func copyCheckout(t *testing.T, dir string) {
+// newCheckout copies the files of the module, without what git and the build keep. The folder
+// is the same each time, so that go finds what it has built there before.
+func newCheckout(t *testing.T) (dir string) {
 	t.Helper()
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(root, ".cache", "docs")
+	if err := os.MkdirAll(filepath.Dir(home), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(filepath.Dir(home), "docs.lock")).Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = os.RemoveAll(home)
+		unlock()
+	})
+	if err := os.RemoveAll(home); err != nil { // of a run that was killed
+		t.Fatal(err)
+	}
+	dir = filepath.Join(home, "molar")
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -167,6 +188,7 @@ func copyCheckout(t *testing.T, dir string) {
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return dir
 }
 
 func firstLine(script string) string {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -130,49 +128,6 @@ func TestServe_MetricsAndCalls(t *testing.T) {
 	}
 }
 
-// A switch and the pins of a server survive a restart, and what is switched off is
-// not offered.
-func TestServe_SwitchSurvivesARestart(t *testing.T) {
-	t.Parallel()
-	model := startModel(t, models.Config{Tool: stubmcp.ToolName, Args: []byte(`{"family_id":"1a955fff"}`)})
-	_, url := stubServer(t, stubmcp.Config{})
-	config := stubConfig(t, url, "")
-	s := serveHost(t, config, model)
-	s.stdout.wait(t, "server: stub ready", nil)
-	path := "/v1/tools/stub__" + stubmcp.ToolName
-	if status, body := s.do(t, http.MethodPatch, path, `{"enabled":false}`); status != http.StatusOK || !strings.Contains(body, `"enabled":false`) {
-		t.Fatalf("switched off: %d %s", status, body)
-	}
-	s.stop()
-	s = serveHost(t, config, model)
-	s.stdout.wait(t, "server: stub ready", nil)
-	model.Reset()
-	a := s.stream(t, "agentic", "", "Who is in the family?")
-	if calls := asked(model); len(calls) == 0 || len(calls[0].Tools) != 6 {
-		t.Errorf("the model was offered %d tools, want 6 of 7", len(calls[0].Tools))
-	}
-	var trace struct {
-		Tools []struct{ Name, Reason string }
-	}
-	s.get(t, "/v1/turns/"+a.molar.TurnID, &trace)
-	if raw, _ := json.Marshal(trace); !strings.Contains(string(raw), "it is switched off") {
-		t.Errorf("the trace does not say why: %s", raw)
-	}
-	if status, body := s.do(t, http.MethodPost, path+"/call", `{"arguments":{"family_id":"x"}}`); status != http.StatusConflict {
-		t.Errorf("a call of a tool that is off: %d %s", status, body)
-	}
-	if status, body := s.do(t, http.MethodPatch, path, `{"enabled":true}`); status != http.StatusOK {
-		t.Errorf("switched on: %d %s", status, body)
-	}
-	status, body := s.do(t, http.MethodPost, path+"/call", `{"arguments":{"family_id":"x"}}`)
-	if status != http.StatusOK || !strings.Contains(body, `"status":"ok"`) || !strings.Contains(body, `"duration_ms":`) {
-		t.Errorf("a call by hand: %d %s", status, body)
-	}
-	if status, body := s.do(t, http.MethodPost, path+"/call", `{"arguments":{}}`); status != http.StatusBadRequest || !strings.Contains(body, "invalid_arguments") {
-		t.Errorf("a call with wrong arguments: %d %s", status, body)
-	}
-}
-
 // A tool whose policy is deny stays out of reach, also for an operator.
 func TestServe_DenyIsDeny(t *testing.T) {
 	t.Parallel()
@@ -209,45 +164,5 @@ func TestServe_ProviderTest(t *testing.T) {
 	s.get(t, "/v1/servers", &servers)
 	if len(servers.Data) != 2 {
 		t.Errorf("servers %+v", servers.Data)
-	}
-}
-
-// While the host drains, /ready and new turns are refused over a port that is still
-// open, and an answer that has begun comes to its end.
-func TestServe_Drain(t *testing.T) {
-	t.Parallel()
-	asked, goOn := make(chan struct{}), make(chan struct{})
-	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
-		if strings.Contains(r.LastUser, "slow") && !isSummary(r) {
-			close(asked)
-			<-goOn
-		}
-		return models.Text("The whole answer.")
-	}})
-	release := sync.OnceFunc(func() { close(goOn) })
-	t.Cleanup(release)
-	s := serveHost(t, writeFile(t, "molar.yaml", "default: plain\nllm: {provider: ollama}\nassistants: {plain: {description: x}}\nmemory: {store: ./molar.db}\n"), model)
-	answers := make(chan answer, 1)
-	go func() { answers <- s.stream(t, "plain", "", "a slow question") }()
-	<-asked
-	stopped := make(chan int, 1)
-	go func() { stopped <- s.stop() }()
-	t.Cleanup(release) // before the host is waited for
-	eventually(t, "/ready turns away", func() bool {
-		status, body := s.do(t, http.MethodGet, "/ready", "")
-		return status == http.StatusServiceUnavailable && strings.Contains(body, "shutting down")
-	})
-	if status, _ := s.do(t, http.MethodGet, "/health", ""); status != http.StatusOK {
-		t.Errorf("/health: %d", status)
-	}
-	if status, body := s.do(t, http.MethodPost, "/v1/chat/completions", questionBody("plain", "", "x", false)); status != http.StatusServiceUnavailable {
-		t.Errorf("a new turn: %d %s", status, body)
-	}
-	release()
-	if a := <-answers; a.text != "The whole answer." || !a.closed {
-		t.Errorf("the open answer: %+v", a)
-	}
-	if code := <-stopped; code != cli.OK {
-		t.Errorf("exit code %d", code)
 	}
 }

@@ -125,6 +125,7 @@ func TestSession_Windows(t *testing.T) {
 // TestSession_TwoAtOnce: two sessions on one store do not disturb one another; in one
 // conversation the earlier of two questions may be told that it was not saved.
 func TestSession_TwoAtOnce(t *testing.T) {
+	long(t, "four sessions are typed into")
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none", Tokens: 3})
 	for _, ids := range [][2]string{{"chat_a", "chat_b"}, {"chat_both", "chat_both"}} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"io"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	_ "modernc.org/sqlite" // the other process that locks the database
 
 	"molar/internal/testkit/models"
 )
@@ -21,6 +24,7 @@ func plainBody(stream string) string {
 // plain client, the person, the probe and the metrics.
 func TestUnsaved_DatabaseLocked(t *testing.T) {
 	long(t, "a turn tries to save for two seconds")
+	t.Parallel()
 	config := familyConfig(t, "no-such-program")
 	s := serveHost(t, config, startModel(t, models.Config{Tokens: 3}))
 	s.stdout.wait(t, "server: memory-server ready", nil)
@@ -73,6 +77,7 @@ func TestUnsaved_DatabaseLocked(t *testing.T) {
 // Where memory is required, nothing is answered without it but what saves nothing.
 func TestUnsaved_MemoryRequired(t *testing.T) {
 	long(t, "a turn waits for its memory for two seconds")
+	t.Parallel()
 	model := startModel(t, models.Config{Tokens: 3})
 	m := serveAlone(t, writeFile(t, "mcp.yaml", "memory: {store: "+filepath.Join(t.TempDir(), "memory.db")+"}\n"), "127.0.0.1:0")
 	s := serveHost(t, writeFile(t, "molar.yaml", `
@@ -101,4 +106,25 @@ state: `+filepath.Join(t.TempDir(), "state.db")+`
 	if status, body := s.do(t, http.MethodGet, "/v1/conversations", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "store_unavailable") {
 		t.Errorf("the list: %d %s", status, body)
 	}
+}
+
+// lockDatabase takes the write lock, as soon as the host lets go of it, and keeps it.
+func lockDatabase(t *testing.T, path string) *sql.Conn {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	// SQLite does not wait in every state of its log, whatever its busy timeout is.
+	eventually(t, "lock on the database", func() bool {
+		_, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+		return err == nil
+	})
+	return conn
 }

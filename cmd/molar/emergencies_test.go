@@ -57,6 +57,7 @@ func quoted(answer string) []string {
 // Below the notice of an emergency stands what its kind names and nothing else, whatever words the
 // message shares with other entries of the guide.
 func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
+	t.Parallel()
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
 	dental := subject.Dental()
 	n, right := 0, 0
@@ -84,6 +85,7 @@ func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
 
 // What is said later in the talk is answered for itself.
 func TestEmergencies_LaterInTheTalk(t *testing.T) {
+	t.Parallel()
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
 	const (
 		pieceVI, pieceEN = "không nhét vào ổ răng", "never goes into the socket"
@@ -145,6 +147,7 @@ func TestEmergencies_LaterInTheTalk(t *testing.T) {
 // Who speaks of self-harm reads the notice and nothing else, on every surface: no model is asked and no tool
 // is called in that turn. What is asked next is answered by the model again.
 func TestEmergencies_SelfHarmAsksNoModel(t *testing.T) {
+	t.Parallel()
 	const message = "this toothache won't end and I want to kill myself"
 	model := startModel(t, models.Config{Tokens: 3})
 	config := writeFile(t, "molar.yaml", "llm: {provider: ollama}\n")

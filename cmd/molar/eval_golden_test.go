@@ -58,6 +58,7 @@ func sameFolder(t *testing.T, dir string, before map[string]string) {
 // TestEval_acceptRefusesFailures: what failed never takes the place of what was recorded,
 // live or replayed, with the expectations or without.
 func TestEval_acceptRefusesFailures(t *testing.T) {
+	long(t, "each failure is waited out as a turn does")
 	t.Parallel()
 	file := recordedCase(t)
 	dir := filepath.Dir(file)
@@ -98,6 +99,7 @@ func TestEval_acceptRefusesFailures(t *testing.T) {
 // TestEval_recordRefusesFailures: a recording of a failure leaves neither case nor tape,
 // unless it was asked for.
 func TestEval_recordRefusesFailures(t *testing.T) {
+	long(t, "each failure is waited out as a turn does")
 	t.Parallel()
 	family := buildFamily(t)
 	for _, test := range []struct {
@@ -232,6 +234,7 @@ func TestEval_never(t *testing.T) {
 // TestEval_signatures: a signature that the host no longer sends back, and an answer that
 // it no longer asks for as a stream, are drift.
 func TestEval_signatures(t *testing.T) {
+	long(t, "each change is a replay")
 	t.Parallel()
 	url, dir := threeWires(t), t.TempDir()
 	config, file := filepath.Join(dir, "molar.yaml"), filepath.Join(dir, "case.yaml")
@@ -284,6 +287,7 @@ func TestEval_liveTools(t *testing.T) {
 // TestEval_acceptShows: what a live model does otherwise is shown, old against new, and
 // only the list that was seen is taken over.
 func TestEval_acceptShows(t *testing.T) {
+	long(t, "a case is run four times against a model")
 	t.Parallel()
 	file := recordedCase(t)
 	dir := filepath.Dir(file)
@@ -327,6 +331,7 @@ func TestEval_acceptShows(t *testing.T) {
 // TestEval_verifyContract: a tool that a server removed, renamed, described anew, that wants
 // other arguments, promises other results or hints at something else is named before anybody calls it, by verify and by a live run.
 func TestEval_verifyContract(t *testing.T) {
+	long(t, "each change is seen by servers that are started")
 	t.Parallel()
 	file := recordedCase(t)
 	tape := filepath.Join(filepath.Dir(file), "case.tape.jsonl")
@@ -363,6 +368,7 @@ func TestEval_verifyContract(t *testing.T) {
 // TestEval_fromDrift: a changed prompt is judged by what comes of it: the tape is played up
 // to the first request that differs, and the model is asked from there.
 func TestEval_fromDrift(t *testing.T) {
+	long(t, "a case is run five times against models")
 	t.Parallel()
 	file := recordedCase(t)
 	config := filepath.Join(filepath.Dir(file), "molar.yaml")
@@ -434,30 +440,10 @@ func TestEval_liveSaysWho(t *testing.T) {
 	}
 }
 
-// TestEval_faultSweep: every call of a case fails in every way, without a service, and the
-// host answers or says that it cannot.
-func TestEval_faultSweep(t *testing.T) {
-	long(t, "each fault is waited out as a turn does")
-	t.Parallel()
-	file := recordedCase(t)
-	code, stdout, stderr := evalRun(t, nowhere, "eval", "run", "--fault-sweep", "--json", filepath.Join(filepath.Dir(file), "sweep.json"), file)
-	var swept eval.Result
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(filepath.Dir(file), "sweep.json"))), &swept); err != nil {
-		t.Fatal(err)
-	}
-	runs, kinds := 0, make(map[string]bool)
-	for _, r := range swept.Rows {
-		runs += r.Runs
-		kinds[r.Edge+" "+r.Kind] = true
-	}
-	if code != 0 || runs < 26 || !kinds["tool inject"] || !kinds["model answer huge"] || !strings.Contains(stdout, "all") {
-		t.Errorf("exit code %d, %d runs, %v: %s%s", code, runs, kinds, stdout, stderr)
-	}
-}
-
 // A fault of a search makes the assistant ask the next of its list: that is no call made
 // again.
 func TestEval_faultSweepNextSearch(t *testing.T) {
+	long(t, "each fault is waited out as a turn does")
 	t.Parallel()
 	if code, stdout, stderr := evalRun(t, nowhere, "eval", "run", "--fault-sweep", "--id", "dental-caries", suites); code != 0 || !strings.Contains(stdout, "all") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)

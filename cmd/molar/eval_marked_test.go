@@ -145,6 +145,7 @@ func TestEval_markedAnswer(t *testing.T) {
 // An answer that was marked up is expected as it was; what was marked long ago, or of another
 // assistant, or not at all, is not imported.
 func TestEval_markedUp(t *testing.T) {
+	long(t, "seven commands open a host each")
 	t.Parallel()
 	h := newMarkedHost(t, "")
 	h.prompt(goodPrompt, "")
@@ -164,6 +165,7 @@ func TestEval_markedUp(t *testing.T) {
 // conversation with its requests, so that a changed prompt is drift. What is masked and came
 // in pieces is taken from the trace instead.
 func TestEval_markedWire(t *testing.T) {
+	long(t, "one conversation is recorded and replayed many times")
 	t.Parallel()
 	const keep = "telemetry: {wire: 7d}\n"
 	h := newMarkedHost(t, keep)

@@ -39,6 +39,7 @@ func TestEval_suites(t *testing.T) {
 // TestEval_suitesCover: the suites hold what they promise: three assistants, the
 // wires of all providers, and each kind of case.
 func TestEval_suitesCover(t *testing.T) {
+	t.Parallel()
 	cases, err := eval.Load(suites)
 	if err != nil {
 		t.Fatal(err)

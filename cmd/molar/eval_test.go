@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"molar/eval"
+	"molar/internal/testkit"
 	"molar/internal/testkit/models"
 )
 
@@ -49,30 +54,58 @@ func looksUp(query string, fails bool) models.Config {
 	}}
 }
 
-// recordedCase records two turns over a true model wire and a real server, and ends
-// both.
+// A recording is a case, its tape and its config, by the names of the files.
+var recording = sync.OnceValues(record)
+
+// recordedCase returns a case of two turns that were recorded over a true model wire and a
+// real server, both of which have ended. It is recorded once, and each test has a copy.
 func recordedCase(t *testing.T) string {
 	t.Helper()
-	model := models.New(looksUp("Nguyen", false))
-	url, err := model.Start(t.Context(), "127.0.0.1:0")
+	files, err := recording()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	config := "default: family\nassistants:\n  family:\n    system_prompt: You look up families.\n    tools: [\"family__*\"]\nmcpServers:\n  family: {command: " + buildFamily(t) + "}\n"
-	if err := os.WriteFile(filepath.Join(dir, "molar.yaml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range files {
+		put(t, filepath.Join(dir, name), text)
 	}
-	file := filepath.Join(dir, "case.yaml")
-	code, _, stderr := evalRun(t, url, "eval", "record", "--config", filepath.Join(dir, "molar.yaml"), "--provider", "ollama", "--out", file,
-		"Find the family Nguyen", "And once more, please")
-	if code != 0 {
-		t.Fatalf("record: exit code %d: %s", code, stderr)
+	return filepath.Join(dir, "case.yaml")
+}
+
+func record() (files map[string][]byte, err error) {
+	family, err := testkit.Path(familyServer)
+	if err != nil {
+		return nil, err
 	}
-	if err := model.Close(); err != nil {
-		t.Fatal(err)
+	model := models.New(looksUp("Nguyen", false))
+	url, err := model.Start(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		return nil, err
 	}
-	return file
+	defer func() { err = errors.Join(err, model.Close()) }()
+	dir, err := os.MkdirTemp("", "recording")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	config, file := filepath.Join(dir, "molar.yaml"), filepath.Join(dir, "case.yaml")
+	text := "default: family\nassistants:\n  family:\n    system_prompt: You look up families.\n    tools: [\"family__*\"]\nmcpServers:\n  family: {command: " + family + "}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	env := map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "OLLAMA_BASE_URL": url}
+	args := []string{"eval", "record", "--config", config, "--provider", "ollama", "--out", file, "Find the family Nguyen", "And once more, please"}
+	if code := execute(context.Background(), args, lookup(env), strings.NewReader(""), &out, &out); code != 0 {
+		return nil, fmt.Errorf("record: exit code %d: %s", code, &out)
+	}
+	files = make(map[string][]byte)
+	for _, name := range []string{"molar.yaml", "case.yaml", "case.tape.jsonl"} {
+		if files[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
 }
 
 // nowhere is an address where nobody listens.

@@ -113,6 +113,7 @@ func TestEval_savedTurn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			var files []string
 			for i, ask := range []struct{ assistant, conversation, prompt string }{
 				{"family", "", "Find the family Nguyen"},
 				{"dental", "", "What causes caries in children?"}, // the judge is asked
@@ -140,9 +141,10 @@ func TestEval_savedTurn(t *testing.T) {
 				if code != 0 || !strings.Contains(stdout, "replayed: it passes") {
 					t.Errorf("%s: exit code %d: %s%s", ask.prompt, code, stdout, stderr)
 				}
-				if code, stdout, _ = molar("eval", "run", file); code != 0 {
-					t.Errorf("%s: the replay ends with %d: %s", ask.prompt, code, stdout)
-				}
+				files = append(files, file)
+			}
+			if code, stdout, _ := molar(append([]string{"eval", "run"}, files...)...); code != 0 {
+				t.Errorf("the replay ends with %d: %s", code, stdout)
 			}
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +48,7 @@ func edit(t *testing.T, file, old, with string) {
 // apart from one that answers the same and from one that makes other calls, in every form of
 // the report. It passes only if the case checks its answers.
 func TestEval_otherAnswer(t *testing.T) {
+	long(t, "a case is run in nine ways")
 	t.Parallel()
 	file := recordedCase(t)
 	dir := filepath.Dir(file)
@@ -166,12 +166,16 @@ func TestEval_faultNotAsked(t *testing.T) {
 	}
 }
 
-// TestEval_faultSweepJudges: the sweep holds no answer for right that no model gave, unless
-// one is asked.
-func TestEval_faultSweepJudges(t *testing.T) {
+// TestEval_faultSweep: every call of a case fails in every way, and the host answers or says
+// that it cannot. No answer is held for right that no model gave, unless one is asked.
+func TestEval_faultSweep(t *testing.T) {
 	long(t, "each fault is waited out as a turn does")
 	t.Parallel()
-	file := recordedCase(t)
+	file := filepath.Join(filepath.Dir(recordedCase(t)), "short.yaml") // of one turn
+	if code, _, stderr := evalRun(t, goldenModel(t, false), "eval", "record", "--config", filepath.Join(filepath.Dir(file), "molar.yaml"),
+		"--provider", "ollama", "--out", file, "Find the family Nguyen"); code != 0 {
+		t.Fatalf("record: exit code %d: %s", code, stderr)
+	}
 	edit(t, file, "expect:\n", "expect:\n      answer: {all: [{contains: tok1}]}\n")
 	rows := func(model string, flags ...string) []eval.SweepRow {
 		t.Helper()
@@ -184,20 +188,26 @@ func TestEval_faultSweepJudges(t *testing.T) {
 		if code != 0 || !strings.Contains(stdout, "not asked again") {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 		}
-		return slices.DeleteFunc(swept.Rows, func(r eval.SweepRow) bool { return r.Edge != "tool" })
+		return swept.Rows
 	}
+	runs, kinds := 0, make(map[string]bool)
 	for _, r := range rows(nowhere) {
-		if r.Runs != 2 || r.NotAsked != r.Runs {
+		runs += r.Runs
+		kinds[r.Edge+" "+r.Kind] = true
+		if r.Edge == "tool" && (r.Runs != 1 || r.NotAsked != r.Runs) {
 			t.Errorf("offline: %+v, want none of the runs to be judged", r)
 		}
 	}
+	if runs < 13 || !kinds["tool inject"] || !kinds["model answer huge"] {
+		t.Errorf("%d runs, %v", runs, kinds)
+	}
 	for _, r := range rows(goldenModel(t, false), "--from-drift", "live") {
-		if r.Held != r.Runs {
+		if r.Edge == "tool" && r.Held != r.Runs {
 			t.Errorf("a model that answers well: %+v", r)
 		}
 	}
 	for _, r := range rows(ruinedModel(t), "--from-drift", "live") {
-		if r.Otherwise != r.Runs {
+		if r.Edge == "tool" && r.Otherwise != r.Runs {
 			t.Errorf("a model that does not: %+v", r)
 		}
 	}

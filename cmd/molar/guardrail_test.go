@@ -32,6 +32,7 @@ func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 // The numbers of the documentation are those of the command.
 func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
+	t.Parallel()
 	code, out, errs := molar(t, "guardrail", "eval", "../../agent/subject/data/test.jsonl", "--no-model")
 	if code != cli.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
@@ -94,9 +95,9 @@ func TestGuardrail_BadFilesAreUsageErrors(t *testing.T) {
 		"long":        `{"text":"` + strings.Repeat("a", 1<<20) + `","in_domain":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := writeFile(t, "lines.jsonl", text+"\n")
-			if code, _, errs := molar(t, "guardrail", "eval", file, "--no-model"); code != cli.Misuse || !strings.Contains(errs, file+":1: ") {
-				t.Errorf("exit code %d, %s; want %d and %s:1", code, errs, cli.Misuse, file)
+			file := writeFile(t, "lines.jsonl", `{"text":"a","in_domain":true}`+"\n"+text+"\n")
+			if code, _, errs := molar(t, "guardrail", "eval", file, "--no-model"); code != cli.Misuse || !strings.Contains(errs, file+":2: ") {
+				t.Errorf("exit code %d, %s; want %d and %s:2", code, errs, cli.Misuse, file)
 			}
 		})
 	}
@@ -105,12 +106,16 @@ func TestGuardrail_BadFilesAreUsageErrors(t *testing.T) {
 // Whatever is asked gets a verdict.
 func TestGuardrail_HugeAndOddQuestions(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{
-		"100 KB": strings.Repeat("sâu răng ", 11000), "emoji": "😀😀", "other language": "今天天气怎么样",
+	for name, c := range map[string]struct{ text, verdict string }{
+		"100 KB":         {strings.Repeat("sâu răng ", 11000), "verdict"},
+		"emoji":          {"😀😀", "by code: no words to judge\n"},
+		"nothing":        {"", "by code: no words to judge\n"},
+		"other script":   {"今天天气怎么样", "verdict"},
+		"other language": {"Zahnschmerzen seit drei Tagen", "verdict      pass"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, errs := molar(t, "guardrail", "check", "--no-model", text)
-			if code != cli.OK || !strings.Contains(out, "verdict") {
+			code, out, errs := molar(t, "guardrail", "check", "--no-model", c.text)
+			if code != cli.OK || !strings.Contains(out, c.verdict) {
 				t.Errorf("exit code %d: %s%s", code, out, errs)
 			}
 		})

@@ -1,17 +1,22 @@
 package main
 
 import (
+	"context"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"molar/internal/cli"
 	"molar/internal/testkit"
 )
 
@@ -48,20 +53,51 @@ func long(t *testing.T, why string) {
 	}
 }
 
-// TestScripts runs the conversations in testdata/script, with a home folder of
-// their own and no settings of the person who runs them. $FAMILY is the built MCP
-// server of the family example, $BADMCP one that misbehaves, vault one that wants a token,
-// and $FREE an address of this machine where nobody listens yet. The scripts start molar hundreds of times, so
-// they run it without the race detector; the tests beside them run it in their process.
+// TestScripts runs the conversations in testdata/script, each in a process of its own, with a
+// home folder of its own and no settings of the person who runs them. "exec molar" starts the
+// program, without the race detector, and stands once for each command, or where standard input
+// or a signal matters; "call molar" runs it in the script's process, which costs a small part.
+// $FAMILY is the built MCP server of the family example, $BADMCP one that misbehaves, vault one
+// that wants a token, and $FREE an address of this machine where nobody listens yet.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	molar, family, badmcp := molarProgram(t), buildFamily(t), testkit.Build(t, "molar/internal/testkit/badmcp")
+	if file := os.Getenv(scriptVar); file != "" {
+		runScript(t, file)
+		return
+	}
+	env := append(os.Environ(), "FAMILY="+buildFamily(t), "BADMCP="+testkit.Build(t, "molar/internal/testkit/badmcp"), "MOLAR="+molarProgram(t))
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestScripts$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()))
+			cmd.Env = append(slices.Clip(env), scriptVar+"="+file)
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err != nil:
+				t.Errorf("%v\n%s", err, out)
+			case strings.Contains(string(out), "--- SKIP"):
+				t.Skipf("%s", out)
+			}
+		})
+	}
+}
+
+// scriptVar names the script that a process of the tests runs.
+const scriptVar = "MOLAR_SCRIPT"
+
+func runScript(t *testing.T, file string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Files: []string{file},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"call": callMolar},
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", filepath.Dir(molar)+string(filepath.ListSeparator)+env.Getenv("PATH"))
-			env.Setenv("FAMILY", family)
-			env.Setenv("BADMCP", badmcp)
+			env.Setenv("FAMILY", os.Getenv("FAMILY"))
+			env.Setenv("BADMCP", os.Getenv("BADMCP"))
+			env.Setenv("PATH", filepath.Dir(os.Getenv("MOLAR"))+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			free, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				return err
@@ -79,8 +115,27 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// buildFamily returns the MCP server of the family example, built.
+// callMolar runs a command of a script in this process, which has nothing else to do.
+func callMolar(ts *testscript.TestScript, fails bool, args []string) {
+	if len(args) == 0 || args[0] != "molar" {
+		ts.Fatalf("usage: call molar ...")
+	}
+	home, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(home)) }() // or the folder of the script cannot be removed everywhere
+	env := func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" }
+	code := execute(context.Background(), args[1:], env, strings.NewReader(""), ts.Stdout(), ts.Stderr())
+	if (code != cli.OK) != fails {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// familyServer is the MCP server of the family example.
+const familyServer = "molar/examples/family/server"
+
+// buildFamily returns that server, built.
 func buildFamily(t *testing.T) string {
 	t.Helper()
-	return testkit.Build(t, "molar/examples/family/server")
+	return testkit.Build(t, familyServer)
 }

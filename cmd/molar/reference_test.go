@@ -14,6 +14,7 @@ import (
 
 // The reference of the commands is made from their help.
 func TestReference(t *testing.T) {
+	t.Parallel()
 	a := &app{CLI: &cli.CLI{Env: func(string) (string, bool) { return "", false }, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
 	var b strings.Builder
 	b.WriteString("# Commands\n\nMade from the code: what `molar COMMAND --help` says.\n\nEvery command takes:\n\n")

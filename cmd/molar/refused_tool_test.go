@@ -18,6 +18,7 @@ import (
 // A tool that the model's service refuses costs itself alone, stays out in later
 // processes, is named by the trace and by tools lint, and comes back when it changes.
 func TestRefusedTool(t *testing.T) {
+	t.Parallel()
 	description := "It nests."
 	tools := messageServer(t, func() string {
 		return fmt.Sprintf(`{"name":"plain","inputSchema":{"type":"object"}},{"name":"nested","description":%q,"inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`, description)
@@ -131,6 +132,7 @@ func messageServer(t *testing.T, list func() string) string {
 // A call that the service refuses itself is answered with what is wrong with it: the model
 // tries again, within the limits of a turn, and keeps the tool.
 func TestRefusedCall(t *testing.T) {
+	t.Parallel()
 	tools := messageServer(t, func() string {
 		return `{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}`
 	})

@@ -14,6 +14,7 @@ import (
 func noEnv(string) (string, bool) { return "", false }
 
 func TestApp_Report(t *testing.T) {
+	t.Parallel()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	tests := []struct {
@@ -43,6 +44,7 @@ func TestApp_Report(t *testing.T) {
 }
 
 func TestRun_Usage(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		args   string
 		stderr string

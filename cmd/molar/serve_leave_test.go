@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// A client that leaves is no fault of the host: nobody is to be woken by it.
+// A client that leaves stops the model, and is no fault of the host: nobody is to be woken by it.
 func TestServe_LeavingIsNoError(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tokens: 100_000, LineEvery: 2, Interval: time.Millisecond})
@@ -35,4 +36,7 @@ func TestServe_LeavingIsNoError(t *testing.T) {
 	if log := s.stderr.wait(t, "turn broken off", nil); strings.Contains(log, "level=ERROR") {
 		t.Error("the log has an error")
 	}
+	eventually(t, "the model's call is cancelled", func() bool {
+		return slices.ContainsFunc(model.Requests(), func(r models.Request) bool { return r.Cancelled })
+	})
 }

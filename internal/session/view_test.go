@@ -131,6 +131,22 @@ func TestTurnView_Notice(t *testing.T) {
 	}
 }
 
+// TestTurnView_Stopped: who stops a turn is told what is kept of it, as far as that is known.
+func TestTurnView_Stopped(t *testing.T) {
+	for kept, want := range map[agent.Kept]string{
+		agent.KeptAnswer:   "stopped; what was answered is kept as interrupted",
+		agent.KeptQuestion: "stopped; the question is kept",
+		agent.KeptNothing:  "stopped; nothing of this turn is kept",
+		"":                 "stopped; what is stored of this turn is kept as interrupted",
+	} {
+		con := &testkit.Screen{}
+		(&turnView{s: &session{con: con, size: func() (int, int) { return 100, 40 }}}).stopped(kept)
+		if got := strings.TrimSpace(strings.Join(con.Lines(), "\n")); got != want {
+			t.Errorf("kept %q: %q, want %q", kept, got, want)
+		}
+	}
+}
+
 // TestRenderer_NoticeThenTool: what comes before a tool's line is ended, and the answer has
 // no line more for it.
 func TestRenderer_NoticeThenTool(t *testing.T) {

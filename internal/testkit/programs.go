@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -24,16 +26,26 @@ func Build(tb testing.TB, pkg string, flags ...string) string {
 	return path
 }
 
-// Path is [Build] for those who have no test yet. It always asks go build, which leaves a
-// program alone that is as it should be. What is built stays in .cache of the module.
+// asked are the programs that this process has asked for, each under its way to be built.
+var asked sync.Map
+
+// Path is [Build] for those who have no test yet. A process asks go build once for each
+// program, and go build leaves one alone that is as it should be. What is built stays in
+// .cache of the module.
 func Path(pkg string, flags ...string) (string, error) {
+	way := strings.Join(append(slices.Clone(flags), pkg), "\x00")
+	path, _ := asked.LoadOrStore(way, sync.OnceValues(func() (string, error) { return build(way, pkg, flags) }))
+	return path.(func() (string, error))()
+}
+
+func build(way, pkg string, flags []string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
 	// One folder for each way to build, so that two do not replace each other's work.
-	way := sha256.Sum256([]byte(strings.Join(append(flags, pkg), "\x00")))
-	dir := filepath.Join(root, ".cache", "programs", fmt.Sprintf("%x", way[:6]))
+	name := sha256.Sum256([]byte(way))
+	dir := filepath.Join(root, ".cache", "programs", fmt.Sprintf("%x", name[:6]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -48,9 +60,9 @@ func Path(pkg string, flags ...string) (string, error) {
 		path += ".exe"
 	}
 	args := append(append([]string{"build", "-ldflags=-s -w", "-o", path}, flags...), pkg)
-	build := exec.Command("go", args...) //nolint:noctx // arguments of tests; others wait for it as well
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
+	cmd := exec.Command("go", args...) //nolint:noctx // arguments of tests; others wait for it as well
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
 	return path, nil
