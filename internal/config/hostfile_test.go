@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/config"
+	"molar/internal/testkit"
 )
-
-var update = flag.Bool("update", false, "write the expected files anew")
 
 // hostfileLoad reads the text as molar.yaml, with every variable set.
 func hostfileLoad(t testing.TB, f *config.HostFile) *config.Config {
@@ -67,18 +65,7 @@ func TestRead(t *testing.T) {
 				t.Errorf("host %q, left out %q", f.Host, f.LeftOut)
 			}
 			golden := filepath.Join("testdata", strings.TrimSuffix(tt.file, ".json")+".yaml")
-			if *update {
-				if err := os.WriteFile(golden, f.YAML, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(f.YAML)); diff != "" {
-				t.Errorf("text (-want +got):\n%s", diff)
-			}
+			testkit.Same(t, golden, string(f.YAML))
 			if bytes.Contains(bytes.ToLower(f.YAML), []byte("canary-")) && tt.file != "vscode.json" {
 				t.Error("a secret is shown")
 			}
