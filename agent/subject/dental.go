@@ -8,12 +8,12 @@ import (
 //go:embed dental/*.txt
 var files embed.FS
 
-// dentalWeights is what "go generate ./agent/guardrail" trained.
+// dentalWeights is what "go generate ./agent/subject" trained.
 //
 //go:embed dental/weights
 var dentalWeights string
 
-// dentalAlarms is what "go generate ./agent/emergency" trained.
+// dentalAlarms is what "go generate ./agent/subject" trained.
 //
 //go:embed dental/alarms
 var dentalAlarms string

@@ -1,7 +1,5 @@
 package subject
 
-//go:generate go run ./train
-
 import (
 	_ "embed"
 	"maps"

@@ -1,4 +1,3 @@
 package subject
 
-//go:generate go run ./train talk
 //go:generate go run ./train

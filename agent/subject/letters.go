@@ -5,8 +5,6 @@ import (
 	"iter"
 )
 
-//go:generate go run ./train
-
 // A run is three letters behind one another, as a number.
 const (
 	// Letters are those of the English alphabet, and the border of a word.

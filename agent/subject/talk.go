@@ -8,7 +8,7 @@ import (
 )
 
 // talkWeights are two tables: for messages that lean on a subject, and for those about the
-// talk itself. "go generate ./agent/guardrail" makes them from data.
+// talk itself. "go generate ./agent/subject" makes them from data.
 //
 //go:embed words/conversation.weights
 var talkWeights string

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 
 	"molar/agent/subject"
 )
-
-// talkFile is where the tables of what messages need are embedded from.
-const talkFile = "words/conversation.weights"
 
 // What lessons of the dental questions count beside those of conversations about many
 // subjects.
@@ -18,18 +14,19 @@ const (
 	asPleasanty = 0.6
 )
 
-// runTalk reads the conversations and questions below folder and writes the tables.
-func runTalk(folder string) error {
-	lessons, err := talkLessons(folder)
+// learnTalk learns what messages need of the conversation.
+func learnTalk(root string) ([][]byte, error) {
+	lessons, err := talkLessons(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(filepath.Join(folder, talkFile), []byte(subject.TrainTalk(lessons)), 0o644)
+	return [][]byte{[]byte(subject.TrainTalk(lessons))}, nil
 }
 
-func talkLessons(folder string) ([]subject.TalkLesson, error) {
+// talkLessons are those of the conversations and of the questions.
+func talkLessons(root string) ([]subject.TalkLesson, error) {
 	var lessons []subject.TalkLesson
-	err := subject.Lines(filepath.Join(folder, "data", "conversation.jsonl"), func(l struct {
+	err := subject.Lines(filepath.Join(root, labelled, "conversation.jsonl"), func(l struct {
 		Text, Lang string
 		Needs      subject.Needs
 	},
@@ -40,7 +37,7 @@ func talkLessons(folder string) ([]subject.TalkLesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := load(folder)
+	p, err := load(root)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"molar/agent/subject"
+)
+
+// learnLetters makes the table of how letters follow one another in English.
+func learnLetters(root string) ([][]byte, error) {
+	words := make(map[string]int)
+	for _, name := range spelled {
+		lines, err := read(filepath.Join(root, labelled, name+".jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			if l.Lang != subject.English {
+				continue
+			}
+			for word := range strings.FieldsFuncSeq(strings.ToLower(strings.ReplaceAll(l.Text, "'", "")), notLatin) {
+				words[word]++
+			}
+		}
+	}
+	return [][]byte{letters(words)}, nil
+}
+
+// spelled are the files whose English lines are read. What other tests measure strangers' lines by
+// is left out.
+var spelled = [...]string{"questions", "known", "broad", "traps", "plain", "strangers", "probe", "probe2", "probe3", "probe4", "probe5"}
+
+func notLatin(r rune) bool { return r < 'a' || r > 'z' }
+
+// unseen is what a run of letters counts that no word holds.
+const unseen = 0.2
+
+// letters tells for each run of three letters how unlikely its last one is behind the two
+// before it. A word that stands often counts more, but little more.
+func letters(words map[string]int) []byte {
+	runs, heads := make([]float64, subject.Runs), make([]float64, subject.Runs/subject.Letters)
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		for run := range subject.RunsOf(word) {
+			weight := 1 + math.Log(float64(words[word]))
+			runs[run] += weight
+			heads[run/subject.Letters] += weight
+		}
+	}
+	out := make([]byte, subject.Runs)
+	for run, n := range runs {
+		bits := -math.Log2((n + unseen) / (heads[run/subject.Letters] + unseen*subject.Letters))
+		out[run] = byte(math.Round(min(bits*subject.PerBit, math.MaxUint8)))
+	}
+	return out
+}
