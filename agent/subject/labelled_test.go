@@ -15,7 +15,7 @@ import (
 // readLines reads one part of the labelled messages.
 func readLines(t testing.TB, name string) []subject.Example {
 	t.Helper()
-	data, err := os.ReadFile("data/" + name)
+	data, err := os.ReadFile("../../topics/dental/labelled/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

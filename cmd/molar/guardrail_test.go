@@ -33,17 +33,17 @@ func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The numbers of the documentation are those of the command.
 func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 	t.Parallel()
-	code, out, errs := molar(t, "guardrail", "eval", "../../agent/subject/data/test.jsonl", "--no-model")
+	code, out, errs := molar(t, "guardrail", "eval", "../../topics/dental/labelled/test.jsonl", "--no-model")
 	if code != cli.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	report, _, _ := strings.Cut(out, "\nline ")
-	doc, err := os.ReadFile("../../agent/subject/data/README.md")
+	doc, err := os.ReadFile("../../topics/dental/labelled/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(doc), strings.TrimSpace(report)) {
-		t.Errorf("agent/guardrail/data/README.md does not show what the command prints:\n%s", report)
+		t.Errorf("topics/dental/labelled/README.md does not show what the command prints:\n%s", report)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // labelled holds the labelled lines, seen from the root of the module.
-const labelled = "agent/subject/data"
+const labelled = "topics/dental/labelled"
 
 // read reads a file of labelled lines.
 func read(path string) (all []subject.Line, err error) {
