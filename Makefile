@@ -12,6 +12,7 @@ test: ; go test ./...
 race: ; $(TEST) -race -gcflags='modernc.org/...=-race=false' -shuffle=on -count=1 -timeout=20m $(ARGS) $(PACKAGES)
 lint: ; .ci/tools && .cache/bin/golangci-lint run
 fmt: ; .ci/tools && .cache/bin/golangci-lint fmt
+# What was learned is learned again only where its sums do not hold.
 generate: ; go generate ./...
 # The pages of docs/reference and the picture of the house, from the code.
 reference: ; go test -count=1 -run='^TestReference' ./cmd/molar ./internal/config ./internal/imports ./internal/telemetry ./web -update
@@ -20,4 +21,4 @@ check: ; .ci/run
 e2e: ; go test -count=1 ./cmd/... ./examples/...
 bench: ; go test -run='^$$' -bench=. -benchmem ./...
 load: ; .ci/load
-long: race ; .ci/fuzz 60s && MOLAR_WRITERS=each go test -count=1 -run=Writer ./agent/subject/train && MOLAR_IMAGE=1 go test -count=1 ./deploy && MOLAR_REPLICAS_CYCLES=300 go test -count=1 -timeout=9h -v ./internal/testkit/replicas && MOLAR_CRASH_CYCLES=200 go test -count=1 -timeout=1h -v -run="Kill|Trouble" ./internal/testkit/crash && MOLAR_BRANCH_STEPS=10000 go test -count=1 -timeout=1h -run="(Contract|Postgres)/(contract|branches)/branches" ./internal/store
+long: race ; .ci/fuzz 60s && go test -count=1 -timeout=30m -tags=long ./agent/subject/train && MOLAR_IMAGE=1 go test -count=1 ./deploy && MOLAR_REPLICAS_CYCLES=300 go test -count=1 -timeout=9h -v ./internal/testkit/replicas && MOLAR_CRASH_CYCLES=200 go test -count=1 -timeout=1h -v -run="Kill|Trouble" ./internal/testkit/crash && MOLAR_BRANCH_STEPS=10000 go test -count=1 -timeout=1h -run="(Contract|Postgres)/(contract|branches)/branches" ./internal/store

@@ -13,7 +13,7 @@ import (
 )
 
 // emergencies holds messages of people in need and harmless ones, seen from the root of the module.
-const emergencies = labelled + "/emergencies"
+const emergencies = labelled + "emergencies/"
 
 // learnAlarms learns the emergencies of the topic.
 func learnAlarms(root string) ([][]byte, error) {

@@ -13,8 +13,8 @@ import (
 // learnLetters makes the table of how letters follow one another in English.
 func learnLetters(root string) ([][]byte, error) {
 	words := make(map[string]int)
-	for _, name := range spelled {
-		lines, err := read(filepath.Join(root, labelled, name+".jsonl"))
+	for _, name := range spelled() {
+		lines, err := read(filepath.Join(root, labelled, name))
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +32,12 @@ func learnLetters(root string) ([][]byte, error) {
 
 // spelled are the files whose English lines are read. What other tests measure strangers' lines by
 // is left out.
-var spelled = [...]string{"questions", "known", "broad", "traps", "plain", "strangers", "probe", "probe2", "probe3", "probe4", "probe5"}
+func spelled() []string {
+	return []string{
+		"questions.jsonl", "known.jsonl", "broad.jsonl", "traps.jsonl", "plain.jsonl", "strangers.jsonl",
+		"probe.jsonl", "probe2.jsonl", "probe3.jsonl", "probe4.jsonl", "probe5.jsonl",
+	}
+}
 
 func notLatin(r rune) bool { return r < 'a' || r > 'z' }
 

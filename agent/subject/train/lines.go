@@ -12,7 +12,7 @@ import (
 )
 
 // labelled holds the labelled lines, seen from the root of the module.
-const labelled = "topics/dental/labelled"
+const labelled = "topics/dental/labelled/"
 
 // read reads a file of labelled lines.
 func read(path string) (all []subject.Line, err error) {
@@ -75,6 +75,9 @@ func load(root string) (parts, error) {
 	p.strangers = slices.DeleteFunc(p.strangers, func(e subject.Example) bool { return learned[e.Text] })
 	return p, nil
 }
+
+// mistyped is what a form of a line with typing mistakes counts beside the line.
+const mistyped = 0.5
 
 // isTest puts about 5 of 20 groups into the test part.
 func isTest(group int) bool {

@@ -47,8 +47,8 @@ func TestRead_NamesTheLine(t *testing.T) {
 
 // No line of a question lacks its text, its label or a language that is known.
 func TestRead_QuestionsAreLabelled(t *testing.T) {
-	for _, name := range spelled {
-		if _, err := scoring.Read(filepath.Join(root, labelled, name+".jsonl")); err != nil {
+	for _, name := range spelled() {
+		if _, err := scoring.Read(filepath.Join(root, labelled, name)); err != nil {
 			t.Error(err)
 		}
 	}

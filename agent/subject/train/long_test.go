@@ -1,3 +1,5 @@
+//go:build long
+
 package main
 
 import (
@@ -11,12 +13,9 @@ import (
 	"molar/agent/subject/scoring"
 )
 
-// The tables in the repository are what is learned now. Floating point may round otherwise on
+// The tables of the repository are what is learned now. Floating point may round otherwise on
 // another architecture.
 func TestTables_AreWhatIsLearned(t *testing.T) {
-	if testing.Short() {
-		t.Skip("training takes some seconds")
-	}
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the tables were learned on amd64")
 	}
@@ -40,12 +39,8 @@ func TestTables_AreWhatIsLearned(t *testing.T) {
 }
 
 // Each line of a stranger is judged by what was learned without its writer. This is what choices
-// are made by. MOLAR_WRITERS=each leaves out one writer at a time instead of half of them, which
-// takes longer and says more.
+// are made by.
 func TestWriters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("training takes some seconds")
-	}
 	p, err := load(root)
 	if err != nil {
 		t.Fatal(err)
@@ -60,16 +55,12 @@ func TestWriters(t *testing.T) {
 			writers = append(writers, l.By)
 		}
 	}
-	folds := 2
-	if os.Getenv("MOLAR_WRITERS") == "each" {
-		folds = len(writers)
-	}
 	own, probes := append(lessons(slices.Concat(p.train, p.traps), 1), names(subject.Dental())...), p.strangers[:len(p.strangers)-len(lines)]
 	var n, right, sure, wrong int
-	for fold := range folds {
+	for i, writer := range writers {
 		others, left := slices.Clone(probes), []subject.Example(nil)
 		for _, l := range lines {
-			if slices.Index(writers, l.By)%folds == fold {
+			if l.By == writer {
 				left = append(left, l.Example)
 			} else {
 				others = append(others, l.Example)
@@ -88,7 +79,7 @@ func TestWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, right, sure, wrong = n+r.N, right+r.Confusion.InPassed+r.Confusion.OutRefused, sure+r.Sure.N, wrong+r.Sure.Wrong
-		t.Logf("without every writer %d of %d: %d lines, accuracy %.3f, in-domain recall %.3f, sure %.3f, %d wrong", fold, folds, r.N, r.Accuracy, r.InDomainRecall, r.Sure.Share, r.Sure.Wrong)
+		t.Logf("without writer %d of %d: %d lines, accuracy %.3f, in-domain recall %.3f, sure %.3f, %d wrong", i+1, len(writers), r.N, r.Accuracy, r.InDomainRecall, r.Sure.Share, r.Sure.Wrong)
 		for _, name := range r.Slices.Names() {
 			t.Logf("  %-12s %4d %.3f", name, r.Slices[name].N, r.Slices[name].Accuracy)
 		}
@@ -106,21 +97,15 @@ func TestWriters(t *testing.T) {
 
 // Writers who had seen neither the signs nor the messages that are learned, each left out once: how
 // much is found of what the others do not say. It flatters a little, as messages were added
-// after theirs were read. MOLAR_WRITERS=each takes the later writers too; the seventh, of whose
-// messages a fourth is self-harm that few others speak of, counts in the sum alone.
+// after theirs were read. The seventh, of whose messages a fourth is self-harm that few others speak
+// of, counts in the sum alone.
 func TestLessons_withoutEachWriter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("training takes some seconds")
-	}
 	m, err := readMessages(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := m.own
-	writers := []string{"one", "two", "three", "four"}
-	if os.Getenv("MOLAR_WRITERS") == "each" {
-		writers = append(writers, "five", "six", "seven")
-	}
+	writers := []string{"one", "two", "three", "four", "five", "six", "seven"}
 	var allFound, allUrgent, allAlarms, allHarmless float64
 	for _, name := range writers {
 		theirs, err := readAlarmed(filepath.Join(root, emergencies, "writers", name+".jsonl"))

@@ -33,7 +33,6 @@ func learnTopic(root string) ([][]byte, error) {
 
 // What lessons count that were made from others.
 const (
-	mistyped = 0.5
 	// asStranger is a line of somebody who had seen neither rules nor data.
 	asStranger = 3
 	asName     = 0.3 // a name of the topic, learned as an example
@@ -69,7 +68,7 @@ func names(t subject.Topic) []subject.Lesson {
 }
 
 // guideFolder holds what the dental guide says, seen from the root of the module.
-const guideFolder = "mcpservers/search/guide"
+const guideFolder = "mcpservers/search/guide/"
 
 // answers are parts of answers: sentences of the guide and of the notices of emergencies, which
 // are of the topic whatever they speak of, and those of answers.txt.

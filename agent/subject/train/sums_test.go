@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What was learned is of the lines and the code that stand beside it.
+func TestTables_HoldInTheRepository(t *testing.T) {
+	for _, table := range tables() {
+		if err := table.holds(os.DirFS(root)); err != nil {
+			t.Errorf("%v: run go generate ./agent/subject", err)
+		}
+	}
+}
+
+// A change of what a table depends on shows, at that table alone.
+func TestTable_Holds(t *testing.T) {
+	all := []string{"talk", "topic", "alarms", "letters"}
+	for name, test := range map[string]struct {
+		change  func(copied fstest.MapFS)
+		changed []string
+	}{
+		"nothing":             {func(fstest.MapFS) {}, nil},
+		"a line of data":      {replace("topics/dental/labelled/conversation.jsonl", "}\n", " }\n"), []string{"talk"}},
+		"a question":          {replace("topics/dental/labelled/questions.jsonl", "?", "!"), all},
+		"a writer's line":     {replace("topics/dental/labelled/emergencies/writers/six.jsonl", "I", "i"), []string{"alarms"}},
+		"a further writer":    {add("topics/dental/labelled/emergencies/writers/eight.jsonl"), []string{"alarms"}},
+		"a passage":           {replace("mcpservers/search/guide/en/people.md", ".", "!"), []string{"topic"}},
+		"how it is learned":   {replace("agent/subject/features.go", "reach = 4", "reach = 5"), []string{"talk", "topic", "alarms"}},
+		"what is learned":     {replace("agent/subject/train/letters.go", "unseen = 0.2", "unseen = 0.3"), []string{"letters"}},
+		"how words are cut":   {replace("internal/text/words.go", "func ", "func  "), []string{"talk", "topic", "alarms"}},
+		"a byte of a table":   {flip("agent/subject/dental/alarms"), []string{"alarms"}},
+		"a byte of letters":   {flip("agent/subject/english.letters"), []string{"letters"}},
+		"the test part":       {replace("topics/dental/labelled/test.jsonl", "?", "!"), []string{"topic"}},
+		"a missing table":     {remove("agent/subject/dental/weights"), []string{"topic"}},
+		"missing data":        {remove("topics/dental/labelled/answers.txt"), []string{"topic"}},
+		"no sums":             {remove(sumsFile), all},
+		"other code":          {add("agent/subject/cache.go"), nil},
+		"lines nobody learns": {add("topics/dental/labelled/unseen.jsonl"), nil},
+		"the ends of lines": {func(copied fstest.MapFS) {
+			for path, file := range copied {
+				if slices.Contains([]string{".go", ".jsonl", ".md", ".txt", ".sums"}, filepath.Ext(path)) {
+					file.Data = bytes.ReplaceAll(file.Data, []byte("\n"), []byte("\r\n"))
+				}
+			}
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := inputs(t)
+			test.change(copied)
+			var changed []string
+			for _, table := range tables() {
+				if table.holds(copied) != nil {
+					changed = append(changed, table.name)
+				}
+			}
+			if diff := cmp.Diff(test.changed, changed); diff != "" {
+				t.Errorf("changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What holds is left as it is, and what does not is learned and noted.
+func TestRun_LearnsWhatChanged(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, inputs(t)); err != nil {
+		t.Fatal(err)
+	}
+	before := modified(t, folder)
+	if err := run(folder, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, modified(t, folder)); diff != "" {
+		t.Errorf("all sums hold, and these were written:\n%s", diff)
+	}
+	path := filepath.Join(folder, "agent/subject/english.letters")
+	if err := os.WriteFile(path, []byte("spoilt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(folder, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables() {
+		if err := table.holds(os.DirFS(folder)); err != nil {
+			t.Error(err)
+		}
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) == "spoilt" {
+		t.Errorf("the table was not learned again: %v", err)
+	}
+	after := modified(t, folder)
+	delete(before, "agent/subject/english.letters")
+	delete(before, sumsFile)
+	delete(after, "agent/subject/english.letters")
+	delete(after, sumsFile)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("beside the one table these were written:\n%s", diff)
+	}
+	written := modified(t, folder)[sumsFile]
+	if err := run(folder, []string{"letters"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if modified(t, folder)[sumsFile] == written {
+		t.Error("-force learned nothing")
+	}
+}
+
+func TestRun_NamesTheTables(t *testing.T) {
+	if err := run(t.TempDir(), []string{"tongues"}, false); err == nil || !strings.Contains(err.Error(), `"tongues"`) {
+		t.Errorf("got %v, want an error that names the table", err)
+	}
+}
+
+// inputs returns a copy of all that tables depend on, and of the tables and their sums.
+func inputs(t *testing.T) fstest.MapFS {
+	t.Helper()
+	module, copied := os.DirFS(root), make(fstest.MapFS)
+	patterns := []string{sumsFile}
+	for _, table := range tables() {
+		patterns = slices.Concat(patterns, table.from, table.files)
+	}
+	for _, pattern := range patterns {
+		paths, err := fs.Glob(module, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := fs.ReadFile(module, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copied[path] = &fstest.MapFile{Data: data, Mode: 0o600}
+		}
+	}
+	return copied
+}
+
+func replace(path, old, new string) func(fstest.MapFS) {
+	return func(copied fstest.MapFS) {
+		copied[path].Data = bytes.Replace(copied[path].Data, []byte(old), []byte(new), 1)
+	}
+}
+
+// flip changes the last byte of a file.
+func flip(path string) func(fstest.MapFS) {
+	return func(copied fstest.MapFS) { copied[path].Data[len(copied[path].Data)-1] ^= 1 }
+}
+
+func add(path string) func(fstest.MapFS) {
+	return func(copied fstest.MapFS) { copied[path] = &fstest.MapFile{Data: []byte("{}\n")} }
+}
+
+func remove(path string) func(fstest.MapFS) {
+	return func(copied fstest.MapFS) { delete(copied, path) }
+}
+
+// modified returns when each file below a folder was written.
+func modified(t *testing.T, folder string) map[string]int64 {
+	t.Helper()
+	times := make(map[string]int64)
+	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			times[path] = info.ModTime().UnixNano()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return times
+}

@@ -1,0 +1,56 @@
+package main
+
+import "slices"
+
+// A table is what one run of learning makes. No table is learned from another. Paths are seen from
+// the root of the module.
+type table struct {
+	name string
+	// files are what is written.
+	files []string
+	// from are the patterns of what a table depends on: the lines and lists that it is learned from,
+	// and the code that learns.
+	from []string
+	// learn reads what it needs below the root and returns the content of each file.
+	learn func(root string) ([][]byte, error)
+}
+
+const subjectFolder, trainer, words = "agent/subject/", "agent/subject/train/", "internal/text/"
+
+func tables() []table {
+	lines := slices.Concat(in(subjectFolder, "sections.go", "topic.go"), in(trainer, "lines.go"))
+	fitting := slices.Concat(lines, in(subjectFolder, "features.go", "fit.go", "table.go"), in(words, "fold.go", "words.go"))
+	guarding := slices.Concat(fitting, in(subjectFolder, "model.go", "normalise.go", "reading.go"))
+	return []table{
+		{
+			name: "talk", files: in(subjectFolder, "words/conversation.weights"), learn: learnTalk,
+			from: slices.Concat(guarding, in(subjectFolder, "talk.go"), in(trainer, "talk.go"),
+				in(labelled, "conversation.jsonl", "known.jsonl", "broad.jsonl", "questions.jsonl")),
+		},
+		{
+			name: "topic", files: []string{subjectFolder + "dental/weights", labelled + "test.jsonl"}, learn: learnTopic,
+			from: slices.Concat(guarding, in(subjectFolder, "learn.go", "dental.go", "emergencies.go", "dental/*.txt"), in(trainer, "topic.go"),
+				in(labelled, "known.jsonl", "broad.jsonl", "questions.jsonl", "traps.jsonl", "plain.jsonl", "probe*.jsonl", "strangers.jsonl", "answers.txt"),
+				in(guideFolder, "*/*.md")),
+		},
+		{
+			name: "alarms", files: in(subjectFolder, "dental/alarms"), learn: learnAlarms,
+			from: slices.Concat(fitting, in(subjectFolder, "learned.go", "dental.go", "emergencies.go", "emergency.go", "read.go", "cues.txt", "dental/emergencies.txt"),
+				in(words, "phrases.go"), in(trainer, "alarms.go"),
+				in(labelled, "questions.jsonl", "broad.jsonl", "strangers.jsonl"), in(emergencies, "*.txt", "writers/*.jsonl")),
+		},
+		{
+			name: "letters", files: in(subjectFolder, "english.letters"), learn: learnLetters,
+			from: slices.Concat(lines, in(subjectFolder, "letters.go"), in(trainer, "letters.go"), in(labelled, spelled()...)),
+		},
+	}
+}
+
+// in returns the paths of some names in a folder, whose own ends in a slash.
+func in(folder string, names ...string) []string {
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, folder+name)
+	}
+	return paths
+}
