@@ -1,3 +1,4 @@
+// Package scoring judges labelled messages with a guardrail and reports how it did.
 package scoring
 
 import (
