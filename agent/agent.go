@@ -59,49 +59,48 @@ func (l Limits) withDefaults() Limits {
 // Config configures an [Agent].
 type Config struct {
 	Assistants []Assistant
-	// Default names the assistant of turns that name none.
+	// Default names the assistant of turns that do not choose one.
 	Default string
 	Models  Models
 	// Tools is the catalogue of the attached servers.
 	Tools   offer.Tools
 	Handler *toolhandler.Handler
-	// Memory is nil when nothing is remembered.
+	// Memory is nil without a conversation store.
 	Memory Memory
-	// MemoryRequired refuses a turn whose conversation cannot be read, instead of going
-	// on without it. An emergency, and a turn that saves nothing, is never refused.
+	// MemoryRequired refuses a turn whose conversation cannot be read, instead of answering without
+	// it. An emergency, and a turn that saves nothing, is never refused.
 	MemoryRequired bool
 	// Guards are the guardrails by topic.
 	Guards map[string]*subject.Guard
 	// Prompts is nil when no server's prompts are used.
 	Prompts Prompts
-	// Pauses is nil when turns that wait for the client's tools are not kept; they
-	// then continue from what the client sends.
+	// Pauses stores turns that wait for the client's tools; when nil, such turns continue from what
+	// the client sends.
 	Pauses Pauses
-	// Grants keeps what people allow beyond one call; nil allows nothing so.
+	// Grants stores approvals that last beyond one call; nil allows none.
 	Grants Grants
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
-	// Observer is nil when nobody counts.
+	// Observer is nil without metrics.
 	Observer Observer
 	// Rank chooses among more tools than a model is offered.
 	Rank   offer.Ranker
 	Limits Limits
-	// Lacking says of search tools that this host can have and does not why, and what
-	// to do about it.
+	// Lacking maps search tools that this host could have but does not to the reason and the
+	// remedy.
 	Lacking map[string]string
 	// Summaries is nil when nothing is summarised.
 	Summaries Summaries
 	Logger    *slog.Logger
 	Now       func() time.Time
-	// Off switches protections off. It is for tests, which show that each is needed.
+	// Off switches protections off, for tests that show each is needed.
 	Off Protections
 }
 
-// Protections are what stands between what a model reads and the person, beside the policy of
-// tools.
+// Protections guard the person against what a model reads, in addition to the tool policy.
 type Protections struct {
-	// Links: addresses carry nothing away. Watch: the answer keeps to the subject. Prompt: the
-	// system prompt stays inside. History: a client's history is judged.
+	// Links: addresses in the answer leak nothing. Watch: the answer keeps to the subject. Prompt:
+	// the system prompt is not quoted. History: a client's history is judged.
 	Links, Watch, Prompt, History bool
 }
 
@@ -112,7 +111,7 @@ type Agent struct {
 	judges     *Judge
 	search     *Search
 	tools      *offer.Chooser
-	// secrets by assistant, each built at its first use.
+	// secrets by assistant, each built on first use.
 	secrets map[string]func() *answer.Secret
 	tokens  Scale
 	log     *slog.Logger
@@ -162,10 +161,9 @@ func New(cfg Config) (*Agent, error) {
 // Assistants returns the configured assistants, in their order.
 func (a *Agent) Assistants() []Assistant { return slices.Clone(a.cfg.Assistants) }
 
-// Run answers one turn and yields its events as they happen. The sequence is used
-// once. A turn that fails yields one error, last: an error of this package, or a
-// providers.Error. Breaking off stops the model and the tools; what was answered
-// until then is saved as interrupted.
+// Run answers one turn and yields its events as they happen. The sequence is used once. A turn that
+// fails yields one error, last: an error of this package, or a providers.Error. Breaking off stops
+// the model and the tools; the answer so far is saved as interrupted.
 func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] {
 	return func(yield func(answer.Event, error) bool) {
 		if t.ID == "" {
@@ -188,7 +186,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] 
 	}
 }
 
-// secretsOf gives the secret of each assistant, built at its first use.
+// secretsOf returns each assistant's secret, built on first use.
 func secretsOf(cfg Config) map[string]func() *answer.Secret {
 	secrets := make(map[string]func() *answer.Secret, len(cfg.Assistants))
 	for _, as := range cfg.Assistants {

@@ -10,27 +10,27 @@ import (
 	"molar/toolhandler"
 )
 
-// await tells the person which calls wait for their yes, and keeps them, and which wait no more. A client that
-// wants JSON is told in a warning, and gives its yes by a rule of the config.
-func (a *Agent) await(ctx context.Context, w task, e *ending) error {
-	waiting := e.answer.waiting
-	if err := w.tellDropped(e.question, waiting); err != nil || len(waiting) == 0 || a.cfg.Pauses == nil {
+// requestApproval tells the person which calls are pending approval, stores these, and reports the
+// dropped ones. A client that wants JSON gets a warning, and approves by a rule of the config.
+func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
+	pending := e.answer.pending
+	if err := w.reportDropped(e.question, pending); err != nil || len(pending) == 0 || a.cfg.Pauses == nil {
 		return err
 	}
-	notice := waiting.Notice(e.question.lang, w.out.Shown())
+	notice := pending.Notice(e.question.lang, w.out.Shown())
 	if w.turn.JSON {
 		return w.out.Warn(notice)
 	}
-	if err := waiting.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
+	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
 		return w.out.Warn("what needs a yes could not be kept, so that none can be given: " + err.Error())
 	}
 	w.out.Part()
 	return w.out.Say(notice)
 }
 
-// tellDropped tells the person which calls their message was no yes to: a message that they take for one must
-// not pass for it in silence. What waits again is told by its own notice.
-func (w task) tellDropped(q question, again Waiting) error {
+// reportDropped tells the person which pending calls their message did not approve, as they may
+// take it for an approval. Calls that are pending again have their own notice.
+func (w task) reportDropped(q question, again Waiting) error {
 	var tools []string
 	for _, call := range q.dropped.Without(again).Calls() {
 		tools = append(tools, call.Function.Name)
@@ -39,25 +39,26 @@ func (w task) tellDropped(q question, again Waiting) error {
 		return nil
 	}
 	slices.Sort(tools)
-	told := prompts.Dropped(q.lang, slices.Compact(tools))
+	text := prompts.Dropped(q.lang, slices.Compact(tools))
 	if w.turn.JSON {
-		return w.out.Warn(told)
+		return w.out.Warn(text)
 	}
 	w.out.Part()
-	return w.out.Say(told)
+	return w.out.Say(text)
 }
 
-// agreed finds the calls that waited for a yes, and whether the question is one.
-func (a *Agent) agreed(ctx context.Context, w task, q question, past recalled) (question, error) {
+// takeApproval reads the calls pending approval, and sorts them as approved or dropped by the
+// question.
+func (a *Agent) takeApproval(ctx context.Context, w task, q question, past recalled) (question, error) {
 	if a.cfg.Pauses == nil || past.last() == nil {
 		return q, nil
 	}
-	waited, agreed, err := Take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
+	pending, agreed, err := Take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
 	if err != nil {
 		return q, fmt.Errorf("%w: read what waits for a yes: %w", ErrStore, err)
 	}
 	tools := a.cfg.Tools.Tools()
-	for _, call := range waited.Calls() {
+	for _, call := range pending.Calls() {
 		ruling := toolhandler.Ruling{
 			Owner: w.turn.Owner, TurnID: w.turn.ID, Call: call, How: toolhandler.InMessage, Decision: toolhandler.Decision{Allowed: agreed},
 		}
@@ -67,15 +68,15 @@ func (a *Agent) agreed(ctx context.Context, w task, q question, past recalled) (
 		toolhandler.Audit(a.log, ruling)
 	}
 	if !agreed {
-		q.dropped = waited
+		q.dropped = pending
 		return q, nil
 	}
-	q.agreed = waited
-	w.out.Mark("6.5", "The person said yes to the calls that waited", "calls", len(waited))
+	q.approved = pending
+	w.out.Mark("6.5", "The person said yes to the calls that waited", "calls", len(pending))
 	return q, nil
 }
 
-// grants are what the person allowed beyond one call.
+// grants returns the person's approvals that last beyond one call.
 func (a *Agent) grants(w task) toolhandler.Grants {
 	if a.cfg.Grants == nil {
 		return nil

@@ -8,13 +8,12 @@ import (
 	"molar/providers"
 )
 
-// A Flow is how an assistant with tools gets from calls to an answer.
+// A Flow is the order of tool calls and answer.
 type Flow string
 
 // The flows.
 const (
-	// FlowAgentic streams every round after the first with the schemas beside it: a
-	// call starts another round, text is the answer.
+	// FlowAgentic offers the tools in every round: a call starts another round, text is the answer.
 	FlowAgentic Flow = "agentic"
 	// FlowTwoPass is one tool round and then a chat pass without tools.
 	FlowTwoPass Flow = "two-pass"
@@ -31,26 +30,26 @@ type Assistant struct {
 	SystemPrompt string
 	// Topic names the guardrail; empty means none.
 	Topic string
-	// Search lists code-driven tools, first that answers wins.
+	// Search lists code-driven tools; the first that answers wins.
 	Search []string
-	// Tools are globs over offered names that the model may call; "!glob" takes
-	// away. None means no tools.
+	// Tools are globs over offered names that the model may call; "!glob" excludes. Empty means no
+	// tools.
 	Tools []string
 	Flow  Flow
-	// ClientSystem says what becomes of a client's system text under a topic: it is left out,
-	// or with ClientSystemBelow goes below the assistant's own.
+	// ClientSystem is the treatment of a client's system text under a topic: empty drops it,
+	// ClientSystemBelow appends it to the assistant's own.
 	ClientSystem string
-	// NeedsChatPass makes the two-pass flow answer in a chat pass even when the tool
-	// pass brought text and no call.
-	NeedsChatPass bool
+	// DirectAnswer reports whether, in the two-pass flow, text of the first pass may be the answer
+	// when no tool is called.
+	DirectAnswer bool
 	// Provider and Model override the default route.
 	Provider string
 	Model    string
-	// Settings are how its models answer, where a turn does not say.
+	// Settings are the sampling settings of its models; those of a turn take precedence.
 	Settings providers.Settings
 }
 
-// Validate names every fault of an assistant.
+// Validate reports every fault of an assistant.
 func (a Assistant) Validate() error {
 	var faults []error
 	if a.Name == "" {

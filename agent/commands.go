@@ -13,14 +13,14 @@ import (
 
 // Prompts are the prompts of the attached servers, which people use as "/name".
 type Prompts interface {
-	// Prompts lists those of the servers that are ready, by server and name.
+	// Prompts lists the prompts of ready servers, by server and name.
 	Prompts(ctx context.Context) []schemas.Prompt
-	// Prompt gives the messages of one, of role user or assistant. owner is whose
-	// conversations it may read.
+	// Prompt returns the messages of one, of role user or assistant. It may read the owner's
+	// conversations.
 	Prompt(ctx context.Context, owner, server, name string, args map[string]string) ([]schemas.Message, error)
 }
 
-// Prompts lists the prompts that a question may name, for those who complete them.
+// Prompts lists the prompts that a question may name, for completion.
 func (a *Agent) Prompts(ctx context.Context) []schemas.Prompt {
 	if a.cfg.Prompts == nil {
 		return nil
@@ -28,10 +28,10 @@ func (a *Agent) Prompts(ctx context.Context) []schemas.Prompt {
 	return a.cfg.Prompts.Prompts(ctx)
 }
 
-// expand puts the text of a prompt in the place of a question such as "/record 42". A
-// word behind a slash that names no prompt is an ordinary question. What the person
-// typed is what is saved; the guardrail judges it together with the prompt's text, for
-// that is what would be answered. No model is called before the arguments are whole.
+// expand replaces a question such as "/record 42" by the text of the prompt. A slash word that
+// names no prompt is an ordinary question. The typed text is saved; the guardrail judges it
+// together with the prompt's text, as both would be answered. No model is called before the
+// arguments are complete.
 func (a *Agent) expand(ctx context.Context, w task, q question) (question, error) {
 	name, rest, ok := Split(q.asked)
 	if !ok || a.cfg.Prompts == nil {
@@ -39,15 +39,15 @@ func (a *Agent) expand(ctx context.Context, w task, q question) (question, error
 	}
 	// The prompts of servers that are starting are not known yet.
 	a.tools.Await(ctx, a.tools.Starting(func(string) bool { return true })...)
-	found := Named(a.cfg.Prompts.Prompts(ctx), name)
-	if len(found) == 0 {
+	matches := Named(a.cfg.Prompts.Prompts(ctx), name)
+	if len(matches) == 0 {
 		return q, ctx.Err()
 	}
-	if len(found) > 1 {
-		q.reply = func(lang string) string { return prompts.Ambiguous(lang, name, found) }
+	if len(matches) > 1 {
+		q.reply = func(lang string) string { return prompts.Ambiguous(lang, name, matches) }
 		return q, nil
 	}
-	prompt := found[0]
+	prompt := matches[0]
 	args, extra := Arguments(prompt, rest)
 	if missing := Missing(prompt, args); len(missing) > 0 {
 		q.reply = func(lang string) string { return prompts.Missing(lang, prompt, missing) }
@@ -63,13 +63,13 @@ func (a *Agent) expand(ctx context.Context, w task, q question) (question, error
 		return q, nil
 	}
 	w.out.Mark("1.3", "Prompt of a server", "server", prompt.Server, "prompt", prompt.Name)
-	return q.with(w, prompt, messages, rest, extra), nil
+	return q.withPrompt(w, prompt, messages, rest, extra), nil
 }
 
-// with makes the question of a prompt's messages. Under a topic they are fenced as data;
-// in no case does a server speak as the system or the assistant.
-func (q question) with(w task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
-	text := textOf(messages)
+// withPrompt returns the question with a prompt's messages. Under a topic they are fenced as data;
+// a server never speaks as the system or the assistant.
+func (q question) withPrompt(w task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
+	text := joinTexts(messages)
 	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Server: prompt.Server, Text: text})
 	if q.lang, q.langSure = subject.Detect(rest, ""); !q.langSure {
 		q.lang, _ = subject.Detect(text, "")
@@ -87,8 +87,8 @@ func (q question) with(w task, prompt schemas.Prompt, messages []schemas.Message
 	return q
 }
 
-// textOf is what some messages say.
-func textOf(messages []schemas.Message) string {
+// joinTexts joins the texts of messages.
+func joinTexts(messages []schemas.Message) string {
 	var texts []string
 	for _, m := range messages {
 		texts = append(texts, m.Said())

@@ -15,33 +15,32 @@ import (
 	"molar/toolhandler"
 )
 
-// An outcome is what the rounds of a turn came to.
+// An outcome is the result of a turn's rounds so far.
 type outcome struct {
 	finish providers.FinishReason
-	// rounds are what the model said and called, with the results.
+	// rounds hold the model's texts and calls, with the results.
 	rounds   []schemas.Round
 	grounded []schemas.Source
-	// served is the provider that answered, when it is not the route's.
+	// served is the fallback that answered instead of the route's provider.
 	served    *providers.Switch
 	toolCalls int
-	// waiting are the calls that nobody could be asked about.
-	waiting Waiting
-	// leftOut are the client's tools that it was told are not offered.
+	// pending are the calls that need approval, when no approver was there.
+	pending Waiting
+	// leftOut are the client's tools that a warning named as not offered.
 	leftOut []string
-	// unapproved are the tools that needed a person's approval and had none.
+	// unapproved are the tools that needed a person's approval and did not get it.
 	unapproved []string
-	// theirs are calls that the client has to run; messages are the prompt up to them.
-	theirs   []schemas.ToolCall
-	messages []schemas.Message
-	// withheld is set when the model's service gave no word of an answer: there is
-	// nothing to save.
+	// clientCalls are calls that the client has to run; messages are the prompt up to them.
+	clientCalls []schemas.ToolCall
+	messages    []schemas.Message
+	// withheld is set when the model's service withheld or cut the whole answer: there is nothing
+	// to save.
 	withheld bool
 }
 
-// converse runs rounds of tool calls until the model answers in text, and adds to said what
-// comes of them. Each round sees
-// the messages of the ones before it.
-func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *Gate, said *outcome) error {
+// converse runs rounds of tool calls until the model answers in text, and adds the results to
+// progress. Each round sees the messages of the earlier ones.
+func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *Gate, progress *outcome) error {
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("answer", a.cfg.Now().Sub(began)) }()
 	if w.route.Queues { // a queued model gains nothing by overlap
@@ -51,8 +50,8 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 	}
 	rules := a.flow(w)
 	ask := step{messages: p.messages}
-	if len(p.agreed) > 0 {
-		if err := a.runAgreed(ctx, w, p.agreed, o, &ask, said); err != nil {
+	if len(p.approved) > 0 {
+		if err := a.runApproved(ctx, w, p.approved, o, &ask, progress); err != nil {
 			return err
 		}
 	}
@@ -61,19 +60,19 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 			return err
 		}
 		ask.round++
-		ask.stop = noMoreTools(o, ask.round, rules.rounds)
+		ask.stop = stopReason(o, ask.round, rules.rounds)
 		quiet := rules.quietFirst && ask.stop == ""
 		req := a.request(w, p.system, o, rules, ask)
-		out, err := a.listen(ctx, w, req, quiet, verdict, said)
+		reply, err := a.listen(ctx, w, req, quiet, verdict, progress)
 		if err != nil {
 			return a.tooLong(ctx, w, req, len(p.messages) > 1, err)
 		}
 		if err := verdict.Pass(ctx); err != nil {
 			return err
 		}
-		if calls := out.Calls(); len(calls) > 0 && ask.stop == "" { // one that calls although it must not may not keep the turn going
-			o.Allow(a.windowBytes(ctx, w, len(req.System)+Size(req.Messages)+Size([]schemas.Message{out.Message()})))
-			if more, err := a.act(ctx, w, out, o, &ask, said); !more {
+		if calls := reply.Calls(); len(calls) > 0 && ask.stop == "" { // a forbidden call must not start another round
+			o.Allow(a.windowBytes(ctx, w, len(req.System)+Size(req.Messages)+Size([]schemas.Message{reply.Message()})))
+			if more, err := a.runCalls(ctx, w, reply, o, &ask, progress); !more {
 				return err
 			}
 			continue
@@ -81,89 +80,88 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 		if quiet {
 			continue
 		}
-		said.rounds = append(said.rounds, schemas.Round{Said: out.Spoken()})
-		w.out.Between(ctx, "RESPONSE", out.Message().Said())
-		return a.answered(w, said)
+		progress.rounds = append(progress.rounds, schemas.Round{Said: reply.Spoken()})
+		w.out.Between(ctx, "RESPONSE", reply.Message().Said())
+		return a.endRounds(w, progress)
 	}
 }
 
-// act runs the calls of a round and prepares the next one, if there are more to come.
-func (a *Agent) act(ctx context.Context, w task, out *Reply, o *offer.Offer, ask *step, said *outcome) (more bool, _ error) {
+// runCalls runs the calls of a round and prepares the next one; more reports whether there is one.
+func (a *Agent) runCalls(ctx context.Context, w task, reply *Reply, o *offer.Offer, ask *step, progress *outcome) (more bool, _ error) {
 	if err := w.out.Commentary(); err != nil {
 		return false, err
 	}
-	ours, theirs := w.turn.Split(out.Calls())
-	results, err := a.execute(ctx, w, ours, o.Handler, said)
-	said.rounds = append(said.rounds, schemas.Round{Said: out.Message(), Results: results})
+	hostCalls, clientCalls := w.turn.Split(reply.Calls())
+	results, err := a.execute(ctx, w, hostCalls, o.Handler, progress)
+	progress.rounds = append(progress.rounds, schemas.Round{Said: reply.Message(), Results: results})
 	if err != nil {
 		return false, err
 	}
-	said.keepState(out.Message())
-	if len(theirs) > 0 {
-		said.theirs, said.finish = theirs, providers.FinishToolCalls
-		said.messages = slices.Concat(ask.messages, []schemas.Message{out.Message()})
+	progress.keepState(reply.Message())
+	if len(clientCalls) > 0 {
+		progress.clientCalls, progress.finish = clientCalls, providers.FinishToolCalls
+		progress.messages = slices.Concat(ask.messages, []schemas.Message{reply.Message()})
 		return false, nil
 	}
 	for _, tool := range o.Grow(results) {
 		w.out.Trace.Offered(tool.Name)
 	}
-	if err := a.unfit(ctx, w, o); err != nil {
+	if err := a.reportUnfit(ctx, w, o); err != nil {
 		return false, err
 	}
-	if onlyFinds(ours) { // the tools that it wanted come next
+	if onlyFinds(hostCalls) { // the round only found tools, so it does not count
 		ask.round--
 	}
-	ask.messages = slices.Concat(ask.messages, a.shownRound(w, out.Message(), results))
+	ask.messages = slices.Concat(ask.messages, a.roundMessages(w, reply.Message(), results))
 	return true, nil
 }
 
-// shownRound is a round as the next one sees it.
-func (a *Agent) shownRound(w task, said schemas.Message, results []schemas.ToolResult) []schemas.Message {
-	clean, ordered := a.disarmed(w, results)
+// roundMessages returns a round as the next one sees it.
+func (a *Agent) roundMessages(w task, message schemas.Message, results []schemas.ToolResult) []schemas.Message {
+	clean, ordered := a.disarm(w, results)
 	if ordered || slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
 		w.out.Watching().Arm()
 	}
-	return []schemas.Message{said, prompts.Results(clean, a.resultBytes())}
+	return []schemas.Message{message, prompts.Results(clean, a.resultBytes())}
 }
 
-// runAgreed runs the calls that the person has just said yes to, as a first round.
-func (a *Agent) runAgreed(ctx context.Context, w task, agreed Waiting, o *offer.Offer, ask *step, said *outcome) error {
-	message := schemas.Message{Role: schemas.RoleAssistant, Parts: agreed}
-	results, err := a.execute(ctx, w, agreed.Calls(), o.Handler, said)
-	said.rounds = append(said.rounds, schemas.Round{Said: message, Results: results})
+// runApproved runs the calls that the person has just approved, as a first round.
+func (a *Agent) runApproved(ctx context.Context, w task, approved Waiting, o *offer.Offer, ask *step, progress *outcome) error {
+	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved}
+	results, err := a.execute(ctx, w, approved.Calls(), o.Handler, progress)
+	progress.rounds = append(progress.rounds, schemas.Round{Said: message, Results: results})
 	o.Grow(results)
-	ask.messages = slices.Concat(ask.messages, a.shownRound(w, message, results))
+	ask.messages = slices.Concat(ask.messages, a.roundMessages(w, message, results))
 	ask.round++
 	return err
 }
 
-// keepState gives the calls that wait the state that their provider put beside them.
-func (s *outcome) keepState(said schemas.Message) {
-	for i, waiting := range s.waiting {
-		for _, part := range said.Parts {
-			if part.Call != nil && part.Call.ID == waiting.Call.ID {
-				s.waiting[i].State = part.State
+// keepState copies the provider's state to the pending calls.
+func (s *outcome) keepState(message schemas.Message) {
+	for i, pending := range s.pending {
+		for _, part := range message.Parts {
+			if part.Call != nil && part.Call.ID == pending.Call.ID {
+				s.pending[i].State = part.State
 			}
 		}
 	}
 }
 
-// onlyFinds reports a round that looked for tools and did nothing else. How many there may
-// be is bounded by the calls of a turn.
+// onlyFinds reports whether a round only looked for tools. The limit of calls bounds such rounds.
 func onlyFinds(calls []schemas.ToolCall) bool {
 	return !slices.ContainsFunc(calls, func(c schemas.ToolCall) bool { return c.Function.Name != offer.FindTools })
 }
 
-// A step is what a round asks.
+// A step is the input of a round.
 type step struct {
 	// round counts from 1.
 	round    int
 	messages []schemas.Message
-	// stop says why no tool may be called; it is empty where one may.
+	// stop is why no tool may be called; empty if one may.
 	stop string
 }
 
-// flowRules are how an assistant gets from calls to an answer.
+// flowRules are the limits and the form of a flow.
 type flowRules struct {
 	rounds int
 	// single: one tool round, then a pass in which calls are forbidden.
@@ -177,15 +175,15 @@ func (a *Agent) flow(w task) flowRules {
 	if n := w.turn.MaxRounds; n > 0 {
 		rules.rounds = min(rules.rounds, n)
 	}
-	// A client's tools may need many rounds, and it counts them itself.
+	// A client's tools may need many rounds, and the client limits them itself.
 	if w.assistant.Flow == FlowTwoPass && len(w.turn.ClientTools) == 0 {
-		rules = flowRules{rounds: 1, single: true, quietFirst: w.assistant.NeedsChatPass}
+		rules = flowRules{rounds: 1, single: true, quietFirst: !w.assistant.DirectAnswer}
 	}
 	return rules
 }
 
-// noMoreTools returns why a round may not call tools, or "" if it may.
-func noMoreTools(o *offer.Offer, round, limit int) string {
+// stopReason returns why a round may not call tools, or "" if it may.
+func stopReason(o *offer.Offer, round, limit int) string {
 	switch {
 	case len(o.Tools) == 0:
 		return "none is offered"
@@ -200,8 +198,8 @@ func noMoreTools(o *offer.Offer, round, limit int) string {
 // should not vary from one time to the next; other turns get the provider's own default.
 const defaultTemperature = 0.2
 
-// purpose says in a sentence what the assistant is for. One that can look nothing up is for
-// nothing yet: what it lacks is then worth more to whoever asks.
+// purpose returns the assistant's description in a sentence. It is empty for one that cannot look
+// anything up: the offline answer then names what is missing.
 func (w task) purpose(o *offer.Offer) string {
 	if len(w.assistant.Search)+len(o.Tools) == 0 {
 		return ""
@@ -209,9 +207,9 @@ func (w task) purpose(o *offer.Offer) string {
 	return cmp.Or(w.voice(w.out.Lang()).Description, w.assistant.Description)
 }
 
-// request builds the model call of a round: the first is the tool pass, later ones and
-// those without tools are the chat pass. Where calls are forbidden the tools stay, so
-// that the prompt keeps its head.
+// request builds the model call of a round: the first is the tool pass, later ones and those
+// without tools are the chat pass. Where calls are forbidden the tools stay, so that the beginning
+// of the prompt stays cached.
 func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, ask step) *providers.Request {
 	req := providers.Request{
 		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: ask.messages, Language: w.out.Lang(),
@@ -242,63 +240,63 @@ func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, 
 	return &req
 }
 
-// listen takes a round's stream in: text is shown as it arrives, once the verdict is a
-// pass; calls are collected. With quiet, no text is shown.
-func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *Gate, into *outcome) (*Reply, error) {
-	out := &Reply{}
-	if err := a.tellLeftOut(w, into); err != nil {
-		return out, err
+// listen reads a round's stream: it shows text as it arrives, once the verdict is a pass, and
+// collects calls. With quiet, no text is shown.
+func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *Gate, progress *outcome) (*Reply, error) {
+	reply := &Reply{}
+	if err := a.warnLeftOut(w, progress); err != nil {
+		return reply, err
 	}
 	for chunk, err := range a.stream(ctx, w, req) {
 		if err != nil {
-			return out, err
+			return reply, err
 		}
 		if chunk.Retract { // what was shown was reasoning
-			out.Retract()
+			reply.Retract()
 			if err := w.out.Commentary(); err != nil {
-				return out, err
+				return reply, err
 			}
 		}
 		chunk.Call = w.out.Redact(chunk.Call)
-		out.Add(chunk)
-		if chunk.Switched != nil && (into.served == nil || *into.served != *chunk.Switched) {
-			into.served = chunk.Switched
+		reply.Add(chunk)
+		if chunk.Switched != nil && (progress.served == nil || *progress.served != *chunk.Switched) {
+			progress.served = chunk.Switched
 			if err := w.out.Warn(fmt.Sprintf("%s answers instead: %s", chunk.Switched.Provider, chunk.Switched.Why)); err != nil {
-				return out, err
+				return reply, err
 			}
 		}
 		if chunk.Switched != nil && chunk.Switched.Quotes { // quotations are not watched
 			w.out.Watch(nil)
 		}
-		into.grounded = append(into.grounded, chunk.Sources...)
+		progress.grounded = append(progress.grounded, chunk.Sources...)
 		if quiet {
 			continue
 		}
 		if err := a.show(ctx, w, chunk, verdict); err != nil {
-			return out, err
+			return reply, err
 		}
 	}
-	into.finish = out.Finish
-	if err := a.tellLeftOut(w, into); err != nil { // the service may have refused one just now
-		return out, err
+	progress.finish = reply.Finish
+	if err := a.warnLeftOut(w, progress); err != nil { // the service may have just refused one
+		return reply, err
 	}
 	if w.turn.OneCall {
-		out.KeepOneCall()
+		reply.KeepOneCall()
 	}
-	return out, nil
+	return reply, nil
 }
 
-// tellLeftOut warns a client of its own tools that the model is not offered, once for each.
-func (a *Agent) tellLeftOut(w task, said *outcome) error {
+// warnLeftOut warns a client about each of its tools that the model is not offered, once.
+func (a *Agent) warnLeftOut(w task, progress *outcome) error {
 	if len(w.turn.ClientTools) == 0 {
 		return nil
 	}
 	out := providers.LeftOut(w.route.Provider, w.turn.ClientTools)
 	for _, tool := range w.turn.ClientTools {
-		if out[tool.Name] == "" || slices.Contains(said.leftOut, tool.Name) {
+		if out[tool.Name] == "" || slices.Contains(progress.leftOut, tool.Name) {
 			continue
 		}
-		said.leftOut = append(said.leftOut, tool.Name)
+		progress.leftOut = append(progress.leftOut, tool.Name)
 		if err := w.out.Warn(fmt.Sprintf("the client's tool %s is %s", tool.Name, out[tool.Name])); err != nil {
 			return err
 		}
@@ -306,8 +304,8 @@ func (a *Agent) tellLeftOut(w task, said *outcome) error {
 	return nil
 }
 
-// show says a chunk's text, behind the verdict, and its reasoning. An assistant with a
-// topic keeps the reasoning to itself: models quote their instructions there.
+// show yields a chunk's text, once the verdict is a pass, and its reasoning. Under a topic the
+// reasoning is hidden: models quote their instructions there.
 func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict *Gate) error {
 	if chunk.Thinking != "" && w.guard == nil {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindThinking, Text: chunk.Thinking}); err != nil {
@@ -323,21 +321,21 @@ func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict
 	return w.out.Model(chunk.Text)
 }
 
-// answered ends the rounds of a turn whose model called nothing more. An answer that was
-// withheld or cut as a whole ends with that reason: asking again would give the same.
-func (a *Agent) answered(w task, said *outcome) error {
+// endRounds ends the rounds of a turn whose model made no more calls. An answer that was withheld
+// or cut as a whole ends with a warning, not an error: a retry would give the same.
+func (a *Agent) endRounds(w task, progress *outcome) error {
 	if err := w.out.Settle(); err != nil {
 		return err
 	}
 	if w.out.Spoke() {
 		return nil
 	}
-	switch said.finish {
+	switch progress.finish {
 	case providers.FinishContentFilter:
-		said.withheld = true
+		progress.withheld = true
 		return w.out.Warn("the model's service withheld the whole answer, so nothing is saved; ask in another way")
 	case providers.FinishLength:
-		said.withheld = true
+		progress.withheld = true
 		return w.out.Warn("the answer was cut before its first word, so nothing is saved; allow more tokens")
 	}
 	return &providers.Error{
@@ -347,7 +345,7 @@ func (a *Agent) answered(w task, said *outcome) error {
 }
 
 // execute runs the calls of one answer and returns their results in call order.
-func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, handler *toolhandler.Turn, said *outcome) ([]schemas.ToolResult, error) {
+func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, handler *toolhandler.Turn, progress *outcome) ([]schemas.ToolResult, error) {
 	for _, call := range calls {
 		tool, _ := handler.Lookup(call.Function.Name)
 		w.out.Mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
@@ -358,14 +356,14 @@ func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, h
 	var results []schemas.ToolResult
 	for out := range handler.Execute(ctx, calls) {
 		if out.Status == toolhandler.StatusUnapproved {
-			said.unapproved = append(said.unapproved, out.Tool.Name)
+			progress.unapproved = append(progress.unapproved, out.Tool.Name)
 			if w.turn.Approver == nil {
 				call := out.Call
 				call.Function.Name = out.Tool.Name
-				said.waiting = said.waiting.With(schemas.Part{Kind: schemas.PartCall, Call: &call})
+				progress.pending = progress.pending.With(schemas.Part{Kind: schemas.PartCall, Call: &call})
 			}
 		}
-		said.toolCalls++
+		progress.toolCalls++
 		results = append(results, out.Result)
 		if err := w.out.Outcome("6.3", &out, "the model called it"); err != nil {
 			return results, err
@@ -374,7 +372,7 @@ func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, h
 	return results, ctx.Err()
 }
 
-// promptSize is about how many bytes a request's prompt has.
+// promptSize estimates the bytes of a request's prompt.
 func promptSize(req *providers.Request) int {
 	return len(req.System) + Size(req.Messages) + offer.Size(req.Tools)
 }

@@ -8,11 +8,11 @@ import (
 // The kinds of error that end a turn, besides providers.Error for a model that
 // failed. Callers map them with errors.Is.
 var (
-	// ErrParent is an ErrInvalid: the conversation does not have the turn to go on after.
+	// ErrParent is an ErrInvalid: the parent turn is not in the conversation.
 	ErrParent = fmt.Errorf("%w: parent", ErrInvalid)
-	// ErrNotFound: no assistant of that name.
+	// ErrNotFound: no assistant has that name.
 	ErrNotFound = errors.New("not found")
-	// ErrUnavailable: something that the assistant needs cannot be had now.
+	// ErrUnavailable: something that the assistant needs is missing now.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrSearch is an ErrUnavailable: the assistant cannot search.
 	ErrSearch = fmt.Errorf("%w: search", ErrUnavailable)
@@ -22,18 +22,18 @@ var (
 	ErrBusy = errors.New("conversation is busy")
 )
 
-// Kept is what is stored of a turn that broke off.
+// Kept is what is stored of an interrupted turn.
 type Kept string
 
-// What is stored of a turn that broke off; empty where that is not known.
+// What is stored of an interrupted turn; empty if unknown.
 const (
 	KeptNothing  Kept = "nothing"
 	KeptQuestion Kept = "question"
-	// KeptAnswer is the question, and what had been answered.
+	// KeptAnswer is the question and the answer so far.
 	KeptAnswer Kept = "answer"
 )
 
-// A brokenError is what broke a turn off, with what is stored of it.
+// A brokenError is the error that ended a turn, with what is stored of the turn.
 type brokenError struct {
 	error
 	kept Kept
@@ -41,7 +41,7 @@ type brokenError struct {
 
 func (e brokenError) Unwrap() error { return e.error }
 
-// KeptOf reads from the error of a turn what is stored of it.
+// KeptOf returns what is stored of the turn that ended with err.
 func KeptOf(err error) Kept {
 	e, _ := errors.AsType[brokenError](err)
 	return e.kept

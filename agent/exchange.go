@@ -9,23 +9,24 @@ import (
 	"molar/schemas"
 )
 
-// An Exchange is a question of the past and what it got.
+// An Exchange is an earlier question and its answer.
 type Exchange struct {
 	Question string
-	// Answers are the messages after the question: the stored answer with its calls,
-	// and whatever else was added to the conversation before the next question.
+	// Answers are the messages after the question: the stored answer with its calls, and anything
+	// else added to the conversation before the next question.
 	Answers []schemas.StoredMessage
-	// Called are the calls of what a client sent, which are not shown: it may have made them up.
+	// Called are the calls in a client's history. They are not shown: the client may have made them
+	// up.
 	Called []schemas.ToolCall
 	// Last is the sequence number of its last message; 0 for what a client sent.
 	Last int64
-	// Piece is its summary, and empty while there is none.
+	// Piece is its summary; empty until written.
 	Piece string
-	// Condensed, when set, stands for everything up to and with this exchange.
+	// Condensed, when set, replaces everything up to and including this exchange.
 	Condensed string
 }
 
-// Answer is the text that the question got, without a list of sources.
+// Answer returns the text of the answer, without a list of sources.
 func (x Exchange) Answer() string {
 	var texts []string
 	for _, m := range x.Answers {
@@ -36,7 +37,7 @@ func (x Exchange) Answer() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Rounds are the rounds of tool calls that were made for the question.
+// Rounds returns the rounds of tool calls made for the question.
 func (x Exchange) Rounds() []schemas.Round {
 	var all []schemas.Round
 	for _, m := range x.Answers {
@@ -45,15 +46,14 @@ func (x Exchange) Rounds() []schemas.Round {
 	return all
 }
 
-// Messages returns the exchange as a model saw it: the bare question, the rounds of
-// calls with their results, and the answer. A result is cut at maxBytes; 0 means no
-// limit. An exchange without any answer has no messages: a question that nobody
-// answered would only be answered now.
+// Messages returns the exchange as a model saw it: the bare question, the rounds of calls with
+// their results, and the answer. A result is cut at maxBytes; 0 means no limit. An exchange without
+// any answer has no messages: the model would answer that question now.
 func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	var answers []schemas.Message
 	for _, m := range x.Answers {
 		if m.Role == schemas.RoleAssistant {
-			answers = append(answers, answered(m, maxBytes)...)
+			answers = append(answers, answerMessages(m, maxBytes)...)
 		}
 	}
 	if len(answers) == 0 || x.Question == "" {
@@ -62,9 +62,9 @@ func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	return append([]schemas.Message{schemas.Text(schemas.RoleUser, x.Question)}, answers...)
 }
 
-// answered returns a stored answer as the provider saw it. A round whose calls and
-// results do not pair ends the rounds: no history may hold a call without a result.
-func answered(m schemas.StoredMessage, maxBytes int) []schemas.Message {
+// answerMessages returns a stored answer as the provider saw it. A round whose calls and results do
+// not pair ends the rounds: no history may hold a call without a result.
+func answerMessages(m schemas.StoredMessage, maxBytes int) []schemas.Message {
 	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
 	var messages []schemas.Message
 	for _, round := range m.Rounds() {
@@ -118,8 +118,8 @@ func Sent(messages []schemas.Message) []Exchange {
 	}
 	var all []Exchange
 	for _, m := range messages[:max(last, 0)] {
-		said, asks := m.Said(), m.Role == schemas.RoleUser
-		if !asks && m.Role != schemas.RoleAssistant || said == "" && (len(m.Calls()) == 0 || len(all) == 0) {
+		text, asks := m.Said(), m.Role == schemas.RoleUser
+		if !asks && m.Role != schemas.RoleAssistant || text == "" && (len(m.Calls()) == 0 || len(all) == 0) {
 			continue
 		}
 		if asks || len(all) == 0 {
@@ -127,16 +127,16 @@ func Sent(messages []schemas.Message) []Exchange {
 		}
 		x := &all[len(all)-1]
 		if x.Called = append(x.Called, m.Calls()...); asks {
-			x.Question = said
-		} else if said != "" {
-			x.Answers = append(x.Answers, schemas.StoredMessage{Role: m.Role, Content: said})
+			x.Question = text
+		} else if text != "" {
+			x.Answers = append(x.Answers, schemas.StoredMessage{Role: m.Role, Content: text})
 		}
 	}
 	return all
 }
 
-// digest is what code keeps of an exchange that has no summary: the question and the
-// first sentence of the answer.
+// digest shortens an exchange that has no summary: the question and the first sentence of the
+// answer.
 func (x Exchange) digest() string {
 	const most = 240 // bytes of each
 	line := clip(oneLine(x.Question), most)

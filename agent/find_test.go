@@ -50,7 +50,7 @@ func TestRun_findsTools(t *testing.T) {
 	for _, flow := range []agent.Flow{agent.FlowAgentic, agent.FlowTwoPass} {
 		t.Run(string(flow), func(t *testing.T) {
 			b := catalogueBench(calls("", "find_tools", `{"words":"write"}`), calls("", "post__write_mail", `{}`), says("Sent."))
-			p := b.with(t, agent.Assistant{Tools: []string{"*"}, Flow: flow}).play(t, ask("a book"))
+			p := b.with(t, agent.Assistant{Tools: []string{"*"}, Flow: flow, DirectAnswer: true}).play(t, ask("a book"))
 			if p.err != nil || p.text != "Sent." {
 				t.Fatalf("%q, %v", p.text, p.err)
 			}
@@ -81,7 +81,7 @@ func TestRun_findsTools(t *testing.T) {
 				{Seq: 1, Role: schemas.RoleUser, Content: "a book"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Sent.", Calls: rounds},
 			}
 			b.model.scripts = append(b.model.scripts, says("Yes."))
-			b.with(t, agent.Assistant{Tools: []string{"*"}, Flow: flow}).play(t, ask("is it there?"))
+			b.with(t, agent.Assistant{Tools: []string{"*"}, Flow: flow, DirectAnswer: true}).play(t, ask("is it there?"))
 			if got := offeredIn(b.model.requests[len(b.model.requests)-1]); !strings.HasPrefix(got, first) || !strings.Contains(got, "post__write_mail") {
 				t.Errorf("the next turn was offered %s", got)
 			}

@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// An ending is all that the end of a turn needs of its phases.
+// An ending collects what the phases of a turn produce for its end.
 type ending struct {
 	question question
 	past     recalled
@@ -23,16 +23,16 @@ type ending struct {
 	found    findings
 	offer    offer.Offer
 	answer   outcome
-	// before is the text that was shown before the turn waited for its client's tools.
+	// before is the text that was shown before the turn paused for its client's tools.
 	before string
-	// subject is the last question of the conversation that stands alone, after this one.
+	// subject is the conversation's last self-contained question, this one included.
 	subject string
 }
 
 // finish adds the sources, saves question and answer in one transaction, and only then
 // reports the turn done.
 func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
-	if err := a.await(ctx, w, e); err != nil {
+	if err := a.requestApproval(ctx, w, e); err != nil {
 		return err
 	}
 	list, err := a.addSources(ctx, w, e)
@@ -51,8 +51,8 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 	return a.done(w, e.question.lang, done)
 }
 
-// save stores the turn, if it is to be kept. One that was never begun, as the store did not
-// answer, is given up with a warning; what was begun and cannot be saved is an error.
+// save stores the turn, if it is to be kept. A turn that the store never opened is dropped with a
+// warning; an opened one that cannot be saved is an error.
 func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *answer.Done) error {
 	if !w.journal.Keeps() {
 		return nil
@@ -77,24 +77,25 @@ func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *an
 	return nil
 }
 
-// record is the turn as it is stored.
+// record returns the turn as it is stored.
 func (e *ending) record(w task, status string) memory.Record {
 	key := w.turn.Key
-	if key == "" || status == schemas.StatusInterrupted { // a key stands for a finished answer
+	if key == "" || status == schemas.StatusInterrupted { // a key identifies a finished answer
 		key = w.turn.ID
 	}
 	var rounds []schemas.Round
-	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds hold what the model said, word for word
+	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
 		rounds = WithoutMedia(e.answer.rounds)
 	}
 	return memory.Record{
-		Key: key, User: e.question.typed, Answer: together(e.before, w.out.Answer()), Rounds: rounds,
+		Key: key, User: e.question.typed, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
 		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}
 }
 
-// serversRead are the servers and files whose text the conversation has seen, with this turn.
+// serversRead returns the servers and files whose text the conversation has seen, this turn
+// included.
 func (e *ending) serversRead(w task) []string {
 	read := slices.Clone(e.past.read)
 	for _, r := range e.question.read {
@@ -111,23 +112,22 @@ func (e *ending) serversRead(w task) []string {
 	return slices.Compact(read)
 }
 
-// hasState reports whether an answer without calls holds what its provider wants back in
-// later turns.
+// hasState reports whether an answer without calls holds provider state for later turns.
 func (s outcome) hasState() bool {
 	return len(s.rounds) == 1 && len(s.rounds[0].Said.Calls()) == 0 &&
 		slices.ContainsFunc(s.rounds[0].Said.Parts, func(p schemas.Part) bool { return p.State != nil })
 }
 
-// together is an answer with what was shown before it went on.
-func together(before, said string) string {
-	if before == "" || said == "" {
-		return before + said
+// joinParagraphs joins two texts with a blank line.
+func joinParagraphs(before, after string) string {
+	if before == "" || after == "" {
+		return before + after
 	}
-	return before + "\n\n" + strings.TrimLeft(said, "\n")
+	return before + "\n\n" + strings.TrimLeft(after, "\n")
 }
 
-// addSources lists the pages that the results of tools name, never the model's own. A
-// client that asked for JSON gets them as data only, as does an answer without text.
+// addSources lists the pages that tool results name, never the model's own. With JSON, or without
+// text in the answer, they are sent as data only.
 func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.Source, error) {
 	var list answer.List
 	list.Add(e.answer.grounded...)
@@ -155,16 +155,16 @@ func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.So
 	return list.All(), w.out.Emit(answer.Event{Kind: answer.KindSources, Sources: list.All()})
 }
 
-// done is what the rounds tell of the end of a turn.
+// done returns the end of a turn as far as the rounds determine it.
 func (s outcome) done() *answer.Done {
-	d := &answer.Done{Finish: s.finish, ToolCalls: s.toolCalls, Calls: s.theirs, Unapproved: s.unapproved}
+	d := &answer.Done{Finish: s.finish, ToolCalls: s.toolCalls, Calls: s.clientCalls, Unapproved: s.unapproved}
 	if s.served != nil {
 		d.Provider, d.Model = s.served.Provider, s.served.Model
 	}
 	return d
 }
 
-// done reports the end of a turn that went well.
+// done reports the end of a successful turn.
 func (a *Agent) done(w task, lang string, d *answer.Done) error {
 	if d.Provider == "" {
 		d.Provider, d.Model = w.route.Provider.Name(), w.route.Model
@@ -172,14 +172,14 @@ func (a *Agent) done(w task, lang string, d *answer.Done) error {
 	d.Language = lang
 	w.out.Complete(d)
 	err := w.out.Emit(answer.Event{Kind: answer.KindDone, Done: d})
-	if errors.Is(err, answer.ErrStopped) { // nothing would have followed
+	if errors.Is(err, answer.ErrStopped) { // this was the last event
 		return nil
 	}
 	return err
 }
 
-// repeat gives the stored answer of a turn whose key was saved before, instead of running
-// it again.
+// repeat yields the stored answer of a turn whose key was saved before, instead of running it
+// again.
 func (a *Agent) repeat(w task, f *schemas.Finished) error {
 	if err := w.out.Say(f.Answer); err != nil {
 		return err
@@ -187,9 +187,8 @@ func (a *Agent) repeat(w task, f *schemas.Finished) error {
 	return a.done(w, "", &answer.Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
 }
 
-// interrupt keeps what came of a turn that broke off: its question, once it was recorded,
-// and the text so far. Of a turn that had not begun nothing is kept. What is kept is known only
-// once it is in the store.
+// interrupt saves an interrupted turn: its question, once recorded, and the text so far. It saves
+// nothing of a turn that had not begun, and returns "" where saving failed.
 func (a *Agent) interrupt(ctx context.Context, w task, e *ending) Kept {
 	switch {
 	case w.journal == nil || !w.journal.Keeps():
@@ -203,7 +202,7 @@ func (a *Agent) interrupt(ctx context.Context, w task, e *ending) Kept {
 		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
 		return ""
 	}
-	if together(e.before, w.out.Answer()) == "" {
+	if joinParagraphs(e.before, w.out.Answer()) == "" {
 		return KeptQuestion
 	}
 	return KeptAnswer

@@ -7,35 +7,33 @@ import (
 	"molar/schemas"
 )
 
-// An Input is a conversation and the room that there is for it.
+// An Input is a conversation and the room for it.
 type Input struct {
-	// Summary stands for all that came before Exchanges, as the last compaction wrote
-	// it.
+	// Summary replaces all before Exchanges, as the last compaction wrote it.
 	Summary string
-	// Exchanges are what came after that, oldest first.
+	// Exchanges are the ones after the summary, oldest first.
 	Exchanges []Exchange
 	// Budget is how many bytes the verbatim exchanges may take.
 	Budget int
-	// MaxExchanges is the most that are shown verbatim; 0 means any number.
+	// MaxExchanges limits the verbatim exchanges; 0 means no limit.
 	MaxExchanges int
 	// ResultBytes bounds each tool result; 0 means no limit.
 	ResultBytes int
 }
 
-// A View is what the model is shown.
+// A View is the part of the conversation that the model is shown.
 type View struct {
 	Summary   string
 	Exchanges []Exchange
 	Messages  []schemas.Message
-	// Compacted is set when this view moved exchanges behind the summary; Covers is
-	// then the sequence number of the last message that the summary stands for.
+	// Compacted is set when this view moved exchanges into the summary; Covers is then the sequence
+	// number of the last message in the summary.
 	Compacted bool
 	Covers    int64
 }
 
-// Fit returns the view of a conversation. Unless the budget is passed, it is what it
-// was before, and what came since. The last exchange stays whatever its size: its
-// results are cut first, then its answer.
+// Fit returns the view of a conversation. Within the budget it is the previous view plus the new
+// exchanges. The last exchange always stays: its results are cut first, then its answer.
 func Fit(in Input) View {
 	v := View{Summary: in.Summary, Exchanges: in.Exchanges}
 	sizes, total := measure(in)
@@ -56,12 +54,12 @@ func Fit(in Input) View {
 	return v
 }
 
-// summaryShare is the part of the budget that the summary may take beside the verbatim
-// exchanges: a half.
+// summaryShare divides the budget: the summary may take a half, in addition to the verbatim
+// exchanges.
 const summaryShare = 2
 
-// keep returns how many of the newest exchanges a compaction leaves: as many as fit
-// into half of the room, and at least one.
+// keep returns how many of the newest exchanges a compaction keeps verbatim: as many as fit into
+// half of the budget, and at least one.
 func (in Input) keep(sizes []int, total int) int {
 	keep := len(sizes)
 	for keep > 1 && (total > in.Budget/2 || in.MaxExchanges > 0 && keep > (in.MaxExchanges+1)/2) {
@@ -88,7 +86,7 @@ func sum(sizes []int) int {
 	return total
 }
 
-// Size is about how many bytes messages take in a prompt.
+// Size estimates the bytes of messages in a prompt.
 func Size(messages []schemas.Message) int {
 	const frame = 16 // of one message: role, marks
 	n := 0
@@ -107,8 +105,8 @@ func Size(messages []schemas.Message) int {
 	return n
 }
 
-// fileBytes is what an image or another file counts for: models take as many tokens for a
-// picture as for about a page of text.
+// fileBytes is the size of an image or another file: models take about as many tokens for a picture
+// as for a page of text.
 const fileBytes = 4500
 
 func textBytes(p schemas.Part) int {
@@ -129,7 +127,7 @@ func render(exchanges []Exchange, resultBytes int) []schemas.Message {
 // squeeze renders exchanges that do not fit: results are cut shorter and shorter, then
 // all other texts.
 func squeeze(exchanges []Exchange, budget int) []schemas.Message {
-	const least = 256 // bytes of a result that still tell something
+	const least = 256 // the fewest useful bytes of a result
 	most := max(budget, least)
 	messages := render(exchanges, most)
 	for Size(messages) > budget && most > least {
@@ -142,8 +140,8 @@ func squeeze(exchanges []Exchange, budget int) []schemas.Message {
 	return messages
 }
 
-// cutTexts cuts the texts of messages to an equal share of the budget each. Parts with
-// a provider's private state stay whole: they are refused otherwise.
+// cutTexts cuts the texts of messages to an equal share of the budget each. Parts with a provider's
+// private state stay whole: the provider rejects changed ones.
 func cutTexts(messages []schemas.Message, budget int) []schemas.Message {
 	share := max(budget/max(len(messages), 1), 64)
 	cut := make([]schemas.Message, len(messages))
@@ -159,8 +157,8 @@ func cutTexts(messages []schemas.Message, budget int) []schemas.Message {
 	return cut
 }
 
-// summarise puts the moved exchanges behind the summary so far: each by its piece, or
-// by what code keeps of it. A condensed text takes the place of all before it.
+// summarise appends the moved exchanges to the summary: each by its piece, or its digest. A
+// condensed text replaces all before it.
 func summarise(before string, moved []Exchange) string {
 	texts := []string{before}
 	for _, x := range moved {
@@ -182,14 +180,14 @@ func summarise(before string, moved []Exchange) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// bound keeps a summary within its share: of each paragraph the beginning stays, so
-// that no exchange vanishes, and if that is not enough the oldest go.
+// bound cuts a summary to its share: each paragraph keeps its beginning, so that no exchange
+// vanishes; if that is not enough, the oldest go.
 func bound(summary string, most int) string {
 	if len(summary) <= most {
 		return summary
 	}
 	paragraphs := strings.Split(summary, "\n\n")
-	const least = 80 // bytes that still tell what an exchange was about
+	const least = 80 // the fewest bytes that show what an exchange was about
 	share := max(most/len(paragraphs)-len("\n\n …"), least)
 	for i, p := range paragraphs {
 		paragraphs[i] = clip(p, share)
@@ -200,17 +198,17 @@ func bound(summary string, most int) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// BytesPerToken is what a token of ordinary text takes, before a model has told more.
+// BytesPerToken is the size of a token of ordinary text, until [Scale] has learned it.
 const BytesPerToken = 4
 
-// A Scale learns how many bytes a token of each model takes, by the usage that
-// providers report. The zero value is ready, and safe for concurrent use.
+// A Scale learns the bytes per token of each model from the usage that providers report. The zero
+// value is ready, and safe for concurrent use.
 type Scale struct {
 	mu    sync.Mutex
 	bytes map[string]float64
 }
 
-// BytesOf is how many bytes a token of the model takes.
+// BytesOf returns the bytes per token of the model.
 func (s *Scale) BytesOf(model string) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,21 +218,20 @@ func (s *Scale) BytesOf(model string) float64 {
 	return BytesPerToken
 }
 
-// Learn takes one prompt's size in. A prompt of a few words says more about the marks
-// around them than about text.
+// Learn adds one prompt's size. It skips short prompts, where the message marks outweigh the text.
 func (s *Scale) Learn(model string, bytes, tokens int) {
 	const least, weight = 200, 0.2
 	if tokens < least {
 		return
 	}
-	seen := min(max(float64(bytes)/float64(tokens), 1), 8)
+	ratio := min(max(float64(bytes)/float64(tokens), 1), 8)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bytes == nil {
 		s.bytes = make(map[string]float64)
 	}
 	if old, ok := s.bytes[model]; ok {
-		seen = old + weight*(seen-old)
+		ratio = old + weight*(ratio-old)
 	}
-	s.bytes[model] = seen
+	s.bytes[model] = ratio
 }

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// A Future is a value that is being worked out beside the turn.
+// A Future is a value computed concurrently with the turn.
 type Future[T any] struct {
 	done  chan struct{}
 	value T
 	err   error
 }
 
-// Begin works a value out in a goroutine of the group, whose owner waits for it.
+// Begin computes a value in a goroutine of the group, whose owner waits for it.
 func Begin[T any](group *sync.WaitGroup, work func() (T, error)) *Future[T] {
 	f := &Future[T]{done: make(chan struct{})}
 	group.Go(func() {
@@ -22,15 +22,15 @@ func Begin[T any](group *sync.WaitGroup, work func() (T, error)) *Future[T] {
 	return f
 }
 
-// Settled is a future that needs no waiting.
+// Settled returns a future that is done.
 func Settled[T any](value T) *Future[T] {
 	f := &Future[T]{done: make(chan struct{}), value: value}
 	close(f.done)
 	return f
 }
 
-// Wait returns the value once it is there, or the error of a context that ended before. It may
-// be called again.
+// Wait returns the value once it is done, or the error of a context that ended before. It may be
+// called again.
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	select {
 	case <-f.done:
@@ -41,7 +41,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	case <-f.done:
 		return f.value, f.err
 	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
+		var zero T
+		return zero, ctx.Err()
 	}
 }

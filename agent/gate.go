@@ -12,12 +12,13 @@ type RefusedError struct{ Verdict subject.Verdict }
 
 func (*RefusedError) Error() string { return "refused by the guardrail" }
 
-// A Gate stands between a turn and everything that its verdict must allow: nothing is
-// shown and no tool is executed before [Gate.Pass] has returned without an error.
+// A Gate holds a turn until its verdict: nothing is shown and no tool is executed before
+// [Gate.Pass] has returned without an error.
 type Gate struct {
-	// OnPass is called once, when the verdict is a pass; nil is fine.
+	// OnPass is called once, when the verdict is a pass; it may be nil.
 	OnPass func(subject.Verdict) error
-	// Notice is what was said at once about an emergency, Emergency the kind that decides what follows it.
+	// Notice is the emergency notice already shown, Emergency the kind that decides what follows
+	// it.
 	Notice    string
 	Emergency subject.Kind
 
@@ -27,17 +28,17 @@ type Gate struct {
 	out     *answer.Speaker
 }
 
-// OpenGate is the gate of a turn without a topic, or of one that was judged before.
+// OpenGate returns the gate of a turn without a topic, or of one that was judged before.
 func OpenGate() *Gate {
 	return &Gate{verdict: Settled(subject.Verdict{Pass: true}), opened: true}
 }
 
-// Decided is the gate of a verdict that is there.
+// Decided returns the gate of a known verdict.
 func Decided(v subject.Verdict, out *answer.Speaker) *Gate {
 	return &Gate{verdict: Settled(v), known: true, out: out}
 }
 
-// Known reports whether the verdict is there, so that nobody waits for it.
+// Known reports whether the verdict is known, so that Pass does not wait.
 func (g *Gate) Known() bool { return g.opened || g.known }
 
 // Pass waits for the verdict and fails with a [*RefusedError] when it is not a pass.
@@ -62,7 +63,7 @@ func (g *Gate) Pass(ctx context.Context) error {
 	return g.OnPass(v)
 }
 
-// Language passes the gate and returns the language that the judge told, if any.
+// Language passes the gate and returns the language that the judge named, if any.
 func (g *Gate) Language(ctx context.Context) (string, error) {
 	if err := g.Pass(ctx); err != nil {
 		return "", err

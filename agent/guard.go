@@ -13,9 +13,9 @@ import (
 	"molar/providers"
 )
 
-// Warm makes the first questions quicker: topics of one's own are learned, and a local
-// small model is loaded. It takes as long as the model does; whoever starts it in the
-// background waits for its end.
+// Warm makes the first questions quicker: it trains custom topics and loads a local small model. It
+// blocks until the model is loaded; a caller that starts it in the background must wait for its
+// end.
 func (a *Agent) Warm(ctx context.Context) error {
 	for _, g := range a.cfg.Guards {
 		if g.Learns() {
@@ -32,8 +32,8 @@ func (a *Agent) Warm(ctx context.Context) error {
 	return a.judges.Warm(ctx, route)
 }
 
-// look reads the question alone. It fails with a [*RefusedError] where code is sure already
-// that the question does not belong to the topic.
+// look judges the question alone. It fails with a [*RefusedError] if code is sure that the question
+// does not belong to the topic.
 func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
 	if first.Refuses() && q.langSure && !MayBeYes(q.asked) {
@@ -42,13 +42,13 @@ func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 	return first, nil
 }
 
-// judge returns the gate of a question. Where code is not sure, alone or as a follow-up,
-// a model is asked beside the turn; a message that describes an emergency always passes,
-// and its notice is said here, before all that may fail or take long.
+// judge returns the gate of a question. Where code is not sure, alone or as a follow-up, a model is
+// asked concurrently; a message that describes an emergency always passes, and its notice is shown
+// here, before anything that may fail or take long.
 func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first First) (*Gate, error) {
-	a.watchOver(ctx, w, q, past)
-	if w.guard == nil || len(q.agreed) > 0 { // the question before was judged
-		a.watchAnswer(w, q, past, subject.Verdict{}, false)
+	a.setWatch(ctx, w, q, past)
+	if w.guard == nil || len(q.approved) > 0 { // the previous question was judged
+		a.armWatch(w, q, past, subject.Verdict{}, false)
 		w.record(ctx, q)
 		return OpenGate(), nil
 	}
@@ -58,7 +58,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		Stream:   a.streamOf(w),
 	})
 	verdict.OnPass = func(v subject.Verdict) error {
-		a.watchAnswer(w, q, past, v, len(kinds) > 0)
+		a.armWatch(w, q, past, v, len(kinds) > 0)
 		w.record(ctx, q)
 		return w.out.Step("2.1", "Guardrail result: PASSED")
 	}
@@ -74,34 +74,33 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 	return verdict, err
 }
 
-// language settles the language of the question. Where code is not sure, a judge may have to
-// tell it first.
+// language sets the language of the question. Where code is not sure, it waits for the judge.
 func (a *Agent) language(ctx context.Context, w task, q question, verdict *Gate) (question, error) {
 	if !q.langSure {
-		told, err := verdict.Language(ctx)
+		named, err := verdict.Language(ctx)
 		if err != nil {
 			return q, err
 		}
-		if told != "" {
-			q.lang, q.langSure = told, true
+		if named != "" {
+			q.lang, q.langSure = named, true
 		}
 	}
 	w.out.Language(q.lang, q.langSure)
 	return q, nil
 }
 
-// streamOf makes the judge's calls calls of the turn.
+// streamOf returns the judge's model calls, traced and counted as the turn's.
 func (a *Agent) streamOf(w task) func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 		return a.stream(ctx, w, &req)
 	}
 }
 
-// watchOver sets the watch over the answer to a question, where the assistant keeps to a subject. It
-// begins to look once something arms it. Where it doubts, the small model is asked, and only its no
-// ends the answer; once that one gave no answer, nobody waits for it again. What is said offline is
-// quoted from what was found, or code's own, and is not watched.
-func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled) {
+// setWatch sets the watch over the answer, if the assistant has a topic. The watch starts when
+// armed. Where it doubts, the small model is asked, and only its no ends the answer; after an error
+// it is not asked again. Offline answers are quotations or the host's own text, and are not
+// watched.
+func (a *Agent) setWatch(ctx context.Context, w task, q question, past recalled) {
 	if w.guard == nil || w.route.Offline || a.cfg.Off.Watch {
 		return
 	}
@@ -134,25 +133,24 @@ func (a *Agent) watchOver(ctx context.Context, w task, q question, past recalled
 	}))
 }
 
-// watchAnswer arms the watch over an answer that may leave the subject: the model reads text
-// that the person did not write, or a question passed that code would have refused, by a model or since
-// an emergency was told before. An emergency alone is no reason for doubt: what helps there is often no
+// armWatch arms the watch over an answer that may leave the subject: the model reads text that the
+// person did not write, or a question that code would have refused passed, by a model or after an
+// emergency. In an emergency the watch doubts only what is sure: the right help is often not
 // dentistry.
-func (a *Agent) watchAnswer(w task, q question, past recalled, v subject.Verdict, urgent bool) {
+func (a *Agent) armWatch(w task, q question, past recalled, v subject.Verdict, urgent bool) {
 	switch {
 	case urgent:
 		w.out.Watching().Urge()
 	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By != "code" && v.Score < 0,
-		len(q.read) > 0, len(past.read) > 0, len(q.agreed) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
+		len(q.read) > 0, len(past.read) > 0, len(q.approved) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
 		w.out.Watching().Arm()
 	}
 }
 
-// errStrayed says that an answer left the subject.
 var errStrayed = errors.New("the answer left the subject")
 
-// cutShort ends an answer that has left the subject with a note. The question is kept, and of what
-// was shown all but the part that was found to have strayed.
+// cutShort ends an answer that has left the subject with a note. It saves the question, and the
+// shown text without the part that left the subject.
 func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 	good := strings.TrimSpace(w.out.Good())
 	note := prompts.Strayed(w.out.Lang(), good != "")
@@ -162,25 +160,25 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 		if err := w.out.Warn(note); err != nil {
 			return err
 		}
-		if e.before == "" { // else it begins with the notice
-			good = together(e.question.notice, good)
+		if e.before == "" { // else it already begins with the notice
+			good = joinParagraphs(e.question.notice, good)
 		}
 	} else {
 		w.out.Part()
 		if err := w.out.Say(note); err != nil {
 			return err
 		}
-		good = together(good, note)
+		good = joinParagraphs(good, note)
 	}
 	record := e.record(w, "")
-	record.Answer = together(e.before, good)
+	record.Answer = joinParagraphs(e.before, good)
 	if err := a.save(ctx, w, record, d); err != nil {
 		return err
 	}
 	return a.done(w, e.question.lang, d)
 }
 
-// Notice returns the emergency notice that an answer begins with, or nothing.
+// Notice returns the emergency notice that an answer begins with, or "".
 func (a *Agent) Notice(answer string) string {
 	for _, guard := range a.cfg.Guards {
 		if notice, _ := subject.Leading(guard.Topic(), answer); notice != "" {
@@ -190,8 +188,8 @@ func (a *Agent) Notice(answer string) string {
 	return ""
 }
 
-// EndsTurn reports whether an answer is the notice of an emergency that is the whole answer, so that no
-// model is asked in its turn.
+// EndsTurn reports whether an answer is an emergency notice that nothing may follow, so that its
+// turn asks no model.
 func (a *Agent) EndsTurn(answer string) bool {
 	for _, guard := range a.cfg.Guards {
 		if isWholeAnswer(guard, answer) {
@@ -201,9 +199,9 @@ func (a *Agent) EndsTurn(answer string) bool {
 	return false
 }
 
-// notify says what to do in an emergency, and returns what was said. A client that wants
-// JSON gets it as a warning, which leaves its answer whole; where the notice is the whole answer, it is
-// text all the same, as a refusal is.
+// notify shows what to do in an emergency, and returns the text. A client that wants JSON gets it
+// as a warning, which keeps its answer valid; where the notice is the whole answer, it is text,
+// like a refusal.
 func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 	w.out.Emergency(kinds)
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
@@ -214,15 +212,16 @@ func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 	return text, w.out.Notice(text)
 }
 
-// endsWithNotice reports whether the notice of an emergency is the whole answer: its kind says so, or
-// nobody is there to add to it, as nothing was found and no model answers.
+// endsWithNotice reports whether the emergency notice is the whole answer: its kind says so, or it
+// is offline and nothing was found.
 func (w task) endsWithNotice(verdict *Gate, found findings) bool {
 	return verdict.Emergency.Ends || verdict.Notice != "" && w.route.Offline && !w.turn.JSON && len(found.results) == 0
 }
 
-// onlyNotice ends a turn whose answer is the notice of an emergency. It is kept like any answer; where
-// nothing may follow it, what is asked later is not searched for with what was said in need.
-func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
+// finishNotice ends a turn whose answer is an emergency notice. It is saved like any answer; where
+// nothing may follow the notice, the subject stays the previous one, so that later searches do not
+// use the emergency's words.
+func (a *Agent) finishNotice(ctx context.Context, w task, e *ending) error {
 	if isWholeAnswer(w.guard, e.question.notice) {
 		e.subject = a.subject(w, e.past)
 	}
@@ -233,9 +232,8 @@ func (a *Agent) onlyNotice(ctx context.Context, w task, e *ending) error {
 	return a.done(w, e.question.lang, d)
 }
 
-// refuse answers a question that did not pass. Nothing of it is kept. Behind an emergency the person
-// is told again what to do: whoever asks then which hospital to go to must not hear that only teeth
-// are spoken of here.
+// refuse answers a question that did not pass. Nothing of it is saved. After an emergency it
+// repeats the notice: a person who asks which hospital to go to must not get the refusal text.
 func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) error {
 	w.out.Mark("2.3", "Question rejected - NOT saved to memory")
 	if err := w.out.Step("2.1", "Guardrail result: REJECTED"); err != nil {
@@ -244,9 +242,9 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) 
 	lang := e.question.lang
 	refused := &answer.Done{Finish: providers.FinishStop, Refused: true}
 	past := a.conversation(ctx, w, e.past)
-	if e.past.isEmpty() { // nobody has looked yet for calls that wait
+	if e.past.isEmpty() { // pending approvals were not read yet
 		var err error
-		if e.question, err = a.agreed(ctx, w, e.question, past); err != nil {
+		if e.question, err = a.takeApproval(ctx, w, e.question, past); err != nil {
 			return err
 		}
 	}
@@ -255,11 +253,11 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) 
 			return err
 		}
 	}
-	told := w.out.Answer() != ""
-	if err := w.tellDropped(e.question, nil); err != nil {
+	notified := w.out.Answer() != ""
+	if err := w.reportDropped(e.question, nil); err != nil {
 		return err
 	}
-	if told {
+	if notified {
 		return a.done(w, lang, refused)
 	}
 	text := w.guard.Refusal(lang)
@@ -273,17 +271,17 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) 
 	return a.done(w, lang, refused)
 }
 
-// mostForLast bounds how long a refusal waits for the conversation.
-const mostForLast = time.Second
+// recallTimeout bounds how long a refusal waits for the conversation.
+const recallTimeout = time.Second
 
-// conversation is what is recalled, for which a question that was refused at sight has not waited.
+// conversation returns the conversation; it reads it if the question was refused before that.
 func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalled {
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
 		past.exchanges = Sent(w.turn.Messages)
 	case w.journal.Reads() && !w.journal.Fresh():
-		ctx, cancel := context.WithTimeout(ctx, mostForLast)
+		ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 		defer cancel()
 		if opening, err := w.journal.Opening(ctx); err == nil {
 			past = recallFrom(opening)
@@ -292,8 +290,7 @@ func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalle
 	return past
 }
 
-// voice is what the assistant's topic says in a language; without a topic, in general
-// words.
+// voice returns the texts of the assistant's topic in a language; without a topic, general labels.
 func (w task) voice(lang string) subject.Voice {
 	if w.guard == nil {
 		return subject.Voice{Labels: subject.Plain(lang)}
@@ -301,8 +298,7 @@ func (w task) voice(lang string) subject.Voice {
 	return w.guard.Topic().Voice(lang)
 }
 
-// FirstQuestions are questions to begin with that a topic brings, by language; nil where it
-// brings none, or is not known.
+// FirstQuestions returns a topic's example questions by language; nil if it has none or is unknown.
 func (a *Agent) FirstQuestions(topic string) map[string][]string {
 	guard := a.cfg.Guards[topic]
 	if guard == nil {

@@ -21,7 +21,7 @@ type Judge struct {
 	now         func() time.Time
 }
 
-// NewJudge returns the judge of the topics that the guards keep, by their names.
+// NewJudge returns the judge of the guards' topics, by name.
 func NewJudge(guards map[string]*subject.Guard, now func() time.Time) *Judge {
 	detectors := make(map[string]func() *subject.Detector)
 	for name, guard := range guards {
@@ -30,7 +30,7 @@ func NewJudge(guards map[string]*subject.Guard, now func() time.Time) *Judge {
 	return &Judge{guards: guards, emergencies: detectors, now: now}
 }
 
-// A First is what code sees of a question alone.
+// A First is code's judgement of a question alone.
 type First struct {
 	Verdict subject.Verdict
 	// Kinds are the emergencies that the question describes.
@@ -50,7 +50,8 @@ func (j *Judge) Look(topic, text string) First {
 	return First{Verdict: verdict, Kinds: j.find(topic, text, "", verdict)}
 }
 
-// find returns the emergencies that a question describes, whose verdict by code is known.
+// find returns the emergencies that a question describes; where code's verdict is a refusal, only
+// the clear ones.
 func (j *Judge) find(topic, text, before string, first subject.Verdict) []string {
 	detector := j.emergencies[topic]()
 	if !first.Pass {
@@ -64,32 +65,32 @@ type Case struct {
 	Topic    string
 	First    First
 	Question subject.Question
-	// Route has the model that is asked, Stream asks it.
+	// Route has the judge's model, Stream calls it.
 	Route  providers.Route
 	Stream func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error]
 	Out    *answer.Speaker
-	// Group is waited for at the end of the turn.
+	// Group holds the goroutines of the turn, which waits for them at its end.
 	Group *sync.WaitGroup
 }
 
-// Decide returns the gate of a case, and the emergencies that the question describes, alone
-// or as a follow-up: those always pass. Where code is not sure, a model is asked beside the
-// turn; offline, what leans on an emergency that was just told is about it too.
+// Decide returns the gate of a case, and the emergencies that the question describes, alone or as a
+// follow-up: those always pass. Where code is not sure, a model is asked concurrently; offline, a
+// follow-up to an emergency counts as one.
 func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	kinds, first := c.First.Kinds, c.First.Verdict
 	if last := c.Question.Last; len(kinds) == 0 && last != nil {
 		kinds = j.find(c.Topic, c.Question.Text, last.Question, first)
 	}
-	var told []string // in the last exchange
+	var earlier []string // in the last exchange
 	if len(kinds) == 0 {
-		told = j.Told(c.Topic, c.Question.Last, c.Question.Text)
+		earlier = j.Told(c.Topic, c.Question.Last, c.Question.Text)
 	}
-	leans := first.Needs.FollowsUp() || !first.Sure && first.Needs != subject.AboutTalk
-	if first.Pass && !first.Needs.FollowsUp() && subject.Deciding(j.guards[c.Topic].Topic(), told).Ends {
-		leans = false // it asks of the topic by itself, and the notice would be the whole answer
+	followsUp := first.Needs.FollowsUp() || !first.Sure && first.Needs != subject.AboutTalk
+	if first.Pass && !first.Needs.FollowsUp() && subject.Deciding(j.guards[c.Topic].Topic(), earlier).Ends {
+		followsUp = false // it is a question of the topic, and the notice would be the whole answer
 	}
-	if leans && c.Route.Offline {
-		kinds = append(kinds, told...) // no model is there to say what they mean for this question
+	if followsUp && c.Route.Offline {
+		kinds = append(kinds, earlier...) // no model can judge what they mean for this question
 	}
 	switch {
 	case len(kinds) > 0:
@@ -99,12 +100,12 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 		}, c.Out), kinds
 	case first.Sure:
 		return Decided(first, c.Out), nil
-	case len(told) > 0: // nobody who has just told of an emergency is turned away on a guess
+	case len(earlier) > 0: // after an emergency nobody is refused on a guess
 		return Decided(subject.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
 		}, c.Out), nil
 	}
-	if v := j.guards[c.Topic].ByCode(c.Question.Text, c.Question.Last); v.Sure { // as it goes on, or begins, the conversation
+	if v := j.guards[c.Topic].ByCode(c.Question.Text, c.Question.Last); v.Sure { // as a follow-up, or as the first question
 		return Decided(v, c.Out), nil
 	}
 	c.Question.Cold = j.cold(c.Route)
@@ -113,9 +114,8 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	})}, nil
 }
 
-// Told returns the emergencies that the last exchange was about, as the next message shows them to be
-// meant: those that its answer begins with, else those that its question describes; none without an
-// exchange.
+// Told returns the emergencies of the last exchange that the next message still refers to: those
+// that its answer begins with, else those that its question describes; nil without an exchange.
 func (j *Judge) Told(topic string, last *subject.Exchange, next string) []string {
 	if last == nil {
 		return nil
@@ -128,8 +128,8 @@ func (j *Judge) Told(topic string, last *subject.Exchange, next string) []string
 	return detector.Meant(kinds, next)
 }
 
-// HasStrayed asks the small model about a part of the answer to a case's question, and reports whether
-// it says that the part left the subject. Without a model it never has.
+// HasStrayed asks the small model whether a part of the answer left the subject. Without a model it
+// reports false.
 func (j *Judge) HasStrayed(ctx context.Context, c Case, part string) (bool, error) {
 	model := j.model(c)
 	if model == nil {
@@ -138,13 +138,13 @@ func (j *Judge) HasStrayed(ctx context.Context, c Case, part string) (bool, erro
 	return j.guards[c.Topic].HasStrayed(ctx, c.Question, part, model)
 }
 
-// model is the small model of a case, nil where there is none.
+// model returns the small model of a case; nil offline.
 func (j *Judge) model(c Case) subject.Judge {
 	if c.Route.Offline {
 		return nil
 	}
 	return func(ctx context.Context, ask subject.Ask) (string, error) {
-		text, err := heard(c.Stream(ctx, request(c.Route.SmallModel, ask)))
+		text, err := readText(c.Stream(ctx, request(c.Route.SmallModel, ask)))
 		if err == nil {
 			j.answered.Store(c.Route.SmallModel, j.now())
 		}

@@ -16,13 +16,13 @@ import (
 	"molar/toolhandler"
 )
 
-// SearchConfig has what a search is made with.
+// SearchConfig configures a [Search].
 type SearchConfig struct {
-	// Tools are those of the attached servers, as they are now.
+	// Tools returns the current tools of the attached servers.
 	Tools   func() []schemas.Tool
 	Handler *toolhandler.Handler
-	// Lacking says of search tools that this host can have and does not why, and what
-	// to do about it.
+	// Lacking maps search tools that this host could have but does not to the reason and the
+	// remedy.
 	Lacking map[string]string
 }
 
@@ -32,8 +32,7 @@ type Search struct{ cfg SearchConfig }
 // NewSearch returns a search.
 func NewSearch(cfg SearchConfig) *Search { return &Search{cfg: cfg} }
 
-// Impossible returns why a list holds nothing but tools that this host lacks, or "" if it holds
-// another.
+// Impossible returns why the host lacks all tools of a list, or "" if one may be there.
 func (s *Search) Impossible(list []string) string {
 	var why []string
 	for _, name := range list {
@@ -46,32 +45,31 @@ func (s *Search) Impossible(list []string) string {
 	return strings.Join(why, "; ")
 }
 
-// A Found is what a search came to.
+// A Found is the result of a search.
 type Found struct {
 	Looked prompts.Looked
-	// Result is what the tool that answered gave, nil if none did.
+	// Result is the result of the tool that answered; nil if none did.
 	Result *schemas.ToolResult
-	// Own is set when it quotes what came with the host.
+	// Own is set when it quotes the host's bundled texts.
 	Own bool
 }
 
-// A Query is what to look up.
 type Query struct {
 	Text string
-	// About is what the conversation is about, where the question leans on it. Together with it
-	// nothing may be found; then the question is asked alone.
+	// About is the subject of the conversation, for a follow-up question. If the two together find
+	// nothing, the question is searched for alone.
 	About string
-	// Shifts is set where the question brings a thing of its own: the conversation is about that now.
+	// Shifts is set when the question changes the subject of the conversation.
 	Shifts bool
 	// Lang is the language of the turn.
 	Lang string
-	// Passage is the heading of what is asked for, whatever the question says: only tools that take one
-	// are asked.
+	// Passage is the heading to look up instead of the question; only tools with a passage argument
+	// are called.
 	Passage string
 }
 
-// Ask asks the tools of a list for a query until one finds something. One that fails is passed
-// over. Of a passage that no tool has nothing is said.
+// Ask calls the tools of a list in order until one finds something. It skips one that fails. A
+// passage that no tool has is not reported to the person.
 func (s *Search) Ask(ctx context.Context, out *answer.Speaker, list []string, q Query) (Found, error) {
 	if q.Passage != "" {
 		list = slices.DeleteFunc(slices.Clone(list), func(name string) bool {
@@ -84,7 +82,7 @@ func (s *Search) Ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	}
 	found, err := s.ask(ctx, out, list, q)
 	if q.Passage != "" && found.Looked == prompts.LookedNothing {
-		found.Looked = "" // there is nothing that a person has to be told
+		found.Looked = "" // the person need not know
 	}
 	return found, err
 }
@@ -118,7 +116,6 @@ func (s *Search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	return found, nil
 }
 
-// call calls one tool of the list and reports it like any other call.
 func (s *Search) call(ctx context.Context, out *answer.Speaker, name string, q Query) (result schemas.ToolResult, own bool, err error) {
 	tool, ok := s.tool(name)
 	if !ok {
@@ -165,14 +162,14 @@ func (s *Search) tool(name string) (schemas.Tool, bool) {
 	return found[0], true
 }
 
-// isOwn reports whether a search tool quotes what came with the host: a bundled one that
-// says that it does not reach out.
+// isOwn reports whether a search tool quotes the host's own texts: it is bundled and not
+// open-world.
 func isOwn(tool schemas.Tool) bool {
 	open := tool.Annotations.OpenWorldHint
 	return tool.Server == schemas.ToolServer && open != nil && !*open
 }
 
-// parameters are those of a search tool that a query may fill, beside its text.
+// parameters are a search tool's optional arguments, in addition to the query text.
 type parameters struct {
 	About    struct{ Type string }
 	Passage  struct{ Type string }
@@ -187,8 +184,8 @@ func parametersOf(tool schemas.Tool) parameters {
 	return schema.Properties
 }
 
-// arguments is the query, behind what it is about, with the turn's language or the passage that is asked
-// for; each apart for a tool that takes it.
+// arguments returns the call's arguments: the query after its subject, and, for a tool that takes
+// them, the subject, the language and the passage separately.
 func arguments(tool schemas.Tool, q Query) map[string]any {
 	args := map[string]any{"query": strings.TrimSpace(q.About + " " + q.Text)}
 	takes := parametersOf(tool)
@@ -208,8 +205,7 @@ func arguments(tool schemas.Tool, q Query) map[string]any {
 	return args
 }
 
-// isEmpty reports whether a search tool found nothing: no text, or an empty list of
-// results.
+// isEmpty reports whether a search tool found nothing: no text, or an empty list of results.
 func isEmpty(result schemas.ToolResult) bool {
 	var structured struct {
 		Results *[]json.RawMessage `json:"results"`

@@ -8,48 +8,47 @@ import (
 	"molar/schemas"
 )
 
-// An Attachment is a text that a person put beside the question: a resource of a
-// server, a file, or what was piped in. The model reads it fenced, as data; it is not saved
-// with the question.
+// An Attachment is a text that a person attached to the question: a resource of a server, a file,
+// or piped input. The model reads it fenced, as data; it is not saved with the question.
 type Attachment struct {
-	// Name says what it is, such as an address.
+	// Name identifies it, such as an address.
 	Name string
-	// Server is who gave it, and empty for a file of the person's. Tools then need approval, as
-	// after a result of that server: others may have written a file, too.
+	// Server is where it comes from; empty for a person's file. Either way tools then need
+	// approval, as after a result of a server: others may have written the file.
 	Server string
-	// Text is cut at the limit of results, with a mark.
+	// Text is cut to the limit of results, with a mark.
 	Text string
 	// Media are the images and other files of a resource.
 	Media []schemas.Part
 }
 
-// Tools are the attached servers.
+// Tools gives access to the attached servers.
 type Tools interface {
 	Status() []schemas.ServerStatus
 	// Resource reads a resource of a server: its text, and the images and the like in it.
 	Resource(ctx context.Context, server, uri string) (string, []schemas.Part, error)
 }
 
-// MentionConfig has what resources are read with.
+// MentionConfig configures [Read].
 type MentionConfig struct {
 	Tools Tools
-	// Await gives a server that is in its first start a moment.
+	// Await waits a moment for a server in its first start.
 	Await func(ctx context.Context, server string)
 	// May reports whether the question may name resources of a server.
 	May func(server string) bool
 }
 
-// most is how many resources one question may name.
-const most = 8
+// maxMentions is how many resources one question may name.
+const maxMentions = 8
 
-// Read reads what the "@server:uri" words of a text name. A word whose first part is no
-// server that may be named is an ordinary word. An error is about the word unread.
+// Read reads the resources that the "@server:uri" words of a text name. Without an allowed server
+// it is an ordinary word. On an error, unread is the word that failed.
 func Read(ctx context.Context, cfg MentionConfig, text string) (attached []Attachment, unread string, err error) {
 	for word := range strings.FieldsSeq(text) {
 		server, uri, ok := split(word)
 		known := func(at Attachment) bool { return at.Server == server && at.Name == uri }
 		named := func(s schemas.ServerStatus) bool { return s.Name == server }
-		if !ok || len(attached) == most || slices.ContainsFunc(attached, known) || !slices.ContainsFunc(cfg.Tools.Status(), named) || !cfg.May(server) {
+		if !ok || len(attached) == maxMentions || slices.ContainsFunc(attached, known) || !slices.ContainsFunc(cfg.Tools.Status(), named) || !cfg.May(server) {
 			continue
 		}
 		cfg.Await(ctx, server)
@@ -62,7 +61,7 @@ func Read(ctx context.Context, cfg MentionConfig, text string) (attached []Attac
 	return attached, "", nil
 }
 
-// split splits "@server:uri", with the marks behind it that end a sentence.
+// split splits "@server:uri", without the punctuation after it.
 func split(word string) (server, uri string, ok bool) {
 	word, ok = strings.CutPrefix(strings.TrimRight(word, ".,;!?)"), "@")
 	if !ok {

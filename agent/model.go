@@ -15,7 +15,7 @@ import (
 // verdictTokens bounds the judge's answer: two short fields of JSON.
 const verdictTokens = 24
 
-// request is the guardrail's one short model call.
+// request returns the guardrail's one short model call.
 func request(model string, ask subject.Ask) providers.Request {
 	return providers.Request{
 		Pass:        providers.PassGuardrail,
@@ -28,19 +28,19 @@ func request(model string, ask subject.Ask) providers.Request {
 	}
 }
 
-// Asking returns a judge that asks the route's small model, outside of any turn. It
-// is nil for a route without a model.
+// Asking returns a judge that asks the route's small model outside of any turn; nil for an offline
+// route.
 func Asking(route providers.Route) subject.Judge {
 	if route.Offline {
 		return nil
 	}
 	return func(ctx context.Context, ask subject.Ask) (string, error) {
-		return heard(route.Provider.Stream(ctx, request(route.SmallModel, ask)))
+		return readText(route.Provider.Stream(ctx, request(route.SmallModel, ask)))
 	}
 }
 
-// heard is the whole text of a stream.
-func heard(stream iter.Seq2[providers.Chunk, error]) (string, error) {
+// readText returns the whole text of a stream.
+func readText(stream iter.Seq2[providers.Chunk, error]) (string, error) {
 	var text strings.Builder
 	for chunk, err := range stream {
 		if err != nil {
@@ -51,26 +51,26 @@ func heard(stream iter.Seq2[providers.Chunk, error]) (string, error) {
 	return text.String(), nil
 }
 
-// warmFor is how long a local model is taken to stay loaded after it answered:
-// Ollama keeps one for five minutes.
+// warmFor is how long a local model counts as loaded after it answered: Ollama keeps one for five
+// minutes.
 const warmFor = 4 * time.Minute
 
-// cold reports whether the route's small model may still have to be loaded. Only a
-// provider that runs one request after the other loads its models on demand.
+// cold reports whether the route's small model may still have to be loaded. Only a provider that
+// queues requests loads its models on demand.
 func (j *Judge) cold(route providers.Route) bool {
 	last, answered := j.answered.Load(route.SmallModel)
 	return route.Queues && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
 }
 
-// Warm loads the route's small model, where it is loaded on demand, by a call of one token. It
-// takes as long as the model does.
+// Warm loads the route's small model, if it is loaded on demand, by a call of one token. It blocks
+// until the model answers.
 func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
 	if route.Offline || !route.Queues {
 		return nil
 	}
 	req := request(route.SmallModel, subject.Ask{User: "NO"})
 	req.MaxTokens = 1
-	if _, err := heard(route.Provider.Stream(ctx, req)); err != nil {
+	if _, err := readText(route.Provider.Stream(ctx, req)); err != nil {
 		return err
 	}
 	j.answered.Store(route.SmallModel, j.now())

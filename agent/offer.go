@@ -11,20 +11,20 @@ import (
 	"molar/toolhandler"
 )
 
-// offer decides which tools the model may call in this turn, and writes down the reason
-// for each that it may not. earlier are the rounds of the turn before its client's tools ran.
+// offer decides which tools the model may call in this turn, and traces the reason for each other
+// tool. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
 	if w.turn.NoTools {
-		return a.guarded(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
+		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Asked: asked(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
-		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.beside(w, q, past, found, earlier)),
+		Globs: w.assistant.Tools, Asked: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
+		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(w, q, past, found, earlier)),
 	})
 	if err != nil {
 		return offer.Offer{}, err
 	}
-	o := offer.Offer{Finder: choice.Finder, Results: a.kept(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
+	o := offer.Offer{Finder: choice.Finder, Results: a.readable(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
 	if w.turn.ListTools {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindTools, Tools: offer.Infos(choice.Offered)}); err != nil {
 			return offer.Offer{}, err
@@ -57,18 +57,18 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Tools:    slices.Concat(choice.Offered, choice.Rest),
 		Host:     own,
 		Flow:     a.flowOf(w, q, past, found, earlier),
-		Approver: w.turn.Approver, Consented: q.agreed.Calls(), Grants: a.grants(w),
+		Approver: w.turn.Approver, Consented: q.approved.Calls(), Grants: a.grants(w),
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.journal.RecordCall,
 	})
 	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
-		w.out.Watching().Arm() // descriptions are a server's words
+		w.out.Watching().Arm() // a server wrote the descriptions
 	}
-	return a.guarded(w, o), w.turn.CheckForced(o.Tools)
+	return a.guardLinks(w, o), w.turn.CheckForced(o.Tools)
 }
 
-// flowOf is what the model reads before any call, whose text it is, and what of it are the
+// flowOf returns the texts that the model reads before any call, with their sources, and the
 // person's own words. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
 	trusted := Trusted(a.cfg.Tools.Tools())
@@ -91,16 +91,16 @@ func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlie
 	return toolhandler.Flow{Readings: texts, Words: words}
 }
 
-// guarded lets the addresses of the answer carry nothing away that the turn has read.
-func (a *Agent) guarded(w task, o offer.Offer) offer.Offer {
+// guardLinks filters the addresses of the answer, so that they leak nothing that the turn has read.
+func (a *Agent) guardLinks(w task, o offer.Offer) offer.Offer {
 	if !a.cfg.Off.Links {
 		w.out.Address(answer.NewLinks(o.Handler.Flow))
 	}
 	return o
 }
 
-// asked are the questions of the conversation with what was called for them, and the new one.
-func asked(past recalled, q question, earlier []schemas.Round) []offer.Asked {
+// questions returns the conversation's questions with their calls, and last the new one.
+func questions(past recalled, q question, earlier []schemas.Round) []offer.Asked {
 	all := make([]offer.Asked, 0, len(past.exchanges)+1)
 	for _, x := range past.exchanges {
 		all = append(all, offer.Asked{Question: x.Question, Calls: append(callsOf(x.Rounds()), x.Called...)})
@@ -108,7 +108,7 @@ func asked(past recalled, q question, earlier []schemas.Round) []offer.Asked {
 	return append(all, offer.Asked{Question: q.asked, Calls: callsOf(earlier)})
 }
 
-// callsOf are the calls of some rounds.
+// callsOf returns the calls of rounds.
 func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 	var calls []schemas.ToolCall
 	for _, r := range rounds {
@@ -117,8 +117,8 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 	return calls
 }
 
-// kept are the results that the model has seen and may read on in.
-func (a *Agent) kept(past recalled, earlier []schemas.Round) *offer.Kept {
+// readable returns the results whose rest the model may read.
+func (a *Agent) readable(past recalled, earlier []schemas.Round) *offer.Kept {
 	k := offer.NewKept(offer.ResultsConfig{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
 	for _, x := range past.exchanges {
 		for _, round := range x.Rounds() {

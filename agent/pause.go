@@ -14,10 +14,10 @@ import (
 // statusClient is the status of a call that the client runs.
 const statusClient toolhandler.Status = "client"
 
-// pause ends a turn in calls that the client runs. Nothing is saved yet: question
-// and answer are saved together, when the turn has gone on to its end.
+// pause ends a turn at calls that the client runs. Nothing is saved yet: question and answer are
+// saved together when the resumed turn ends.
 func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
-	for _, call := range e.answer.theirs {
+	for _, call := range e.answer.clientCalls {
 		tool := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name}}
 		w.out.Trace.Outcome(toolhandler.Outcome{Call: call, Tool: tool, Status: statusClient}, "the model called it, and the client runs it")
 	}
@@ -27,7 +27,7 @@ func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 			return err
 		}
 	}
-	if err := w.out.Emit(answer.Event{Kind: answer.KindClientCalls, Calls: e.answer.theirs}); err != nil {
+	if err := w.out.Emit(answer.Event{Kind: answer.KindClientCalls, Calls: e.answer.clientCalls}); err != nil {
 		return err
 	}
 	d := e.answer.done()
@@ -40,7 +40,7 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 		return nil
 	}
 	record := e.record(w, "")
-	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.theirs, PausedTurn{
+	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.clientCalls, PausedTurn{
 		PausedIdentity: PausedIdentity{
 			TurnID: w.turn.ID, ConversationID: w.turn.ConversationID, Parent: w.turn.Parent,
 			Assistant: w.assistant.Name, Stateless: w.turn.Stateless, ReadOnly: w.turn.ReadOnly, Key: record.Key,
@@ -57,9 +57,9 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 	}, a.cfg.Now())
 }
 
-// resume finds the turn that the client's results belong to; t then takes its place. A
-// turn that is not kept any more, or was another assistant's, begins anew and is judged
-// like any other: results that anybody can make up open no door.
+// resume finds the turn that the client's results belong to; t then continues it. A turn that is no
+// longer stored, or belongs to another assistant, starts anew and is judged like any other: results
+// can be made up and must not bypass the guardrail.
 func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 	if len(t.Results) == 0 || a.cfg.Pauses == nil {
 		return nil, nil //nolint:nilnil // an ordinary turn
@@ -80,18 +80,18 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 	return p, nil
 }
 
-// resumed is what a turn had come to when it began to wait.
-func resumed(p *PausedTurn) *ending {
+// endingOf returns the state of a turn when it paused.
+func endingOf(p *PausedTurn) *ending {
 	return &ending{
 		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice, read: p.Read, dropped: p.Dropped},
 		past:     recalled{read: p.ServersRead},
 		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted},
-		found:    findings{results: p.Found, looked: p.Looked}, // what was read is in ServersRead
+		found:    findings{results: p.Found, looked: p.Looked}, // the sources are in ServersRead
 		before:   p.Answer, subject: p.Subject,
 	}
 }
 
-// after puts what came before a wait in front of what came after it.
+// after prepends the work of the paused turn.
 func (s outcome) after(p *PausedTurn) outcome {
 	s.rounds = slices.Concat(p.Rounds, s.rounds)
 	s.grounded = slices.Concat(p.Grounded, s.grounded)

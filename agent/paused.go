@@ -12,25 +12,24 @@ import (
 	"molar/toolhandler"
 )
 
-// Bounds of what is kept.
+// Bounds of what is stored.
 const (
 	pauseKeepFor = time.Hour
 	maxSize      = 8 << 20 // bytes
 )
 
-// PauseClient stands for the client where results name their server. It has a space, so that no
-// server is called so.
+// PauseClient names the client where results name their server. It has a space, so that it can be
+// no server's name.
 const PauseClient = "the client"
 
 // PauseStore keeps turns that wait for the results of the client's own tools.
 type PauseStore interface {
 	KeepTurn(ctx context.Context, p schemas.KeptTurn) error
-	// GetKeptTurn returns what was stored under a call id of the owner, and whether there is
-	// anything.
+	// GetKeptTurn returns the turn stored under a call id of the owner, and false if there is none.
 	GetKeptTurn(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
 }
 
-// A PausedTurn is one that waits.
+// A PausedTurn is a turn that waits for the client's tools.
 type PausedTurn struct {
 	PausedIdentity
 	PausedQuestion
@@ -38,7 +37,7 @@ type PausedTurn struct {
 	PausedWork
 }
 
-// PausedIdentity says which turn it is.
+// PausedIdentity identifies the turn.
 type PausedIdentity struct {
 	TurnID         string  `json:"turn_id"`
 	ConversationID string  `json:"conversation_id"`
@@ -56,36 +55,36 @@ type PausedQuestion struct {
 	Language string          `json:"language"`
 	Notice   string          `json:"notice,omitempty"`
 	Subject  string          `json:"subject,omitempty"`
-	// Read is what of it others wrote.
+	// Read holds the parts of it that others wrote.
 	Read []toolhandler.Reading `json:"read,omitempty"`
-	// Dropped are the calls that it was no yes to, which the person is not told yet.
+	// Dropped are the calls that it did not approve; the person has not been told yet.
 	Dropped []schemas.Part `json:"dropped,omitempty"`
 }
 
-// PausedPrompt is what the model saw, up to the calls that wait.
+// PausedPrompt is the prompt up to the client's calls.
 type PausedPrompt struct {
 	System    string              `json:"system"`
 	Messages  []schemas.Message   `json:"messages"`
 	Compacted *schemas.Compaction `json:"compacted,omitempty"`
 }
 
-// PausedWork is what has come of it so far.
+// PausedWork is the result so far.
 type PausedWork struct {
-	// Rounds end with the one whose calls wait; it holds the results of the servers'
-	// tools that were called beside the client's.
+	// Rounds end with the one that has the client's calls; it holds the results of the servers'
+	// tools called in the same round.
 	Rounds      []schemas.Round      `json:"rounds"`
 	Found       []schemas.ToolResult `json:"found,omitempty"`
 	Looked      prompts.Looked       `json:"looked,omitempty"`
 	Grounded    []schemas.Source     `json:"grounded,omitempty"`
 	ServersRead []string             `json:"servers_read,omitempty"`
 	ToolCalls   int                  `json:"tool_calls"`
-	// Answer is the text that was shown so far.
+	// Answer is the text shown so far.
 	Answer string `json:"answer,omitempty"`
 }
 
 // Keep stores a turn of the owner under the ids of its calls, for an hour.
 func Keep(ctx context.Context, store PauseStore, owner string, calls []schemas.ToolCall, t PausedTurn, now time.Time) error {
-	if last := len(t.Rounds) - 1; last > 0 { // what the model saw of the others stands in the messages
+	if last := len(t.Rounds) - 1; last > 0 { // the messages hold what the model saw of the others
 		t.Rounds = append(WithoutMedia(t.Rounds[:last]), t.Rounds[last])
 	}
 	state, err := json.Marshal(t)
@@ -104,7 +103,7 @@ func Keep(ctx context.Context, store PauseStore, owner string, calls []schemas.T
 	})
 }
 
-// Find returns the owner's turn that waits for the call, nil if none is kept.
+// Find returns the owner's turn that waits for the call; nil if none is stored.
 func Find(ctx context.Context, store PauseStore, owner, callID string) (*PausedTurn, error) {
 	state, ok, err := store.GetKeptTurn(ctx, owner, callID)
 	if err != nil {
@@ -117,8 +116,8 @@ func Find(ctx context.Context, store PauseStore, owner, callID string) (*PausedT
 	return &t, nil
 }
 
-// Complete gives the last round the results of the client's tools, in call order. It names a
-// call that has none. A model is shown so many bytes of each.
+// Complete gives the last round the results of the client's tools, in call order. The error names a
+// call without a result. The model sees at most maxBytes of each.
 func (t *PausedTurn) Complete(given []schemas.ToolResult, maxBytes int) error {
 	last := &t.Rounds[len(t.Rounds)-1]
 	known := append(slices.Clone(last.Results), given...)
@@ -140,8 +139,8 @@ func (t *PausedTurn) Complete(given []schemas.ToolResult, maxBytes int) error {
 	return nil
 }
 
-// AfterQuestion is what a client sent behind its last question, for a turn that is not kept any
-// more: calls of its own tools, and their results.
+// AfterQuestion returns what a client sent after its last question, for a turn that is no longer
+// stored: calls of its own tools, and their results.
 func AfterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
 	last := len(sent) - 1
 	for last >= 0 && sent[last].Role != schemas.RoleUser {

@@ -14,19 +14,19 @@ import (
 	"molar/schemas"
 )
 
-// A prompt is what the model sees at the begin of its first round.
+// A prompt is what the model sees at the start of its first round.
 type prompt struct {
 	system   string
 	messages []schemas.Message
-	// compacted is set when this turn moved exchanges behind the summary.
+	// compacted is set when this turn moved exchanges into the summary.
 	compacted *schemas.Compaction
-	// agreed are calls that the person has just said yes to.
-	agreed Waiting
+	// approved are calls that the person has just approved.
+	approved Waiting
 }
 
-// prompt builds the context: the system prompt, the summary of what is no longer shown,
-// the newest exchanges verbatim, and the question last, with what belongs to it. All but
-// the last message is the same as in the turn before, byte by byte, until a compaction.
+// prompt builds the context: the system prompt, the summary of older exchanges, the newest
+// exchanges verbatim, and last the question with its attachments and results. Until a compaction,
+// all but the last message repeats the previous turn byte for byte.
 func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, found findings, o offer.Offer) (prompt, error) {
 	lang := conversationLanguage(past, q)
 	system := a.system(w, lang, len(o.Tools) > 0, a.instructions(o.Tools))
@@ -41,7 +41,7 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 			Err: errors.New("the conversation does not fit into the model's context, and the request does not let it be summarised"),
 		}
 	}
-	p := prompt{system: system, messages: view.Messages, agreed: q.agreed}
+	p := prompt{system: system, messages: view.Messages, approved: q.approved}
 	if view.Compacted && view.Covers > 0 {
 		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}
@@ -53,7 +53,7 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 	if len(p.messages) == 0 {
 		in.Summary = view.Summary
 	} else if view.Summary != "" {
-		p.messages = headed(p.messages, prompts.Summarised(lang, view.Summary))
+		p.messages = prepend(p.messages, prompts.Summarised(lang, view.Summary))
 	}
 	p.messages = append(p.messages, prompts.Question(in))
 	if len(w.turn.Results) > 0 {
@@ -66,15 +66,16 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 	return p, nil
 }
 
-// system is the system prompt; servers are the instructions of those whose tools are offered.
+// system returns the system prompt; servers are the instructions of the servers whose tools are
+// offered.
 func (a *Agent) system(w task, lang string, tools bool, servers []prompts.Instructions) string {
 	return prompts.System(prompts.SystemInput{
-		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: together(w.turn.System, w.turn.Form), Topic: w.guard != nil,
+		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: joinParagraphs(w.turn.System, w.turn.Form), Topic: w.guard != nil,
 		Language: lang, Tools: tools, Servers: servers,
 	})
 }
 
-// instructions are those of the servers whose tools are offered, by their names.
+// instructions returns the instructions of the servers whose tools are offered, by name.
 func (a *Agent) instructions(tools []schemas.ToolInfo) []prompts.Instructions {
 	texts := a.cfg.Tools.Instructions()
 	var all []prompts.Instructions
@@ -86,15 +87,15 @@ func (a *Agent) instructions(tools []schemas.ToolInfo) []prompts.Instructions {
 	return all
 }
 
-// headed puts a part before the first message, without changing it.
-func headed(messages []schemas.Message, part schemas.Part) []schemas.Message {
+// prepend returns the messages with a part before the first one's, without changing the argument.
+func prepend(messages []schemas.Message, part schemas.Part) []schemas.Message {
 	first := messages[0]
 	first.Parts = append([]schemas.Part{part}, first.Parts...)
 	return append([]schemas.Message{first}, messages[1:]...)
 }
 
-// conversationLanguage is the language of the oldest question that is shown and tells one: unlike
-// that of the new one it does not change from turn to turn.
+// conversationLanguage returns the language of the oldest shown question that reveals one: unlike
+// the new question's it is the same in each turn.
 func conversationLanguage(past recalled, q question) string {
 	for _, x := range past.exchanges {
 		if lang, _ := subject.Guess(x.Question); lang != "" {
@@ -104,6 +105,6 @@ func conversationLanguage(past recalled, q question) string {
 	return q.lang
 }
 
-// resultBytes is how much of one result a model sees. The whole one stays in the
-// events, the trace and the store.
+// resultBytes is how much of one result a model sees. The events, the trace and the store hold all
+// of it.
 func (a *Agent) resultBytes() int { return a.cfg.Limits.ResultTokens * BytesPerToken }

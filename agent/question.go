@@ -18,30 +18,31 @@ import (
 
 // A question is what a person asked, as the phases of a turn need it.
 type question struct {
-	// message is what the model reads: the person's own words, and what they put beside
-	// them.
+	// message is what the model reads: the person's own words and attachments.
 	message schemas.Message
 	// asked is the text that is judged and searched for, typed what is saved. They differ
 	// where the person used a server's prompt.
 	asked, typed string
 	lang         string
 	langSure     bool
-	// server is the one whose prompt was used; read is what stands of servers and of files in the message.
+	// server is the one whose prompt was used; read holds the texts of servers and files in the
+	// message.
 	server string
 	read   []toolhandler.Reading
-	// ordered is set when something beside the question gave orders to a model.
+	// ordered is set when an attachment gave orders to a model.
 	ordered bool
-	// notice is what was said at once, where it describes an emergency.
+	// notice is the emergency notice that was shown, if any.
 	notice string
-	// agreed are the calls of the answer before that it is a plain yes to, dropped those to which it is none.
-	agreed, dropped Waiting
-	// reply is what code answers by itself, in a language: how a prompt is used. It is
-	// nil for others.
+	// approved are the previous answer's pending calls if the question is a plain yes, dropped the
+	// same calls if it is not.
+	approved, dropped Waiting
+	// reply returns the host's own answer in a language: how to use a prompt. It is nil for other
+	// questions.
 	reply func(lang string) string
 }
 
-// read takes the last user message, detects its language in code, and puts the prompt of
-// a server that it names, and the attachments, in their places.
+// read returns the last user message with its language, as code detects it, and with the server's
+// prompt that it names and the attachments inserted.
 func (a *Agent) read(ctx context.Context, w task) (question, error) {
 	message, err := w.turn.Asked()
 	if err != nil {
@@ -54,7 +55,7 @@ func (a *Agent) read(ctx context.Context, w task) (question, error) {
 	w.out.Between(ctx, "QUESTION", q.asked)
 	q.lang, q.langSure = subject.Detect(q.asked, "")
 	w.out.Trace.Asked(q.asked)
-	attached, err := a.mentioned(ctx, w, &q)
+	attached, err := a.readMentions(ctx, w, &q)
 	if err != nil {
 		return q, err
 	}
@@ -64,9 +65,9 @@ func (a *Agent) read(ctx context.Context, w task) (question, error) {
 	return a.attach(w, q, append(slices.Clip(w.turn.Attachments), attached...))
 }
 
-// mentioned reads the resources that the question names. What cannot be read is told instead
-// of an answer. A client with a key gets no further than the tools of its assistant do.
-func (a *Agent) mentioned(ctx context.Context, w task, q *question) ([]Attachment, error) {
+// readMentions reads the resources that the question names. One that cannot be read is reported
+// instead of an answer. A client with a key reaches only the servers of its assistant's tools.
+func (a *Agent) readMentions(ctx context.Context, w task, q *question) ([]Attachment, error) {
 	may := func(server string) bool {
 		return w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)
 	}
@@ -81,11 +82,11 @@ func (a *Agent) mentioned(ctx context.Context, w task, q *question) ([]Attachmen
 	return attached, nil
 }
 
-// attach puts the attachments behind the question, and the text files that stand in it. What a person
-// uploads others have written, its name too, so it is read like what a server gives.
+// attach appends the attachments and the message's text files to the question. Others may have
+// written an uploaded file and its name, so both are treated like a server's text.
 func (a *Agent) attach(w task, q question, attached []Attachment) (question, error) {
 	q.read = append(q.read, Pictures(q.message)...)
-	parts, files := apart(q.message.Parts)
+	parts, files := splitFiles(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
 	}
@@ -101,10 +102,10 @@ func (a *Agent) attach(w task, q question, attached []Attachment) (question, err
 		}
 		q.read = append(q.read, toolhandler.Reading{Server: results[i].Server, Text: at.Name + "\n" + at.Text})
 	}
-	results, q.ordered = a.disarmed(w, results)
+	results, q.ordered = a.disarm(w, results)
 	for i, result := range results {
 		shown := prompts.Result(result, largest)
-		if attached[i].Server != "" { // a file's name stands in the fence
+		if attached[i].Server != "" { // the fence holds a file's name
 			shown = result.ToolName + ":\n" + shown
 		}
 		parts = append(parts, schemas.Part{Kind: schemas.PartContext, Text: shown, Result: &result})
@@ -117,8 +118,8 @@ func (a *Agent) attach(w task, q question, attached []Attachment) (question, err
 	return q, nil
 }
 
-// apart takes the text files out of the parts of a message.
-func apart(all []schemas.Part) (parts []schemas.Part, files []Attachment) {
+// splitFiles separates the text files from the other parts of a message.
+func splitFiles(all []schemas.Part) (parts []schemas.Part, files []Attachment) {
 	for _, p := range all {
 		if p.Kind == schemas.PartContext && p.Name != "" {
 			files = append(files, Attachment{Name: p.Name, Text: p.Text})
@@ -129,10 +130,9 @@ func apart(all []schemas.Part) (parts []schemas.Part, files []Attachment) {
 	return parts, files
 }
 
-// disarmed returns the results without the sentences in them that speak to a model, and
-// whether there were any. An assistant that keeps to a subject never needs them; others
-// get their results as they are.
-func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.ToolResult, ordered bool) {
+// disarm returns the results without the sentences that give orders to a model, and whether there
+// were any. Only an assistant with a topic does so, as it never needs them.
+func (a *Agent) disarm(w task, results []schemas.ToolResult) (clean []schemas.ToolResult, ordered bool) {
 	if w.guard == nil {
 		return results, false
 	}
@@ -148,16 +148,15 @@ func (a *Agent) disarmed(w task, results []schemas.ToolResult) (clean []schemas.
 	return clean, ordered
 }
 
-// settled lets the conversation's language break a tie.
-func (q question) settled(past recalled) question {
+// settleLanguage uses the conversation's language where the question's is not sure.
+func (q question) settleLanguage(past recalled) question {
 	if !q.langSure {
 		q.lang, q.langSure = subject.Detect(q.typed, past.language())
 	}
 	return q
 }
 
-// reply answers a prompt that cannot be used as it was typed. Like a refusal it is not
-// saved.
+// reply answers a prompt that cannot be used as typed. Like a refusal it is not saved.
 func (a *Agent) reply(w task, q question) error {
 	if err := w.out.Say(q.reply(q.lang)); err != nil {
 		return err

@@ -9,18 +9,19 @@ import (
 	"molar/toolhandler"
 )
 
-// A Conversation is what a model is shown of the turns before.
+// A Conversation is what a model is shown of the earlier turns.
 type Conversation struct {
 	Exchanges []Exchange
-	// Summary stands for all before the exchanges, Read are the servers and files whose text it has seen.
+	// Summary replaces all before the exchanges; Read are the servers and files whose text the
+	// conversation has seen.
 	Summary string
 	Read    []string
-	// Trusted are the servers whose texts give no orders, as the operator says.
+	// Trusted are the servers that the operator trusts to give no orders.
 	Trusted map[string]bool
 }
 
-// Readings are what the conversation holds of servers and files: results, and the answers and
-// the summary, in which their words may stand.
+// Readings returns the conversation's texts of servers and files: results, and the answers and the
+// summary, which may repeat them.
 func (c Conversation) Readings() []toolhandler.Reading {
 	var texts []toolhandler.Reading
 	for _, server := range c.Read {
@@ -39,7 +40,7 @@ func (c Conversation) Readings() []toolhandler.Reading {
 	return texts
 }
 
-// Results are the texts of servers in some results.
+// Results returns the servers' texts among results.
 func Results(results []schemas.ToolResult, trusted map[string]bool) []toolhandler.Reading {
 	var texts []toolhandler.Reading
 	for _, r := range results {
@@ -50,7 +51,7 @@ func Results(results []schemas.ToolResult, trusted map[string]bool) []toolhandle
 	return texts
 }
 
-// ReadingClient are the results of a client's own tools, which count as a server's.
+// ReadingClient returns the results of a client's own tools, which count as a server's.
 func ReadingClient(results []schemas.ToolResult) []toolhandler.Reading {
 	var texts []toolhandler.Reading
 	for _, r := range results {
@@ -60,22 +61,22 @@ func ReadingClient(results []schemas.ToolResult) []toolhandler.Reading {
 	return texts
 }
 
-// fileMark begins the source of a file. It has a space, so that no server is called so.
+// fileMark begins the source of a file. It has a space, so that it can be no server's name.
 const fileMark = "file "
 
-// mostName is how many bytes of a file's name its source has.
-const mostName = 80
+// maxName bounds a file's name in its source, in bytes.
+const maxName = 80
 
-// File is the source of what stands in a file that a person uploaded, and in its name: others may
-// have written both.
+// File returns the source of an uploaded file's text and name: others may have written both.
 func File(name string) string {
 	if name = strings.Join(strings.Fields(name), " "); name == "" {
 		name = "without a name"
 	}
-	return fileMark + text.Clip(text.Seen(name), mostName, "…")
+	return fileMark + text.Clip(text.Seen(name), maxName, "…")
 }
 
-// Pictures are the images, sounds and other files in a person's message that a model reads as they are.
+// Pictures returns the images, sounds and other files in a person's message that a model reads
+// directly.
 func Pictures(m schemas.Message) []toolhandler.Reading {
 	var read []toolhandler.Reading
 	for _, p := range m.Parts {
@@ -86,8 +87,8 @@ func Pictures(m schemas.Message) []toolhandler.Reading {
 	return read
 }
 
-// Uploaded names the files that stood beside the questions before the last one, as a client sent them.
-// No model is shown them again, but the answers may tell of them.
+// Uploaded names the files attached to the earlier questions of a client's history. No model is
+// shown them again, but the answers may repeat them.
 func Uploaded(messages []schemas.Message) []string {
 	var files []string
 	last := len(messages) - 1
@@ -105,7 +106,7 @@ func Uploaded(messages []schemas.Message) []string {
 	return slices.Compact(files)
 }
 
-// Trusted names the servers among tools whose texts give no orders, as the operator says.
+// Trusted returns the servers of the tools that the operator trusts to give no orders.
 func Trusted(tools []schemas.Tool) map[string]bool {
 	servers := make(map[string]bool)
 	for _, tool := range tools {
@@ -116,8 +117,8 @@ func Trusted(tools []schemas.Tool) map[string]bool {
 	return servers
 }
 
-// retold is a text of the model that may hold what some servers said. Of several nobody
-// knows whose words are where.
+// retold returns the reading of a model's text that may repeat servers' words. With several servers
+// it names none, as the words cannot be told apart.
 func retold(text string, servers []string, trusted map[string]bool) toolhandler.Reading {
 	r := toolhandler.Reading{Text: text, Trusted: !slices.ContainsFunc(servers, func(s string) bool { return !trusted[s] })}
 	if servers = slices.Compact(slices.Sorted(slices.Values(servers))); len(servers) == 1 {
@@ -126,8 +127,8 @@ func retold(text string, servers []string, trusted map[string]bool) toolhandler.
 	return r
 }
 
-// serversOf names the servers of results, with the files of the conversation, of which nobody knows
-// beside which question they stood; without results, all that is known to have been read.
+// serversOf returns the servers of results and all files of the conversation, as the question of a
+// file is not recorded; without results, everything read.
 func serversOf(results []schemas.ToolResult, read []string) []string {
 	var servers []string
 	for _, r := range results {

@@ -10,16 +10,16 @@ import (
 	"molar/schemas"
 )
 
-// recalled is what a turn knows of its conversation.
+// recalled is the conversation as a turn reads it.
 type recalled struct {
-	// summary stands for all before the exchanges.
+	// summary replaces all before the exchanges.
 	summary   string
 	exchanges []Exchange
-	// subject is the last question of the conversation that stands alone.
+	// subject is the conversation's last self-contained question.
 	subject string
 	// read are the servers and files whose text the conversation has seen.
 	read []string
-	// foreign is set when the exchanges count as a client's history: a client sent them,
+	// foreign is set when the exchanges were judged by no guard or another one: a client sent them,
 	// or another assistant had them.
 	foreign bool
 	// unjudged is set when code is not sure that the last of a client's exchanges belongs to the topic.
@@ -28,10 +28,10 @@ type recalled struct {
 	finished *schemas.Finished
 }
 
-// isEmpty reports whether nothing was said before.
+// isEmpty reports whether the conversation has no earlier turns.
 func (r recalled) isEmpty() bool { return len(r.exchanges) == 0 && r.summary == "" }
 
-// last is the last exchange of the conversation, or nil.
+// last returns the last exchange of the conversation, or nil.
 func (r recalled) last() *subject.Exchange {
 	if len(r.exchanges) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func (r recalled) last() *subject.Exchange {
 	return &subject.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: r.unjudged}
 }
 
-// language is the language that the conversation has come to: that of the last question that
-// surely tells one, and of what was guessed since. What only says "ok" or "3?" goes on in it.
+// language returns the conversation's language: that of the last question whose language is sure,
+// or as guessed since. It applies to messages such as "ok" or "3?".
 func (r recalled) language() (lang string) {
 	from := len(r.exchanges)
 	for sure := false; from > 0 && !sure; {
@@ -54,30 +54,30 @@ func (r recalled) language() (lang string) {
 	return lang
 }
 
-// recall waits for the conversation. Without memory the turn goes on, and says so.
+// recall waits for the conversation. Without memory the turn continues with a warning.
 func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, error) {
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.admissible(w, recalled{exchanges: Sent(w.turn.Messages), read: Uploaded(w.turn.Messages), foreign: true}), nil
+		return a.judgeHistory(w, recalled{exchanges: Sent(w.turn.Messages), read: Uploaded(w.turn.Messages), foreign: true}), nil
 	case !w.journal.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil
-	case w.journal.Fresh(): // there is nothing to read, and nobody waits for the lease
+	case w.journal.Fresh(): // there is nothing to read, so the turn does not wait for the lease
 		w.out.Trace.Memory("new")
 		w.out.Mark("3.1", "Conversation ID: "+w.turn.ConversationID, "known", false)
 		return recalled{}, nil
 	}
 	opening, err := w.journal.Opening(ctx)
 	if err != nil {
-		return recalled{}, a.without(ctx, w, first, err)
+		return recalled{}, a.withoutMemory(ctx, w, first, err)
 	}
 	w.out.Trace.Memory("read")
 	w.out.Mark("3.1", "Conversation ID: "+opening.ConversationID, "known", opening.Known)
 	past := recallFrom(opening)
 	past.foreign = opening.Assistant != "" && opening.Assistant != w.assistant.Name
 	w.out.Mark("4.1", "Summary and context read", "summary_length", len(past.summary), "exchanges", len(past.exchanges))
-	return a.admissible(w, past), nil
+	return a.judgeHistory(w, past), nil
 }
 
 func recallFrom(o schemas.Opening) recalled {
@@ -89,14 +89,14 @@ func recallFrom(o schemas.Opening) recalled {
 		summary: o.Compaction.Text, exchanges: Exchanges(o.Messages, pieces, condensed),
 		subject: o.Subject, read: o.ServersRead, finished: o.Finished,
 	}
-	if o.Partial && o.Covers > o.Compaction.Covers { // what was left out is in the whole summary alone
+	if o.Partial && o.Covers > o.Compaction.Covers { // only the whole summary covers the messages left out
 		past.summary = o.Summary
 	}
 	return past
 }
 
-// without lets a turn go on whose conversation could not be read.
-func (a *Agent) without(ctx context.Context, w task, first First, err error) error {
+// withoutMemory lets a turn continue whose conversation could not be read, if that is allowed.
+func (a *Agent) withoutMemory(ctx context.Context, w task, first First, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -115,10 +115,10 @@ func (a *Agent) without(ctx context.Context, w task, first First, err error) err
 	return w.out.Lose("the conversation could not be read, so this turn runs without memory and is not saved: " + err.Error())
 }
 
-// admissible drops of a client's history what does not belong to the topic: exchanges
-// that code finds surely outside, and those that end in one of our refusals. Nobody
-// judged them when they were asked.
-func (a *Agent) admissible(w task, past recalled) recalled {
+// judgeHistory drops from a foreign history the exchanges that code is sure are outside the topic,
+// and those that end in one of our refusals: this topic's guard did not judge them when they were
+// asked.
+func (a *Agent) judgeHistory(w task, past recalled) recalled {
 	if w.guard == nil || !past.foreign || a.cfg.Off.History {
 		return past
 	}

@@ -8,18 +8,18 @@ import (
 	"molar/schemas"
 )
 
-// A Reply is what the model said and called in one round.
+// A Reply collects the model's text and calls of one round.
 type Reply struct {
 	// Finish is why it ended.
 	Finish providers.FinishReason
 
 	parts []schemas.Part
-	// open grows the text of the last part, which settle hands over.
+	// open is the text of the last part, until settle appends it to parts.
 	open strings.Builder
 }
 
-// Add takes a chunk in. A part with provider state is never merged with another: the
-// provider wants its state back on exactly that part.
+// Add adds a chunk. A part with provider state is never merged with another: the provider expects
+// its state back on exactly that part.
 func (r *Reply) Add(c providers.Chunk) {
 	switch {
 	case c.Call != nil:
@@ -38,13 +38,13 @@ func (r *Reply) Add(c providers.Chunk) {
 	}
 }
 
-// Retract forgets the text so far: it turned out to be reasoning.
+// Retract drops the text so far: it turned out to be reasoning.
 func (r *Reply) Retract() {
 	r.open.Reset()
 	r.parts = slices.DeleteFunc(r.parts, func(p schemas.Part) bool { return p.Kind == schemas.PartText })
 }
 
-// settle makes a part of the text that is open.
+// settle appends the open text to the parts.
 func (r *Reply) settle() {
 	if r.open.Len() > 0 {
 		r.parts = append(r.parts, schemas.Part{Kind: schemas.PartText, Text: r.open.String()})
@@ -52,22 +52,21 @@ func (r *Reply) settle() {
 	}
 }
 
-// Message is the round as a message of the history.
+// Message returns the round as a message of the history.
 func (r *Reply) Message() schemas.Message {
 	r.settle()
 	return schemas.Message{Role: schemas.RoleAssistant, Parts: r.parts}
 }
 
-// Spoken is the message without its calls, for a round in which none is executed:
-// no history may hold a call that has no result.
+// Spoken returns the message without its calls, for a round that executes none: no history may hold
+// a call that has no result.
 func (r *Reply) Spoken() schemas.Message {
 	m := r.Message()
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p schemas.Part) bool { return p.Kind == schemas.PartCall })
 	return m
 }
 
-// Calls are the calls to be executed. An answer that was cut or filtered runs none:
-// half of what it meant is missing.
+// Calls returns the calls to execute. A cut or filtered answer has none: part of it is missing.
 func (r *Reply) Calls() []schemas.ToolCall {
 	if r.Finish == providers.FinishLength || r.Finish == providers.FinishContentFilter {
 		return nil
@@ -89,8 +88,8 @@ func (r *Reply) KeepOneCall() {
 	})
 }
 
-// WithoutMedia returns the rounds without the files of their results, which last as long as
-// their turn: a conversation is text.
+// WithoutMedia returns the rounds without the files of their results: these last for one turn, a
+// stored conversation is text.
 func WithoutMedia(rounds []schemas.Round) []schemas.Round {
 	kept := slices.Clone(rounds)
 	for i, r := range kept {

@@ -15,8 +15,8 @@ import (
 	"molar/schemas"
 )
 
-// A task is what a turn works with. It is made once and only read; it is small, since each
-// phase takes a copy and streams are many.
+// A task holds the fixed inputs of a turn. It is made once and only read; it is small, since each
+// phase copies it.
 type task struct {
 	turn      *Turn
 	assistant *Assistant
@@ -25,15 +25,15 @@ type task struct {
 	guard   *subject.Guard
 	out     *answer.Speaker
 	journal *Journal
-	// group holds what runs beside the turn.
+	// group holds the turn's goroutines.
 	group   *sync.WaitGroup
 	started time.Time
 }
 
-// answer runs a turn, waits for what runs beside it, and hands its trace over.
+// answer runs a turn, waits for its goroutines, and delivers its trace.
 func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, fresh bool, yield func(answer.Event, error) bool) error {
 	out := answer.NewSpeaker(t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
-	waited, err := a.resume(ctx, t)
+	paused, err := a.resume(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -41,12 +41,12 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 		defer a.cfg.Summaries.Began()()
 	}
 	var group sync.WaitGroup
-	j := a.open(ctx, t, fresh && waited == nil, out, &group)
+	j := a.open(ctx, t, fresh && paused == nil, out, &group)
 	w, err := a.accept(ctx, t, out, j, &group)
 	switch {
 	case err != nil:
-	case waited != nil:
-		err = a.goOn(ctx, w, waited)
+	case paused != nil:
+		err = a.continueTurn(ctx, w, paused)
 	default:
 		err = a.run(ctx, w)
 	}
@@ -57,10 +57,10 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 	return err
 }
 
-// report hands the trace of a turn over, and logs what ended it early.
+// report delivers the trace of a turn, and logs what ended it early.
 func (a *Agent) report(w task, out *answer.Speaker, turnID string, err error) {
 	if w.route.Provider != nil { // else the turn was never accepted
-		a.hand(out.Trace.Finish(out.End(err)))
+		a.deliver(out.Trace.Finish(out.End(err)))
 	}
 	if err != nil {
 		msg := "turn failed"
@@ -71,13 +71,13 @@ func (a *Agent) report(w task, out *answer.Speaker, turnID string, err error) {
 	}
 }
 
-// open begins to read the conversation; fresh says that the turn itself named it.
+// open starts reading the conversation; fresh is set if the turn made up its id.
 func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *Journal {
 	id := t.ID
 	book := JournalConfig{
 		Memory: a.cfg.Memory, TurnID: id, ReadOnly: t.ReadOnly, Group: group, Answer: out.Answer,
 		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
-		// A key may stand for a turn that was saved in another conversation.
+		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
 		Took:  func(d time.Duration) { out.Trace.Step("memory", d) },
 		Log:   func(msg string, err error) { a.log.Warn(msg, "turn", id, "error", err) },
@@ -88,8 +88,8 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 	return OpenJournal(ctx, book)
 }
 
-// accept finds the assistant and the route of a turn, and announces it. A turn that names
-// no assistant goes on with the one that its conversation has.
+// accept finds the assistant and the route of a turn, and yields its start. A turn that names no
+// assistant uses the conversation's, else the default.
 func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *Journal, group *sync.WaitGroup) (task, error) {
 	name := t.Assistant
 	if name == "" && j.Reads() && !j.Fresh() {
@@ -137,9 +137,9 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *Jou
 	return w, err
 }
 
-// run is one turn: what comes before its model, the rounds of that one, and the end.
+// run runs one turn: the phases before the model, the model's rounds, and the end.
 func (a *Agent) run(ctx context.Context, w task) (err error) {
-	e := new(ending) // what has come of the turn so far, for the case that it breaks off
+	e := new(ending) // the turn's results so far, in case it is interrupted
 	defer func() { err = a.close(ctx, w, e, err) }()
 
 	verdict, answered, err := a.prepare(ctx, w, e)
@@ -152,13 +152,13 @@ func (a *Agent) run(ctx context.Context, w task) (err error) {
 	return a.end(ctx, w, e) // 8.2, 9.1: sources, save, report
 }
 
-// prepare is a turn up to its model, a phase a line. The numbers are those of the log.
-// answered says that code has answered, so that no model is asked.
+// prepare runs a turn up to its model, one phase a line. The numbers are those of the log. answered
+// reports that code has answered, so that no model is asked.
 func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, answered bool, err error) {
-	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, what stands beside it
+	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, its attachments
 		return nil, false, err
 	}
-	first, err := a.look(ctx, w, e.question) // 2: what code sees of the question alone
+	first, err := a.look(ctx, w, e.question) // 2: code's judgement of the question alone
 	if err != nil {
 		return nil, false, err
 	}
@@ -171,14 +171,14 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 	if e.past.finished != nil {
 		return nil, true, a.repeat(w, e.past.finished)
 	}
-	if e.question = e.question.settled(e.past); e.question.reply != nil {
+	if e.question = e.question.settleLanguage(e.past); e.question.reply != nil {
 		return nil, true, a.reply(w, e.question)
 	}
-	if e.question, err = a.agreed(ctx, w, e.question, e.past); err != nil { // a yes to what waited
+	if e.question, err = a.takeApproval(ctx, w, e.question, e.past); err != nil { // approval of pending calls
 		return nil, false, err
 	}
 	e.subject = a.needs(w, e.question.asked, e.past.isEmpty()).Subject(e.question.asked, a.subject(w, e.past))
-	verdict, err = a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or done before it
+	verdict, err = a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or called before it
 	if e.question.notice = verdict.Notice; err != nil {
 		return nil, false, err
 	}
@@ -189,29 +189,29 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 		return nil, false, err
 	}
 	if w.endsWithNotice(verdict, e.found) {
-		return nil, true, a.onlyNotice(ctx, w, e)
+		return nil, true, a.finishNotice(ctx, w, e)
 	}
-	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: what the model may call
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: the tools that the model may call
 		return nil, false, err
 	}
-	if e.prompt, err = a.prompt(ctx, w, e.question, e.past, e.found, e.offer); err != nil { // 5.1: what it sees
+	if e.prompt, err = a.prompt(ctx, w, e.question, e.past, e.found, e.offer); err != nil { // 5.1: the prompt
 		return nil, false, err
 	}
 	return verdict, false, nil
 }
 
-// end finishes a turn, or puts it by until its client has run its own tools.
+// end finishes a turn, or pauses it until its client has run its own tools.
 func (a *Agent) end(ctx context.Context, w task, e *ending) error {
-	if len(e.answer.theirs) > 0 {
+	if len(e.answer.clientCalls) > 0 {
 		return a.pause(ctx, w, e)
 	}
 	return a.finish(ctx, w, e)
 }
 
-// goOn is a turn whose client has run its own tools: its question was read, judged and
+// continueTurn resumes a turn whose client has run its own tools: its question was read, judged and
 // searched for before.
-func (a *Agent) goOn(ctx context.Context, w task, p *PausedTurn) (err error) {
-	e := resumed(p)
+func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err error) {
+	e := endingOf(p)
 	defer func() { err = a.close(ctx, w, e, err) }()
 
 	past, err := a.recall(ctx, w, First{})
@@ -228,7 +228,7 @@ func (a *Agent) goOn(ctx context.Context, w task, p *PausedTurn) (err error) {
 	if e.offer, err = a.offer(ctx, w, e.question, known, e.found, p.Rounds...); err != nil {
 		return err
 	}
-	a.watchOver(ctx, w, e.question, known)
+	a.setWatch(ctx, w, e.question, known)
 	w.out.Watching().Arm()
 	w.record(ctx, e.question)
 	err = a.converse(ctx, w, &e.prompt, &e.offer, OpenGate(), &e.answer)
@@ -238,8 +238,8 @@ func (a *Agent) goOn(ctx context.Context, w task, p *PausedTurn) (err error) {
 	return a.end(ctx, w, e)
 }
 
-// close ends a turn that did not end well. What was refused is answered as such; what
-// broke off is kept as interrupted, as far as it came, and of the rest nothing is kept.
+// close finishes a turn that failed: a refused one gets the refusal text, one that left the subject
+// a note, any other is saved as interrupted, as far as it came.
 func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 	if r, ok := errors.AsType[*RefusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
@@ -247,21 +247,21 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 	if errors.Is(err, errStrayed) {
 		return a.cutShort(ctx, w, e)
 	}
-	if err != nil && !errors.Is(err, ErrNotSaved) { // that one was tried long enough
+	if err != nil && !errors.Is(err, ErrNotSaved) { // saving was already retried
 		return brokenError{err, a.interrupt(ctx, w, e)}
 	}
 	return err
 }
 
-// record notes that the question is being answered.
+// record stores that the question is being answered.
 func (w task) record(ctx context.Context, q question) {
 	asked, _ := w.turn.Asked()
 	w.journal.Record(ctx, schemas.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
 		Files(asked.Parts, w.turn.Attachments))
 }
 
-// hand gives the trace to those who want it.
-func (a *Agent) hand(t answer.Trace) {
+// deliver passes the trace to the observer and the recorder.
+func (a *Agent) deliver(t answer.Trace) {
 	if a.cfg.Observer != nil {
 		a.cfg.Observer.Observe(t)
 	}
@@ -270,7 +270,7 @@ func (a *Agent) hand(t answer.Trace) {
 	}
 }
 
-// knows reports whether there is such an assistant: one may have been taken out of the config.
+// knows reports whether the assistant exists: it may have been removed from the config.
 func (a *Agent) knows(assistant string) bool {
 	_, known := a.assistants[assistant]
 	return known

@@ -72,7 +72,7 @@ func TestRun_noToolWantedCostsOneCall(t *testing.T) {
 
 func TestRun_twoPass(t *testing.T) {
 	as := family()
-	as.Flow = agent.FlowTwoPass
+	as.Flow, as.DirectAnswer = agent.FlowTwoPass, true
 	t.Run("one tool round, then a pass without tools", func(t *testing.T) {
 		b := familyBench(calls("", "family__get", "{}"), says("done")).with(t, as)
 		p := b.play(t, ask("who?"))
@@ -88,7 +88,7 @@ func TestRun_twoPass(t *testing.T) {
 	})
 	t.Run("unless a chat pass is demanded", func(t *testing.T) {
 		as := as
-		as.NeedsChatPass = true
+		as.DirectAnswer = false
 		b := familyBench(says("thinking aloud"), says("answer")).with(t, as)
 		if p := b.play(t, ask("who?")); p.text != "answer" || p.done.ModelCalls != 2 {
 			t.Errorf("answer %q in %d calls", p.text, p.done.ModelCalls)

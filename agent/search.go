@@ -9,18 +9,19 @@ import (
 	"molar/schemas"
 )
 
-// findings are what the code-driven search came to.
+// findings are the result of the code-driven search.
 type findings struct {
 	results []schemas.ToolResult
 	looked  prompts.Looked
-	// ordered is set when something that was found gave orders to a model.
+	// ordered is set when a result gave orders to a model.
 	ordered bool
-	// read are the servers whose text was found. The built-in guide is the host's own.
+	// read are the servers whose text was found. The built-in guide is the host's own and not
+	// listed.
 	read []string
 }
 
-// canSearch refuses a turn whose search list holds nothing but tools that this host
-// lacks, before anything else is asked. An emergency needs no search.
+// canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
+// emergency needs no search.
 func (a *Agent) canSearch(w task, first First) error {
 	why := a.search.Impossible(w.assistant.Search)
 	if why == "" || len(first.Kinds) > 0 {
@@ -29,11 +30,11 @@ func (a *Agent) canSearch(w task, first First) error {
 	return fmt.Errorf("%w: the assistant %q cannot search: %s", ErrSearch, w.assistant.Name, why)
 }
 
-// lookUp asks the assistant's code-driven tools. When all of them failed, the turn goes on
-// without results, and model and person are told. In an emergency it is the passage that the topic
-// names for it, or nothing: what words of the message lead to is often the wrong first aid.
+// lookUp calls the assistant's code-driven tools. When all fail, the turn continues without
+// results, and model and person are told. In an emergency it looks up only the passage that the
+// topic names for it: the words of the message often lead to the wrong first aid.
 func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, verdict *Gate) (findings, error) {
-	if len(w.assistant.Search) == 0 || len(q.agreed) > 0 {
+	if len(w.assistant.Search) == 0 || len(q.approved) > 0 {
 		return findings{}, nil
 	}
 	if err := verdict.Pass(ctx); err != nil {
@@ -42,7 +43,7 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	query := Query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
 	if verdict.Notice == "" {
 		needs := a.needs(w, q.asked, past.isEmpty())
-		if needs == subject.AboutTalk { // it is about the conversation: there is nothing to look up
+		if needs == subject.AboutTalk { // it is about the conversation itself
 			return findings{}, nil
 		}
 		query.About, query.Shifts = needs.About(a.subject(w, past)), needs == subject.Shift
@@ -65,15 +66,15 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	if !out.Own {
 		found.read = []string{out.Result.Server}
 	}
-	found.results, found.ordered = a.disarmed(w, []schemas.ToolResult{*out.Result})
+	found.results, found.ordered = a.disarm(w, []schemas.ToolResult{*out.Result})
 	if !out.Own || found.ordered {
 		w.out.Watching().Arm()
 	}
 	return found, nil
 }
 
-// needs is what of the conversation a message leans on, which may begin it: as the guardrail of
-// the assistant's topic reads it, else from general signs.
+// needs returns what a message needs of the conversation: as the topic's guardrail reads it, else
+// by general signs. begins is set for the first message.
 func (a *Agent) needs(w task, text string, begins bool) subject.Needs {
 	if w.guard != nil {
 		return w.guard.Needs(text, begins)
@@ -81,8 +82,8 @@ func (a *Agent) needs(w task, text string, begins bool) subject.Needs {
 	return subject.NeedsOf(text, begins)
 }
 
-// subject is the last question of the conversation that stands alone: the one that is
-// kept with it, else as its exchanges tell.
+// subject returns the conversation's last self-contained question: the stored one, else the one
+// found in its exchanges.
 func (a *Agent) subject(w task, past recalled) string {
 	if past.subject != "" {
 		return past.subject
@@ -97,7 +98,7 @@ func (a *Agent) subject(w task, past recalled) string {
 	return subject
 }
 
-// isWholeAnswer reports whether an answer is the notice of an emergency that nothing may follow; guard is
+// isWholeAnswer reports whether an answer is an emergency notice that nothing may follow; guard is
 // nil without a topic.
 func isWholeAnswer(guard *subject.Guard, answer string) bool {
 	if guard == nil {

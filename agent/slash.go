@@ -6,7 +6,7 @@ import (
 	"molar/schemas"
 )
 
-// Split splits "/name rest". Paths, dates and lone slashes are none.
+// Split splits "/name rest". It rejects paths, dates and lone slashes.
 func Split(text string) (name, rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "/") {
@@ -21,21 +21,21 @@ func Split(text string) (name, rest string, ok bool) {
 
 // Named returns the prompts that "/name" or "/server:name" may mean.
 func Named(all []schemas.Prompt, name string) []schemas.Prompt {
-	var found []schemas.Prompt
+	var matches []schemas.Prompt
 	for _, p := range all {
 		if p.Server+":"+p.Name == name {
 			return []schemas.Prompt{p}
 		}
 		if p.Name == name {
-			found = append(found, p)
+			matches = append(matches, p)
 		}
 	}
-	return found
+	return matches
 }
 
-// Arguments reads what stands behind a prompt's name: "key=value" pairs when it begins
-// with a key, else one word for each argument, the last taking the rest. extra is what
-// a prompt without arguments leaves over.
+// Arguments parses the text after a prompt's name: "key=value" pairs when it begins with a key,
+// else one word for each argument, the last taking the rest. extra is the text after a prompt
+// without arguments.
 func Arguments(p schemas.Prompt, rest string) (args map[string]string, extra string) {
 	args = make(map[string]string)
 	if len(p.Arguments) == 0 {
@@ -79,7 +79,7 @@ func keyAt(p schemas.Prompt, text string) (string, bool) {
 	return "", false
 }
 
-// nextKey returns where the next "name=" begins behind a space, or the end.
+// nextKey returns the index of the next "name=" after a space, or len(text).
 func nextKey(p schemas.Prompt, text string) int {
 	for i := 1; i < len(text); i++ {
 		if _, ok := keyAt(p, text[i:]); ok && strings.ContainsRune(" \t\r\n", rune(text[i-1])) {
@@ -96,7 +96,7 @@ func unquote(s string) string {
 	return s
 }
 
-// Missing names the arguments that a prompt requires and that were not given.
+// Missing returns the required arguments that were not given.
 func Missing(p schemas.Prompt, args map[string]string) []string {
 	var missing []string
 	for _, a := range p.Arguments {

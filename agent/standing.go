@@ -7,14 +7,14 @@ import (
 	"molar/toolhandler"
 )
 
-// Grants keeps what people allow beyond one call, by its subject; one without a conversation
-// counts in all of the owner's.
+// Grants stores approvals that last beyond one call, by subject; one without a conversation counts
+// in all of the owner's.
 type Grants interface {
 	PutGrant(ctx context.Context, owner, conversation, subject string) error
 	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
 }
 
-// Standing is what the person of a turn allowed.
+// Standing gives access to the lasting approvals of a turn's person.
 type Standing struct {
 	Grants
 	Owner, Conversation string
@@ -23,7 +23,7 @@ type Standing struct {
 
 var _ toolhandler.Grants = Standing{}
 
-// Granted reports whether a subject has a yes that stands; a store that fails has none.
+// Granted reports whether a subject has a lasting approval; false if the store fails.
 func (s Standing) Granted(ctx context.Context, subject string) bool {
 	granted, err := s.Grants.Granted(ctx, s.Owner, s.Conversation, subject)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s Standing) Granted(ctx context.Context, subject string) bool {
 	return granted && err == nil
 }
 
-// Grant keeps a yes.
+// Grant stores an approval.
 func (s Standing) Grant(ctx context.Context, subject string, scope toolhandler.Scope) error {
 	conversation := s.Conversation
 	if scope == toolhandler.Always {

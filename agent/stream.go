@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// stream makes one model call of a turn, whose stream is read at once: it is counted and
-// traced, and its usage tells how many bytes a token of the model takes.
+// stream makes one model call of a turn; the caller reads it at once. It counts and traces the
+// call, and learns the model's bytes per token from the usage.
 func (a *Agent) stream(ctx context.Context, w task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	pass := w.out.Trace.Pass(req)
 	logPrompt(ctx, w.out, req)

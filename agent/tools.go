@@ -8,34 +8,31 @@ import (
 	"molar/schemas"
 )
 
-// ServerTools narrows what the model may do with the tools of servers. The assistant's own
-// search runs whatever it says.
+// ServerTools limits the model's use of the servers' tools. It does not affect the assistant's own
+// search.
 type ServerTools struct {
-	// NoTools offers no tool to the model, also none of the client's.
+	// NoTools offers no tools to the model, not even the client's.
 	NoTools bool
-	// Narrow makes the servers' tools fewer or stricter: it returns a tool as it may be
-	// called in this turn, and false for one that may not. It can widen nothing: a tool
-	// that is withheld without it stays so. nil leaves all as they are.
+	// Narrow restricts the servers' tools: it returns a tool as it may be called in this turn, and
+	// false for one that may not. It cannot allow a withheld tool. nil changes nothing.
 	Narrow func(schemas.Tool) (schemas.Tool, bool)
-	// ListTools yields the servers' tools that are offered, as an event of their own.
+	// ListTools yields an event with the offered tools of servers.
 	ListTools bool
-	// MaxRounds lowers the limit of tool rounds, MaxCalls that of the calls that servers
-	// run; zero keeps it.
+	// MaxRounds lowers the limit of tool rounds, MaxCalls that of calls to servers; zero keeps it.
 	MaxRounds int
 	MaxCalls  int
 }
 
-// Client is what the client says of tools.
+// Client holds the client's own tools and its tool choice.
 type Client struct {
-	// ClientTools are tools that the client runs by itself. Only Name, Description and
-	// InputSchema are set. A call to one ends the turn with an event; a
-	// turn with Results continues it. One that has the name of a server's tool hides
-	// that.
+	// ClientTools are tools that the client runs itself. Only Name, Description and InputSchema are
+	// set. A call to one ends the turn with an event; a turn with Results continues it. One hides a
+	// server's tool of the same name.
 	ClientTools []schemas.ToolInfo
-	// Results are what the client's tools gave, by the id of the call. The turn then
-	// continues the one that ended in these calls: it is neither judged nor saved
-	// twice. When that turn is no longer kept, this one begins anew, with the calls
-	// and results as Messages holds them after the question.
+	// Results are the results of the client's tools, by the id of the call. The turn then continues
+	// the one that ended in these calls: it is neither judged nor saved twice. If that turn is no
+	// longer stored, this one starts anew, with the calls and results that follow the question in
+	// Messages.
 	Results []schemas.ToolResult
 	// MustCall makes the first round call a tool; MustCallTool names which one.
 	MustCall     bool
@@ -45,15 +42,15 @@ type Client struct {
 }
 
 // Split separates the calls that servers run from those of the client.
-func (c Client) Split(calls []schemas.ToolCall) (ours, theirs []schemas.ToolCall) {
+func (c Client) Split(calls []schemas.ToolCall) (hostCalls, clientCalls []schemas.ToolCall) {
 	for _, call := range calls {
 		if slices.ContainsFunc(c.ClientTools, func(t schemas.ToolInfo) bool { return t.Name == call.Function.Name }) {
-			theirs = append(theirs, call)
+			clientCalls = append(clientCalls, call)
 			continue
 		}
-		ours = append(ours, call)
+		hostCalls = append(hostCalls, call)
 	}
-	return ours, theirs
+	return hostCalls, clientCalls
 }
 
 // CheckForced refuses a turn that must call a tool which is not offered.
@@ -71,9 +68,9 @@ func (c Client) CheckForced(offered []schemas.ToolInfo) error {
 	return nil
 }
 
-// Force makes a request call a tool, when the client asks for that. It is asked of
-// the first round only: in every round the turn would never end. Where one tool is
-// named, it is the only one offered, which every provider understands.
+// Force makes a request call a tool, if the client asks for it. It applies to the first round only,
+// as otherwise the turn would never end. A named tool is the only one offered, which every provider
+// understands.
 func (c Client) Force(req *providers.Request) {
 	if !c.MustCall {
 		return

@@ -16,53 +16,50 @@ type Turn struct {
 	// ID is a UUID; Run makes one when it is empty.
 	ID string
 	// Assistant is the name that a client chooses as the OpenAI model; empty means the
-	// one that the conversation has, else the default assistant.
+	// conversation's, else the default assistant.
 	Assistant string
 	Place
-	// Messages is what the client sent. The last message of role user is the
-	// question. Unless Stateless is set, earlier messages are ignored: the store
-	// knows better.
+	// Messages is what the client sent. The last message of role user is the question. Unless
+	// Stateless is set, earlier messages are ignored: the store has them.
 	Messages []schemas.Message
-	// Attachments are texts beside the question, which the model reads as data.
+	// Attachments are texts attached to the question, which the model reads as data.
 	Attachments []Attachment
-	// System is system text from the client. It goes below the assistant's own; under a topic
-	// it is left out, unless the assistant says otherwise.
+	// System is system text from the client. It goes below the assistant's own; under a topic it is
+	// left out, unless the assistant allows it.
 	System string
-	// Form says in which form the client wants the answer.
+	// Form describes the form that the client wants the answer in.
 	Form string
 	Wanted
 	Sampling
 	ServerTools
 	Client
-	// JSON says that the client asked for a JSON answer: sources travel as data
-	// only.
+	// JSON is set if the client asked for a JSON answer: sources are sent as data only.
 	JSON bool
-	// Approver asks a person about calls that need it; nil when nobody is there.
+	// Approver asks a person about calls that need approval; nil without a person.
 	Approver toolhandler.Approver
-	// Person can be reached by servers while their tools run; nil when nobody is there.
+	// Person answers servers while their tools run; nil without a person.
 	Person toolhandler.Person
 }
 
-// Place is where a turn belongs, and what is kept of it.
+// Place identifies a turn's conversation, and what is stored of the turn.
 type Place struct {
 	// ConversationID continues a conversation, or names a new one. When empty, Run
 	// makes one ("chat_" and a UUID).
 	ConversationID string
-	// Parent is the id of the turn that this one follows: another one than the
-	// conversation's newest makes a branch beside what came after it. nil follows the
-	// newest, and "" begins the conversation anew.
+	// Parent is the id of the turn that this one follows: one that is not the conversation's newest
+	// starts a branch. nil follows the newest, and "" restarts the conversation.
 	Parent *string
-	// Owner is whose conversation it is; empty without API keys.
+	// Owner owns the conversation; empty without API keys.
 	Owner string
 	// Key makes saving idempotent: a second turn with the same key stores nothing.
 	// The turn's id is used when it is empty.
 	Key string
 	// Stateless turns take their history from Messages and save nothing.
 	Stateless bool
-	// ReadOnly turns read their conversation and save nothing of themselves.
+	// ReadOnly turns read their conversation and save nothing.
 	ReadOnly bool
-	// WholeHistory ends a turn, before any model call, whose conversation does not fit
-	// into the model's context without its summary.
+	// WholeHistory fails a turn, before any model call, if its conversation does not fit into the
+	// model's context without a summary.
 	WholeHistory bool
 }
 
@@ -73,7 +70,7 @@ type Wanted struct {
 	GuardrailModel string
 }
 
-// Sampling is passed to the model as it is; what is zero is the model's own.
+// Sampling is passed to the model unchanged; zero values mean the model's defaults.
 type Sampling struct {
 	Temperature *float64
 	TopP        *float64
@@ -84,14 +81,13 @@ type Sampling struct {
 }
 
 var (
-	// ErrInvalid says that the turn can never succeed as it is. It names the fault.
+	// ErrInvalid means that the turn can never succeed as it is; the error names the fault.
 	ErrInvalid = errors.New("invalid request")
 	// ErrToolChoice is an ErrInvalid: the tool that the turn must call is not offered.
 	ErrToolChoice = fmt.Errorf("%w: tool_choice", ErrInvalid)
 )
 
-// Question returns the last message of role user, and false when there is none
-// with any text in it.
+// Question returns the text of the last message of role user, and false if it has none.
 func (t Turn) Question() (string, bool) {
 	message, err := t.Asked()
 	return message.Said(), err == nil
@@ -103,10 +99,10 @@ func (t Turn) Asked() (schemas.Message, error) {
 		if m.Role != schemas.RoleUser {
 			continue
 		}
-		switch said := m.Said(); {
-		case said == "":
+		switch text := m.Said(); {
+		case text == "":
 			return m, fmt.Errorf("%w: the last user message has no text", ErrInvalid)
-		case !utf8.ValidString(said):
+		case !utf8.ValidString(text):
 			return m, fmt.Errorf("%w: the last user message is not valid UTF-8", ErrInvalid)
 		}
 		return m, nil

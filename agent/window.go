@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// toolTokens is what the offered tools may take, and toolShare the part of a model's window
-	// that they may take where that is less.
+	// The offered tools may take toolTokens, or 1/toolShare of the model's window if that is less.
 	toolTokens, toolShare = 8000, 4
-	// schemaBytes is what a token of a tool's schema takes. It is not learnt, so that the
-	// room stays the same through a conversation.
+	// schemaBytes is the bytes per token of a tool's schema. It is fixed, so that the room stays
+	// the same through a conversation.
 	schemaBytes = 4
-	// answerTokens is the room that is left for an answer that nobody bounded.
+	// answerTokens is the room reserved for an answer without a limit.
 	answerTokens = 1024
-	// resultShare is the part of a window that is left for the results of tools.
+	// 1/resultShare of a window is reserved for tool results.
 	resultShare = 8
 )
 
-// toolBytes is the room for tools in the prompt: [Limits.ToolTokens], else as much as the model
-// can have, within bounds. A window that grows follows the tools, as it does the rest of a prompt.
+// toolBytes returns the room for tools in the prompt: [Limits.ToolTokens], else toolTokens within
+// the share of the largest window that the model can have. A window that can grow does so for
+// tools, as for the rest of a prompt.
 func (a *Agent) toolBytes(ctx context.Context, w task) int {
 	tokens := a.cfg.Limits.ToolTokens
 	if tokens == 0 {
@@ -36,21 +36,21 @@ func (a *Agent) toolBytes(ctx context.Context, w task) int {
 	return tokens * schemaBytes
 }
 
-// windowBytes is what the window of the model leaves to tools beside a prompt of so many bytes,
-// an answer and some results. Where the window is not known, tools that were called or found may
-// take as much beyond their room as the conversation.
-func (a *Agent) windowBytes(ctx context.Context, w task, beside int) int {
+// windowBytes returns the room that the model's window leaves for tools after the fixed bytes of
+// the prompt, an answer and some results. If the window is unknown, called or found tools may
+// exceed their room by the room of the conversation.
+func (a *Agent) windowBytes(ctx context.Context, w task, fixedBytes int) int {
 	most := providers.MaxWindow(ctx, w.route.Provider, w.route.Model)
 	if most == 0 {
 		return a.toolBytes(ctx, w) + a.cfg.Limits.ContextTokens*BytesPerToken
 	}
 	tokens := most - w.answerRoom() - min(a.cfg.Limits.ResultTokens, most/resultShare)
-	return max(int(float64(tokens)*min(a.tokens.BytesOf(w.route.Model), schemaBytes))-beside, 1)
+	return max(int(float64(tokens)*min(a.tokens.BytesOf(w.route.Model), schemaBytes))-fixedBytes, 1)
 }
 
-// historyBytes is the room for verbatim exchanges: [Limits.ContextTokens], but at most half of
-// what the model's window leaves beside the rest of the prompt and the answer. For tools beyond
-// their part of the window it grows, as far as it can.
+// historyBytes returns the room for verbatim exchanges: [Limits.ContextTokens], but at most half of
+// what the rest of the prompt and the answer leave of the model's window. For tools beyond their
+// share the window grows, as far as it can.
 func (a *Agent) historyBytes(ctx context.Context, w task, system, tools int) int {
 	perToken := a.tokens.BytesOf(w.route.Model)
 	tokens := a.cfg.Limits.ContextTokens
@@ -65,7 +65,7 @@ func (a *Agent) historyBytes(ctx context.Context, w task, system, tools int) int
 	return int(float64(tokens) * perToken)
 }
 
-// answerRoom is how many tokens are left for the answer.
+// answerRoom returns the tokens reserved for the answer.
 func (w task) answerRoom() int {
 	if w.turn.MaxTokens > 0 {
 		return w.turn.MaxTokens
@@ -73,9 +73,9 @@ func (w task) answerRoom() int {
 	return answerTokens
 }
 
-// beside is about how many bytes of the prompt stand beside the tools and the conversation.
-// earlier are the rounds of the turn before its client's tools ran.
-func (a *Agent) beside(w task, q question, past recalled, found findings, earlier []schemas.Round) int {
+// fixedBytes estimates the bytes of the prompt without the tools and the conversation. earlier are
+// the rounds of the turn before its client's tools ran.
+func (a *Agent) fixedBytes(w task, q question, past recalled, found findings, earlier []schemas.Round) int {
 	n := len(a.system(w, conversationLanguage(past, q), true, nil)) + Size([]schemas.Message{q.message})
 	results := slices.Clone(found.results)
 	for _, r := range earlier {
@@ -88,9 +88,9 @@ func (a *Agent) beside(w task, q question, past recalled, found findings, earlie
 	return n
 }
 
-// unfit notes the tools that were found last and have no room, and warns where that is so even of
-// the one that fits best, as tools take the most of the window.
-func (a *Agent) unfit(ctx context.Context, w task, o *offer.Offer) error {
+// reportUnfit traces the tools found last that have no room, and warns if one is the best match and
+// the tools take at least half of the window.
+func (a *Agent) reportUnfit(ctx context.Context, w task, o *offer.Offer) error {
 	if len(o.Unfit) == 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (a *Agent) unfit(ctx context.Context, w task, o *offer.Offer) error {
 			continue
 		}
 		text := fmt.Sprintf("there is no room to offer the tool %s, as with it the tools take about %d of %d tokens; the model may call it without having seen all of its arguments: %s",
-			tool.Name, all, most, moreWindow)
+			tool.Name, all, most, windowAdvice)
 		if err := w.out.Warn(text); err != nil {
 			return err
 		}
@@ -110,11 +110,11 @@ func (a *Agent) unfit(ctx context.Context, w task, o *offer.Offer) error {
 	return nil
 }
 
-// moreWindow is what helps where tools take too much of a window.
-const moreWindow = "raise llm.ollama.max_num_ctx (or num_ctx, where that is set), choose a model with a longer context, or leave tools out with mcpServers.*.excludeTools"
+// windowAdvice is the remedy for tools that take too much of a window.
+const windowAdvice = "raise llm.ollama.max_num_ctx (or num_ctx, where that is set), choose a model with a longer context, or leave tools out with mcpServers.*.excludeTools"
 
-// tooLong says what to do about a prompt that the model's window does not hold: it depends on
-// what takes the most of it. talk is set when the conversation is part of it.
+// tooLong adds the remedy to a context-length error: it depends on what takes the most of the
+// prompt. talk is set when the conversation is part of it.
 func (a *Agent) tooLong(ctx context.Context, w task, req *providers.Request, talk bool, err error) error {
 	if providers.KindOf(err) != providers.KindContextLength {
 		return err
@@ -126,7 +126,7 @@ func (a *Agent) tooLong(ctx context.Context, w task, req *providers.Request, tal
 		if most := providers.MaxWindow(ctx, w.route.Provider, w.route.Model); most > 0 {
 			of = fmt.Sprintf("%d tokens", most)
 		}
-		return fmt.Errorf("%w: the tools take about %d of %s: %s", err, tools/schemaBytes, of, moreWindow)
+		return fmt.Errorf("%w: the tools take about %d of %s: %s", err, tools/schemaBytes, of, windowAdvice)
 	case talk:
 		return fmt.Errorf("%w: the conversation is too long for this model; start a new one or shorten it", err)
 	}

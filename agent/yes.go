@@ -10,28 +10,28 @@ import (
 	"molar/internal/text"
 )
 
-// IsYes reports whether a message is a plain yes and nothing else: words that agree, and polite ones
-// behind them. lang is the language of what it answers. Vietnamese counts with its marks, and without any
-// where the whole message has none; then a single syllable may be many words, or a mere sound, so it
-// counts only as an answer to Vietnamese, and a single letter never does.
+// IsYes reports whether a message is a plain yes and nothing else: words that agree, and polite
+// ones after them. lang is the language of the text it answers. Vietnamese counts with its marks,
+// or without any if the whole message has none; then a single syllable may be many words, or a mere
+// sound, so it counts only as an answer to Vietnamese, and a single letter never does.
 func IsYes(message, lang string) bool {
-	said := strings.FieldsFunc(strings.ToLower(norm.NFKC.String(message)), isBetween)
-	if len(said) == 0 {
+	words := strings.FieldsFunc(strings.ToLower(norm.NFKC.String(message)), isBetween)
+	if len(words) == 0 {
 		return strings.ContainsAny(message, thumbs)
 	}
-	bare := !slices.ContainsFunc(said, func(word string) bool { return text.Fold(word) != word })
+	bare := !slices.ContainsFunc(words, func(word string) bool { return text.Fold(word) != word })
 	agreed := false
-	for len(said) > 0 {
-		n := spoken(said, bare, lang)
+	for len(words) > 0 {
+		n := phraseLength(words, bare, lang)
 		switch {
 		case n > 0:
 			agreed = true
-		case agreed && isPolite(said[0], bare):
+		case agreed && isPolite(words[0], bare):
 			n = 1
 		default:
 			return false
 		}
-		said = said[n:]
+		words = words[n:]
 	}
 	return agreed
 }
@@ -39,15 +39,16 @@ func IsYes(message, lang string) bool {
 // thumbs alone agree too.
 const thumbs = "👍✅"
 
-// isBetween reports whether a character may stand between the words of a yes.
+// isBetween reports whether a character may separate the words of a yes.
 func isBetween(r rune) bool { return strings.ContainsRune(" \t\r\n.,!;:'\"…"+thumbs, r) }
 
-// spoken is how many words at the begin of a message are a phrase that agrees, the longest one.
-func spoken(said []string, bare bool, lang string) int {
+// phraseLength returns the length in words of the longest agreeing phrase at the start of a
+// message.
+func phraseLength(words []string, bare bool, lang string) int {
 	longest := 0
 	begins := func(phrase string) bool {
-		words := strings.Fields(phrase)
-		return len(words) <= len(said) && slices.Equal(words, said[:len(words)])
+		parts := strings.Fields(phrase)
+		return len(parts) <= len(words) && slices.Equal(parts, words[:len(parts)])
 	}
 	for _, phrase := range english() {
 		if begins(phrase) {
@@ -68,12 +69,12 @@ func isPolite(word string, bare bool) bool {
 	return slices.ContainsFunc(polite(), func(p string) bool { return word == p || bare && word == text.Fold(p) })
 }
 
-// polite are words that change nothing about a yes before them.
+// polite returns words that do not change a yes before them.
 func polite() []string {
 	return []string{"please", "then", "ạ", "nhé", "nha", "em", "anh", "chị", "bạn"}
 }
 
-// english and vietnamese are plain ways to agree. What asks as often as it agrees is none of them.
+// english and vietnamese return plain ways to agree, without words that are as often a question.
 func english() []string {
 	return []string{
 		"yes", "y", "yep", "yeah", "yup", "ok", "okay", "sure", "go ahead", "do it", "please do", "please do it",

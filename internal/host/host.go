@@ -315,17 +315,17 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 
 func assistant(name string, a config.Assistant) agent.Assistant {
 	return agent.Assistant{
-		Name:          name,
-		Description:   a.Description,
-		SystemPrompt:  a.SystemPrompt,
-		Topic:         a.Topic,
-		Search:        a.Search,
-		Tools:         a.Tools,
-		Flow:          agent.Flow(a.Flow),
-		ClientSystem:  a.ClientSystem,
-		NeedsChatPass: a.DirectAnswer != nil && !*a.DirectAnswer,
-		Provider:      a.Provider,
-		Model:         a.Model,
+		Name:         name,
+		Description:  a.Description,
+		SystemPrompt: a.SystemPrompt,
+		Topic:        a.Topic,
+		Search:       a.Search,
+		Tools:        a.Tools,
+		Flow:         agent.Flow(a.Flow),
+		ClientSystem: a.ClientSystem,
+		DirectAnswer: a.DirectAnswer == nil || *a.DirectAnswer,
+		Provider:     a.Provider,
+		Model:        a.Model,
 	}
 }
 
