@@ -10,15 +10,14 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// drainTimeout is how long the calls under way on a changed or removed server may
-// take to end.
+// drainTimeout is how long calls under way on a changed or removed server may take to end.
 const drainTimeout = 5 * time.Second
 
 // Changes is what a new config changed. The names are sorted.
 type Changes struct {
 	// Added and Removed servers are in only one of the two configs.
 	Added, Removed []string
-	// Restarted servers are reached in another way than before, or had given up.
+	// Restarted servers are reached differently than before, or had given up.
 	Restarted []string
 	// Updated servers kept their connection: only timeouts, filters or rules changed.
 	Updated []string
@@ -29,11 +28,10 @@ func (c Changes) Empty() bool {
 	return len(c.Added)+len(c.Removed)+len(c.Restarted)+len(c.Updated) == 0
 }
 
-// Apply makes servers the config of the manager. All of it is checked first: after
-// an error nothing has changed. Servers whose config is the same are not touched,
-// nor are the calls under way on them. Calls under way on a server that was changed
-// or removed have 5 s to end; calls that come later wait for its successor, which
-// starts when the old one is gone. Apply itself waits for none of this.
+// Apply makes servers the manager's config. It validates everything first: after an error nothing
+// has changed. Servers with an unchanged config, and the calls under way on them, are not
+// touched. Calls under way on a changed or removed server have 5 s to end; later calls wait for
+// its successor, which starts when the old one has stopped. Apply itself waits for none of this.
 //
 // A server that has given up, after an error that needs a person, is started again
 // even if its config is the same.
@@ -60,7 +58,7 @@ func (m *Manager) Apply(ctx context.Context, servers []transport.ServerConfig) (
 		m.retire(old)
 	}
 	for _, s := range p.roster.list {
-		s.Wake() // whoever reloads has perhaps repaired one that fails
+		s.Wake() // a reload may mean that a failing server was fixed
 	}
 	if m.launch != nil {
 		for _, s := range p.started {
@@ -73,13 +71,13 @@ func (m *Manager) Apply(ctx context.Context, servers []transport.ServerConfig) (
 	return p.Changes, nil
 }
 
-// A plan is what a new config means for the servers that there are.
+// A plan lists what a new config changes for the current servers.
 type plan struct {
 	Changes
 	roster  *roster
 	started []*member
 	retired []*member
-	after   map[*member]<-chan struct{} // what a successor waits for
+	after   map[*member]<-chan struct{} // closed when the predecessor has stopped
 	updated []update
 }
 
@@ -88,19 +86,19 @@ type update struct {
 	cfg    *transport.ServerConfig
 }
 
-// plan compares the new config with what there is. It changes nothing.
+// plan compares the new config with the current servers. It changes nothing.
 func (m *Manager) plan(servers []transport.ServerConfig) plan {
 	p := plan{after: map[*member]<-chan struct{}{}}
 	now := m.servers.Load()
 	var list []*member
-	wanted := map[string]bool{}
+	configured := map[string]bool{}
 	for _, sc := range servers {
-		wanted[sc.Name] = true
+		configured[sc.Name] = true
 		old := now.byName[sc.Name]
 		switch {
-		case old != nil && reaches(old.Config(), &sc) && !gaveUp(old):
+		case old != nil && sameConnection(old.Config(), &sc) && !gaveUp(old):
 			list = append(list, old)
-			if !reflect.DeepEqual(judged(old.Config()), judged(&sc)) {
+			if !reflect.DeepEqual(callRules(old.Config()), callRules(&sc)) {
 				cfg := copyConfig(sc)
 				p.updated = append(p.updated, update{old, &cfg})
 				p.Updated = append(p.Updated, sc.Name)
@@ -120,7 +118,7 @@ func (m *Manager) plan(servers []transport.ServerConfig) plan {
 		list = append(list, s)
 	}
 	for _, old := range now.list {
-		if !wanted[old.Name()] {
+		if !configured[old.Name()] {
 			p.retired = append(p.retired, old)
 			p.Removed = append(p.Removed, old.Name())
 		}
@@ -132,14 +130,14 @@ func (m *Manager) plan(servers []transport.ServerConfig) plan {
 	return p
 }
 
-// gaveUp reports whether the server ended for good without being told to.
+// gaveUp reports whether the server ended for good on its own.
 func gaveUp(s *member) bool {
 	now := s.Look()
 	return now.GaveUp() && s.Config().Startable()
 }
 
 // reaches reports whether both configs reach the same server in the same way.
-func reaches(a, b *transport.ServerConfig) bool {
+func sameConnection(a, b *transport.ServerConfig) bool {
 	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
 		a.URL == b.URL && a.Transport() == b.Transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
 		a.Protocol == b.Protocol && a.Disabled == b.Disabled && a.Unset == b.Unset && sameHandler(a.InProcess, b.InProcess)
@@ -149,8 +147,7 @@ func sameMap(a, b map[string]string) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
 }
 
-// sameHandler takes handlers that cannot be compared, such as functions, for
-// different ones.
+// sameHandler treats handlers that cannot be compared, such as functions, as different.
 func sameHandler(a, b transport.Handler) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -158,9 +155,8 @@ func sameHandler(a, b transport.Handler) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// judged is the part of a config that says how calls are judged, not how the server
-// is reached.
-func judged(s *transport.ServerConfig) transport.ServerConfig {
+// judged returns the part of a config that governs calls, without how the server is reached.
+func callRules(s *transport.ServerConfig) transport.ServerConfig {
 	return transport.ServerConfig{
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
 		Pin: s.Pin, Trusted: s.Trusted,
@@ -175,8 +171,8 @@ func orNil[T any](list []T) []T {
 	return list
 }
 
-// retire lets the calls under way on a server end, then stops it. m.mu is held, and
-// the roster no longer names the server, so that later calls go elsewhere.
+// retire lets the calls under way on a server end, then stops it. m.mu is held, and the roster no
+// longer holds the server, so later calls go elsewhere.
 func (m *Manager) retire(s *member) {
 	idle := s.Retire()
 	if s.stop == nil { // it was never started

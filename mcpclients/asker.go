@@ -6,39 +6,38 @@ import (
 	"molar/schemas"
 )
 
-// askers knows for whom the calls under way are.
+// askers counts the calls under way by person.
 type askers struct {
 	mu    sync.Mutex
-	calls map[*schemas.Person]int // how many calls are for each; nil stands for nobody in particular
+	calls map[*schemas.Person]int // the nil key counts calls without a person
 }
 
-func (a *askers) begin(who *schemas.Person) (end func()) {
+func (a *askers) begin(person *schemas.Person) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.calls == nil {
 		a.calls = map[*schemas.Person]int{}
 	}
-	a.calls[who]++
+	a.calls[person]++
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.calls[who]--; a.calls[who] == 0 {
-			delete(a.calls, who)
+		if a.calls[person]--; a.calls[person] == 0 {
+			delete(a.calls, person)
 		}
 	}
 }
 
-// only returns the person for whom all calls under way are, or nil when they are for nobody
-// in particular. ok is false when they are for several: a question does not say to which
-// call it belongs, and must not reach another person.
-func (a *askers) only() (who *schemas.Person, ok bool) {
+// only returns the person of all calls under way, nil if they have none. ok is false if they are
+// for several people: a question does not name its call and must not reach another person.
+func (a *askers) only() (person *schemas.Person, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.calls) > 1 {
 		return nil, false
 	}
 	for one := range a.calls {
-		who = one
+		person = one
 	}
-	return who, true
+	return person, true
 }

@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// maxInstructions is how many bytes are kept of what a server says of its use.
+// maxInstructions bounds a server's instructions, in bytes.
 const maxInstructions = 1 << 10
 
 // attach dials, shakes hands and lists the tools. Only then is the server ready.
@@ -36,29 +36,28 @@ func (s *Server) attach(ctx context.Context) (transport.Conn, serverInfo, error)
 	return conn, info, nil
 }
 
-// open connects in the way that the config asks for, or that the server turns out
-// to understand.
+// open connects as the config asks, or else in the way that the server turns out to understand.
 func (s *Server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
 	defer cancel()
 	cfg := *s.Config()
 	kind := cfg.Transport()
 	if cfg.Protocol == transport.ProtocolAuto && kind == transport.TypeHTTP && !s.shakesHands {
-		asked := cfg
-		asked.Protocol = transport.ProtocolStateless
-		probe, stop := context.WithTimeout(ctx, discoverTimeout)
-		conn, info, err := s.openAs(probe, asked)
-		stop()
+		stateless := cfg
+		stateless.Protocol = transport.ProtocolStateless
+		probeCtx, cancelProbe := context.WithTimeout(ctx, discoverTimeout)
+		conn, info, err := s.openAs(probeCtx, stateless)
+		cancelProbe()
 		if err == nil || ctx.Err() != nil || (!errors.Is(err, errNotStateless) && !errors.Is(err, context.DeadlineExceeded)) {
 			return conn, info, err
 		}
 	}
 	conn, info, err := s.openAs(ctx, cfg)
-	s.shakesHands = err == nil // the next time it need not be asked
+	s.shakesHands = err == nil // skip the probe next time
 	if legacy, ok := errors.AsType[*transport.LegacyError](err); ok && kind == transport.TypeHTTP {
-		older := cfg
-		older.Type = transport.TypeSSE
-		if conn, info, sseErr := s.openAs(ctx, older); sseErr == nil {
+		legacyCfg := cfg
+		legacyCfg.Type = transport.TypeSSE
+		if conn, info, sseErr := s.openAs(ctx, legacyCfg); sseErr == nil {
 			s.log.Info("MCP server speaks the older HTTP and SSE transport", "refusal", legacy.Status)
 			return conn, info, nil
 		}
@@ -66,7 +65,7 @@ func (s *Server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
 	return conn, info, err
 }
 
-// openAs dials and shakes hands as cfg says.
+// openAs dials and shakes hands according to cfg.
 func (s *Server) openAs(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
 	conn, err := s.dial(ctx, cfg, s.notified)
 	if err != nil {
@@ -81,10 +80,10 @@ func (s *Server) openAs(ctx context.Context, cfg transport.ServerConfig) (transp
 	info, err := initialize(ctx, conn, cfg.Handshake(), &s.settings)
 	refused, isRefusal := errors.AsType[*transport.RPCError](err)
 	if isRefusal && cfg.Protocol == transport.ProtocolAuto {
-		// A refused handshake does no harm, so it comes first: an older server may end
-		// when its first message is anything else.
-		if asked, info, err := s.greetStateless(ctx, conn); err == nil || !errors.Is(err, errNotStateless) {
-			return asked, info, err
+		// A refused handshake does no harm, so it comes first: an older server may exit if its
+		// first message is anything else.
+		if wrapped, info, err := s.greetStateless(ctx, conn); err == nil || !errors.Is(err, errNotStateless) {
+			return wrapped, info, err
 		}
 		return nil, serverInfo{}, refusedHandshake(refused)
 	}
@@ -101,22 +100,22 @@ func (s *Server) openAs(ctx context.Context, cfg transport.ServerConfig) (transp
 	return conn, info, nil
 }
 
-// refusedHandshake is final for a server that names other revisions; any other may be
-// one that is not well yet.
+// refusedHandshake is permanent for a server that names other revisions; any other refusal may
+// come from a server that is still starting.
 func refusedHandshake(refused *transport.RPCError) error {
-	if versions := offered(refused); len(versions) > 0 {
+	if versions := offeredVersions(refused); len(versions) > 0 {
 		return transport.Permanent("initialize was refused with error %d: %s: it speaks %s",
 			refused.Code, refused.Message, strings.Join(versions, ", "))
 	}
 	return fmt.Errorf("initialize was refused with error %d: %s", refused.Code, refused.Message)
 }
 
-// tooLate says that the server did not answer method in time.
+// tooLate returns the text for a method that was not answered in time.
 func (s *Server) tooLate(method string) string {
 	return fmt.Sprintf("%s was not answered within %s: raise %s.start_timeout if it needs longer", method, s.startTimeout(), s.Config().Place())
 }
 
-// greetStateless asks a server without a handshake what it is.
+// greetStateless discovers a server that has no handshake.
 func (s *Server) greetStateless(ctx context.Context, conn transport.Conn) (transport.Conn, serverInfo, error) {
 	wrapped, err := newStateless(conn, &s.settings)
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *Server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 	}
 	info, err := discover(ctx, wrapped)
 	if err != nil {
-		if s.Config().Protocol == transport.ProtocolStateless && errors.Is(err, errNotStateless) && !unwell(err) {
+		if s.Config().Protocol == transport.ProtocolStateless && errors.Is(err, errNotStateless) && !mayBeTemporary(err) {
 			err = transport.Permanent("%w: correct or remove mcpServers.%s.protocol", err, s.Name())
 		}
 		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodDiscover), err)
@@ -133,8 +132,8 @@ func (s *Server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 	return &inputs{Conn: wrapped, answer: s.answer}, info, nil
 }
 
-// giveUp closes a connection that could not be made ready and explains why. late is
-// what to say when time ran out.
+// giveUp closes a connection that could not be made ready and explains why. late is the text for
+// a timeout.
 func (s *Server) giveUp(conn transport.Conn, late string, err error) error {
 	_ = conn.Close()
 	stderr := stderrOf(conn)
@@ -151,20 +150,19 @@ func (s *Server) giveUp(conn transport.Conn, late string, err error) error {
 	return err
 }
 
-// A lateError names what was not answered in time.
+// A lateError names the request that timed out.
 type lateError struct{ text string }
 
 func (e *lateError) Error() string { return e.text }
 func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
 
-// A stderrHolder is a connection that kept what its server wrote to standard error.
+// A stderrHolder is a connection that keeps its server's standard error output.
 type stderrHolder interface {
 	Stderr() []string
 }
 
-// A headerMirror is a connection that must know the tools, since it repeats some of their
-// arguments outside the message. It returns the tools that it can call, and why not the
-// others.
+// A headerMirror is a connection that needs the tools because it repeats some of their arguments
+// outside the message. It returns the tools it can call, and why it skipped the others.
 type headerMirror interface {
 	MirrorTools(tools []schemas.ToolInfo) (kept []schemas.ToolInfo, skipped []string)
 }
@@ -176,9 +174,9 @@ func stderrOf(conn transport.Conn) []string {
 	return nil
 }
 
-// unwell reports whether a refusal may be the word of a gateway, or of a server that is
-// still starting.
-func unwell(err error) bool {
+// unwell reports whether a refusal may come from a gateway, or from a server that is still
+// starting.
+func mayBeTemporary(err error) bool {
 	_, status := errors.AsType[*transport.StatusError](err)
 	return status || refusalCode(err) == transport.CodeInternal
 }
@@ -205,7 +203,7 @@ func (s *Server) becomeReady(conn transport.Conn, info serverInfo, tools []schem
 		"transport", info.transport, "after", took)
 }
 
-// listTools bounds the whole list in time. A server that announces no tools may
+// listTools reads the tool list within one time limit. A server that announces no tools may
 // refuse to list them.
 func (s *Server) listTools(ctx context.Context, conn transport.Conn, info serverInfo) ([]schemas.ToolInfo, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.ListTimeout)
@@ -222,7 +220,7 @@ func (s *Server) listTools(ctx context.Context, conn transport.Conn, info server
 	return tools, skipped, err
 }
 
-// notified is called by the connection with each notification.
+// notified handles each notification of the connection.
 func (s *Server) notified(method string, params json.RawMessage) {
 	switch method {
 	case transport.MethodProgress:

@@ -14,13 +14,12 @@ import (
 	"molar/schemas"
 )
 
-// leftOut stands for a sentence that was taken out.
+// leftOut replaces a removed sentence.
 const leftOut = "[…]"
 
-// mindOwn takes out of descriptions the sentences that name tools of other servers: no server
-// has business with those, and a model takes what stands there for orders. What a trusted
-// server says is left as it is.
-func mindOwn(names toolNames, tools []schemas.Tool) {
+// dropForeignToolNames removes from descriptions the sentences that name tools of other servers,
+// since a model takes them for orders. Texts of trusted servers stay unchanged.
+func dropForeignToolNames(names toolNames, tools []schemas.Tool) {
 	for i := range tools {
 		t := &tools[i]
 		if t.Rules.Trusted || len(names.servers) == 0 {
@@ -32,41 +31,41 @@ func mindOwn(names toolNames, tools []schemas.Tool) {
 	}
 }
 
-// Own returns a text of a server without the sentences that name tools of other servers.
-func (c *Catalogue) Own(server, said string) string {
+// Own returns a server's text without the sentences that name tools of other servers.
+func (c *Catalogue) Own(server, content string) string {
 	for _, t := range c.tools {
 		if t.Server == server && t.Rules.Trusted {
-			return said
+			return content
 		}
 	}
-	return c.names.without(server, said)
+	return c.names.without(server, content)
 }
 
-// toolNames are how texts may name the tools of several servers.
+// toolNames holds the names by which texts may mention the tools of several servers.
 type toolNames struct {
-	// servers and their tools' names, in letters alone.
+	// servers holds the servers and their tools' names, reduced to letters and digits.
 	servers []serverNames
-	// own are the servers by a tool's own name, folded.
-	own map[string][]string
+	// own maps a tool's own name, folded, to its servers.
+	ownName map[string][]string
 }
 
 type serverNames struct {
 	server, letters string
-	offered         []string
+	tools           []string
 }
 
-// namesOf are the names by which texts may speak of tools; none where there is one server.
+// namesOf returns the names by which texts may mention tools; empty if there is only one server.
 func namesOf(tools []schemas.Tool) toolNames {
-	names := toolNames{own: make(map[string][]string)}
+	names := toolNames{ownName: make(map[string][]string)}
 	for _, t := range tools { // sorted by server
 		last := len(names.servers) - 1
 		if last < 0 || names.servers[last].server != t.Server {
 			names.servers = append(names.servers, serverNames{server: t.Server, letters: onlyLetters(t.Server)})
 			last++
 		}
-		names.servers[last].offered = append(names.servers[last].offered, onlyLetters(t.Server+t.ToolName))
-		own := text.Fold(t.ToolName)
-		names.own[own] = append(names.own[own], t.Server)
+		names.servers[last].tools = append(names.servers[last].tools, onlyLetters(t.Server+t.ToolName))
+		ownName := text.Fold(t.ToolName)
+		names.ownName[ownName] = append(names.ownName[ownName], t.Server)
 	}
 	if len(names.servers) < 2 {
 		return toolNames{}
@@ -83,55 +82,55 @@ func onlyLetters(s string) string {
 	}, text.Fold(s))
 }
 
-// name reports whether a text of a server names a tool of another one.
-func (names toolNames) name(server, said string) bool {
-	letters := onlyLetters(said)
+// name reports whether a server's text names a tool of another server.
+func (names toolNames) name(server, content string) bool {
+	letters := onlyLetters(content)
 	for _, other := range names.servers {
 		if other.server == server || !strings.Contains(letters, other.letters) {
 			continue
 		}
-		if slices.ContainsFunc(other.offered, func(name string) bool { return strings.Contains(letters, name) }) {
+		if slices.ContainsFunc(other.tools, func(name string) bool { return strings.Contains(letters, name) }) {
 			return true
 		}
 	}
-	fold := text.Fold(said)
+	fold := text.Fold(content)
 	for word := range strings.FieldsFuncSeq(fold, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
 	}) {
 		word = strings.Trim(word, ".-")
-		if servers := names.own[word]; len(servers) > 0 && !slices.Contains(servers, server) && isNamed(fold, word) {
+		if servers := names.ownName[word]; len(servers) > 0 && !slices.Contains(servers, server) && isNamed(fold, word) {
 			return true
 		}
 	}
 	return false
 }
 
-// isNamed reports whether a word of a text names a tool: one that may be a plain word does only
-// where arguments follow.
-func isNamed(fold, own string) bool {
-	if strings.ContainsAny(own, "_-.") {
+// isNamed reports whether a word of a text names a tool. A name that may be a plain word counts
+// only if arguments follow.
+func isNamed(fold, ownName string) bool {
+	if strings.ContainsAny(ownName, "_-.") {
 		return true
 	}
-	named, err := regexp.MatchString(`(^|[^a-z0-9_])`+regexp.QuoteMeta(own)+`[^a-z0-9_.{][^.{]{0,12}\{`, fold)
+	named, err := regexp.MatchString(`(^|[^a-z0-9_])`+regexp.QuoteMeta(ownName)+`[^a-z0-9_.{][^.{]{0,12}\{`, fold)
 	return err != nil || named
 }
 
-// without returns a text of a server without the sentences that name a tool of another one. A
-// text that does so in a code is left out as a whole.
-func (names toolNames) without(server, said string) string {
-	if len(names.servers) == 0 || said == "" {
-		return said
+// without returns a server's text without the sentences that name another server's tool. A text
+// that does so in an encoding is dropped whole.
+func (names toolNames) without(server, content string) string {
+	if len(names.servers) == 0 || content == "" {
+		return content
 	}
-	for _, decoded := range inCode(said) {
-		if decoded != said && names.name(server, decoded) {
+	for _, decoded := range decodings(content) {
+		if decoded != content && names.name(server, decoded) {
 			return leftOut
 		}
 	}
-	if !names.name(server, said) {
-		return said
+	if !names.name(server, content) {
+		return content
 	}
 	var kept strings.Builder
-	for _, sentence := range strings.SplitAfter(strings.ReplaceAll(said, ". ", ".\x00"), "\x00") {
+	for _, sentence := range strings.SplitAfter(strings.ReplaceAll(content, ". ", ".\x00"), "\x00") {
 		for _, line := range strings.SplitAfter(sentence, "\n") {
 			if names.name(server, line) {
 				line = leftOut + line[len(strings.TrimRight(line, "\x00\n")):]
@@ -140,19 +139,18 @@ func (names toolNames) without(server, said string) string {
 		}
 	}
 	clean := strings.ReplaceAll(kept.String(), "\x00", " ")
-	if names.name(server, clean) { // it named one across sentences
+	if names.name(server, clean) { // a name spans sentences
 		return leftOut
 	}
 	return clean
 }
 
-var coded = regexp.MustCompile(`[A-Za-z0-9+/_\-]{16,}={0,2}`)
+var base64Like = regexp.MustCompile(`[A-Za-z0-9+/_\-]{16,}={0,2}`)
 
-// inCode are the codes that a text may be written in: turned by thirteen letters, entities
-// of HTML, tag characters, or base64.
-func inCode(said string) []string {
-	all := []string{strings.Map(rot13, said), html.UnescapeString(said), strings.Map(untagged, said)}
-	for _, token := range coded.FindAllString(said, 20) {
+// decodings returns the decodings of a text: ROT13, HTML entities, tag characters and base64.
+func decodings(content string) []string {
+	all := []string{strings.Map(rot13, content), html.UnescapeString(content), strings.Map(untagged, content)}
+	for _, token := range base64Like.FindAllString(content, 20) {
 		token = strings.TrimRight(token, "=")
 		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			if plain, err := enc.DecodeString(token); err == nil {
@@ -163,7 +161,7 @@ func inCode(said string) []string {
 	return all
 }
 
-// untagged reads the tag characters, which nobody sees.
+// untagged decodes the invisible tag characters.
 func untagged(r rune) rune {
 	if r >= 0xE0020 && r < 0xE007F {
 		return r - 0xE0000
@@ -181,8 +179,8 @@ func rot13(r rune) rune {
 	return r
 }
 
-// withoutIn does the same to the descriptions in a schema. One that cannot be read, and one
-// with nothing to take out, stay as they are.
+// withoutIn applies without to the descriptions in a schema. It returns an unreadable or
+// unaffected schema unchanged.
 func (names toolNames) withoutIn(server string, schema json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
@@ -210,12 +208,12 @@ func (names toolNames) clean(server string, value any, changed *bool) any {
 		}
 	case map[string]any:
 		for key, member := range v {
-			said, isText := member.(string)
+			content, isText := member.(string)
 			if !isText || key != "description" && key != "title" && key != "$comment" {
 				v[key] = names.clean(server, member, changed)
 				continue
 			}
-			if clean := names.without(server, said); clean != said {
+			if clean := names.without(server, content); clean != content {
 				v[key], *changed = clean, true
 			}
 		}

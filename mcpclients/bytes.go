@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// leastBytes is how long a text must be to be taken for bytes in base64: below it, it
-// costs a model little.
-const leastBytes = 1 << 10
+// leastBytes is the length at which a text may be taken for base64: a shorter one costs a model
+// little.
+const minEncoded = 1 << 10
 
-// withoutBytes replaces the strings of a JSON text that hold bytes in base64, alone or as a
-// data address, which no model can read. All else stays as it is.
+// withoutBytes replaces the strings of a JSON text that hold base64 bytes, alone or as a data
+// URL, since no model can read them. The rest stays unchanged.
 func withoutBytes(raw []byte) []byte {
-	if len(raw) < leastBytes {
+	if len(raw) < minEncoded {
 		return raw
 	}
 	var out []byte
@@ -35,28 +35,27 @@ func withoutBytes(raw []byte) []byte {
 	return append(out, raw[kept:]...)
 }
 
-// withoutAddresses replaces the data addresses in a text, and a text that is nothing else
-// than bytes in base64.
-func withoutAddresses(text string) string {
-	if len(text) < leastBytes {
+// withoutAddresses replaces the data URLs in a text, and a text that is nothing but base64.
+func withoutDataURLs(text string) string {
+	if len(text) < minEncoded {
 		return text
 	}
 	note := func(size int) string { return fmt.Sprintf("[%d bytes in base64, left out]", size) }
 	if size, ok := encoded([]byte(strings.NewReplacer("\n", "", "\r", "").Replace(strings.TrimSpace(text)))); ok {
 		return note(size)
 	}
-	return longAddress().ReplaceAllStringFunc(text, func(address string) string {
+	return longDataURL().ReplaceAllStringFunc(text, func(address string) string {
 		_, data, _ := strings.Cut(address, ",")
 		return note(len(strings.TrimRight(data, "=")) * 3 / 4)
 	})
 }
 
-// longAddress is a data address that holds much.
-func longAddress() *regexp.Regexp {
+// longAddress matches a data URL of at least 1,000 base64 characters.
+func longDataURL() *regexp.Regexp {
 	return regexp.MustCompile(`data:[^,"\s]{0,200};base64,[A-Za-z0-9+/_-]{1000}[A-Za-z0-9+/_-]*={0,2}`)
 }
 
-// stringEnd returns where the string that begins at start ends.
+// stringEnd returns the index of the closing quote of the string that begins at start.
 func stringEnd(raw []byte, start int) int {
 	for i := start + 1; i < len(raw); i++ {
 		switch raw[i] {
@@ -69,13 +68,13 @@ func stringEnd(raw []byte, start int) int {
 	return len(raw)
 }
 
-// encoded reports whether the inside of a JSON string is base64, and of how many bytes. A
-// text of one kind of letters is a word, a number or a sequence of something.
+// encoded reports whether the inside of a JSON string is base64, and how many bytes it holds. It
+// requires small and large letters and digits: anything less is a word, a number or a sequence.
 func encoded(inside []byte) (size int, ok bool) {
-	if len(inside) < leastBytes {
+	if len(inside) < minEncoded {
 		return 0, false
 	}
-	if address := dataAddress().Find(inside); address != nil {
+	if address := dataURLPrefix().Find(inside); address != nil {
 		inside = inside[len(address):]
 	}
 	text := strings.NewReplacer(`\/`, "/", `\n`, "", `\r`, "").Replace(string(inside))
@@ -88,5 +87,5 @@ func encoded(inside []byte) (size int, ok bool) {
 	return len(plain) * 3 / 4, mixed
 }
 
-// dataAddress begins a data address whose content is base64 (RFC 2397).
-func dataAddress() *regexp.Regexp { return regexp.MustCompile(`^data:[^,"]{0,200};base64,`) }
+// dataAddress matches the start of a base64 data URL (RFC 2397).
+func dataURLPrefix() *regexp.Regexp { return regexp.MustCompile(`^data:[^,"]{0,200};base64,`) }

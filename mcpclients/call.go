@@ -10,22 +10,19 @@ import (
 	"molar/schemas"
 )
 
-// Call executes a tool, named by its server and its own name. args is a JSON
-// object; nil, empty and null mean no arguments. The tool's own faults, and errors
-// that the server answers with, are results with IsError set. A Go error means that
-// there is no answer: [ErrUnavailable] when nothing was sent, [ErrLost] or the end
-// of ctx when the call may have had its effect. A call whose connection is lost is
-// repeated once if the operator marked the tool as read-only or idempotent; no other
-// call is ever repeated, but for one that the server refused because it had
-// forgotten the session.
+// Call executes a tool, named by its server and its own name. args is a JSON object; nil, empty
+// and null mean no arguments. Faults of the tool, and errors that the server answers with, are
+// results with IsError set. A Go error means that there is no answer: [ErrUnavailable] if nothing
+// was sent, [ErrLost] or the end of ctx if the call may have had its effect. Call retries once
+// after a lost connection if the operator marked the tool as read-only or idempotent; it retries
+// no other call, except one that the server refused because it had forgotten the session.
 func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	return m.CallFor(ctx, nil, server, tool, args)
 }
 
-// CallFor is [Manager.Call] for a person, whom the server may ask in the middle of the
-// call; nil stands for nobody in particular. While calls for several people are under way
-// on a server, its questions are cancelled.
-func (m *Manager) CallFor(ctx context.Context, who *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
+// CallFor is [Manager.Call] for a person, whom the server may ask during the call; nil means no
+// person. While calls for several people are under way on a server, its questions are cancelled.
+func (m *Manager) CallFor(ctx context.Context, person *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	params, err := NewArgs(tool, args)
 	if err != nil {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w", tool, server, err)
@@ -35,22 +32,22 @@ func (m *Manager) CallFor(ctx context.Context, who *schemas.Person, server, tool
 		if err != nil {
 			return schemas.ToolResult{}, fmt.Errorf("call tool %q: %w", tool, err)
 		}
-		result, err := s.Call(ctx, who, tool, params)
+		result, err := s.Call(ctx, person, tool, params)
 		if err == nil || !m.replaced(ctx, s, err) {
 			return result, err
 		}
 	}
 }
 
-// replaced reports whether a call that s did not take should go to the server that
-// a new config put in its place.
+// replaced reports whether a call that s refused should go to the server that replaced s after a
+// new config.
 func (m *Manager) replaced(ctx context.Context, s *member, err error) bool {
 	return errors.Is(err, transport.ErrUnavailable) && ctx.Err() == nil && s.Retired()
 }
 
-// Request sends any JSON-RPC method to a server, for methods that are not part of
-// MCP. params is encoded unless nil; the answer is decoded into result unless nil.
-// An error of the server's is an [*RPCError].
+// Request sends any JSON-RPC method to a server, for methods outside MCP. params is encoded
+// unless nil; the answer is decoded into result unless nil. An error answer of the server is an
+// [*RPCError].
 func (m *Manager) Request(ctx context.Context, server, method string, params, result any) error {
 	var raw json.RawMessage
 	var err error

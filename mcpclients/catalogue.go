@@ -11,24 +11,24 @@ import (
 type Catalogue struct {
 	tools   []schemas.Tool
 	offered map[string]int // offered name to index
-	own     map[string]int // tool's own name to index; -1 where several servers have it
-	names   toolNames      // by which texts may speak of them; empty in a part of a catalogue
+	own     map[string]int // tool's own name to index; -1 if several servers have it
+	names   toolNames      // names that texts may mention; empty in a part of a catalogue
 }
 
-// NewCatalogue sorts the tools, names and indexes them. It keeps tools.
+// NewCatalogue sorts, names and indexes the tools. It keeps tools.
 func NewCatalogue(tools []schemas.Tool) *Catalogue {
 	slices.SortFunc(tools, func(a, b schemas.Tool) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.ToolName, b.ToolName))
 	})
 	offerNames(tools)
 	names := namesOf(tools)
-	mindOwn(names, tools)
+	dropForeignToolNames(names, tools)
 	c := index(tools)
 	c.names = names
 	return c
 }
 
-// Of returns the tools of some servers, under the names that they have here.
+// Of returns the tools of the given servers, under the names of this catalogue.
 func (c *Catalogue) Of(servers map[string]bool) *Catalogue {
 	var tools []schemas.Tool
 	for _, t := range c.tools {
@@ -39,7 +39,7 @@ func (c *Catalogue) Of(servers map[string]bool) *Catalogue {
 	return index(tools)
 }
 
-// index keeps tools, which are sorted and named.
+// index indexes sorted and named tools. It keeps tools.
 func index(tools []schemas.Tool) *Catalogue {
 	c := &Catalogue{tools: tools, offered: make(map[string]int, len(tools)), own: make(map[string]int, len(tools))}
 	for i, t := range tools {
@@ -53,14 +53,13 @@ func index(tools []schemas.Tool) *Catalogue {
 	return c
 }
 
-// Tools returns all tools, sorted by server and the tool's own name. The slice is
-// the caller's; what its schemas point to is shared and must not be changed.
+// Tools returns all tools, sorted by server and own name. The caller owns the slice; its schemas
+// are shared and must not be changed.
 func (c *Catalogue) Tools() []schemas.Tool {
 	return slices.Clone(c.tools)
 }
 
-// Lookup finds a tool by its offered name, else by its own name where only one
-// server has a tool of that name.
+// Lookup finds a tool by its offered name, else by its own name if only one server has it.
 func (c *Catalogue) Lookup(name string) (schemas.Tool, bool) {
 	i, ok := c.offered[name]
 	if !ok {

@@ -14,19 +14,17 @@ const (
 	methodListResources = "resources/list"
 	methodListTemplates = "resources/templates/list"
 	methodComplete      = "completion/complete"
-	// maxListed is how many proposals of a server are taken, and listWait how long they may
-	// take.
+	// maxListed bounds a server's proposals, listWait the time to fetch them.
 	maxListed = 500
 	listWait  = 2 * time.Second
 )
 
-// Resources lists the addresses of a server's resources, for those who complete them.
-// A server that has none, or is slow to tell, has none here.
+// Resources lists the URIs of a server's resources for completion; nil if it has none or is slow.
 func (m *Manager) Resources(ctx context.Context, server string) []string {
 	return m.addresses(ctx, server, methodListResources)
 }
 
-// Templates lists the templates of the addresses of a server's resources, like Resources.
+// Templates lists the URI templates of a server's resources, like Resources.
 func (m *Manager) Templates(ctx context.Context, server string) []string {
 	return m.addresses(ctx, server, methodListTemplates)
 }
@@ -67,19 +65,18 @@ func (m *Manager) addresses(ctx context.Context, server, method string) []string
 	return slices.Compact(all[:min(len(all), maxListed)])
 }
 
-// A Typed argument is what a person has typed of one.
+// A Typed holds an argument as a person is typing it.
 type Typed struct {
-	// Prompt is the name of the prompt that has the argument, and Template the template of
-	// addresses where it has not.
+	// Prompt names the prompt that has the argument; if it is empty, Template is the URI
+	// template.
 	Prompt, Template string
-	// Argument is its name, Value what stands there.
+	// Argument is its name, Value its text so far.
 	Argument, Value string
-	// Others are the arguments that are whole.
+	// Others are the complete arguments.
 	Others map[string]string
 }
 
-// Complete asks a server how an argument may go on. One that cannot tell, or is slow,
-// proposes nothing.
+// Complete asks a server for completions of an argument; nil on an error or after 2 s.
 func (m *Manager) Complete(ctx context.Context, server string, typed Typed) []string {
 	ctx, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
@@ -103,5 +100,5 @@ func (m *Manager) Complete(ctx context.Context, server string, typed Typed) []st
 	return values[:min(len(values), maxListed)]
 }
 
-// isWord reports whether a text of a server can stand in a line as it is.
+// isWord reports whether a server's text is safe to show on one line.
 func isWord(content string) bool { return content != "" && content == text.Visible(content) }

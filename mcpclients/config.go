@@ -17,7 +17,7 @@ const (
 	// tool list.
 	DefaultStartTimeout = 60 * time.Second
 	DefaultListTimeout  = 15 * time.Second
-	// DefaultMaxResult is how many bytes of a result's text are kept.
+	// DefaultMaxResult bounds a result's text, in bytes.
 	DefaultMaxResult = 64 << 10
 )
 
@@ -26,20 +26,20 @@ type Config struct {
 	Servers []transport.ServerConfig
 	// Logger is nil to log nothing.
 	Logger *slog.Logger
-	// HTTPClient is shared by all HTTP servers; nil means a client of the manager's
-	// own with a large idle pool. It must have no Timeout, which would cut streams.
+	// HTTPClient is shared by all HTTP servers; nil means a client that the manager owns, with a
+	// large idle pool. It must have no Timeout, which would cut streams.
 	HTTPClient *http.Client
 	// Client is how the host introduces itself.
 	Client transport.Implementation
-	// Elicit, when set, answers what servers ask of a person; without it the host tells
-	// them that it cannot. What is asked during a call of [Manager.CallFor] goes to that
-	// person instead.
+	// Elicit, when set, answers the questions that servers ask of a person; without it the host
+	// declares that it cannot. Questions during a call of [Manager.CallFor] go to that person
+	// instead.
 	Elicit Elicitor
-	// Decisions are what was kept of earlier runs, and Keeper keeps new ones; nil keeps
-	// them until the manager is closed.
+	// Decisions come from earlier runs, and Keeper stores new ones; nil keeps them until the
+	// manager is closed.
 	Decisions schemas.ToolDecisions
 	Keeper    Keeper
-	// Logins keeps the logins at servers that want one; nil means that nobody can log in.
+	// Logins stores the logins at servers that require one; nil disables logins.
 	Logins oauth.Store
 	// Telemetry may be nil.
 	Telemetry *telemetry.Telemetry

@@ -8,9 +8,9 @@ import (
 	"molar/schemas"
 )
 
-// Switch turns a tool off, or on again, by its offered name, or by its own where that
-// is unambiguous. The switch is kept; it takes nothing of what the config forbids
-// back. The error is [ErrUnknownTool] for a tool that no attached server has.
+// Switch turns a tool off or on by its offered name, or by its own name if that is unambiguous.
+// It stores the switch, which never allows what the config forbids. The error is [ErrUnknownTool]
+// if no attached server has the tool.
 func (m *Manager) Switch(ctx context.Context, name string, on bool) error {
 	tool, ok := m.Catalogue().Lookup(name)
 	if !ok {
@@ -26,10 +26,10 @@ func (m *Manager) Switch(ctx context.Context, name string, on bool) error {
 	return nil
 }
 
-// Approve takes the tools of a pinned server as they are now and returns the names of
-// those that were withheld until then. With seen, the digest that a status showed, it
-// refuses with [ErrChanged] when the server has changed its tools again meanwhile.
-func (m *Manager) Approve(ctx context.Context, server, seen string) ([]string, error) {
+// Approve accepts the current tools of a pinned server and returns the names of those that were
+// pending approval. If seen, the digest from a status, is set and the server has changed its
+// tools since, it returns [ErrChanged].
+func (m *Manager) Approve(ctx context.Context, server, reviewed string) ([]string, error) {
 	s, err := m.server(server)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (m *Manager) Approve(ctx context.Context, server, seen string) ([]string, e
 	if len(infos) == 0 {
 		return nil, fmt.Errorf("%w: server %q lists no tools now, so there is nothing to approve", transport.ErrUnavailable, server)
 	}
-	pending, err := m.decisions.Approve(ctx, server, seen, infos)
+	pending, err := m.decisions.Approve(ctx, server, reviewed, infos)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,7 @@ func (m *Manager) Approve(ctx context.Context, server, seen string) ([]string, e
 	return pending, nil
 }
 
-// Refresh takes over what other processes with the same Keeper decided meanwhile, which
-// read tells.
+// Refresh adopts the decisions of other processes with the same Keeper, as read returns them.
 func (m *Manager) Refresh(ctx context.Context, read func(context.Context) (schemas.ToolDecisions, error)) error {
 	changed, err := m.decisions.Refresh(ctx, read)
 	if err != nil || !changed {

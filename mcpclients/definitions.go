@@ -9,19 +9,19 @@ import (
 	"molar/schemas"
 )
 
-// maxChanged is how many changed definitions of one server are remembered.
+// maxChanged bounds the notes on changed definitions of one server.
 const maxChanged = 20
 
-// definitions remembers what the tools of a server looked like, across restarts, so
-// that a tool that turns into another one under the same name does not go unseen.
+// definitions remembers a server's tool definitions across restarts, so that a tool that changes
+// under the same name is noticed.
 type definitions struct {
 	mu    sync.Mutex
 	known map[string]string
 	notes []string
 }
 
-// compare takes the tools that a server lists now and returns the names of those
-// whose definition is not the one that was seen before.
+// compare records the tools that a server lists now and returns the names of those whose
+// definition changed.
 func (d *definitions) compare(tools []schemas.ToolInfo) (changed []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *definitions) compare(tools []schemas.ToolInfo) (changed []string) {
 // list returns what changed, oldest first.
 func (d *definitions) list(pinned bool) []string {
 	if pinned {
-		return nil // none of them is in use
+		return nil // changed tools await approval
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// serverInfo is what a server said of itself when it was initialized.
+// serverInfo is a server's answer to initialize or discover.
 type serverInfo struct {
 	Protocol     string                   `json:"protocolVersion"`
 	ServerInfo   transport.Implementation `json:"serverInfo"`
 	Capabilities capabilities             `json:"capabilities"`
 	Instructions string                   `json:"instructions"`
 
-	transport string // that was used in the end
+	transport string // the one that worked
 }
 
-// capabilities holds what the manager wants to know of a server's.
+// capabilities are the server capabilities that the manager uses.
 type capabilities struct {
 	Tools   *toolsCapability   `json:"tools"`
 	Prompts *promptsCapability `json:"prompts"`
@@ -34,7 +34,7 @@ type toolsCapability struct {
 	ListChanged bool `json:"listChanged"`
 }
 
-// initialize shakes hands.
+// initialize performs the handshake.
 func initialize(ctx context.Context, conn transport.Conn, protocol string, host *Settings) (serverInfo, error) {
 	params, err := json.Marshal(map[string]any{
 		"protocolVersion": protocol, "capabilities": host.Elicit.capabilities(), "clientInfo": host.Client,

@@ -2,14 +2,12 @@
 // configured servers, applies a new config, and answers for all of them: their tools,
 // prompts, resources and calls.
 //
-// A [Server] keeps one of them attached: one goroutine starts it, shakes hands, lists its
-// tools, notices its loss and tries again. No call that may have had an effect is repeated
-// unless the operator marked its tool as read-only or idempotent. Tools are published as an
-// immutable [Catalogue], so that a turn reads them without a lock and never waits for a slow
-// server; switches and pins are applied there. Results, resources and prompts are read as text
-// and links.
+// A [Server] keeps one of them attached: one goroutine starts it, shakes hands, lists its tools,
+// notices its loss and retries. No call that may have had an effect is retried unless the
+// operator marked its tool as read-only or idempotent. Tools are published as an immutable
+// [Catalogue], so that a turn reads them without a lock and never waits for a slow server;
+// switches and pins are applied there. Results, resources and prompts are read as text and links.
 //
-// A server that is dead, slow or lying costs its own tools and nothing else. The package
-// decides nothing about whether a tool may be called. Package transport opens connections,
-// package oauth logs in.
+// A dead, slow or lying server costs its own tools only. The package does not decide whether a
+// tool may be called. Package transport opens connections, package oauth logs in.
 package mcpclients

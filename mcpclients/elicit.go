@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// maxQuestion is how many bytes of a server's question are shown.
+// maxQuestion bounds a server's question, in bytes.
 const maxQuestion = 4 << 10
 
 // An Elicitor puts a server's question to a person. It may be called by several
@@ -19,7 +19,7 @@ const maxQuestion = 4 << 10
 // [schemas.ActionCancel].
 type Elicitor func(ctx context.Context, q schemas.Question) (schemas.Answer, error)
 
-// answer answers what the server asks of the host; without an elicitor pings only.
+// answer handles a server's requests to the host; without an elicitor only pings.
 func (s *Server) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *transport.WireError) {
 	switch {
 	case method == transport.MethodPing:
@@ -32,22 +32,23 @@ func (s *Server) answer(ctx context.Context, method string, params json.RawMessa
 	}
 }
 
-// elicitor puts a question to the person for whom the calls under way are.
+// elicitor returns the elicitor for the person of the calls under way. It cancels the question if
+// they are for several people.
 func (s *Server) elicitor() Elicitor {
-	switch who, ok := s.askers.only(); {
+	switch person, ok := s.askers.only(); {
 	case !ok:
 		s.log.Warn("a question of an MCP server was cancelled: its calls under way are for several people")
 		return func(context.Context, schemas.Question) (schemas.Answer, error) {
 			return schemas.Answer{Action: schemas.ActionCancel}, nil
 		}
-	case who != nil && who.Ask != nil:
-		return who.Ask
+	case person != nil && person.Ask != nil:
+		return person.Ask
 	default:
 		return s.settings.Elicit
 	}
 }
 
-// capabilities is what the host tells a server that it can do.
+// capabilities returns the client capabilities that the host declares.
 func (e Elicitor) capabilities() json.RawMessage {
 	if e == nil {
 		return json.RawMessage(`{}`)
@@ -55,7 +56,7 @@ func (e Elicitor) capabilities() json.RawMessage {
 	return json.RawMessage(`{"elicitation":{"form":{},"url":{}}}`)
 }
 
-// ask puts one question and encodes what came of it.
+// ask puts one question and encodes the answer.
 func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, *transport.WireError) {
 	var q struct {
 		Mode    string          `json:"mode"`

@@ -17,20 +17,20 @@ import (
 	"molar/schemas"
 )
 
-// keepTimeout bounds the storing of pins when a server is attached.
+// keepTimeout bounds the storing of pins while a server is attached.
 const keepTimeout = 5 * time.Second
 
-// Kinds of error of the decisions of people. Use errors.Is.
+// Errors of people's decisions. Use errors.Is.
 var (
 	// ErrUnknownTool means that no attached server has such a tool.
 	ErrUnknownTool = errors.New("unknown tool")
 	// ErrNotPinned means that the server's tools need no approval.
 	ErrNotPinned = errors.New("server is not pinned")
-	// ErrChanged means that the tools are no longer those that were looked at.
+	// ErrChanged means that the tools changed after they were reviewed.
 	ErrChanged = errors.New("the tools have changed since")
 )
 
-// A Keeper keeps decisions beyond the life of the process.
+// A Keeper stores decisions beyond the life of the process.
 type Keeper interface {
 	KeepSwitch(ctx context.Context, server, tool string, on bool) error
 	// KeepPins replaces all pins of a server.
@@ -39,16 +39,16 @@ type Keeper interface {
 
 // InForce are the decisions in force, shared by all servers.
 type InForce struct {
-	keeper Keeper // nil keeps nothing
-	mu     sync.Mutex
-	off    map[schemas.ToolRef]bool
-	pins   map[string]map[string]string
-	made   int // how many decisions this process made
+	keeper  Keeper // nil stores nothing
+	mu      sync.Mutex
+	off     map[schemas.ToolRef]bool
+	pins    map[string]map[string]string
+	decided int // counts the decisions of this process
 }
 
-// NewInForce returns the decisions that were kept; a nil keeper keeps no new ones.
-func NewInForce(kept schemas.ToolDecisions, keeper Keeper) *InForce {
-	d := &InForce{keeper: keeper, off: maps.Clone(kept.Off), pins: maps.Clone(kept.Pins)}
+// NewInForce returns the stored decisions; with a nil keeper new ones are not stored.
+func NewInForce(stored schemas.ToolDecisions, keeper Keeper) *InForce {
+	d := &InForce{keeper: keeper, off: maps.Clone(stored.Off), pins: maps.Clone(stored.Pins)}
 	if d.off == nil {
 		d.off = map[schemas.ToolRef]bool{}
 	}
@@ -58,13 +58,13 @@ func NewInForce(kept schemas.ToolDecisions, keeper Keeper) *InForce {
 	return d
 }
 
-// digest stands for the whole definition of a tool as a model would see it.
+// digest identifies the whole definition of a tool as a model sees it.
 func digest(info schemas.ToolInfo) string {
 	sum, _, _ := strings.Cut(pin(info), " ")
 	return sum
 }
 
-// pin is the digest of a definition, and the definition.
+// pin returns the digest of a definition and the definition.
 func pin(info schemas.ToolInfo) string {
 	raw, err := json.Marshal(info)
 	if err != nil {
@@ -74,7 +74,7 @@ func pin(info schemas.ToolInfo) string {
 	return hex.EncodeToString(sum[:]) + " " + string(raw)
 }
 
-// samePin reports whether two pins stand for the same definition.
+// samePin reports whether two pins are of the same definition.
 func samePin(a, b string) bool {
 	a, _, _ = strings.Cut(a, " ")
 	b, _, _ = strings.Cut(b, " ")
@@ -99,7 +99,7 @@ func (d *InForce) trustFirst(server string, infos []schemas.ToolInfo, log *slog.
 	}
 	pinned := pins(infos)
 	d.pins[server] = pinned
-	d.made++
+	d.decided++
 	d.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (d *InForce) keep(ctx context.Context, server string, pins map[string]strin
 	return d.keeper.KeepPins(ctx, server, pins)
 }
 
-// withheld returns why a tool must not be used, or "", and whether it is switched off.
+// withheld returns why a tool must not be used, "" if it may, and whether it is switched off.
 func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +130,8 @@ func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off 
 	return why, off
 }
 
-// unpinned returns why a tool of a pinned server awaits approval, or "". d.mu is held.
+// unpinned returns why a tool of a pinned server is pending approval, "" if it is not. d.mu is
+// held.
 func (d *InForce) unpinned(info schemas.ToolInfo) string {
 	pins, known := d.pins[info.Server]
 	if !known {
@@ -149,7 +150,7 @@ func (d *InForce) unpinned(info schemas.ToolInfo) string {
 	return fmt.Sprintf("%s since the server's tools were approved; read it, then run: molar servers approve %s", what, info.Server)
 }
 
-// Switch turns a tool off, or on again, and keeps that.
+// Switch turns a tool off or on and stores that.
 func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) error {
 	if d.keeper != nil {
 		if err := d.keeper.KeepSwitch(ctx, ref.Server, ref.Tool, on); err != nil {
@@ -158,7 +159,7 @@ func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) erro
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.made++
+	d.decided++
 	if on {
 		delete(d.off, ref)
 	} else {
@@ -167,12 +168,12 @@ func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) erro
 	return nil
 }
 
-// Approve takes the tools of a pinned server as they are and returns the names of those
-// that were withheld until then. With seen, the digest that a status showed, it refuses
-// with [ErrChanged] when they are others by now.
-func (d *InForce) Approve(ctx context.Context, server, seen string, infos []schemas.ToolInfo) ([]string, error) {
+// Approve accepts the current tools of a pinned server and returns the names of those that were
+// pending approval. If seen, the digest from a status, is set and no longer matches, it returns
+// [ErrChanged].
+func (d *InForce) Approve(ctx context.Context, server, reviewed string, infos []schemas.ToolInfo) ([]string, error) {
 	changes, now := d.pending(infos)
-	if seen != "" && seen != now {
+	if reviewed != "" && reviewed != now {
 		return nil, fmt.Errorf("%w: server %q lists other definitions than those you looked at; look again", ErrChanged, server)
 	}
 	pinned := pins(infos)
@@ -182,7 +183,7 @@ func (d *InForce) Approve(ctx context.Context, server, seen string, infos []sche
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pins[server] = pinned
-	d.made++
+	d.decided++
 	names := []string{}
 	for _, c := range changes {
 		names = append(names, c.Tool)
@@ -190,35 +191,34 @@ func (d *InForce) Approve(ctx context.Context, server, seen string, infos []sche
 	return names, nil
 }
 
-// Refresh takes over what other processes with the same Keeper decided meanwhile, which
-// read tells, and reports whether that changes anything. What is decided here while read
-// runs is newer and stands; it reaches the next Refresh by way of the Keeper. Pins that
-// were never kept stay.
+// Refresh adopts the decisions of other processes with the same Keeper, as read returns them, and
+// reports whether anything changed. A decision made here while read runs is newer and wins; it
+// reaches the next Refresh through the Keeper. Pins that were never stored stay.
 func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (schemas.ToolDecisions, error)) (bool, error) {
 	d.mu.Lock()
-	before := d.made
+	before := d.decided
 	d.mu.Unlock()
-	kept, err := read(ctx)
+	stored, err := read(ctx)
 	if err != nil {
 		return false, fmt.Errorf("read what was decided about tools: %w", err)
 	}
-	return d.adopt(kept, before), nil
+	return d.adopt(stored, before), nil
 }
 
-// adopt reports whether the decisions kept change those in force. It does nothing when
-// one was made since before.
-func (d *InForce) adopt(kept schemas.ToolDecisions, before int) bool {
+// adopt replaces the decisions in force by the stored ones and reports whether they differ. It
+// does nothing if a decision was made since before.
+func (d *InForce) adopt(stored schemas.ToolDecisions, before int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.made != before {
+	if d.decided != before {
 		return false
 	}
-	changed := !maps.Equal(d.off, kept.Off)
+	changed := !maps.Equal(d.off, stored.Off)
 	if changed {
 		d.off = map[schemas.ToolRef]bool{}
-		maps.Copy(d.off, kept.Off)
+		maps.Copy(d.off, stored.Off)
 	}
-	for server, pins := range kept.Pins {
+	for server, pins := range stored.Pins {
 		if !maps.EqualFunc(d.pins[server], pins, samePin) {
 			d.pins[server] = maps.Clone(pins)
 			changed = true

@@ -13,19 +13,19 @@ import (
 // maxInputRounds bounds how often one request is sent again with answers.
 const maxInputRounds = 10
 
-// inputs serves a server that cannot ask the host anything by itself: it answers a
-// request with its questions and wants the same request again, with the answers.
-// Nothing was done in between, so that sending it again repeats no effect.
+// inputs serves a server that cannot send requests to the host: it answers a request with
+// questions and expects the same request again, with the answers. Nothing was done in between, so
+// resending repeats no effect.
 type inputs struct {
 	transport.Conn
 	answer transport.Answerer
 }
 
-// Inner is the connection below.
+// Inner returns the wrapped connection.
 func (c *inputs) Inner() transport.Conn { return c.Conn }
 
-// A needed is an answer that asks for input.
-type needed struct {
+// An inputRequired is an answer that asks for input.
+type inputRequired struct {
 	ResultType string `json:"resultType"`
 	Requests   map[string]struct {
 		Method string          `json:"method"`
@@ -35,26 +35,25 @@ type needed struct {
 }
 
 func (c *inputs) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	again := params
+	next := params
 	for range maxInputRounds {
-		raw, err := c.Conn.Request(ctx, method, again)
+		raw, err := c.Conn.Request(ctx, method, next)
 		if err != nil || !bytes.Contains(raw, []byte("input_required")) {
 			return raw, err
 		}
-		var need needed
+		var need inputRequired
 		if json.Unmarshal(raw, &need) != nil || need.ResultType != "input_required" {
 			return raw, nil
 		}
-		if again, err = c.withAnswers(ctx, method, params, &need); err != nil {
+		if next, err = c.withAnswers(ctx, method, params, &need); err != nil {
 			return nil, err
 		}
 	}
 	return nil, &transport.RPCError{Method: method, Code: transport.CodeInternal, Message: fmt.Sprintf("the server asked %d times for more input: end the call", maxInputRounds)}
 }
 
-// withAnswers returns params with the answers to what a server asked, and its state
-// exactly as it came.
-func (c *inputs) withAnswers(ctx context.Context, method string, params json.RawMessage, need *needed) (json.RawMessage, error) {
+// withAnswers returns params with the answers to the server's questions, and its state unchanged.
+func (c *inputs) withAnswers(ctx context.Context, method string, params json.RawMessage, need *inputRequired) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if !transport.IsNull(params) {
 		if err := json.Unmarshal(params, &fields); err != nil {

@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	// maxDescription is how many bytes of a description are kept.
+	// maxDescription bounds a description, in bytes.
 	maxDescription = 2 << 10
-	// MaxTools is how many tools of one server are kept, maxPages how many pages of its list
-	// are read.
+	// MaxTools bounds the tools of one server, maxPages the pages of its list.
 	MaxTools = 2000
 	maxPages = 500
-	// namedLeftOut is how many left-out tools are named.
+	// namedLeftOut bounds how many left-out tools are named.
 	namedLeftOut = 10
 	// maxSkipped bounds the reasons kept for one server.
 	maxSkipped = 100
@@ -37,7 +36,7 @@ type toolSet struct {
 	dropped int      // reasons above maxSkipped
 }
 
-// add keeps a tool or the reason against it.
+// add keeps a tool, or the reason why it is skipped.
 func (s *toolSet) add(raw json.RawMessage) {
 	info, err := decodeTool(raw)
 	switch {
@@ -65,7 +64,7 @@ func (s *toolSet) skip(reason string) {
 	s.skipped = append(s.skipped, reason)
 }
 
-// reasons lists what was left out and why.
+// reasons returns what was left out and why.
 func (s *toolSet) reasons() []string {
 	if s.left > 0 {
 		names := strings.Join(s.named, ", ")
@@ -94,8 +93,8 @@ func toolLabel(raw json.RawMessage) string {
 	return text.Text(text.Visible(named.Name), 80)
 }
 
-// decodeTool reads one entry of a tool list. Its schemas are kept as they came,
-// since decoding them would lose keywords.
+// decodeTool reads one entry of a tool list. It keeps schemas raw, since decoding would lose
+// keywords.
 func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 	var tool struct {
 		Name         string                  `json:"name"`
@@ -135,7 +134,7 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 	}, nil
 }
 
-// schemaObject returns nil for an absent schema.
+// schemaObject returns the schema, nil if it is absent.
 func schemaObject(field string, raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if transport.IsNull(raw) {
@@ -147,16 +146,16 @@ func schemaObject(field string, raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// A toolPage is one answer to tools/list.
+// A toolPage is one page of tools/list.
 type toolPage struct {
 	Tools      []json.RawMessage `json:"tools"`
 	NextCursor string            `json:"nextCursor"`
 }
 
-// List reads the whole list, page by page and tool by tool. A malformed tool
-// is skipped with its reason; its neighbours stay.
+// List reads the whole list, page by page. It skips a malformed tool, with the reason, and keeps
+// the others.
 func List(ctx context.Context, conn transport.Conn, server string) (tools []schemas.ToolInfo, skipped []string, err error) {
-	found := toolSet{server: server, seen: map[string]bool{}}
+	set := toolSet{server: server, seen: map[string]bool{}}
 	seen := map[string]bool{}
 	cursor := ""
 	for range maxPages {
@@ -165,19 +164,19 @@ func List(ctx context.Context, conn transport.Conn, server string) (tools []sche
 			return nil, nil, err
 		}
 		for _, raw := range page.Tools {
-			found.add(raw)
+			set.add(raw)
 		}
 		cursor = page.NextCursor
 		if cursor == "" {
-			return found.tools, found.reasons(), nil
+			return set.tools, set.reasons(), nil
 		}
 		if seen[cursor] {
 			return nil, nil, fmt.Errorf("tools/list repeats the page cursor %q without end", text.Text(cursor, 60))
 		}
 		seen[cursor] = true
 	}
-	found.skipped = append(found.skipped, fmt.Sprintf("the tool list goes on after %d pages; the rest was not read", maxPages))
-	return found.tools, found.reasons(), nil
+	set.skipped = append(set.skipped, fmt.Sprintf("the tool list goes on after %d pages; the rest was not read", maxPages))
+	return set.tools, set.reasons(), nil
 }
 
 func requestPage(ctx context.Context, conn transport.Conn, cursor string) (toolPage, error) {

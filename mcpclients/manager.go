@@ -20,33 +20,32 @@ import (
 type Manager struct {
 	servers atomic.Pointer[roster]
 	build   func(transport.ServerConfig) *member
-	// decisions are the switches and pins.
+	// decisions holds the switches and pins.
 	decisions *InForce
 	log       *slog.Logger
-	client    *http.Client // set only when it is the manager's own
+	client    *http.Client // set only if the manager owns it
 
 	catalogue atomic.Pointer[Catalogue]
 	known     atomic.Pointer[Catalogue]
-	publishMu sync.Mutex // one rebuild of the catalogue at a time
+	publishMu sync.Mutex // serializes rebuilds of the catalogue
 
-	applyMu sync.Mutex // one change of the config at a time
+	applyMu sync.Mutex // serializes changes of the config
 
 	mu     sync.Mutex                             // guards the fields below and the growth of work
 	launch func(s *member, after <-chan struct{}) // nil until Start
 	closed bool
 	stop   context.CancelFunc
-	work   sync.WaitGroup // supervisors, and servers that are being retired
+	work   sync.WaitGroup // supervisors and retiring servers
 }
 
-// A member is a configured server under its supervisor.
+// A member is a configured server and its supervisor.
 type member struct {
 	*Server
 	stop  context.CancelFunc // ends the supervisor; set when it is launched
-	ended chan struct{}      // the supervisor has ended, or there is none
+	ended chan struct{}      // closed when the supervisor has ended, or if none runs
 }
 
-// A roster is the set of configured servers. It never changes; a new config brings a
-// new one.
+// A roster is the immutable set of configured servers; a new config brings a new one.
 type roster struct {
 	list   []*member // sorted by name
 	byName map[string]*member
@@ -116,7 +115,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// copyConfig keeps later changes of the caller's maps and slices away.
+// copyConfig shields the config from later changes to the caller's maps and slices.
 func copyConfig(s transport.ServerConfig) transport.ServerConfig {
 	s.Args, s.Env, s.Headers = slices.Clone(s.Args), maps.Clone(s.Env), maps.Clone(s.Headers)
 	s.IncludeTools, s.ExcludeTools = slices.Clone(s.IncludeTools), slices.Clone(s.ExcludeTools)
@@ -125,8 +124,8 @@ func copyConfig(s transport.ServerConfig) transport.ServerConfig {
 	return s
 }
 
-// Start begins to attach all servers, in parallel, and returns at once. They are
-// detached when ctx ends or at Close. A second Start does nothing.
+// Start begins to attach all servers in parallel and returns at once. They are detached when ctx
+// ends or on Close. A second Start does nothing.
 func (m *Manager) Start(ctx context.Context) {
 	m.applyMu.Lock()
 	defer m.applyMu.Unlock()
@@ -142,8 +141,7 @@ func (m *Manager) Start(ctx context.Context) {
 	}
 }
 
-// supervise starts the supervisor of a server once after is closed; nil means now.
-// m.mu is held.
+// supervise starts a server's supervisor once after is closed; nil means now. m.mu is held.
 func (m *Manager) supervise(ctx context.Context, s *member, after <-chan struct{}) {
 	ctx, s.stop = context.WithCancel(ctx)
 	if !s.Config().Startable() {
@@ -162,35 +160,33 @@ func (m *Manager) supervise(ctx context.Context, s *member, after <-chan struct{
 	})
 }
 
-// publish builds the catalogues anew from the tools of all servers.
+// publish rebuilds the catalogues from the tools of all servers.
 func (m *Manager) publish() {
 	m.publishMu.Lock()
 	defer m.publishMu.Unlock()
 	var known []schemas.Tool
-	here := map[string]bool{}
+	attached := map[string]bool{}
 	for _, s := range m.servers.Load().list {
-		tools, there := s.Shelf().Look()
-		known, here[s.Name()] = append(known, tools...), there
+		tools, ok := s.Shelf().Look()
+		known, attached[s.Name()] = append(known, tools...), ok
 	}
 	all := NewCatalogue(known)
 	m.known.Store(all)
-	m.catalogue.Store(all.Of(here))
+	m.catalogue.Store(all.Of(attached))
 }
 
-// Catalogue returns the tools of all servers that are attached now. The snapshot
-// never changes; a later one may differ.
+// Catalogue returns the tools of all servers that are attached now, as an immutable snapshot.
 func (m *Manager) Catalogue() *Catalogue { return m.catalogue.Load() }
 
-// Known returns the tools of the attached servers and of those that were attached and
-// are tried again, as they listed them last. A call to such a tool waits for one attempt
-// to reach its server.
+// Known returns the tools that were listed last by the attached servers and by lost servers that
+// are being retried. A call to a lost server's tool waits for one attempt to reach it.
 func (m *Manager) Known() *Catalogue { return m.known.Load() }
 
-// Starting names the servers that are in their first start: they were never ready, and
-// nobody knows their tools yet.
+// Starting returns the names of the servers in their first start: they were never ready, and
+// their tools are unknown.
 func (m *Manager) Starting() []string { return m.named((*Look).FirstStart) }
 
-// Lost names the servers that were ready, are not now, and are tried again.
+// Lost returns the names of the servers that were ready, are not now, and are being retried.
 func (m *Manager) Lost() []string { return m.named((*Look).Lost) }
 
 func (m *Manager) named(is func(*Look) bool) []string {
@@ -203,9 +199,9 @@ func (m *Manager) named(is func(*Look) bool) []string {
 	return names
 }
 
-// WaitStarting returns when none of the named servers (nil: none at all) is in its first
-// start, whatever became of it, or with the cause of ctx. It hastens nothing and waits
-// for no server that was lost.
+// WaitStarting returns when none of the named servers (nil: all) is in its first start any more,
+// whatever the outcome, or with the cause of ctx. It triggers no attempt and does not wait for
+// lost servers.
 func (m *Manager) WaitStarting(ctx context.Context, servers []string) error {
 	for _, s := range m.servers.Load().list {
 		if servers != nil && !slices.Contains(servers, s.Name()) {
@@ -218,9 +214,8 @@ func (m *Manager) WaitStarting(ctx context.Context, servers []string) error {
 	return nil
 }
 
-// Instructions returns what servers said of how their tools are used, by name: at most 1
-// KiB each, of those whose tools are in [Manager.Known]. The texts are the servers', and
-// not to be trusted.
+// Instructions returns the servers' usage instructions by server name: at most 1 KiB each, for
+// servers whose tools are in [Manager.Known]. The texts are the servers' and untrusted.
 func (m *Manager) Instructions() map[string]string {
 	all := map[string]string{}
 	for _, s := range m.servers.Load().list {
@@ -241,10 +236,9 @@ func (m *Manager) Status() []schemas.ServerStatus {
 	return all
 }
 
-// Wait returns when none of the named servers (nil: none at all) is still
-// starting, whatever became of it, or with the cause of ctx. Named servers that
-// are in backoff are asked to try again now, and the outcome of that one attempt is
-// awaited too.
+// Wait returns when none of the named servers (nil: all) is starting any more, whatever the
+// outcome, or with the cause of ctx. Named servers in backoff retry at once, and Wait includes
+// that one attempt.
 func (m *Manager) Wait(ctx context.Context, servers []string) error {
 	if servers == nil {
 		for _, s := range m.servers.Load().list {
@@ -261,7 +255,7 @@ func (m *Manager) Wait(ctx context.Context, servers []string) error {
 			return err
 		}
 		if now := s.Look(); now.State == schemas.StateBackoff {
-			s.Wake() // all before any is waited for
+			s.Wake() // wake all before waiting for any
 		}
 		named = append(named, s)
 	}
@@ -280,9 +274,8 @@ func (m *Manager) server(name string) (*member, error) {
 	return nil, fmt.Errorf("%w %q: add it under mcpServers", transport.ErrUnknownServer, name)
 }
 
-// Close detaches all servers in parallel, ends their processes and waits for
-// everything that the manager started. It takes up to 5 s for a process that does
-// not want to end.
+// Close detaches all servers in parallel, ends their processes and waits for all goroutines of
+// the manager. A process that does not exit takes up to 5 s.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true

@@ -13,8 +13,7 @@ import (
 // maxMedia bounds the files of one result.
 const maxMedia = 16
 
-// bytes takes bytes in that some models can be shown, and returns what the text says of
-// them.
+// bytes adds a file that some models can be shown, and returns its note for the text.
 func (r *reading) bytes(kind, name, mimeType, encoded string) string {
 	mimeType, _, _ = strings.Cut(strings.ToLower(text.Text(text.Visible(mimeType), 80)), ";")
 	part, size := media(name, mimeType, encoded)
@@ -29,7 +28,8 @@ func (r *reading) bytes(kind, name, mimeType, encoded string) string {
 	return fmt.Sprintf("[%s, %s, %d bytes]", kind, mimeType, size)
 }
 
-// media returns the part for a file that some models can be shown, else nil, and its size.
+// media returns the part for a file that some models can be shown, else nil, and its size in
+// bytes.
 func media(name, mimeType, encoded string) (*schemas.Part, int) {
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(data) == 0 {

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxOffered is the length that every provider accepts for a function's name.
+	// maxOffered is the length of a function name that every provider accepts.
 	maxOffered = 64
 	// hashLen is the length of a hash suffix, without its underscore.
 	hashLen = 8
 )
 
-// plainName joins server and tool and replaces what a function's name may not
-// hold. exact reports whether nothing had to be changed.
+// plainName joins server and tool and replaces characters that a function name must not have.
+// exact reports whether nothing changed.
 func plainName(server, tool string) (name string, exact bool) {
 	joined := server + "__" + tool
 	name = strings.Map(func(r rune) rune {
@@ -36,9 +36,8 @@ func isLetter(r rune) bool {
 	return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
 }
 
-// hashedName ends the name with a hash of server and tool, so that it stays the
-// same whatever else is attached. attempt is above 0 only when some other tool took
-// that very name.
+// hashedName ends the name with a hash of server and tool, so that it does not depend on what
+// else is attached. attempt is above 0 only if another tool took the name.
 func hashedName(plain, server, tool string, attempt int) string {
 	text := server + "\x00" + tool
 	if attempt > 0 {
@@ -49,10 +48,9 @@ func hashedName(plain, server, tool string, attempt int) string {
 	return plain[:min(len(plain), maxOffered-len(suffix))] + suffix
 }
 
-// offerNames sets the Name of every tool: the plain one where it fits and is not
-// claimed by another tool too, else a hashed one. Among tools that claim the same
-// plain name, one that needed no change keeps it, unless there are several such.
-// tools are in their final order, which decides the rest.
+// offerNames sets the Name of every tool: the plain one if it fits and no other tool claims it,
+// else a hashed one. If several tools claim a plain name, the only one that needed no change
+// keeps it. tools are in their final order, which decides the rest.
 func offerNames(tools []schemas.Tool) {
 	type claim struct{ all, exact int }
 	claims := map[string]claim{}

@@ -14,26 +14,27 @@ import (
 
 const (
 	methodLogged = "notifications/message"
-	// newsEvery is how often at most the progress of a call is told.
+	// newsEvery is the least time between two progress reports of a call; the last one is
+	// sent at once.
 	newsEvery = 250 * time.Millisecond
-	// maxLines is how many lines of a server's log are taken in a second.
+	// maxLines bounds the log lines of a server, per second.
 	maxLines = 20
-	// maxNews is how many bytes of what a server says are kept.
+	// maxNews bounds a log line or progress message, in bytes.
 	maxNews = 1 << 10
 )
 
 func newsText(content string) string { return text.Text(text.Visible(content), maxNews) }
 
-// tell hands news of a call to its person.
-func (s *Server) tell(who *schemas.Person, tool string, n schemas.News) {
-	if who != nil && who.Hear != nil {
+// tell sends news of a call to its person.
+func (s *Server) sendNews(person *schemas.Person, tool string, n schemas.News) {
+	if person != nil && person.Hear != nil {
 		n.Server, n.Tool = s.Name(), tool
-		who.Hear(n)
+		person.Hear(n)
 	}
 }
 
-// logged takes a line of the server's log. It does not say to which call it belongs: while
-// calls for several people are under way, none of them hears it.
+// logged handles a line of the server's log. The line does not name its call, so while calls for
+// several people are under way, it reaches none of them.
 func (s *Server) logged(params json.RawMessage) {
 	var line struct {
 		Level  string          `json:"level"`
@@ -59,13 +60,13 @@ func (s *Server) logged(params json.RawMessage) {
 		content += fmt.Sprintf(" (%d lines before it were left out)", left)
 	}
 	s.log.Log(context.Background(), logLevel(line.Level), "MCP server logs", "level", text.Text(text.Visible(line.Level), 20), "text", content)
-	if who, only := s.askers.only(); only {
-		s.tell(who, "", schemas.News{Level: text.Text(text.Visible(line.Level), 20), Text: content})
+	if person, only := s.askers.only(); only {
+		s.sendNews(person, "", schemas.News{Level: text.Text(text.Visible(line.Level), 20), Text: content})
 	}
 }
 
-// logLevel is how loud a line is in the host's own log: what a server has to say of itself is
-// no news but where something is wrong.
+// logLevel returns the level of a line in the host's log: a server's chatter matters only if
+// something is wrong.
 func logLevel(level string) slog.Level {
 	switch level {
 	case "warning", "error", "critical", "alert", "emergency":
@@ -74,15 +75,15 @@ func logLevel(level string) slog.Level {
 	return slog.LevelDebug
 }
 
-// A quota lets some lines through in each second.
+// A quota limits the lines per second.
 type quota struct {
 	mu    sync.Mutex
 	since time.Time
 	taken int
-	left  int // lines since one was taken
+	left  int // lines dropped since the last one passed
 }
 
-// take reports whether one more line may pass, and how many were left out before it.
+// take reports whether another line may pass, and how many were dropped before it.
 func (q *quota) take() (left int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

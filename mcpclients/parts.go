@@ -11,9 +11,8 @@ import (
 	"molar/schemas"
 )
 
-// Messages reads the answer to prompts/get, at most maxText bytes of it. The messages are
-// of role user or assistant and hold text only: what a server sends as another role is
-// the user's.
+// Messages reads the answer to prompts/get, at most maxText bytes of it. The messages are of role
+// user or assistant and hold text only; any other role becomes user.
 func Messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	var answer struct {
 		Messages []struct {
@@ -40,8 +39,8 @@ func Messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	return messages, nil
 }
 
-// Resource reads the answer to resources/read: its text, cut at maxText bytes, and the files
-// that some models can be shown. One that holds neither is an error.
+// Resource reads the answer to resources/read: its text, cut at maxText bytes, and the files that
+// some models can be shown. It is an error if there is neither.
 func Resource(raw json.RawMessage, maxText int) (string, []schemas.Part, error) {
 	var answer struct {
 		Contents []resource `json:"contents"`
@@ -63,7 +62,7 @@ func Resource(raw json.RawMessage, maxText int) (string, []schemas.Part, error) 
 	return text.Text(strings.ToValidUTF8(r.text(), "\uFFFD"), maxText), r.media, nil
 }
 
-// A resource is the content of one.
+// A resource is the content of one resource.
 type resource struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType"`
@@ -71,7 +70,7 @@ type resource struct {
 	Blob     string  `json:"blob"`
 }
 
-// text returns the text of a resource, also of one that came as bytes.
+// text returns the text of a resource, including one sent as bytes.
 func (r *resource) text() (string, bool) {
 	if r.Text != nil {
 		return *r.Text, true

@@ -12,8 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// pending returns what awaits approval, and one digest that stands for all of it; both are
-// empty when there is nothing.
+// pending returns the tools pending approval and one digest of them all; both are empty if there
+// are none.
 func (d *InForce) pending(infos []schemas.ToolInfo) (changes []schemas.ToolChange, sum string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,22 +33,22 @@ func (d *InForce) pending(infos []schemas.ToolInfo) (changes []schemas.ToolChang
 	return changes, hex.EncodeToString(all[:8])
 }
 
-// change compares a tool with what was pinned of it.
+// change compares a tool with its pinned definition.
 func change(pinned string, now schemas.ToolInfo) schemas.ToolChange {
 	c := schemas.ToolChange{Tool: now.ToolName}
 	_, text, known := strings.Cut(pinned, " ")
 	var before schemas.ToolInfo
 	if known && json.Unmarshal([]byte(text), &before) == nil {
-		c.Diff = diff(written(before), written(now))
+		c.Diff = diff(definitionLines(before), definitionLines(now))
 		return c
 	}
-	c.Unknown = pinned != "" // only its digest was kept
-	c.Diff = diff(nil, written(now))
+	c.Unknown = pinned != "" // only its digest was stored
+	c.Diff = diff(nil, definitionLines(now))
 	return c
 }
 
-// written is a definition as lines for people.
-func written(info schemas.ToolInfo) []string {
+// written formats a definition as lines for people.
+func definitionLines(info schemas.ToolInfo) []string {
 	const most = 400 // lines
 	lines := strings.Split(strings.TrimSpace(info.Title+"\n"+info.Description), "\n")
 	for _, part := range []struct {
@@ -65,8 +65,8 @@ func written(info schemas.ToolInfo) []string {
 	return lines[:min(len(lines), most)]
 }
 
-// diff lists the lines of both texts, each behind "- ", "+ " or "  ", leaving out what is
-// equal but for a line around each change.
+// diff returns the changed lines of both texts, prefixed with "- " or "+ ", and one unchanged
+// line around each change, prefixed with "  ".
 func diff(before, now []string) []string {
 	all := align(before, now)
 	var shown []string
@@ -79,7 +79,7 @@ func diff(before, now []string) []string {
 	return shown
 }
 
-// align marks the lines of two texts by their longest common sequence.
+// align diffs two texts by their longest common subsequence.
 func align(a, b []string) []string {
 	length := make([][]int, len(a)+1)
 	for i := range length {

@@ -10,23 +10,23 @@ import (
 	"molar/schemas"
 )
 
-// progress pairs the progress notifications of a server with its calls under way.
+// progress matches a server's progress notifications to its calls under way.
 type progress struct {
 	mu    sync.Mutex
 	last  int64
 	calls map[int64]*watched
-	held  int // questions to a person that are open
+	held  int // open questions to a person
 }
 
-// A watched call is one that may bring signs of progress.
+// A watched is a call that may report progress.
 type watched struct {
-	limit *idleLimit
-	hear  func(schemas.News)
-	told  time.Time // when hear was called last
+	limit    *idleLimit
+	hear     func(schemas.News)
+	lastNews time.Time // last call of hear
 }
 
-// watch notes each sign of progress with limit, and tells hear of it, until forget is called
-// with the token.
+// watch extends limit and calls hear on each sign of progress, until forget is called with the
+// token.
 func (p *progress) watch(limit *idleLimit, hear func(schemas.News)) (token int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +44,7 @@ func (p *progress) forget(token int64) {
 	delete(p.calls, token)
 }
 
-// notified takes the params of one notification.
+// notified handles the params of one notification.
 func (p *progress) notified(params json.RawMessage) {
 	var of struct {
 		Token    json.RawMessage `json:"progressToken"`
@@ -68,9 +68,9 @@ func (p *progress) notified(params json.RawMessage) {
 	if p.held == 0 {
 		call.limit.touch()
 	}
-	due := time.Since(call.told) >= newsEvery || of.Total > 0 && of.Progress >= of.Total
+	due := time.Since(call.lastNews) >= newsEvery || of.Total > 0 && of.Progress >= of.Total
 	if due {
-		call.told = time.Now()
+		call.lastNews = time.Now()
 	}
 	p.mu.Unlock()
 	if due {
@@ -78,8 +78,7 @@ func (p *progress) notified(params json.RawMessage) {
 	}
 }
 
-// hold stops the clocks of all calls while a person thinks about a question; release lets
-// them run again.
+// hold stops the clocks of all calls while a person answers a question; release restarts them.
 func (p *progress) hold() (release func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,15 +97,15 @@ func (p *progress) hold() (release func()) {
 	}
 }
 
-// An idleLimit ends a call when idle has passed since the last sign of progress, and in
-// any case [transport.MaxTimeout] after its beginning.
+// An idleLimit ends a call when idle has passed since the last sign of progress, and at the
+// latest [transport.MaxTimeout] after its start.
 type idleLimit struct {
 	idle  time.Duration
 	last  time.Time
 	timer *time.Timer
 }
 
-// withIdleLimit returns a ctx that ends at the limit.
+// withIdleLimit returns a context that ends at the limit.
 func withIdleLimit(ctx context.Context, idle time.Duration) (context.Context, *idleLimit, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	limit := &idleLimit{idle: idle, last: time.Now().Add(transport.MaxTimeout)}
@@ -117,7 +116,7 @@ func withIdleLimit(ctx context.Context, idle time.Duration) (context.Context, *i
 	}
 }
 
-// touch starts the time anew.
+// touch restarts the idle time.
 func (l *idleLimit) touch() {
 	if left := min(l.idle, time.Until(l.last)); left > 0 {
 		l.timer.Reset(left)

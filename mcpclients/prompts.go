@@ -10,9 +10,9 @@ import (
 	"molar/schemas"
 )
 
-// Prompts returns the prompts of all servers that are ready, sorted by server and
-// name. Lists are kept until their server says that they changed. A server whose list
-// cannot be read costs its own prompts only.
+// Prompts returns the prompts of all servers that are ready, sorted by server and name. Lists are
+// cached until their server reports a change. A server whose list cannot be read costs its own
+// prompts only.
 func (m *Manager) Prompts(ctx context.Context) []schemas.Prompt {
 	servers := m.servers.Load().list
 	lists := make([][]schemas.Prompt, len(servers))
@@ -24,10 +24,10 @@ func (m *Manager) Prompts(ctx context.Context) []schemas.Prompt {
 	return slices.Concat(lists...)
 }
 
-// Prompt asks a server for one of its prompts. The messages are of role user or
-// assistant and hold text only: what a server sends as another role is the user's. owner is
-// whose conversations may be read, and is told to servers that the host itself needs alone. An
-// error that the server answers with, such as a missing argument, is an [*RPCError].
+// Prompt gets a prompt from a server. The messages are of role user or assistant and hold text
+// only; any other role becomes user. owner is the owner of the conversations that may be read;
+// only servers that the host itself needs or runs in process receive it. An error answer of the
+// server, such as for a missing argument, is an [*RPCError].
 func (m *Manager) Prompt(ctx context.Context, owner, server, name string, args map[string]string) ([]schemas.Message, error) {
 	params := map[string]any{"name": name}
 	if len(args) > 0 {

@@ -13,8 +13,7 @@ import (
 // errCallTimeout is the cause of a ctx that reached the limit of one call.
 var errCallTimeout = fmt.Errorf("the call took too long: %w", context.DeadlineExceeded)
 
-// probeTimeout bounds the ping that decides whether a server that lost one request is
-// lost.
+// probeTimeout bounds the ping that decides whether a server that lost a request is lost.
 const probeTimeout = 3 * time.Second
 
 func ended(conn transport.Conn) bool {
@@ -26,8 +25,8 @@ func ended(conn transport.Conn) bool {
 	}
 }
 
-// request sends one request, waiting for the server if need be. repeat allows to
-// send it once more after the connection was lost under way.
+// request sends one request and waits for the server if needed. With repeat it retries once if
+// the connection was lost under way.
 func (s *Server) request(ctx context.Context, method string, params json.RawMessage, repeat bool) (json.RawMessage, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func (s *Server) request(ctx context.Context, method string, params json.RawMess
 	case err == nil:
 		return raw, nil
 	case ended(conn) && (errors.Is(err, transport.ErrSession) || errors.Is(err, transport.ErrUnavailable)):
-		// Refused, or never sent: it had no effect, so a new connection may have it.
+		// It was refused or never sent, so it had no effect and is safe on a new connection.
 		if conn, err = s.readyAfter(ctx, conn); err != nil {
 			return nil, err
 		}
@@ -60,8 +59,8 @@ func (s *Server) request(ctx context.Context, method string, params json.RawMess
 	return raw, err
 }
 
-// afterLoss returns the connection for a request that was lost on conn: the same
-// one, if only that exchange broke off.
+// afterLoss returns the connection for a request that was lost on conn: conn itself if only that
+// exchange broke off.
 func (s *Server) afterLoss(ctx context.Context, conn transport.Conn) (transport.Conn, error) {
 	if !ended(conn) {
 		probe, cancel := context.WithTimeout(ctx, probeTimeout)

@@ -10,8 +10,8 @@ import (
 
 const methodReadResource = "resources/read"
 
-// Resource reads a server's resource: its text, cut at the limit of tool results, and the
-// images, sounds and the like in it. One that holds neither is an error.
+// Resource reads a server's resource: its text, cut at the limit of tool results, and its media.
+// It is an error if there is neither.
 func (m *Manager) Resource(ctx context.Context, server, uri string) (string, []schemas.Part, error) {
 	var answer json.RawMessage
 	if err := m.Request(ctx, server, methodReadResource, map[string]string{"uri": uri}, &answer); err != nil {

@@ -12,8 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// Result reads the result of tools/call. It decodes the raw JSON itself, so
-// that large integers stay exact and an unknown kind of content costs only itself.
+// Result reads the result of tools/call. It decodes the raw JSON itself, so that large integers
+// stay exact and an item of an unknown kind affects no other.
 func Result(raw json.RawMessage, maxText int) (schemas.ToolResult, error) {
 	var wire struct {
 		Content    json.RawMessage `json:"content"`
@@ -38,8 +38,8 @@ func Result(raw json.RawMessage, maxText int) (schemas.ToolResult, error) {
 	return result, nil
 }
 
-// textOutput is the text itself when it is a JSON object or array, else the text
-// as a JSON string of at most maxText bytes of text.
+// textOutput returns the text itself if it is a JSON object or array, else the text as a JSON
+// string of at most maxText bytes of text.
 func textOutput(text string, maxText int) json.RawMessage {
 	trimmed := strings.TrimSpace(text)
 	if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
@@ -47,11 +47,11 @@ func textOutput(text string, maxText int) json.RawMessage {
 			return out
 		}
 	}
-	return Quoted(withoutAddresses(text), maxText)
+	return Quoted(withoutDataURLs(text), maxText)
 }
 
-// jsonOutput returns strict JSON compacted and without bytes in base64, nil for what is not strict JSON. JSON
-// that is too long becomes a string, as it would not be JSON once cut.
+// jsonOutput returns strict JSON, compacted and without base64 bytes, or nil if raw is not strict
+// JSON. JSON that is too long becomes a string, since it would be invalid once cut.
 func jsonOutput(raw json.RawMessage, maxText int) json.RawMessage {
 	if schemas.CheckJSON(raw) != nil {
 		return nil
@@ -67,7 +67,7 @@ func jsonOutput(raw json.RawMessage, maxText int) json.RawMessage {
 	return out
 }
 
-// Quoted is a text as a JSON string of at most maxText bytes of text.
+// Quoted returns a text as a JSON string of at most maxText bytes of text.
 func Quoted(content string, maxText int) json.RawMessage {
 	if len(content) > maxText {
 		keep := text.Border(content, maxText)
@@ -94,19 +94,19 @@ type contentItem struct {
 	Resource resource `json:"resource"`
 }
 
-// Read turns the content list into text and the links that a person can open.
+// Read returns the text of a content list and the links that a person can open.
 func Read(raw json.RawMessage) (string, []schemas.Source) {
 	r := read(raw)
 	return r.text(), r.links
 }
 
-// maxResources bounds what one result points to.
+// maxResources bounds the resource links of one result.
 const maxResources = 100
 
-// A reading is what the items of a content list say.
+// A reading collects the contents of a content list.
 type reading struct {
 	texts []string
-	// links are for people to open, resources can be read from the server.
+	// links are for people, resources can be read from the server.
 	links     []schemas.Source
 	resources []schemas.ResourceLink
 	media     []schemas.Part
@@ -144,7 +144,7 @@ func read(raw json.RawMessage) *reading {
 	return r
 }
 
-// add takes an item in.
+// add reads one item.
 func (r *reading) add(c *contentItem) {
 	content := ""
 	switch c.Type {
@@ -168,8 +168,8 @@ func (r *reading) add(c *contentItem) {
 	}
 }
 
-// embedded takes the content of a resource in. It returns what the text says of it, and
-// whether there is more of it than that.
+// embedded reads an embedded resource. It returns its text or note, and whether the resource is
+// text or media, so more than the note.
 func (r *reading) embedded(res *resource) (content string, ok bool) {
 	if text, ok := res.text(); ok {
 		return text, true

@@ -17,28 +17,28 @@ const (
 	// least time between two of them.
 	listDebounce = 200 * time.Millisecond
 	listEvery    = time.Second
-	// pingEvery is how often an idle server is asked whether it is there, pingTimeout
-	// how long it has to answer, maxMisses how many answers may be missing.
+	// pingEvery is how often an idle server is pinged, pingTimeout how long it has to answer,
+	// maxMisses how many misses in a row mean that it is lost.
 	pingEvery   = 30 * time.Second
 	pingTimeout = 5 * time.Second
 	maxMisses   = 2
 )
 
-// A watch is what the supervisor knows while a server is ready.
+// A watch is the supervisor's state while a server is ready.
 type watch struct {
 	*Server
 	conn      transport.Conn
 	due       <-chan time.Time // of the next refresh
 	refreshed time.Time
 	attached  time.Time
-	stale     bool // the last refresh went wrong
+	stale     bool // the last refresh failed
 	pinged    chan error
 	misses    int              // pings without an answer, in a row
-	again     <-chan time.Time // of a ping out of turn
+	extraPing <-chan time.Time // of an extra ping
 	work      sync.WaitGroup
 }
 
-// serve follows a ready server until it is lost or ctx ends, and closes it.
+// serve watches a ready server until it is lost or ctx ends, and closes it.
 func (s *Server) serve(ctx context.Context, conn transport.Conn, info serverInfo) error {
 	work, cancel := context.WithCancel(ctx)
 	w := &watch{Server: s, conn: conn, attached: time.Now(), pinged: make(chan error, 1)}
@@ -47,16 +47,16 @@ func (s *Server) serve(ctx context.Context, conn transport.Conn, info serverInfo
 	if info.Protocol == transport.ProtocolStateless && info.Capabilities.Tools != nil && info.Capabilities.Tools.ListChanged {
 		w.work.Go(func() { s.listen(work, conn) })
 	}
-	var beat <-chan time.Time
+	var tick <-chan time.Time
 	if info.transport != transport.TypeInProcess {
 		ticker := time.NewTicker(pingEvery)
 		defer ticker.Stop()
-		beat = ticker.C
+		tick = ticker.C
 	}
-	return w.follow(ctx, work, beat)
+	return w.follow(ctx, work, tick)
 }
 
-func (w *watch) follow(ctx, work context.Context, beat <-chan time.Time) error {
+func (w *watch) follow(ctx, work context.Context, tick <-chan time.Time) error {
 	for {
 		select {
 		case <-w.list:
@@ -66,13 +66,13 @@ func (w *watch) follow(ctx, work context.Context, beat <-chan time.Time) error {
 		case <-w.due:
 			w.due, w.refreshed = nil, time.Now()
 			w.refresh(ctx)
-		case <-beat:
+		case <-tick:
 			w.check(work)
-		case <-w.again:
-			w.again = nil
+		case <-w.extraPing:
+			w.extraPing = nil
 			w.check(work)
 		case err := <-w.pinged:
-			if lost := w.heard(err); lost != nil {
+			if lost := w.handlePong(err); lost != nil {
 				return w.lost(w.conn, lost)
 			}
 		case <-w.conn.Done():
@@ -88,9 +88,8 @@ func (w *watch) follow(ctx, work context.Context, beat <-chan time.Time) error {
 	}
 }
 
-// check asks a server that has nothing to do whether it is there, and tries again
-// to read a list that could not be read. One that is busy may be unable to answer,
-// and its calls have limits of their own.
+// check pings an idle server and retries a failed refresh of its list. It skips a busy server,
+// which may be unable to answer and whose calls have their own limits.
 func (w *watch) check(ctx context.Context) {
 	if w.stale && w.due == nil {
 		w.due = time.After(0)
@@ -105,21 +104,21 @@ func (w *watch) check(ctx context.Context) {
 		_, err := w.conn.Request(ctx, transport.MethodPing, nil)
 		select {
 		case w.pinged <- err:
-		default: // an answer that late says nothing any more
+		default: // too late to matter
 		}
 	})
 }
 
-// heard counts pings without an answer. It returns why the server is lost, if it is.
-// An error that the server answers with is an answer.
-func (w *watch) heard(err error) error {
+// heard counts unanswered pings. It returns why the server is lost, nil if it is not. An error
+// answer counts as an answer.
+func (w *watch) handlePong(err error) error {
 	switch {
 	case err == nil || transport.Answered(err):
-		calm := w.warning != "" && time.Since(w.attached) >= healthyAfter
-		if calm {
+		recovered := w.warning != "" && time.Since(w.attached) >= healthyAfter
+		if recovered {
 			w.warning = ""
 		}
-		if w.misses > 0 || calm {
+		if w.misses > 0 || recovered {
 			w.misses = 0
 			w.settle()
 		}
@@ -132,7 +131,7 @@ func (w *watch) heard(err error) error {
 		return fmt.Errorf("%w: the server did not answer %d pings, each within %s", transport.ErrLost, w.misses, pingTimeout)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
-		w.again = time.After(pingTimeout) // it is likely to be down
+		w.extraPing = time.After(pingTimeout) // it is probably down
 	}
 	w.degrade(fmt.Sprintf("the server did not answer a ping within %s: it is asked once more, then started again", pingTimeout))
 	return nil
@@ -143,14 +142,14 @@ func (w *watch) degrade(reason string) {
 	w.update(func(now *Look) { now.State, now.Reason = schemas.StateDegraded, reason })
 }
 
-// settle makes a server ready again when nothing is wrong with it any more.
+// settle makes a server ready again if nothing is wrong any more.
 func (w *watch) settle() {
 	if !w.stale && w.misses == 0 && w.warning == "" {
 		w.update(func(now *Look) { now.State, now.Reason = schemas.StateReady, "" })
 	}
 }
 
-// refresh reads the list again; a refresh that fails keeps the old one.
+// refresh rereads the list and keeps the old one on failure.
 func (w *watch) refresh(ctx context.Context) {
 	info := serverInfo{Capabilities: capabilities{Tools: &toolsCapability{}}}
 	tools, skipped, err := w.listTools(ctx, w.conn, info)
@@ -165,7 +164,7 @@ func (w *watch) refresh(ctx context.Context) {
 	w.settle()
 }
 
-// lost takes the tools of a server that went away out of the catalogue.
+// lost removes a lost server's tools from the catalogue.
 func (s *Server) lost(conn transport.Conn, err error) error {
 	s.conn.Store(nil)
 	s.shelf.Leave()
@@ -178,16 +177,15 @@ func (s *Server) lost(conn transport.Conn, err error) error {
 	return err
 }
 
-// listen keeps the request open on which a stateless server says that its tools
-// changed. Each time it ends, what happened meanwhile is unknown, so the list is
-// read again.
+// listen keeps open the request on which a stateless server reports changed tools. Each time it
+// ends, changes may have been missed, so it rereads the list.
 func (s *Server) listen(ctx context.Context, conn transport.Conn) {
 	params := json.RawMessage(`{"notifications":{"toolsListChanged":true}}`)
 	for failures := 1; ctx.Err() == nil; failures++ {
 		began := time.Now()
 		_, err := conn.Request(ctx, transport.MethodListen, params)
 		if _, refused := errors.AsType[*transport.RPCError](err); refused {
-			return // it has nothing to say
+			return // it sends no changes
 		}
 		if time.Since(began) > healthyAfter {
 			failures = 1

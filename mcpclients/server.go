@@ -19,25 +19,25 @@ import (
 // A Server is one configured server. Its supervisor ([Server.Run]) alone changes its
 // state; callers read the connection without a lock.
 type Server struct {
-	standing
+	serverState
 	door
 	settings Settings
-	cfg      atomic.Pointer[transport.ServerConfig] // replaced when only rules and filters change
+	cfg      atomic.Pointer[transport.ServerConfig] // replaced if only rules and filters change
 	shelf    *Shelf
 	dial     transport.Dialer
 	log      *slog.Logger
 
 	conn     atomic.Pointer[liveConn]
-	kick     chan struct{} // asks for an attempt at once
-	list     chan struct{} // the server says that its tools changed
+	kick     chan struct{} // triggers an attempt
+	list     chan struct{} // signals that the tools changed
 	progress progress
 	askers   askers
 	lines    quota
 	prompts  promptCache
-	login    *oauth.Source // nil for a server that nobody can log in to
+	login    *oauth.Source // nil if the server takes no login
 
-	// The supervisor's own: whether the server shakes hands, as was found out with
-	// [transport.ProtocolAuto], and what it did that a person should see though it is back.
+	// Only the supervisor uses these: whether the server shakes hands, as found with
+	// [transport.ProtocolAuto], and what a person should learn even though the server is back.
 	shakesHands bool
 	warning     string
 }
@@ -48,15 +48,15 @@ type Settings struct {
 	Client transport.Implementation
 	// HTTP is shared by all servers over HTTP.
 	HTTP *http.Client
-	// StartTimeout covers start and initialize, ListTimeout the whole tool list; MaxResult
-	// is how many bytes of a result's text are kept.
+	// StartTimeout covers start and initialize, ListTimeout the whole tool list; MaxResult bounds
+	// a result's text, in bytes.
 	StartTimeout, ListTimeout time.Duration
 	MaxResult                 int
 	// Elicit may be nil.
 	Elicit    Elicitor
 	Decisions *InForce
 	Telemetry *telemetry.Telemetry
-	// Logins and OAuth are nil when nobody can log in.
+	// Logins and OAuth are nil if logins are disabled.
 	Logins oauth.Store
 	OAuth  *oauth.Client
 	Log    *slog.Logger
@@ -91,8 +91,8 @@ func NewServer(cfg transport.ServerConfig, settings Settings) *Server {
 	return s
 }
 
-// openLogin returns the tokens of a server that can be logged in to: one over HTTP whose
-// config names no credentials. nil means that it is no such server.
+// openLogin returns the token source of a server that takes a login: one over HTTP whose config
+// has no credentials. Otherwise it returns nil.
 func (s *Settings) openLogin(cfg *transport.ServerConfig) *oauth.Source {
 	kind := cfg.Transport()
 	if s.Logins == nil || cfg.Needed() || kind != transport.TypeHTTP && kind != transport.TypeSSE || cfg.HasAuthorization() {
@@ -104,13 +104,13 @@ func (s *Settings) openLogin(cfg *transport.ServerConfig) *oauth.Source {
 // Name is the server's name in the config.
 func (s *Server) Name() string { return s.Config().Name }
 
-// Config returns the config as it is now.
+// Config returns the current config.
 func (s *Server) Config() *transport.ServerConfig { return s.cfg.Load() }
 
 // Shelf holds the server's tools.
 func (s *Server) Shelf() *Shelf { return s.shelf }
 
-// Judge replaces a config that reaches the server in the same way.
+// Judge replaces the config by one that reaches the server in the same way.
 func (s *Server) Judge(cfg *transport.ServerConfig) {
 	s.cfg.Store(cfg)
 	s.shelf.Judge()
@@ -121,8 +121,8 @@ func (s *Server) startTimeout() time.Duration {
 	return cmp.Or(s.Config().StartTimeout, s.settings.StartTimeout)
 }
 
-// Status describes the server. Beside what was left out, Skipped names the tools whose
-// definition changed since they were first listed.
+// Status describes the server. Skipped also names the tools whose definition changed since they
+// were first listed.
 func (s *Server) Status() schemas.ServerStatus {
 	st := s.Look().ServerStatus
 	st.Tools = s.shelf.Count()
@@ -137,20 +137,20 @@ func (s *Server) Status() schemas.ServerStatus {
 	return st
 }
 
-// ready returns the connection. A starting server is waited for; one in backoff or
-// failed is asked to try at once, and the outcome of that one attempt is awaited.
+// ready returns the connection. It waits for a starting server; one in backoff or failed retries
+// at once, and ready waits for that one attempt.
 func (s *Server) ready(ctx context.Context) (transport.Conn, error) {
-	asked := -1
+	attemptsBefore := -1
 	for {
 		if live := s.conn.Load(); live != nil {
 			return live.Conn, nil
 		}
 		now := s.Look()
-		if now.final || (asked >= 0 && now.attempts > asked) {
+		if now.final || (attemptsBefore >= 0 && now.attempts > attemptsBefore) {
 			return nil, unavailable(now)
 		}
-		if asked < 0 {
-			asked = now.attempts
+		if attemptsBefore < 0 {
+			attemptsBefore = now.attempts
 			if now.State != schemas.StateStarting {
 				s.wake()
 			}
@@ -166,7 +166,7 @@ func (s *Server) ready(ctx context.Context) (transport.Conn, error) {
 	}
 }
 
-// readyAfter is ready for a caller whose connection has just ended.
+// readyAfter is ready for a caller whose connection has ended.
 func (s *Server) readyAfter(ctx context.Context, old transport.Conn) (transport.Conn, error) {
 	for {
 		now := s.Look()

@@ -28,49 +28,48 @@ const (
 	maxPromptText = 2 << 10
 	// promptsWait is how long one list may take; a slower server is left out.
 	promptsWait = 3 * time.Second
-	// promptsAge is how long the list of a server that never tells of changes is used.
+	// promptsAge is how long the list of a server that does not report changes is used.
 	promptsAge = time.Minute
 )
 
-// A promptCache holds the prompts that a server listed.
+// A promptCache holds a server's prompts.
 type promptCache struct {
-	mu      sync.Mutex
-	offered bool // the server has prompts
-	tells   bool // it says when they change
-	list    []schemas.Prompt
-	read    time.Time // zero when the list must be read
+	mu       sync.Mutex
+	offered  bool // the server has prompts
+	notifies bool // it reports changes
+	list     []schemas.Prompt
+	read     time.Time // zero when the list must be read
 }
 
-// attached notes what a server that has just become ready said of its prompts. One
-// that needs no handshake may have some.
+// attached records the prompt capability of a server that became ready. A server without a
+// handshake may have prompts.
 func (c *promptCache) attached(info serverInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	offers := info.Capabilities.Prompts
 	c.offered = offers != nil || info.Protocol == ""
-	c.tells = offers != nil && offers.ListChanged && info.Protocol != transport.ProtocolStateless
+	c.notifies = offers != nil && offers.ListChanged && info.Protocol != transport.ProtocolStateless
 	c.list, c.read = nil, time.Time{}
 }
 
-// changed makes the next reader read the list anew.
+// changed marks the list as stale.
 func (c *promptCache) changed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = time.Time{}
 }
 
-// current returns the list, and whether it must be read first.
+// current returns the list, and whether it must be reread.
 func (c *promptCache) current() (list []schemas.Prompt, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.offered {
 		return nil, false
 	}
-	return c.list, c.read.IsZero() || !c.tells && time.Since(c.read) > promptsAge
+	return c.list, c.read.IsZero() || !c.notifies && time.Since(c.read) > promptsAge
 }
 
-// Prompts returns the prompts of a server that is ready. A list that cannot be read is
-// the one that was read last.
+// Prompts returns the prompts of a ready server, and the last list if it cannot be read.
 func (s *Server) Prompts(ctx context.Context) []schemas.Prompt {
 	live := s.conn.Load()
 	if live == nil {
@@ -130,7 +129,7 @@ func readPrompts(ctx context.Context, conn transport.Conn, server string) ([]sch
 	return slices.CompactFunc(prompts, func(a, b schemas.Prompt) bool { return a.Name == b.Name }), nil
 }
 
-// decodePrompt reads one prompt of a list. A name that nobody could type is skipped.
+// decodePrompt reads one prompt of a list. It rejects a name that cannot be typed.
 func decodePrompt(raw json.RawMessage, server string) (schemas.Prompt, bool) {
 	var p schemas.Prompt
 	if json.Unmarshal(raw, &p) != nil || p.Name == "" || len(p.Name) > maxPromptText || p.Name != text.Visible(p.Name) || strings.ContainsAny(p.Name, " \t\n") {

@@ -9,23 +9,23 @@ import (
 	"molar/schemas"
 )
 
-// A Shelf holds what one server offers: its tools as it listed them last, judged by the
-// config and by what people decided. Those of a server that is away stay on it.
+// A Shelf holds a server's tools as it listed them last, judged by the config and by people's
+// decisions. It keeps the tools of a lost server.
 type Shelf struct {
 	ShelfConfig
-	seen definitions
+	definitions definitions
 
-	mu    sync.Mutex
-	infos []schemas.ToolInfo // as listed, before the filters
-	tools []schemas.Tool
-	held  map[string]string // why tools are withheld
-	away  bool
+	mu      sync.Mutex
+	infos   []schemas.ToolInfo // as listed, before the filters
+	tools   []schemas.Tool
+	reasons map[string]string // why tools are withheld
+	lost    bool
 }
 
 // A ShelfConfig is what [NewShelf] needs.
 type ShelfConfig struct {
 	Server string
-	// Config returns the config of the server as it is now.
+	// Config returns the server's current config.
 	Config    func() *transport.ServerConfig
 	Decisions *InForce
 	Log       *slog.Logger
@@ -36,30 +36,29 @@ type ShelfConfig struct {
 // NewShelf returns an empty shelf.
 func NewShelf(cfg ShelfConfig) *Shelf { return &Shelf{ShelfConfig: cfg} }
 
-// Put replaces the tools by those of a server that is there.
+// Put replaces the tools by those of an attached server.
 func (s *Shelf) Put(infos []schemas.ToolInfo) {
-	// A pinned server's changes are withheld, and its status says so.
-	if changed := s.seen.compare(infos); changed != nil && !s.Config().Pin {
+	// A pinned server's changes are withheld, and its status shows them.
+	if changed := s.definitions.compare(infos); changed != nil && !s.Config().Pin {
 		s.Log.Warn("MCP server changed the definition of its tools", "tools", changed)
 	}
 	s.trustFirst(infos)
 	s.mu.Lock()
-	s.infos, s.away = infos, false
-	s.judge() // with the listing, so that no call finds the new tools unjudged
+	s.infos, s.lost = infos, false
+	s.judge() // under the same lock, so that no call finds the new tools unjudged
 	s.mu.Unlock()
 	s.Publish()
 }
 
-// Leave keeps the tools of a server that went away as those of a server that may be
-// back.
+// Leave marks the server as lost and keeps its tools, since it may come back.
 func (s *Shelf) Leave() {
 	s.mu.Lock()
-	s.away = true
+	s.lost = true
 	s.mu.Unlock()
 	s.Publish()
 }
 
-// Clear takes all tools away. Why some were withheld is still known.
+// Clear removes all tools. It keeps the reasons why some were withheld.
 func (s *Shelf) Clear() {
 	s.mu.Lock()
 	s.infos, s.tools = nil, nil
@@ -67,8 +66,7 @@ func (s *Shelf) Clear() {
 	s.Publish()
 }
 
-// Judge applies the config and the decisions, which have changed, to the tools that were
-// listed.
+// Judge applies the changed config and decisions to the listed tools.
 func (s *Shelf) Judge() {
 	s.mu.Lock()
 	listed := s.infos
@@ -80,8 +78,8 @@ func (s *Shelf) Judge() {
 	s.Publish()
 }
 
-// trustFirst pins what a pinned server lists for the first time. It may write to the
-// store, so it is called without the lock.
+// trustFirst pins a pinned server's first list. It may write to the store, so the lock must not
+// be held.
 func (s *Shelf) trustFirst(infos []schemas.ToolInfo) {
 	if s.Config().Pin {
 		s.Decisions.trustFirst(s.Server, infos, s.Log)
@@ -92,30 +90,30 @@ func (s *Shelf) trustFirst(infos []schemas.ToolInfo) {
 func (s *Shelf) judge() {
 	cfg := s.Config()
 	s.tools = make([]schemas.Tool, 0, len(s.infos))
-	held := map[string]string{}
+	reasons := map[string]string{}
 	for _, info := range s.infos {
 		if !cfg.Includes(info.ToolName) {
 			continue
 		}
 		why, off := s.Decisions.withheld(info, cfg.Pin)
 		if why != "" {
-			held[info.ToolName] = why
+			reasons[info.ToolName] = why
 		}
 		s.tools = append(s.tools, schemas.Tool{ToolInfo: info, Rules: cfg.Rule(info.ToolName), Withheld: why, Off: off})
 	}
 	if len(s.infos) > 0 {
-		s.held = held
+		s.reasons = reasons
 	}
 }
 
-// Look returns the tools, and whether their server is there.
+// Look returns the tools, and whether their server is attached.
 func (s *Shelf) Look() (tools []schemas.Tool, here bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tools, !s.away
+	return s.tools, !s.lost
 }
 
-// Count is how many tools can be called now.
+// Count returns how many tools can be called now.
 func (s *Shelf) Count() int {
 	tools, here := s.Look()
 	if !here {
@@ -124,17 +122,17 @@ func (s *Shelf) Count() int {
 	return len(tools)
 }
 
-// Listed returns the tools of a server that is there, before the filters.
+// Listed returns an attached server's tools, before the filters.
 func (s *Shelf) Listed() []schemas.ToolInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away {
+	if s.lost {
 		return nil
 	}
 	return slices.Clone(s.infos)
 }
 
-// Pending returns which tools await approval, and what is new about them.
+// Pending returns the changed tools that are pending approval.
 func (s *Shelf) Pending() (changes []schemas.ToolChange, digest string) {
 	if !s.Config().Pin {
 		return nil, ""
@@ -142,13 +140,12 @@ func (s *Shelf) Pending() (changes []schemas.ToolChange, digest string) {
 	return s.Decisions.pending(s.Listed())
 }
 
-// Withheld returns why a tool must not be called, or "". While the server is away, what
-// it listed last counts.
+// Withheld returns why a tool must not be called, or "". For a lost server its last list counts.
 func (s *Shelf) Withheld(tool string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.held[tool]
+	return s.reasons[tool]
 }
 
-// Notes returns which definitions changed, oldest first.
-func (s *Shelf) Notes() []string { return s.seen.list(s.Config().Pin) }
+// Notes returns the notes on changed definitions, oldest first.
+func (s *Shelf) Notes() []string { return s.definitions.list(s.Config().Pin) }

@@ -10,19 +10,19 @@ import (
 	"molar/schemas"
 )
 
-// A Look is where a server stood at one moment.
+// A Look is a snapshot of a server's state.
 type Look struct {
 	schemas.ServerStatus
 	attempts int  // finished attempts to attach
-	wasReady bool // one of them succeeded
-	final    bool // no attempt will follow, or none that callers could wait for
+	wasReady bool // an attempt succeeded
+	final    bool // no attempt follows, or none that callers could wait for
 	changed  chan struct{}
 
 	instructions string
 }
 
-// Instructions is what the server said of how its tools are used, bounded and visible; ""
-// when it said nothing or its tools are not known.
+// Instructions returns the server's usage instructions, bounded and visible; "" if it gave none
+// or its tools are unknown.
 func (l *Look) Instructions() string {
 	if l.Lost() || l.State == schemas.StateReady || l.State == schemas.StateDegraded {
 		return l.instructions
@@ -33,7 +33,7 @@ func (l *Look) Instructions() string {
 // FirstStart reports whether the server was never ready and is being started.
 func (l *Look) FirstStart() bool { return l.State == schemas.StateStarting && !l.wasReady }
 
-// Lost reports whether the server was ready, is not, and is tried again.
+// Lost reports whether the server was ready, is not now, and is being retried.
 func (l *Look) Lost() bool {
 	return l.wasReady && (l.State == schemas.StateStarting || l.State == schemas.StateBackoff)
 }
@@ -43,16 +43,16 @@ func (l *Look) Failing() bool {
 	return l.State == schemas.StateBackoff || l.State == schemas.StateFailed
 }
 
-// GaveUp reports whether no attempt will follow.
+// GaveUp reports whether no attempt follows.
 func (l *Look) GaveUp() bool { return l.final }
 
-// A standing is where a server stands, and who waits for a change of it.
-type standing struct {
+// A standing is a server's state, with waiting for changes.
+type serverState struct {
 	mu  sync.Mutex
 	now Look
 }
 
-func (s *standing) begin(cfg *transport.ServerConfig) {
+func (s *serverState) begin(cfg *transport.ServerConfig) {
 	s.now = Look{changed: make(chan struct{}), ServerStatus: schemas.ServerStatus{
 		Name: cfg.Name, Transport: cfg.Transport(), State: schemas.StateStarting, Since: time.Now(),
 		Reason: "the server is being started",
@@ -67,15 +67,15 @@ func (s *standing) begin(cfg *transport.ServerConfig) {
 	}
 }
 
-// Look returns where the server stands now.
-func (s *standing) Look() Look {
+// Look returns the current state.
+func (s *serverState) Look() Look {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
-// update changes where the server stands and wakes those who wait for it.
-func (s *standing) update(change func(*Look)) {
+// update changes the state and wakes the waiters.
+func (s *serverState) update(change func(*Look)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.now.State
@@ -87,8 +87,8 @@ func (s *standing) update(change func(*Look)) {
 	s.now.changed = make(chan struct{})
 }
 
-// WaitWhile returns when is no longer holds, or with the cause of ctx.
-func (s *standing) WaitWhile(ctx context.Context, is func(*Look) bool) error {
+// WaitWhile returns when is reports false, or with the cause of ctx.
+func (s *serverState) WaitWhile(ctx context.Context, is func(*Look) bool) error {
 	for now := s.Look(); is(&now); now = s.Look() {
 		select {
 		case <-now.changed:
@@ -99,17 +99,17 @@ func (s *standing) WaitWhile(ctx context.Context, is func(*Look) bool) error {
 	return nil
 }
 
-// Settle waits while the server is starting, and with again set for one more attempt of
-// a server in backoff.
-func (s *standing) Settle(ctx context.Context, again bool) error {
+// Settle waits while the server is starting and, with again, for one more attempt of a server in
+// backoff.
+func (s *serverState) Settle(ctx context.Context, extraPing bool) error {
 	first := s.Look()
 	return s.WaitWhile(ctx, func(now *Look) bool {
-		retrying := again && now.State == schemas.StateBackoff && now.attempts == first.attempts && !now.final
+		retrying := extraPing && now.State == schemas.StateBackoff && now.attempts == first.attempts && !now.final
 		return now.State == schemas.StateStarting || retrying
 	})
 }
 
-// Wake ends the wait for the next attempt of a server that fails.
+// Wake makes a failing server retry now.
 func (s *Server) Wake() {
 	if now := s.Look(); now.Failing() {
 		s.wake()
@@ -123,15 +123,15 @@ func (s *Server) wake() {
 	}
 }
 
-// errRetired means that a server takes no more calls since its config changed.
+// errRetired means that a server takes no more calls because its config changed.
 var errRetired = fmt.Errorf("%w: its config has changed", transport.ErrUnavailable)
 
-// A door counts the calls under way and lets no more in once it is shut.
+// A door counts the calls under way and admits none once it is closed.
 type door struct {
 	doorMu  sync.Mutex
 	calls   int
 	retired bool
-	idle    chan struct{} // closed when retired and without calls
+	idle    chan struct{} // closed when retired and the last call has ended
 }
 
 // enter counts a call, unless the server is retired.
@@ -161,8 +161,7 @@ func (d *door) busy() bool {
 	return d.calls > 0
 }
 
-// Retire lets no more calls in. The returned channel is closed when those under way have
-// ended.
+// Retire admits no more calls. The returned channel is closed when those under way have ended.
 func (d *door) Retire() <-chan struct{} {
 	d.doorMu.Lock()
 	defer d.doorMu.Unlock()
@@ -182,7 +181,7 @@ func (d *door) Retired() bool {
 	return d.retired
 }
 
-// stopReason is why a server is being stopped.
+// stopReason returns why a server is being stopped.
 func (d *door) stopReason() string {
 	if d.Retired() {
 		return "its config has changed"

@@ -12,11 +12,11 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// discoverTimeout bounds the question whether a server is stateless: some older ones
-// never answer what they do not know.
+// discoverTimeout bounds the probe for a stateless server: some older servers never answer
+// unknown methods.
 const discoverTimeout = 5 * time.Second
 
-// stateless puts into every request what a server without a handshake must know.
+// stateless adds to every request what a server without a handshake needs.
 type stateless struct {
 	transport.Conn
 	meta map[string]json.RawMessage
@@ -34,7 +34,7 @@ func newStateless(conn transport.Conn, host *Settings) (*stateless, error) {
 	}}, nil
 }
 
-// Inner is the connection below.
+// Inner returns the wrapped connection.
 func (c *stateless) Inner() transport.Conn { return c.Conn }
 
 func (c *stateless) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -71,13 +71,12 @@ func (c *stateless) withMeta(params json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// discover asks a stateless server what it is. An answer of any other kind is
-// errNotStateless: a server that answers everything with an empty object must not
-// pass for one.
+// discover sends server/discover to a stateless server. An answer of any other shape is
+// errNotStateless: a server that answers everything with an empty object must not pass.
 func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 	raw, err := conn.Request(ctx, transport.MethodDiscover, json.RawMessage(`{}`))
-	if slices.Contains(offered(err), transport.ProtocolStateless) {
-		// It rejects the very revision that it lists; asked again, it may take it.
+	if slices.Contains(offeredVersions(err), transport.ProtocolStateless) {
+		// It rejects the very revision that it lists; a second request may succeed.
 		raw, err = conn.Request(ctx, transport.MethodDiscover, json.RawMessage(`{}`))
 	}
 	_, refused := errors.AsType[*transport.RPCError](err)
@@ -105,8 +104,8 @@ func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 	return serverInfo{Protocol: transport.ProtocolStateless, ServerInfo: answer.Meta.Server, Capabilities: answer.Capabilities, Instructions: answer.Instructions}, nil
 }
 
-// offered returns the revisions that a server names as it rejects another.
-func offered(err error) []string {
+// offered returns the revisions that a server names when it rejects another.
+func offeredVersions(err error) []string {
 	refused, ok := errors.AsType[*transport.RPCError](err)
 	if !ok || (refused.Code != transport.CodeUnsupportedVersion && refused.Code != transport.CodeInvalidParams) {
 		return nil

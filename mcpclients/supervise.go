@@ -13,40 +13,39 @@ import (
 )
 
 const (
-	// A server that is down is tried after retryFirst, then every retrySoon for
-	// retrySoonFor, then after waits that double up to retryMax. A command that never
-	// came up is tried after waits that double at once.
+	// A server that is down is retried after retryFirst, then every retrySoon for retrySoonFor,
+	// then after waits that double up to retryMax. A command that never came up is retried after
+	// waits that double at once.
 	retryFirst   = 500 * time.Millisecond
 	retrySoon    = time.Second
 	retrySoonFor = time.Minute
 	retryMax     = time.Minute
-	// retryRefused is how long a server that the host needs is left alone when it refused.
+	// retryRefused is how long to wait before retrying a needed server that refused.
 	retryRefused = 10 * time.Second
-	// healthyAfter is how long a server must have been ready for all this to start
-	// over.
+	// healthyAfter is how long a server must have been ready for the waits to start over.
 	healthyAfter = time.Minute
 )
 
-// loginEvery is how often a server that wants a login is looked up in the store of
-// logins. Nothing is sent to the server meanwhile.
+// loginEvery is how often the store of logins is checked for a server that requires one. Nothing
+// is sent to the server meanwhile.
 const loginEvery = 2 * time.Second
 
 // An outage counts the failures of a server since it was last healthy.
 type outage struct {
 	began    time.Time
 	failures int
-	slow     int // failures since the quick tries ended
+	slow     int // failures since the quick retries ended
 }
 
-// wait returns how long to wait after one more failure. Trying is dear where it starts
-// a process that may never have worked.
-func (o *outage) wait(dear bool) time.Duration {
+// wait returns how long to wait after one more failure. A retry is expensive if it starts a
+// process that may never have worked.
+func (o *outage) wait(expensive bool) time.Duration {
 	o.failures++
 	switch {
 	case o.failures == 1:
 		o.began = time.Now()
 		return jitter(retryFirst)
-	case !dear && time.Since(o.began) < retrySoonFor:
+	case !expensive && time.Since(o.began) < retrySoonFor:
 		return jitter(retrySoon)
 	default:
 		o.slow++
@@ -54,7 +53,7 @@ func (o *outage) wait(dear bool) time.Duration {
 	}
 }
 
-// jittered is a wait that doubles with the given number, from one second on.
+// jittered returns a wait that doubles with n, from one second up, with jitter.
 func jittered(n int) time.Duration {
 	wait := retryMax
 	if n < 8 {
@@ -63,19 +62,19 @@ func jittered(n int) time.Duration {
 	return jitter(wait)
 }
 
-// jitter is up to 20 % more or less than wait.
+// jitter varies wait by up to 20 %.
 func jitter(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // jitter is no secret
 }
 
-// Run owns the server until ctx ends: it attaches it, follows its tools and
-// attaches it again after a crash.
+// Run supervises the server until ctx ends: it attaches it, watches its tools and reattaches it
+// after a crash.
 func (s *Server) Run(ctx context.Context) {
 	defer s.end()
 	if s.login != nil {
 		defer s.login.Close()
 	}
-	said := ""
+	lastError := ""
 	var down outage
 	for ctx.Err() == nil {
 		conn, info, err := s.attach(ctx)
@@ -92,12 +91,12 @@ func (s *Server) Run(ctx context.Context) {
 		}
 		wasReady := s.Look().wasReady
 		wait, retries := s.verdict(err, wasReady, &down)
-		refused, told := transport.IsPermanent(err), transport.AskedToWait(err) > 0
+		refused, lastNews := transport.IsPermanent(err), transport.AskedToWait(err) > 0
 		level := slog.LevelWarn
-		if err.Error() == said {
-			level = slog.LevelDebug // the same again says nothing new
+		if err.Error() == lastError {
+			level = slog.LevelDebug // repeats are not news
 		}
-		said = err.Error()
+		lastError = err.Error()
 		if refused {
 			s.shelf.Clear()
 		}
@@ -107,14 +106,14 @@ func (s *Server) Run(ctx context.Context) {
 			if wasReady && retries && !refused {
 				now.State = schemas.StateBackoff
 			}
-			now.final = refused || told
+			now.final = refused || lastNews
 			if !attached {
 				now.attempts++
 			}
 		})
 		switch {
 		case retries:
-			s.rest(ctx, wait, refused || told)
+			s.rest(ctx, wait, refused || lastNews)
 		case transport.AsLogin(err) == nil || !s.awaitLogin(ctx):
 			return
 		}
@@ -138,7 +137,7 @@ func (s *Server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 	}
 }
 
-// explain is the sentence for a person: what happened and what to do.
+// explain returns the text for a person: what happened and what to do.
 func (s *Server) explain(err error, wait time.Duration, wasReady bool) string {
 	place := s.Config().Place()
 	switch {
@@ -155,12 +154,11 @@ func (s *Server) explain(err error, wait time.Duration, wasReady bool) string {
 	}
 }
 
-// rest waits for the next attempt. A caller that wants the server ends it early, but
-// not that of a server that refused or wants to be left alone: until it is over, callers
-// are told so at once.
-func (s *Server) rest(ctx context.Context, wait time.Duration, alone bool) {
+// rest waits for the next attempt. A caller that needs the server ends the wait early, unless the
+// server refused or asked to wait: until then callers get an error at once.
+func (s *Server) rest(ctx context.Context, wait time.Duration, mustWait bool) {
 	kick := s.kick
-	if alone {
+	if mustWait {
 		kick = nil
 		defer s.update(func(now *Look) { now.final = false })
 	}
@@ -173,7 +171,7 @@ func (s *Server) rest(ctx context.Context, wait time.Duration, alone bool) {
 	}
 }
 
-// end leaves a server that is no longer supervised in a state that says so.
+// end puts a server that is no longer supervised into its final state.
 func (s *Server) end() {
 	s.shelf.Clear()
 	s.update(func(now *Look) {
@@ -184,8 +182,8 @@ func (s *Server) end() {
 	})
 }
 
-// awaitLogin waits until the store holds a login that the server has not refused, and
-// reports whether it does; false means that ctx ended.
+// awaitLogin waits until the store holds a login that the server has not refused; false means
+// that ctx ended.
 func (s *Server) awaitLogin(ctx context.Context) bool {
 	ticker := time.NewTicker(loginEvery)
 	defer ticker.Stop()

@@ -17,8 +17,8 @@ import (
 	"molar/schemas"
 )
 
-// Call executes one tool of the server for a person, or for nobody in particular.
-func (s *Server) Call(ctx context.Context, who *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
+// Call executes one tool of the server for a person, nil for none.
+func (s *Server) Call(ctx context.Context, person *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
 	cfg := s.Config()
 	if !cfg.Includes(tool) {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), transport.ErrUnavailable)
@@ -27,11 +27,11 @@ func (s *Server) Call(ctx context.Context, who *schemas.Person, tool string, par
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.Name(), transport.ErrUnavailable, why)
 	}
 	rule := cfg.Rule(tool)
-	defer s.askers.begin(who)()
+	defer s.askers.begin(person)()
 	ctx, span := s.startRPC(ctx, transport.MethodCallTool, tool)
 	limit := cmp.Or(rule.Timeout, cfg.CallTimeout())
 	started := time.Now()
-	raw, err := s.callWithin(ctx, who, tool, limit, rule.ReadOnly || rule.Idempotent, params)
+	raw, err := s.callWithin(ctx, person, tool, limit, rule.ReadOnly || rule.Idempotent, params)
 	code := refusalCode(err)
 	result, err := s.resultOf(raw, err)
 	span.End(code, result.IsError, err)
@@ -43,9 +43,9 @@ func (s *Server) Call(ctx context.Context, who *schemas.Person, tool string, par
 	return result, nil
 }
 
-// callWithin sends a call. Over connections that can bring signs of progress, each
-// sign starts the limit anew.
-func (s *Server) callWithin(ctx context.Context, who *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
+// callWithin sends a call. On connections that can report progress, each report restarts the
+// limit.
+func (s *Server) callWithin(ctx context.Context, person *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
 	if kind := s.Config().Transport(); kind == transport.TypeInProcess || kind == transport.TypeMessage {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 		defer cancel()
@@ -53,12 +53,12 @@ func (s *Server) callWithin(ctx context.Context, who *schemas.Person, tool strin
 	}
 	ctx, idle, cancel := withIdleLimit(ctx, limit)
 	defer cancel()
-	token := s.progress.watch(idle, func(n schemas.News) { s.tell(who, tool, n) })
+	token := s.progress.watch(idle, func(n schemas.News) { s.sendNews(person, tool, n) })
 	defer s.progress.forget(token)
 	return s.request(ctx, transport.MethodCallTool, params.encode(token, telemetry.Meta(ctx)), repeat)
 }
 
-// Args are the params of tools/call but for their last brace.
+// Args are the params of tools/call without the closing brace.
 type Args []byte
 
 // NewArgs builds the params of tools/call.
@@ -80,9 +80,8 @@ func NewArgs(tool string, args json.RawMessage) (Args, error) {
 	return Args(params[:len(params)-1]), nil
 }
 
-// encode completes the params, with a progress token unless it is 0, and with the
-// trace context, if there is one: traceparent and tracestate, which hold no character
-// that JSON would escape.
+// encode completes the params with a progress token, unless it is 0, and the trace context, if
+// any: traceparent and tracestate, which need no JSON escapes.
 func (a Args) encode(token int64, trace map[string]string) json.RawMessage {
 	params := append(make([]byte, 0, len(a)+48), a...)
 	opening := `,"_meta":{`
@@ -101,7 +100,7 @@ func (a Args) encode(token int64, trace map[string]string) json.RawMessage {
 	return append(params, '}')
 }
 
-// startRPC begins the span of a request to the server, when spans are wanted.
+// startRPC starts the span of a request to the server, if tracing is on.
 func (s *Server) startRPC(ctx context.Context, method, tool string) (context.Context, *telemetry.RPCSpan) {
 	if !s.settings.Telemetry.Tracing() {
 		return ctx, nil
@@ -112,7 +111,7 @@ func (s *Server) startRPC(ctx context.Context, method, tool string) (context.Con
 	})
 }
 
-// refusalCode is the code of an error that a server answered with, else 0.
+// refusalCode returns the code of the server's error answer, else 0.
 func refusalCode(err error) int {
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		return refused.Code
@@ -120,7 +119,7 @@ func refusalCode(err error) int {
 	return 0
 }
 
-// resultOf makes a result of an answer, also of one that is an error.
+// resultOf makes a result of an answer or error answer.
 func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, error) {
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		text := fmt.Sprintf("The server answered with error %d: %s", refused.Code, refused.Message)
@@ -132,22 +131,22 @@ func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, e
 	return Result(raw, s.settings.MaxResult)
 }
 
-// callError returns what happened to a call, with the way out. The time stands in it only
-// where it is the fault: models read the text, and the same fault should give the same.
+// callError returns what happened to a call and what to do. It includes the time only for a
+// timeout: models read the text, and the same fault should give the same text.
 func (s *Server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
-	advice, waited := "", ""
+	advice, elapsed := "", ""
 	switch {
 	case errors.Is(err, transport.ErrUnavailable):
 	case errors.Is(err, errCallTimeout) && ctx.Err() == nil:
-		waited = fmt.Sprintf("no answer after %s: ", took.Round(roundTo(took)))
+		elapsed = fmt.Sprintf("no answer after %s: ", took.Round(roundTo(took)))
 		advice = fmt.Sprintf("; the limit is %s: raise mcpServers.%s.timeout if the tool needs longer", limit, s.Name())
 	case errors.Is(err, transport.ErrLost), errors.Is(err, transport.ErrClosed):
 		advice = "; it is unknown whether the call had its effect: check before repeating it"
 	}
-	return fmt.Errorf("call tool %q on server %q: %s%w%s", tool, s.Name(), waited, err, advice)
+	return fmt.Errorf("call tool %q on server %q: %s%w%s", tool, s.Name(), elapsed, err, advice)
 }
 
-// roundTo is how exact a time is worth telling.
+// roundTo returns the precision for showing a duration.
 func roundTo(d time.Duration) time.Duration {
 	if d >= 2*time.Second {
 		return time.Second
