@@ -136,7 +136,7 @@ func gaveUp(s *member) bool {
 	return now.GaveUp() && s.Config().Startable()
 }
 
-// reaches reports whether both configs reach the same server in the same way.
+// sameConnection reports whether both configs reach the same server in the same way.
 func sameConnection(a, b *transport.ServerConfig) bool {
 	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
 		a.URL == b.URL && a.Transport() == b.Transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
@@ -155,7 +155,7 @@ func sameHandler(a, b transport.Handler) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// judged returns the part of a config that governs calls, without how the server is reached.
+// callRules returns the part of a config that governs calls, without how the server is reached.
 func callRules(s *transport.ServerConfig) transport.ServerConfig {
 	return transport.ServerConfig{
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),

@@ -174,7 +174,7 @@ func stderrOf(conn transport.Conn) []string {
 	return nil
 }
 
-// unwell reports whether a refusal may come from a gateway, or from a server that is still
+// mayBeTemporary reports whether a refusal may come from a gateway, or from a server that is still
 // starting.
 func mayBeTemporary(err error) bool {
 	_, status := errors.AsType[*transport.StatusError](err)

@@ -45,7 +45,7 @@ func (c *Catalogue) Own(server, content string) string {
 type toolNames struct {
 	// servers holds the servers and their tools' names, reduced to letters and digits.
 	servers []serverNames
-	// own maps a tool's own name, folded, to its servers.
+	// ownName maps a tool's own name, folded, to its servers.
 	ownName map[string][]string
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// leastBytes is the length at which a text may be taken for base64: a shorter one costs a model
+// minEncoded is the length at which a text may be taken for base64: a shorter one costs a model
 // little.
 const minEncoded = 1 << 10
 
@@ -35,7 +35,7 @@ func withoutBytes(raw []byte) []byte {
 	return append(out, raw[kept:]...)
 }
 
-// withoutAddresses replaces the data URLs in a text, and a text that is nothing but base64.
+// withoutDataURLs replaces the data URLs in a text, and a text that is nothing but base64.
 func withoutDataURLs(text string) string {
 	if len(text) < minEncoded {
 		return text
@@ -50,7 +50,7 @@ func withoutDataURLs(text string) string {
 	})
 }
 
-// longAddress matches a data URL of at least 1,000 base64 characters.
+// longDataURL matches a data URL of at least 1,000 base64 characters.
 func longDataURL() *regexp.Regexp {
 	return regexp.MustCompile(`data:[^,"\s]{0,200};base64,[A-Za-z0-9+/_-]{1000}[A-Za-z0-9+/_-]*={0,2}`)
 }
@@ -87,5 +87,5 @@ func encoded(inside []byte) (size int, ok bool) {
 	return len(plain) * 3 / 4, mixed
 }
 
-// dataAddress matches the start of a base64 data URL (RFC 2397).
+// dataURLPrefix matches the start of a base64 data URL (RFC 2397).
 func dataURLPrefix() *regexp.Regexp { return regexp.MustCompile(`^data:[^,"]{0,200};base64,`) }

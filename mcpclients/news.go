@@ -25,7 +25,7 @@ const (
 
 func newsText(content string) string { return text.Text(text.Visible(content), maxNews) }
 
-// tell sends news of a call to its person.
+// sendNews sends news of a call to its person.
 func (s *Server) sendNews(person *schemas.Person, tool string, n schemas.News) {
 	if person != nil && person.Hear != nil {
 		n.Server, n.Tool = s.Name(), tool

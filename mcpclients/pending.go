@@ -47,7 +47,7 @@ func change(pinned string, now schemas.ToolInfo) schemas.ToolChange {
 	return c
 }
 
-// written formats a definition as lines for people.
+// definitionLines formats a definition as lines for people.
 func definitionLines(info schemas.ToolInfo) []string {
 	const most = 400 // lines
 	lines := strings.Split(strings.TrimSpace(info.Title+"\n"+info.Description), "\n")

@@ -109,7 +109,7 @@ func (w *watch) check(ctx context.Context) {
 	})
 }
 
-// heard counts unanswered pings. It returns why the server is lost, nil if it is not. An error
+// handlePong counts unanswered pings. It returns why the server is lost, nil if it is not. An error
 // answer counts as an answer.
 func (w *watch) handlePong(err error) error {
 	switch {

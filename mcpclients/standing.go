@@ -46,7 +46,7 @@ func (l *Look) Failing() bool {
 // GaveUp reports whether no attempt follows.
 func (l *Look) GaveUp() bool { return l.final }
 
-// A standing is a server's state, with waiting for changes.
+// A serverState is a server's state, with waiting for changes.
 type serverState struct {
 	mu  sync.Mutex
 	now Look

@@ -104,7 +104,7 @@ func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 	return serverInfo{Protocol: transport.ProtocolStateless, ServerInfo: answer.Meta.Server, Capabilities: answer.Capabilities, Instructions: answer.Instructions}, nil
 }
 
-// offered returns the revisions that a server names when it rejects another.
+// offeredVersions returns the revisions that a server names when it rejects another.
 func offeredVersions(err error) []string {
 	refused, ok := errors.AsType[*transport.RPCError](err)
 	if !ok || (refused.Code != transport.CodeUnsupportedVersion && refused.Code != transport.CodeInvalidParams) {
