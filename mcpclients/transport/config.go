@@ -22,15 +22,14 @@ const (
 
 // Defaults and limits.
 const (
-	// ProtocolStateless is the revision without a handshake: each request carries the
-	// revision, the client and what it can do.
+	// ProtocolStateless is the revision without a handshake: each request carries the revision,
+	// the client and its capabilities.
 	ProtocolStateless = "2026-07-28"
-	// ProtocolAuto asks the server which of the two kinds of revision it speaks.
+	// ProtocolAuto tries both kinds of revision, with and without a handshake.
 	ProtocolAuto = "auto"
-	// DefaultProtocol is the MCP revision that is asked for unless configured.
+	// DefaultProtocol is the MCP revision requested by default.
 	DefaultProtocol = "2025-11-25"
-	// DefaultTimeout is how long one call may take, MaxTimeout the most that can be
-	// configured.
+	// DefaultTimeout bounds one call, MaxTimeout the configured timeouts.
 	DefaultTimeout = 60 * time.Second
 	MaxTimeout     = 30 * time.Minute
 )
@@ -40,9 +39,9 @@ const (
 type ServerConfig struct {
 	// Name as in the config file; it becomes the first half of the offered names.
 	Name string
-	// Command, Args, Env and Dir start a stdio server. Command is looked up in PATH
-	// and run without a shell; Env is added to a short allow-list of the host's own
-	// environment; Dir is the working directory, the host's own when empty.
+	// Command, Args, Env and Dir start a stdio server. Command is looked up in PATH and run
+	// without a shell; Env is added to a short allow-list of the host's own environment; Dir is
+	// the working directory, the host's if empty.
 	Command string
 	Args    []string
 	Env     map[string]string
@@ -50,66 +49,65 @@ type ServerConfig struct {
 	// URL is the address of a server over HTTP. For [TypeMessage] it is the address
 	// above /message and /health.
 	URL string
-	// Type is one of the Type constants, or empty to follow from the fields above: a
-	// server with a URL speaks streamable HTTP, or HTTP and SSE when it refuses that.
+	// Type is one of the Type constants. If it is empty, the fields above decide: a server with a
+	// URL uses streamable HTTP, or HTTP and SSE if it refuses that.
 	Type string
-	// Headers go with every HTTP request.
+	// Headers are sent with every HTTP request.
 	Headers map[string]string
-	// OAuth is about the login at a server over HTTP that wants one; without an
-	// Authorization header only.
+	// OAuth configures the login at a server over HTTP that requires one; only without an
+	// Authorization header.
 	OAuth oauth.Settings
 	// InProcess answers messages within this process.
 	InProcess Handler
-	// Timeout of one call; 0 means [DefaultTimeout]. A tool's own rule beats it.
+	// Timeout of one call; 0 means [DefaultTimeout]. A tool's rule overrides it.
 	Timeout time.Duration
 	// StartTimeout covers start and initialize; 0 means the default.
 	StartTimeout time.Duration
 	// Protocol is the MCP revision to ask for, [ProtocolStateless] or [ProtocolAuto];
 	// "" means [DefaultProtocol].
 	Protocol string
-	// IncludeTools and ExcludeTools are globs of [path.Match] over the tools' own
-	// names. An empty IncludeTools includes every tool; ExcludeTools beats it.
+	// IncludeTools and ExcludeTools are globs of [path.Match] over the tools' own names. An empty
+	// IncludeTools includes every tool; ExcludeTools overrides it.
 	IncludeTools, ExcludeTools []string
-	// Disabled servers are listed, never started.
+	// Disabled servers are listed but never started.
 	Disabled bool
-	// Unset says which settings of the server lack a value, and what to do. Such a server
-	// is listed as failed, never started; its other fields are not looked at.
+	// Unset lists the settings that lack a value, and what to do. Such a server is listed as
+	// failed and never started; its other fields are ignored.
 	Unset string
-	// Trusted says that the texts of the server give no orders.
+	// Trusted marks a server whose texts contain no instructions to the model.
 	Trusted bool
-	// Pin withholds tools whose definition is not the one of their first listing, until
-	// a person approves it.
+	// Pin withholds tools whose definition differs from their first listing until a person
+	// approves it.
 	Pin bool
 	// Rules for the server's tools; the first whose glob matches wins.
 	Rules []ToolRule
-	// Setting is where a person changes the server's address; "" means mcpServers and
-	// its name. A server of another setting is one that the host itself needs: it is asked
-	// again every 10 s, whatever it refused with, while others that refuse what a person
-	// must put right are left alone until the config is read anew.
+	// Setting is where a person changes the server's address; "" means mcpServers and its name.
+	// Any other setting marks a server that the host itself needs: it is retried every 10 s
+	// whatever its refusal, while a refusal that a person must fix stops other servers until the
+	// config is reloaded.
 	Setting string
 }
 
-// A ToolRule gives the operator's rules to the tools whose own name matches Glob.
+// A ToolRule holds the operator's rules for the tools whose own name matches Glob.
 type ToolRule struct {
 	Glob string
 	schemas.ToolRules
 }
 
-// A Handler answers raw JSON-RPC messages in process; nil for notifications.
-// session is the same for all messages of one connection. Handle may be called by
-// several goroutines at once and should return soon after ctx ends.
+// A Handler answers raw JSON-RPC messages in process, notifications with nil. session is the same
+// for all messages of one connection. Handle may be called by several goroutines at once and
+// should return soon after ctx ends.
 type Handler interface {
 	Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage
 }
 
-// An Implementation names a program to the servers.
+// An Implementation identifies a program to its peer.
 type Implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// Transport returns the type of the server, following from its fields when it is
-// not named.
+// Transport returns the server's type, derived from its fields if Type is empty.
 func (s *ServerConfig) Transport() string {
 	switch {
 	case s.Type != "":
@@ -123,16 +121,16 @@ func (s *ServerConfig) Transport() string {
 	}
 }
 
-// Startable reports whether the server is to be started at all.
+// Startable reports whether the server may be started.
 func (s *ServerConfig) Startable() bool { return !s.Disabled && s.Unset == "" }
 
 // Needed reports whether the host itself needs the server.
 func (s *ServerConfig) Needed() bool { return s.Setting != "" }
 
-// Place is the setting that a person is told to look at.
+// Place returns the setting that a person should check.
 func (s *ServerConfig) Place() string { return cmp.Or(s.Setting, "mcpServers."+s.Name) }
 
-// CallTimeout is how long one call may take.
+// CallTimeout returns the limit of one call.
 func (s *ServerConfig) CallTimeout() time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout
@@ -140,7 +138,7 @@ func (s *ServerConfig) CallTimeout() time.Duration {
 	return DefaultTimeout
 }
 
-// Handshake is the revision to ask for in a handshake.
+// Handshake returns the revision to request in a handshake.
 func (s *ServerConfig) Handshake() string {
 	if s.Protocol != "" && s.Protocol != ProtocolAuto {
 		return s.Protocol
@@ -148,7 +146,7 @@ func (s *ServerConfig) Handshake() string {
 	return DefaultProtocol
 }
 
-// HasAuthorization reports whether the headers of the config say who the host is.
+// HasAuthorization reports whether the configured headers contain credentials.
 func (s *ServerConfig) HasAuthorization() bool {
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -158,7 +156,7 @@ func (s *ServerConfig) HasAuthorization() bool {
 	return false
 }
 
-// LoginServer is the server as package oauth wants it.
+// LoginServer returns the server for package oauth.
 func (s *ServerConfig) LoginServer() oauth.Server {
 	return oauth.Server{Name: s.Name, URL: s.URL, Headers: s.Headers, SSE: s.Transport() == TypeSSE, Settings: s.OAuth}
 }

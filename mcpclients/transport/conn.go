@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// Kinds of error. Use errors.Is.
+// Errors of connections. Use errors.Is.
 var (
 	// ErrUnknownServer means that no server of that name is configured.
 	ErrUnknownServer = errors.New("unknown MCP server")
 	// ErrUnavailable means that the server is not attached; nothing was sent to it.
 	ErrUnavailable = errors.New("MCP server unavailable")
-	// ErrLost means that the connection ended while a request was under way, so that
-	// nobody knows whether the request had its effect.
+	// ErrLost means that the connection ended while a request was under way, so it is unknown
+	// whether the request had its effect.
 	ErrLost = errors.New("connection lost")
 	// ErrSession means that the server has forgotten the session and refused the
 	// request, which therefore had no effect.
@@ -26,29 +26,28 @@ var (
 // A Conn carries raw JSON-RPC to one server. Request and Notify may be called by
 // several goroutines at once.
 type Conn interface {
-	// Request returns the raw result, or an [*RPCError] when the server answered
-	// with an error, or the cause of ctx as soon as ctx ends; the server is then told
-	// that the request is cancelled, unless it was initialize.
+	// Request returns the raw result, or an [*RPCError] when the server answered with an error,
+	// or the cause of ctx as soon as ctx ends; it then sends the server a cancellation, except
+	// for initialize.
 	Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
-	// Notify sends a message that has no answer.
+	// Notify sends a notification.
 	Notify(ctx context.Context, method string, params json.RawMessage) error
-	// Done is closed when the connection is of no more use; Err then says why.
+	// Done is closed when the connection has ended; Err then returns why.
 	Done() <-chan struct{}
 	Err() error
-	// Close fails the requests under way, ends the connection and whatever process
-	// it started, and waits for them.
+	// Close fails the requests under way, ends the connection and any process it started, and
+	// waits for them.
 	Close() error
 }
 
-// Notify is called with each notification of a server. It must not block and must
-// not keep params.
+// A Notify handles a server's notifications. It must not block and must not keep params.
 type Notify func(method string, params json.RawMessage)
 
 // A Dialer opens the connection to a server. The connection outlives ctx, which
 // bounds only the dialing.
 type Dialer func(ctx context.Context, server ServerConfig, notify Notify) (Conn, error)
 
-// An RPCError is the error that a server answered a request with.
+// An RPCError is a server's error answer to a request.
 type RPCError struct {
 	Server  string
 	Method  string
@@ -61,34 +60,33 @@ func (e *RPCError) Error() string {
 	return fmt.Sprintf("server %q answered %s with error %d: %s", e.Server, e.Method, e.Code, e.Message)
 }
 
-// RPCCode returns the JSON-RPC error code, for callers that do not import this
-// package.
+// RPCCode returns the JSON-RPC error code, for callers that do not import this package.
 func (e *RPCError) RPCCode() int { return e.Code }
 
-// NotSent is the error of a request that came after the connection had ended with
-// err: whatever err says of other requests, this one had no effect.
+// NotSent returns the error of a request made after the connection ended with err. The request
+// had no effect, whatever err means for others.
 func NotSent(err error) error {
 	return fmt.Errorf("%w: %v", ErrUnavailable, err) //nolint:errorlint // err must not be found
 }
 
-// A PermanentError will not go away by trying again.
+// A PermanentError is an error that retrying does not fix.
 type PermanentError struct{ Err error }
 
 func (e *PermanentError) Error() string { return e.Err.Error() }
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// Permanent formats an error that needs a person before another try makes sense.
+// Permanent formats an error that a person must fix before a retry makes sense.
 func Permanent(format string, args ...any) error {
 	return &PermanentError{Err: fmt.Errorf(format, args...)}
 }
 
-// IsPermanent reports whether trying again is of no use.
+// IsPermanent reports whether a retry is useless.
 func IsPermanent(err error) bool {
 	_, is := errors.AsType[*PermanentError](err)
 	return is
 }
 
-// Innermost returns the connection under all that was put around it.
+// Innermost returns the connection inside all wrappers.
 func Innermost(conn Conn) Conn {
 	for {
 		outer, ok := conn.(interface{ Inner() Conn })

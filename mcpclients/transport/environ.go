@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Env is the environment of a server: what any program needs of the host's
-// own, and what is configured. The Go variables are listed one by one because a
-// prefix would let GOOGLE_API_KEY through.
+// Env returns the environment of a server: the host's variables that any program needs, and the
+// configured ones. The Go variables are listed one by one because a prefix would admit
+// GOOGLE_API_KEY.
 func Env(configured map[string]string) []string {
 	var env []string
 	for _, entry := range os.Environ() {
@@ -25,7 +25,7 @@ func Env(configured map[string]string) []string {
 	return env
 }
 
-// passedOn reports whether a variable of the host's may be seen by servers.
+// passedOn reports whether servers may see a variable of the host.
 func passedOn(name string) bool {
 	if runtime.GOOS == "windows" {
 		name = strings.ToUpper(name)

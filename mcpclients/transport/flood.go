@@ -6,36 +6,35 @@ import (
 )
 
 const (
-	// floodRate is how much output that is not a message a server may write in a second,
-	// floodSeconds for how many seconds in a row it may write more.
+	// floodRate bounds the non-message output of a server in a second, in bytes; floodSeconds
+	// bounds how many seconds in a row may exceed it.
 	floodRate    = 256 << 10
 	floodSeconds = 30
 )
 
-// A flood notices a server that writes what is not a message without end: a burst is let
-// pass, however large.
+// A flood detects a server that writes non-messages endlessly. It lets any burst pass, however
+// large.
 type flood struct {
-	second  time.Time // the running one began then
-	size    int       // of what came in it
-	seconds int       // so many in a row, before the running one, brought more than floodRate
+	secondStart time.Time // start of the current second
+	size        int       // bytes in the current second
+	seconds     int       // seconds in a row before the current one above floodRate
 }
 
-// add takes so many bytes that are no message and reports whether they have no end.
+// add counts bytes of non-messages and reports whether they are endless.
 func (f *flood) add(size int) bool {
 	now := time.Now()
-	if past := now.Sub(f.second); past >= time.Second {
+	if past := now.Sub(f.secondStart); past >= time.Second {
 		f.seconds++
 		if f.size <= floodRate || past >= 2*time.Second {
 			f.seconds = 0
 		}
-		f.second, f.size = now, 0
+		f.secondStart, f.size = now, 0
 	}
 	f.size += size
 	return f.seconds >= floodSeconds
 }
 
-// A FloodError is the end of a connection whose server wrote what is not a message without
-// end.
+// A FloodError ends a connection whose server writes non-messages endlessly.
 type FloodError struct{ first string }
 
 func (e *FloodError) Error() string {

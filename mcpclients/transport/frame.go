@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// maxFrame is the longest message taken from a server, and sent to one.
+	// maxFrame bounds a message from or to a server, in bytes.
 	maxFrame = 4 << 20
-	// frameEnds is how much of each end of a longer one is kept to find its id.
+	// frameEnds is how many bytes of each end of a longer message are kept to find its id.
 	frameEnds = 4 << 10
 )
 
-// trailingID finds an id that is the last field, or the last but the version, of
-// the outermost object. It cannot match deeper, where more braces would follow.
+// trailingID matches an id that is the last field of the outermost object, or the last before the
+// version. It cannot match deeper, where more braces would follow.
 func trailingID() *regexp.Regexp {
 	return regexp.MustCompile(`"id"\s*:\s*("-?\d{1,18}"|-?\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 }
 
-// cutID looks for the id of a response whose middle is missing.
+// cutID returns the id of a response whose middle is missing.
 func cutID(head, tail []byte) (json.RawMessage, bool) {
 	if m := trailingID().FindSubmatch(tail); m != nil {
 		return m[1], true
@@ -30,10 +30,10 @@ func cutID(head, tail []byte) (json.RawMessage, bool) {
 	return leadingID(head)
 }
 
-// frames bounds the lines and the events of a server.
+// frames returns the limits of a server's lines and events.
 func frames() sse.Config { return sse.Config{Limit: maxFrame, Keep: frameEnds} }
 
-// cutAnswer is the answer to the request whose own answer was too long to keep.
+// cutAnswer returns the error answer for a request whose answer was too long to keep.
 func cutAnswer(ends *sse.Ends) (*Message, bool) {
 	id, ok := cutID(ends.Head, ends.Tail)
 	if !ok {
@@ -45,11 +45,11 @@ func cutAnswer(ends *sse.Ends) (*Message, bool) {
 	}.Encode()}, true
 }
 
-// errUnreadable is the error of the only request under way when a line came that was too
-// long to keep and named no request.
+// errUnreadable fails the only request under way after a line that was too long to keep and had
+// no id.
 var errUnreadable = fmt.Errorf("%w: the server wrote a line of more than %d MiB that names no request; it was taken for the answer", ErrLost, maxFrame>>20)
 
-// leadingID walks the outermost object up to the first value that is cut.
+// leadingID reads the outermost object up to the first value that is cut.
 func leadingID(head []byte) (json.RawMessage, bool) {
 	dec := json.NewDecoder(bytes.NewReader(head))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {

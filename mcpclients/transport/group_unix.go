@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// signalGroup asks the child's whole group to terminate, or kills it. A group that
-// is gone already is no error.
+// signalGroup terminates the child's whole group, or kills it. It ignores a group that is already
+// gone.
 func signalGroup(p *os.Process, kill bool) {
 	sig := syscall.SIGTERM
 	if kill {

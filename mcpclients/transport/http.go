@@ -17,10 +17,10 @@ import (
 // httpConn is a connection to a streamable HTTP server, over mcp-go's transport.
 type httpConn struct {
 	wire *transport.StreamableHTTP
-	// stateless is set for a server without a handshake; then mirrored holds the input
-	// schemas whose tools want arguments repeated in headers.
-	stateless bool
-	mirrored  atomic.Pointer[map[string]json.RawMessage]
+	// stateless is set for a server without a handshake; then headerSchemas holds the input schemas of
+	// the tools whose arguments are repeated in headers.
+	stateless     bool
+	headerSchemas atomic.Pointer[map[string]json.RawMessage]
 
 	lastID atomic.Int64
 	stop   context.CancelFunc
@@ -49,7 +49,7 @@ func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) 
 		}
 	})
 	wire.SetRequestHandler(answerHTTP(host.Answer))
-	// The listening stream lives as long as the connection, not as the dialing.
+	// The listening stream outlives the dialing.
 	ctx, stop := context.WithCancel(context.Background())
 	if err := wire.Start(ctx); err != nil {
 		stop()
@@ -61,11 +61,11 @@ func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) 
 	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, webState: webState{done: make(chan struct{})}}, nil
 }
 
-// personTimeout is how long a server's question waits for a person: the answer must be on
-// its way within 30 s.
+// personTimeout is how long a server's question waits for a person: the answer must be sent
+// within 30 s.
 const personTimeout = 25 * time.Second
 
-// answerHTTP answers the requests of a server.
+// answerHTTP returns the handler of a server's requests.
 func answerHTTP(answer Answerer) transport.RequestHandler {
 	return func(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, personTimeout)
@@ -82,7 +82,7 @@ func answerHTTP(answer Answerer) transport.RequestHandler {
 	}
 }
 
-// SetProtocolVersion makes the agreed revision part of every later request.
+// SetProtocolVersion sets the agreed revision for every later request.
 func (c *httpConn) SetProtocolVersion(version string) { c.wire.SetProtocolVersion(version) }
 
 func (c *httpConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -95,7 +95,7 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 		return result, nil
 	}
 	if ctx.Err() != nil {
-		// A stateless server sees the end of the exchange, and takes no notice.
+		// A stateless server notices the end of the exchange, and expects no notification.
 		if method != MethodInitialize && !c.stateless {
 			c.sendCancelled(id)
 		}
@@ -105,7 +105,7 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 		return nil, err
 	}
 	if lost := c.Err(); errors.Is(lost, ErrLost) && errors.Is(err, context.Canceled) {
-		return nil, lost // cancelled because the connection had been given up
+		return nil, lost // cancelled because the connection was lost
 	}
 	return nil, c.classify(method, err)
 }
@@ -139,11 +139,11 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 	return nil, &RPCError{Method: method, Code: answer.Error.Code, Message: answer.Error.Message, Data: data}
 }
 
-// classify turns a failed exchange into one of the package's kinds and decides
-// what it means for the connection.
+// classify maps a failed exchange to an error of the package and decides what it means for the
+// connection.
 func (c *httpConn) classify(method string, err error) error {
 	if login := AsLogin(err); login != nil {
-		err = wantsLogin(login)
+		err = permanentLogin(login)
 		if !login.Lacking {
 			c.lose(err)
 		}
@@ -162,7 +162,7 @@ func (c *httpConn) classify(method string, err error) error {
 			return refused
 		}
 	}
-	err = brokenOff(err)
+	err = exchangeError(err)
 	if method != MethodPing && method != MethodInitialize {
 		c.probe(err, func(ctx context.Context) error {
 			_, err := c.Request(ctx, MethodPing, nil)
@@ -172,8 +172,8 @@ func (c *httpConn) classify(method string, err error) error {
 	return err
 }
 
-// A LegacyError is the answer of a server to initialize that may speak the older
-// HTTP and SSE transport at the same address.
+// A LegacyError is a server's refusal of initialize that may mean that it speaks the older HTTP
+// and SSE transport at the same address.
 type LegacyError struct{ Status *StatusError }
 
 func (e *LegacyError) Error() string {
@@ -198,9 +198,9 @@ func (c *httpConn) Notify(ctx context.Context, method string, params json.RawMes
 	return c.wire.SendNotification(ctx, n)
 }
 
-// Close ends the session and waits for what is under way in the background.
+// Close ends the session and waits for background work.
 func (c *httpConn) Close() error {
-	c.shut()
+	c.markClosed()
 	err := c.wire.Close()
 	c.stop()
 	c.work.Wait()

@@ -16,15 +16,14 @@ import (
 	"molar/internal/text"
 )
 
-// maxErrorBody is how much of an error answer is read.
+// maxErrorBody bounds how much of an error answer is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// maxRetryAfter bounds how long a server is left alone because it asks for it.
+// maxRetryAfter bounds the wait that a server may ask for.
 const maxRetryAfter = 10 * time.Minute
 
-// NewHTTPClient returns a client with an idle pool large enough for many parallel
-// calls to one server. It has no Timeout: calls bring their own deadlines, and
-// the listening stream must stay open.
+// NewHTTPClient returns a client with an idle pool large enough for many parallel calls to one
+// server. It has no Timeout: calls have deadlines, and the listening stream must stay open.
 func NewHTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -37,9 +36,9 @@ func NewHTTPClient() *http.Client {
 	}}
 }
 
-// guardedClient returns a copy of client that caps what a server may send, keeps
-// the status of refused requests, and never takes credentials to another host.
-// capped is false for a transport that bounds the messages of its stream itself.
+// guardedClient returns a copy of client that limits what a server may send, keeps the status of
+// refused requests, and never sends credentials to another host. capped is false for a transport
+// that bounds its stream's messages itself.
 func guardedClient(client *http.Client, headers map[string]string, capped bool) *http.Client {
 	guarded := *client
 	base := client.Transport
@@ -62,9 +61,9 @@ func guardedClient(client *http.Client, headers map[string]string, capped bool) 
 // A StatusError is an answer to a POST that is neither success nor redirect.
 type StatusError struct {
 	Code int
-	// After is how long the server asks to be left alone, or 0.
+	// After is the wait that the server asks for, or 0.
 	After time.Duration
-	// RPC is set when the body was a JSON-RPC error.
+	// RPC is set if the body is a JSON-RPC error.
 	RPC *RPCError
 
 	session bool // the request belonged to a session
@@ -79,8 +78,8 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// sessionLost reports whether the server has forgotten the session. Some servers
-// say so with 400 instead of 404.
+// sessionLost reports whether the server has forgotten the session. Some servers answer 400
+// instead of 404.
 func (e *StatusError) sessionLost() bool {
 	if !e.session {
 		return false
@@ -99,7 +98,7 @@ func (e *StatusError) legacy() bool {
 	return e.Code >= 400 && e.Code < 500
 }
 
-// guard watches what passes between mcp-go's transport and the network.
+// guard filters what passes between mcp-go's transport and the network.
 type guard struct {
 	base    http.RoundTripper
 	headers map[string]string
@@ -110,7 +109,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodDelete {
 		return g.endSession(r)
 	}
-	telemetry.Inject(r.Context(), r.Header) // the request is mcp-go's own, made for this one exchange
+	telemetry.Inject(r.Context(), r.Header) // mcp-go made the request for this exchange only
 	resp, err := g.base.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -127,11 +126,11 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// endSession says goodbye: with the configured headers, which mcp-go leaves out
-// here, and without waiting long for a server that hangs.
+// endSession sends the DELETE with the configured headers, which mcp-go omits here, and does not
+// wait long for a server that hangs.
 func (g guard) endSession(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), noticeTimeout)
-	defer cancel() // nobody reads the body of this answer
+	defer cancel() // the body of this answer is not read
 	r = r.Clone(ctx)
 	for name, value := range g.headers {
 		r.Header.Set(name, value)
@@ -156,8 +155,7 @@ func readStatus(r *http.Request, resp *http.Response) *StatusError {
 	return e
 }
 
-// retryAfter reads how long a server asks to be left alone: seconds, or a date. 0 means
-// that it does not say.
+// retryAfter returns the wait of Retry-After, in seconds or as a date; 0 if there is none.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	value := header.Get("Retry-After")
 	wait := time.Duration(0)
@@ -169,8 +167,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// A cappedBody fails when one message in it exceeds maxFrame: the whole body, or
-// what stands between two blank lines of an event stream.
+// A cappedBody fails if one message in it exceeds maxFrame: the whole body, or one event of an
+// event stream.
 type cappedBody struct {
 	io.ReadCloser
 	events bool

@@ -2,7 +2,7 @@ package transport
 
 import "sync"
 
-// inflight pairs answers with the requests that wait for them.
+// inflight matches answers to the waiting requests.
 type inflight struct {
 	mu      sync.Mutex
 	lastID  int64
@@ -15,7 +15,7 @@ type waiter struct {
 	answer chan Reply
 }
 
-// add makes an id for a request. It fails once the connection has failed.
+// add registers a request under a new id. It fails once the connection has failed.
 func (f *inflight) add(method string) (int64, <-chan Reply, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,15 +31,15 @@ func (f *inflight) add(method string) (int64, <-chan Reply, error) {
 	return f.lastID, w.answer, nil
 }
 
-// remove forgets a request; an answer that comes later is dropped.
+// remove drops a request; a later answer is ignored.
 func (f *inflight) remove(id int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.waiting, id)
 }
 
-// resolve hands a response to its request. An error without an id belongs to the
-// only request under way, if there is just one.
+// resolve passes a response to its request. An error without an id goes to the only request under
+// way, if there is just one.
 func (f *inflight) resolve(m *Message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +55,7 @@ func (f *inflight) resolve(m *Message) {
 	}
 }
 
-// failOnly ends the only request under way, if there is just one.
+// failOnly fails the only request under way, if there is just one.
 func (f *inflight) failOnly(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (f *inflight) failOnly(err error) {
 	}
 }
 
-// fail ends all requests with err, and all that come later.
+// fail fails all requests with err, and all later ones.
 func (f *inflight) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

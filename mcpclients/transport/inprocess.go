@@ -53,7 +53,7 @@ func (c *inProcess) Request(ctx context.Context, method string, params json.RawM
 	case r := <-answer:
 		return r.Result, r.Err
 	case <-ctx.Done():
-		// The handler has the same ctx, so it needs no notice.
+		// The handler gets the same ctx, so no cancellation is sent.
 		return nil, context.Cause(ctx)
 	case <-c.done:
 		return nil, ErrClosed
@@ -77,9 +77,8 @@ func (c *inProcess) answer(ctx context.Context, id int64, method string, frame [
 	return r.Result, r.Err
 }
 
-// plainResult takes the result out of a response in the usual form without
-// scanning it: two scans of a long result cost more than all else here. Whoever
-// decodes the result finds out when it was no JSON.
+// plainResult cuts the result out of a response in the usual form without scanning it: two scans
+// of a long result would dominate the cost. Invalid JSON fails when the result is decoded.
 func plainResult(raw json.RawMessage, id int64) (json.RawMessage, bool) {
 	prefix := make([]byte, 0, 64)
 	prefix = append(prefix, `{"jsonrpc":"2.0","id":`...)
@@ -92,7 +91,7 @@ func plainResult(raw json.RawMessage, id int64) (json.RawMessage, bool) {
 	return bytes.CutSuffix(rest, []byte("}"))
 }
 
-// handle keeps a panic of the handler from ending the host.
+// handle runs the handler and turns a panic into an error.
 func (c *inProcess) handle(ctx context.Context, frame []byte) (raw json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,21 +12,20 @@ import (
 	"molar/mcpclients/oauth"
 )
 
-// A LoginError is the refusal of a server that a person has to log in to.
+// A LoginError is a server's refusal that requires a login.
 type LoginError struct {
 	server string
-	// Lacking tells that there is a login, but not with the scopes for this; the server
-	// need not name them.
+	// Lacking is set if the login exists but lacks scopes; the server need not name them.
 	Lacking bool
 	scopes  []string
-	// silent is set when the server did not say that it takes bearer tokens.
+	// silent is set if the server did not announce bearer tokens.
 	silent bool
-	// alone tells that no person can help: the host logs in by itself.
-	alone bool
+	// noPerson is set if the host logs in without a person, so that no person can help.
+	noPerson bool
 }
 
 func (e *LoginError) Error() string {
-	if e.alone {
+	if e.noPerson {
 		text := "the server refuses the token that the host got by itself"
 		if len(e.scopes) > 0 {
 			text += " (missing scope: " + strings.Join(e.scopes, " ") + ")"
@@ -46,11 +45,11 @@ func (e *LoginError) Error() string {
 	return text
 }
 
-// wantsLogin makes an error of which [refusal] knows that trying again is of no use.
-func wantsLogin(e *LoginError) error { return &PermanentError{Err: e} }
+// permanentLogin makes the error permanent, since a retry is useless.
+func permanentLogin(e *LoginError) error { return &PermanentError{Err: e} }
 
-// withLogin returns a client that sends the tokens of login with what goes to the
-// server. A server without login gets the client itself.
+// withLogin returns a client that sends the tokens of login to the server. Without login it
+// returns client itself.
 func withLogin(client *http.Client, cfg *ServerConfig, login *oauth.Source) *http.Client {
 	at, err := url.Parse(cfg.URL)
 	if login == nil || err != nil {
@@ -63,31 +62,31 @@ func withLogin(client *http.Client, cfg *ServerConfig, login *oauth.Source) *htt
 	}
 	authorized.Transport = &bearer{
 		base: base, at: at, login: login, server: cfg.Name, listens: cfg.Transport() == TypeHTTP,
-		safe: at.Scheme == "https" || oauth.IsLoopback(at.Hostname()),
+		secure: at.Scheme == "https" || oauth.IsLoopback(at.Hostname()),
 	}
 	return &authorized
 }
 
-// bearer adds the access token to requests, and turns a refusal into a [*LoginError].
+// bearer adds the access token to requests and turns a refusal into a [*LoginError].
 type bearer struct {
 	base   http.RoundTripper
-	at     *url.URL // the token goes to this origin alone
-	safe   bool     // and there only when nobody can read it on the way
+	at     *url.URL // the only origin that gets the token
+	secure bool     // whether nobody can read it on the way
 	login  *oauth.Source
 	server string
-	// listens tells that a GET only listens for what the server says of its own.
+	// listens is set if a GET only listens for the server's own messages.
 	listens bool
 }
 
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !b.safe || r.URL.Scheme != b.at.Scheme || r.URL.Host != b.at.Host {
+	if !b.secure || r.URL.Scheme != b.at.Scheme || r.URL.Host != b.at.Host {
 		return b.base.RoundTrip(r)
 	}
 	ctx := r.Context()
 	token, err := b.login.Token(ctx)
 	if err != nil {
 		closeBody(r)
-		return nil, withoutEffect(err)
+		return nil, unavailable(err)
 	}
 	resp, err := b.send(r, token, true)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
@@ -96,10 +95,10 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	challenge := oauth.ParseChallenge(resp.Header)
 	discard(resp)
 	if token != "" {
-		// A 401 is no effect, so the same request may go again, with another token.
+		// A 401 means no effect, so the same request is retried with another token.
 		next, err := b.login.Refused(ctx, token)
 		if err != nil {
-			return nil, withoutEffect(err)
+			return nil, unavailable(err)
 		}
 		if next != "" && (r.Body == nil || r.GetBody != nil) {
 			resp, err := b.send(r, next, false)
@@ -111,40 +110,39 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if b.listens && r.Method == http.MethodGet {
-		// To be asked again every second is of no use: the requests find out.
+		// A retry every second would be useless: the requests report the refusal.
 		return &http.Response{
 			StatusCode: http.StatusMethodNotAllowed, Status: "405 Method Not Allowed", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Header: http.Header{}, Body: http.NoBody, Request: r,
 		}, nil
 	}
-	return nil, wantsLogin(&LoginError{server: b.server, silent: !challenge.Bearer, alone: b.login.Alone()})
+	return nil, permanentLogin(&LoginError{server: b.server, silent: !challenge.Bearer, noPerson: b.login.Alone()})
 }
 
-// reject notes a token that was refused though it is new; for listening alone it may
-// still be good.
+// reject records a new token that was refused; a refused GET that only listens does not count.
 func (b *bearer) reject(r *http.Request, token string) {
 	if !b.listens || r.Method != http.MethodGet {
 		b.login.Reject(token)
 	}
 }
 
-// send makes one exchange; first tells that the body was not read yet.
+// send makes one exchange; first is set if the body was not read yet.
 func (b *bearer) send(r *http.Request, token string, first bool) (*http.Response, error) {
-	again := r.Clone(r.Context())
+	request := r.Clone(r.Context())
 	if !first && r.Body != nil {
 		body, err := r.GetBody()
 		if err != nil {
 			return nil, err
 		}
-		again.Body = body
+		request.Body = body
 	}
 	if token != "" {
-		again.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	return b.base.RoundTrip(again)
+	return b.base.RoundTrip(request)
 }
 
-// allowed looks at an answer that is no 401: a login may still lack a scope.
+// allowed checks an answer other than 401: a login may lack a scope.
 func (b *bearer) allowed(ctx context.Context, resp *http.Response, err error, token string) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusForbidden || token == "" {
 		return resp, err
@@ -156,14 +154,13 @@ func (b *bearer) allowed(ctx context.Context, resp *http.Response, err error, to
 	discard(resp)
 	b.login.Reject(token)
 	if err := b.login.Lacking(ctx, challenge.Scopes); err != nil {
-		return nil, withoutEffect(fmt.Errorf("keep the scopes that a login lacks: %w", err))
+		return nil, unavailable(fmt.Errorf("keep the scopes that a login lacks: %w", err))
 	}
-	return nil, wantsLogin(&LoginError{server: b.server, Lacking: true, scopes: challenge.Scopes, alone: b.login.Alone()})
+	return nil, permanentLogin(&LoginError{server: b.server, Lacking: true, scopes: challenge.Scopes, noPerson: b.login.Alone()})
 }
 
-// withoutEffect is the error of a request that lacked a token: it was not sent, or
-// refused.
-func withoutEffect(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
+// unavailable returns the error of a request that lacked a token: it was not sent, or refused.
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
 
 func closeBody(r *http.Request) {
 	if r.Body != nil {
@@ -176,7 +173,7 @@ func discard(resp *http.Response) {
 	_ = resp.Body.Close()
 }
 
-// AsLogin returns the refusal that is in err, or nil.
+// AsLogin returns the LoginError in err, or nil.
 func AsLogin(err error) *LoginError {
 	login, _ := errors.AsType[*LoginError](err)
 	return login

@@ -12,9 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// plainConn is a connection to a server that takes plain JSON-RPC: one POST to
-// /message for each request, whose answer is the body, and GET /health to see
-// whether it is there. Such a server sends nothing of its own.
+// plainConn is a connection to a server of plain JSON-RPC: one POST to /message for each request,
+// whose body is the answer, and GET /health as ping. Such a server sends no messages of its own.
 type plainConn struct {
 	client          *http.Client
 	headers         map[string]string
@@ -23,7 +22,7 @@ type plainConn struct {
 	webState
 }
 
-// dialPlain asks for the server's health once.
+// dialPlain connects after one health check.
 func dialPlain(ctx context.Context, cfg *ServerConfig, client *http.Client) (*plainConn, error) {
 	base, err := url.Parse(cfg.URL)
 	if err != nil {
@@ -40,7 +39,7 @@ func dialPlain(ctx context.Context, cfg *ServerConfig, client *http.Client) (*pl
 	return c, nil
 }
 
-// checkHealth asks whether the server is there. A server without that address is.
+// checkHealth reports an error if the server is down. A server without /health passes.
 func (c *plainConn) checkHealth(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
 	if err != nil {
@@ -54,7 +53,7 @@ func (c *plainConn) checkHealth(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return brokenOff(err)
+		return exchangeError(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch status := readStatus(r, resp); {
@@ -104,14 +103,14 @@ func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) 
 	return r.Result, r.Err
 }
 
-// classify turns an exchange that went wrong into one of the package's kinds.
+// classify maps a failed exchange to an error of the package.
 func (c *plainConn) classify(method string, err error) error {
 	if status, answered := errors.AsType[*StatusError](err); answered {
 		if refused := refusal(method, status); refused != nil {
 			return refused
 		}
 	}
-	err = brokenOff(err)
+	err = exchangeError(err)
 	c.probe(err, c.checkHealth)
 	return err
 }
@@ -134,8 +133,7 @@ func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
 	return io.ReadAll(resp.Body) // the guard caps it
 }
 
-// Notify sends a message without looking at its answer: these servers need not know
-// notifications.
+// Notify sends a message and ignores a refusal: these servers need not support notifications.
 func (c *plainConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	frame, err := EncodeNotification(method, params)
 	if err != nil {
@@ -145,12 +143,12 @@ func (c *plainConn) Notify(ctx context.Context, method string, params json.RawMe
 	if _, answered := errors.AsType[*StatusError](err); answered || err == nil {
 		return nil
 	}
-	return brokenOff(err)
+	return exchangeError(err)
 }
 
-// Close waits for what is under way in the background.
+// Close waits for background work.
 func (c *plainConn) Close() error {
-	c.shut()
+	c.markClosed()
 	c.work.Wait()
 	return nil
 }

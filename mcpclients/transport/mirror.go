@@ -11,14 +11,14 @@ import (
 	"molar/schemas"
 )
 
-// requestHeaders repeats in the header what gateways in front of a stateless server
-// want to see without reading the message.
+// requestHeaders returns the headers that gateways of a stateless server need to route without
+// reading the message.
 func (c *httpConn) requestHeaders(method string, params json.RawMessage) http.Header {
 	header := http.Header{}
 	for name, value := range mcp.StandardHeaders(ProtocolStateless, mcp.MCPMethod(method), params) {
 		header.Set(name, value)
 	}
-	tools := c.mirrored.Load()
+	tools := c.headerSchemas.Load()
 	if method != MethodCallTool || tools == nil {
 		return header
 	}
@@ -36,23 +36,23 @@ func (c *httpConn) requestHeaders(method string, params json.RawMessage) http.He
 	return header
 }
 
-// MirrorTools keeps the schemas of the tools that want arguments repeated in headers
-// and leaves out those that want it wrongly.
+// MirrorTools records the schemas of the tools whose arguments are repeated in headers, and skips
+// tools with invalid header annotations.
 func (c *httpConn) MirrorTools(tools []schemas.ToolInfo) (kept []schemas.ToolInfo, skipped []string) {
 	if !c.stateless {
 		return tools, nil
 	}
-	mirrored := map[string]json.RawMessage{}
+	headerSchemas := map[string]json.RawMessage{}
 	for _, t := range tools {
 		if strings.Contains(string(t.InputSchema), "x-mcp-header") {
 			if err := mcp.ValidateParamHeaderAnnotations(&mcp.Tool{RawInputSchema: t.InputSchema}); err != nil {
 				skipped = append(skipped, fmt.Sprintf("%s: %v", t.ToolName, err))
 				continue
 			}
-			mirrored[t.ToolName] = t.InputSchema
+			headerSchemas[t.ToolName] = t.InputSchema
 		}
 		kept = append(kept, t)
 	}
-	c.mirrored.Store(&mirrored)
+	c.headerSchemas.Store(&headerSchemas)
 	return kept, skipped
 }

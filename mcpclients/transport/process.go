@@ -16,7 +16,7 @@ const (
 	stopKill   = 2 * time.Second        // after killing the group
 )
 
-// A Process is a child with its three pipes, in a process group of its own.
+// A Process is a child with its three pipes, in its own process group.
 type Process struct {
 	cmd                   *exec.Cmd
 	Stdin, Stdout, Stderr *os.File
@@ -24,9 +24,8 @@ type Process struct {
 	Exited chan struct{}
 }
 
-// Start starts cmd. A goroutine locked to its thread owns the child for
-// life: on Linux the child's parent-death signal is tied to the thread that
-// started it.
+// Start starts cmd. A goroutine locked to its thread owns the child until it exits: on Linux the
+// child's parent-death signal is tied to the thread that started it.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, Exited: make(chan struct{})}
 	childEnds, err := p.openPipes()
@@ -54,7 +53,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// openPipes makes the pipes and returns the child's ends of them.
+// openPipes opens the pipes and returns the child's ends.
 func (p *Process) openPipes() ([]*os.File, error) {
 	var files []*os.File
 	for range 3 {
@@ -78,8 +77,7 @@ func CloseAll(files []*os.File) {
 	}
 }
 
-// Stop walks the ladder until the process is gone, then kills what is left of its
-// group.
+// Stop escalates until the process has ended, then kills the rest of its group.
 func (p *Process) Stop() {
 	_ = p.Stdin.Close()
 	if !p.goneWithin(stopPolite) {

@@ -7,10 +7,10 @@ import (
 	"os/exec"
 )
 
-// setAttributes has nothing to set where there are no process groups.
+// setAttributes does nothing: these systems have no process groups.
 func setAttributes(*exec.Cmd) {}
 
-// signalGroup kills the child itself; these systems know no softer way.
+// signalGroup kills the child itself; these systems have no softer signal.
 func signalGroup(p *os.Process, _ bool) {
 	_ = p.Kill()
 }

@@ -12,7 +12,7 @@ import (
 	"molar/internal/text"
 )
 
-// The methods that the host itself uses.
+// Methods that the host uses.
 const (
 	MethodInitialize  = "initialize"
 	MethodInitialized = "notifications/initialized"
@@ -27,7 +27,7 @@ const (
 	MethodListen      = "subscriptions/listen"
 )
 
-// JSON-RPC error codes that the host itself sends, makes up or looks for.
+// JSON-RPC error codes that the host sends, creates or checks.
 const (
 	CodeMethodNotFound     = -32601
 	CodeInvalidParams      = -32602
@@ -36,13 +36,13 @@ const (
 )
 
 const (
-	// peerPersonTimeout is how long a server's question waits for a person.
+	// peerPersonTimeout bounds how long a server's question waits for a person.
 	peerPersonTimeout = 10 * time.Minute
-	// maxUnreadable is how much is shown of an error that cannot be read.
+	// maxUnreadable bounds the quote of an unreadable error, in bytes.
 	maxUnreadable = 400
 )
 
-// A Message is any JSON-RPC message as it comes in.
+// A Message is any incoming JSON-RPC message.
 type Message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -52,8 +52,8 @@ type Message struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// ReadMessage reads a message; what does not say that it is JSON-RPC is none, such as a
-// log line that happens to be JSON.
+// ReadMessage reads a message. It rejects anything without a jsonrpc field of 2.0, such as a log
+// line in JSON.
 func ReadMessage(raw []byte) (*Message, bool) {
 	var m Message
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil || m.JSONRPC != "2.0" {
@@ -62,7 +62,7 @@ func ReadMessage(raw []byte) (*Message, bool) {
 	return &m, m.Method != "" || m.Result != nil || m.Error != nil
 }
 
-// A WireError is an error object.
+// A WireError is a JSON-RPC error object.
 type WireError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -78,13 +78,13 @@ func (e WireError) Encode() json.RawMessage {
 	return b
 }
 
-// A Reply is what a request gets: a result or an error.
+// A Reply is the outcome of a request: a result or an error.
 type Reply struct {
 	Result json.RawMessage
 	Err    error
 }
 
-// Reply turns a response message into what the caller sees.
+// Reply returns the outcome in a response message.
 func (m *Message) Reply(method string) Reply {
 	switch {
 	case !IsNull(m.Error):
@@ -96,7 +96,7 @@ func (m *Message) Reply(method string) Reply {
 	}
 }
 
-// RPCErrorOf reads an error object; what is none is kept as its message.
+// RPCErrorOf reads an error object; anything else becomes the error's message.
 func RPCErrorOf(method string, raw json.RawMessage) *RPCError {
 	var e WireError
 	if json.Unmarshal(raw, &e) != nil {
@@ -110,7 +110,7 @@ func IsNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// ParseID reads an id that the host made; servers may echo it as a string.
+// ParseID reads an id of the host; servers may echo it as a string.
 func ParseID(raw json.RawMessage) (int64, bool) {
 	id, err := strconv.ParseInt(string(bytes.Trim(raw, `"`)), 10, 64)
 	return id, err == nil
@@ -144,7 +144,7 @@ func appendMethod(b []byte, method string, params json.RawMessage) ([]byte, erro
 	return append(b, '}'), nil
 }
 
-// appendLine appends JSON without line ends, which would break a frame in two.
+// appendLine appends JSON without line breaks, which would split a frame.
 func appendLine(b []byte, raw json.RawMessage) ([]byte, error) {
 	if !bytes.ContainsAny(raw, "\r\n") {
 		if !json.Valid(raw) {
@@ -159,10 +159,10 @@ func appendLine(b []byte, raw json.RawMessage) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// An Answerer answers the requests that a server makes of the host.
+// An Answerer answers a server's requests to the host.
 type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *WireError)
 
-// AnswerServer builds the message that answers a request of a server's.
+// AnswerServer returns the message that answers a server's request.
 func AnswerServer(ctx context.Context, answer Answerer, m *Message) []byte {
 	out := struct {
 		JSONRPC string          `json:"jsonrpc"`

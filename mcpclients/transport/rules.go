@@ -8,8 +8,8 @@ import (
 	"molar/schemas"
 )
 
-// Rule returns the operator's rules for a tool: those of the first glob that
-// matches its own name, else the policy auto.
+// Rule returns the operator's rules for a tool: those of the first glob that matches its own
+// name, else the policy auto.
 func (s *ServerConfig) Rule(tool string) schemas.ToolRules {
 	for _, r := range s.Rules {
 		if matches(r.Glob, tool) {
@@ -22,7 +22,7 @@ func (s *ServerConfig) Rule(tool string) schemas.ToolRules {
 	return schemas.ToolRules{Policy: schemas.PolicyAuto, Trusted: s.Trusted, Timeout: s.Timeout}
 }
 
-// Includes reports whether the config lets a tool of this name through.
+// Includes reports whether the config admits a tool of this name.
 func (s *ServerConfig) Includes(tool string) bool {
 	any := func(globs []string) bool {
 		return slices.ContainsFunc(globs, func(glob string) bool { return matches(glob, tool) })
@@ -30,7 +30,7 @@ func (s *ServerConfig) Includes(tool string) bool {
 	return (len(s.IncludeTools) == 0 || any(s.IncludeTools)) && !any(s.ExcludeTools)
 }
 
-// matches is [path.Match] for globs that were checked when the config was read.
+// matches is [path.Match] for validated globs.
 func matches(glob, name string) bool {
 	ok, err := path.Match(glob, name)
 	return err == nil && ok

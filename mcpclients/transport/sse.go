@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// maxServerRequests bounds the answers that are on their way to a server; what it
-	// asks beyond that gets none.
+	// maxServerRequests bounds the concurrent answers to a server; requests beyond it are
+	// dropped.
 	maxServerRequests = 8
-	// maxReply is how much of the body of an acknowledged POST is read.
+	// maxReply bounds how much of the body of an acknowledged POST is read, in bytes.
 	maxReply = 64 << 10
 )
 
-// sseConn is a connection of the older HTTP and SSE transport: every message of
-// the server comes on one stream, every message to it is a POST of its own. When
-// the stream ends, everything under way fails at once.
+// sseConn is a connection of the older HTTP and SSE transport: the server sends every message on
+// one stream, the client sends each in its own POST. The end of the stream fails everything under
+// way at once.
 type sseConn struct {
-	client   *http.Client
-	headers  map[string]string
-	endpoint string
-	notify   Notify
-	answer   Answerer
-	calls    inflight
-	stop     context.CancelFunc
-	answers  chan struct{} // room for answers to the server
+	client      *http.Client
+	headers     map[string]string
+	endpoint    string
+	notify      Notify
+	answer      Answerer
+	calls       inflight
+	stop        context.CancelFunc
+	answerSlots chan struct{} // room for answers to the server
 	webState
 }
 
-// read takes the server's messages until the stream ends.
+// read handles the server's messages until the stream ends.
 func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2[sse.Event, error]) {
 	defer func() { _ = body.Close() }()
 	for e, err := range events {
@@ -54,16 +54,16 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2
 			continue
 		}
 		if m, ok := ReadMessage(e.Data); ok {
-			c.take(ctx, m)
+			c.handle(ctx, m)
 		}
 	}
 	c.end(fmt.Errorf("%w: the event stream ended", ErrLost))
 }
 
-func (c *sseConn) take(ctx context.Context, m *Message) {
+func (c *sseConn) handle(ctx context.Context, m *Message) {
 	switch {
 	case m.Method != "" && !IsNull(m.ID):
-		c.asked(ctx, m)
+		c.answerRequest(ctx, m)
 	case m.Method != "":
 		c.notify(m.Method, m.Params)
 	case m.Result != nil || m.Error != nil:
@@ -71,16 +71,16 @@ func (c *sseConn) take(ctx context.Context, m *Message) {
 	}
 }
 
-// asked answers a request of the server in the background, while there is room. ctx
-// is the stream's.
-func (c *sseConn) asked(ctx context.Context, m *Message) {
+// answerRequest answers a server's request in the background, and drops it if maxServerRequests are under
+// way. ctx is the stream's.
+func (c *sseConn) answerRequest(ctx context.Context, m *Message) {
 	select {
-	case c.answers <- struct{}{}:
+	case c.answerSlots <- struct{}{}:
 	default:
 		return
 	}
 	c.spawn(func() {
-		defer func() { <-c.answers }()
+		defer func() { <-c.answerSlots }()
 		frame := AnswerServer(ctx, c.answer, m)
 		ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 		defer cancel()
@@ -88,7 +88,7 @@ func (c *sseConn) asked(ctx context.Context, m *Message) {
 	})
 }
 
-// end fails everything under way, and all that comes later.
+// end fails everything under way and all later requests.
 func (c *sseConn) end(err error) {
 	c.lose(err)
 	c.calls.fail(c.Err())
@@ -113,8 +113,8 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 	for {
 		select {
 		case r := <-answer:
-			// The POST is acknowledged any moment, and leaves its connection to the next one: a
-			// request that is broken off may take that down with it.
+			// The POST will be acknowledged soon, which frees its connection for the next
+			// request; cancelling it now could close that connection.
 			time.AfterFunc(noticeTimeout, cancel)
 			return r.Result, r.Err
 		case err := <-posted:
@@ -132,11 +132,11 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 	}
 }
 
-// classify turns a POST that went wrong into one of the package's kinds. Whether the
-// connection is lost is seen by the stream alone, but for the session.
+// classify maps a failed POST to an error of the package. Only the end of the stream means a lost
+// connection, except for a lost session or login.
 func (c *sseConn) classify(method string, err error) error {
 	if login := AsLogin(err); login != nil {
-		err = wantsLogin(login)
+		err = permanentLogin(login)
 		if !login.Lacking {
 			c.end(err)
 		}
@@ -153,7 +153,7 @@ func (c *sseConn) classify(method string, err error) error {
 			return refused
 		}
 	}
-	return brokenOff(err)
+	return exchangeError(err)
 }
 
 func (c *sseConn) sendCancelled(id int64) {
@@ -176,7 +176,7 @@ func (c *sseConn) post(ctx context.Context, frame []byte) error {
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection can be reused
 	return resp.Body.Close()
 }
 
@@ -194,9 +194,9 @@ func (c *sseConn) Notify(ctx context.Context, method string, params json.RawMess
 	return nil
 }
 
-// Close ends the stream and waits for what is under way in the background.
+// Close ends the stream and waits for background work.
 func (c *sseConn) Close() error {
-	c.shut()
+	c.markClosed()
 	c.calls.fail(ErrClosed)
 	c.stop()
 	c.work.Wait()

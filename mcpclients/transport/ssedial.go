@@ -16,11 +16,11 @@ import (
 
 // dialSSE opens the stream and waits until the server has named its endpoint.
 func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Client, notify Notify) (*sseConn, error) {
-	// The stream lives as long as the connection, not as the dialing.
+	// The stream outlives the dialing.
 	life, stop := context.WithCancel(context.Background())
 	c := &sseConn{
 		client: guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, false), headers: cfg.Headers, notify: notify, answer: host.Answer,
-		stop: stop, answers: make(chan struct{}, maxServerRequests), webState: webState{done: make(chan struct{})},
+		stop: stop, answerSlots: make(chan struct{}, maxServerRequests), webState: webState{done: make(chan struct{})},
 	}
 	unlink := context.AfterFunc(ctx, stop)
 	body, err := c.open(life, cfg.URL)
@@ -40,7 +40,7 @@ func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Cli
 		}
 		return nil, err
 	}
-	if !unlink() { // ctx ended just now and took the stream with it
+	if !unlink() { // ctx ended just now and stopped the stream
 		_ = body.Close()
 		return nil, context.Cause(ctx)
 	}
@@ -48,7 +48,7 @@ func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Cli
 	return c, nil
 }
 
-// open asks for the stream.
+// open requests the stream.
 func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -57,10 +57,10 @@ func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, erro
 	c.setHeaders(r, "text/event-stream")
 	resp, err := c.client.Do(r)
 	if login := AsLogin(err); login != nil {
-		return nil, wantsLogin(login)
+		return nil, permanentLogin(login)
 	}
 	if err != nil {
-		return nil, brokenOff(err)
+		return nil, exchangeError(err)
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode == http.StatusOK && media == "text/event-stream" {
@@ -88,8 +88,8 @@ func (c *sseConn) setHeaders(r *http.Request, accept string) {
 	}
 }
 
-// findEndpoint reads up to the event that says where to POST. The address must be
-// on the same host, or the configured headers would go elsewhere.
+// findEndpoint reads up to the event with the POST address. The address must be on the same host,
+// or the configured headers would go elsewhere.
 func (c *sseConn) findEndpoint(events iter.Seq2[sse.Event, error], address string) error {
 	for e, err := range events {
 		if err != nil {

@@ -14,40 +14,39 @@ import (
 )
 
 const (
-	// queueLen and queueBytes bound what waits to be written to a server that does
-	// not read.
+	// queueLen and queueBytes bound the unsent frames to a server that does not read.
 	queueLen   = 256
 	queueBytes = 8 << 20
 )
 
-// stdio is a connection to a child process. Its goroutines are a reader, a writer,
-// a drain for standard error and a watcher, which alone takes things down.
+// stdio is a connection to a child process. Its goroutines are a reader, a writer, a drain for
+// standard error and a watcher; only the watcher tears it down.
 type stdio struct {
-	proc   *Process
-	calls  inflight
-	notify Notify
-	answer Answerer
-	asking chan struct{} // room for questions to a person
-	stderr *Tail
+	proc          *Process
+	calls         inflight
+	notify        Notify
+	answer        Answerer
+	questionSlots chan struct{} // room for questions to a person
+	stderr        *Tail
 
 	queue  chan outgoing
 	budget *semaphore.Weighted
 
-	closing   chan struct{} // Close was called
+	closing   chan struct{} // closed by Close
 	closeOnce sync.Once
-	readEnd   chan struct{} // the reader has ended
-	done      chan struct{} // no more use
+	readEnd   chan struct{} // closed when the reader has ended
+	done      chan struct{} // closed when the connection has ended
 	err       error         // set before done is closed
 	all       sync.WaitGroup
 
-	junk    flood // the reader's own
-	noiseMu sync.Mutex
-	noise   string // the first line on stdout that was no message
-	cut     error  // why the reader went no further; set before readEnd is closed
+	junk      flood // used by the reader only
+	noiseMu   sync.Mutex
+	noise     string // the first line on stdout that was not a message
+	stopCause error  // why the reader stopped; set before readEnd is closed
 }
 
-// An outgoing frame is dropped unwritten when its ctx has ended; ctx is nil for
-// those that nobody waits for.
+// An outgoing frame is dropped if its ctx ends before it is written; ctx is nil if no caller
+// waits.
 type outgoing struct {
 	ctx   context.Context //nolint:containedctx // it belongs to the frame, not to the connection
 	frame []byte
@@ -66,7 +65,7 @@ func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 		return nil, startError(cfg, err)
 	}
 	c := &stdio{
-		proc: proc, notify: notify, answer: host.Answer, asking: make(chan struct{}, maxServerRequests), stderr: NewTail(cfg.Env),
+		proc: proc, notify: notify, answer: host.Answer, questionSlots: make(chan struct{}, maxServerRequests), stderr: NewTail(cfg.Env),
 		queue: make(chan outgoing, queueLen), budget: semaphore.NewWeighted(queueBytes),
 		closing: make(chan struct{}), readEnd: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -102,7 +101,7 @@ func startError(cfg *ServerConfig, err error) error {
 func (c *stdio) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	id, answer, err := c.calls.add(method)
 	if err != nil {
-		<-c.done // the watcher closes it next; a caller that sees the end asks a new connection
+		<-c.done // the watcher closes it next; a caller that sees the end uses a new connection
 		return nil, err
 	}
 	defer c.calls.remove(id)
@@ -132,7 +131,7 @@ func (c *stdio) Notify(ctx context.Context, method string, params json.RawMessag
 	return c.send(ctx, outgoing{frame: frame})
 }
 
-// send queues a frame, waiting no longer than ctx for room.
+// send queues a frame. It waits for room until ctx ends.
 func (c *stdio) send(ctx context.Context, out outgoing) error {
 	size := int64(len(out.frame))
 	if size > maxFrame {
@@ -153,8 +152,7 @@ func (c *stdio) send(ctx context.Context, out outgoing) error {
 	}
 }
 
-// trySend queues a frame only when there is room at once: a server that does not
-// read what it asked for gets no answer.
+// trySend queues a frame only if there is room: a server that does not read gets no answer.
 func (c *stdio) trySend(frame []byte) {
 	if frame == nil || !c.budget.TryAcquire(int64(len(frame))) {
 		return
@@ -174,7 +172,7 @@ func (c *stdio) tryNotify(method string, params json.RawMessage) {
 
 func (c *stdio) Done() <-chan struct{} { return c.done }
 
-// Err returns why the connection ended; it is valid once Done is closed.
+// Err returns why the connection ended; valid once Done is closed.
 func (c *stdio) Err() error {
 	select {
 	case <-c.done:
@@ -187,7 +185,7 @@ func (c *stdio) Err() error {
 // Stderr returns the last lines of the process's standard error.
 func (c *stdio) Stderr() []string { return c.stderr.Lines() }
 
-// Noise returns the first line on standard output that was no message.
+// Noise returns the first line on standard output that was not a message.
 func (c *stdio) Noise() string {
 	c.noiseMu.Lock()
 	defer c.noiseMu.Unlock()

@@ -13,17 +13,17 @@ import (
 	"molar/internal/text"
 )
 
-// read takes messages from standard output until it ends.
+// read handles messages from standard output until it ends.
 func (c *stdio) read() {
 	defer close(c.readEnd)
-	c.cut = c.readFrom(c.proc.Stdout)
+	c.stopCause = c.readFrom(c.proc.Stdout)
 }
 
-// readFrom returns nil at the end of the output, else why it was read no further.
+// readFrom returns nil at the end of the output, else why it stopped reading.
 func (c *stdio) readFrom(stdout io.Reader) error {
-	ctx, stop := context.WithCancel(context.Background()) // for what the server asks
+	ctx, stop := context.WithCancel(context.Background()) // for the server's requests
 	defer stop()
-	src := &endless{Reader: stdout, junk: &c.junk}
+	src := &endlessGuard{Reader: stdout, junk: &c.junk}
 	for line, err := range sse.Lines(src, frames()) {
 		src.size = 0
 		noise := false
@@ -33,9 +33,9 @@ func (c *stdio) readFrom(stdout io.Reader) error {
 		case err != nil:
 			return nil
 		case line.Long != nil:
-			c.takeCut(line.Long)
+			c.resolveCut(line.Long)
 		default:
-			noise = !c.take(ctx, line.Text)
+			noise = !c.handle(ctx, line.Text)
 		}
 		if noise && c.junk.add(len(line.Text)+1) {
 			return &FloodError{c.Noise()}
@@ -44,17 +44,17 @@ func (c *stdio) readFrom(stdout io.Reader) error {
 	return nil
 }
 
-// errEndless is the end of a line that is read no further.
+// errEndless means that a line was cut off because it does not end.
 var errEndless = errors.New("a line without end")
 
-// endless ends a line that is no message, because it is too long, and never ends.
-type endless struct {
+// endlessGuard cuts off a line that is too long for a message and does not end.
+type endlessGuard struct {
 	io.Reader
 	junk *flood
-	size int // of what came since the last line
+	size int // bytes since the last line
 }
 
-func (r *endless) Read(p []byte) (int, error) {
+func (r *endlessGuard) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if r.size += n; r.size > maxFrame && r.junk.add(n) {
 		return 0, errEndless
@@ -62,9 +62,9 @@ func (r *endless) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// take handles one line and reports whether it was a message. Others are ignored:
-// programs print banners and logs.
-func (c *stdio) take(ctx context.Context, line []byte) bool {
+// handle handles one line and reports whether it was a message. It ignores other lines: programs
+// print banners and logs.
+func (c *stdio) handle(ctx context.Context, line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
 		return false
@@ -72,9 +72,9 @@ func (c *stdio) take(ctx context.Context, line []byte) bool {
 	m, ok := ReadMessage(line)
 	switch {
 	case !ok:
-		c.keepNoise(line)
+		c.recordNoise(line)
 	case m.Method != "" && !IsNull(m.ID):
-		c.asked(ctx, m)
+		c.answerRequest(ctx, m)
 	case m.Method != "":
 		c.notify(m.Method, m.Params)
 	case m.Result != nil || m.Error != nil:
@@ -83,36 +83,36 @@ func (c *stdio) take(ctx context.Context, line []byte) bool {
 	return ok
 }
 
-// asked answers a request of the server. What takes a person is done in the
-// background, while there is room.
-func (c *stdio) asked(ctx context.Context, m *Message) {
+// answerRequest answers a server's request. Questions to a person are answered in the background, and
+// dropped if maxServerRequests are open.
+func (c *stdio) answerRequest(ctx context.Context, m *Message) {
 	if m.Method != MethodElicit {
 		c.trySend(AnswerServer(ctx, c.answer, m))
 		return
 	}
 	select {
-	case c.asking <- struct{}{}:
+	case c.questionSlots <- struct{}{}:
 	default:
 		return
 	}
 	c.all.Go(func() {
-		defer func() { <-c.asking }()
+		defer func() { <-c.questionSlots }()
 		c.trySend(AnswerServer(ctx, c.answer, m))
 	})
 }
 
-// takeCut answers the request whose answer was too long to keep.
-func (c *stdio) takeCut(ends *sse.Ends) {
+// resolveCut resolves the request whose answer was too long to keep.
+func (c *stdio) resolveCut(ends *sse.Ends) {
 	m, ok := cutAnswer(ends)
 	if !ok {
-		c.keepNoise(ends.Head)
+		c.recordNoise(ends.Head)
 		c.calls.failOnly(errUnreadable)
 		return
 	}
 	c.calls.resolve(m)
 }
 
-func (c *stdio) keepNoise(line []byte) {
+func (c *stdio) recordNoise(line []byte) {
 	c.noiseMu.Lock()
 	defer c.noiseMu.Unlock()
 	if c.noise == "" {
@@ -120,8 +120,8 @@ func (c *stdio) keepNoise(line []byte) {
 	}
 }
 
-// write sends queued frames. It ends with the connection: closing standard input
-// ends a write that is stuck.
+// write sends queued frames until the connection ends; closing standard input unblocks a stuck
+// write.
 func (c *stdio) write() {
 	defer c.freeQueue()
 	for {
@@ -130,8 +130,8 @@ func (c *stdio) write() {
 			return
 		case out := <-c.queue:
 			if out.ctx == nil || out.ctx.Err() == nil {
-				// A failed write needs no report: the watcher sees the process end, or the
-				// caller's deadline comes.
+				// A failed write needs no report: either the watcher sees the process end, or the
+				// caller's deadline passes.
 				_, _ = c.proc.Stdin.Write(append(out.frame, '\n'))
 			}
 			c.budget.Release(int64(len(out.frame)))
@@ -139,8 +139,7 @@ func (c *stdio) write() {
 	}
 }
 
-// freeQueue gives back the room of what will not be written, for callers that wait
-// for it.
+// freeQueue releases the budget of unsent frames, for callers that wait for room.
 func (c *stdio) freeQueue() {
 	for {
 		select {
@@ -152,14 +151,14 @@ func (c *stdio) freeQueue() {
 	}
 }
 
-// drain keeps standard error from filling its pipe.
+// drain empties standard error so that its pipe never fills.
 func (c *stdio) drain(drained chan<- struct{}) {
 	defer close(drained)
 	_, _ = io.Copy(c.stderr, c.proc.Stderr)
 }
 
-// watch waits for the end, whoever brings it, and takes everything down. It looks
-// at the process itself, not only at the pipe, which a grandchild may hold open.
+// watch waits for the end, whatever its cause, and tears everything down. It watches the process
+// itself and not only the pipe, which a grandchild may hold open.
 func (c *stdio) watch(drained <-chan struct{}) {
 	err := ErrClosed
 	select {
@@ -168,8 +167,8 @@ func (c *stdio) watch(drained <-chan struct{}) {
 		drain(c.readEnd)
 		err = fmt.Errorf("%w: %w", ErrLost, c.proc.Outcome())
 	case <-c.readEnd:
-		if c.cut != nil {
-			err = fmt.Errorf("%w: %w", ErrLost, c.cut)
+		if c.stopCause != nil {
+			err = fmt.Errorf("%w: %w", ErrLost, c.stopCause)
 			break
 		}
 		drain(c.proc.Exited)
@@ -184,10 +183,10 @@ func (c *stdio) watch(drained <-chan struct{}) {
 	CloseAll([]*os.File{c.proc.Stdout, c.proc.Stderr})
 }
 
-// stopDrain is how long output that is still in the pipes is waited for.
+// stopDrain bounds the wait for output that is still in the pipes.
 const stopDrain = 200 * time.Millisecond
 
-// drain waits for ch, but no longer than stopDrain.
+// drain waits for ch, at most stopDrain.
 func drain(ch <-chan struct{}) {
 	timer := time.NewTimer(stopDrain)
 	defer timer.Stop()

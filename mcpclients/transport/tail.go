@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// ringSize is how much of a server's standard error is kept.
+	// ringSize is how many bytes of a server's standard error are kept.
 	ringSize = 64 << 10
-	// tailLines and tailLine bound what is shown of it.
+	// tailLines and tailLine bound how many lines are shown, and the bytes of each.
 	tailLines = 20
 	tailLine  = 400
 )
 
-// A Tail keeps the last bytes written to it. Values that look secret by the name
-// they were configured under are masked when it is read.
+// A Tail keeps the last bytes written to it. Lines masks values whose configured names look
+// secret.
 type Tail struct {
 	mu      sync.Mutex
 	buf     []byte
 	secrets *strings.Replacer
 }
 
-// NewTail masks the secret values of env.
+// NewTail returns a tail that masks the secret values of env.
 func NewTail(env map[string]string) *Tail {
 	var pairs []string
 	for name, value := range env {
@@ -35,7 +35,7 @@ func NewTail(env map[string]string) *Tail {
 	return &Tail{secrets: strings.NewReplacer(pairs...)}
 }
 
-// secretName reports whether a variable of this name is likely to hold a secret.
+// secretName reports whether a variable of this name probably holds a secret.
 func secretName(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "DSN"} {
@@ -46,7 +46,7 @@ func secretName(name string) bool {
 	return false
 }
 
-// Write implements [io.Writer]; it keeps the end of what it gets.
+// Write implements [io.Writer]; it keeps the last ringSize bytes.
 func (r *Tail) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,16 +9,15 @@ import (
 	"molar/mcpclients/oauth"
 )
 
-// A Host is what the host's side of a connection does for its server.
+// A Host is the host's side of a connection.
 type Host struct {
-	// Answer answers what the server asks of the host.
+	// Answer answers the server's requests.
 	Answer Answerer
-	// Login gives the tokens of a server that wants a login; nil means that nobody can
-	// log in.
+	// Login returns the tokens for a server that requires a login; nil disables logins.
 	Login *oauth.Source
 }
 
-// Dial returns the dialer of all transports. client is shared by those over HTTP.
+// Dial returns the dialer of all transports. The HTTP transports share client.
 func Dial(client *http.Client, host Host) Dialer {
 	return func(ctx context.Context, cfg ServerConfig, notify Notify) (Conn, error) {
 		switch cfg.Transport() {
@@ -36,14 +35,14 @@ func Dial(client *http.Client, host Host) Dialer {
 	}
 }
 
-// Answered reports whether err is an answer of the server's, and not the loss of one.
+// Answered reports whether err is an answer of the server, not a lost one.
 func Answered(err error) bool {
 	_, refused := errors.AsType[*RPCError](err)
 	_, status := errors.AsType[*StatusError](err)
 	return refused || (status && !errors.Is(err, ErrLost))
 }
 
-// AskedToWait is how long a server that refused asks to be left alone, or 0.
+// AskedToWait returns the wait that a refusing server asks for, or 0.
 func AskedToWait(err error) time.Duration {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.After

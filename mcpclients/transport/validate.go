@@ -19,12 +19,12 @@ func Handshakes() []string {
 	return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 }
 
-// protocols lists what may be configured.
+// protocols returns the values that may be configured.
 func protocols() []string {
 	return append(Handshakes(), ProtocolStateless, ProtocolAuto)
 }
 
-// ValidateServers reports every fault of the list, each with its server's name.
+// ValidateServers joins every fault of the list, each with its server's name.
 func ValidateServers(servers []ServerConfig) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -51,7 +51,7 @@ func ValidateServers(servers []ServerConfig) error {
 	return errors.Join(errs...)
 }
 
-// ValidateName reports what is wrong with the name of a server or tool.
+// ValidateName returns what is wrong with the name of a server or tool.
 func ValidateName(name string) error {
 	switch {
 	case name == "":
@@ -100,7 +100,7 @@ func globFault(glob string) error {
 	return nil
 }
 
-// transportFault checks that the fields that are set fit together.
+// transportFault checks that the fields fit together.
 func (s *ServerConfig) transportFault() error {
 	set := 0
 	for _, given := range []bool{s.Command != "", s.URL != "", s.InProcess != nil} {
@@ -115,7 +115,7 @@ func (s *ServerConfig) transportFault() error {
 	case kind == TypeStdio && s.Command != "":
 		return s.processFault()
 	case OverWeb(kind) && s.URL != "":
-		return s.addressFault()
+		return s.urlFault()
 	case kind == TypeInProcess && s.InProcess != nil:
 		return nil
 	case kind == TypeStdio:
@@ -146,7 +146,7 @@ func (s *ServerConfig) processFault() error {
 	return nil
 }
 
-func (s *ServerConfig) addressFault() error {
+func (s *ServerConfig) urlFault() error {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return errors.New("url is not an http or https address")

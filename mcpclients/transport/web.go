@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// noticeTimeout bounds a cancellation notice, probeTimeout the ping that decides
-	// whether a server that failed one request is lost.
+	// noticeTimeout bounds a cancellation notice, probeTimeout the ping that decides whether a
+	// server that failed a request is lost.
 	noticeTimeout = 2 * time.Second
 	probeTimeout  = 3 * time.Second
 )
 
-// webState is what the connections over HTTP share: the end of the connection, its
-// cause, and the work in the background that Close waits for.
+// webState is shared by the connections over HTTP: whether the connection has ended, why, and the
+// background work that Close waits for.
 type webState struct {
 	mu      sync.Mutex // guards the fields below and the wait group's growth
 	err     error
@@ -31,7 +31,7 @@ type webState struct {
 	work    sync.WaitGroup
 }
 
-// lose ends the connection with err; the first cause stays.
+// lose ends the connection with err; the first cause wins.
 func (w *webState) lose(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,16 +49,15 @@ func (w *webState) Err() error {
 	return w.err
 }
 
-// shut marks the connection as closed on this side; no work begins after it.
-func (w *webState) shut() {
+// markClosed marks the connection as closed by the host; no work starts after it.
+func (w *webState) markClosed() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
 	w.lose(ErrClosed)
 }
 
-// spawn runs f in a goroutine that Close waits for; false means that the connection
-// is closed.
+// spawn runs f in a goroutine that Close waits for; it returns false if the connection is closed.
 func (w *webState) spawn(f func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +77,7 @@ func (w *webState) background(limit time.Duration, f func(context.Context)) {
 	})
 }
 
-// untilDone is ctx, ended also by the end of the connection.
+// untilDone returns a ctx that also ends with the connection.
 func (w *webState) untilDone(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if !w.spawn(func() {
@@ -93,9 +92,8 @@ func (w *webState) untilDone(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// probe asks in the background whether the server still answers after a request
-// failed with err, and gives the connection up if it does not. One broken exchange
-// must not end the others.
+// probe pings the server in the background after a request failed with err, and ends the
+// connection if there is no answer. One broken exchange must not fail the others.
 func (w *webState) probe(err error, ping func(context.Context) error) {
 	w.mu.Lock()
 	busy := w.probing || w.err != nil
@@ -116,8 +114,8 @@ func (w *webState) probe(err error, ping func(context.Context) error) {
 	})
 }
 
-// refusal turns an HTTP status that refuses a request into one of the package's
-// kinds. It returns nil for what leaves open whether the request had its effect.
+// refusal maps an HTTP status that refuses a request to an error of the package. It returns nil
+// if the request may have had its effect.
 func refusal(method string, status *StatusError) error {
 	switch {
 	case status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden:
@@ -132,26 +130,26 @@ func refusal(method string, status *StatusError) error {
 	return nil
 }
 
-// brokenOff is the error of a request whose exchange failed on the way.
-func brokenOff(err error) error {
+// exchangeError returns the error of a request whose exchange broke off.
+func exchangeError(err error) error {
 	if errors.Is(err, ErrUnavailable) {
-		return trimmed(err) // it says itself that nothing was done
+		return innerError(err) // it already means that nothing was done
 	}
 	kind := ErrLost
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		kind = ErrUnavailable // nothing was sent
 	}
-	return fmt.Errorf("%w: %w", kind, trimmed(err))
+	return fmt.Errorf("%w: %w", kind, innerError(err))
 }
 
-// sessionEnded is the error of a request that was refused for its session.
+// sessionEnded returns the error of a request that was refused for its session.
 func sessionEnded(err error) error {
-	return fmt.Errorf("%w: %w", ErrSession, trimmed(err))
+	return fmt.Errorf("%w: %w", ErrSession, innerError(err))
 }
 
-// trimmed drops the layers of an error that repeat one another, or show the address
-// with what may be secret in it.
-func trimmed(err error) error {
+// innerError drops the layers of an error that repeat one another, or show the URL with possible
+// secrets.
+func innerError(err error) error {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status
 	}
