@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A zone says from where an address can be reached. A server may send the host to
+// A zone is the range from which an address can be reached. A server may refer the host to
 // addresses of its own zone and wider ones, never further in.
 type zone int
 
@@ -42,7 +42,7 @@ func zoneOf(ip netip.Addr) zone {
 	}
 }
 
-// zoneOfHost judges the host of a URL as far as it says so itself.
+// zoneOfHost returns the zone of a URL's host by its text alone.
 func zoneOfHost(host string) zone {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -54,8 +54,8 @@ func zoneOfHost(host string) zone {
 	return public
 }
 
-// checkAddress refuses addresses that tokens and codes must not go to: in clear but
-// on loopback, or further in than the MCP server is.
+// checkAddress rejects addresses that must not get tokens and codes: plain http except on
+// loopback, or further in than the MCP server.
 func checkAddress(raw string, inside zone) error {
 	u, err := url.Parse(raw)
 	switch {
@@ -64,41 +64,40 @@ func checkAddress(raw string, inside zone) error {
 	case u.Scheme == "http" && zoneOfHost(u.Hostname()) != loopback, u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("%s://%s is refused: a login wants https, or http on loopback", printable(u.Scheme, 20), printable(u.Host, 200))
 	case zoneOfHost(u.Hostname()) > inside:
-		return further(u.Host)
+		return insideError(u.Host)
 	}
 	return nil
 }
 
-func further(host string) error {
+func insideError(host string) error {
 	return fmt.Errorf("%s is refused: it is an address of this machine or of a private network, and the MCP server is not", printable(host, 200))
 }
 
-// A caller makes the exchanges of one login: it connects to no address further in
-// than the MCP server's, follows redirects of a GET within one origin, and reads
-// bounded answers.
-type caller struct {
+// A restrictedClient makes the exchanges of one login: it connects to no address further in than
+// the MCP server, follows redirects of a GET within one origin, and reads bounded answers.
+type restrictedClient struct {
 	inside          zone
 	direct, proxied *http.Transport
 	limit           time.Duration
 }
 
-func (c *Client) caller(inside zone) *caller {
+func (c *Client) restrictedClient(inside zone) *restrictedClient {
 	direct, proxied := c.base.Clone(), c.base.Clone()
 	direct.Proxy, direct.DialTLSContext, direct.DisableKeepAlives = nil, nil, true
 	proxied.DisableKeepAlives = true
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil || zoneOf(to.Addr()) > inside {
-			return further(address)
+			return insideError(address)
 		}
 		return nil
 	}}
 	direct.DialContext = dialer.DialContext
-	return &caller{inside: inside, direct: direct, proxied: proxied, limit: callTimeout}
+	return &restrictedClient{inside: inside, direct: direct, proxied: proxied, limit: callTimeout}
 }
 
-// RoundTrip implements http.RoundTripper. What a proxy connects to is the proxy's.
-func (c *caller) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper. It does not check where a proxy connects.
+func (c *restrictedClient) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := checkAddress(r.URL.String(), c.inside); err != nil {
 		return nil, err
 	}
@@ -110,8 +109,8 @@ func (c *caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.direct.RoundTrip(r)
 }
 
-// client follows the redirects that may be followed.
-func (c *caller) client() *http.Client {
+// client returns a client that follows the allowed redirects.
+func (c *restrictedClient) client() *http.Client {
 	return &http.Client{Transport: c, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		first := via[0]
 		if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(via) > 3 {
@@ -121,15 +120,15 @@ func (c *caller) client() *http.Client {
 	}}
 }
 
-// do makes one exchange and reads the answer.
-func (c *caller) do(r *http.Request) (status int, body []byte, err error) {
+// do makes one exchange and returns the answer.
+func (c *restrictedClient) do(r *http.Request) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), c.limit)
 	defer cancel()
 	r.Header.Set("Accept", "application/json")
 	resp, err := c.client().Do(r.WithContext(ctx))
 	if err != nil {
 		if outer, ok := errors.AsType[*url.Error](err); ok {
-			err = outer.Err // the rest is the address with its query
+			err = outer.Err // the rest is the URL with its query
 		}
 		return 0, nil, fmt.Errorf("ask %s: %w", r.URL.Host, err)
 	}
@@ -144,8 +143,8 @@ func (c *caller) do(r *http.Request) (status int, body []byte, err error) {
 	return resp.StatusCode, body, nil
 }
 
-// get reads a JSON document; found is false when there is none at the address.
-func (c *caller) get(ctx context.Context, address string, into any) (found bool, err error) {
+// get reads a JSON document; found is false if the address has none.
+func (c *restrictedClient) get(ctx context.Context, address string, into any) (found bool, err error) {
 	if err := checkAddress(address, c.inside); err != nil {
 		return false, err
 	}
@@ -160,10 +159,10 @@ func (c *caller) get(ctx context.Context, address string, into any) (found bool,
 	case status >= http.StatusInternalServerError:
 		return false, fmt.Errorf("%s answered HTTP %d; try again later", r.URL.Host, status)
 	case status != http.StatusOK || json.Unmarshal(body, into) != nil:
-		return false, nil // a page of a site that answers everything is no document either
+		return false, nil // a site that answers everything with a page has no document
 	}
 	return true, nil
 }
 
-// IsLoopback reports whether a host of a URL is this machine, by its name alone.
+// IsLoopback reports whether a URL's host is this machine, by its name alone.
 func IsLoopback(host string) bool { return zoneOfHost(host) == loopback }

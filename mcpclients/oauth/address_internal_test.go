@@ -65,7 +65,7 @@ func TestCaller_JudgesWhatItConnectsTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(inside zone) error {
-		ask := c.caller(inside)
+		ask := c.restrictedClient(inside)
 		u, _ := url.Parse(here.URL)
 		u.Host = "example.com:" + u.Port() // what the certificate is for
 		dial := ask.direct.DialContext
@@ -73,7 +73,7 @@ func TestCaller_JudgesWhatItConnectsTo(t *testing.T) {
 		ask.direct.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return dial(ctx, network, here.Listener.Addr().String())
 		}
-		_, err := ask.get(t.Context(), u.String(), new(described))
+		_, err := ask.get(t.Context(), u.String(), new(metadata))
 		return err
 	}
 	if err := ask(loopback); err != nil || !touched {

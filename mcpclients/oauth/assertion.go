@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// assertionKind is how a client says at the token endpoint that it signed who it is.
+	// assertionKind is the client_assertion_type of a signed client assertion.
 	assertionKind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-	// assertionLife is how long such a statement is good for.
+	// assertionLife is how long an assertion is valid.
 	assertionLife = 5 * time.Minute
 )
 
-// assertion is a signed statement of a client about itself (RFC 7523).
+// assertion returns a signed client assertion (RFC 7523).
 func assertion(key, client, audience string, now time.Time) (string, error) {
 	signer, err := parseKey(key)
 	if err != nil {
@@ -77,7 +77,7 @@ func parseKey(text string) (crypto.Signer, error) {
 	return nil, errors.New("the private key cannot be read: want PKCS #8, EC or PKCS #1 in PEM, without a passphrase")
 }
 
-// algorithm is how a key signs (RFC 7518, RFC 8037).
+// algorithm returns a key's signature algorithm and hash (RFC 7518, RFC 8037).
 func algorithm(key crypto.Signer) (name string, hash crypto.Hash, err error) {
 	switch k := key.(type) {
 	case ed25519.PrivateKey:

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// callbackPath is where the browser comes back to.
+// callbackPath is the path of the redirect URI.
 const callbackPath = "/callback"
 
-// A Callback is the port on this machine that a browser comes back to.
+// A Callback is a port on this machine that receives the browser's redirect.
 type Callback struct {
 	listener net.Listener
 	server   *http.Server
 	work     sync.WaitGroup
 
-	mu     sync.Mutex // one answer at a time
+	mu     sync.Mutex // serializes answers
 	take   func(url.Values) error
 	over   bool
-	result chan error // of the answer that counted
+	result chan error // outcome of the accepted answer
 }
 
-// Listen opens the port on 127.0.0.1; 0 takes a free one. Close ends it.
+// Listen opens the port on 127.0.0.1; 0 picks a free one. Close releases it.
 func Listen(ctx context.Context, port int) (*Callback, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -43,16 +43,16 @@ func Listen(ctx context.Context, port int) (*Callback, error) {
 	return c, nil
 }
 
-// URI is the redirect address.
+// URI returns the redirect URI.
 func (c *Callback) URI() string { return RedirectURI(c.listener.Addr().(*net.TCPAddr).Port) }
 
-// RedirectURI is the redirect address on a port.
+// RedirectURI returns the redirect URI on a port.
 func RedirectURI(port int) string {
 	return "http://127.0.0.1:" + strconv.Itoa(port) + callbackPath
 }
 
-// Wait hands the query of each browser that comes to take, until one is taken: take
-// returns anything but [ErrState]. It returns what take did, or the cause of ctx.
+// Wait passes each browser's query to take until take accepts one, by returning anything but
+// [ErrState]. It returns take's result, or the cause of ctx.
 func (c *Callback) Wait(ctx context.Context, take func(url.Values) error) error {
 	c.mu.Lock()
 	c.take = take
@@ -66,14 +66,14 @@ func (c *Callback) Wait(ctx context.Context, take func(url.Values) error) error 
 	}
 }
 
-// Close ends the port; a page that is being sent has 2 s.
+// Close releases the port; a page being sent has 2 s.
 func (c *Callback) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {
 		_ = c.server.Close()
 	}
-	_ = c.listener.Close() // when it never served
+	_ = c.listener.Close() // if it never served
 	c.work.Wait()
 }
 
@@ -103,7 +103,7 @@ func (c *Callback) answer(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		text = "The login did not succeed: the terminal says why. This page can be closed."
 	}
-	// Nothing of the address is on the page.
+	// The page shows nothing from the URL.
 	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><title>Molar</title><p>`+text+"</p></html>\n")
 	if !c.over && !errors.Is(err, ErrState) {
 		c.over = true

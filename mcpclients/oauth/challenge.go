@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// A Challenge is what a server said as it refused a request (RFC 6750, RFC 9728).
+// A Challenge is a server's authentication challenge (RFC 6750, RFC 9728).
 type Challenge struct {
-	// Bearer tells that the server named the scheme at all.
+	// Bearer is set if the server named the scheme.
 	Bearer bool
-	// Metadata is where the server describes itself; it may be empty.
+	// Metadata is the URL of the server's metadata; it may be empty.
 	Metadata string
-	// Scopes are those that the request needs; there may be none.
+	// Scopes are the scopes that the request needs; it may be empty.
 	Scopes []string
 	// Error is the code, such as invalid_token or insufficient_scope.
 	Error string
 }
 
-// maxChallenge is how much of the header is looked at.
+// maxChallenge bounds how much of the header is read, in bytes.
 const maxChallenge = 8 << 10
 
-// ParseChallenge reads the Bearer challenge of WWW-Authenticate headers. What it
-// cannot read it leaves out.
+// ParseChallenge reads the Bearer challenge of WWW-Authenticate headers and skips what it cannot
+// parse.
 func ParseChallenge(h http.Header) Challenge {
 	var c Challenge
 	text := strings.Join(h.Values("WWW-Authenticate"), ", ")
@@ -61,7 +61,7 @@ func (c *Challenge) set(name, value string) {
 	}
 }
 
-// tokenOf is the token that text begins with.
+// tokenOf returns the token at the start of text.
 func tokenOf(text string) string {
 	end := strings.IndexFunc(text, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
@@ -72,7 +72,7 @@ func tokenOf(text string) string {
 	return text[:end]
 }
 
-// valueOf is the token or quoted string that text begins with, and what follows.
+// valueOf returns the token or quoted string at the start of text, and the rest.
 func valueOf(text string) (value, rest string) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text, ", \t")
@@ -97,10 +97,10 @@ func valueOf(text string) (value, rest string) {
 	return "", "" // the quote is not closed
 }
 
-// maxScopes is how many scopes are kept of what a server names.
+// maxScopes bounds the scopes kept from a server.
 const maxScopes = 100
 
-// scopesOf splits a list of scopes and leaves out what is none (RFC 6749, 3.3).
+// scopesOf splits a list of scopes and skips invalid ones (RFC 6749, 3.3).
 func scopesOf(text string) []string {
 	var scopes []string
 	for scope := range strings.FieldsSeq(text) {
@@ -111,7 +111,7 @@ func scopesOf(text string) []string {
 	return scopes
 }
 
-// IsScope reports whether a text is one scope.
+// IsScope reports whether a text is one valid scope of at most 200 bytes.
 func IsScope(text string) bool {
 	return text != "" && len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool {
 		return r <= ' ' || r > '~' || r == '"' || r == '\\'

@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// ErrNoLogin means that a server asks for no login.
+// ErrNoLogin means that a server requires no login.
 var ErrNoLogin = errors.New("the server asks for no login")
 
-// A probe is what a server answered to somebody without a token.
+// A probe is a server's answer to a request without a token.
 type probe struct {
 	Challenge
 	refused bool
@@ -26,8 +26,8 @@ type probe struct {
 	session string
 }
 
-// What a probe sends: what a client begins with, and, to a server that lets everybody
-// say that, what comes next. The empty message is a GET, which opens the older transport.
+// The messages of a probe: a client's first, and its second for a server that requires no token
+// for the first. The empty message is a GET, which opens the older transport.
 const (
 	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"molar","version":"0"}}}`
@@ -35,17 +35,17 @@ const (
 	openSSE   = ""
 )
 
-// probe asks the server something without a token, to be refused and told why.
+// probe sends requests without a token, to get the server's challenge.
 func (c *Client) probe(ctx context.Context, s Server) (p probe, err error) {
 	if err := checkAddress(s.URL, loopback); err != nil {
 		return probe{}, fmt.Errorf("correct mcpServers.%s.url: %w", s.Name, err)
 	}
-	ask := c.caller(loopback)
+	client := c.restrictedClient(loopback)
 	for _, message := range []string{initialize, listTools, openSSE} {
 		if s.SSE && message != openSSE {
 			continue
 		}
-		if err := c.probeWith(ctx, ask, s, message, &p); err != nil {
+		if err := c.probeWith(ctx, client, s, message, &p); err != nil {
 			return probe{}, err
 		}
 		if p.refused {
@@ -55,7 +55,7 @@ func (c *Client) probe(ctx context.Context, s Server) (p probe, err error) {
 	return p, nil
 }
 
-func (c *Client) probeWith(ctx context.Context, ask *caller, s Server, message string, p *probe) error {
+func (c *Client) probeWith(ctx context.Context, client *restrictedClient, s Server, message string, p *probe) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	p.inside = zoneOfHost(hostOf(s.URL))
@@ -84,18 +84,18 @@ func (c *Client) probeWith(ctx context.Context, ask *caller, s Server, message s
 	}
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	behindProxy := false
-	if ask.proxied.Proxy != nil {
-		proxy, err := ask.proxied.Proxy(r)
+	if client.proxied.Proxy != nil {
+		proxy, err := client.proxied.Proxy(r)
 		behindProxy = err == nil && proxy != nil
 	}
-	resp, err := ask.RoundTrip(r)
+	resp, err := client.RoundTrip(r)
 	if err != nil {
 		if _, bad := errors.AsType[*tls.CertificateVerificationError](err); bad {
 			return fmt.Errorf("reach the server: %w; name its authority in ca_file", err)
 		}
 		return fmt.Errorf("reach the server: %w", err)
 	}
-	_ = resp.Body.Close() // which may be a stream without end
+	_ = resp.Body.Close() // which may be an endless stream
 	if behindProxy {
 		p.inside = zoneOfHost(r.URL.Hostname())
 	}
@@ -112,17 +112,16 @@ func hostOf(raw string) string {
 	return u.Hostname()
 }
 
-// described is what a server says of itself (RFC 9728).
-type described struct {
+// metadata is a server's metadata (RFC 9728).
+type metadata struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
 	Scopes   []string `json:"scopes_supported"`
 }
 
-// describe finds what the server says of itself: where its refusal points, else at
-// the well-known places. found is false for a server of the first revision that
-// knows no such document.
-func (c *caller) describe(ctx context.Context, s Server, challenge Challenge) (d described, found bool, err error) {
+// fetchMetadata fetches the server's metadata from the challenge's URL, else from the well-known
+// URLs. found is false for a server of the first revision, which has no such document.
+func (c *restrictedClient) fetchMetadata(ctx context.Context, s Server, challenge Challenge) (d metadata, found bool, err error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return d, false, err
@@ -135,7 +134,7 @@ func (c *caller) describe(ctx context.Context, s Server, challenge Challenge) (d
 	}
 	var faults []error
 	for _, place := range slices.Compact(places) {
-		d = described{}
+		d = metadata{}
 		found, err := c.get(ctx, place, &d)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("read what the server says of itself: %w", err))
@@ -146,12 +145,12 @@ func (c *caller) describe(ctx context.Context, s Server, challenge Challenge) (d
 		}
 		return d, true, d.check(s)
 	}
-	return described{}, false, errors.Join(faults...)
+	return metadata{}, false, errors.Join(faults...)
 }
 
-// check refuses a document that speaks of another server: whoever wrote it could
-// otherwise have tokens made for that one.
-func (d *described) check(s Server) error {
+// check rejects metadata of another server: its author could otherwise obtain tokens for that
+// server.
+func (d *metadata) check(s Server) error {
 	if d.Resource != "" && !covers(d.Resource, s.URL) {
 		return fmt.Errorf("the server describes itself as %s, which is not its url: correct mcpServers.%s.url", printable(d.Resource, 200), s.Name)
 	}
@@ -171,21 +170,20 @@ type authority struct {
 	Scopes     []string `json:"scopes_supported"`
 	Challenges []string `json:"code_challenge_methods_supported"`
 	Auth       []string `json:"token_endpoint_auth_methods_supported"`
-	// NamesIssuer says that every redirect carries the issuer (RFC 9207).
+	// NamesIssuer is set if every redirect carries the issuer (RFC 9207).
 	NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 }
 
-// authorityOf is what is wanted of an authorization server.
-type authorityOf struct {
-	// guess allows the addresses of the first revision of MCP when it says nothing of
-	// itself.
+// requirements holds the requirements on an authorization server.
+type requirements struct {
+	// guess allows the default endpoints of MCP's first revision if there is no metadata.
 	guess bool
-	// person tells that a person logs in there.
+	// person is set if a person logs in there.
 	person bool
 }
 
-// authority reads what an authorization server says of itself.
-func (c *caller) authority(ctx context.Context, issuer string, of authorityOf) (authority, error) {
+// authority fetches the metadata of an authorization server.
+func (c *restrictedClient) authority(ctx context.Context, issuer string, of requirements) (authority, error) {
 	if err := checkAddress(issuer, c.inside); err != nil {
 		return authority{}, fmt.Errorf("the authorization server: %w", err)
 	}
@@ -207,7 +205,7 @@ func (c *caller) authority(ctx context.Context, issuer string, of authorityOf) (
 			faults = append(faults, err)
 		case found && a.Token != "":
 			if of.guess && covers(root, a.Issuer) {
-				issuer = a.Issuer // it speaks for itself: nobody named it
+				issuer = a.Issuer // guessed, so its own metadata names the issuer
 			}
 			return a, a.check(issuer, c.inside, of.person)
 		}
@@ -221,8 +219,8 @@ func (c *caller) authority(ctx context.Context, issuer string, of authorityOf) (
 	return authority{}, fmt.Errorf("read what the authorization server %s says of itself: %w", printable(issuer, 200), errors.Join(faults...))
 }
 
-// check refuses what names another issuer, which is how one authorization server
-// passes for another, and addresses that nothing secret may go to.
+// check rejects another issuer, since one authorization server could then pose as another, and
+// endpoints that must not get secrets.
 func (a *authority) check(issuer string, inside zone, person bool) error {
 	if strings.TrimSuffix(a.Issuer, "/") != strings.TrimSuffix(issuer, "/") {
 		return fmt.Errorf("the authorization server %s says that it is %q: tell who runs it, a login would not be safe", printable(issuer, 200), printable(a.Issuer, 200))

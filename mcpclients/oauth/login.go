@@ -17,14 +17,14 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrState means that an answer belongs to another login, or to none.
+// ErrState means that an answer does not belong to this login.
 var ErrState = errors.New("the answer is not of this login: its state is another")
 
-// A Login waits for the person to come back from the authorization server.
+// A Login is a login in progress: the person is at the authorization server.
 type Login struct {
 	// URL is what the person opens in a browser.
 	URL string
-	// Issuer is who asks them.
+	// Issuer is the authorization server.
 	Issuer string
 
 	client          *Client
@@ -36,10 +36,10 @@ type Login struct {
 	used            bool
 }
 
-// Begin finds out what the server wants, registers a client if need be, and returns
-// the login for a person to go through. redirect is where the browser comes back to;
-// before is the last login at this server, whose scopes are asked for again, or nil.
-// [ErrNoLogin] means that the server lets everybody in.
+// Begin discovers the server's requirements, registers a client if needed, and returns the login
+// for a person to complete. redirect is the redirect URI; before is the last login at this
+// server, whose scopes are requested again, or nil. [ErrNoLogin] means that the server requires
+// no login.
 func (c *Client) Begin(ctx context.Context, s Server, redirect string, before *Grant) (*Login, error) {
 	found, err := c.discover(ctx, s)
 	if err != nil {
@@ -50,26 +50,26 @@ func (c *Client) Begin(ctx context.Context, s Server, redirect string, before *G
 		client: c, server: s, Issuer: a.Issuer, namesIssuer: a.NamesIssuer, redirect: redirect,
 		state: rand.Text(), verifier: oauth2.GenerateVerifier(), grant: found.grant(),
 	}
-	l.grant.Scopes = scopesFor(s, found.challenge, found.described, before)
-	if err := l.identify(ctx, found.ask, a); err != nil {
+	l.grant.Scopes = scopesFor(s, found.challenge, found.metadata, before)
+	if err := l.identify(ctx, found.client, a); err != nil {
 		return nil, err
 	}
 	l.URL = l.address(a)
 	return l, nil
 }
 
-// A discovery is what was found out about a server and who gives tokens for it.
+// A discovery holds what is known about a server and its authorization server.
 type discovery struct {
-	ask       *caller
-	here      string // the server's own address
-	resource  string // how the authorization server calls it
+	client    *restrictedClient
+	here      string // the server's own URL
+	resource  string // its identifier at the authorization server
 	inside    zone
 	challenge Challenge
-	described described
+	metadata  metadata
 	authority authority
 }
 
-// discover asks the server who gives tokens for it, and that one how.
+// discover finds the server's authorization server and reads its metadata.
 func (c *Client) discover(ctx context.Context, s Server) (discovery, error) {
 	here, err := resource(s.URL)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Client) discover(ctx context.Context, s Server) (discovery, error) {
 	if err != nil {
 		return discovery{}, err
 	}
-	f := discovery{ask: c.caller(p.inside), here: here, resource: here, inside: p.inside, challenge: p.Challenge}
-	d, found, err := f.ask.describe(ctx, s, p.Challenge)
+	f := discovery{client: c.restrictedClient(p.inside), here: here, resource: here, inside: p.inside, challenge: p.Challenge}
+	d, found, err := f.client.fetchMetadata(ctx, s, p.Challenge)
 	if err != nil {
 		return discovery{}, err
 	}
@@ -89,13 +89,13 @@ func (c *Client) discover(ctx context.Context, s Server) (discovery, error) {
 	}
 	issuer := originOf(here)
 	if found {
-		f.described, issuer, f.resource = d, d.Servers[0], cmp.Or(d.Resource, here)
+		f.metadata, issuer, f.resource = d, d.Servers[0], cmp.Or(d.Resource, here)
 	}
-	f.authority, err = f.ask.authority(ctx, issuer, authorityOf{guess: !found, person: !s.Alone()})
+	f.authority, err = f.client.authority(ctx, issuer, requirements{guess: !found, person: !s.Alone()})
 	return f, err
 }
 
-// grant is the login that is still to be given.
+// grant returns the grant without tokens.
 func (f *discovery) grant() Grant {
 	return Grant{
 		URL: f.here, Issuer: f.authority.Issuer, Resource: f.resource, TokenURL: f.authority.Token,
@@ -111,9 +111,9 @@ func originOf(raw string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// scopesFor are the scopes to ask for: the operator's, else those that the refusal
-// names, else all that the server knows; and what an earlier login turned out to lack.
-func scopesFor(s Server, challenge Challenge, d described, before *Grant) []string {
+// scopesFor returns the scopes to request: the operator's, else those of the challenge, else all
+// that the server supports; and what an earlier login lacked.
+func scopesFor(s Server, challenge Challenge, d metadata, before *Grant) []string {
 	var scopes []string
 	switch {
 	case len(s.Scopes) > 0:
@@ -129,7 +129,7 @@ func scopesFor(s Server, challenge Challenge, d described, before *Grant) []stri
 	return unique(scopes)
 }
 
-// unique drops what came before, and keeps the order.
+// unique removes duplicates and keeps the order.
 func unique(list []string) []string {
 	var kept []string
 	for _, one := range list {
@@ -140,8 +140,8 @@ func unique(list []string) []string {
 	return kept
 }
 
-// identify takes the client of the config, else registers one (RFC 7591).
-func (l *Login) identify(ctx context.Context, ask *caller, a authority) error {
+// identify sets the configured client, else registers one (RFC 7591).
+func (l *Login) identify(ctx context.Context, client *restrictedClient, a authority) error {
 	if slices.Contains(a.Scopes, offline) && len(l.grant.Scopes) > 0 {
 		l.grant.Scopes = unique(append(l.grant.Scopes, offline))
 	}
@@ -154,22 +154,22 @@ func (l *Login) identify(ctx context.Context, ask *caller, a authority) error {
 		return fmt.Errorf("the authorization server %s registers no clients: register Molar there with the redirect address %s, and put its client id into mcpServers.%s.oauth.client_id (redirect_port keeps the port)",
 			printable(a.Issuer, 200), l.redirect, l.server.Name)
 	}
-	return l.register(ctx, ask, a)
+	return l.register(ctx, client, a)
 }
 
-// offline is the scope that some servers give refresh tokens for.
+// offline is the scope that some servers require for refresh tokens.
 const offline = "offline_access"
 
-func (l *Login) register(ctx context.Context, ask *caller, a authority) error {
-	wanted := map[string]any{
+func (l *Login) register(ctx context.Context, client *restrictedClient, a authority) error {
+	request := map[string]any{
 		"client_name": "Molar", "application_type": "native", "redirect_uris": []string{l.redirect},
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},
 		"token_endpoint_auth_method": registeredMethod(a.Auth),
 	}
 	if len(l.grant.Scopes) > 0 {
-		wanted["scope"] = strings.Join(l.grant.Scopes, " ")
+		request["scope"] = strings.Join(l.grant.Scopes, " ")
 	}
-	body, err := json.Marshal(wanted)
+	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
@@ -178,35 +178,35 @@ func (l *Login) register(ctx context.Context, ask *caller, a authority) error {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	status, body, err := ask.do(r)
+	status, body, err := client.do(r)
 	if err != nil {
 		return fmt.Errorf("register a client: %w", err)
 	}
-	var made struct {
+	var registered struct {
 		ID     string `json:"client_id"`
 		Secret string `json:"client_secret"`
 		Method string `json:"token_endpoint_auth_method"`
 		Error  string `json:"error"`
 		Why    string `json:"error_description"`
 	}
-	decoded := json.Unmarshal(body, &made)
+	decoded := json.Unmarshal(body, &registered)
 	switch {
-	case status != http.StatusCreated && status != http.StatusOK || made.Error != "":
+	case status != http.StatusCreated && status != http.StatusOK || registered.Error != "":
 		return fmt.Errorf("register a client: %w; register one by hand and name it in mcpServers.%s.oauth.client_id",
-			newRefusal(status, made.Error, made.Why), l.server.Name)
-	case decoded != nil || made.ID == "":
+			newRefusal(status, registered.Error, registered.Why), l.server.Name)
+	case decoded != nil || registered.ID == "":
 		return errors.New("register a client: the authorization server answered without a client id")
 	}
-	if made.Method == authNone {
-		made.Secret = ""
+	if registered.Method == authNone {
+		registered.Secret = ""
 	}
-	l.grant.ClientID, l.grant.ClientSecret = made.ID, made.Secret
-	l.grant.AuthMethod = authMethod(made.Method, &Settings{ClientSecret: made.Secret}, a.Auth)
+	l.grant.ClientID, l.grant.ClientSecret = registered.ID, registered.Secret
+	l.grant.AuthMethod = authMethod(registered.Method, &Settings{ClientSecret: registered.Secret}, a.Auth)
 	return nil
 }
 
-// registeredMethod is what a program on a person's machine asks for: no secret,
-// unless the server insists.
+// registeredMethod returns the method to register for a program on a person's machine: no secret,
+// unless the server requires one.
 func registeredMethod(supported []string) string {
 	for _, method := range []string{authNone, authBasic, authPost} {
 		if slices.Contains(supported, method) {
@@ -216,7 +216,7 @@ func registeredMethod(supported []string) string {
 	return authNone
 }
 
-// address is what the person opens.
+// address returns the URL that the person opens.
 func (l *Login) address(a authority) string {
 	options := []oauth2.AuthCodeOption{
 		oauth2.S256ChallengeOption(l.verifier), oauth2.SetAuthURLParam("resource", l.grant.Resource),
@@ -230,9 +230,8 @@ func (l *Login) address(a authority) string {
 	return config.AuthCodeURL(l.state, options...)
 }
 
-// Finish takes the query that the browser came back with and exchanges its code.
-// [ErrState] means that the query is of somebody else, and the login still open; after
-// anything else it is over.
+// Finish checks the query of the browser's redirect and exchanges its code. [ErrState] means that
+// the query belongs to another login and this one is still open; any other result ends it.
 func (l *Login) Finish(ctx context.Context, query url.Values) (Grant, error) {
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(l.state)) != 1 {
 		return Grant{}, ErrState

@@ -10,12 +10,10 @@ import (
 	"strings"
 )
 
-// GrantClient is the [Settings.Grant] of a client that logs in as itself, without a
-// person.
+// GrantClient is the [Settings.Grant] of a client that logs in as itself, without a person.
 const GrantClient = "client_credentials"
 
-// What is asked for in the exchange of a person's identity for a token (RFC 8693, RFC
-// 7523).
+// Grant and token types for exchanging a person's identity for a token (RFC 8693, RFC 7523).
 const (
 	grantExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 	grantBearer   = "urn:ietf:params:oauth:grant-type:jwt-bearer" //nolint:gosec // the name of a way, no credentials
@@ -26,9 +24,9 @@ const (
 // Alone reports whether the host logs in without a person.
 func (s *Settings) Alone() bool { return s.Grant == GrantClient || s.Identity.Issuer != "" }
 
-// obtain logs in at a server without a person: as the client itself, or with what the
-// identity provider says of the person. wanted are scopes that were missed before.
-func (c *Client) obtain(ctx context.Context, s Server, wanted []string) (Grant, error) {
+// obtain logs in at a server without a person: as the client itself, or with the identity
+// provider's assertion about the person. lacking are scopes that were missing before.
+func (c *Client) obtain(ctx context.Context, s Server, lacking []string) (Grant, error) {
 	found, err := c.discover(ctx, s)
 	if err != nil {
 		return Grant{}, err
@@ -38,25 +36,25 @@ func (c *Client) obtain(ctx context.Context, s Server, wanted []string) (Grant, 
 	}
 	g := found.grant()
 	g.ClientID, g.AuthMethod = s.ClientID, authMethod("", &s.Settings, found.authority.Auth)
-	g.Scopes = scopesFor(s, found.challenge, found.described, nil)
+	g.Scopes = scopesFor(s, found.challenge, found.metadata, nil)
 	form := url.Values{"grant_type": {GrantClient}, "resource": {g.Resource}}
 	if s.Identity.Issuer != "" {
 		if form, err = c.assert(ctx, s, g); err != nil {
 			return Grant{}, err
 		}
 	}
-	if scopes := unique(append(g.Scopes, wanted...)); len(scopes) > 0 {
+	if scopes := unique(append(g.Scopes, lacking...)); len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))
 	}
 	return c.exchange(ctx, s, g, form)
 }
 
-// assert has the identity provider state who the person is, for the authorization server
-// of g, and returns the form that hands the statement to it.
+// assert gets the identity provider's assertion about the person for the authorization server of
+// g, and returns the form that presents it.
 func (c *Client) assert(ctx context.Context, s Server, g Grant) (url.Values, error) {
 	id := s.Identity
 	subject := id.Token
-	if id.TokenFile != "" { // whoever renews the token writes it anew
+	if id.TokenFile != "" { // the file is rewritten when the token is renewed
 		text, err := os.ReadFile(id.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("read mcpServers.%s.oauth.identity.token_file: %w", s.Name, err)
@@ -66,8 +64,8 @@ func (c *Client) assert(ctx context.Context, s Server, g Grant) (url.Values, err
 	if subject == "" {
 		return nil, fmt.Errorf("mcpServers.%s.oauth.identity has no token", s.Name)
 	}
-	// The operator named the provider: it may be anywhere.
-	a, err := c.caller(loopback).authority(ctx, id.Issuer, authorityOf{})
+	// The operator configured the provider, so it may be anywhere.
+	a, err := c.restrictedClient(loopback).authority(ctx, id.Issuer, requirements{})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +81,7 @@ func (c *Client) assert(ctx context.Context, s Server, g Grant) (url.Values, err
 		form.Set("scope", strings.Join(g.Scopes, " "))
 	}
 	as := Server{Name: s.Name, Settings: Settings{ClientID: provider.ClientID, ClientSecret: id.ClientSecret}}
-	token, err := c.ask(ctx, as, provider, form)
+	token, err := c.requestToken(ctx, as, provider, form)
 	if err != nil {
 		return nil, fmt.Errorf("ask the identity provider %s: %w", printable(a.Issuer, 200), err)
 	}

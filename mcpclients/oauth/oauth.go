@@ -1,17 +1,16 @@
-// Package oauth logs a person in at an MCP server over HTTP and keeps the login
-// alive: OAuth 2.1 as the MCP authorization specification (2025-11-25, 2026-07-28)
-// uses it, from the refusal of the server to the tokens and their renewal.
+// Package oauth logs a person in at an MCP server over HTTP and keeps the login valid: OAuth 2.1
+// as the MCP authorization specification (2025-11-25, 2026-07-28) uses it, from the server's
+// challenge to the tokens and their renewal.
 //
-// A token belongs to one server: it is sent to the origin of its URL and to no other
-// place, and never in clear but on loopback. The package asks no person and opens no
-// browser, knows nothing of MCP beyond the refusal, and puts no token, code or secret
-// into an error or a log.
+// A token belongs to one server: it is sent only to the origin of its URL, and never in clear
+// except on loopback. The package asks no person and opens no browser, depends on MCP only for
+// the challenge, and puts no token, code or secret into an error or a log.
 //
-// The logins without a person are ours, although the official Go SDK of MCP has them
-// (auth/extauth, v1.8.0): it signs with no private key, names no resource to the token
-// endpoint of a client that logs in as itself, and refuses authorization servers without
-// PKCE, which these logins do not use. Its errors quote the answer of the authorization
-// server, and so a secret that the answer repeats.
+// This package implements the logins without a person itself, although the official Go SDK of MCP
+// has them (auth/extauth, v1.8.0): the SDK signs with no private key, sends no resource to the
+// token endpoint for a client that logs in as itself, and rejects authorization servers without
+// PKCE, which these logins do not use. Its errors quote the authorization server's answer, and so
+// any secret in it.
 package oauth
 
 import (
@@ -27,60 +26,59 @@ import (
 const (
 	// callTimeout bounds one exchange with an authorization server.
 	callTimeout = 15 * time.Second
-	// maxBody is how much of an answer is read.
+	// maxBody bounds how much of an answer is read, in bytes.
 	maxBody = 256 << 10
 )
 
-// A Server is the MCP server that a login is for.
+// A Server is the MCP server to log in to.
 type Server struct {
-	// Name is what people call it; the login is kept under it.
+	// Name is the server's name in the config; the login is stored under it.
 	Name string
 	URL  string
-	// Headers go with the request that finds out what the server wants.
+	// Headers are sent with the probe.
 	Headers map[string]string
-	// SSE says that the server speaks the older transport.
+	// SSE is set for the older transport.
 	SSE bool
 	Settings
 }
 
-// Settings are what an operator may say about the login. All may be zero.
+// Settings are the operator's settings of the login. All may be zero.
 type Settings struct {
-	// ClientID is a client that was registered by hand; ClientSecret its secret, if any.
-	// Without it a client registers itself at every login.
+	// ClientID is a manually registered client; ClientSecret its secret, if any. Without it a
+	// client registers itself at every login.
 	ClientID, ClientSecret string
-	// Scopes are asked for instead of those that the server names.
+	// Scopes are requested instead of those that the server names.
 	Scopes []string
-	// RedirectPort is the port on 127.0.0.1 that the browser comes back to; 0 takes any.
+	// RedirectPort is the port on 127.0.0.1 of the redirect URI; 0 picks any.
 	RedirectPort int
 	// Grant is [GrantClient] for a login without a person; "" asks a person.
 	Grant string
-	// PrivateKey, in PEM, signs who the client is, in place of ClientSecret.
+	// PrivateKey, in PEM, signs client assertions, in place of ClientSecret.
 	PrivateKey string
-	// Identity is who vouches for the person where the host logs in on their behalf.
+	// Identity is the person's identity if the host logs in on their behalf.
 	Identity Identity
 }
 
-// An Identity is a person's standing at an identity provider, which a server's
-// authorization server trusts (cross-app access).
+// An Identity is a person's identity at an identity provider that a server's authorization server
+// trusts (cross-app access).
 type Identity struct {
 	// Issuer is the identity provider; "" means none.
 	Issuer string
-	// ClientID and ClientSecret are of the host's client there; "" means the one at the
-	// authorization server, and none.
+	// ClientID and ClientSecret identify the host's client there; "" means the authorization
+	// server's client id, and no secret.
 	ClientID, ClientSecret string
-	// Token is the person's ID token, or stands in TokenFile, which is read each time.
+	// Token is the person's ID token, or TokenFile holds it, which is read each time.
 	Token, TokenFile string
 }
 
-// A Client speaks to authorization servers.
+// A Client talks to authorization servers.
 type Client struct {
 	base *http.Transport
 	now  func() time.Time
 }
 
-// NewClient returns a client over the settings of base (authorities, proxies), whose
-// connections it does not share; nil means the defaults. now is the clock; nil means
-// the system's.
+// NewClient returns a client with the settings of base (authorities, proxies) but its own
+// connections; nil means the defaults. now is the clock; nil means the system's.
 func NewClient(base http.RoundTripper, now func() time.Time) (*Client, error) {
 	if now == nil {
 		now = time.Now
@@ -95,8 +93,8 @@ func NewClient(base http.RoundTripper, now func() time.Time) (*Client, error) {
 	}
 }
 
-// resource is the URL that names a server to its authorization server: without what
-// may be secret in it.
+// resource returns the URL that identifies a server to its authorization server, without possible
+// secrets.
 func resource(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
@@ -109,7 +107,7 @@ func resource(raw string) (string, error) {
 	return clean.String(), nil
 }
 
-// covers reports whether a URL lies at or below the one that metadata speaks of.
+// covers reports whether raw lies at or below the URL in metadata.
 func covers(above, raw string) bool {
 	a, errA := url.Parse(above)
 	b, errB := url.Parse(raw)
@@ -121,11 +119,11 @@ func covers(above, raw string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// A RefusalError is the answer of an authorization server that said no.
+// A RefusalError is a refusal by an authorization server.
 type RefusalError struct {
-	// Code is the error code of OAuth, such as invalid_grant; it may be empty.
+	// Code is the OAuth error code, such as invalid_grant; it may be empty.
 	Code string
-	// Description is the server's own, made safe to print; it may be empty.
+	// Description is the server's text, made safe to print; it may be empty.
 	Description string
 	// Status is the HTTP status, 0 for a refusal that came through the browser.
 	Status int
@@ -145,14 +143,14 @@ func (r *RefusalError) Error() string {
 	return text
 }
 
-// final reports whether the same question would be refused again.
+// final reports whether a retry would be refused too.
 func (r *RefusalError) final() bool {
 	return r.Code != "" && r.Code != "temporarily_unavailable" && r.Code != "server_error" && r.Code != "slow_down" &&
 		r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests
 }
 
-// newRefusal makes what a server said safe to print: short, visible, and without the
-// secrets that were sent to it.
+// newRefusal returns a refusal with safe texts: short, visible, and without the secrets that were
+// sent.
 func newRefusal(status int, code, description string, secrets ...string) *RefusalError {
 	for _, secret := range secrets {
 		if len(secret) > 3 {
@@ -162,7 +160,7 @@ func newRefusal(status int, code, description string, secrets ...string) *Refusa
 	return &RefusalError{Status: status, Code: printable(code, 60), Description: printable(description, 200)}
 }
 
-// printable keeps the plain characters of a text of others.
+// printable keeps the printable ASCII characters of a foreign text, at most most bytes.
 func printable(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

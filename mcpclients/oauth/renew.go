@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// storeTimeout bounds the writing of a renewed login.
+// storeTimeout bounds the storing of a renewed login.
 const storeTimeout = 5 * time.Second
 
-// renew returns a token other than stale, or "" when a person has to log in. It
-// starts a renewal, or waits for the one that is under way. The renewal goes on when
-// ctx ends: the old refresh token may be spent by then.
+// renew returns a token other than stale, or "" if a person must log in. It starts a renewal, or
+// waits for the one under way. The renewal continues after ctx ends, since the old refresh token
+// may be spent.
 func (s *Source) renew(ctx context.Context, stale string) (string, error) {
 	s.mu.Lock()
 	switch {
@@ -35,9 +35,9 @@ func (s *Source) renew(ctx context.Context, stale string) (string, error) {
 	}
 }
 
-// start begins a renewal. s.mu is held.
+// start starts a renewal. s.mu is held.
 func (s *Source) start(stale string) {
-	// Twice: to wait for another process, and for the exchange itself.
+	// Twice the limit: for the wait for another process, and for the exchange.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*callTimeout)
 	r := &renewal{done: make(chan struct{}), cancel: cancel}
 	s.renewing = r
@@ -58,7 +58,7 @@ func (s *Source) start(stale string) {
 	})
 }
 
-// renewStored renews what is in the store, unless somebody else did.
+// renewStored renews the stored login, unless another process did.
 func (s *Source) renewStored(ctx context.Context, stale string) (string, error) {
 	if s.Alone() {
 		return s.obtain(ctx, stale)
@@ -74,7 +74,7 @@ func (s *Source) renewStored(ctx context.Context, stale string) (string, error) 
 		s.mu.Lock()
 		revision, unsaved := s.revision, s.unsaved
 		s.mu.Unlock()
-		leased := unsaved // nobody else knows it
+		leased := unsaved // no other process has it
 		if !leased {
 			if leased, err = s.store.LeaseLogin(ctx, s.server.Name, revision, leaseTime); err != nil {
 				return "", fmt.Errorf("lease it: %w", err)
@@ -89,7 +89,7 @@ func (s *Source) renewStored(ctx context.Context, stale string) (string, error) 
 	}
 }
 
-// obtain logs in without a person, unless that was done meanwhile.
+// obtain logs in without a person, unless that has happened meanwhile.
 func (s *Source) obtain(ctx context.Context, stale string) (string, error) {
 	s.mu.Lock()
 	g, missed := s.grant, s.missed
@@ -98,7 +98,7 @@ func (s *Source) obtain(ctx context.Context, stale string) (string, error) {
 		return token, nil
 	}
 	next, err := s.client.obtain(ctx, s.server, missed)
-	if err != nil && !errors.Is(err, ErrNoLogin) { // then an empty token is the right one
+	if err != nil && !errors.Is(err, ErrNoLogin) { // without a login the token is empty
 		return "", err
 	}
 	s.mu.Lock()
@@ -114,16 +114,16 @@ func (s *Source) usable(g *Grant) string {
 	return g.Access
 }
 
-// exchange makes the exchange of a renewal, under its lease, and keeps what came.
+// exchange renews the login under its lease and stores the result.
 func (s *Source) exchange(ctx context.Context, g Grant, revision int64) (string, error) {
-	// The exchange has its own limit, whatever the wait took.
+	// The exchange has its own limit, however long the wait took.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	next, err := s.client.renew(ctx, s.server, g)
 	if refusal, ok := errors.AsType[*RefusalError](err); ok && refusal.final() {
 		s.log.Warn("the login at an MCP server has ended", "server", s.server.Name, "error", err, "do", "molar servers login "+s.server.Name)
 		next = g
-		next.Access, next.Refresh = "", "" // nobody sends them again
+		next.Access, next.Refresh = "", "" // so that they are never sent again
 	} else if err != nil {
 		_, _ = s.swap(context.WithoutCancel(ctx), g, revision) // ends the lease
 		return "", err
@@ -131,8 +131,8 @@ func (s *Source) exchange(ctx context.Context, g Grant, revision int64) (string,
 	return s.keep(context.WithoutCancel(ctx), next, revision)
 }
 
-// keep stores a renewed login. What the store does not take stays in memory until it
-// does: the server has forgotten the old refresh token.
+// keep stores a renewed login. If the store fails, the login stays in memory until the store
+// accepts it: the old refresh token is spent.
 func (s *Source) keep(ctx context.Context, g Grant, revision int64) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (s *Source) keep(ctx context.Context, g Grant, revision int64) (string, err
 	defer s.mu.Unlock()
 	s.grant, s.unsaved, s.readAt = &g, err != nil, s.client.now()
 	if err == nil {
-		s.readAt = time.Time{} // to learn the revision
+		s.readAt = time.Time{} // to reread the revision
 	}
 	return g.Access, nil
 }

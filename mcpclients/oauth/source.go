@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// storeEvery is how long what was read of the store counts: how long a login or a
-	// logout of another process goes unnoticed at most.
+	// storeEvery is how long a read of the store stays valid, so how long a login or logout in
+	// another process may go unnoticed.
 	storeEvery = time.Second
-	// leaseTime is how long a process may take for a renewal before another tries,
-	// leasePoll how often one that waits for it looks.
+	// leaseTime is the time for a renewal before another process may try, leasePoll how often a
+	// waiting process checks.
 	leaseTime = 2 * callTimeout
 	leasePoll = 100 * time.Millisecond
-	// renewPause follows a renewal that went wrong on the way.
+	// renewPause is the pause after a failed renewal.
 	renewPause = 5 * time.Second
 )
 
-// A Store keeps logins by the server's name. Revisions tell whether a login is still
-// the one that was read: 0 means that there is none.
+// A Store keeps logins by server name. A revision identifies a version of a login; 0 means that
+// there is none.
 type Store interface {
 	GetLogin(ctx context.Context, server string) (state json.RawMessage, revision int64, err error)
-	// SwapLogin writes only over the given revision, and ends a lease; nil deletes.
+	// SwapLogin writes only if the revision matches, and ends a lease; nil deletes.
 	SwapLogin(ctx context.Context, server string, revision int64, state json.RawMessage) (bool, error)
 	// LeaseLogin gives one process at a time the right to renew.
 	LeaseLogin(ctx context.Context, server string, revision int64, life time.Duration) (bool, error)
 }
 
-// Get reads a login; nil means that there is none for this server as it is configured.
+// Get reads a login; it returns nil if there is none for the server as configured.
 func Get(ctx context.Context, store Store, s Server) (*Grant, int64, error) {
 	state, revision, err := store.GetLogin(ctx, s.Name)
 	if err != nil || revision == 0 {
@@ -40,12 +40,12 @@ func Get(ctx context.Context, store Store, s Server) (*Grant, int64, error) {
 	}
 	var g Grant
 	if json.Unmarshal(state, &g) != nil || !g.fits(s) {
-		return nil, revision, nil // it is of no use, and the next login replaces it
+		return nil, revision, nil // unusable; the next login replaces it
 	}
 	return &g, revision, nil
 }
 
-// Put stores the login of a person, over whatever there is.
+// Put stores a person's login and overwrites any other.
 func Put(ctx context.Context, store Store, s Server, g Grant) error {
 	state, err := json.Marshal(g) //nolint:gosec // the store is where the secrets of a login belong
 	if err != nil {
@@ -54,7 +54,7 @@ func Put(ctx context.Context, store Store, s Server, g Grant) error {
 	return replace(ctx, store, s, state)
 }
 
-// Drop deletes the login, and reports whether there was one.
+// Drop deletes the login and reports whether there was one.
 func Drop(ctx context.Context, store Store, s Server) (bool, error) {
 	_, revision, err := store.GetLogin(ctx, s.Name)
 	if err != nil || revision == 0 {
@@ -80,8 +80,8 @@ func replace(ctx context.Context, store Store, s Server, state json.RawMessage) 
 	return errors.New("keep the login: others change it all the time; try again")
 }
 
-// A Source gives out the access token of one server and renews it: one renewal at a
-// time, in this process and, by a lease, among all that share the store.
+// A Source returns and renews the access token of one server, with one renewal at a time: in this
+// process and, by a lease, among all processes that share the store.
 type Source struct {
 	server Server
 	store  Store
@@ -92,17 +92,17 @@ type Source struct {
 	grant    *Grant
 	revision int64
 	readAt   time.Time
-	unsaved  bool   // the store has not taken grant yet
-	refused  string // the token that the server wants no more
+	unsaved  bool   // grant is not stored yet
+	refused  string // the token that the server refused
 	renewing *renewal
-	pause    time.Time // until then a failed renewal is not tried again
+	pause    time.Time // no renewal before this time
 	fault    error
 	missed   []string // scopes that a login without a person lacked
 	closed   bool
 	work     sync.WaitGroup
 }
 
-// A renewal is shared by all who wait for it.
+// A renewal is shared by all its waiters.
 type renewal struct {
 	done   chan struct{}
 	cancel context.CancelFunc // ends its wait, not the exchange
@@ -110,12 +110,12 @@ type renewal struct {
 	err    error
 }
 
-// NewSource returns the source of a server's tokens. Close waits for a renewal.
+// NewSource returns a server's token source. Close waits for a renewal.
 func NewSource(s Server, store Store, client *Client, log *slog.Logger) *Source {
 	return &Source{server: s, store: store, client: client, log: log}
 }
 
-// Close waits for a renewal whose exchange has begun, at most 20 s: its token would be
+// Close waits for a renewal whose exchange has begun, at most 20 s, since its token would be
 // lost.
 func (s *Source) Close() {
 	s.mu.Lock()
@@ -130,7 +130,7 @@ func (s *Source) Close() {
 // Alone reports whether the host logs in without a person.
 func (s *Source) Alone() bool { return s.server.Alone() }
 
-// Token returns the access token, "" when a person has to log in.
+// Token returns the access token, "" if a person must log in.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	g, err := s.read(ctx, storeEvery)
 	if err == nil && g == nil && s.Alone() {
@@ -151,13 +151,13 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	}
 	token, err := s.renew(ctx, g.Access)
 	if err != nil && ctx.Err() == nil && !g.expired(now, false) {
-		return g.Access, nil // there is time to try again
+		return g.Access, nil // still valid; the renewal is retried later
 	}
 	return token, err
 }
 
-// Refused is called with a token that the server answered 401 to. It returns another
-// one to try, or "" when a person has to log in.
+// Refused handles a token that got a 401. It returns another one to try, or "" if a person must
+// log in.
 func (s *Source) Refused(ctx context.Context, token string) (string, error) {
 	g, err := s.read(ctx, 0)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Source) Refused(ctx context.Context, token string) (string, error) {
 	return s.renew(ctx, token)
 }
 
-// Reject notes that the server wants a token no more.
+// Reject records a token that the server refused.
 func (s *Source) Reject(token string) {
 	s.mu.Lock()
 	s.refused = token
@@ -183,7 +183,7 @@ func (s *Source) Reject(token string) {
 // Fresh reports whether there is a token that the server has not refused.
 func (s *Source) Fresh(ctx context.Context) bool {
 	if s.Alone() {
-		return false // a token that was refused has no better one after it
+		return false // a new token would be no better
 	}
 	g, err := s.read(ctx, 0)
 	if err != nil || g == nil || g.Access == "" {
@@ -194,13 +194,13 @@ func (s *Source) Fresh(ctx context.Context) bool {
 	return g.Access != s.refused
 }
 
-// Lacking keeps the scopes that the server missed, for the next login to ask for.
+// Lacking stores the scopes that the server required, for the next login to request.
 func (s *Source) Lacking(ctx context.Context, scopes []string) error {
 	if s.Alone() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if wanted := unique(append(s.missed, scopes...)); len(wanted) > len(s.missed) && len(wanted) <= maxScopes {
-			s.missed, s.grant = wanted, nil
+		if lacking := unique(append(s.missed, scopes...)); len(lacking) > len(s.missed) && len(lacking) <= maxScopes {
+			s.missed, s.grant = lacking, nil
 		}
 		return nil
 	}
@@ -209,8 +209,8 @@ func (s *Source) Lacking(ctx context.Context, scopes []string) error {
 		if err != nil || g == nil {
 			return err
 		}
-		wanted := unique(append(g.Wanted, scopes...))
-		if len(wanted) == len(g.Wanted) || len(wanted) > maxScopes {
+		lacking := unique(append(g.Wanted, scopes...))
+		if len(lacking) == len(g.Wanted) || len(lacking) > maxScopes {
 			return nil
 		}
 		leased, err := s.store.LeaseLogin(ctx, s.server.Name, revision, leaseTime)
@@ -218,7 +218,7 @@ func (s *Source) Lacking(ctx context.Context, scopes []string) error {
 			return err
 		}
 		if leased {
-			g.Wanted = wanted
+			g.Wanted = lacking
 			_, err := s.swap(ctx, *g, revision)
 			return err
 		}
@@ -239,20 +239,20 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// read returns the login as it was in the store at most age ago; nil means none.
-// While the store is out of reach, what was read last counts.
+// read returns the stored login, from a read at most age ago; nil if there is none. If the store
+// fails, it returns the last one read.
 func (s *Source) read(ctx context.Context, age time.Duration) (*Grant, error) {
 	now := s.client.now()
 	s.mu.Lock()
 	g, revision, unsaved := s.grant, s.revision, s.unsaved
 	fresh := !s.readAt.IsZero() && now.Sub(s.readAt) < age
 	s.mu.Unlock()
-	if fresh || s.Alone() { // a login without a person is kept nowhere else
+	if fresh || s.Alone() { // a login without a person is not stored
 		return g, nil
 	}
 	if unsaved {
 		if _, err := s.swap(ctx, *g, revision); err != nil {
-			return g, nil // the token is good, and is stored later
+			return g, nil // the token is valid and stored later
 		}
 	}
 	stored, revision, err := Get(ctx, s.store, s.server)
@@ -270,7 +270,7 @@ func (s *Source) read(ctx context.Context, age time.Duration) (*Grant, error) {
 	return s.grant, nil
 }
 
-// swap writes g over revision; false means that somebody else wrote meanwhile.
+// swap writes g if the revision matches; false means that another process wrote meanwhile.
 func (s *Source) swap(ctx context.Context, g Grant, revision int64) (bool, error) {
 	state, err := json.Marshal(g) //nolint:gosec // the store is where the secrets of a login belong
 	if err != nil {

@@ -17,42 +17,41 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// A Grant is a login as it is kept. It holds secrets: nothing prints it.
+// A Grant is a stored login. It holds secrets, so its String shows none.
 type Grant struct {
-	// URL is the server that the login is for, Issuer who gave it.
+	// URL is the server of the login, Issuer its authorization server.
 	URL    string `json:"url"`
 	Issuer string `json:"issuer"`
-	// Resource is how the authorization server calls the server.
+	// Resource identifies the server at the authorization server.
 	Resource string `json:"resource"`
 	TokenURL string `json:"token_url"`
 	// RevokeURL may be empty.
 	RevokeURL string `json:"revoke_url,omitempty"`
-	// Inside is how far in the authorization server may be.
+	// Inside is the innermost zone that the authorization server may be in.
 	Inside   zone   `json:"inside,omitempty"`
 	ClientID string `json:"client_id"`
-	// ClientSecret is that of a client that registered itself; one of the config stays
-	// there.
+	// ClientSecret is the secret of a self-registered client; a configured one is not stored.
 	ClientSecret string `json:"client_secret,omitempty"`
-	// AuthMethod is how the client says who it is.
+	// AuthMethod is how the client authenticates.
 	AuthMethod string `json:"auth_method"`
-	// Access and Refresh are empty once they have been refused for good.
+	// Access and Refresh are empty after a final refusal.
 	Access  string `json:"access_token,omitempty"`
 	Refresh string `json:"refresh_token,omitempty"`
-	// Scopes were granted, Wanted were missed later: the next login asks for both.
+	// Scopes were granted, Wanted were lacking later: the next login requests both.
 	Scopes []string `json:"scopes,omitempty"`
 	Wanted []string `json:"wanted,omitempty"`
-	// Expires is zero when nobody said.
+	// Expires is zero if unknown.
 	Issued  time.Time `json:"issued"`
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// String hides everything.
+// String hides the secrets.
 func (g Grant) String() string { return "login at " + g.Issuer }
 
-// GoString hides everything.
+// GoString hides the secrets.
 func (g Grant) GoString() string { return g.String() }
 
-// Ways in which a client says who it is at the token endpoint.
+// The client authentication methods of the token endpoint.
 const (
 	authNone  = "none"
 	authBasic = "client_secret_basic"
@@ -60,7 +59,7 @@ const (
 	authKey   = "private_key_jwt"
 )
 
-// authMethod picks one: what the registration said, else what the server takes.
+// authMethod picks a method: the registered one, else one that the server supports.
 func authMethod(registered string, client *Settings, supported []string) string {
 	switch {
 	case client.PrivateKey != "":
@@ -76,13 +75,13 @@ func authMethod(registered string, client *Settings, supported []string) string 
 	}
 }
 
-// fits reports whether the login is for this server as it is configured now.
+// fits reports whether the login is for the server as configured now.
 func (g *Grant) fits(s Server) bool {
 	url, err := resource(s.URL)
 	return err == nil && g.URL == url && (s.ClientID == "" || s.ClientID == g.ClientID)
 }
 
-// secret is the client's: that of the config, else the registered one.
+// secret returns the client's secret: the configured one, else the registered one.
 func (g *Grant) secret(s Server) string {
 	if s.ClientID == g.ClientID && s.ClientID != "" {
 		return s.ClientSecret
@@ -90,8 +89,8 @@ func (g *Grant) secret(s Server) string {
 	return g.ClientSecret
 }
 
-// expired reports whether the access token should no longer be sent. early moves the
-// end forward by a tenth of the token's life, at most 30 s.
+// expired reports whether the access token should no longer be sent. early moves the expiry
+// forward by a tenth of the token's life, at most 30 s.
 func (g *Grant) expired(now time.Time, early bool) bool {
 	if g.Expires.IsZero() {
 		return false
@@ -103,8 +102,8 @@ func (g *Grant) expired(now time.Time, early bool) bool {
 	return !now.Before(end)
 }
 
-// renew exchanges the refresh token for new tokens. A *[RefusalError] that is final means
-// that a person must log in again. The old refresh token stays when no new one comes.
+// renew exchanges the refresh token for new tokens. A *[RefusalError] that is final means that a
+// person must log in again. The old refresh token stays if there is no new one.
 func (c *Client) renew(ctx context.Context, s Server, g Grant) (Grant, error) {
 	if g.Refresh == "" {
 		return g, errors.New("there is no refresh token")
@@ -113,9 +112,9 @@ func (c *Client) renew(ctx context.Context, s Server, g Grant) (Grant, error) {
 	return c.exchange(ctx, s, g, form)
 }
 
-// exchange asks the token endpoint and returns the grant with what it gave.
+// exchange calls the token endpoint and returns the grant with the new tokens.
 func (c *Client) exchange(ctx context.Context, s Server, g Grant, form url.Values) (Grant, error) {
-	token, err := c.ask(ctx, s, g, form)
+	token, err := c.requestToken(ctx, s, g, form)
 	switch {
 	case err != nil:
 		return g, err
@@ -135,10 +134,10 @@ func (c *Client) exchange(ctx context.Context, s Server, g Grant, form url.Value
 	return g, nil
 }
 
-// ask sends a form with a grant to the token endpoint, as the client of g.
-// [clientcredentials.Config] sends any grant that the form names, and what belongs to it:
-// the renewal of [oauth2.Config] could not name the resource.
-func (c *Client) ask(ctx context.Context, s Server, g Grant, form url.Values) (*oauth2.Token, error) {
+// requestToken sends a grant form to the token endpoint, as the client of g. [clientcredentials.Config]
+// sends any grant in the form with its parameters: the renewal of [oauth2.Config] could not send
+// the resource.
+func (c *Client) requestToken(ctx context.Context, s Server, g Grant, form url.Values) (*oauth2.Token, error) {
 	at, err := url.Parse(g.TokenURL)
 	if err == nil {
 		err = checkAddress(g.TokenURL, g.Inside)
@@ -162,7 +161,7 @@ func (c *Client) ask(ctx context.Context, s Server, g Grant, form url.Values) (*
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.caller(g.Inside).client()))
+	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.restrictedClient(g.Inside).client()))
 	if err == nil {
 		return token, nil
 	}
@@ -189,8 +188,7 @@ func lifeOf(value any) time.Duration {
 	return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
 }
 
-// Revoke tells the authorization server that the tokens are of no more use, if it
-// wants to know (RFC 7009).
+// Revoke revokes the tokens if the authorization server supports it (RFC 7009).
 func (c *Client) Revoke(ctx context.Context, s Server, g Grant) error {
 	token, kind := cmp.Or(g.Refresh, g.Access), "refresh_token"
 	if g.Refresh == "" {
@@ -214,7 +212,7 @@ func (c *Client) Revoke(ctx context.Context, s Server, g Grant) error {
 	if g.AuthMethod == authBasic {
 		r.SetBasicAuth(url.QueryEscape(g.ClientID), url.QueryEscape(g.secret(s)))
 	}
-	status, _, err := c.caller(g.Inside).do(r)
+	status, _, err := c.restrictedClient(g.Inside).do(r)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("the authorization server answered HTTP %d", status)
 	}
