@@ -9,25 +9,25 @@ import (
 	"molar/schemas"
 )
 
-// How says by which way a call was decided.
+// How is how a call was decided.
 type How string
 
-// The ways of a decision. Without the last two a person decided.
+// The ways of a decision. A person decided, except for the last two.
 const (
 	// InTurn: the call waited, and a person was asked.
 	InTurn How = "asked"
-	// InMessage: the person's next message was a yes, or was none.
+	// InMessage: the person's next message approved the pending call, or did not.
 	InMessage How = "message"
-	// ByGrant: a yes that stands covers the call.
+	// ByGrant: a standing approval covers the call.
 	ByGrant How = "grant"
-	// NobodyThere: there was nobody to ask. NoAnswer: who was asked did not decide.
+	// NobodyThere: there was no person to ask. NoAnswer: the person did not decide in time.
 	NobodyThere How = "nobody there"
 	NoAnswer    How = "no answer"
 )
 
-// A Ruling is what was decided about a call.
+// A Ruling is the decision about a call.
 type Ruling struct {
-	// Owner is whose turn it is, and the person who decided.
+	// Owner is the owner of the turn, and the person who decided.
 	Owner, TurnID string
 	Call          schemas.ToolCall
 	Tool          schemas.Tool
@@ -35,8 +35,8 @@ type Ruling struct {
 	Decision
 }
 
-// Audit logs who decided what about a call. The arguments may hold what nobody wants in a log, so there
-// stands their hash: of those that a person put in place of the call's own, where they did.
+// Audit logs who decided what about a call. Arguments may be private, so it logs their hash: of
+// the person's arguments if they replaced the call's.
 func Audit(log *slog.Logger, r Ruling) {
 	message := "a person decided about a call"
 	if r.How == NobodyThere || r.How == NoAnswer {
@@ -51,7 +51,7 @@ func Audit(log *slog.Logger, r Ruling) {
 		"arguments_sha256", Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)))
 }
 
-// Hash is the SHA-256 of a call's arguments, as their model or a person wrote them.
+// Hash returns the SHA-256 of a call's arguments, as the model or a person wrote them.
 func Hash(arguments string) string {
 	sum := sha256.Sum256([]byte(cmp.Or(arguments, "{}")))
 	return hex.EncodeToString(sum[:])

@@ -9,22 +9,21 @@ import (
 	"molar/schemas"
 )
 
-// A Class says what a call of a tool may do.
+// A Class is the effect that a call of a tool may have.
 type Class string
 
 // The classes.
 const (
 	// Reads: a call changes nothing.
 	Reads Class = "reads"
-	// Adds: a call leaves what is there as it is, and may add to it.
+	// Adds: a call changes nothing that exists, and may add to it.
 	Adds Class = "only adds"
 	// Writes: a call may change anything.
 	Writes Class = "writes"
 )
 
-// Classify returns what a call of the tool may do, and what says so: the operator's mark,
-// else the tool's own annotations, else the verbs of its name. What nothing speaks for
-// writes.
+// Classify returns the class of a tool's calls and the evidence for it: the operator's mark, else
+// the tool's own annotations, else the verbs of its name. Without evidence it is Writes.
 func Classify(tool schemas.Tool) (class Class, why string) {
 	hints := tool.Annotations
 	verbClass, verb := readName(tool.ToolName)
@@ -49,19 +48,19 @@ func Classify(tool schemas.Tool) (class Class, why string) {
 	return Writes, "it has no annotations, and its name has no verb that reads or adds"
 }
 
-// destroys reports whether the tool announces itself as destructive, and the operator has not
-// said otherwise.
+// destroys reports whether the tool declares itself destructive and the operator has not
+// overridden that.
 func destroys(tool schemas.Tool) bool {
 	return isTrue(tool.Annotations.DestructiveHint) && !tool.Rules.Mild
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }
 
-// readName reads what the verbs of a name say. The first verb that is known counts, so that
-// "delete_list" does not read; of parts that "and" or "or" join, the one that does most
-// ("get_or_create"). The class is empty where no verb is known.
+// readName classifies a name by its verbs. The first known verb counts, so that "delete_list" is
+// not a reader; of parts joined by "and" or "or", the strongest counts ("get_or_create"). The
+// class is empty if no verb is known.
 func readName(name string) (class Class, verb string) {
-	found := false // in this part of the name
+	found := false // a verb in this part of the name
 	for _, word := range words(name) {
 		if word == "and" || word == "or" || word == "then" {
 			found = false
@@ -91,9 +90,8 @@ func classOf(word string) Class {
 	return ""
 }
 
-// readingVerbs, addingVerbs and writingVerbs are the verbs that are known in names, as
-// docs/trust.md lists them. A verb that is in none of them speaks for nothing: writing
-// ones need to be known only where another verb stands behind them.
+// readingVerbs, addingVerbs and writingVerbs are the known verbs in names, as docs/trust.md lists
+// them. An unknown verb is no evidence; writing verbs matter only before another verb.
 func readingVerbs() []string {
 	return []string{
 		"browse", "check", "compare", "count", "describe", "explain", "fetch", "find", "get", "inspect", "list", "look",
@@ -114,8 +112,8 @@ func writingVerbs() []string {
 	}
 }
 
-// words splits a name at what is no letter and where small letters end: "getUserByID" is
-// get, user, by, id.
+// words splits a name at characters other than letters and after runs of small letters:
+// "getUserByID" is get, user, by, id.
 func words(name string) []string {
 	var b strings.Builder
 	var before rune

@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// consents are the exact calls that a person has said yes to. Each passes once.
+// consents are the exact calls that a person has approved. Each is used once.
 type consents struct {
 	mu    sync.Mutex
 	calls []schemas.ToolCall
@@ -27,11 +27,11 @@ func (c *consents) find(call schemas.ToolCall) int {
 func (c *consents) has(tool schemas.Tool, call schemas.ToolCall) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call.Function.Name = tool.Name // a model may have written another one
+	call.Function.Name = tool.Name // the model may have written another name
 	return c.find(call) >= 0
 }
 
-// consented takes the yes that stands for the call, and reports whether there was one.
+// consented uses up the approval of the call, and reports whether there was one.
 func (t *Turn) consented(tool schemas.Tool, call schemas.ToolCall) bool {
 	t.consents.mu.Lock()
 	defer t.consents.mu.Unlock()
@@ -44,8 +44,8 @@ func (t *Turn) consented(tool schemas.Tool, call schemas.ToolCall) bool {
 	return true
 }
 
-// SameCall reports whether two calls do the same: the same tool with equal arguments,
-// however they are written.
+// SameCall reports whether two calls are of the same tool with equal arguments, regardless of
+// formatting.
 func SameCall(a, b schemas.ToolCall) bool {
 	if a.Function.Name != b.Function.Name {
 		return false
@@ -58,7 +58,7 @@ func SameCall(a, b schemas.ToolCall) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// decoded keeps numbers as they are written.
+// decoded decodes arguments and keeps the digits of numbers.
 func decoded(arguments string) (value any, err error) {
 	if arguments == "" {
 		arguments = "{}"

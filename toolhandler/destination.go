@@ -13,7 +13,7 @@ import (
 
 var mailAddress = regexp.MustCompile(`[^\s<>,;"']+@[^\s<>,;"']+\.[^\s<>,;"']+`)
 
-// places are words in the names of arguments that say where something goes.
+// places returns words in argument names that mean a destination.
 func places() []string {
 	return []string{
 		"to", "cc", "bcc", "recipient", "recipients", "receiver", "channel", "room", "chat", "phone", "number", "account", "iban", "target", "destination",
@@ -21,31 +21,31 @@ func places() []string {
 	}
 }
 
-// Subject names what an approval beyond the call is about: the tool, and where its arguments
-// go. That is the hosts of addresses, mail addresses, and arguments that name a place.
+// Subject identifies what an approval beyond the call covers: the tool and the destinations in
+// its arguments, which are the hosts of URLs, mail addresses, and arguments named for a place.
 func (a Approval) Subject() string {
 	args, err := decoded(a.Call.Function.Arguments)
 	if err != nil {
 		args = nil
 	}
 	found := make(map[string]bool)
-	goesTo(found, "", args)
+	addDestinations(found, "", args)
 	if len(found) == 0 {
 		return a.Tool.Name + ", whatever its arguments"
 	}
 	return a.Tool.Name + " to " + text.Seen(strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 }
 
-// goesTo finds where a value under a name goes.
-func goesTo(found map[string]bool, name string, value any) {
+// addDestinations adds the destinations in a named value to found.
+func addDestinations(found map[string]bool, name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, value := range v {
-			goesTo(found, key, value)
+			addDestinations(found, key, value)
 		}
 	case []any:
 		for _, value := range v {
-			goesTo(found, name, value)
+			addDestinations(found, name, value)
 		}
 	case json.Number:
 		if namesPlace(name) {

@@ -15,31 +15,30 @@ import (
 	"molar/schemas"
 )
 
-// RunLength is how many characters in a row, as they stand in a text that was read, make
-// an argument that carries this text away.
+// RunLength is how many consecutive characters of a read text make an argument count as carrying
+// that text.
 const RunLength = 16
 
-// A Reading is a text that stands in the prompt and that neither the person nor the host
-// wrote.
+// A Reading is a text in the prompt that neither the person nor the host wrote.
 type Reading struct {
-	// Server gave it; it is empty where several may have. What no server gave has a source with a
-	// space in its name, such as a file.
+	// Server is the text's server; it is empty if several are possible. A text from another
+	// source, such as a file, has a source name with a space.
 	Server string
 	Text   string
-	// Trusted says that the operator's word stands for its server: the text gives no
-	// orders. What it says is still private to its server.
+	// Trusted means that the operator vouches for the server: its text contains no instructions.
+	// The text is still private to its server.
 	Trusted bool
 
 	forms *forms
 }
 
-// forms are a text as it is compared, each made once.
+// forms caches a text in each form.
 type forms struct {
 	once [2]sync.Once
 	text [2]string
 }
 
-// A form is a way to write a text in which two texts are compared.
+// A form is a normalisation of texts for comparison.
 type form int
 
 const (
@@ -63,8 +62,8 @@ func (r Reading) in(f form) string {
 	return r.forms.text[f]
 }
 
-// kept returns a flow whose texts are written in each form once at most.
-func (f Flow) kept() Flow {
+// cached returns a flow that normalises each text at most once per form.
+func (f Flow) cached() Flow {
 	all := make([]Reading, len(f.Readings))
 	for i, r := range f.Readings {
 		if r.forms == nil {
@@ -76,25 +75,25 @@ func (f Flow) kept() Flow {
 	return f
 }
 
-// ReadingOf is what a model reads in a result.
+// ReadingOf returns the text of a result that a model reads.
 func ReadingOf(result schemas.ToolResult, trusted bool) Reading {
-	said := result.OutputText()
+	content := result.OutputText()
 	var value any
 	if json.Unmarshal(result.Output, &value) == nil {
-		said += "\n" + strings.Join(leaves(nil, value), "\n") // without the escapes of JSON
+		content += "\n" + strings.Join(leaves(nil, value), "\n") // without the escapes of JSON
 	}
-	return Reading{Server: result.Server, Text: said, Trusted: trusted, forms: new(forms)}
+	return Reading{Server: result.Server, Text: content, Trusted: trusted, forms: new(forms)}
 }
 
-// A Flow is what a prompt holds, and whose words they are.
+// A Flow is the content of a prompt by origin.
 type Flow struct {
 	Readings []Reading
-	// Words are the person's own.
+	// Words are the person's own texts.
 	Words []string
 }
 
-// Foreign names, sorted, the servers whose text may give orders. A text of which nobody
-// knows the server has an empty name.
+// Foreign returns the sorted servers whose texts may contain instructions. The name is empty for
+// a text of unknown server.
 func (f Flow) Foreign() []string {
 	names := make(map[string]bool)
 	for _, r := range f.Readings {
@@ -105,9 +104,9 @@ func (f Flow) Foreign() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Carried returns the first run of [RunLength] characters that a value takes from what
-// other servers than this one gave, and whose text it is. Address schemes count as nothing,
-// and neither does what stands in the person's own words or in the server's own text.
+// Carried returns the first run of [RunLength] characters in a value that comes from a text of
+// another server, and that server. It ignores URL schemes, the person's own words and the
+// server's own texts.
 func (f Flow) Carried(value, server string) (from, run string, carried bool) {
 	for _, form := range []form{inFold, inLetters} {
 		grams := make(map[string]bool)
@@ -146,17 +145,16 @@ func (f Flow) Carried(value, server string) (from, run string, carried bool) {
 	return "", "", false
 }
 
-// Carries reports whether an address takes along what somebody else wrote than the person.
+// Carries reports whether a URL carries text that the person did not write.
 func (f Flow) Carries(address string) bool {
 	_, _, carried := f.Carried(address, nobody)
 	return carried
 }
 
-// nobody has given no text: no server has this name.
+// nobody is a server name that no text has.
 const nobody = "\x00"
 
-// Quotes reports whether an address stands as a whole in one of the texts, where a word
-// begins and ends.
+// Quotes reports whether a URL occurs whole in one of the texts, at word boundaries.
 func (f Flow) Quotes(address string) bool {
 	address = strings.Trim(folded(scheme.ReplaceAllString(address, "")), "/: ")
 	for _, r := range f.Readings {
@@ -175,8 +173,8 @@ func (f Flow) Quotes(address string) bool {
 	return false
 }
 
-// carriedBy looks at every name and value of a call's arguments, and at the values together: a
-// text that is cut into several is carried all the same.
+// carriedBy checks every name and value of a call's arguments, and the values joined, so that
+// splitting a text does not hide it.
 func (f Flow) carriedBy(args json.RawMessage, server string) (from, run string, carried bool) {
 	dec := json.NewDecoder(strings.NewReader(string(args)))
 	dec.UseNumber()
@@ -192,7 +190,7 @@ func (f Flow) carriedBy(args json.RawMessage, server string) (from, run string, 
 	return "", "", false
 }
 
-// values are the values of a JSON value without the names.
+// values returns the values of a JSON value, without the names.
 func values(all []string, value any) []string {
 	switch v := value.(type) {
 	case []any:
@@ -209,7 +207,7 @@ func values(all []string, value any) []string {
 	return leaves(all, value)
 }
 
-// leaves are the names and values of a JSON value.
+// leaves returns the names and values of a JSON value.
 func leaves(all []string, value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -230,12 +228,12 @@ func leaves(all []string, value any) []string {
 
 var scheme = regexp.MustCompile(`(?i)[a-z][a-z0-9+.\-]*://(?:www\.)?|mailto:`)
 
-// aBreak stands where a run ends. No text that was read holds it.
+// aBreak separates runs. No read text contains it.
 const aBreak = "\x00"
 
 func withoutSchemes(value string) string { return scheme.ReplaceAllString(value, aBreak) }
 
-// unescaped undoes the escapes of an address.
+// unescaped decodes the escapes of a URL.
 func unescaped(value string) string {
 	if plain, err := url.QueryUnescape(value); err == nil {
 		return plain
@@ -243,10 +241,10 @@ func unescaped(value string) string {
 	return value
 }
 
-// folded is a text without case and marks, and with one space where there are several.
+// folded returns a text without case, marks and repeated spaces.
 func folded(s string) string { return strings.Join(strings.Fields(text.Fold(s)), " ") }
 
-// letters are the letters and digits of a text: what stands between them hides nothing.
+// letters returns the letters and digits of a text, so that punctuation hides nothing.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == 0 {

@@ -8,26 +8,25 @@ import (
 	"molar/schemas"
 )
 
-// A Scope is how far a person's yes reaches.
+// A Scope is the reach of a person's approval.
 type Scope string
 
-// The scopes. Both reach no further than the tool and where its arguments go, see
-// [Approval.Subject].
+// The scopes. Both cover only the tool and its destinations, see [Approval.Subject].
 const (
 	Once           Scope = "once"
 	InConversation Scope = "conversation"
 	Always         Scope = "always"
 )
 
-// Grants keeps what a person allowed beyond one call.
+// Grants stores approvals beyond one call.
 type Grants interface {
-	// Granted reports whether a subject has a yes that stands.
+	// Granted reports whether a subject has a standing approval.
 	Granted(ctx context.Context, subject string) bool
 	Grant(ctx context.Context, subject string, scope Scope) error
 }
 
-// scopes are how far a yes to a call of the tool may reach. What announces itself as
-// destructive always asks.
+// scopes returns the scopes that a person may choose for the tool. A destructive tool always
+// asks.
 func (t *Turn) scopes(tool schemas.Tool) []Scope {
 	if t.grants == nil || destroys(tool) {
 		return []Scope{Once}
@@ -35,12 +34,12 @@ func (t *Turn) scopes(tool schemas.Tool) []Scope {
 	return []Scope{Once, InConversation, Always}
 }
 
-// granted reports whether the call has a yes that stands.
+// granted reports whether a standing approval covers the call.
 func (t *Turn) granted(ctx context.Context, a Approval) bool {
 	return slices.Contains(t.scopes(a.Tool), InConversation) && t.grants.Granted(ctx, a.Subject())
 }
 
-// grant keeps a yes beyond the call.
+// grant stores an approval beyond the call.
 func (t *Turn) grant(ctx context.Context, a Approval, scope Scope) {
 	if scope == "" || scope == Once || !slices.Contains(t.scopes(a.Tool), scope) {
 		return

@@ -24,7 +24,7 @@ const (
 var ErrNotSent = errors.New("nothing was sent")
 
 // A Caller executes a tool on its server, for a person whom the server may reach meanwhile. An
-// error means that the call could not be carried out; its text tells what to do.
+// error means that the call could not be made; its text says what to do.
 type Caller interface {
 	CallFor(ctx context.Context, who *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error)
 }
@@ -34,27 +34,27 @@ type Approver interface {
 	Approve(ctx context.Context, a Approval) (Decision, error)
 }
 
-// An Approval is what a person is asked.
+// An Approval is a request for a person's approval.
 type Approval struct {
 	Call schemas.ToolCall
 	Tool schemas.Tool
-	// Why says which rule asks.
+	// Why names the rule that requires approval.
 	Why string
 	// Expires is when the call counts as refused.
 	Expires time.Time
-	// Scopes are how far a yes may reach.
+	// Scopes are the scopes that the person may choose.
 	Scopes []Scope
-	// Check says what is wrong with arguments that a person would put in place of the
-	// call's own: they must be a JSON object that fits the tool's schema.
+	// Check returns what is wrong with a person's replacement arguments: they must be a JSON
+	// object that fits the tool's schema.
 	Check func(arguments string) error
 }
 
 // A Decision is a person's answer.
 type Decision struct {
 	Allowed bool
-	// Arguments replace the call's own when they are not empty.
+	// Arguments replace the call's arguments if not empty.
 	Arguments string
-	// Scope is how far the yes reaches; empty is [Once].
+	// Scope is the reach of the approval; empty means [Once].
 	Scope Scope
 }
 
@@ -66,8 +66,7 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// A Handler executes tool calls. It is safe for concurrent use; each turn has its
-// own [Turn].
+// A Handler executes tool calls. It is safe for concurrent use; each turn has a [Turn].
 type Handler struct {
 	caller     Caller
 	parallel   int
@@ -75,7 +74,7 @@ type Handler struct {
 	validators *validators
 }
 
-// New returns a handler, or an error when there is no caller or a bound is negative.
+// New returns a handler, or an error if there is no caller or a bound is negative.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Caller == nil {
 		return nil, errors.New("tool handler needs a caller")
@@ -98,7 +97,7 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// callTimeout is the time that one call of the tool may take.
+// callTimeout returns the time limit of one call of the tool.
 func callTimeout(rules schemas.ToolRules) time.Duration {
 	d := rules.Timeout
 	if d <= 0 {

@@ -11,7 +11,7 @@ import (
 	"molar/schemas/lower"
 )
 
-// A lowering makes an input schema fit for a provider.
+// A lowering adapts an input schema to a provider.
 type lowering struct {
 	provider string
 	lower    func(json.RawMessage) (lower.Result, error)
@@ -21,27 +21,27 @@ func lowerings() []lowering {
 	return []lowering{{"gemini", lower.ForGemini}, {"ollama", lower.ForOllama}, {"openai", lower.ForOpenAI}}
 }
 
-// A Finding is what lowering one tool for one provider did.
+// A Finding is the result of lowering one tool for one provider.
 type Finding struct {
 	Tool string `json:"tool"`
-	// Class is what the policy auto takes the tool for, and Why says what for.
+	// Class is how the policy auto classifies the tool, and Why the evidence.
 	Class Class  `json:"class"`
 	Why   string `json:"why"`
-	// Sends names the arguments by which a reader can carry text to its server.
+	// Sends are the arguments through which a reader can send text to its server.
 	Sends    []string `json:"sends,omitempty"`
 	Provider string   `json:"provider"`
-	// Refused is why the provider is not offered the tool.
+	// Refused is why the tool is not offered to the provider.
 	Refused string `json:"refused,omitempty"`
-	// Notes say what was changed.
+	// Notes list the changes.
 	Notes  []string        `json:"notes,omitempty"`
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// Tools lowers the input schemas of tools for every provider. refused counts the offers
-// that cannot be made: the lowering failed, or kept tells that the provider's service refused
-// the tool. The schemas before and after are part of it if they are wanted.
-func Tools(tools []schemas.Tool, kept func(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool), schemasToo bool) (findings []Finding, refused int) {
+// Tools lowers the input schemas of tools for every provider. refused counts the offers that
+// cannot be made: the lowering failed, or refusedBefore returns a refusal of the tool by the provider's
+// service. schemasToo adds the schemas before and after.
+func Tools(tools []schemas.Tool, refusedBefore func(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool), schemasToo bool) (findings []Finding, refused int) {
 	findings = []Finding{}
 	for _, tool := range tools {
 		class, why := Classify(tool)
@@ -50,7 +50,7 @@ func Tools(tools []schemas.Tool, kept func(provider string, tool schemas.ToolInf
 			result, err := l.lower(tool.InputSchema)
 			if err != nil {
 				f.Refused = err.Error()
-			} else if r, ok := kept(l.provider, tool.ToolInfo); ok {
+			} else if r, ok := refusedBefore(l.provider, tool.ToolInfo); ok {
 				f.Refused = r.String()
 			}
 			if f.Refused != "" {
@@ -74,8 +74,8 @@ func parsed(schema json.RawMessage) any {
 	return v
 }
 
-// moved lists the keywords that a schema had and its lowered form has not: the
-// provider does not know them, so the description says them.
+// moved returns the keywords that lowering removed from a schema: the provider does not support
+// them, so the description states them.
 func moved(at string, before, after any) []string {
 	was, ok := before.(map[string]any)
 	is, same := after.(map[string]any)

@@ -15,25 +15,26 @@ import (
 // A Person can be reached while the calls of a turn run. Its methods may be called by several
 // goroutines at once.
 type Person interface {
-	// Answer answers what a server wants to know. An error means that nobody did.
+	// Answer returns the person's answer to a server's question. An error means that there is
+	// none.
 	Answer(ctx context.Context, q Question) (schemas.Answer, error)
-	// Hear takes what a server says of a call that runs. It must not block.
+	// Hear receives a server's news of a running call. It must not block.
 	Hear(n schemas.News)
 }
 
-// A Question is what a person is asked in the middle of a call.
+// A Question is a server's question to a person during a call.
 type Question struct {
 	schemas.Question
 	// Expires is when it counts as cancelled.
 	Expires time.Time
-	// Check says what is wrong with the content of an answer that accepts: it must fit the
-	// form, once the defaults are added.
+	// Check returns what is wrong with the content of an accepting answer: it must fit the form,
+	// with the defaults added.
 	Check func(content map[string]json.RawMessage) error
 }
 
-// reached is the person as a server reaches them: while they think about a question, no clock
-// of the turn runs, and a sign of progress starts that of its call anew.
-func (t *Turn) reached(p Person) *schemas.Person {
+// personForServer wraps the person for servers: clocks pause while the person answers a question,
+// and a sign of progress restarts the idle time of its call.
+func (t *Turn) personForServer(p Person) *schemas.Person {
 	who := &schemas.Person{Hear: func(n schemas.News) {
 		if n.Level == "" {
 			t.clocks.touch(n.Server, n.Tool)
@@ -62,7 +63,7 @@ func checkAnswer(q schemas.Question, content map[string]json.RawMessage) error {
 	}
 	form, err := compile(q.Schema)
 	if err != nil {
-		return nil //nolint:nilerr // the server's fault: it may still know what to do with an answer
+		return nil //nolint:nilerr // the server's fault: it may still accept the answer
 	}
 	raw, err := json.Marshal(q.Filled(content))
 	if err != nil {
@@ -78,27 +79,28 @@ func checkAnswer(q schemas.Question, content map[string]json.RawMessage) error {
 	return nil
 }
 
-// clocks are those of the calls that run in a turn.
+// clocks holds the clocks of a turn's running calls.
 type clocks struct {
 	mu      sync.Mutex
 	running map[*clock]bool
-	held    int // questions that are open
+	held    int // open questions
 	since   time.Time
-	spent   time.Duration // on questions, since it was last asked for
+	spent   time.Duration // on questions, since the last call of thought
 }
 
-// A clock ends a call when idle has passed since its last sign of progress, and in any case
-// when all its time has.
+// A clock ends a call when idle has passed since its last sign of progress, or when its total
+// time is used up.
 type clock struct {
 	server, tool    string
 	idle, left, all time.Duration
 	began           time.Time     // when it began to run
-	waited          time.Duration // for a person whom its server asked
+	waited          time.Duration // for a person's answer to its server
 	timer           *time.Timer
 }
 
-// start begins the clock of a call. The cause of what it returns is then
-// [context.DeadlineExceeded]. Stopping it tells how long the call waited for a person.
+// start starts the clock of a call. The returned context ends with [context.DeadlineExceeded] as
+// its cause. The returned function stops the clock and returns how long the call waited for a
+// person.
 func (c *clocks) start(ctx context.Context, tool schemas.Tool, idle, all time.Duration) (context.Context, func() time.Duration) {
 	ctx, end := context.WithCancelCause(ctx)
 	k := &clock{server: tool.Server, tool: tool.ToolName, idle: idle, left: idle, all: all, began: time.Now()}
@@ -122,7 +124,7 @@ func (c *clocks) start(ctx context.Context, tool schemas.Tool, idle, all time.Du
 	}
 }
 
-// pause takes off what has passed.
+// pause subtracts the elapsed time.
 func (k *clock) pause() {
 	k.timer.Stop()
 	passed := time.Since(k.began)
@@ -134,7 +136,7 @@ func (k *clock) goOn() {
 	k.timer.Reset(max(0, min(k.left, k.all)))
 }
 
-// hold stops all clocks until the returned function is called: a server asks a person.
+// hold stops all clocks until release is called, while a server asks a person.
 func (c *clocks) hold(server string) (release func()) {
 	asked := time.Now()
 	c.mu.Lock()
@@ -162,7 +164,7 @@ func (c *clocks) hold(server string) (release func()) {
 	}
 }
 
-// touch starts the idle time of the calls of a tool anew.
+// touch restarts the idle time of a tool's calls.
 func (c *clocks) touch(server, tool string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +177,8 @@ func (c *clocks) touch(server, tool string) {
 	}
 }
 
-// thought is how long people thought since it was last asked for.
-func (c *clocks) thought() time.Duration {
+// takeThinkingTime returns how long people took to answer since the last call of thought.
+func (c *clocks) takeThinkingTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	spent := c.spent

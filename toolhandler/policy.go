@@ -11,12 +11,12 @@ import (
 	"molar/schemas"
 )
 
-// needsApproval returns why a person must be asked before the tool runs, or "".
+// needsApproval returns why the tool needs a person's approval, or "".
 //
-// Text that a server returned may try to make the model act. So with the policy auto a call
-// is free while the model has read nothing; then a tool that only adds is while nothing but
-// its own server was read, and a reader while it takes no text of one server to another. Any
-// other call needs a person, as does every call of a tool that announces itself as destructive.
+// Text from a server may try to make the model act. So with the policy auto every call is free
+// while the model has read nothing; after that a tool that only adds is free while only its own
+// server was read, and a reader is free while it carries no text from one server to another. Any
+// other call needs approval, and so does every call of a destructive tool.
 func (r *round) needsApproval(tool schemas.Tool, args json.RawMessage) string {
 	switch tool.Rules.Policy {
 	case schemas.PolicyAllow:
@@ -35,7 +35,7 @@ func (r *round) needsApproval(tool schemas.Tool, args json.RawMessage) string {
 	}
 	class, why := Classify(tool)
 	if class == Reads {
-		return r.takesAway(tool, args)
+		return r.carriesAway(tool, args)
 	}
 	for _, server := range foreign {
 		if class == Writes || server != tool.Server {
@@ -45,8 +45,8 @@ func (r *round) needsApproval(tool schemas.Tool, args json.RawMessage) string {
 	return ""
 }
 
-// takesAway says what text of one server a reader would take to another, or "".
-func (r *round) takesAway(tool schemas.Tool, args json.RawMessage) string {
+// carriesAway returns which server's text a reader would carry to another server, or "".
+func (r *round) carriesAway(tool schemas.Tool, args json.RawMessage) string {
 	if tool.Rules.NoEgress {
 		return ""
 	}
@@ -64,7 +64,7 @@ func (r *round) takesAway(tool schemas.Tool, args json.RawMessage) string {
 	return fmt.Sprintf("its arguments take text of %s to server %s: %q", whose, tool.Server, run)
 }
 
-// textsOf words what was read.
+// textsOf returns the wording for texts of a source.
 func textsOf(source string) string {
 	switch {
 	case source == "":
@@ -75,11 +75,12 @@ func textsOf(source string) string {
 	return "results of server " + source + " were"
 }
 
-// isServer tells a server from other sources, such as a file, whose names have a space.
+// isServer reports whether a source is a server; the names of others, such as files, have a
+// space.
 func isServer(source string) bool { return !strings.Contains(source, " ") }
 
-// approve asks a person. It returns the arguments to call with, or the outcome that
-// tells the model that the call may not run.
+// approve asks a person. It returns the arguments to call with, or the outcome that reports the
+// refusal to the model.
 func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, why string) (json.RawMessage, *Outcome) {
 	if tool.Rules.Policy == schemas.PolicyDeny {
 		out := failure(call, tool, StatusRefused, "%q may not be called", tool.Name)
@@ -92,7 +93,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 			return err
 		},
 	}
-	if r.turn.consented(tool, call) { // its yes was audited when it was given
+	if r.turn.consented(tool, call) { // its approval is already audited
 		return args, nil
 	}
 	decided := func(how How, d Decision) {
@@ -144,7 +145,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	return args, nil
 }
 
-// checkedArguments reads arguments and checks them against the tool's schema.
+// checkedArguments parses arguments and checks them against the tool's schema.
 func (r *round) checkedArguments(tool schemas.Tool, text string) (json.RawMessage, error) {
 	args, err := parseArguments(text)
 	if err != nil {

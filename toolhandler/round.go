@@ -17,16 +17,15 @@ import (
 	"molar/schemas"
 )
 
-// A round is the execution of the calls of one answer. What it decides by (budget,
-// texts read) is fixed when it opens, so that calls that run side by side do not
-// depend on which of them ends first.
+// A round executes the calls of one answer. Its inputs (budget, texts read) are fixed when it
+// opens, so that concurrent calls do not depend on which of them ends first.
 type round struct {
 	turn     *Turn
 	allowed  int
 	flow     Flow
 	deadline time.Duration
 	asked    atomic.Int64
-	// waits holds, by a call's id, how long it waited for a person.
+	// waits maps a call's id to the time it waited for a person.
 	waits sync.Map
 }
 
@@ -36,10 +35,10 @@ func (t *Turn) openRound(calls []schemas.ToolCall) *round {
 	return r
 }
 
-// waited is the time that a person took to decide.
+// waited returns the time that a person took to decide.
 func (r *round) waited() time.Duration { return time.Duration(r.asked.Load()) }
 
-// addWait notes for how long a call waited for a person.
+// addWait records how long a call waited for a person.
 func (r *round) addWait(id string, waited time.Duration) {
 	if before, ok := r.waits.Load(id); ok {
 		waited += before.(time.Duration)
@@ -47,7 +46,7 @@ func (r *round) addWait(id string, waited time.Duration) {
 	r.waits.Store(id, waited)
 }
 
-// run takes one call through all checks and executes it.
+// run makes all checks of one call and executes it.
 func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out Outcome) {
 	start := time.Now()
 	ctx = withSlot(ctx, index)
@@ -56,7 +55,7 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 		if p := recover(); p != nil {
 			r.turn.h.log.Error("tool call panicked", "tool", tool.Name, "panic", p, "stack", string(debug.Stack()))
 			out = failure(call, tool, StatusFailed, "tool %q: the host could not run it; do not call it again", call.Function.Name)
-			out.Sent = true // nobody knows how far it got
+			out.Sent = true // it is unknown how far it got
 		}
 		if waited, ok := r.waits.Load(call.ID); ok {
 			out.Waited, _ = waited.(time.Duration)
@@ -89,7 +88,7 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	return r.execute(ctx, call, tool, args)
 }
 
-// names lists the servers' tools for a model that asked for one that is not there.
+// names returns the tool names for a model that called an unknown tool.
 func (t *Turn) names() string {
 	names := make([]string, 0, len(t.tools))
 	for _, tool := range t.tools {
@@ -108,8 +107,8 @@ func (t *Turn) names() string {
 	return strings.Join(names, ", ")
 }
 
-// parseArguments checks that the text is one strict JSON object. No text at all
-// stands for no arguments.
+// parseArguments checks that the text is one strict JSON object. An empty text means no
+// arguments.
 func parseArguments(text string) (json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "null" {
@@ -124,7 +123,7 @@ func parseArguments(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// execute calls the tool and turns whatever comes into an outcome.
+// execute calls the tool and converts its result or error into an outcome.
 func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
 	limit := min(callTimeout(tool.Rules), r.deadline)
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
@@ -139,7 +138,7 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 		return out
 	}
 	result.ID, result.ToolName = call.ID, tool.ToolName
-	if tool.Server != "" { // a tool of the host's own says from which server it read
+	if tool.Server != "" { // a host tool names the server that it read from
 		result.Server = tool.Server
 	}
 	if len(result.Output) == 0 {
@@ -159,8 +158,8 @@ func MayAct(tool schemas.Tool) bool {
 	return class != Reads && !tool.Rules.Idempotent && !isTrue(tool.Annotations.IdempotentHint)
 }
 
-// executeEdited calls the tool with the arguments that a person put in place of the
-// model's, and tells the model so: it would answer as if its own had counted.
+// executeEdited calls the tool with the person's arguments and tells the model so: it would
+// otherwise answer as if its own had been used.
 func (r *round) executeEdited(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage) Outcome {
 	call.Function.Arguments = string(args)
 	out := r.execute(ctx, call, tool, args)
@@ -171,8 +170,8 @@ func (r *round) executeEdited(ctx context.Context, call schemas.ToolCall, tool s
 	return out
 }
 
-// fault words an error for the model. What happened at the server is unknown after
-// a timeout, so the model is told not to take it as undone.
+// fault converts an error into an outcome for the model. After a timeout the effect is unknown,
+// so the text warns not to assume that nothing was done.
 func (r *round) fault(ctx, callCtx context.Context, call schemas.ToolCall, tool schemas.Tool, limit time.Duration, err error) Outcome {
 	r.turn.h.log.Warn("tool call failed", slog.String("tool", tool.Name), slog.String("server", tool.Server), slog.Any("error", err))
 	switch {

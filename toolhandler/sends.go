@@ -9,9 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// Sends names the arguments by which a reader can carry text to its server: addresses and
-// other free text. It is empty for tools that are no readers, and for those whose rule says
-// that nothing leaves.
+// Sends returns the arguments through which a reader can send text to its server: URLs and other
+// free text. It is empty for tools that are not readers, and for those with the rule NoEgress.
 func Sends(tool schemas.Tool) []string {
 	if class, _ := Classify(tool); class != Reads || tool.Rules.NoEgress {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"molar/schemas"
 )
 
-// Limits are a turn's budget for tools.
+// Limits bound the tool calls of a turn.
 type Limits struct {
 	// Calls is how many calls may be executed; 0 means 16.
 	Calls int
-	// Time bounds the execution of all calls together, without the time that a
-	// person takes to decide; 0 means 120 s.
+	// Time bounds the execution of all calls together, without the time of a person's decisions;
+	// 0 means 120 s.
 	Time time.Duration
 }
 
@@ -29,32 +29,32 @@ const (
 	DefaultTime  = 120 * time.Second
 )
 
-// TurnConfig says what a turn may call.
+// TurnConfig configures a turn.
 type TurnConfig struct {
-	// Owner is whose turn it is, ID its own: they stand in the audit.
+	// Owner is the owner of the turn, ID its id, both for the audit.
 	Owner, ID string
-	// Tools are those of servers that may be called, which the turn keeps and nobody changes.
+	// Tools are the callable tools of servers; the turn keeps the slice, which must not change.
 	Tools []schemas.Tool
-	// Host are the host's own.
+	// Host are the host's own tools.
 	Host []HostTool
-	// Flow is what the model has already read, in this turn or in what memory gave.
+	// Flow is what the model has already read, in this turn or from memory.
 	Flow Flow
-	// Consented are calls that the person has said yes to: each of them passes once.
+	// Consented are calls that the person has approved, each for one use.
 	Consented []schemas.ToolCall
-	// Approver is nil when nobody is there to ask.
+	// Approver is nil if there is no person to ask.
 	Approver Approver
-	// Grants are the yeses that stand; nil when none does.
+	// Grants are the standing approvals; nil means none.
 	Grants Grants
-	// Person is nil when nobody is there whom a server could reach.
+	// Person is nil if servers cannot reach a person.
 	Person Person
 	Limits Limits
-	// Before is called before a call that may have an effect is sent: of a tool that is
-	// neither read-only nor idempotent. nil for none.
+	// Before is called before a call is sent that may have an effect: its tool is neither
+	// read-only nor idempotent. It may be nil.
 	Before func(ctx context.Context, call schemas.ToolCall)
 }
 
-// A HostTool is executed by the host itself and needs nobody's approval. What it gives is text
-// of the server that its result names, if any.
+// A HostTool is executed by the host and needs no approval. Its text counts as text of the server
+// that its result names, if any.
 type HostTool struct {
 	Info schemas.ToolInfo
 	Call func(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error)
@@ -72,7 +72,7 @@ type Turn struct {
 	calls    int
 	left     time.Duration
 	flow     Flow
-	// consents are the calls that have a yes.
+	// consents are the approved calls.
 	consents *consents
 	who      *schemas.Person
 	clocks   clocks
@@ -92,10 +92,10 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		before:   cfg.Before,
 		calls:    cfg.Limits.Calls,
 		left:     cfg.Limits.Time,
-		flow:     cfg.Flow.kept(),
+		flow:     cfg.Flow.cached(),
 		consents: newConsents(cfg.Consented),
 	}
-	t.who = t.reached(cfg.Person)
+	t.who = t.personForServer(cfg.Person)
 	if t.calls == 0 {
 		t.calls = DefaultCalls
 	}
@@ -109,7 +109,7 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	return t
 }
 
-// Exhausted says which limit ends tool use in this turn, or "".
+// Exhausted returns which limit ends tool use in this turn, or "".
 func (t *Turn) Exhausted() string {
 	switch {
 	case t.calls <= 0:
@@ -120,7 +120,7 @@ func (t *Turn) Exhausted() string {
 	return ""
 }
 
-// Flow is what the model has read so far.
+// Flow returns what the model has read so far.
 func (t *Turn) Flow() Flow { return t.flow }
 
 // Read returns the servers whose results have been read so far.
@@ -134,13 +134,13 @@ func (t *Turn) Read() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// trusts reports whether the operator's word stands for what a server says.
+// trusts reports whether the operator vouches for a server's texts.
 func (t *Turn) trusts(server string) bool {
 	return slices.ContainsFunc(t.tools, func(tool schemas.Tool) bool { return tool.Server == server && tool.Rules.Trusted })
 }
 
-// Asks reports whether a person is asked before the call runs, if it comes to that: a
-// call with bad arguments, or beyond a limit, fails without a question.
+// Asks reports whether the call needs a person's approval. A call with invalid arguments, or
+// beyond a limit, fails without asking.
 func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
 	r := round{turn: t, flow: t.flow}
@@ -149,8 +149,8 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 		!t.consents.has(tool, call) && r.needsApproval(tool, args) != "" && !t.granted(ctx, Approval{Call: call, Tool: tool})
 }
 
-// Lookup finds the tool of a call by its offered name, or by its own name where
-// only one offered tool has it. Some models put a namespace before the name.
+// Lookup finds a call's tool by its offered name, or by its own name if only one offered tool has
+// it. Some models prefix a namespace.
 func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 	for _, prefix := range []string{"default_api.", "default_api:"} {
 		name = strings.TrimPrefix(name, prefix)
@@ -170,7 +170,7 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 	return schemas.Tool{}, false
 }
 
-// A Status says how a call ended.
+// A Status is how a call ended.
 type Status string
 
 // The statuses of an [Outcome]. All but StatusOK carry a result with IsError set.
@@ -186,22 +186,22 @@ const (
 	StatusFailed     Status = "failed"
 )
 
-// An Outcome is what became of a call.
+// An Outcome is the outcome of a call.
 type Outcome struct {
 	Call   schemas.ToolCall
 	Tool   schemas.Tool
 	Result schemas.ToolResult
 	Status Status
-	// Sent is set when the call may have reached its server, whatever came of it.
+	// Sent is set if the call may have reached its server, whatever the result.
 	Sent bool
-	// Took is without Waited, the time that a person took to decide.
+	// Took excludes Waited, the time that a person took to decide.
 	Took, Waited time.Duration
 }
 
-// Execute runs the calls of one answer, as many at once as the handler allows, and
-// yields their outcomes in call order, each as soon as it and those before it are
-// there. Every call gets exactly one outcome. Breaking off cancels the calls that
-// still run; Execute returns when all have ended.
+// Execute runs the calls of one answer concurrently, up to the handler's limit, and yields their
+// outcomes in call order, each as soon as it and all before it are complete. Every call gets
+// exactly one outcome. Breaking off cancels the running calls; Execute returns when all have
+// ended.
 func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[Outcome] {
 	return func(yield func(Outcome) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -221,10 +221,10 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 				outcomes[i] <- round.run(ctx, i, call)
 			})
 		}
-		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.thought()) }()
+		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.takeThinkingTime()) }()
 		for i := range calls {
 			out := <-outcomes[i]
-			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has words of its server too
+			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has text of its server too
 				t.flow.Readings = append(t.flow.Readings, ReadingOf(out.Result, t.trusts(out.Result.Server)))
 			}
 			if !yield(out) {
@@ -234,7 +234,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 	}
 }
 
-// call runs a tool, the host's own or a server's.
+// call runs a tool of the host or of a server.
 func (t *Turn) call(ctx context.Context, tool schemas.Tool, args json.RawMessage) (schemas.ToolResult, error) {
 	if tool.Server == "" {
 		for _, own := range t.host {
@@ -246,7 +246,7 @@ func (t *Turn) call(ctx context.Context, tool schemas.Tool, args json.RawMessage
 	return t.h.caller.CallFor(ctx, t.who, tool.Server, tool.ToolName, args)
 }
 
-// failure makes the result that tells the model why a call gave nothing.
+// failure returns the outcome that explains to the model why a call failed.
 func failure(call schemas.ToolCall, tool schemas.Tool, status Status, format string, args ...any) Outcome {
 	text, err := json.Marshal(fmt.Sprintf(format, args...))
 	if err != nil { // a string always marshals

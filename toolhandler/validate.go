@@ -16,8 +16,8 @@ import (
 	"molar/schemas"
 )
 
-// validators compiles the input schema of a tool at its first call and keeps it.
-// The key holds the schema itself, so a server that changes a tool gets a new one.
+// validators caches the compiled input schemas of tools. The key holds the schema itself, so a
+// changed tool gets a new validator.
 type validators struct {
 	mu    sync.Mutex
 	known map[string]*compiled
@@ -29,15 +29,15 @@ type compiled struct {
 	err    error
 }
 
-// maxValidators bounds the cache against a server that changes its tools for ever.
+// maxValidators bounds the cache against a server that changes its tools endlessly.
 const maxValidators = 4096
 
 func newValidators() *validators {
 	return &validators{known: make(map[string]*compiled)}
 }
 
-// check validates arguments against the tool's own schema, not against what was
-// lowered for a provider. Numbers keep their digits.
+// check validates arguments against the tool's original schema, not the one lowered for a
+// provider. Numbers keep their digits.
 func (v *validators) check(tool schemas.Tool, args json.RawMessage) error {
 	if len(bytes.TrimSpace(tool.InputSchema)) == 0 {
 		return nil
@@ -87,16 +87,16 @@ func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
 	return c.Compile(name)
 }
 
-// noLoader refuses every reference that leaves the schema: a server's schema must
-// not make the host read files or the network.
+// noLoader rejects every reference outside the schema: a server's schema must not make the host
+// read files or the network.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %q: only references inside the schema are followed", url)
 }
 
-// lenientRegexp lets a pattern pass that Go cannot compile (ECMA lookarounds, say):
-// the server checks it in any case, and the rest of the schema still counts.
+// lenientRegexp accepts a pattern that Go cannot compile (such as ECMA lookarounds): the server
+// checks it anyway, and the rest of the schema still applies.
 func lenientRegexp(pattern string) (jsonschema.Regexp, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -110,7 +110,7 @@ type anyText string
 func (anyText) MatchString(string) bool { return true }
 func (a anyText) String() string        { return string(a) }
 
-// explain lists the leaves of a validation error, each with its place.
+// explain returns the leaves of a validation error, each with its path.
 func explain(err error) error {
 	ve, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
@@ -122,7 +122,7 @@ func explain(err error) error {
 	return errors.New(strings.Join(faults, "; "))
 }
 
-// maxFaults is how many faults are told at once; a model can act on a few.
+// maxFaults bounds the faults in one error; a model can act on a few.
 const maxFaults = 5
 
 func collect(ve *jsonschema.ValidationError, printer *message.Printer, faults *[]string) {
