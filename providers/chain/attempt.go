@@ -7,7 +7,7 @@ import (
 	"molar/providers"
 )
 
-// An attempt is the call of one candidate.
+// An attempt is a call of one candidate.
 type attempt struct {
 	line     *line
 	name     string
@@ -15,16 +15,15 @@ type attempt struct {
 	req      providers.Request
 	breaker  *breaker // nil for offline, which cannot fail
 	trial    bool
-	why      string // what was missed before it
+	why      string // the failures before it
 
-	// held are chunks that came before the first output; they are dropped when the
-	// call falls over.
+	// held are chunks before the first output; they are dropped if the call fails over.
 	held []providers.Chunk
 	out  bool
 }
 
-// run makes the call. It returns a failure that another candidate may mend, of
-// which nothing has been yielded; anything else it yields itself.
+// run makes the call. It returns a failure that another candidate may avoid, before which nothing
+// was yielded; it yields anything else itself.
 func (a *attempt) run(ctx context.Context, yield func(providers.Chunk, error) bool) *providers.Error {
 	if a.trial {
 		defer a.breaker.end()
@@ -54,12 +53,11 @@ func (a *attempt) run(ctx context.Context, yield func(providers.Chunk, error) bo
 	return nil
 }
 
-// isOutput reports whether a chunk shows something to the person, so that no other
-// provider can start anew.
+// isOutput reports whether a chunk is visible output. After output starts there is no fallback.
 func isOutput(c providers.Chunk) bool { return c.Text != "" || c.Thinking != "" || c.Call != nil }
 
-// answered notes that the candidate answers, and says so on the first chunk if it
-// is not the route's.
+// answered records that the candidate answers, and notes it on the first chunk if it is not the
+// route's.
 func (a *attempt) answered(ctx context.Context) {
 	a.out = true
 	if a.breaker != nil {
@@ -70,7 +68,7 @@ func (a *attempt) answered(ctx context.Context) {
 	}
 }
 
-// release yields what was held back.
+// release yields the held chunks.
 func (a *attempt) release(yield func(providers.Chunk, error) bool) bool {
 	for _, chunk := range a.held {
 		if !yield(chunk, nil) {
@@ -81,19 +79,19 @@ func (a *attempt) release(yield func(providers.Chunk, error) bool) bool {
 	return true
 }
 
-// fail returns the failure if another candidate may mend it, and else yields it.
+// fail returns the failure if another candidate may avoid it, else it yields it.
 func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yield func(providers.Chunk, error) bool) *providers.Error {
 	e, ok := errors.AsType[*providers.Error](err)
-	ok = ok && ctx.Err() == nil // the caller's own end is nobody's failure
+	ok = ok && ctx.Err() == nil // cancelling is no failure of the candidate
 	if ok && a.breaker != nil && isOutage(e.Kind) {
 		a.breaker.failed(ctx, e)
 	}
-	if ok && !a.out && mendable(e.Kind) {
-		a.line.fellOver(a.name, e)
+	if ok && !a.out && canFallBack(e.Kind) {
+		a.line.noteFailure(a.name, e)
 		return e
 	}
 	if ok && !a.out {
-		err = besides(e, a.why)
+		err = withOtherErrors(e, a.why)
 	}
 	if a.release(yield) {
 		yield(chunk, err)
@@ -101,8 +99,8 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	return nil
 }
 
-// mendable reports whether another provider may do better.
-func mendable(kind providers.Kind) bool {
+// canFallBack reports whether another provider may do better.
+func canFallBack(kind providers.Kind) bool {
 	switch kind {
 	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound:
 		return true
@@ -111,8 +109,8 @@ func mendable(kind providers.Kind) bool {
 	}
 }
 
-// isOutage reports whether a failure is the service's as a whole. A missing model is
-// not: a client may have asked for it.
+// isOutage reports whether the whole service failed. A missing model does not count: a client may
+// have asked for it.
 func isOutage(kind providers.Kind) bool {
 	switch kind {
 	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindIncomplete:

@@ -13,19 +13,18 @@ import (
 const (
 	// breakAfter is how many failures in a row open a breaker.
 	breakAfter = 5
-	// pause is how long it then stays open, unless the service named a time of its
-	// own; maxPause bounds that, so that a service that is mended is noticed.
+	// pause is how long it then stays open, unless the service named a time; maxPause bounds
+	// that, so that recovery is noticed.
 	pause    = 30 * time.Second
 	maxPause = time.Hour
 )
 
-// A breaker remembers whether a candidate answers, so that calls do not wait for
-// one that is down. It is closed while calls go well; open after too many failures
-// in a row, and passed over; and half open once the pause is over, when one call
-// tries whether it answers again.
+// A breaker remembers whether a candidate answers, so that calls do not wait for one that is
+// down. It is closed while calls succeed; open, so that calls skip the candidate, after too many
+// failures in a row; and half open after the pause, when one trial call is allowed.
 //
-// It is our own and no library's, because the pause follows the service's
-// Retry-After and a call made in spite of an open breaker counts too.
+// It is not a library's because the pause follows the service's Retry-After, and a call made
+// despite an open breaker counts too.
 type breaker struct {
 	name string
 	log  *slog.Logger
@@ -33,7 +32,7 @@ type breaker struct {
 	mu       sync.Mutex
 	failures int       // in a row
 	until    time.Time // end of the pause; zero when closed
-	trial    bool      // a call tries the half-open breaker
+	trial    bool      // a trial call is under way
 	last     error     // the failure that opened it
 }
 
@@ -44,8 +43,8 @@ func (b *breaker) passes() error {
 	return b.refusal()
 }
 
-// begin is passes for a call that is made if it returns nil: when the breaker is
-// half open, that call is the trial, and must be ended with [breaker.end].
+// begin is passes for a call that is made if it returns nil: if the breaker is half open, that
+// call is the trial and must end with [breaker.end].
 func (b *breaker) begin(ctx context.Context) (trial bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,15 +70,15 @@ func (b *breaker) refusal() error {
 	return fmt.Errorf("%s: passed over for %v after %d failures in a row: %w", b.name, max(left.Round(time.Second), time.Second), b.failures, b.last)
 }
 
-// end frees the place of the trial, whose outcome may be none: it was cancelled.
+// end ends a trial, which may have no outcome if it was cancelled.
 func (b *breaker) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trial = false
 }
 
-// answered notes the first output of a call, which closes an open breaker: the
-// others need not wait for the end of the trial.
+// answered records the first output of a call, which closes an open breaker: other calls need not
+// wait for the end of the trial.
 func (b *breaker) answered(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +89,7 @@ func (b *breaker) answered(ctx context.Context) {
 	b.log.InfoContext(ctx, "provider answers again", "provider", b.name)
 }
 
-// succeeded notes a call that went well to its end.
+// succeeded records a call that completed.
 func (b *breaker) succeeded(ctx context.Context) {
 	b.answered(ctx)
 	b.mu.Lock()
@@ -98,8 +97,8 @@ func (b *breaker) succeeded(ctx context.Context) {
 	b.failures = 0
 }
 
-// failed notes a failure of the service. It opens the breaker when it is one too
-// many, when it is the trial's, or when the service names a time to come back.
+// failed records a failure of the service. It opens the breaker after breakAfter failures, after
+// a failed trial, or if the service names a time to retry.
 func (b *breaker) failed(ctx context.Context, err *providers.Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +121,7 @@ func (b *breaker) failed(ctx context.Context, err *providers.Error) {
 	}
 }
 
-// pausedUntil is the end of the pause, zero when the breaker is closed.
+// pausedUntil returns the end of the pause, zero if the breaker is closed.
 func (b *breaker) pausedUntil() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,11 +1,9 @@
-// Package chain chooses the provider and models of a turn: the one that is asked
-// for, the first of a list that is ready, or with "auto" whatever can be had,
-// which ends in the offline provider. When a call fails before its first output it
-// goes on to the next one of the list.
+// Package chain chooses the provider and models of a turn: the named one, the first of a list
+// that is ready, or with "auto" any available one, with the offline provider last. If a call
+// fails before its first output, it falls back to the next of the list.
 //
-// It owns the probing of providers, what is remembered of it and of their failures,
-// all asking again, and the rules of the fall-over. It must not know any provider's
-// wire; candidates are given to it ready made.
+// It owns the probes of providers, the memory of their results and failures, all retries, and the
+// fallback rules. It must not depend on any provider's wire; it gets ready-made candidates.
 package chain
 
 import (
@@ -20,47 +18,45 @@ import (
 	"molar/providers"
 )
 
-// The names with a meaning of their own.
+// Names with a special meaning.
 const (
 	Auto    = "auto"
 	Offline = "offline"
 )
 
-// ProbeTimeout bounds one probe in auto unless the candidate says otherwise, reprobe is the least time between two while
-// nothing is found.
+// ProbeTimeout bounds one probe in auto unless the candidate overrides it; reprobe is the least
+// time between two while none is ready.
 const (
 	ProbeTimeout = 300 * time.Millisecond
 	reprobe      = 10 * time.Second
 )
 
-// explicitTimeout bounds the probe of a provider that is asked for by name: it
-// has no substitute, so it gets more time than in auto.
+// explicitTimeout bounds the probe of a provider requested by name: it has no fallback, so it
+// gets more time than in auto.
 const explicitTimeout = 5 * time.Second
 
-// autoOrder is the order in which auto looks for a provider.
+// autoOrder returns the order in which auto tries providers.
 func autoOrder() []string { return []string{"gemini", "openai", "ollama"} }
 
 // A Candidate is a configured provider.
 type Candidate struct {
 	Provider providers.Provider
-	// Model and SmallModel are used when Ready is nil. An empty SmallModel means
-	// Model.
+	// Model and SmallModel are used if Ready is nil. An empty SmallModel means Model.
 	Model, SmallModel string
-	// Ready says which models can be used now, and why. Nil means that the provider
-	// is taken to be ready. An error of [providers.KindModelNotFound] means that a model
-	// that a person named is not there; auto does not turn to offline then.
+	// Ready returns the models that can be used now, and why. Nil means that the provider is
+	// always ready. An error of [providers.KindModelNotFound] means that a model that a person
+	// named does not exist; auto then does not fall back to offline.
 	Ready func(ctx context.Context) (model, small, why string, err error)
-	// Wait bounds Ready where there are others to turn to; zero means [ProbeTimeout].
+	// Wait bounds Ready if there are fallbacks; zero means [ProbeTimeout].
 	Wait time.Duration
-	// List names the models of the service, when that is cheap to ask; may be nil.
+	// List returns the service's models if that is cheap; may be nil.
 	List func(ctx context.Context) ([]string, error)
-	// Has returns an error of [providers.KindModelNotFound] for a model that the service
-	// does not have, when that is cheap to ask; may be nil.
+	// Has returns an error of [providers.KindModelNotFound] for a model that the service lacks,
+	// if that is cheap; may be nil.
 	Has func(ctx context.Context, model string) error
-	// First bounds the wait for the first output of a call, over all tries; zero means
-	// 180 s.
+	// First bounds the wait for the first output of a call, over all retries; zero means 180 s.
 	First time.Duration
-	// Queues is set for a provider that runs one request after the other.
+	// Queues is set for a provider that handles one request at a time.
 	Queues bool
 }
 
@@ -69,20 +65,19 @@ type Config struct {
 	// Order lists the providers' names, first choice first; empty or "auto" means
 	// automatic choice.
 	Order []string
-	// Candidates are the configured providers by name. One without its key is not
-	// among them.
+	// Candidates are the configured providers by name, without those that lack their key.
 	Candidates map[string]Candidate
-	// Offline answers when auto finds nothing, or by its name.
+	// Offline answers if auto finds nothing else, or if it is named.
 	Offline providers.Provider
 	Logger  *slog.Logger
 }
 
-// Want is what a turn asks for. Empty fields leave the choice to the chain.
+// Want is what a turn requests. Empty fields leave the choice to the chain.
 type Want struct {
 	Provider, Model, SmallModel string
 }
 
-// A Chain chooses providers. It may be used by many goroutines.
+// A Chain chooses providers. It is safe for concurrent use.
 type Chain struct {
 	order      []string
 	candidates map[string]Candidate
@@ -123,7 +118,7 @@ func New(cfg Config) (*Chain, error) {
 	return c, nil
 }
 
-// fill completes the settings and makes what each candidate is remembered by.
+// fill sets defaults and creates each candidate's probe and breaker.
 func (c *Chain) fill() {
 	if len(c.order) == 0 {
 		c.order = []string{Auto}
@@ -137,7 +132,7 @@ func (c *Chain) fill() {
 	}
 }
 
-// known reports whether a name may stand in the configuration or a request.
+// known reports whether a name is valid in the configuration or a request.
 func (c *Chain) known(name string) bool {
 	_, configured := c.candidates[name]
 	return configured || name == Auto || name == Offline || slices.Contains(autoOrder(), name)

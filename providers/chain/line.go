@@ -13,15 +13,14 @@ import (
 	"molar/schemas"
 )
 
-// A line is the provider of one route. Each call goes to the route's candidate and,
-// while nothing has been put out, on to the next one that is ready.
+// A line is the provider of one route with its fallbacks. Each call goes to the route's candidate
+// and, before output starts, falls back to the next one that is ready.
 //
-// What fell over once is passed over for the rest of the route, which is one turn:
-// its later calls need not wait for the same failure again.
+// A candidate that failed is skipped for the rest of the route, which is one turn, so that later
+// calls do not wait for the same failure.
 type line struct {
 	chain *Chain
-	// first is what the route's candidate, steps[0], was picked with. The other
-	// steps are the rest of the order.
+	// first is the route of the picked candidate, steps[0]. The other steps are its fallbacks.
 	first providers.Route
 	steps []step
 
@@ -29,13 +28,13 @@ type line struct {
 	failed map[string]error
 }
 
-// A step is one provider of an order. Those that auto stands for are marked.
+// A step is one provider of an order. auto marks those that auto expands to.
 type step struct {
 	name string
 	auto bool
 }
 
-// steps writes out an order and what auto stands for in it.
+// steps expands an order and the auto in it.
 func (c *Chain) steps(order []string) []step {
 	var steps []step
 	add := func(name string, auto bool) {
@@ -58,8 +57,8 @@ func (c *Chain) steps(order []string) []step {
 	return steps
 }
 
-// lineUp is the line of a route that was found for one of the steps. Auto's offline
-// is not part of it: a turn does not sink to quoting half way.
+// lineUp returns the line of a route that was picked for a step. It never falls back to auto's
+// offline mid-turn.
 func (c *Chain) lineUp(chosen step, route providers.Route, steps []step) *line {
 	l := &line{chain: c, first: route, steps: []step{chosen}, failed: map[string]error{}}
 	for _, s := range steps {
@@ -70,8 +69,7 @@ func (c *Chain) lineUp(chosen step, route providers.Route, steps []step) *line {
 	return l
 }
 
-// route is the route over the line; paused are the candidates that their breakers
-// keep out of it.
+// route returns the route over the line; paused are the errors of candidates with open breakers.
 func (l *line) route(paused []error) providers.Route {
 	route := l.first
 	route.Provider = l
@@ -84,18 +82,18 @@ func (l *line) route(paused []error) providers.Route {
 // Name returns the name of the route's candidate.
 func (l *line) Name() string { return l.steps[0].name }
 
-// LeftOut returns which of the tools the route's candidate leaves out, and why.
+// LeftOut returns the tools that the route's candidate omits, and why.
 func (l *line) LeftOut(tools []schemas.ToolInfo) map[string]string {
 	return providers.LeftOut(l.first.Provider, tools)
 }
 
-// Window returns the window of the model at the first candidate that has not failed; one
-// that is asked in its place uses its own model.
+// Window returns the model's window at the first candidate that has not failed; a fallback uses
+// its own model.
 func (l *line) Window(ctx context.Context, model string) int {
 	return l.window(ctx, model, providers.Window)
 }
 
-// MaxWindow is the same of the largest window.
+// MaxWindow returns the largest window in the same way.
 func (l *line) MaxWindow(ctx context.Context, model string) int {
 	return l.window(ctx, model, providers.MaxWindow)
 }
@@ -135,16 +133,16 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 		}
 		if last != nil {
 			others := slices.DeleteFunc(missed, func(err error) bool { return errors.Is(err, error(last)) })
-			yield(providers.Chunk{}, besides(last, reasons(others)))
+			yield(providers.Chunk{}, withOtherErrors(last, reasons(others)))
 			return
 		}
-		if last = l.leastBad(ctx, &req, missed, yield); last != nil {
+		if last = l.soonestRetry(ctx, &req, missed, yield); last != nil {
 			yield(providers.Chunk{}, last)
 		}
 	}
 }
 
-// attempt prepares the call of a candidate, or says why it is passed over.
+// attempt prepares a candidate's call, or returns why it is skipped.
 func (l *line) attempt(ctx context.Context, s step, req *providers.Request, missed []error) (*attempt, error) {
 	if err := l.failure(s.name); err != nil {
 		return nil, err
@@ -157,7 +155,7 @@ func (l *line) attempt(ctx context.Context, s step, req *providers.Request, miss
 	return a, err
 }
 
-// prepare is attempt without asking what failed before.
+// prepare is attempt without the check for earlier failures.
 func (l *line) prepare(ctx context.Context, s step, asked *providers.Request, missed []error) (*attempt, error) {
 	route, req := l.first, *asked
 	if s.name == Offline && (len(req.Schema) > 0 || req.Pass.IsSmall()) {
@@ -176,9 +174,9 @@ func (l *line) prepare(ctx context.Context, s step, asked *providers.Request, mi
 	return &attempt{line: l, name: s.name, provider: route.Provider, req: req, breaker: l.chain.breakers[s.name], why: reasons(missed)}, nil
 }
 
-// leastBad makes the call when every candidate was passed over, with the one that
-// is to be tried again first.
-func (l *line) leastBad(ctx context.Context, req *providers.Request, missed []error, yield func(providers.Chunk, error) bool) *providers.Error {
+// soonestRetry makes the call if every candidate was skipped, with the one whose pause ends
+// first.
+func (l *line) soonestRetry(ctx context.Context, req *providers.Request, missed []error, yield func(providers.Chunk, error) bool) *providers.Error {
 	var best *attempt
 	for _, s := range l.steps {
 		a, err := l.prepare(ctx, s, req, missed)
@@ -198,9 +196,9 @@ func (l *line) failure(name string) error {
 	return l.failed[name]
 }
 
-// fellOver notes a candidate's failure for the calls to come. A model that is
-// missing says nothing about the candidate's other model.
-func (l *line) fellOver(name string, err *providers.Error) {
+// noteFailure records a candidate's failure for later calls. A missing model does not rule out
+// the candidate's other model.
+func (l *line) noteFailure(name string, err *providers.Error) {
 	if err.Kind == providers.KindModelNotFound {
 		return
 	}
@@ -209,9 +207,8 @@ func (l *line) fellOver(name string, err *providers.Error) {
 	l.failed[name] = err
 }
 
-// besides is the error of a call after others had failed or were passed over: it is
-// the last one's, and tells why.
-func besides(last *providers.Error, why string) error {
+// withOtherErrors returns the last error of a call, with why others had failed or were skipped.
+func withOtherErrors(last *providers.Error, why string) error {
 	if why == "" {
 		return last
 	}

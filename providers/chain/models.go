@@ -6,8 +6,8 @@ import (
 	"molar/providers"
 )
 
-// Models lists what a configured provider's service has to offer; nil when the
-// provider is not configured or lists none.
+// Models returns the models of a configured provider's service; nil if the provider is not
+// configured or lists none.
 func (c *Chain) Models(ctx context.Context, name string) ([]string, error) {
 	candidate, ok := c.candidates[name]
 	if !ok || candidate.List == nil {
@@ -16,8 +16,8 @@ func (c *Chain) Models(ctx context.Context, name string) ([]string, error) {
 	return candidate.List(ctx)
 }
 
-// CheckModel returns an error of [providers.KindModelNotFound] when the service of a
-// configured provider answers and does not have the model, and nil else.
+// CheckModel returns an error of [providers.KindModelNotFound] if a configured provider's service
+// answers and lacks the model, else nil.
 func (c *Chain) CheckModel(ctx context.Context, name, model string) error {
 	candidate, ok := c.candidates[name]
 	if !ok || candidate.Has == nil {

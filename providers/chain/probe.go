@@ -9,10 +9,10 @@ import (
 	"molar/providers"
 )
 
-// A probe remembers whether a candidate is ready. Once ready it stays so: a later
-// fault is the model call's to report, with its own kind.
+// A probe remembers whether a candidate is ready. Ready stays ready: a later fault is reported by
+// the model call, with its own kind.
 type probe struct {
-	// turn holds one token: who has it asks the provider.
+	// turn holds one token: its holder asks the provider.
 	turn chan struct{}
 
 	mu    sync.Mutex
@@ -23,7 +23,7 @@ type probe struct {
 
 func newProbe() *probe { return &probe{turn: make(chan struct{}, 1)} }
 
-// last returns the last answer, and whether there is one.
+// last returns the last answer; asked is zero if there is none.
 func (p *probe) last() (route providers.Route, asked time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,9 +36,8 @@ func (p *probe) set(route providers.Route, asked time.Time, err error) {
 	p.route, p.asked, p.err = route, asked, err
 }
 
-// probe returns the route over a candidate, asking it when it must. With stale,
-// a failure is believed for the time between two probes, and while another turn
-// asks.
+// probe returns the route over a candidate and asks it if needed. With stale, a failure stays
+// valid until the next probe is due, and while another turn asks.
 func (c *Chain) probe(ctx context.Context, name string, timeout time.Duration, stale bool) (providers.Route, error) {
 	candidate, p := c.candidates[name], c.probes[name]
 	if candidate.Ready == nil {
@@ -67,15 +66,15 @@ func (c *Chain) probe(ctx context.Context, name string, timeout time.Duration, s
 	return c.ask(ctx, name, timeout)
 }
 
-// settled returns the last answer, and whether it still holds.
+// settled returns the last answer, and whether it is still valid.
 func (c *Chain) settled(p *probe, stale bool) (providers.Route, bool, error) {
 	route, asked, err := p.last()
 	holds := !asked.IsZero() && (err == nil || stale && time.Since(asked) < reprobe)
 	return route, holds, err
 }
 
-// ask puts the question. It runs to its end even when the turn that asks goes
-// away, for the answer is everyone's.
+// ask asks the candidate. It finishes even if the asking turn is cancelled, because all turns
+// share the answer.
 func (c *Chain) ask(ctx context.Context, name string, timeout time.Duration) (providers.Route, error) {
 	candidate, p := c.candidates[name], c.probes[name]
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)

@@ -15,24 +15,23 @@ import (
 )
 
 const (
-	// maxAgain is how often a call is made again because of its answer, and how often
-	// because the service is busy.
+	// maxAgain is how often a call is retried because of its answer, and how often because the
+	// service is busy.
 	maxAgain = 2
-	// maxChanges bounds how often a provider may learn something from a refusal.
+	// maxChanges bounds the retries after refusals that taught the provider something.
 	maxChanges = 8
-	// maxBusy is the longest wait for a busy service: a longer one is for the person to
-	// know of. firstPause is the first wait for one that names none, limitPause where it
-	// has had too much of this client; each later one is twice as long.
+	// maxBusy is the longest wait for a busy service: a longer one is reported to the person.
+	// firstPause is the first wait if the service names none, limitPause the first wait after a
+	// rate limit; each later one doubles.
 	maxBusy    = 30 * time.Second
 	firstPause = time.Second
 	limitPause = 2 * time.Second
 )
 
-// Again returns a provider that makes the calls of p once more while that may help: at
-// once after an answer that is none, or a refusal from which p has learnt, and after a
-// wait while the service is busy. Nothing is asked again once text or a call came. First
-// bounds the wait for the first output, over all tries and the waits between them; zero
-// means [wire.DefaultFirst].
+// Again returns a provider that retries the calls of p while that may help: at once after an
+// empty answer, or a refusal from which p has learnt, and after a wait while the service is busy.
+// It does not retry after text or a call has come. First bounds the wait for the first output,
+// over all tries and the waits between them; zero means [wire.DefaultFirst].
 func Again(p providers.Provider, first time.Duration) providers.Provider {
 	if first <= 0 {
 		first = wire.DefaultFirst
@@ -45,7 +44,7 @@ type again struct {
 	first time.Duration
 }
 
-// Unwrap returns the provider itself.
+// Unwrap returns the wrapped provider.
 func (a again) Unwrap() providers.Provider { return a.Provider }
 
 // Stream runs one model call.
@@ -69,7 +68,7 @@ type tries struct {
 	usage schemas.Usage // by this one
 }
 
-// try makes the call once. Its error is a [final] one when nothing may be asked again.
+// try makes the call once. Its error is a [final] one if it must not be retried.
 func (t *tries) try(ctx context.Context, req providers.Request) error {
 	t.spent, t.usage = t.spent.Add(t.usage), schemas.Usage{}
 	for chunk, err := range t.inner.Stream(ctx, req) {
@@ -98,14 +97,13 @@ func (t *tries) failed(err error) error {
 
 func (t *tries) note(text string) error { return t.emit(providers.Chunk{Note: text}) }
 
-// A final error is not to be asked about again.
+// A final error must not be retried.
 type final struct{ err error }
 
 func (f final) Error() string { return f.err.Error() }
 
-// Repeat does something and does it again while that may help, see [Again], and no later
-// than until. Do is given the error of the try before, and note is told why there is
-// another.
+// Repeat calls do, and retries while that may help, see [Again], until the deadline until. do
+// gets the error of the try before, and note the reason for each retry.
 func Repeat(ctx context.Context, until time.Time, note func(text string) error, do func(after error) error) error {
 	var busy, odd, changed int
 	var last error
@@ -146,8 +144,7 @@ func Repeat(ctx context.Context, until time.Time, note func(text string) error, 
 	}
 }
 
-// pauseAfter returns how long to wait before a busy service is asked again; 0 means not at
-// all.
+// pauseAfter returns the wait before a busy service is retried; 0 means no retry.
 func pauseAfter(e *providers.Error, tries int) time.Duration {
 	wait := firstPause
 	switch {
@@ -161,12 +158,12 @@ func pauseAfter(e *providers.Error, tries int) time.Duration {
 	if e.RetryAfter > 0 {
 		return e.RetryAfter
 	}
-	// Spread, so that calls that failed together do not come back together.
+	// Jitter, so that calls that failed together do not retry together.
 	wait <<= tries
 	return wait + rand.N(wait/4) //nolint:gosec // jitter is no secret
 }
 
-// sleep waits, unless the context ends.
+// sleep waits until the time has passed or the context ends.
 func sleep(ctx context.Context, wait time.Duration) error {
 	if wait == 0 {
 		return nil
@@ -181,7 +178,7 @@ func sleep(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// gaveUp is the error of a wait that was not waited for.
+// gaveUp returns the error of a wait that was too long or cancelled.
 func gaveUp(e *providers.Error, cause error) error {
 	kind := providers.KindIncomplete
 	if errors.Is(cause, context.DeadlineExceeded) {
