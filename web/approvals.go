@@ -15,7 +15,7 @@ import (
 type decisionRequest struct {
 	Token    string `json:"token"`
 	Decision string `json:"decision"`
-	// Scope is how far the yes reaches: once, conversation or always.
+	// Scope is how far the approval reaches: once, conversation or always.
 	Scope agent.Scope `json:"scope"`
 	// Arguments replace the call's own: an object, or a string that holds one.
 	Arguments json.RawMessage `json:"arguments"`
@@ -77,7 +77,7 @@ func (s *server) decideApproval(c *gin.Context) {
 	wire.WriteJSON(c.Writer, changedObject{ID: c.Param("id"), Object: "approval", Decision: req.Decision, Scope: string(d.Scope)})
 }
 
-// A GrantStore keeps what people allowed beyond one call. No owner means everybody's.
+// A GrantStore keeps standing permissions. An empty owner means every owner.
 type GrantStore interface {
 	ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error)
 	DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error)
@@ -93,8 +93,8 @@ func (s *server) listGrants(c *gin.Context) {
 	wire.WriteJSON(c.Writer, listOf(all))
 }
 
-// takeBack answers DELETE /v1/grants/{id}.
-func (s *server) takeBack(c *gin.Context) {
+// revokeGrant answers DELETE /v1/grants/{id}.
+func (s *server) revokeGrant(c *gin.Context) {
 	ok, err := s.Grants.DeleteGrant(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
 	switch {
 	case err != nil:

@@ -14,35 +14,35 @@ import (
 	"molar/web/wire"
 )
 
-// Access says who may use the port. The zero Access lets everybody do everything who comes
-// without a proxy.
+// Access decides who may use the port. The zero Access admits every client that comes without
+// a proxy, to every route.
 type Access struct {
-	// Keys are what clients present; nil, or a ring that wants none, lets everybody in who comes
-	// without a proxy.
+	// Keys are what clients present. Nil, or a ring that requires none, admits every client
+	// that comes without a proxy.
 	Keys *httpguard.Keyring
-	// SignIn trades a one-time token for the text of a session's cookie. ok is false for
-	// a token that is unknown, was used, or is too old. Nil means that there is no such door.
+	// SignIn trades a one-time token for the text of a session's cookie. ok is false for a
+	// token that is unknown, used or too old. Nil turns sign-in off.
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
-	// Person is the header in which a trusted proxy, one of Clients, names the person who makes
-	// a request; empty for none. With it a request without person and key is refused.
+	// Person is the header in which a trusted proxy, one of Clients, names the person who
+	// makes a request; empty for none. If set, a request without person and key is refused.
 	Person string
-	// Clients tells the address of a client; nil believes the connection alone.
+	// Clients finds the address of a client; nil trusts the connection's.
 	Clients *httpguard.Addresses
-	// PerAddress bounds the requests of one address when keys are on, loopback ones only
-	// as far as their key is refused; nil for no bound.
+	// PerAddress limits the requests of one address when keys are on, and from loopback
+	// addresses only those whose key is refused; nil for no limit.
 	PerAddress *httpguard.Limiter
-	// Turns bounds the turns of one key or person; nil for no bound.
+	// Turns limits the turns of one key or person; nil for no limit.
 	Turns *httpguard.Limiter
-	// SharedTurns does the same over all replicas: it counts a turn and says how long to wait,
-	// zero when it may begin. When it fails Turns counts. Nil where there is one process.
+	// SharedTurns does the same over all replicas: it counts a turn and returns how long to
+	// wait, zero when the turn may begin. If it fails, Turns counts. Nil in a single process.
 	SharedTurns func(ctx context.Context, key string) (wait time.Duration, err error)
 }
 
-// isProbe tells the paths that need no key.
+// isProbe reports whether the path needs no key.
 func isProbe(path string) bool { return path == "/health" || path == "/ready" }
 
-// authenticate finds out who makes a request, and turns away who has no key. Routes
-// ask for scopes themselves.
+// authenticate identifies the client of a request, and rejects one without a key. Routes check
+// scopes themselves.
 func (s *server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -53,7 +53,7 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			}
 		default:
 			if _, refusal := s.Access.Keys.Identify(r); refusal != nil {
-				s.turnAway(w, r, refusal)
+				s.reject(w, r, refusal)
 				return
 			}
 		}
@@ -61,8 +61,8 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// identify gives the request with who makes it, or answers it and gives nil. What it
-// needs for that takes no room on the stack while the request is answered.
+// identify returns the request with its principal, or answers it and returns nil. It is a
+// function of its own so that its frame is off the stack while the request is answered.
 func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request {
 	from := s.Access.Clients.Of(r)
 	local := from.IsLoopback()
@@ -78,18 +78,18 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	case s.Access.Keys.On():
 		who, refusal = s.Access.Keys.Identify(r)
 	default:
-		refusal = nobody()
+		refusal = unidentified()
 	}
 	if refusal != nil {
 		if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
-			s.turnAway(w, r, refusal)
+			s.reject(w, r, refusal)
 		}
 		return nil
 	}
 	return r.WithContext(httpguard.WithPrincipal(r.Context(), who))
 }
 
-// tooMany counts a request of an address, and answers it when there were too many.
+// tooMany counts a request of an address, and answers it if there were too many.
 func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) bool {
 	refusal := s.Access.PerAddress.Refuse(client, "one address may make only so many requests")
 	if refusal != nil {
@@ -98,8 +98,8 @@ func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) 
 	return refusal != nil
 }
 
-// turnAway answers who has no key; a person in a browser reads what to do.
-func (s *server) turnAway(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
+// reject answers a request without a valid key; a person in a browser gets instructions.
+func (s *server) reject(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		refusal.Write(w, r)
 		return
@@ -115,8 +115,8 @@ func (s *server) turnAway(w http.ResponseWriter, r *http.Request, refusal *httpg
 	_, _ = w.Write([]byte(text + "\n")) //nolint:gosec // plain text, and sent as that
 }
 
-// scope lets a request pass whose key has one of the scopes, and every request while
-// no key is needed.
+// scope admits a request whose key has one of the scopes, and every request while no key is
+// required.
 func (s *server) scope(scopes ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if refusal := httpguard.PrincipalOf(c.Request.Context()).Need(scopes...); refusal != nil {
@@ -153,8 +153,8 @@ func (s *server) refuseTurn(r *http.Request) *httpguard.Refusal {
 	return s.Access.Turns.Refuse(who.Key, what)
 }
 
-// admit counts a turn that came over a connection which was let in before, and looks whether
-// its key is still good.
+// admit counts a turn that came over an open connection, and checks that its key is still
+// valid.
 func (s *server) admit(r *http.Request) error {
 	var refusal *httpguard.Refusal
 	if _, ok, _ := s.Access.person(r); !ok && s.Access.Keys.On() {
@@ -169,11 +169,11 @@ func (s *server) admit(r *http.Request) error {
 	return &wire.Error{Status: refusal.Status, Kind: wire.TypeInvalid, Code: refusal.Code, Message: refusal.Message, RetryAfter: refusal.RetryAfter}
 }
 
-// ownerOf names whose conversations a request may see; everybody's without keys.
+// ownerOf returns whose conversations a request may see; without keys, everybody's.
 func ownerOf(r *http.Request) string { return httpguard.PrincipalOf(r.Context()).Owner }
 
-// signIn answers a visit with a one-time token: it sets the cookie and leads to the
-// page, so that the token stays in no address bar. It reports whether it answered.
+// signIn answers a visit with a one-time token: it sets the cookie and redirects to the page,
+// so that no address bar keeps the token. It reports whether it answered.
 func (s *server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	if s.Access.SignIn == nil || r.Method != http.MethodGet || r.URL.Path != "/" || !r.URL.Query().Has("token") {
 		return false
@@ -186,7 +186,7 @@ func (s *server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	case !ok && s.signedIn(r): // the link was opened a second time
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case !ok:
-		s.turnAway(w, r, &httpguard.Refusal{
+		s.reject(w, r, &httpguard.Refusal{
 			Status: http.StatusUnauthorized, Code: "invalid_token",
 			Message: "this link was used, or is too old; start molar serve again for a new one",
 		})
@@ -217,14 +217,14 @@ func (s *server) sessionCookie(r *http.Request, session string) *http.Cookie {
 	return c
 }
 
-// maxPerson is how long the name of a person may be, in bytes.
+// maxPerson is the greatest length of a person's name, in bytes.
 const maxPerson = 256
 
-// on reports whether a request has to say who makes it.
+// on reports whether a request has to identify its client.
 func (a Access) on() bool { return a.Person != "" || a.Keys.On() }
 
-// person returns who makes a request by the word of a trusted proxy. ok is false where none
-// says so, and where the client shows a key of its own, which then counts.
+// person returns the person that a trusted proxy names. ok is false if it names none, and if
+// the client presents its own key, which then counts.
 func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refusal *httpguard.Refusal) {
 	names := r.Header.Values(a.Person)
 	if a.Person == "" || len(names) == 0 || r.Header.Get("Authorization") != "" || !a.Clients.FromProxy(r) {
@@ -241,8 +241,8 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 	return httpguard.Principal{Key: id, Owner: id, Name: name, Scopes: []string{httpguard.ScopeChat}}, true, nil
 }
 
-// nobody refuses a request that names neither a person nor a key.
-func nobody() *httpguard.Refusal {
+// unidentified refuses a request that names neither a person nor a key.
+func unidentified() *httpguard.Refusal {
 	return &httpguard.Refusal{
 		Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "identity_missing",
 		Message: "nobody says who makes this request: come by way of the proxy that signs people in, or send an API key",

@@ -15,11 +15,11 @@ import (
 
 // callBody is the body of POST /v1/tools/{name}/call.
 type callBody struct {
-	// Arguments is a JSON object; nothing stands for no arguments.
+	// Arguments is a JSON object; absent means no arguments.
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// A calledObject is what a call by hand gave.
+// A calledObject is the result of an operator's call.
 type calledObject struct {
 	Object string `json:"object"`
 	// Name is the offered name.
@@ -31,8 +31,8 @@ type calledObject struct {
 	DurationMS float64 `json:"duration_ms"`
 }
 
-// callTool runs a tool for an operator. What the tool itself has to complain about is
-// a result; what kept it from running is an error.
+// callTool runs a tool for an operator. The tool's own failure is a result; what prevented the
+// call is an error.
 func (s *server) callTool(c *gin.Context) {
 	var body callBody
 	if err := wire.ReadBody(c.Request, &body); err != nil {
@@ -76,8 +76,8 @@ func (s *server) callTool(c *gin.Context) {
 	})
 }
 
-// callFault is the error of a call that was not run to its end, or nil. Once the tool
-// may have begun, no status may invite a client to repeat the call.
+// callFault returns the error of a call that did not complete, or nil. Once the tool may have
+// begun, no status may invite a client to repeat the call.
 func callFault(out ToolOutcome) *wire.Error {
 	e := &wire.Error{Kind: wire.TypeServer, Code: "tool_" + out.Status, Param: "arguments", Message: out.Result.OutputText()}
 	switch out.Status {
@@ -94,8 +94,8 @@ func callFault(out ToolOutcome) *wire.Error {
 	return e.AfterTool()
 }
 
-// listCalls lists the last tool calls, newest first; ?server=, ?tool=, ?turn= and
-// ?limit= narrow them.
+// listCalls lists the latest tool calls, newest first; ?server=, ?tool=, ?turn= and ?limit=
+// filter them.
 func (s *server) listCalls(c *gin.Context) {
 	limit := defaultPage
 	if text := c.Query("limit"); text != "" {

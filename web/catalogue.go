@@ -64,8 +64,8 @@ func (s *server) getModel(c *gin.Context) {
 	})
 }
 
-// getTurn gives the trace of a turn as it was recorded, or what is known of one that runs or
-// left none.
+// getTurn returns the recorded trace of a turn, or what is known of one that still runs or
+// left no trace.
 func (s *server) getTurn(c *gin.Context) {
 	owner, id := s.Owner(c.Request), strings.TrimPrefix(c.Param("id"), chat.IDPrefix)
 	t, runs, err := s.turns.Find(c.Request.Context(), owner, id)

@@ -61,7 +61,7 @@ func (s *server) listConversations(c *gin.Context) {
 	wire.WriteJSON(c.Writer, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
 }
 
-// isCursor tells the cursors of a memory server, two numbers, from what never was one.
+// isCursor reports whether s has the form of a memory server's cursor: two numbers.
 func isCursor(s string) bool {
 	at, id, both := strings.Cut(s, "-")
 	return both && isNumber(at) && isNumber(id)
@@ -74,24 +74,24 @@ func isNumber(s string) bool {
 
 type conversationObject struct {
 	responses.ConversationHead
-	// Assistant is who was asked last in what is shown; empty when that is not known.
+	// Assistant answered last in the messages shown; empty when unknown.
 	Assistant string `json:"assistant,omitempty"`
-	// Summary is that of the newest branch, empty where another one is asked for.
+	// Summary is that of the newest branch, empty if another one is requested.
 	Summary  string          `json:"summary"`
 	Messages []messageObject `json:"messages"`
 }
 
-// A messageObject is a stored message, and with ?html=true the HTML of an answer and of
-// what was said on the way to its calls.
+// A messageObject is a stored message, and with ?html=true the HTML of an answer and of the
+// commentary before its calls.
 type messageObject struct {
 	schemas.StoredMessage
 	Commentary []commentaryObject `json:"commentary,omitempty"`
 	HTML       string             `json:"html,omitempty"`
-	// Files are those beside a question.
+	// Files are the files attached to a question.
 	Files []Object `json:"files,omitempty"`
 }
 
-// A commentaryObject is what was said before a call.
+// A commentaryObject is the commentary before a call.
 type commentaryObject struct {
 	// Call is the id of the first call that followed.
 	Call string `json:"call"`
@@ -99,7 +99,7 @@ type commentaryObject struct {
 	HTML string `json:"html,omitempty"`
 }
 
-// commentaryOf reads what was said on the way to calls from the rounds of a stored turn.
+// commentaryOf returns the commentary before calls from the rounds of a stored turn.
 func commentaryOf(m schemas.StoredMessage) []commentaryObject {
 	var all []commentaryObject
 	for _, round := range m.Rounds() {
@@ -111,8 +111,8 @@ func commentaryOf(m schemas.StoredMessage) []commentaryObject {
 	return all
 }
 
-// possibleID answers a request for a conversation whose id none can have: a memory
-// server takes 256 bytes of UTF-8 without control characters.
+// possibleID answers a request whose conversation id is impossible: a memory server takes 256
+// bytes of UTF-8 without control characters.
 func possibleID(c *gin.Context) {
 	const maxID = 256
 	if id := c.Param("id"); len(id) > maxID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
@@ -139,7 +139,7 @@ func (s *server) getConversation(c *gin.Context) {
 		what = "turn"
 		messages, err = s.Conversations.Branch(ctx, owner, id, tip)
 	}
-	if err == nil && len(messages) == 0 { // no branch is asked for, or there is nothing
+	if err == nil && len(messages) == 0 { // no branch is requested, or the conversation is empty
 		messages, summary, _, err = s.Conversations.Messages(ctx, owner, id)
 	}
 	if err != nil && (what == "turn" || !errors.Is(err, agent.ErrNotFound)) {
@@ -151,7 +151,7 @@ func (s *server) getConversation(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	head, err := s.responses.Conversation(ctx, owner, id) // one that was made may have no turn yet
+	head, err := s.responses.Conversation(ctx, owner, id) // a created conversation may have no turn yet
 	switch {
 	case err != nil:
 		s.storeError(c, "conversation", err)
@@ -182,7 +182,7 @@ func (s *server) getConversation(c *gin.Context) {
 }
 
 // writeLines answers with a line of JSON for the conversation and one for each message, the
-// newest first, so that a reader can show what is seen first while the rest comes.
+// newest first, so that a reader can show those first while the rest loads.
 func (s *server) writeLines(c *gin.Context, o conversationObject, messages []schemas.StoredMessage, object func(schemas.StoredMessage) messageObject) {
 	c.Header("Content-Type", "application/x-ndjson")
 	c.Status(http.StatusOK)
@@ -208,7 +208,7 @@ func (s *server) messageObject(m schemas.StoredMessage, html bool) messageObject
 	}
 	render := func(text string) string {
 		html, err := s.markdown().Of(text)
-		if err != nil { // the page then shows the text as it is
+		if err != nil { // the page then shows the plain text
 			s.Logger.Warn("show an answer as HTML", "turn_id", m.TurnID, "error", err)
 		}
 		return html
@@ -264,7 +264,7 @@ func (s *server) deleteConversation(c *gin.Context) {
 	wire.WriteJSON(c.Writer, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
 }
 
-// storeError answers a failure of a store; what names the thing that was asked for.
+// storeError answers a store's failure; what names the requested thing.
 func (s *server) storeError(c *gin.Context, what string, err error) {
 	if errors.Is(err, agent.ErrNotFound) {
 		wire.WriteError(c.Writer, wire.NotFound(what))

@@ -14,23 +14,23 @@ import (
 	"molar/web/wire"
 )
 
-// A FeedbackStore keeps what people said of answers. No owner means everybody's turns.
+// A FeedbackStore keeps people's marks of answers. An empty owner means every owner's turns.
 type FeedbackStore interface {
-	// PutFeedback stores it in place of what was said before; without a mark that is
-	// deleted. ok is false when the owner has no such turn.
+	// PutFeedback stores it in place of earlier feedback; without a mark it deletes that. ok
+	// is false if the owner has no such turn.
 	PutFeedback(ctx context.Context, f schemas.Feedback) (stored schemas.Feedback, ok bool, err error)
 	// ListFeedback returns the newest first.
 	ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error)
 }
 
-// noMark takes a mark back.
+// noMark removes a mark.
 const noMark = "none"
 
 // feedbackBody is the body of POST /v1/turns/{id}/feedback.
 type feedbackBody struct {
-	// Mark is "up", "down", or "none", which takes mark and note back.
+	// Mark is "up", "down", or "none", which removes mark and note.
 	Mark string `json:"mark"`
-	// Note says what is wrong with the answer, or good.
+	// Note is the person's comment on the answer.
 	Note string `json:"note,omitempty"`
 }
 
@@ -73,7 +73,7 @@ func (s *server) giveFeedback(c *gin.Context) {
 }
 
 // listFeedback lists marked answers, newest first; ?mark=, ?assistant=, ?conversation=,
-// ?since= and ?limit= narrow them.
+// ?since= and ?limit= filter them.
 func (s *server) listFeedback(c *gin.Context) {
 	want := schemas.FeedbackFilter{
 		Mark: c.Query("mark"), Assistant: c.Query("assistant"), ConversationID: c.Query("conversation"), Limit: defaultPage,

@@ -18,8 +18,8 @@ import (
 	"molar/web/wire"
 )
 
-// A Store has the files of conversations. A file or conversation that it does not know gives
-// an error that is [agent.ErrNotFound].
+// A Store reads the files of conversations. An unknown file or conversation gives an error
+// that is [agent.ErrNotFound].
 type Store interface {
 	Files(ctx context.Context, owner, id string) ([]schemas.File, error)
 	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
@@ -35,7 +35,7 @@ type Object struct {
 	URL string `json:"url"`
 }
 
-// Of are the files of a conversation, by the seq of their questions.
+// Of returns the files of a conversation, by the seq of their questions.
 func Of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, error) {
 	if s == nil {
 		return nil, nil

@@ -9,36 +9,37 @@ import (
 	"molar/web/wire"
 )
 
-// Imported is the block of another host's file, or the command or address of a server, as the
-// config file would have it.
+// Imported is another host's config block, or the command or address of a server, in the form
+// of the config file.
 type Imported struct {
-	// Host is whose shape the block has, such as "Claude Desktop"; empty for what is none.
+	// Host is the program whose format the block has, such as "Claude Desktop"; empty if the
+	// text is not a host's.
 	Host string `json:"host,omitempty"`
-	// File is where the text belongs, and Place how it gets there: new is the whole file, end
-	// stands behind all that is there. Below, instead and inside go by Line, which has the key
+	// File is where the text belongs, and Place how to insert it: new is the whole file, end
+	// is after its last line. Below, instead and inside refer to Line, which has the key
 	// mcpServers: below that line, instead of it, or inside the braces that begin there.
 	File  string `json:"file"`
 	Place string `json:"place"`
 	Line  int    `json:"line,omitempty"`
-	// YAML is the text: secrets are references to variables in it.
+	// YAML is the text; its secrets are references to variables.
 	YAML string `json:"yaml"`
-	// Servers are the names of those in it, LeftOut of those that could not be carried over.
+	// Servers names the servers in it, LeftOut those that could not be converted.
 	Servers []string `json:"servers"`
 	LeftOut []string `json:"left_out,omitempty"`
-	// Variables are those of the text that have no value yet; VariablesFile is where they get
-	// theirs, as NAME=VALUE lines, if not in the environment.
+	// Variables are those in the text without a value; VariablesFile is where to set them, as
+	// NAME=VALUE lines, if not in the environment.
 	Variables     []string `json:"variables,omitempty"`
 	VariablesFile string   `json:"variables_file,omitempty"`
 }
 
-// Places of a text in a file that has no servers yet.
+// Places of a text in a config file.
 const (
 	PlaceNew = "new"
 	PlaceEnd = "end"
 )
 
 type importBody struct {
-	// Text is what was pasted: JSON with servers, a command, or one address.
+	// Text is the pasted text: JSON with servers, a command, or one address.
 	Text string `json:"text"`
 }
 
@@ -62,29 +63,29 @@ func (s *server) importServers(c *gin.Context) {
 	wire.WriteJSON(c.Writer, importedObject{Object: "server.import", Imported: found})
 }
 
-// NewServer is a remote server to be attached.
+// NewServer is a remote server to attach.
 type NewServer struct {
-	// Name is made from the address when it is empty.
+	// Name is derived from the address when empty.
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url"`
-	// Type is http, sse or message; empty finds out.
+	// Type is http, sse or message; if empty it is detected.
 	Type string `json:"type,omitempty"`
-	// Headers go with every request; they are stored, and never shown.
+	// Headers are sent with every request; they are stored, and never shown.
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// AddedServer says what was attached, and which assistant may call it where the default one
-// may not.
+// AddedServer is the attached server, and which assistant may call it if the default one may
+// not.
 type AddedServer struct {
 	Name  string `json:"name"`
 	Offer string `json:"offer,omitempty"`
 }
 
-// Lint is what is to be known of a tool before it is used.
+// Lint is what to know about a tool before using it.
 type Lint struct {
-	// Sends names the arguments by which a reader can carry text to its server.
+	// Sends names the arguments through which a read-only tool can carry text to its server.
 	Sends []string `json:"sends,omitempty"`
-	// Notes say what services of models do not take of its schema.
+	// Notes are the parts of its schema that providers do not accept.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -93,8 +94,8 @@ type addedObject struct {
 	AddedServer
 }
 
-// addServer answers POST /v1/servers. Only an operator with a key adds a server, since any
-// process of the machine reaches a port without keys; and no request starts a program.
+// addServer answers POST /v1/servers. It requires an operator's key, since any process of the
+// machine reaches a port without keys, and no request starts a program.
 func (s *server) addServer(c *gin.Context) {
 	var body struct {
 		NewServer
@@ -124,7 +125,7 @@ func (s *server) addServer(c *gin.Context) {
 	wire.WriteJSON(c.Writer, addedObject{Object: "server", AddedServer: done})
 }
 
-// removeServer answers DELETE /v1/servers/{name}, of one that was added so.
+// removeServer answers DELETE /v1/servers/{name}, for servers added over HTTP.
 func (s *server) removeServer(c *gin.Context) {
 	if err := s.Operations.RemoveServer(context.WithoutCancel(c.Request.Context()), c.Param("name")); err != nil {
 		s.operationError(c, "remove a server", err)

@@ -14,8 +14,8 @@ import (
 	"molar/web/wire"
 )
 
-// withRequestID gives every request an id, the client's own if it sent a plain one,
-// and answers it in the header, where handlers find it.
+// withRequestID gives every request an id, the client's own if that is a valid one, and sets
+// it in the answer's header, where handlers find it.
 func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(wire.RequestIDHeader)
@@ -27,16 +27,16 @@ func withRequestID(next http.Handler) http.Handler {
 	})
 }
 
-// logRequest writes one line for each request, without query or body, which hold
-// what people said.
+// logRequest writes one line for each request, without query or body, which hold what people
+// wrote.
 func (s *server) logRequest(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	s.logAnswered(c, time.Since(start))
 }
 
-// logAnswered is the end of logRequest, apart from it so that its record takes no room
-// on the stack of a request while that is answered.
+// logAnswered is the end of logRequest, split off so that its record takes no room on the
+// stack while a request is answered.
 func (s *server) logAnswered(c *gin.Context, took time.Duration) {
 	level := slog.LevelDebug
 	if c.Writer.Status() >= http.StatusInternalServerError {
@@ -48,8 +48,8 @@ func (s *server) logAnswered(c *gin.Context, took time.Duration) {
 		slog.String("request_id", wire.RequestID(c.Writer)))
 }
 
-// recoverPanic turns a panic of a handler into a typed 500, or cuts the connection
-// when an answer has begun, so that it is not taken for a whole one.
+// recoverPanic turns a handler's panic into a typed 500, or cuts the connection if an answer
+// has begun, so that it is not taken for complete.
 func (s *server) recoverPanic(c *gin.Context) {
 	defer func() {
 		p := recover()
@@ -70,7 +70,7 @@ func (s *server) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// noRoute answers a browser with a page, and programs with an error.
+// noRoute answers a browser with a page, and a program with an error.
 func (s *server) noRoute(c *gin.Context) {
 	if strings.Contains(c.GetHeader("Accept"), "text/html") {
 		s.site.Missing(c)

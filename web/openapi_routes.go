@@ -23,8 +23,7 @@ const (
 	tagProbes        = "operations"
 )
 
-// operations describes the routes that this server has. A test compares it with the
-// router.
+// operations describes the routes of this server. A test compares it with the router.
 func (s *server) operations() []wire.Operation {
 	all := s.chatOperations()
 	all = append(all, responses.Operations()...)
@@ -195,8 +194,8 @@ func (s *server) probeOperations() []wire.Operation {
 	return all
 }
 
-// openAPI answers the document. It is built at the first request: most processes are
-// never asked for it.
+// openAPI answers with the document. It is built at the first request: most processes never
+// need it.
 func (s *server) openAPI(c *gin.Context) {
 	body, err := s.document()
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"molar/schemas"
 )
 
-// Types of answers that no handler needs to name, for the OpenAPI document.
+// Answer types for the OpenAPI document that no handler needs to name.
 
 type titleBody struct {
 	Title string `json:"title"`
 }
 
-// A changedObject says what was done to the thing of that id.
+// A changedObject reports a change of the thing with that id.
 type changedObject struct {
 	ID       string `json:"id"`
 	Object   string `json:"object"`

@@ -14,25 +14,25 @@ import (
 // loaded first.
 const providerTestLimit = 60 * time.Second
 
-// providerListLimit bounds how long the services are waited for that are asked which models
-// they have.
+// providerListLimit bounds how long the providers that are asked for their models are waited
+// for.
 const providerListLimit = 6 * time.Second
 
-// A ProviderTest is what one small call of a model showed.
+// A ProviderTest is the result of one small call of a model.
 type ProviderTest struct {
 	Provider, Model string
 	// Text is the start of the answer.
 	Text string
 	// First and Took are the times to the first output and to the end.
 	First, Took time.Duration
-	// Models are those that the service lists; nil when it was not asked.
+	// Models are those the provider lists; nil if it was not asked.
 	Models []string
 	// Err is why the call failed, a [*providers.Error] or another.
 	Err error
 }
 
-// A providerTestObject is the answer to a test. A provider that does not work is no
-// error of the request: ok is false, and error says why.
+// A providerTestObject is the result of a test. A provider that does not work is not an error
+// of the request: ok is false, and error has the reason.
 type providerTestObject struct {
 	Object        string         `json:"object"`
 	Provider      string         `json:"provider"`
@@ -52,34 +52,34 @@ type providerFault struct {
 	Message string `json:"message"`
 }
 
-// A Provider says whether a service of models can answer now.
+// A Provider is the state of a provider.
 type Provider struct {
 	Name string
-	// Missing says how to make it usable, where a key or an address is missing.
+	// Missing is how to make it usable, if a key or an address is missing.
 	Missing string
-	// HasKey says that requests carry a key.
+	// HasKey reports whether requests carry a key.
 	HasKey bool
-	// Model and SmallModel would answer; empty where nothing would.
+	// Model and SmallModel would answer; empty if nothing would.
 	Model, SmallModel string
 	// Err is why it cannot answer, although nothing is missing.
 	Err error
 }
 
-// A providerObject is a provider as it is now.
+// A providerObject is the current state of a provider.
 type providerObject struct {
 	Name string `json:"name"`
-	// Ready says that it would answer, with these models.
+	// Ready reports whether it would answer, with these models.
 	Ready      bool   `json:"ready"`
 	Model      string `json:"model,omitempty"`
 	SmallModel string `json:"small_model,omitempty"`
-	// Key says that requests carry one.
+	// Key reports whether requests carry a key.
 	Key bool `json:"key,omitempty"`
-	// Missing says how to make it usable.
+	// Missing is how to make it usable.
 	Missing string         `json:"missing,omitempty"`
 	Error   *providerFault `json:"error,omitempty"`
 }
 
-// listProviders asks the services that can be asked for nothing which models they have.
+// listProviders lists the providers, and asks those that answer for free for their models.
 func (s *server) listProviders(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), providerListLimit)
 	defer cancel()
@@ -104,11 +104,11 @@ func faultOf(err error) *providerFault {
 
 // testBody is the body of POST /v1/providers/{name}/test.
 type testBody struct {
-	// Model is the provider's own when empty.
+	// Model is the provider's default when empty.
 	Model string `json:"model,omitempty"`
 }
 
-// testProvider makes one small call and says how it went.
+// testProvider makes one small call and answers with its result.
 func (s *server) testProvider(c *gin.Context) {
 	var body testBody
 	if c.Request.ContentLength != 0 {

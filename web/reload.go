@@ -11,24 +11,22 @@ import (
 	"molar/web/wire"
 )
 
-// Reloaded says what reading the config file anew has changed. Servers are named as
-// in the file.
+// Reloaded is what rereading the config file changed. Servers are named as in the file.
 type Reloaded struct {
 	Added     []string `json:"added"`
 	Removed   []string `json:"removed"`
 	Restarted []string `json:"restarted"`
-	// Updated servers have new rules and went on running.
+	// Updated servers have new rules and kept running.
 	Updated []string `json:"updated"`
-	// NeedsRestart names the keys that changed too and take effect only when the
-	// host starts anew.
+	// NeedsRestart names the other changed keys, which take effect only at a restart.
 	NeedsRestart []string `json:"needs_restart"`
-	// Offer names the assistant that may call these servers, where the default one, which
-	// was chosen when there were none, may not.
+	// Offer names the assistant that may call these servers, if the default one, chosen before
+	// there were any, may not.
 	Offer string `json:"offer,omitempty"`
 }
 
-// A BrokenConfigError is the error of a reload that changed nothing, as something is
-// wrong with the file.
+// A BrokenConfigError is the error of a reload that changed nothing because the file is
+// invalid.
 type BrokenConfigError struct {
 	// Faults are sentences, each with its place in the file. They quote no secrets.
 	Faults []string
@@ -37,8 +35,7 @@ type BrokenConfigError struct {
 // Error joins the faults, one a line.
 func (e *BrokenConfigError) Error() string { return strings.Join(e.Faults, "\n") }
 
-// reloadServers reads the config file anew. A client that goes away does not stop
-// it half-way.
+// reloadServers rereads the config file. A client that disconnects does not stop it half-way.
 func (s *server) reloadServers(c *gin.Context) {
 	done, err := s.Reload(context.WithoutCancel(c.Request.Context()))
 	if broken, ok := errors.AsType[*BrokenConfigError](err); ok {

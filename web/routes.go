@@ -9,19 +9,19 @@ import (
 	"molar/internal/httpguard"
 )
 
-// routeWaits routes what waits for a person.
+// routeWaits routes pending approvals and questions.
 func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/approvals", chat, s.listApprovals)
 	e.POST("/v1/approvals/:id", chat, s.decideApproval)
 	if s.Grants != nil {
 		e.GET("/v1/grants", chat, s.listGrants)
-		e.DELETE("/v1/grants/:id", chat, s.takeBack)
+		e.DELETE("/v1/grants/:id", chat, s.revokeGrant)
 	}
 	e.GET("/v1/questions", chat, s.listQuestions)
 	e.POST("/v1/questions/:id", chat, s.answerQuestion)
 }
 
-// routeConversations routes what is kept of conversations.
+// routeConversations routes stored conversations.
 func (s *server) routeConversations(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/conversations", chat, s.listConversations)
 	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
@@ -48,8 +48,8 @@ func (s *server) routes() (http.Handler, error) {
 	e.NoRoute(s.noRoute)
 	e.NoMethod(s.noMethod)
 
-	// A key needs one of the scopes; what changes more than its own conversations wants
-	// admin. New routes name theirs here too.
+	// A key needs one of the scopes; routes that change more than the key's own conversations
+	// require admin. New routes state theirs here too.
 	chat, read, admin := s.scope(httpguard.ScopeChat), s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin), s.scope(httpguard.ScopeAdmin)
 	e.POST("/v1/chat/completions", chat, s.limitTurns, s.countStream, s.chat.Chat)
 	e.POST("/chat", chat, s.limitTurns, s.countStream, s.chat.Chat)

@@ -22,19 +22,19 @@ func (s *server) listServers(c *gin.Context) {
 
 // approveBody is the body of POST /v1/servers/{name}/approve.
 type approveBody struct {
-	// Digest is what the server's status showed; with it, tools that changed again since
-	// are not approved unseen.
+	// Digest is the one in the server's status; with it, tools that changed since are not
+	// approved unseen.
 	Digest string `json:"digest,omitempty"`
 }
 
-// An approvedObject says which tools were withheld until now.
+// An approvedObject lists the tools that were withheld until now.
 type approvedObject struct {
 	Object   string   `json:"object"`
 	Server   string   `json:"server"`
 	Approved []string `json:"approved"`
 }
 
-// approveServer takes the tools of a pinned server as they are now.
+// approveServer accepts the current tools of a pinned server.
 func (s *server) approveServer(c *gin.Context) {
 	var body approveBody
 	if c.Request.ContentLength != 0 {

@@ -7,7 +7,7 @@ import (
 	"molar/web/wire"
 )
 
-// Settings are what a running host was started with.
+// Settings are the settings a running host was started with.
 type Settings struct {
 	// File is the config file; empty without one.
 	File     string
@@ -22,7 +22,7 @@ type settingsObject struct {
 	Data    []schemas.Setting `json:"data"`
 }
 
-// listSettings tells what is configured, and where.
+// listSettings lists the settings and their origin.
 func (s *server) listSettings(c *gin.Context) {
 	now := s.Operations.Settings()
 	wire.WriteJSON(c.Writer, settingsObject{Object: "config", Version: s.Version, File: now.File, Data: listOf(now.Settings).Data})

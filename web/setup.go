@@ -11,33 +11,33 @@ import (
 	"molar/web/wire"
 )
 
-// A Hints source tells the pages what they can help a person with.
+// Hints is what the pages show to help a person.
 type Hints struct {
-	// Prompts lists what a question may name behind a slash; nil means nothing.
+	// Prompts lists what a question may name after a slash; nil means nothing.
 	Prompts func(ctx context.Context) []schemas.Prompt
-	// Provider names what would answer a question now and why, or says that nothing can; nil
-	// means that nobody knows.
+	// Provider returns what would answer a question now and why, or an error if nothing can;
+	// nil means unknown.
 	Provider func(ctx context.Context, q Asked) (name, model, why string, err error)
-	// File tells of the config file; nil means that there can be none.
+	// File returns the state of the config file; nil means that there cannot be one.
 	File func() ConfigFile
 }
 
-// Asked is what a question asks for, as far as that decides who answers it. Empty fields leave
-// it to the host.
+// Asked holds the fields of a question that decide who answers it. Empty fields leave it to
+// the host.
 type Asked struct {
 	Assistant, Provider, Model string
 }
 
-// A ConfigFile is the config file as it was read last.
+// A ConfigFile is the config file as last read.
 type ConfigFile struct {
 	// Path is where it is, or would be.
 	Path string
-	// Faults are those of the file as it is now; the last good one is in force.
+	// Faults are those of the file as it is now; the last valid one is in force.
 	Faults []string
-	// NeedsRestart names the keys that changed and take effect when the host starts anew.
+	// NeedsRestart names the changed keys that take effect at a restart.
 	NeedsRestart []string
-	// Offer names the assistant that may call what is attached now, where the default one,
-	// which was chosen when there was nothing, may not.
+	// Offer names the assistant that may call the attached servers if the default one, chosen
+	// before they were attached, may not.
 	Offer string
 }
 
@@ -52,23 +52,23 @@ func (s *server) listPrompts(c *gin.Context) {
 	wire.WriteJSON(c.Writer, listOf(prompts))
 }
 
-// A setupObject says how far the host has been set up.
+// A setupObject is the state of the host's setup.
 type setupObject struct {
 	Object string `json:"object"`
-	// Provider would answer the next question: "offline" when there is no model, and
-	// empty when not even that can.
+	// Provider would answer the next question: "offline" without a model, and empty if not
+	// even that can.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Why      string `json:"why,omitempty"`
-	// Servers counts the attached MCP servers that are not Molar's own.
+	// Servers counts the attached MCP servers other than Molar's own.
 	Servers int `json:"servers"`
-	// What follows is told to operators alone. File is where the config file is, or would be,
-	// Faults what is wrong with it as it is now, and NeedsRestart what of it waits for the next
-	// start.
+	// Only operators get the fields below. File is where the config file is, or would be,
+	// Faults are the errors in its current text, and NeedsRestart are its changes that wait
+	// for a restart.
 	File         string   `json:"file,omitempty"`
 	Faults       []string `json:"faults,omitempty"`
 	NeedsRestart []string `json:"needs_restart,omitempty"`
-	// Offer names the assistant that may call the servers, where the default one may not.
+	// Offer names the assistant that may call the servers, if the default one may not.
 	Offer string `json:"offer,omitempty"`
 }
 

@@ -15,40 +15,40 @@ import (
 	"molar/web/wire"
 )
 
-// Operations are what an operator may do over HTTP. One that is nil has no route.
-// Their errors are those below, or for the log alone.
+// Operations are what an operator may do over HTTP. A nil one has no route. Their errors are
+// those below; others go to the log only.
 type Operations struct {
-	// SwitchTool turns a tool off, or on again, and keeps that.
+	// SwitchTool turns a tool off or on, and stores that.
 	SwitchTool func(ctx context.Context, name string, on bool) error
-	// CallTool runs a tool as an operator, through all checks of a model's call but the
-	// question to a person.
+	// CallTool runs a tool as an operator, through all checks of a model's call except a
+	// person's approval.
 	CallTool func(ctx context.Context, name string, arguments json.RawMessage) (ToolOutcome, error)
-	// ApproveServer takes the tools of a pinned server as they are now, if digest is
-	// empty or still theirs, and names those that were withheld.
+	// ApproveServer accepts the current tools of a pinned server, if digest is empty or still
+	// theirs, and returns the withheld ones.
 	ApproveServer func(ctx context.Context, server, digest string) ([]string, error)
 	// TestProvider makes one small call.
 	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
-	// Providers tells of each service of models whether it can answer now.
+	// Providers lists the providers and whether each can answer now.
 	Providers func(ctx context.Context) []Provider
-	// Settings tells what is configured and where, without any secret.
+	// Settings returns the settings and their origin, without secrets.
 	Settings func() Settings
-	// ImportServers writes what a person pasted as the config file would have it.
+	// ImportServers converts pasted text to the form of the config file.
 	ImportServers func(text string) (Imported, error)
-	// AddServer attaches a remote server by its address and keeps it, RemoveServer takes it
-	// away again, AddedServers names those that are there so. Nothing runs a program.
+	// AddServer attaches a remote server by its address and stores it, RemoveServer detaches
+	// it, AddedServers names the servers added so. None of them runs a program.
 	AddServer    func(ctx context.Context, s NewServer) (AddedServer, error)
 	RemoveServer func(ctx context.Context, name string) error
 	AddedServers func() []string
-	// Lint says what is to be known of a tool before it is used.
+	// Lint returns what to know about a tool before using it.
 	Lint func(schemas.Tool) Lint
-	// Refusals are those of a tool that stand, ForgetRefusals drops them.
+	// Refusals returns the refusals of a tool in force, ForgetRefusals drops them.
 	Refusals       func(schemas.Tool) []schemas.Refusal
 	ForgetRefusals func(ctx context.Context, name string) error
-	// Classify tells what a call of a tool may do, and what says so.
+	// Classify returns what a call of a tool may do, and the reason.
 	Classify func(schemas.Tool) (class, why string)
 }
 
-// operatorRoutes are the routes of the operations that there are.
+// operatorRoutes returns the routes of the operations that are set.
 func (s *server) operatorRoutes() map[string]operatorRoute {
 	routes := map[string]operatorRoute{}
 	if s.Operations.SwitchTool != nil {
@@ -83,50 +83,50 @@ type operatorRoute struct {
 	handle gin.HandlerFunc
 }
 
-// Kinds of error of [Operations]. What an error says is told to the client.
+// Kinds of error of [Operations]. Clients see their text.
 var (
-	// ErrUnknown means that there is nothing of that name.
+	// ErrUnknown means that nothing has that name.
 	ErrUnknown = errors.New("not found")
-	// ErrConflict means that it cannot be done as things stand.
+	// ErrConflict means that the current state does not allow it.
 	ErrConflict = errors.New("conflict")
-	// ErrInvalid means that what was asked makes no sense.
+	// ErrInvalid means that the request makes no sense.
 	ErrInvalid = errors.New("invalid")
 )
 
-// A ToolOutcome is what became of a call by hand.
+// A ToolOutcome is the result of an operator's call.
 type ToolOutcome struct {
-	// Status is "ok" or "tool_error", or says why the tool was not run to its end:
-	// "invalid_arguments", "refused", "timeout", "failed".
+	// Status is "ok" or "tool_error", or why the tool did not complete: "invalid_arguments",
+	// "refused", "timeout", "failed".
 	Status string
 	Result schemas.ToolResult
 	Took   time.Duration
 }
 
-// A toolObject is a tool as the server gave it, with what the operator decided.
+// A toolObject is a tool as its server declares it, with the operator's decisions.
 type toolObject struct {
 	schemas.ToolInfo
 	Policy     schemas.Policy `json:"policy,omitempty"`
 	ReadOnly   bool           `json:"readOnly,omitempty"`
 	Idempotent bool           `json:"idempotent,omitempty"`
-	// Enabled is the switch. It only narrows what the config allows.
+	// Enabled is the switch. It can only restrict what the config allows.
 	Enabled bool `json:"enabled"`
-	// Withheld says why no model is offered the tool, if so.
+	// Withheld is why the tool is not offered to models; empty if it is.
 	Withheld string `json:"withheld,omitempty"`
-	// Class is what a call may do ("reads", "only adds", "writes"), ClassWhy what says so.
+	// Class is what a call may do ("reads", "only adds", "writes"), ClassWhy the reason.
 	Class    string `json:"class,omitempty"`
 	ClassWhy string `json:"class_why,omitempty"`
-	// Refused are the services that have refused the tool: it is not offered to them.
+	// Refused are the providers that refused the tool; it is not offered to them.
 	Refused []refusedObject `json:"refused,omitempty"`
-	// Lint is given where it was asked for.
+	// Lint is set if requested.
 	Lint *Lint `json:"lint,omitempty"`
-	// Lowered is what the provider is sent that was asked for.
+	// Lowered is what the requested provider is sent.
 	Lowered *loweredObject `json:"lowered,omitempty"`
 }
 
-// A refusedObject is the refusal of a tool by a service.
+// A refusedObject is a provider's refusal of a tool.
 type refusedObject struct {
 	schemas.Refusal
-	// Until is when the tool is offered to it again, if it does not change before.
+	// Until is when the tool is offered to it again, unless it changes earlier.
 	Until time.Time `json:"until"`
 }
 
@@ -134,10 +134,10 @@ type refusedObject struct {
 type loweredObject struct {
 	Provider string          `json:"provider"`
 	Schema   json.RawMessage `json:"schema,omitempty"`
-	// Hint is added to the description: what the provider has no keyword for.
+	// Hint is added to the description for what the provider has no keyword for.
 	Hint  string   `json:"hint,omitempty"`
 	Notes []string `json:"notes,omitempty"`
-	// Refused says why the tool cannot be offered to that provider.
+	// Refused is why the tool cannot be offered to that provider.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -160,8 +160,8 @@ func (s *server) toolOf(t schemas.Tool) toolObject {
 	return o
 }
 
-// lowering returns how a provider wants schemas; ok is false for a provider that is
-// not known, and the func is nil for one that takes them as they are.
+// lowering returns the func that adapts schemas to a provider. ok is false for an unknown
+// provider, and the func is nil for one that accepts schemas unchanged.
 func lowering(provider string) (low func(json.RawMessage) (lower.Result, error), ok bool) {
 	switch provider {
 	case "gemini":
@@ -209,7 +209,7 @@ type switchBody struct {
 	Enabled *bool `json:"enabled"`
 }
 
-// switchTool sets the switch of a tool and answers the tool as it is now.
+// switchTool sets the switch of a tool and answers with the tool's new state.
 func (s *server) switchTool(c *gin.Context) {
 	var body switchBody
 	if err := wire.ReadBody(c.Request, &body); err != nil {
@@ -235,8 +235,8 @@ func (s *server) switchTool(c *gin.Context) {
 	wire.WriteJSON(c.Writer, s.toolOf(tool))
 }
 
-// forgetRefusals lets a tool be offered again to the services that have refused it, and
-// answers the tool as it is now.
+// forgetRefusals lets a tool be offered again to the providers that refused it, and answers
+// with the tool's new state.
 func (s *server) forgetRefusals(c *gin.Context) {
 	tool, found := s.findTool(c.Param("name"))
 	if !found {
@@ -250,7 +250,7 @@ func (s *server) forgetRefusals(c *gin.Context) {
 	wire.WriteJSON(c.Writer, s.toolOf(tool))
 }
 
-// findTool finds a tool by its offered name, or by its own where only one has it.
+// findTool finds a tool by its offered name, or by its own name if that is unique.
 func (s *server) findTool(name string) (schemas.Tool, bool) {
 	tools := s.Tools.Tools()
 	if i := slices.IndexFunc(tools, func(t schemas.Tool) bool { return t.Name == name }); i >= 0 {
@@ -269,7 +269,7 @@ func noTool() *wire.Error {
 	return e
 }
 
-// operationError answers an error of [Operations].
+// operationError answers with an error of [Operations].
 func (s *server) operationError(c *gin.Context, what string, err error) {
 	switch {
 	case errors.Is(err, ErrUnknown):

@@ -19,17 +19,17 @@ import (
 	"molar/web/wire"
 )
 
-// A ConversationStore reads and changes the conversations of one owner. An id that
-// it does not know gives an error that is [agent.ErrNotFound].
+// A ConversationStore reads and changes the conversations of one owner. An unknown id gives an
+// error that is [agent.ErrNotFound].
 type ConversationStore interface {
-	// List returns at most limit conversations that match q, the newest first, and
-	// the cursor to pass as after for the next page, empty on the last one.
+	// List returns at most limit conversations that match q, the newest first, and the cursor
+	// to pass as after for the next page, empty on the last one.
 	List(ctx context.Context, owner, q string, limit int, after string) ([]schemas.Conversation, string, error)
 	// Messages returns the messages of the newest branch in order, the summary, and
 	// whether the conversation exists.
 	Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error)
-	// Branch returns the messages of the branch that ends with the turn tip, Tree those of
-	// all branches, each with the number of the one before it.
+	// Branch returns the messages of the branch that ends with the turn tip, Tree those of all
+	// branches, each with the number of its predecessor.
 	Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error)
 	Tree(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error)
 	Rename(ctx context.Context, owner, id, title string) error
@@ -37,19 +37,19 @@ type ConversationStore interface {
 	Delete(ctx context.Context, owner, id string) error
 }
 
-// A ToolLister gives the catalogue of discovered tools.
+// A ToolLister returns the catalogue of discovered tools.
 type ToolLister interface{ Tools() []schemas.Tool }
 
-// A ServerLister gives the state of every configured MCP server.
+// A ServerLister returns the state of every configured MCP server.
 type ServerLister interface{ Status() []schemas.ServerStatus }
 
 // ModelInfo is an assistant as clients see it: an OpenAI model.
 type ModelInfo struct {
 	ID          string
 	Description string
-	// Topic is what it keeps to; empty means that it has none.
+	// Topic is the subject that it is limited to; empty for no limit.
 	Topic string
-	// FirstQuestions are questions to begin with, by language.
+	// FirstQuestions are suggested first questions, by language.
 	FirstQuestions map[string][]string
 }
 
@@ -59,8 +59,8 @@ const DefaultKeepAlive = 10 * time.Second
 // DefaultMaxMessages is how many messages a request may hold.
 const DefaultMaxMessages = 10_000
 
-// Config is what the HTTP side is built from. Agent, Models, Conversations, Tools,
-// Servers, Traces and Guard are required.
+// Config configures the HTTP side. Agent, Models, Conversations, Tools, Servers, Traces and
+// Guard are required.
 type Config struct {
 	Agent         turns.Runner
 	Models        func() []ModelInfo
@@ -68,55 +68,54 @@ type Config struct {
 	Tools         ToolLister
 	Servers       ServerLister
 	Traces        chat.TraceStore
-	// Notice finds the emergency notice that an answer begins with, which the pages show apart;
-	// nil finds none.
+	// Notice finds the emergency notice that an answer begins with, which the pages show
+	// apart; nil finds none.
 	Notice func(answer string) string
-	// Files are those beside questions; nil means that none are kept.
+	// Files reads the files attached to questions; nil means that none are stored.
 	Files Store
-	// Feedback keeps what people say of answers; nil means that there are no such routes.
+	// Feedback stores marks of answers; nil leaves its routes out.
 	Feedback FeedbackStore
-	// Grants keeps what people allowed beyond one call; nil means that there are no such routes.
+	// Grants stores standing permissions; nil leaves its routes out.
 	Grants GrantStore
-	// Reload reads the config file anew and applies it; an error that is a
-	// [*BrokenConfigError] left everything as it was. Nil means that there is no such
-	// route.
+	// Reload rereads the config file and applies it; an error that is a [*BrokenConfigError]
+	// left everything unchanged. Nil leaves its route out.
 	Reload func(ctx context.Context) (Reloaded, error)
-	// Operations are what an operator may do; those that are nil have no route.
+	// Operations are what an operator may do; nil ones have no route.
 	Operations Operations
 	// Hints help on the chat page.
 	Hints Hints
 	// Telemetry counts and traces requests; nil does neither.
 	Telemetry *telemetry.Telemetry
-	// Ready says why the host is not ready to answer; nil means that it always is.
+	// Ready returns why the host is not ready to answer; nil means that it always is.
 	Ready func(ctx context.Context) error
 	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
 	// minute after the turn's end, and at a restart.
 	Keys turns.KeyStore
 	// Responses keeps responses; nil keeps the newest in memory alone.
 	Responses responses.Store
-	// Secret returns the 32 bytes that seal what clients keep for the host; nil means that
-	// they end with the process.
+	// Secret returns the 32 bytes that seal what clients keep for the host; nil means a random
+	// key that ends with the process.
 	Secret func(context.Context) ([]byte, error)
-	// Turns holds what runs on without its client. The caller drains it; nil means a set
-	// of the handler's own, which nobody does.
+	// Turns holds the turns that outlive their client. The caller drains it; nil means a set
+	// of the handler's own, which is never drained.
 	Turns *turns.Set
-	// Sharing shows turns to other replicas, and theirs here; the caller runs it. Nil means that
-	// turns are known to this process alone.
+	// Sharing shows this process's turns to other replicas, and theirs here; the caller runs
+	// it. Nil means that turns are known to this process alone.
 	Sharing *turns.Sharing
 	// MaxMessages bounds the messages of one request; zero means [DefaultMaxMessages].
 	MaxMessages int
-	// MaxBody bounds the bytes of a chat request that are no files; zero means
-	// [httpguard.DefaultMaxBody]. Guard bounds bodies as a whole.
+	// MaxBody limits the bytes of a chat request without its files; zero means
+	// [httpguard.DefaultMaxBody]. Guard limits whole bodies.
 	MaxBody int64
-	// Guard stands in front of every route: Host, origin, body size, headers.
+	// Guard wraps every route: Host, origin, body size, headers.
 	Guard func(http.Handler) http.Handler
 	// MayChoose reports whether a client with a key may choose this model of the provider for
-	// the assistant; provider may be empty. Nil means that it may, as it does without keys.
+	// the assistant; provider may be empty. Nil allows all, as without keys.
 	MayChoose func(assistant, provider, model string) bool
-	// Access says who may use the port, and how often.
+	// Access decides who may use the port, and how often.
 	Access Access
-	// Owner names whose conversations a request may see; nil means the owner of its key,
-	// and without keys "", which sees all.
+	// Owner returns whose conversations a request may see; nil means the owner of its key, and
+	// without keys "", which sees all.
 	Owner func(*http.Request) string
 	// Logger is discarded when nil.
 	Logger *slog.Logger
@@ -190,12 +189,12 @@ func newServer(cfg Config) (*server, error) {
 	return s, err
 }
 
-// mayChoose reports whether a client may choose a model: without keys all may.
+// mayChoose reports whether a client may choose a model; without keys every client may.
 func (s *server) mayChoose(assistant, provider, model string) bool {
 	return s.MayChoose == nil || !s.Access.on() || s.MayChoose(assistant, provider, model)
 }
 
-// choices are the assistants of the chat page.
+// choices returns the assistants for the chat page.
 func (s *server) choices() []pages.Choice {
 	var all []pages.Choice
 	for _, m := range s.Models() {
@@ -228,18 +227,18 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// A server holds what the handlers share. Nothing of it changes after New.
+// A server holds what the handlers share. It does not change after New.
 type server struct {
 	Config
 	site *pages.Site
-	// markdown is built when it is first asked for.
+	// markdown is built on first use.
 	markdown func() *pages.HTML
 	started  time.Time
-	// turns runs those of all surfaces.
+	// turns runs the turns of all surfaces.
 	turns *turns.Host
 	chat  *chat.Surface
-	// responses is the same over the Responses API.
+	// responses is the surface of the Responses API.
 	responses *responses.Surface
-	// document is the OpenAPI document, once somebody asked for it.
+	// document is the OpenAPI document, built on first use.
 	document func() ([]byte, error)
 }
