@@ -19,7 +19,7 @@ import (
 func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	st.Start(s.KeepAlive, f.Stop)
 	defer st.Close()
-	f.Beside = func(ev answer.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event tells of a fault
+	f.OnSideEvent = func(ev answer.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event tells of a fault
 	f.Each(func(it turns.Item) bool {
 		if it.Err != nil {
 			err = st.fail(turns.CauseOf(f.Cause(), it.Err))

@@ -21,9 +21,9 @@ import (
 type asker struct {
 	h             *Host
 	owner, turnID string
-	// tell takes an event, and may wait for its reader; news takes one that nobody waits for.
+	// tell sends an event, and may wait for its reader; news sends one that nobody waits for.
 	tell, news func(answer.Event)
-	// sharing is nil for a turn that other replicas know nothing of.
+	// sharing is nil for a turn that other replicas do not know.
 	sharing *Sharing
 }
 
@@ -32,7 +32,7 @@ var (
 	_ agent.Person   = asker{}
 )
 
-// A decision is what a person says about a call.
+// A decision is a person's decision about a call.
 type decision struct {
 	Token string `json:"token"`
 	agent.Decision
@@ -49,14 +49,14 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 	decided := make(chan agent.Decision, 1)
 	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, shown: a}
 	p.allow = func() { decided <- agent.Decision{Allowed: true} }
-	p.read = func(said []byte) (func(), error) {
-		d, err := readSaid[decision](said)
+	p.read = func(reply []byte) (func(), error) {
+		d, err := decodeDecision[decision](reply)
 		switch {
 		case err != nil || !hmac.Equal([]byte(d.Token), []byte(a.Token)):
 			return nil, errToken
 		case !w.now().Before(a.Expires):
 			return nil, errExpired
-		case d.Allowed && d.Scope != "" && d.Scope != agent.Once && !slices.Contains(a.Scopes, d.Scope): // who may allow at all may once
+		case d.Allowed && d.Scope != "" && d.Scope != agent.Once && !slices.Contains(a.Scopes, d.Scope): // the right to allow includes allowing once
 			return nil, wire.Invalid("scope", "%q may be allowed for: %v", a.Tool, a.Scopes)
 		}
 		if d.Allowed && d.Arguments != "" {
@@ -79,8 +79,8 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 	asked := answer.Asked{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
 	answered := make(chan schemas.Answer, 1)
 	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, shown: asked}
-	p.read = func(said []byte) (func(), error) {
-		a, err := readSaid[schemas.Answer](said)
+	p.read = func(reply []byte) (func(), error) {
+		a, err := decodeDecision[schemas.Answer](reply)
 		switch {
 		case err != nil:
 			return nil, err
@@ -98,7 +98,7 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.tell(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
 }
 
-// Hear passes on what a server says.
+// Hear passes on a server's progress and log messages.
 func (k asker) Hear(n schemas.News) {
 	kind := answer.KindProgress
 	if n.Level != "" {
@@ -128,7 +128,8 @@ func (w *Waits) sign(owner string, a answer.Approval) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// argumentsOf are a call's arguments as JSON, whatever the model wrote.
+// argumentsOf returns a call's arguments as JSON, also if the model wrote none or invalid
+// ones.
 func argumentsOf(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("{}")

@@ -5,15 +5,15 @@ import "molar/agent/answer"
 // Acts reports whether ev begins a call that may have an effect.
 func Acts(ev answer.Event) bool { return ev.Kind == answer.KindToolCall && ev.Effect }
 
-// Effects watches whether a tool of a turn may have had an effect. The zero value is
-// that of a turn without calls.
+// Effects records whether a tool of a turn may have had an effect. The zero value is a turn
+// without calls.
 type Effects struct {
 	had bool
-	// open are calls that have begun, and may never be told the end of.
+	// open are calls that have begun; their end may never be reported.
 	open map[string]bool
 }
 
-// Add takes an event in.
+// Add records an event.
 func (e *Effects) Add(ev answer.Event) {
 	switch {
 	case Acts(ev):

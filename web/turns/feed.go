@@ -16,36 +16,36 @@ import (
 type Item struct {
 	Event answer.Event
 	Err   error
-	// Number counts the items of a turn that is logged, from 1.
+	// Number counts the items of a logged turn, from 1.
 	Number int
-	// At is how long after its begin the turn said it; zero for text, and when told again
+	// At is the time of the event after the turn's begin; zero for text, and for items read
 	// from a store.
 	At time.Duration
 }
 
-// A Feed is what one request is told of a turn. Whoever makes it calls End.
+// A Feed is what one request reads of a turn. Its owner calls End.
 type Feed struct {
-	// Run hands the items over, one after the other, until send says false or the turn
-	// has ended. The reader's pace is that of a turn of its own.
+	// Run passes the items to send, one after the other, until send returns false or the turn
+	// has ended. If the turn is the feed's own, a slow reader slows it down.
 	Run func(send func(Item) bool)
-	// Beside takes an event of those who wait within the turn; nil before it runs.
-	Beside func(answer.Event)
-	// Stop ends the feed, and the turn if it is its own; Cause then says why.
+	// OnSideEvent receives approval and question events; nil before it runs.
+	OnSideEvent func(answer.Event)
+	// Stop ends the feed, and the turn if it is the feed's own; Cause then returns why.
 	Stop  context.CancelFunc
 	Cause func() error
-	// End is Stop, and what else the end of the request brings with it.
+	// End stops the feed and releases what belongs to the request.
 	End func()
 }
 
-// newFeed returns a feed and the context of its life, which Stop ends.
+// newFeed returns a feed and its context, which Stop ends.
 func newFeed(ctx context.Context) (*Feed, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	return &Feed{Stop: cancel, End: cancel, Cause: func() error { return context.Cause(ctx) }}, ctx
 }
 
-// Each runs the feed to its end, in a goroutine of its own: on top of the handler's
-// frames and the router's, those of a turn would need a stack of twice the size for as
-// long as the answer takes. A panic of take is the handler's.
+// Each runs the feed to its end in a goroutine: on top of the frames of handler and router,
+// those of a turn would need a stack of twice the size for as long as the answer takes. A
+// panic of take is raised in the handler.
 func (f *Feed) Each(take func(Item) bool) {
 	var caught any
 	var turn sync.WaitGroup
@@ -65,7 +65,7 @@ func (f *Feed) Each(take func(Item) bool) {
 	}
 }
 
-// pump runs a turn and hands its items to send until that says false.
+// pump runs a turn and passes its items to send until that returns false.
 func pump(ctx context.Context, run Runner, t agent.Turn, log *slog.Logger, send func(Item) bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -18,16 +18,16 @@ type Runner interface {
 	Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error]
 }
 
-// ErrCut is a turn that ended without saying so.
+// ErrCut is the error of a turn that ended without its last event.
 var ErrCut = errors.New("the turn ended before its last event")
 
-// A Host runs the turns of every surface. All but Keys is required.
+// A Host runs the turns of every surface. All fields but Keys and Sharing are required.
 type Host struct {
 	Agent Runner
 	Set   *Set
 	Waits *Waits
-	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
-	// minute after the turn's end, and at a restart.
+	// Keys stores the turns of Idempotency-Keys; nil means that they are forgotten a minute
+	// after the turn's end, and at a restart.
 	Keys KeyStore
 	// Sharing shows detached and keyed turns to other replicas; nil keeps them in this process.
 	Sharing *Sharing
@@ -38,21 +38,20 @@ type Host struct {
 // A Request asks for a turn.
 type Request struct {
 	Turn agent.Turn
-	// Hash is what [RequestHash] gives, for a turn with a key.
+	// Hash is the result of [RequestHash], for a turn with a key.
 	Hash string
-	// Detach lets the turn run on when its client leaves, as one with a key does.
+	// Detach lets the turn continue when its client leaves, as one with a key does.
 	Detach bool
-	// Shared lets every replica follow, stop and approve the turn, where replicas share; so
-	// does a detached turn that is begun with Begin.
+	// Shared lets every replica follow, stop and approve the turn, if replicas share; so does
+	// a detached turn started with Begin.
 	Shared bool
-	// Asks says that the client learns of calls that wait for a person, and Answers that it
-	// learns of what servers ask and say meanwhile.
+	// Asks means that the client receives approval events, and Answers that it receives
+	// servers' questions and messages.
 	Asks, Answers bool
 }
 
-// Begin begins a turn and returns its feed. A turn that is detached or has a key runs on
-// when the client leaves: the client says with either that it comes back. All others end
-// with ctx.
+// Begin starts a turn and returns its feed. A turn that is detached or has a key continues
+// when the client leaves, since its client means to come back. All others end with ctx.
 func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	if q.Detach || q.Turn.Key != "" {
 		q.Shared = true
@@ -65,10 +64,10 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f, ctx := newFeed(ctx)
 	turn := q.Turn
-	var news mailbox // most turns need none
+	var news mailbox // most turns need no mailbox
 	if q.Asks {
 		news = make(mailbox, 64)
-		who := asker{h, turn.Owner, turn.ID, func(ev answer.Event) { f.Beside(ev) }, news.put, nil}
+		who := asker{h, turn.Owner, turn.ID, func(ev answer.Event) { f.OnSideEvent(ev) }, news.put, nil}
 		turn.Approver = who
 		if q.Answers {
 			turn.Person = who
@@ -78,7 +77,7 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	h.Set.attach(t)
 	f.Run = func(send func(Item) bool) {
 		if q.Answers {
-			defer news.empty(func(ev answer.Event) { f.Beside(ev) })()
+			defer news.empty(func(ev answer.Event) { f.OnSideEvent(ev) })()
 		}
 		pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
 			return send(t.mark(it))
@@ -88,7 +87,7 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	return f, nil
 }
 
-// Detach runs a turn that does not end with ctx, or finds the one that its key began.
+// Detach runs a turn that does not end with ctx, or finds the one that its key started.
 func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	turn := q.Turn
@@ -110,7 +109,7 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	found, mine, err := h.Set.detach(t, func() {
 		err := sharing.begin(ctx, t)
 		close(shown)
-		if err != nil && !h.goesOnAlone(t, err) {
+		if err != nil && !h.continuesUnshared(t, err) {
 			return
 		}
 		if t.key == "" || h.Keys == nil {
@@ -130,9 +129,9 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	return found, err
 }
 
-// goesOnAlone says whether a turn that cannot be shown to other replicas runs all the same: not
-// with a key, which another replica would take for that of a turn that is gone.
-func (h *Host) goesOnAlone(t *Live, err error) bool {
+// continuesUnshared reports whether a turn that cannot be shared runs all the same. One with a
+// key does not: another replica would take its key for that of a dead turn.
+func (h *Host) continuesUnshared(t *Live, err error) bool {
 	h.Logger.Error("a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
 	if t.key == "" {
 		return true
@@ -142,8 +141,8 @@ func (h *Host) goesOnAlone(t *Live, err error) bool {
 	return false
 }
 
-// run runs a turn into its log. before is called with each event and may end
-// the turn; after, with what ended it.
+// run runs a turn into its log and returns what ended it. before, if set, is called with each
+// event; its error ends the turn.
 func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(answer.Event) error) error {
 	var last error
 	pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
@@ -163,7 +162,8 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 	return last
 }
 
-// CauseOf tells a turn that was stopped from one that failed, and what is kept of it.
+// CauseOf returns why a turn ended: the cause if a person stopped it, with what was stored of
+// it, else the error.
 func CauseOf(cause, err error) error {
 	stopped, ok := errors.AsType[*wire.Error](cause)
 	if ok && (errors.Is(err, stopped) || errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
@@ -172,7 +172,7 @@ func CauseOf(cause, err error) error {
 	return err
 }
 
-// Keeping adds to what ended a turn early what is stored of it.
+// Keeping adds to the error of a turn that ended early how much of it is stored.
 func Keeping(e *wire.Error, kept agent.Kept) *wire.Error {
 	told := *e
 	switch kept {

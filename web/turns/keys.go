@@ -14,22 +14,21 @@ import (
 	"molar/web/wire"
 )
 
-// A KeyStore remembers what became of turns with an Idempotency-Key, also over a
-// restart.
+// A KeyStore stores the outcome of turns with an Idempotency-Key, across restarts.
 type KeyStore interface {
-	// ClaimKey notes the key for the turn. For a key that is known it changes nothing and
-	// returns what is stored, and false.
+	// ClaimKey records the key for the turn. For a known key it changes nothing and returns
+	// the stored record, and false.
 	ClaimKey(ctx context.Context, k schemas.KeyRecord) (schemas.KeyRecord, bool, error)
-	// TakeKey gives the key of a turn that is gone, and whose tools did not run, to another, and
-	// reports whether it was still the turn before's.
+	// TakeKey moves the key of a dead turn whose tools did not run to another turn, and
+	// reports whether before still had it.
 	TakeKey(ctx context.Context, k schemas.KeyRecord, before string) (bool, error)
-	// SetKey stores what has become of the turn. It fails when another turn has the key.
+	// SetKey stores the turn's state. It fails if another turn has the key.
 	SetKey(ctx context.Context, k schemas.KeyRecord) error
-	// ReleaseKey forgets the key of a turn: nothing came of it.
+	// ReleaseKey deletes the key of a turn that had no outcome.
 	ReleaseKey(ctx context.Context, owner, key, turnID string) error
 }
 
-// An outcome is a finished turn as it is told again.
+// An outcome is a finished turn as it is replayed.
 type outcome struct {
 	Start      *answer.Start      `json:"start,omitempty"`
 	Thought    string             `json:"thought,omitempty"`
@@ -40,7 +39,7 @@ type outcome struct {
 	Failure    *storedFailure     `json:"failure,omitempty"`
 }
 
-// A storedFailure is an error that stands for ever, since a tool had run.
+// A storedFailure is an error that is final, since a tool had run.
 type storedFailure struct {
 	Status  int    `json:"status"`
 	Kind    string `json:"kind"`
@@ -59,7 +58,7 @@ var (
 	}
 )
 
-// RequestHash identifies what a key belongs to: the body, and what a header adds.
+// RequestHash identifies the request of a key: the body, and what a header adds.
 func RequestHash(body []byte, h http.Header) string {
 	sum := sha256.New()
 	sum.Write(body)
@@ -67,15 +66,14 @@ func RequestHash(body []byte, h http.Header) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// forgetFailed lets a key whose turn failed before it did anything be used again.
+// forgetFailed frees the key of a turn that failed before it had an effect.
 func (h *Host) forgetFailed(t *Live, err error, acted bool) {
 	if err != nil && !acted {
 		h.Set.forgetKey(t)
 	}
 }
 
-// runKeyed runs the turn of a key, once: what the key stands for already is told
-// again.
+// runKeyed runs the turn of a key once: a key that already has an outcome is replayed.
 func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 	k := schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID}
 	claimed, err := h.claim(ctx, t, k)
@@ -96,19 +94,19 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 		if !Acts(ev) || k.Acted {
 			return nil
 		}
-		k.Acted = true // noted before the tool runs, since nobody can note it after a crash
+		k.Acted = true // stored before the tool runs, since nothing can store it after a crash
 		if err := h.Keys.SetKey(ctx, k); err != nil {
 			h.Logger.Error("a call of the turn of an Idempotency-Key could not be noted, so it is not made", "turn_id", t.ID, "error", err)
 			return wire.ErrStore
 		}
 		return nil
 	})
-	k.Acted = done.Any() // a call that was noted may not have been sent after all
+	k.Acted = done.Any() // a recorded call may not have been sent after all
 	h.settle(context.WithoutCancel(ctx), t, k, kept, err)
 }
 
-// claim makes the key the turn's. Where it stands for another turn already, that one is told
-// in its place, and claim says false: one that has ended, or one that runs elsewhere.
+// claim records the key for the turn. If the key belongs to another turn, which has ended or
+// runs elsewhere, that one is replayed instead and claim returns false.
 func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, error) {
 	failed := func(err error) (bool, error) {
 		h.Logger.Error("claim an Idempotency-Key", "turn_id", t.ID, "error", err)
@@ -124,12 +122,12 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 		case known.Hash != t.hash:
 			return false, errOtherBody
 		case len(known.Outcome) > 0:
-			if err := tellAgain(t, known); err != nil {
+			if err := replay(t, known); err != nil {
 				return failed(err)
 			}
 			return false, nil
 		}
-		told, err := h.retell(ctx, t, known)
+		told, err := h.mirrorKeyed(ctx, t, known)
 		if told || err != nil {
 			return false, err
 		}
@@ -146,8 +144,8 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 	}
 }
 
-// tellAgain puts what a known key stands for into the log.
-func tellAgain(t *Live, k schemas.KeyRecord) error {
+// replay adds the outcome of a known key to the log.
+func replay(t *Live, k schemas.KeyRecord) error {
 	var kept outcome
 	if err := json.Unmarshal(k.Outcome, &kept); err != nil {
 		return err
@@ -158,9 +156,9 @@ func tellAgain(t *Live, k schemas.KeyRecord) error {
 	return nil
 }
 
-// retell tells the turn of a key that runs on another replica; it says false when no replica
-// runs it.
-func (h *Host) retell(ctx context.Context, t *Live, k schemas.KeyRecord) (told bool, err error) {
+// mirrorKeyed replays the turn of a key that runs on another replica; it returns false if no
+// replica runs it.
+func (h *Host) mirrorKeyed(ctx context.Context, t *Live, k schemas.KeyRecord) (told bool, err error) {
 	if h.Sharing == nil {
 		return false, nil
 	}
@@ -188,15 +186,15 @@ func (h *Host) retell(ctx context.Context, t *Live, k schemas.KeyRecord) (told b
 		}
 		n += len(items)
 	}
-	if ctx.Err() != nil { // the wish to stop is about the turn itself
+	if ctx.Err() != nil { // the request to stop concerns the turn itself
 		other.cancel(context.Cause(ctx))
 		return true, context.Cause(ctx)
 	}
 	return true, nil
 }
 
-// settle stores how the turn of a key ended. A turn that failed before any tool ran
-// leaves nothing: the same request may be sent again.
+// settle stores how the turn of a key ended. A turn that failed before any tool ran leaves
+// nothing: the same request may be sent again.
 func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *answer.Collector, failed error) {
 	const settleFor = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
@@ -219,7 +217,7 @@ func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *a
 	}
 }
 
-// outcomeOf is what is kept of a turn, and of what it failed with.
+// outcomeOf returns what is stored of a turn, and of its failure.
 func outcomeOf(seen *answer.Collector, failed error) outcome {
 	o := outcome{
 		Start: seen.Start, Thought: seen.Thinking(), Commentary: seen.Commentary, Text: seen.Answer(),
@@ -232,7 +230,7 @@ func outcomeOf(seen *answer.Collector, failed error) outcome {
 	return o
 }
 
-// items tells the outcome as a turn would.
+// items returns the outcome as the items of a turn.
 func (o *outcome) items() []Item {
 	items := []Item{{Event: answer.Event{Kind: answer.KindStart, Start: o.Start}}}
 	if o.Failure != nil {
@@ -242,10 +240,10 @@ func (o *outcome) items() []Item {
 	if o.Thought != "" {
 		items = append(items, Item{Event: answer.Event{Kind: answer.KindThinking, Text: o.Thought}})
 	}
-	for _, said := range o.Commentary {
-		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: said}},
-			Item{Event: answer.Event{Kind: answer.KindCommentary, Text: said}},
-			Item{Event: answer.Event{Kind: answer.KindText, Text: "\n\n"}}) // parts it from what follows
+	for _, text := range o.Commentary {
+		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: text}},
+			Item{Event: answer.Event{Kind: answer.KindCommentary, Text: text}},
+			Item{Event: answer.Event{Kind: answer.KindText, Text: "\n\n"}}) // separates it from the text that follows
 	}
 	if o.Text != "" {
 		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: o.Text}})

@@ -12,68 +12,68 @@ import (
 	"molar/web/wire"
 )
 
-// A Ledger is where replicas share turns that run: what they tell, who runs them, and what
-// others want of them.
+// A Ledger is where replicas share running turns: their events, who runs them, and requests to
+// them from other replicas.
 type Ledger interface {
-	// Begin notes a turn of this process.
+	// Begin records a turn of this process.
 	Begin(ctx context.Context, t schemas.LiveTurn) error
-	// Find returns a turn of any process, and whether it is there and the owner's.
+	// Find returns a turn of any process; ok is false if the owner has no such turn.
 	Find(ctx context.Context, owner, id string) (t schemas.LiveTurn, ok bool, err error)
-	// Tell writes news of turns of this process. The turns that are still its own are in
-	// held, with whether somebody wants them stopped; of the others nothing was written.
+	// Tell writes news of turns of this process. held has the turns that are still its own,
+	// and whether a stop was requested; nothing was written of the others.
 	Tell(ctx context.Context, news []schemas.LiveNews) (held map[string]bool, err error)
-	// Read returns what turns told after the items of these numbers, and whether there is
-	// more to be read at once.
+	// Read returns the items of turns after these numbers, and whether there are more to read
+	// at once.
 	Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveTold, more bool, err error)
 	// Stop asks the process that runs the turn to stop it.
 	Stop(ctx context.Context, id string) error
-	// Reap ends turns whose process has been silent for too long, and returns their ids.
+	// Reap ends turns whose process was silent for too long, and returns their ids.
 	Reap(ctx context.Context) ([]string, error)
-	// Wake tells the others that there is news of these turns.
+	// Wake notifies the others of news of these turns.
 	Wake(ctx context.Context, ids ...string) error
-	// Listen hands over what others wake with until it fails or ctx ends. deaf says whether
-	// words come through.
+	// Listen passes on the notifications of others until it fails or ctx ends. deaf receives
+	// whether notifications fail to arrive.
 	Listen(ctx context.Context, woken func(ids []string), deaf func(bool)) error
 
-	// Ask notes what waits for a person, Settle that it waits no more.
+	// Ask records a pending approval or question, Settle that it is no longer pending.
 	Ask(ctx context.Context, a schemas.LiveAsk) error
 	Settle(ctx context.Context, id string) error
-	// Waiting lists what waits for an owner.
+	// Waiting lists an owner's pending approvals and questions.
 	Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, error)
-	// Decide leaves what was said for the process that asked, and reports whether it is the
-	// first. Outcome is that process's answer, empty while there is none; Reopen lets it wait
-	// on after an answer that was no.
+	// Decide stores a decision for the process that asked, and reports whether it is the
+	// first. Outcome is that process's reply, empty until it replies; Reopen makes it pending
+	// again after a rejected decision.
 	Decide(ctx context.Context, id, decision string) (bool, error)
 	Outcome(ctx context.Context, id string) (string, error)
 	Reopen(ctx context.Context, id string) error
-	// Decided lists what others said to this process, for Answer.
+	// Decided lists the decisions of others for this process, to be replied to with Answer.
 	Decided(ctx context.Context) ([]schemas.LiveAsk, error)
 	Answer(ctx context.Context, id, outcome string) error
 }
 
-// ErrLost is told where the process that ran a turn is gone.
+// ErrLost is the error of a turn whose process has died.
 var ErrLost = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "turn_interrupted", RetryAfter: time.Second,
 	Message: "the process that ran this turn is gone",
 }
 
-// ErrFollowElsewhere is told to those who follow a turn of another replica here.
+// ErrFollowElsewhere ends the feeds here of turns of other replicas.
 var ErrFollowElsewhere = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "shutting_down", RetryAfter: time.Second,
 	Message: "this replica is shutting down; the turn runs on elsewhere, so follow it again",
 }
 
-// rowSize is about how large a row may become, in bytes.
+// rowSize is the approximate maximum of a row, in bytes.
 const rowSize = 64 << 10
 
-// An entry is an item in a row. One that is nothing but text is written as a string.
+// An entry is an item in a row. Plain text is written as a string.
 type entry struct {
 	Event *answer.Event `json:"event,omitempty"`
 	At    time.Duration `json:"at,omitempty"`
 	Err   *wire.Error   `json:"error,omitempty"`
 }
 
-// rowsOf writes items, the first of which has this number.
+// rowsOf encodes items, the first of which has the number first.
 func rowsOf(items []Item, first int) ([]schemas.LiveRow, error) {
 	var rows []schemas.LiveRow
 	begin, body := first, []byte(nil)
@@ -102,7 +102,7 @@ func encodeItem(it Item) ([]byte, error) {
 	return json.Marshal(entry{Event: &it.Event, At: it.At})
 }
 
-// itemsOf reads a row.
+// itemsOf decodes a row.
 func itemsOf(r schemas.LiveRow) ([]Item, error) {
 	var raw []json.RawMessage
 	if err := json.Unmarshal([]byte(r.Body), &raw); err != nil {

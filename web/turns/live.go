@@ -17,7 +17,7 @@ const (
 	Stopping = "stopping"
 )
 
-// newLive describes a turn that is about to run.
+// newLive returns the record of a turn that is about to run.
 func (h *Host) newLive(turn agent.Turn, cancel context.CancelCauseFunc) *Live {
 	return &Live{
 		ID: turn.ID, owner: turn.Owner, assistant: turn.Assistant, conversation: turn.ConversationID,
@@ -25,8 +25,8 @@ func (h *Host) newLive(turn agent.Turn, cancel context.CancelCauseFunc) *Live {
 	}
 }
 
-// mark notes when the turn said something, and keeps what it says of itself. Pieces of
-// text have no time: there are too many of them.
+// mark stamps the item with its time, and stores the turn's start. Pieces of text have no
+// time: there are too many of them.
 func (t *Live) mark(it Item) Item {
 	switch it.Event.Kind {
 	case answer.KindText, answer.KindThinking:
@@ -38,9 +38,9 @@ func (t *Live) mark(it Item) Item {
 	return it
 }
 
-// SoFar is what is known of a turn that runs, as the begin of its trace: who answers
-// where, and of a turn that can be followed its answer. The rest is recorded at its end. Of a
-// turn that has ended it is all that is known here.
+// SoFar returns what is known of a running turn, as the begin of its trace: who answers where,
+// and the answer of a turn that can be followed. The rest is recorded at its end. For an ended
+// turn it is all that is known here.
 func (t *Live) SoFar(now time.Time) answer.Trace {
 	trace := answer.Trace{
 		TurnID: t.ID, Status: Running, Assistant: t.assistant, ConversationID: t.conversation,

@@ -9,32 +9,32 @@ import (
 	"molar/web/wire"
 )
 
-// maxLog bounds what is held of one turn, in bytes as its log counts them.
+// maxLog limits what is held of one turn, in bytes as its log counts them.
 const maxLog = 8 << 20
 
-// ErrEventsLost is told to one who asks for what is not held any more.
+// ErrEventsLost is the error for events that are no longer held.
 var ErrEventsLost = &wire.Error{
 	Status: http.StatusGone, Kind: wire.TypeInvalid, Code: "events_lost", NoRetry: true,
 	Message: "the turn has more events than are held, and these are gone; read its conversation for the answer",
 }
 
-// A Log holds what was told, one after the other and counted from 1, for any number of
-// readers. Beyond 8 MiB it forgets the oldest.
+// A Log holds entries, counted from 1, for any number of readers. Beyond 8 MiB it drops the
+// oldest.
 type Log[T any] struct {
 	sizeOf func(T) int
 
 	mu      sync.Mutex
 	entries []T
-	// gone is how many entries were forgotten.
+	// gone is how many entries were dropped.
 	gone  int
 	size  int
 	ended bool
-	// more is closed when there is news; nil while nobody waits for any. watched is called then.
+	// more is closed when there is news, nil if no reader waits; watched is called then.
 	more    chan struct{}
 	watched func()
 }
 
-// NewLog returns an empty log. sizeOf is about how many bytes an entry takes.
+// NewLog returns an empty log. sizeOf returns an entry's approximate size in bytes.
 func NewLog[T any](sizeOf func(T) int) *Log[T] {
 	return &Log[T]{sizeOf: sizeOf}
 }
@@ -54,7 +54,7 @@ func (l *Log[T]) Add(entry T) {
 	l.wake()
 }
 
-// End says that no entry will follow.
+// End marks the log as complete.
 func (l *Log[T]) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,15 +72,15 @@ func (l *Log[T]) wake() {
 	}
 }
 
-// watch has f called whenever there is news, which may not wait nor use the log.
+// watch sets f to be called on news; f must not block or use the log.
 func (l *Log[T]) watch(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watched = f
 }
 
-// since returns the entries after number n that are held, the number of the first of them,
-// and whether they are the last.
+// since returns the held entries after number n, the number of the first of them, and whether
+// the log has ended.
 func (l *Log[T]) since(n int) (entries []T, first int, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +88,8 @@ func (l *Log[T]) since(n int) (entries []T, first int, ended bool) {
 	return l.entries[n-l.gone:], n + 1, l.ended
 }
 
-// After waits for entries with numbers above n and returns them; none when the log has
-// ended or ctx has.
+// After waits for entries with numbers above n and returns them; empty when the log or ctx has
+// ended.
 func (l *Log[T]) After(ctx context.Context, n int) ([]T, error) {
 	for {
 		l.mu.Lock()
@@ -119,7 +119,7 @@ func (l *Log[T]) After(ctx context.Context, n int) ([]T, error) {
 	}
 }
 
-// State returns how many entries there were, how many of them are gone, and whether the
+// State returns how many entries there were, how many of them were dropped, and whether the
 // log has ended.
 func (l *Log[T]) State() (have, gone int, ended bool) {
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (l *Log[T]) State() (have, gone int, ended bool) {
 	return l.gone + len(l.entries), l.gone, l.ended
 }
 
-// until returns the entries up to the one with number n, and whether none of them is gone.
+// until returns the entries up to number n, and whether none of them was dropped.
 func (l *Log[T]) until(n int) (entries []T, whole bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,14 +137,14 @@ func (l *Log[T]) until(n int) (entries []T, whole bool) {
 	return l.entries[:min(n, len(l.entries))], true
 }
 
-// Bytes is the size of what is held.
+// Bytes returns the size of the held entries.
 func (l *Log[T]) Bytes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
 }
 
-// sizeOf is about how much memory an item takes.
+// sizeOf returns the approximate memory of an item.
 func sizeOf(it Item) int {
 	const fixed = 256
 	n := fixed + len(it.Event.Text)
@@ -169,7 +169,7 @@ func sizeOf(it Item) int {
 	return n
 }
 
-// SeenUntil returns the turn up to item n, and whether all of that is held.
+// SeenUntil returns the turn up to item n, and whether all of it is held.
 func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
 	items, whole := t.Log.until(n)
 	for _, it := range items {
@@ -178,8 +178,8 @@ func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
 	return seen, whole
 }
 
-// Follow gives the items after number n as a feed, which does not hold the turn up. Where the
-// turn broke everybody is told that, also one who has seen more items than are here.
+// Follow returns the items after number n as a feed that does not slow the turn. If the turn
+// broke, every follower gets that error, also one who has seen more items than are here.
 func (t *Live) Follow(ctx context.Context, n int) *Feed {
 	f, ctx := newFeed(ctx)
 	f.Run = func(send func(Item) bool) {

@@ -6,8 +6,8 @@ import (
 	"molar/agent/answer"
 )
 
-// A mailbox holds events until they are passed on, so that who brings them never waits for a
-// slow reader; one too many is dropped.
+// A mailbox buffers events until they are passed on. put never blocks; it drops the event if
+// the buffer is full.
 type mailbox chan *answer.Event
 
 func (m mailbox) put(ev answer.Event) {

@@ -9,8 +9,8 @@ import (
 	"molar/web/wire"
 )
 
-// Find returns a turn of the owner's that runs, or did a short time ago: of this process, or
-// of any that shares its ledger.
+// Find returns an owner's turn that runs or ended recently, in this process or in one that
+// shares its ledger.
 func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) {
 	if t, ok := h.Set.Find(owner, id); ok || h.Sharing == nil {
 		return t, ok, nil
@@ -23,8 +23,8 @@ func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) 
 	return t, t != nil, nil
 }
 
-// IsGone says whether the process of a turn of the owner's is gone, as far as it can be known:
-// no process runs it, and none was heard to end it well.
+// IsGone reports whether the process of an owner's turn has died, as far as can be known: no
+// process runs it, and it is not known to have ended well.
 func (h *Host) IsGone(ctx context.Context, owner, id string) (bool, error) {
 	t, here := h.Set.Find(owner, id)
 	if here = here && t.over == nil; here || h.Sharing == nil {
@@ -40,8 +40,8 @@ func (h *Host) IsGone(ctx context.Context, owner, id string) (bool, error) {
 	return !ok || found.Lost, nil
 }
 
-// mirror follows a turn of another process, for all who ask for it here; nil means that there
-// is no such turn.
+// mirror follows a turn of another process for all its followers here; nil means that there is
+// no such turn.
 func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {
 	s := h.Sharing
 	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
@@ -58,7 +58,7 @@ func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {
 	if mine {
 		s.follow(h.Set, t)
 	}
-	if found.Ended { // all that it told is there to be read
+	if found.Ended { // all its items can be read
 		select {
 		case <-t.done:
 		case <-ctx.Done():
@@ -67,7 +67,7 @@ func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {
 	return t, nil
 }
 
-// stopElsewhere leaves the wish of a person; other causes concern this process alone.
+// stopElsewhere passes on a person's request to stop; other causes concern this process alone.
 func (s *Sharing) stopElsewhere(id string, cause error) {
 	if !errors.Is(cause, ErrStopped) {
 		return
@@ -81,7 +81,7 @@ func (s *Sharing) stopElsewhere(id string, cause error) {
 	_ = s.ledger.Wake(ctx, id) // else its replica reads it with its next beat
 }
 
-// follow begins to read a turn of another process.
+// follow starts to read a turn of another process.
 func (s *Sharing) follow(set *Set, t *Live) {
 	t.over = func(err error) {
 		if err != nil {
@@ -103,7 +103,7 @@ func (s *Sharing) follow(set *Set, t *Live) {
 	nudge(s.words)
 }
 
-// Leave ends what is followed here of other processes, and takes nobody in any more.
+// Leave ends the mirrors of other processes' turns, and refuses new followers.
 func (s *Sharing) Leave() {
 	if s == nil {
 		return
@@ -117,8 +117,8 @@ func (s *Sharing) Leave() {
 	}
 }
 
-// read reads what the turns that are followed here told: those that it was woken for, and
-// from time to time all.
+// read reads the news of the mirrored turns: those it was woken for, and all of them
+// periodically.
 func (s *Sharing) read(ctx context.Context) {
 	net := time.NewTimer(netEvery)
 	defer net.Stop()
@@ -183,7 +183,7 @@ func keysOf(after map[string]int) []string {
 	return ids
 }
 
-// wanted are the turns to read, with the number of the last item that is here.
+// wanted returns the turns to read, with the number of the last item held here.
 func (s *Sharing) wanted(all bool) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Sharing) wanted(all bool) map[string]int {
 	return after
 }
 
-// take adds what was read of a turn.
+// take adds the news of a turn.
 func (s *Sharing) take(id string, n int, news schemas.LiveTold) {
 	s.mu.Lock()
 	t := s.theirs[id]
@@ -223,7 +223,7 @@ func (s *Sharing) take(id string, n int, news schemas.LiveTold) {
 	}
 	switch {
 	case news.Ended && news.Lost:
-		t.over(Keeping(ErrLost, "")) // its text is stored from time to time, so it may have shown more
+		t.over(Keeping(ErrLost, "")) // its text is stored periodically, so its followers may have seen more
 	case news.Ended:
 		t.over(nil)
 	}

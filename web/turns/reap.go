@@ -8,15 +8,15 @@ import (
 const (
 	// reapEvery is how often turns of silent processes are looked for.
 	reapEvery = time.Second
-	// healthyFor is for how long this process must have heard the ledger itself before, without
-	// a gap of gapFor: after an outage, or when all were suspended, all seem silent.
+	// healthyFor is how long this process itself must have heard the ledger, without a gap of
+	// gapFor: after an outage, or after all were suspended, every process seems silent.
 	healthyFor, gapFor = 8 * time.Second, 4 * time.Second
 )
 
-// A pulse knows for how long a process has looked without a gap. The zero value has none yet.
+// A pulse measures how long a process has looked without a gap. The zero value has not looked.
 type pulse struct{ since, last time.Time }
 
-// beat notes a look and reports whether there were enough.
+// beat records a look and reports whether there were enough.
 func (p *pulse) beat(now time.Time) bool {
 	now = now.Round(0) // the other clock stands still while a machine sleeps
 	if gap := now.Sub(p.last); gap > gapFor || gap < 0 {
@@ -26,7 +26,7 @@ func (p *pulse) beat(now time.Time) bool {
 	return now.Sub(p.since) >= healthyFor
 }
 
-// reap ends turns of processes that are silent. Every replica does that.
+// reap ends turns of silent processes. Every replica does that.
 func (s *Sharing) reap(ctx context.Context) {
 	tick := time.NewTicker(reapEvery)
 	defer tick.Stop()
@@ -38,14 +38,14 @@ func (s *Sharing) reap(ctx context.Context) {
 		case <-tick.C:
 		case <-s.calls:
 		}
-		s.hearOthers(ctx)
+		s.applyRemote(ctx)
 		if err := s.reapOnce(ctx, own.beat(time.Now())); err != nil {
 			own = pulse{}
 		}
 	}
 }
 
-// reapOnce asks the ledger, which may end nothing yet.
+// reapOnce asks the ledger; it ends turns only if may is set.
 func (s *Sharing) reapOnce(ctx context.Context, may bool) error {
 	round, cancel := context.WithTimeout(ctx, ledgerFor)
 	defer cancel()
@@ -58,7 +58,7 @@ func (s *Sharing) reapOnce(ctx context.Context, may bool) error {
 		return err
 	}
 	s.log.Warn("turns whose replica is gone were ended", "turns", len(lost))
-	_ = s.ledger.Wake(round, lost...) // else they are read by the net
+	_ = s.ledger.Wake(round, lost...) // else followers read them at netEvery
 	s.wake(lost)
 	return nil
 }

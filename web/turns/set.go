@@ -12,14 +12,14 @@ import (
 	"molar/web/wire"
 )
 
-// How long, and how many of, the turns that have ended can be followed.
+// How long, and how many, ended turns can be followed.
 const (
 	followFor   = 60 * time.Second
 	maxEnded    = 256
 	maxEndedLog = 64 << 20 // bytes
 )
 
-// ErrStopped ends a turn that a person stopped. No client should repeat it.
+// ErrStopped is the error of a turn that a person stopped. Clients should not repeat it.
 var ErrStopped = &wire.Error{
 	Status: wire.StatusActed, Kind: wire.TypeInvalid, Code: "stopped", NoRetry: true,
 	Message: "the turn was stopped",
@@ -31,9 +31,9 @@ var ErrShuttingDown = &wire.Error{
 	Message: "the server is shutting down", RetryAfter: time.Second,
 }
 
-// A Set holds the turns that run in this process, and those that can still be followed.
-// A turn belongs to its client's connection, unless it is detached: then it runs on
-// here, and whoever makes the Set calls Drain before it ends.
+// A Set holds the turns that run in this process, and ended ones that can still be followed. A
+// turn belongs to its client's connection unless it is detached: then it continues here, and
+// the owner of the Set calls Drain before it exits.
 type Set struct {
 	log *slog.Logger
 	now func() time.Time
@@ -43,9 +43,9 @@ type Set struct {
 	keys   map[ownedKey]*Live
 	ended  []*Live
 	closed bool
-	// closing is closed with it.
+	// closing is closed when Drain begins.
 	closing chan struct{}
-	// running holds the detached
+	// running counts the detached turns.
 	running sync.WaitGroup
 }
 
@@ -56,8 +56,8 @@ type ownedKey struct{ owner, key string }
 type Live struct {
 	ID    string
 	owner string
-	// assistant and conversation are as the request names them, maybe not at all; told is
-	// what the turn itself said, once it did.
+	// assistant and conversation are as in the request, and may be empty; told is the turn's
+	// start event, once received.
 	assistant, conversation string
 	told                    atomic.Pointer[answer.Start]
 	began                   time.Time
@@ -68,12 +68,12 @@ type Live struct {
 	// key and hash are set for a turn with an Idempotency-Key: hash is the body's.
 	key  string
 	hash string
-	// done is closed at its end.
+	// done is closed when the turn has ended.
 	done    chan struct{}
 	endedAt time.Time
 	// over ends the mirror of a turn that another process runs.
 	over func(error)
-	// broken is the last item's error where the turn itself never told it.
+	// broken is the last item's error, if the turn itself never sent it.
 	broken atomic.Pointer[error]
 }
 
@@ -88,7 +88,7 @@ func NewSet(log *slog.Logger, now func() time.Time) *Set {
 	return &Set{log: log, now: now, live: make(map[string]*Live), keys: make(map[ownedKey]*Live), closing: make(chan struct{})}
 }
 
-// attach notes a turn that runs with its client's connection. The caller calls end.
+// attach adds a turn that ends with its client's connection. The caller calls end.
 func (ts *Set) attach(t *Live) {
 	t.done = make(chan struct{})
 	ts.mu.Lock()
@@ -96,7 +96,7 @@ func (ts *Set) attach(t *Live) {
 	ts.live[t.ID] = t
 }
 
-// attachMirror notes a turn that another process runs, or finds it.
+// attachMirror adds a turn that another process runs, or finds it.
 func (ts *Set) attachMirror(t *Live) (*Live, bool) {
 	t.Log, t.done = NewLog(sizeOf), make(chan struct{})
 	ts.mu.Lock()
@@ -108,8 +108,8 @@ func (ts *Set) attachMirror(t *Live) (*Live, bool) {
 	return t, true
 }
 
-// detach notes a turn that runs on without its client, and starts run. With a key
-// that is known it returns the turn of that key instead, and false.
+// detach adds a turn that outlives its client, and starts run. With a known key it returns
+// that key's turn instead, and false.
 func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
 	t.Log, t.done = NewLog(sizeOf), make(chan struct{})
 	ts.mu.Lock()
@@ -134,7 +134,7 @@ func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
 	return t, true, nil
 }
 
-// end notes that a turn has ended. One with a log stays for a while.
+// end marks a turn as ended. One with a log can be followed for a while.
 func (ts *Set) end(t *Live) {
 	t.cancel(nil)
 	ts.mu.Lock()
@@ -150,7 +150,7 @@ func (ts *Set) end(t *Live) {
 	ts.forgetOld()
 }
 
-// forgetKey lets the next request with the turn's key begin anew.
+// forgetKey lets the next request with the turn's key start a new turn.
 func (ts *Set) forgetKey(t *Live) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -182,7 +182,7 @@ func (ts *Set) forgetOld() {
 	}
 }
 
-// Find returns the turn of the id, if it is the owner's.
+// Find returns the turn with the id, if it is the owner's.
 func (ts *Set) Find(owner, id string) (*Live, bool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -191,10 +191,9 @@ func (ts *Set) Find(owner, id string) (*Live, bool) {
 	return t, ok && t.owner == owner
 }
 
-// Drain lets detached turns end. Those that still run when ctx ends are cancelled,
-// which saves what they answered as interrupted and tells their followers why; Drain
-// returns when all have ended.
-// No turn can be detached any more.
+// Drain lets detached turns end, and refuses new ones. Turns that still run when ctx ends are
+// cancelled, which saves their answers as interrupted and sends the reason to their followers.
+// Drain returns when all have ended.
 func (ts *Set) Drain(ctx context.Context) {
 	ts.mu.Lock()
 	if !ts.closed {
@@ -225,8 +224,7 @@ func (ts *Set) Drain(ctx context.Context) {
 // Closing is closed when Drain begins.
 func (ts *Set) Closing() <-chan struct{} { return ts.closing }
 
-// Go runs f beside the turns, for as long as one of them may last: Drain waits for it. It
-// fails once Drain was called.
+// Go runs f as one of the turns: Drain waits for it. It fails once Drain was called.
 func (ts *Set) Go(f func()) error {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -237,7 +235,7 @@ func (ts *Set) Go(f func()) error {
 	return nil
 }
 
-// add tells what came of the turn.
+// add appends an item to the turn's log.
 func (t *Live) add(it Item) {
 	if it.Event.Kind == answer.KindStart {
 		t.told.Store(it.Event.Start)
@@ -245,23 +243,23 @@ func (t *Live) add(it Item) {
 	t.Log.Add(it)
 }
 
-// Start is what the turn said of itself; nil before it did.
+// Start returns the turn's start event; nil until it was received.
 func (t *Live) Start() *answer.Start { return t.told.Load() }
 
 // Abandon ends a turn whose client is gone.
 func (t *Live) Abandon() { t.cancel(nil) }
 
-// Stop ends the turn as a person's wish.
+// Stop ends the turn at a person's request.
 func (t *Live) Stop() { t.cancel(ErrStopped) }
 
-// Ended is closed at the turn's end.
+// Ended is closed when the turn has ended.
 func (t *Live) Ended() <-chan struct{} { return t.done }
 
-// IsBroken says whether what is known here of the turn ends before the turn did, with an error
-// that says why. The replica that ran it may have told more.
+// IsBroken reports whether the items held here stop, with an error that has the reason, before
+// the turn ended. The replica that ran it may have sent more.
 func (t *Live) IsBroken() bool { return t.broken.Load() != nil }
 
-// IsOver says whether the turn has ended.
+// IsOver reports whether the turn has ended.
 func (t *Live) IsOver() bool {
 	select {
 	case <-t.done:

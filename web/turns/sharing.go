@@ -15,34 +15,35 @@ const (
 	// tellEvery is how long news waits for more, so that many tokens of many turns are one
 	// transaction and one notification.
 	tellEvery = 50 * time.Millisecond
-	// beatEvery is how often a process says that its turns run.
+	// beatEvery is how often a process renews the leases of its turns.
 	beatEvery = 2 * time.Second
-	// netEvery is how often followers read unasked, deafEvery while no word comes through.
+	// netEvery is how often followers read without a notification, deafEvery while no
+	// notifications arrive.
 	netEvery, deafEvery = 5 * time.Second, 500 * time.Millisecond
 	// ledgerFor bounds one exchange with the ledger.
 	ledgerFor = 5 * time.Second
 )
 
-// A Sharing shows the turns of this process to the others, and theirs to the followers here.
-// Whoever makes it calls Run.
+// A Sharing shows the turns of this process to other replicas, and theirs to the followers
+// here. Its owner calls Run.
 type Sharing struct {
 	ledger Ledger
 	log    *slog.Logger
 
 	mu sync.Mutex
 	// mine are turns of this process, with how many of their items the ledger holds; theirs
-	// are turns of others that are followed here.
+	// are turns of other processes that are followed here.
 	mine   map[*Live]int
 	theirs map[string]*Live
-	// woken are turns of which there may be news.
+	// woken are turns that may have news.
 	woken map[string]bool
-	// left says that nobody may follow another's turn here any more.
+	// left is set when turns of other processes can no longer be followed here.
 	left bool
 
 	// news, words and calls wake the loops.
 	news, words, calls chan struct{}
 	deaf               atomic.Bool
-	// asking is how much of this process waits for a person.
+	// asking counts the pending approvals and questions of this process.
 	asking atomic.Int32
 	// waits holds them.
 	waits *Waits
@@ -56,12 +57,11 @@ func NewSharing(ledger Ledger, log *slog.Logger) *Sharing {
 	}
 }
 
-// Takes has what people say on other replicas handed to what waits in w. It is called before
-// Run.
+// Takes has decisions made on other replicas applied to the waits of w. Call it before Run.
 func (s *Sharing) Takes(w *Waits) { s.waits = w }
 
-// Run shares until ctx ends; by then the turns of this process have ended, and their last
-// news is told.
+// Run shares until ctx ends; by then the turns of this process must have ended. It writes
+// their last news.
 func (s *Sharing) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	defer loops.Wait()
@@ -79,8 +79,8 @@ func nudge(loop chan struct{}) {
 	}
 }
 
-// begin shows a turn of this process to the others. Its items follow by themselves. A nil
-// sharing shows nothing.
+// begin shows a turn of this process to the others; its items follow without further calls. A
+// nil sharing shows nothing.
 func (s *Sharing) begin(ctx context.Context, t *Live) error {
 	if s == nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *Sharing) begin(ctx context.Context, t *Live) error {
 	return nil
 }
 
-// tell writes the news of the turns of this process, and that they run.
+// tell writes the news of the turns of this process, and renews their leases.
 func (s *Sharing) tell(ctx context.Context) {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
@@ -109,7 +109,7 @@ func (s *Sharing) tell(ctx context.Context) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerFor)
 			defer cancel()
-			_ = s.tellOnce(last, false) // nobody hears of a fault any more
+			_ = s.tellOnce(last, false) // no one reads the error at the end
 			return
 		case <-beat.C:
 			all = true
@@ -119,7 +119,7 @@ func (s *Sharing) tell(ctx context.Context) {
 		round, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerFor)
 		var err error
 		if failed {
-			err = s.learn(round)
+			err = s.reconcile(round)
 		}
 		if err == nil {
 			err = s.tellOnce(round, all)
@@ -132,7 +132,7 @@ func (s *Sharing) tell(ctx context.Context) {
 			}
 		}
 		failed = err != nil
-		pause(ctx, max(tellEvery-time.Since(began), tellEvery/4)) // what it took has joined news too
+		pause(ctx, max(tellEvery-time.Since(began), tellEvery/4)) // the time that the write took has joined news too
 	}
 }
 
@@ -145,7 +145,7 @@ func pause(ctx context.Context, long time.Duration) {
 	}
 }
 
-// tellOnce tells what is new; with all also of turns that have nothing to say.
+// tellOnce writes the news; with all set, also for turns that have none.
 func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 	news, of, reached := s.gather(all)
 	if len(news) == 0 {
@@ -155,7 +155,7 @@ func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	var said []string
+	var written []string
 	for i, n := range news {
 		stop, ours := held[n.TurnID]
 		switch {
@@ -166,7 +166,7 @@ func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 			of[i].cancel(ErrStopped)
 		}
 		if ours && (len(n.Rows) > 0 || n.Ended) {
-			said = append(said, n.TurnID)
+			written = append(written, n.TurnID)
 		}
 		s.mu.Lock()
 		if !ours || n.Ended {
@@ -176,16 +176,16 @@ func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 		}
 		s.mu.Unlock()
 	}
-	if len(said) == 0 {
+	if len(written) == 0 {
 		return nil
 	}
-	if err := s.ledger.Wake(ctx, said...); err != nil {
+	if err := s.ledger.Wake(ctx, written...); err != nil {
 		s.log.Debug("other replicas could not be woken; they read by themselves", "error", err)
 	}
 	return nil
 }
 
-// gather collects what is to be told, of which turns, and up to which item.
+// gather returns the news to write, the turns they belong to, and the last item of each.
 func (s *Sharing) gather(all bool) (news []schemas.LiveNews, of []*Live, reached []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +195,7 @@ func (s *Sharing) gather(all bool) (news []schemas.LiveNews, of []*Live, reached
 			continue
 		}
 		rows, err := rowsOf(items, first)
-		if err != nil { // of an event that no JSON can hold: those who follow see the gap
+		if err != nil { // an event that JSON cannot hold: followers see the gap
 			s.log.Error("an event of a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
 		}
 		one := schemas.LiveNews{TurnID: t.ID, Rows: rows, Ended: ended}
@@ -207,7 +207,7 @@ func (s *Sharing) gather(all bool) (news []schemas.LiveNews, of []*Live, reached
 	return news, of, reached
 }
 
-// listen takes the words of the others, and says when none comes through.
+// listen receives the notifications of others, and logs when they fail to arrive.
 func (s *Sharing) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.ledger.Listen(ctx, s.wake, func(deaf bool) {
@@ -235,8 +235,8 @@ func (s *Sharing) heard(deaf bool) {
 	nudge(s.words)
 }
 
-// wake notes what may have news: turns that are followed here, or decisions about calls of
-// this process.
+// wake marks what may have news: turns followed here, or decisions about calls of this
+// process.
 func (s *Sharing) wake(ids []string) {
 	s.mu.Lock()
 	for _, id := range ids {
@@ -252,5 +252,5 @@ func (s *Sharing) wake(ids []string) {
 	if s.asking.Load() > 0 {
 		nudge(s.calls)
 	}
-	nudge(s.news) // somebody may want one of ours stopped
+	nudge(s.news) // a stop of one of our turns may have been requested
 }

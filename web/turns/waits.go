@@ -15,9 +15,9 @@ import (
 	"molar/web/wire"
 )
 
-// Waits are what turns wait for of people: decisions about calls, and answers to questions of
-// servers. Each waits in the memory of the process that runs its turn, so the key of the tokens
-// is the process's own: after a restart there is nothing left to approve.
+// Waits are the pending approvals and questions of turns. Each is held by the process that
+// runs its turn, so the key of the tokens is the process's own: after a restart nothing is
+// pending.
 type Waits struct {
 	key [32]byte
 	now func() time.Time
@@ -26,28 +26,28 @@ type Waits struct {
 	open map[string]*wait
 }
 
-// NewWaits returns an empty set, whose tokens are good in this process alone.
+// NewWaits returns an empty set, whose tokens are valid in this process alone.
 func NewWaits(now func() time.Time) *Waits {
 	w := &Waits{now: now, open: make(map[string]*wait)}
 	_, _ = rand.Read(w.key[:]) // never fails, see crypto/rand
 	return w
 }
 
-// A wait is one that nobody answered yet.
+// A wait is a pending approval or question.
 type wait struct {
 	id, turnID, owner string
 	// shown is what its owner sees: an [answer.Approval] or an [answer.Asked].
 	shown any
-	// read says what is wrong with what a person said, or returns what hands it over.
-	read func(said []byte) (hand func(), err error)
-	// allow lets a call run, beside one of the same subject.
+	// read checks a person's decision, and returns the func that applies it.
+	read func(reply []byte) (apply func(), err error)
+	// allow lets a call run, together with another of the same subject.
 	allow func()
 }
 
-// A waitKind tells the two apart, by their ids.
+// A waitKind distinguishes the two by their ids.
 type waitKind struct {
 	prefix, noun string
-	// gone and late word the errors of one that waits no more.
+	// gone and late are the error texts of one that is no longer pending.
 	gone, code, late string
 }
 
@@ -75,9 +75,9 @@ func (k *waitKind) errLate() error {
 	return &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: k.code, NoRetry: true, Message: k.late}
 }
 
-// await shows a wait, to other replicas too unless sharing is nil, and waits for what comes
-// through said. Without that it fails when ctx ends.
-func await[T any](ctx context.Context, w *Waits, p *wait, said <-chan T, sharing *Sharing, tell func()) (T, error) {
+// await publishes a wait, to other replicas too unless sharing is nil, and waits for a value
+// from reply. Without one it fails when ctx ends.
+func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharing *Sharing, tell func()) (T, error) {
 	w.mu.Lock()
 	w.open[p.id] = p
 	w.mu.Unlock()
@@ -91,7 +91,7 @@ func await[T any](ctx context.Context, w *Waits, p *wait, said <-chan T, sharing
 	}
 	tell()
 	select {
-	case s := <-said:
+	case s := <-reply:
 		return s, nil
 	case <-ctx.Done():
 		var none T
@@ -99,7 +99,7 @@ func await[T any](ctx context.Context, w *Waits, p *wait, said <-chan T, sharing
 	}
 }
 
-// waiting is what waits here for the owner, of one kind.
+// waiting returns the owner's pending items of one kind in this process.
 func waiting[T any](w *Waits, owner string) []T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,22 +112,22 @@ func waiting[T any](w *Waits, owner string) []T {
 	return found
 }
 
-// has reports whether one waits here under the id.
+// has reports whether one is pending here under the id.
 func (w *Waits) has(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open[id] != nil
 }
 
-// take hands over what a person said, as JSON, to the one that waits for it. It counts once.
-func (w *Waits) take(kind *waitKind, owner, id string, said []byte) error {
+// take applies a person's decision, as JSON, to the wait it is for. Only the first counts.
+func (w *Waits) take(kind *waitKind, owner, id string, reply []byte) error {
 	w.mu.Lock()
 	p := w.open[id]
 	w.mu.Unlock()
 	if p == nil || p.owner != owner {
 		return kind.errGone()
 	}
-	hand, err := p.read(said)
+	apply, err := p.read(reply)
 	if err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func (w *Waits) take(kind *waitKind, owner, id string, said []byte) error {
 		return kind.errLate()
 	}
 	delete(w.open, id)
-	hand()
+	apply()
 	return nil
 }
 
-// allowAlike lets the calls of the same turn run that wait for what was just allowed. w.mu is
-// held.
+// allowAlike allows the turn's other pending calls that the permission just given covers. w.mu
+// is held.
 func (w *Waits) allowAlike(as *wait, subject string) {
 	for id, p := range w.open {
 		if a, ok := p.shown.(answer.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
@@ -152,8 +152,8 @@ func (w *Waits) allowAlike(as *wait, subject string) {
 	}
 }
 
-// readSaid is for JSON of this package's own.
-func readSaid[T any](said []byte) (v T, err error) {
-	err = json.Unmarshal(said, &v)
+// decodeDecision decodes JSON that this package wrote.
+func decodeDecision[T any](reply []byte) (v T, err error) {
+	err = json.Unmarshal(reply, &v)
 	return v, err
 }

@@ -2,9 +2,9 @@ package turns
 
 import "context"
 
-// learn reads what the ledger holds of the turns of this process, after a Tell whose answer
-// never came: it may have been written all the same, and what is there is not told again.
-func (s *Sharing) learn(ctx context.Context) error {
+// reconcile reads what the ledger holds of the turns of this process, after a write of unknown
+// outcome: what is stored is not written again.
+func (s *Sharing) reconcile(ctx context.Context) error {
 	held, turns := make(map[string]int), make(map[string]*Live)
 	s.mu.Lock()
 	for t, n := range s.mine {

@@ -13,40 +13,39 @@ import (
 	"molar/web/wire"
 )
 
-// How long one who speaks here to a turn of another replica waits for its answer, and how
-// often it is looked for.
+// How long a decision for a turn of another replica waits for that replica's reply, and how
+// often the reply is polled.
 const (
 	answerFor   = 10 * time.Second
 	answerEvery = 50 * time.Millisecond
 )
 
-// taken is the answer of a replica that could use what was said.
-const taken = "ok"
+// ackOK means that the replica accepted the decision.
+const ackOK = "ok"
 
-// Approvals lists the calls of an owner that wait for a person, the oldest expiry first.
+// Approvals lists an owner's pending approvals, the oldest expiry first.
 func (h *Host) Approvals(ctx context.Context, owner string) ([]answer.Approval, error) {
-	return listed(ctx, h, callKind, owner, func(a answer.Approval) (string, time.Time) { return a.ID, a.Expires })
+	return pending(ctx, h, callKind, owner, func(a answer.Approval) (string, time.Time) { return a.ID, a.Expires })
 }
 
-// Questions lists those of servers that wait for a person's answer, the oldest expiry first.
+// Questions lists servers' pending questions, the oldest expiry first.
 func (h *Host) Questions(ctx context.Context, owner string) ([]answer.Asked, error) {
-	return listed(ctx, h, questionKind, owner, func(q answer.Asked) (string, time.Time) { return q.ID, q.Expires })
+	return pending(ctx, h, questionKind, owner, func(q answer.Asked) (string, time.Time) { return q.ID, q.Expires })
 }
 
-// Decide hands a decision to the call that waits for it, wherever its turn runs. A token
-// counts once.
+// Decide passes a decision to the pending call, wherever its turn runs. A token is valid once.
 func (h *Host) Decide(ctx context.Context, owner, id, token string, d agent.Decision) error {
-	return h.say(ctx, callKind, owner, id, decision{token, d})
+	return h.decide(ctx, callKind, owner, id, decision{token, d})
 }
 
-// Answer hands an answer to the server that waits for it, wherever its turn runs. It counts
+// Answer passes an answer to the server that waits for it, wherever its turn runs. It counts
 // once.
 func (h *Host) Answer(ctx context.Context, owner, id string, a schemas.Answer) error {
-	return h.say(ctx, questionKind, owner, id, a)
+	return h.decide(ctx, questionKind, owner, id, a)
 }
 
-// listed lists what waits here and on other replicas.
-func listed[T any](ctx context.Context, h *Host, kind *waitKind, owner string, of func(T) (id string, expires time.Time)) ([]T, error) {
+// pending lists what is pending here and on other replicas.
+func pending[T any](ctx context.Context, h *Host, kind *waitKind, owner string, of func(T) (id string, expires time.Time)) ([]T, error) {
 	all := waiting[T](h.Waits, owner)
 	if h.Sharing != nil {
 		asks, err := h.Sharing.ledger.Waiting(ctx, owner)
@@ -75,9 +74,9 @@ func listed[T any](ctx context.Context, h *Host, kind *waitKind, owner string, o
 	return all, nil
 }
 
-// say hands over what a person said.
-func (h *Host) say(ctx context.Context, kind *waitKind, owner, id string, said any) error {
-	body, err := json.Marshal(said)
+// decide applies a person's decision.
+func (h *Host) decide(ctx context.Context, kind *waitKind, owner, id string, reply any) error {
+	body, err := json.Marshal(reply)
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func (h *Host) say(ctx context.Context, kind *waitKind, owner, id string, said a
 	if h.Sharing == nil || h.Waits.has(id) {
 		return h.Waits.take(kind, owner, id, body)
 	}
-	err = h.sayElsewhere(ctx, kind, owner, id, string(body))
+	err = h.decideRemotely(ctx, kind, owner, id, string(body))
 	if _, known := err.(*wire.Error); err != nil && !known { //nolint:errorlint // made here, as it is
 		h.Logger.Error("speak to a turn of another replica", "id", id, "error", err)
 		return wire.ErrStore
@@ -95,7 +94,7 @@ func (h *Host) say(ctx context.Context, kind *waitKind, owner, id string, said a
 	return err
 }
 
-func (h *Host) sayElsewhere(ctx context.Context, kind *waitKind, owner, id, said string) error {
+func (h *Host) decideRemotely(ctx context.Context, kind *waitKind, owner, id, reply string) error {
 	ledger := h.Sharing.ledger
 	asks, err := ledger.Waiting(ctx, owner)
 	if err != nil {
@@ -105,7 +104,7 @@ func (h *Host) sayElsewhere(ctx context.Context, kind *waitKind, owner, id, said
 	if i < 0 {
 		return kind.errGone()
 	}
-	first, err := ledger.Decide(ctx, id, said)
+	first, err := ledger.Decide(ctx, id, reply)
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (h *Host) sayElsewhere(ctx context.Context, kind *waitKind, owner, id, said
 	return h.outcome(ctx, id)
 }
 
-// outcome waits for what the replica that asked makes of what was said.
+// outcome waits for the reply of the replica that asked.
 func (h *Host) outcome(ctx context.Context, id string) error {
 	late := time.NewTimer(answerFor)
 	defer late.Stop()
@@ -127,7 +126,7 @@ func (h *Host) outcome(ctx context.Context, id string) error {
 		switch {
 		case err != nil:
 			return err
-		case outcome == taken:
+		case outcome == ackOK:
 			return nil
 		case outcome != "":
 			e := &wire.Error{}
@@ -155,8 +154,8 @@ func (h *Host) outcome(ctx context.Context, id string) error {
 	}
 }
 
-// hearOthers hands what was said on other replicas to what waits here.
-func (s *Sharing) hearOthers(ctx context.Context) {
+// applyRemote applies decisions made on other replicas to what is pending here.
+func (s *Sharing) applyRemote(ctx context.Context) {
 	if s.asking.Load() == 0 {
 		return
 	}
@@ -164,7 +163,7 @@ func (s *Sharing) hearOthers(ctx context.Context) {
 	defer cancel()
 	left, err := s.ledger.Decided(ctx)
 	for _, a := range left {
-		kind, outcome := callKind, taken
+		kind, outcome := callKind, ackOK
 		if questionKind.names(a.ID) {
 			kind = questionKind
 		}
@@ -179,7 +178,7 @@ func (s *Sharing) hearOthers(ctx context.Context) {
 	}
 }
 
-// ask shows a wait to the other replicas, until settled is called.
+// ask shows a pending approval or question to the other replicas, until settled is called.
 func (s *Sharing) ask(ctx context.Context, p *wait) (settled func()) {
 	s.asking.Add(1)
 	whole := context.WithoutCancel(ctx)
