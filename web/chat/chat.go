@@ -54,8 +54,8 @@ func (s *Surface) streamerOf(w http.ResponseWriter, id *identity, req *chatReque
 	return st
 }
 
-// begin begins the turn that the request asks for. It is apart from chat, which lasts as
-// long as the answer, because a turn is large and the stack of a stream should be small.
+// begin starts the requested turn. It is apart from Chat, which lasts as long as the answer,
+// because a turn is large and the stack of a stream should be small.
 func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identity, error) {
 	if len(req.Messages) > s.MaxMessages {
 		return nil, nil, wire.Invalid("messages", "the request holds %d messages, and this server takes %d: send the newest, or raise limits.messages", len(req.Messages), s.MaxMessages)
@@ -78,8 +78,8 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 	return f, &identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Turns.Now().Unix()}, err
 }
 
-// mayChoose refuses a model that the config does not allow to clients with a key: it
-// would be paid for by somebody else. It returns nil when all is well.
+// mayChoose refuses a model that the config does not allow to clients with a key: somebody
+// else would pay for it. It returns nil if allowed.
 func (s *Surface) mayChoose(t agent.Turn) *wire.Error {
 	for _, c := range []struct{ param, model string }{{"molar.model", t.Model}, {"molar.guardrail_model", t.GuardrailModel}} {
 		if c.model != "" && !s.MayChoose(t.Assistant, t.Provider, c.model) {
@@ -117,19 +117,19 @@ type identity struct {
 }
 
 const (
-	// IDPrefix stands before the id of a turn in that of its completion.
+	// IDPrefix and the id of a turn make the id of its completion.
 	IDPrefix = "chatcmpl-"
-	// turnIDHeader names the turn to those who want to follow or stop it, conversationHeader
-	// the conversation to those who go on with it, also when the turn fails.
+	// turnIDHeader names the turn for clients that follow or stop it, conversationHeader the
+	// conversation to continue, also when the turn fails.
 	turnIDHeader       = "X-Turn-Id"
 	conversationHeader = "X-Conversation-Id"
-	// savedHeader is "false" where the store failed, so that the turn is not in it.
+	// savedHeader is "false" if the store failed, so that the turn is not stored.
 	savedHeader = "X-Molar-Saved"
 )
 
 func (id identity) completion() string { return IDPrefix + id.turn }
 
-// headers names the turn and its conversation.
+// headers sets the headers that name the turn and its conversation.
 func (id identity) headers(h http.Header) {
 	h.Set(turnIDHeader, id.turn)
 	if id.conversation != "" {
@@ -137,7 +137,7 @@ func (id identity) headers(h http.Header) {
 	}
 }
 
-// failure is what a client is told about the error that ended the turn. acted says that a tool
+// failure returns the client's view of the error that ended the turn. acted means that a tool
 // may have had its effect.
 func (id identity) failure(err error, acted bool) *wire.Error {
 	e := wire.Failure(err)
@@ -147,7 +147,7 @@ func (id identity) failure(err error, acted bool) *wire.Error {
 	return e.OfTurn(wire.TurnRef{ConversationID: id.conversation, TurnID: id.turn})
 }
 
-// start takes over what the turn decided by itself.
+// start takes over the values from the turn's start event.
 func (id *identity) start(st *answer.Start) {
 	if st == nil {
 		return
@@ -166,8 +166,8 @@ func (id *identity) start(st *answer.Start) {
 	}
 }
 
-// finishOf gives a turn's reason to stop in OpenAI's words. Tools that the host
-// ran itself are no reason.
+// finishOf returns OpenAI's finish reason for a turn. Tools that the host ran itself are no
+// reason.
 func finishOf(d *answer.Done) string {
 	if d.Finish == "" || d.Finish == providers.FinishToolCalls && len(d.Calls) == 0 {
 		return string(providers.FinishStop)

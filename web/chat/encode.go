@@ -7,9 +7,9 @@ import (
 	"molar/web/wire"
 )
 
-// A chunker writes the chunks of one stream. All of them share id, time, model and
-// conversation; only what follows is made anew for each, by hand, since this is
-// the code that runs once for every few letters of every answer.
+// A chunker writes the chunks of one stream. They share id, time, model and conversation; the
+// rest is written by hand for each, since this code runs once for every few letters of every
+// answer.
 type chunker struct {
 	head []byte
 }
@@ -42,8 +42,8 @@ func (c chunker) text(b []byte, text string) []byte {
 	return append(b, `},"finish_reason":null}]}`+wire.EventEnd...)
 }
 
-// reasoning appends a chunk with a piece of the model's reasoning, in the field that
-// most clients know.
+// reasoning appends a chunk with a piece of the model's reasoning, in the field that most
+// clients know.
 func (c chunker) reasoning(b []byte, text string) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{"reasoning_content":`...)
@@ -51,8 +51,7 @@ func (c chunker) reasoning(b []byte, text string) []byte {
 	return append(b, `},"finish_reason":null}]}`+wire.EventEnd...)
 }
 
-// call appends the two chunks of a call that the client runs: who is called, then
-// the arguments.
+// call appends the two chunks of a call that the client runs: its name, then the arguments.
 func (c chunker) call(b []byte, index int, call schemas.ToolCall) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{"tool_calls":[{"index":`...)
@@ -70,8 +69,8 @@ func (c chunker) call(b []byte, index int, call schemas.ToolCall) []byte {
 	return append(b, `}}]},"finish_reason":null}]}`+wire.EventEnd...)
 }
 
-// note appends a chunk that says nothing to a stock client and carries a molar
-// object, which is JSON already.
+// note appends a chunk that is empty to a stock client and carries a molar object, which is
+// JSON already.
 func (c chunker) note(b, molar []byte) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{},"finish_reason":null}],"molar":`...)
@@ -79,8 +78,8 @@ func (c chunker) note(b, molar []byte) []byte {
 	return append(b, `}`+wire.EventEnd...)
 }
 
-// finish appends the last chunk with a choice, and without the closing of its object:
-// last follows where the chunk is the last of the stream, else next.
+// finish appends the last chunk with a choice, its object left open: last closes it if the
+// chunk is the last of the stream, else next.
 func (c chunker) finish(b []byte, reason string) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{},"finish_reason":`...)
@@ -92,15 +91,14 @@ func (c chunker) finish(b []byte, reason string) []byte {
 func (c chunker) next(b []byte) []byte { return append(b, `}`+wire.EventEnd...) }
 
 // last closes the chunk at the end of a stream: it tells every client whether the turn is
-// in the store.
+// stored.
 func (c chunker) last(b []byte, saved bool) []byte {
 	b = append(b, `,"molar":{"saved":`...)
 	b = strconv.AppendBool(b, saved)
 	return append(b, `}}`+wire.EventEnd...)
 }
 
-// usage appends the chunk with the token counts, which has no choice and is not closed
-// either.
+// usage appends the chunk with the token counts, which has no choice and is left open too.
 func (c chunker) usage(b []byte, u schemas.Usage) []byte {
 	b = append(b, c.head...)
 	b = append(b, `],"usage":{"prompt_tokens":`...)

@@ -40,24 +40,24 @@ type wirePart struct {
 	Audio wire.Audio `json:"input_audio"`
 }
 
-// A messageList is what a request's messages say.
+// A messageList is a request's messages, decoded.
 type messageList struct {
 	system   []string
 	messages []schemas.Message
-	// history is set when there is more than a lone question.
+	// history is set if there is more than a single question.
 	history bool
-	// results are what the last messages say that the client's own tools gave.
+	// results are the results of the client's own tools in the last messages.
 	results []schemas.ToolResult
-	// attached are the text files beside the last question.
+	// attached are the text files attached to the last question.
 	attached []agent.Attachment
-	// files is about how many bytes of the body are files.
+	// files is approximately how many bytes of the body are files.
 	files int
 	// open holds the calls whose results have not come yet, in call order.
 	open []schemas.ToolCall
 }
 
-// readMessages checks the messages and brings them into the canonical form, in
-// which the results of one message's calls stand together.
+// readMessages checks the messages and converts them to the canonical form, in which the
+// results of one message's calls are consecutive.
 func readMessages(raw []json.RawMessage) (*messageList, error) {
 	l := &messageList{}
 	asked, last := -1, ""
@@ -150,8 +150,7 @@ func (l *messageList) addAssistant(m wireMessage, parts []schemas.Part, at strin
 	return nil
 }
 
-// addResult pairs a tool message with its call and keeps the results in one
-// message.
+// addResult pairs a tool message with its call and collects the results in one message.
 func (l *messageList) addResult(m wireMessage, parts []schemas.Part, at string) error {
 	i := slices.IndexFunc(l.open, func(c schemas.ToolCall) bool { return c.ID == m.ToolCallID })
 	if i < 0 {
@@ -169,7 +168,7 @@ func (l *messageList) addResult(m wireMessage, parts []schemas.Part, at string) 
 	return nil
 }
 
-// unanswered refuses a tool call without its result: models do too.
+// unanswered refuses a tool call without its result, as models do.
 func (l *messageList) unanswered(at string) error {
 	if len(l.open) == 0 {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"molar/web/wire"
 )
 
-// The molar object is data beside the answer. In a stream every note has a type and is
-// for clients that ask for events; a whole answer has one object with all of them. at_ms
-// is when it was said, in milliseconds after the turn's begin.
+// The molar object is data that accompanies the answer. In a stream every note has a type and
+// is for clients that ask for events; a whole answer has one object with all of them. at_ms is
+// the time of the event, in milliseconds after the turn's begin.
 
-// A textNote is a step or a warning. Code and Server say which one, where clients tell it apart.
+// A textNote is a step or a warning. Code and Server identify it for clients.
 type textNote struct {
 	Type   string `json:"type,omitempty"`
 	Code   string `json:"code,omitempty"`
@@ -21,7 +21,7 @@ type textNote struct {
 	AtMS   int64  `json:"at_ms,omitempty"`
 	Step   string `json:"step,omitempty"`
 	Text   string `json:"text"`
-	// HTML is that of commentary, for those who asked for it.
+	// HTML is the commentary's HTML, for clients that ask for it.
 	HTML string `json:"html,omitempty"`
 }
 
@@ -37,14 +37,14 @@ type toolNote struct {
 	DurationMS int64 `json:"duration_ms,omitempty"`
 }
 
-// An approvalNote is a call that waits for a person.
+// An approvalNote is a pending approval.
 type approvalNote struct {
 	Type string `json:"type"`
 	*answer.Approval
 }
 
-// A questionNote is a question of a server that waits for a person, a newsNote what a server says
-// while a tool runs.
+// A questionNote is a server's pending question, a newsNote a server's message while a tool
+// runs.
 type questionNote struct {
 	Type string `json:"type"`
 	*answer.Asked
@@ -61,14 +61,14 @@ type sourcesNote struct {
 	Sources []schemas.Source `json:"sources"`
 }
 
-// A molarObject sums a turn up: the last note of a stream, and the object of a
-// whole answer.
+// A molarObject summarises a turn: the last note of a stream, and the object of a whole
+// answer.
 type molarObject struct {
 	Type           string `json:"type,omitempty"`
 	AtMS           int64  `json:"at_ms,omitempty"`
 	ConversationID string `json:"conversation_id"`
 	TurnID         string `json:"turn_id"`
-	// Commentary are the texts that were said on the way to calls.
+	// Commentary are the texts before calls.
 	Commentary []string   `json:"commentary,omitempty"`
 	Calls      []toolNote `json:"calls,omitempty"`
 	Results    []toolNote `json:"results,omitempty"`
@@ -81,15 +81,15 @@ func toolNoteOf(ev answer.Event, at int64) toolNote {
 		n.DurationMS = ev.Result.Duration.Milliseconds()
 		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {
 			r := *ev.Result
-			r.Output = wire.AppendString(nil, string(r.Output)) // one bad output must not cost the answer
+			r.Output = wire.AppendString(nil, string(r.Output)) // one invalid output must not cost the answer
 			n.Result = &r
 		}
 	}
 	return n
 }
 
-// noteOf gives the molar object of an event of a stream, or nil when there is none. html
-// is that of its text.
+// noteOf returns the molar object of a stream event, or nil if it has none. html is the HTML
+// of its text.
 func noteOf(ev answer.Event, id identity, after time.Duration, html string) []byte {
 	var note any
 	at := after.Milliseconds()

@@ -1,6 +1,6 @@
 package chat
 
-// A Chunk is what each event of a stream holds, but for the last, "[DONE]".
+// A Chunk is the data of every stream event except the last, "[DONE]".
 type Chunk struct {
 	ID          string        `json:"id"`
 	Object      string        `json:"object"`
@@ -9,7 +9,7 @@ type Chunk struct {
 	Fingerprint string        `json:"system_fingerprint,omitempty"`
 	Choices     []chunkChoice `json:"choices"`
 	Usage       *usageObject  `json:"usage,omitempty"`
-	// Molar has a type, and the data that belongs to it.
+	// Molar has a type, and its data.
 	Molar map[string]any `json:"molar,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type chunkToolCall struct {
 	} `json:"function"`
 }
 
-// A Body is a chatRequest whose messages are spelled out.
+// A Body is a chatRequest with typed messages.
 type Body struct {
 	chatRequest
 	Messages []wireMessage `json:"messages"`

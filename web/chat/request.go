@@ -45,7 +45,7 @@ type chatRequest struct {
 		// HTML adds the answer as sanitised HTML to the events, block by block.
 		HTML   bool `json:"html"`
 		Detach bool `json:"detach"`
-		// Parent is the turn to go on after, "" the begin of the conversation; absent, it
+		// Parent is the turn to continue after, "" the begin of the conversation; absent, it
 		// is the newest one.
 		Parent         *string `json:"parent"`
 		Provider       string  `json:"provider"`
@@ -57,7 +57,7 @@ type chatRequest struct {
 
 	// hash identifies the request for its Idempotency-Key.
 	hash string
-	// size is how many bytes the body has, text about how many of them are no files.
+	// size is the bytes of the body, text approximately those that are not files.
 	size, text int
 }
 
@@ -68,8 +68,8 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// readChat reads and checks the body. Every fault is the client's, so the error is
-// an [*apiError] with a 4xx status.
+// readChat reads and checks the body. Every fault is the client's, so the error is a
+// [*wire.Error] with a 4xx status.
 func readChat(r *http.Request) (*chatRequest, error) {
 	req := &chatRequest{}
 	body, err := wire.ReadAll(r)
@@ -83,7 +83,7 @@ func readChat(r *http.Request) (*chatRequest, error) {
 	return req, wire.DecodeBody(body, req)
 }
 
-// turn turns the request into the turn that it asks for.
+// turn returns the turn that the request asks for.
 func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 	var t agent.Turn
 	if err := q.checkSupported(); err != nil {
@@ -140,8 +140,8 @@ func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 	return t, nil
 }
 
-// checkSupported refuses what this server would have to ignore at the price of a
-// wrong answer.
+// checkSupported refuses fields that this server could only ignore at the price of a wrong
+// answer.
 func (q *chatRequest) checkSupported() error {
 	switch {
 	case len(q.Messages) == 0:
@@ -174,8 +174,8 @@ func (f responseFormat) hasSchema() bool {
 	return len(schema) == 0 || string(schema) == "null" || schema[0] == '{'
 }
 
-// conversation returns the id of the conversation to continue, from whichever of
-// the three places names it.
+// conversation returns the id of the conversation to continue, from any of the three fields
+// that can name it.
 func (q *chatRequest) conversation(h http.Header) (string, error) {
 	id := ""
 	for _, from := range []struct{ param, id string }{
@@ -196,8 +196,8 @@ func (q *chatRequest) conversation(h http.Header) (string, error) {
 	return id, nil
 }
 
-// parent returns the turn to go on after. Only a conversation that the request names has
-// any.
+// parent returns the turn to continue after. It requires that the request names a
+// conversation.
 func (q *chatRequest) parent(conversation string) (*string, error) {
 	parent := q.Molar.Parent
 	switch {
@@ -211,8 +211,8 @@ func (q *chatRequest) parent(conversation string) (*string, error) {
 	return parent, nil
 }
 
-// setRoute takes the overrides of provider and models. The two top-level fields are
-// an older form that names Ollama's models.
+// setRoute sets the overrides of provider and models. The two top-level fields are an older
+// form that names Ollama's models.
 func (q *chatRequest) setRoute(t *agent.Turn) {
 	t.Provider, t.Model, t.GuardrailModel = q.Molar.Provider, q.Molar.Model, q.Molar.GuardrailModel
 	ollama := q.OllamaModel != "" || q.OllamaGuardrailModel != ""
@@ -248,8 +248,8 @@ func readStop(raw json.RawMessage) ([]string, error) {
 	return stop, nil
 }
 
-// instructions puts the wanted form into words, since a turn only knows that the
-// answer is to be JSON.
+// instructions describes the requested format in words, since a turn only knows that the
+// answer must be JSON.
 func (f responseFormat) instructions() []string {
 	if f.Type != "json_schema" || len(f.JSONSchema.Schema) == 0 || string(f.JSONSchema.Schema) == "null" {
 		return nil

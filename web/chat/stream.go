@@ -14,12 +14,12 @@ import (
 	"molar/web/wire"
 )
 
-// stream renders a turn as server-sent events. The error is for the log; the client
-// has been told.
+// stream renders a turn as server-sent events. The error is for the log; the client already
+// has it.
 func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	st.Start(s.KeepAlive, f.Stop)
 	defer st.Close()
-	f.OnSideEvent = func(ev answer.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event tells of a fault
+	f.OnSideEvent = func(ev answer.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event reports the error
 	f.Each(func(it turns.Item) bool {
 		if it.Err != nil {
 			err = st.fail(turns.CauseOf(f.Cause(), it.Err))
@@ -34,25 +34,23 @@ func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	return err
 }
 
-// A streamer writes one stream. The turn writes to it, and those who wait for a person
-// within a turn.
+// A streamer writes one stream, for the turn and for its approval and question events.
 type streamer struct {
 	*wire.Stream
 	id     identity
 	chunks chunker
-	// usage and events are what the client asked for.
+	// usage and events are set if the client asked for them.
 	usage, events bool
-	// numbered puts the number of each event before it, for a client that may come
-	// back for the rest.
+	// numbered puts an id before each event, for a client that may resume.
 	numbered bool
-	// html also gives the answer as HTML, with events; nil for none.
+	// html also renders the answer as HTML, with events; nil for none.
 	html *pages.Feed
 
-	// at is when the event that is being encoded was said.
+	// at is the time of the event that is being encoded.
 	at      time.Duration
 	spoke   bool
 	effects turns.Effects
-	// unsaved is set once it is known that the store failed.
+	// unsaved is set once the store is known to have failed.
 	unsaved bool
 }
 
@@ -86,8 +84,8 @@ func (st *streamer) send(it turns.Item) error {
 	return st.Write()
 }
 
-// takeNumbered encodes an event. Its number stands at its last chunk: a client that
-// has seen the number has seen all of the event.
+// takeNumbered encodes an event. Its number is on its last chunk: a client that has the number
+// has all of the event.
 func (st *streamer) takeNumbered(it turns.Item) {
 	begin := len(st.Buf)
 	st.at = it.At
@@ -139,8 +137,8 @@ func (st *streamer) take(ev answer.Event) {
 		st.Committed = true
 		st.finish(ev.Done)
 	default:
-		// A stream is open before the first tool that may act runs: no status may invite a
-		// retry. One who asked for events sees each call at once.
+		// A stream is open before the first tool with an effect runs: no status may invite a
+		// retry. A client that asks for events sees each call at once.
 		st.effects.Add(ev)
 		st.unsaved = st.unsaved || ev.Unsaved
 		st.Committed = st.Committed || turns.Acts(ev) || st.events && ev.Kind == answer.KindToolCall
@@ -172,8 +170,8 @@ func (st *streamer) note(ev answer.Event) {
 	}
 }
 
-// render adds the HTML of what has come since the last time. Text that is written at
-// once is rendered once. last says that no text will follow.
+// render adds the HTML of the text since its last call. Text that is written at once is
+// rendered once. last means that no text will follow.
 func (st *streamer) render(last bool) {
 	if st.html == nil || !st.events {
 		return
@@ -201,8 +199,8 @@ func (st *streamer) finish(d *answer.Done) {
 	st.Buf = append(st.Buf, wire.EventLast...)
 }
 
-// fail tells the client that the turn broke: by status while nothing is sent, else
-// as an event, after which nothing comes, so that nobody takes the answer for whole.
+// fail reports that the turn broke: by status while nothing is sent, else as an event, after
+// which nothing follows, so that the answer is not taken for complete.
 func (st *streamer) fail(err error) error {
 	st.Lock()
 	defer st.Unlock()
@@ -222,7 +220,7 @@ func (st *streamer) fail(err error) error {
 	return errors.Join(err, st.Write())
 }
 
-// end is called when no more events come; cut is why, if the turn is not done.
+// end is called when no more events come; cut is the reason, if the turn is not done.
 func (st *streamer) end(cut error) error {
 	st.Lock()
 	done := st.Done

@@ -1,5 +1,5 @@
-// Package chat is the Chat Completions API over the turns of a host: what its requests ask
-// for, and how what a turn yields is written as chunks or as one completion.
+// Package chat is the Chat Completions API over the turns of a host: it reads its requests,
+// and writes a turn's events as chunks or as one completion.
 package chat
 
 import (
@@ -13,28 +13,28 @@ import (
 	"molar/web/turns"
 )
 
-// A Branches source reads the branch of a conversation that ends with the turn tip.
+// Branches reads the branch of a conversation that ends with the turn tip.
 type Branches interface {
 	Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error)
 }
 
-// A TraceStore gives the trace of a turn, and whether there is one.
+// A TraceStore returns the trace of a turn, and whether there is one.
 type TraceStore interface {
 	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
 }
 
-// Config is what the surface is built from. All is required.
+// Config configures the surface. All fields are required.
 type Config struct {
 	Turns         *turns.Host
 	Conversations Branches
 	Traces        TraceStore
-	// HTML writes answers for pages.
+	// HTML renders answers for pages.
 	HTML func() *pages.HTML
 	// MayChoose reports whether this client may choose the model of a provider.
 	MayChoose func(assistant, provider, model string) bool
-	// Owner names whose conversations a request may see.
+	// Owner returns whose conversations a request may see.
 	Owner func(*http.Request) string
-	// MaxMessages bounds the messages of a request, MaxBody its bytes beside files.
+	// MaxMessages limits the messages of a request, MaxBody its bytes without files.
 	MaxMessages int
 	MaxBody     int64
 	// KeepAlive is how often a silent stream sends a comment.

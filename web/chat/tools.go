@@ -18,16 +18,15 @@ type wireTool struct {
 	} `json:"function"`
 }
 
-// A toolChoice is what a request says of tools.
+// A toolChoice is a request's choice among the tools.
 type toolChoice struct {
 	tools []schemas.ToolInfo
-	// none offers no tool at all, must makes the model call one; name says which.
+	// none offers no tool at all, must makes the model call one; name is which.
 	none, must bool
 	name       string
 }
 
-// tools reads the tools that the client brings, and the choice among them and those
-// of the servers.
+// tools reads the client's tools, and the choice among them and the servers' tools.
 func (q *chatRequest) tools() (toolChoice, error) {
 	var c toolChoice
 	if err := c.readChoice(q.ToolChoice); err != nil || c.none {

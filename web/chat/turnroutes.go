@@ -18,11 +18,11 @@ import (
 // stopWait is how long a request to stop a turn waits for its end.
 const stopWait = 5 * time.Second
 
-// idOf is the turn that a request names, by its id or that of its completion.
+// idOf returns the turn that a request names, by its id or that of its completion.
 func idOf(c *gin.Context) string { return strings.TrimPrefix(c.Param("id"), IDPrefix) }
 
-// TurnEvents answers GET /v1/turns/{id}/events: the turn's stream, from its begin or
-// after Last-Event-ID, with everything that molar.events gives.
+// TurnEvents answers GET /v1/turns/{id}/events: the turn's stream, from its begin or after
+// Last-Event-ID, with everything that molar.events adds.
 func (s *Surface) TurnEvents(c *gin.Context) {
 	w, r := http.ResponseWriter(c.Writer), c.Request
 	t, ok, err := s.Turns.Find(r.Context(), s.Owner(r), idOf(c))
@@ -44,7 +44,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 	case last < gone:
 		wire.WriteError(w, turns.ErrEventsLost)
 		return
-	case ended && last >= have && !t.IsBroken(): // an EventSource asks again until it is told to stop
+	case ended && last >= have && !t.IsBroken(): // an EventSource reconnects until it gets a 204
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -62,7 +62,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 	s.logTurn(r, t.ID, wire.RequestID(w), s.stream(f, st))
 }
 
-// lastEvent reads the number of the last event that the client has.
+// lastEvent reads the number of the client's last event.
 func lastEvent(r *http.Request) (int, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
@@ -75,8 +75,8 @@ func lastEvent(r *http.Request) (int, error) {
 	return n, nil
 }
 
-// turnElsewhere says what became of a turn whose events are not here: it ran with its
-// client's connection, on another replica, or too long ago.
+// turnElsewhere answers for a turn whose events are not here: it ran with its client's
+// connection, on another replica, or too long ago.
 func (s *Surface) turnElsewhere(c *gin.Context, running bool) {
 	owner, id := s.Owner(c.Request), idOf(c)
 	e := *wire.NotFound("turn")
@@ -95,7 +95,7 @@ func (s *Surface) turnElsewhere(c *gin.Context, running bool) {
 	wire.WriteBody(c.Writer, e.Status, body)
 }
 
-// A MissingTurn is the error for a turn that is not here, and what became of it.
+// A MissingTurn is the error for a turn that is not here, and the turn's state.
 type MissingTurn struct {
 	wire.ErrorObject
 	turnState
@@ -108,7 +108,7 @@ type turnState struct {
 	Sources        []schemas.Source `json:"sources,omitempty"`
 }
 
-// savedAnswer puts the stored answer, which is whole, in place of the trace's.
+// savedAnswer replaces the trace's answer with the stored one, which is complete.
 func (s *Surface) savedAnswer(c *gin.Context, owner, turnID string, found *turnState) {
 	messages, err := s.Conversations.Branch(c.Request.Context(), owner, found.ConversationID, turnID)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"molar/web/wire"
 )
 
-// whole answers with one chat.completion once the turn has ended. The error is for
-// the log; the client has been told.
+// whole answers with one chat.completion once the turn has ended. The error is for the log;
+// the client already has it.
 func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) error {
 	err := error(nil)
 	f.Each(func(it turns.Item) bool {
@@ -26,7 +26,7 @@ func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) err
 		err = turns.ErrCut
 	}
 	err = turns.CauseOf(f.Cause(), err)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // a writer without deadlines has none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // the error means a writer without deadlines
 	a.headers(w.Header())
 	if err != nil {
 		wire.WriteError(w, a.failure(err, a.effects.Any()))
@@ -39,11 +39,11 @@ func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) err
 	return nil
 }
 
-// A completion gathers a turn into one answer.
+// A completion collects a turn into one answer.
 type completion struct {
 	identity
 	events bool
-	// at is when the last event was said, in milliseconds after the turn's begin.
+	// at is the time of the last event, in milliseconds after the turn's begin.
 	at      int64
 	seen    answer.Collector
 	calls   []toolNote
@@ -73,7 +73,7 @@ func (a *completion) take(ev answer.Event) {
 	}
 }
 
-// A Completion is a whole answer.
+// A Completion is a complete answer.
 type Completion struct {
 	ID          string         `json:"id"`
 	Object      string         `json:"object"`
@@ -117,7 +117,7 @@ type choiceObject struct {
 	Index   int `json:"index"`
 	Message struct {
 		Role string `json:"role"`
-		// Content is null when the message is calls only.
+		// Content is null if the message is calls only.
 		Content   *string      `json:"content"`
 		Refusal   *string      `json:"refusal"`
 		Reasoning string       `json:"reasoning_content,omitempty"`
@@ -150,8 +150,8 @@ func (a *completion) object() Completion {
 	}
 }
 
-// molar is the object of every whole answer: what a stream gives in notes. The calls are
-// for those who ask for events.
+// molar returns the object of a whole answer: what a stream sends in notes. The calls are for
+// clients that ask for events.
 func (a *completion) molar() *molarObject {
 	m := &molarObject{ConversationID: a.conversation, TurnID: a.turn, Commentary: a.seen.Commentary, Done: *a.done}
 	if a.events {
