@@ -21,16 +21,16 @@ func ReadBody(r *http.Request, v any) error {
 	return DecodeBody(body, v)
 }
 
-// busyTime is when large requests may find room again.
+// busyTime is when there may be room for large requests again.
 const busyTime = 5 * time.Second
 
-// ErrTooLarge is told of a body that has too many bytes.
+// ErrTooLarge is the error for a body with too many bytes.
 var ErrTooLarge = &Error{
 	Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid,
 	Code: "request_too_large", Message: "the body is larger than this server takes",
 }
 
-// ReadAll reads the body of r, as far as it may be long.
+// ReadAll reads the body of r, up to its limit.
 func ReadAll(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -56,8 +56,8 @@ func DecodeBody(body []byte, v any) error {
 	return Decode(body, v, "")
 }
 
-// Decode reads a value of a body that was checked into v. It names the field at
-// fault below the path at.
+// Decode reads a value of an already checked body into v. at is the path of the value, for
+// errors.
 func Decode(value []byte, v any, at string) error {
 	err := json.Unmarshal(value, v)
 	if err == nil {

@@ -20,40 +20,39 @@ const (
 	TypeInvalid   = "invalid_request_error"
 	TypeRateLimit = "rate_limit_error"
 	TypeServer    = "server_error"
-	// TypePermission is that of a request whose key may not do what it asks for.
+	// TypePermission is the type for a key that lacks permission.
 	TypePermission = "permission_error"
 )
 
-// MaxMessage bounds the text of an error in bytes, so that no upstream body that
-// slipped into one is passed on whole.
+// MaxMessage limits the text of an error in bytes, so that an upstream body inside it is not
+// passed on whole.
 const MaxMessage = 1000
 
-// An Error is an answer to a request that failed: an HTTP status and an OpenAI
-// error object.
+// An Error is the answer to a failed request: an HTTP status and an OpenAI error object.
 type Error struct {
 	Status  int
 	Kind    string
 	Message string
-	// Param names the field of the request that is at fault, or is empty.
+	// Param names the request's invalid field, or is empty.
 	Param string
 	Code  string
-	// RetryAfter is when trying again makes sense; zero when that is not known.
+	// RetryAfter is when a retry makes sense; zero if unknown.
 	RetryAfter time.Duration
-	// NoRetry tells clients that retry by themselves to leave it.
+	// NoRetry tells clients with automatic retries not to retry.
 	NoRetry bool
-	// Faults lists what is wrong one by one, where there may be several.
+	// Faults lists the faults one by one, if there may be several.
 	Faults []string
-	// Turn is the turn that failed, where one had begun.
+	// Turn is the failed turn, if one had begun.
 	Turn *TurnRef
 }
 
-// A TurnRef names a turn, and the conversation that the next question may go on with.
+// A TurnRef names a turn, and the conversation to continue.
 type TurnRef struct {
 	ConversationID string `json:"conversation_id"`
 	TurnID         string `json:"turn_id"`
 }
 
-// OfTurn names the turn that failed.
+// OfTurn returns the error with the failed turn's name.
 func (e *Error) OfTurn(t TurnRef) *Error {
 	named := *e
 	named.Turn = &t
@@ -62,19 +61,19 @@ func (e *Error) OfTurn(t TurnRef) *Error {
 
 func (e *Error) Error() string { return e.Message }
 
-// ErrInternal is told where only the log may say what failed.
+// ErrInternal is the error whose cause only the log may hold.
 var ErrInternal = &Error{
 	Status: http.StatusInternalServerError, Kind: TypeServer, Code: "internal_error",
 	Message: "something went wrong inside the server; its log says what",
 }
 
-// ErrStore is told where the store failed.
+// ErrStore is the error of a failed store.
 var ErrStore = &Error{
 	Status: http.StatusServiceUnavailable, Kind: TypeServer, Code: "store_unavailable", RetryAfter: time.Second,
 	Message: "the store does not answer; ask again in a moment, and see the server's log for why",
 }
 
-// Invalid is a 400 that names the field at fault.
+// Invalid is a 400 that names the invalid field.
 func Invalid(param, format string, args ...any) *Error {
 	return &Error{
 		Status: http.StatusBadRequest, Kind: TypeInvalid, Code: "invalid_value",
@@ -82,14 +81,14 @@ func Invalid(param, format string, args ...any) *Error {
 	}
 }
 
-// Unsupported is a 400 that names a field which cannot be heeded here.
+// Unsupported is a 400 that names a field which is not supported here.
 func Unsupported(param, message string) *Error {
 	e := Invalid(param, "%s", message)
 	e.Code = "unsupported_parameter"
 	return e
 }
 
-// NotFound is a 404 for a thing that was asked for by its id.
+// NotFound is a 404 for a thing requested by its id.
 func NotFound(what string) *Error {
 	return &Error{
 		Status: http.StatusNotFound, Kind: TypeInvalid, Code: what + "_not_found",
@@ -97,7 +96,7 @@ func NotFound(what string) *Error {
 	}
 }
 
-// failures maps the kinds of error that end a turn. The first that matches counts.
+// failures maps the kinds of error that end a turn. The first match counts.
 var failures = []struct {
 	is   func(error) bool
 	want Error
@@ -130,14 +129,14 @@ func kindIs(k providers.Kind) func(error) bool {
 	return func(err error) bool { return providers.KindOf(err) == k }
 }
 
-// isUnreachable tells a service that is not there, or not at its address, from one that
-// answered with a fault.
+// isUnreachable reports whether a service is down, or not at its address, as opposed to one
+// that answered with a fault.
 func isUnreachable(err error) bool {
 	e, ok := errors.AsType[*providers.Error](err)
 	return ok && e.Kind == providers.KindUnavailable && (e.Status == 0 || e.Status == http.StatusNotFound)
 }
 
-// isOverloaded reports whether a service has too much to do; 529 is the word of some for it.
+// isOverloaded reports whether a service is overloaded; some use 529 for it.
 func isOverloaded(err error) bool {
 	const overloaded = 529
 	e, ok := errors.AsType[*providers.Error](err)
@@ -148,8 +147,8 @@ func errIs(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// Failure returns what a client is told about err. The texts of known kinds are
-// written for people; any other error is for the log alone.
+// Failure returns the client's view of err. The texts of known kinds are written for people;
+// any other error is for the log alone.
 func Failure(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -168,9 +167,8 @@ func Failure(err error) *Error {
 	return ErrInternal
 }
 
-// AfterTool rewrites a failure of a turn whose tools may have had their effect:
-// clients repeat a request on 408, 409, 429 and 5xx by themselves, and this one
-// must not run twice.
+// AfterTool rewrites a failure whose tools may have had their effect: clients retry 408, 409,
+// 429 and 5xx automatically, and this request must not run twice.
 func (e *Error) AfterTool() *Error {
 	safe := *e
 	safe.NoRetry = true
@@ -183,12 +181,12 @@ func (e *Error) AfterTool() *Error {
 	return &safe
 }
 
-// StatusActed answers a turn that failed after a tool ran. 424 would say it best, but
-// of the common clients LangChain repeats a request on any status that it does not
-// know; on this one none does.
+// StatusActed answers a turn that failed after a tool ran. 424 would fit best, but of the
+// common clients LangChain retries on any status that it does not know; none retries on this
+// one.
 const StatusActed = http.StatusBadRequest
 
-// AfterTurnTool is AfterTool for a turn, which clients repeat with everything in it.
+// AfterTurnTool is AfterTool for a turn, which clients repeat whole.
 func (e *Error) AfterTurnTool() *Error {
 	safe := e.AfterTool()
 	if safe.Status == http.StatusFailedDependency {
@@ -197,23 +195,22 @@ func (e *Error) AfterTurnTool() *Error {
 	return safe
 }
 
-// An ErrorObject is the body of every answer that is no success.
+// An ErrorObject is the body of every failed answer.
 type ErrorObject struct {
 	Error struct {
 		Message string  `json:"message"`
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
-		// Faults is set where there may be several. It is our own, beside what OpenAI's
-		// object holds.
+		// Faults is set if there may be several. It is an addition to OpenAI's object.
 		Faults []string `json:"faults,omitempty"`
 	} `json:"error"`
-	// Molar is set where a turn had begun.
+	// Molar is set if a turn had begun.
 	Molar *TurnRef `json:"molar,omitempty"`
 }
 
-// Object is what a client is told. Server faults carry the request id, by which the log
-// can be searched.
+// Object returns the error's body. Server faults carry the request id, by which the log can be
+// searched.
 func (e *Error) Object(requestID string) ErrorObject {
 	var o ErrorObject
 	o.Error.Message, o.Error.Type, o.Error.Faults, o.Molar = Clip(e.Message, MaxMessage), e.Kind, e.Faults, e.Turn
@@ -229,7 +226,7 @@ func (e *Error) Object(requestID string) ErrorObject {
 	return o
 }
 
-// Body is the object as JSON.
+// Body returns the object as JSON.
 func (e *Error) Body(requestID string) []byte {
 	b, err := json.Marshal(e.Object(requestID))
 	if err != nil {
@@ -250,7 +247,7 @@ func WriteError(w http.ResponseWriter, e *Error) {
 	WriteBody(w, e.Status, e.Body(RequestID(w)))
 }
 
-// Clip cuts s to at most n bytes, at the border of a character.
+// Clip cuts s to at most n bytes, at a character boundary.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -25,11 +25,10 @@ type (
 	}
 )
 
-// unnamed is what a file without a name is called.
+// unnamed is the name of a file without one.
 const unnamed = "file"
 
-// Parts reads a file that came as a data URL, or as base64 alone: an image is one like any
-// other.
+// Parts reads a file sent as a data URL or as plain base64; an image is a file like any other.
 func (f File) Parts(at string) ([]schemas.Part, error) {
 	if f.Data == "" {
 		if f.ID != "" {
@@ -63,8 +62,8 @@ func (a Audio) Parts(at string) ([]schemas.Part, error) {
 	return []schemas.Part{{Kind: schemas.PartFile, Name: "audio." + a.Format, Text: address}}, nil
 }
 
-// Attach takes the text files out of the parts of a message: the model reads them fenced,
-// beside the question.
+// Attach removes the text files from the parts of a message: the model reads them fenced, next
+// to the question.
 func Attach(parts []schemas.Part, at string) (rest []schemas.Part, texts []agent.Attachment, err error) {
 	for _, p := range parts {
 		media, data, dataErr := schemas.DataOf(p.Text)
@@ -80,8 +79,8 @@ func Attach(parts []schemas.Part, at string) (rest []schemas.Part, texts []agent
 	return rest, texts, nil
 }
 
-// Settle puts text files back into the last message of role user, whose they are, since it is no
-// longer the question. No model reads them there, but what was answered may tell of them.
+// Settle puts text files back into the last message of role user, which they belong to, since
+// it is no longer the question. No model reads them there, but answers may refer to them.
 func Settle(messages []schemas.Message, files []agent.Attachment) {
 	for i, m := range slices.Backward(messages) {
 		if m.Role != schemas.RoleUser {
@@ -94,8 +93,8 @@ func Settle(messages []schemas.Message, files []agent.Attachment) {
 	}
 }
 
-// FileBytes is about how many bytes of a body the files of a message had, as [Attach]
-// parted them: base64 writes three bytes in four.
+// FileBytes returns approximately how many bytes of a body the files of a message had, as
+// split by [Attach]: base64 writes three bytes in four.
 func FileBytes(rest []schemas.Part, texts []agent.Attachment) int {
 	n := 0
 	for _, p := range rest {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// RequestIDHeader is where a request has its id, and an answer that of its request.
+// RequestIDHeader is the header for the id of a request, in its answer too.
 const RequestIDHeader = "X-Request-Id"
 
-// IsID matches the ids that clients may choose: conversations and requests.
-// An id is 1 to 128 characters of [A-Za-z0-9._:-].
+// IsID reports whether s is an id that clients may choose for conversations and requests: 1 to
+// 128 characters of [A-Za-z0-9._:-].
 func IsID(s string) bool {
 	if len(s) == 0 || len(s) > 128 {
 		return false

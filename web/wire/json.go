@@ -20,10 +20,10 @@ func WriteJSON(w http.ResponseWriter, v any) {
 func WriteBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone; there is nobody else to tell
+	_, _ = w.Write(body) // the client may be gone; no one else can get the error
 }
 
-// AsJSON gives a tool's text as JSON: itself when it is JSON, else a string.
+// AsJSON returns a tool's text as JSON: unchanged if it is JSON, else a string.
 func AsJSON(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -31,8 +31,8 @@ func AsJSON(text string) json.RawMessage {
 	return AppendString(nil, text)
 }
 
-// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD,
-// as encoding/json does it.
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD, as in
+// encoding/json.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	plain := 0
@@ -73,5 +73,5 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// IsSet reports whether an optional value is there and not null.
+// IsSet reports whether an optional value is present and not null.
 func IsSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

@@ -26,17 +26,17 @@ type Operation struct {
 	Text         bool
 	Binary       bool // the answer is a file
 	Errors       []int
-	Failure      any // of the errors, when it is more than an error object
+	Failure      any // of the errors, if more than an error object
 }
 
-// A Parameter is one of the query, or a header: its name, and what it means.
+// A Parameter is a query parameter or a header: its name, and its meaning.
 type Parameter [2]string
 
 // object is a JSON object under construction.
 type object = map[string]any
 
-// Document writes the document. open says that objects may gain fields, as the
-// document promises; a test writes it closed, to find fields that it does not name.
+// Document writes the document. open means that objects may gain fields, as the document
+// promises; a test writes it closed, to find fields that it does not name.
 func Document(operations []Operation, version string, open bool) ([]byte, error) {
 	types := newTypeSchemas(open)
 	paths := object{}
@@ -67,7 +67,7 @@ func Document(operations []Operation, version string, open bool) ([]byte, error)
 	})
 }
 
-// typeSchemas gathers the schemas of Go types as components of one document.
+// typeSchemas collects the schemas of Go types as components of one document.
 type typeSchemas struct {
 	open       bool
 	components object
@@ -157,8 +157,7 @@ func parameters(op Operation) []object {
 	return list
 }
 
-// request reflects the body of a request: none of its fields is required but those
-// that are needed.
+// request reflects the body of a request: only the needed fields are required.
 func (t *typeSchemas) request(op Operation) (any, error) {
 	schema, err := t.reflect(op.Request, true)
 	if err != nil || len(op.Needs) == 0 {
@@ -167,8 +166,8 @@ func (t *typeSchemas) request(op Operation) (any, error) {
 	return object{"allOf": []any{schema, object{"required": op.Needs}}}, nil
 }
 
-// reflect returns a reference to the schema of a value's type, which becomes a
-// component with all that it refers to.
+// reflect returns a reference to the schema of a value's type, which becomes a component
+// together with the types it refers to.
 func (t *typeSchemas) reflect(value any, request bool) (object, error) {
 	root := reflect.TypeOf(value)
 	r := &jsonschema.Reflector{
@@ -201,7 +200,7 @@ func (t *typeSchemas) reflect(value any, request bool) (object, error) {
 	return encodeSchema(schema)
 }
 
-// encodeSchema writes a schema with its references turned to the components.
+// encodeSchema writes a schema with its references pointing to the components.
 func encodeSchema(s *jsonschema.Schema) (object, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -215,7 +214,7 @@ func encodeSchema(s *jsonschema.Schema) (object, error) {
 	return o, err
 }
 
-// componentName is the name of a type without its package, also inside brackets.
+// componentName returns the name of a type without its package, also inside brackets.
 func componentName(t reflect.Type) string {
 	name := regexp.MustCompile(`[A-Za-z0-9_./]*[./]`).ReplaceAllString(t.Name(), "")
 	words := regexp.MustCompile(`[A-Za-z0-9_]+`).FindAllString(name, -1)

@@ -8,15 +8,15 @@ import (
 	"molar/schemas"
 )
 
-// Bounds of what a client may bring.
+// Limits of a client's own tools.
 const (
-	// MaxTools is how many tools of its own.
+	// MaxTools is the maximum number of tools.
 	MaxTools = 128
-	// MaxToolName is how long the name of one, in bytes.
+	// MaxToolName is the maximum length of a tool's name, in bytes.
 	MaxToolName = 64
 )
 
-// IsToolName matches the names that OpenAI's API takes for a function.
+// IsToolName reports whether OpenAI's API accepts s as the name of a function.
 func IsToolName(s string) bool {
 	if s == "" || len(s) > MaxToolName {
 		return false
@@ -40,7 +40,7 @@ func Image(url, at string) ([]schemas.Part, error) {
 	return nil, Invalid(at, "an image must be a data:image URL or an http(s) address")
 }
 
-// Thinking is OpenAI's reasoning_effort in our words; an unknown one changes nothing.
+// Thinking converts OpenAI's reasoning_effort; an unknown one changes nothing.
 func Thinking(effort string) providers.Thinking {
 	switch effort {
 	case "none":
@@ -55,8 +55,8 @@ func Thinking(effort string) providers.Thinking {
 	return ""
 }
 
-// AnswerWith puts the wanted form into words, since a turn only knows that the answer is
-// to be JSON.
+// AnswerWith describes the requested format in words, since a turn only knows that the answer
+// must be JSON.
 func AnswerWith(schema json.RawMessage) string {
 	return "Answer with one JSON value that matches this JSON Schema:\n" + string(schema)
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/coder/websocket"
 )
 
-// waitingMessages is how many messages of a socket may wait for the one before them.
+// waitingMessages is how many messages of a socket may queue.
 const waitingMessages = 8
 
-// A Socket says how a WebSocket is served.
+// A Socket configures how a WebSocket is served.
 type Socket struct {
-	// MaxMessage bounds a message of the client, in bytes; a longer one ends the connection.
+	// MaxMessage limits a message of the client, in bytes; a longer one ends the connection.
 	MaxMessage int64
 	// Answer answers one message. ctx ends when the client is gone.
 	Answer func(ctx context.Context, message []byte, send func([]byte) error)
-	// MaxAge ends the connection between two messages; Late is told then.
+	// MaxAge ends the connection between two messages, after sending Late.
 	MaxAge time.Duration
 	Late   []byte
-	// Closing ends it too, once what is being answered is.
+	// Closing ends it too, once the current message is answered.
 	Closing <-chan struct{}
 }
 
@@ -31,12 +31,12 @@ func IsUpgrade(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// Serve makes a WebSocket of the request and answers its messages, one after the other,
-// until it ends. Whoever stands in front of it has checked Host and Origin.
+// Serve upgrades the request to a WebSocket and answers its messages, one after the other,
+// until it ends. The caller has checked Host and Origin.
 func (s Socket) Serve(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // it was answered
+		return // the request was already answered
 	}
 	conn.SetReadLimit(s.MaxMessage)
 	ctx, gone := context.WithCancel(r.Context())
@@ -63,7 +63,7 @@ func (s Socket) Serve(w http.ResponseWriter, r *http.Request) {
 	s.answer(ctx, conn, messages)
 	gone()
 	reader.Wait()
-	_ = conn.CloseNow() // it is closed already where all went well
+	_ = conn.CloseNow() // a no-op after a normal close
 }
 
 // answer answers messages until the connection ends.

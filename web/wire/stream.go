@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// maxHold is how long a stream waits for a sign of life before its headers go
-	// out. Until then a failure still gets a proper HTTP status.
+	// maxHold is how long a stream waits for output before its headers go out. Until then a
+	// failure still gets a proper HTTP status.
 	maxHold = time.Second
-	// joinFor is how long a piece of text may wait for the next one, when the one before
-	// it was sent so short a time ago: a model that is faster than that would else cost
-	// a write, and a packet, for every few letters.
+	// joinFor is how long a piece of text may wait for the next one, if the one before was
+	// sent as recently: a model faster than that would otherwise cost a write, and a packet,
+	// for every few letters.
 	joinFor = 2 * time.Millisecond
-	// flushSize is how much is gathered then, in bytes.
+	// flushSize is the most that is collected then, in bytes.
 	flushSize = 16 << 10
-	// WriteLimit is how long one write may take before the reader is given up.
+	// WriteLimit is how long one write may take before the reader is dropped.
 	WriteLimit = 30 * time.Second
 )
 
-// What stands around the data of an event.
+// Delimiters of an event's data.
 const (
 	EventStart = "data: "
 	EventEnd   = "\n\n"
@@ -28,24 +28,23 @@ const (
 	EventLast = EventStart + "[DONE]" + EventEnd
 )
 
-// A Stream writes server-sent events: it opens the answer as late as it may, so that a
-// failure still gets its status, joins text that comes fast, and keeps a silent connection
-// alive. Whoever uses its fields, or a method below [Stream.MayWait], holds the lock.
+// A Stream writes server-sent events: it opens the answer as late as it may, so that a failure
+// still gets its status, joins fast text, and keeps a silent connection alive. Callers that
+// use its fields, or a method below [Stream.MayWait], hold the lock.
 type Stream struct {
 	sync.Mutex
-	// Buf holds what has not been sent yet: whole events.
+	// Buf holds the unsent events, each whole.
 	Buf []byte
-	// Committed is set once the answer is a stream, whatever comes: before, nothing is
-	// sent.
+	// Committed is set once the answer is certain to be a stream; nothing is sent before.
 	Committed bool
-	// Done is set with the last event: nothing is written after what Buf then holds.
+	// Done is set with the last event: nothing is written after the contents of Buf.
 	Done bool
 	// Open adds to the headers that go out first.
 	Open func(http.Header)
 
 	w  http.ResponseWriter
 	rc *http.ResponseController
-	// clock writes what was left to wait, and keeps the stream alive.
+	// clock writes delayed text, and keeps the stream alive.
 	clock     *time.Timer
 	keepAlive time.Duration
 	giveUp    func()
@@ -56,15 +55,15 @@ type Stream struct {
 	// joined is set while text waits for the clock; wroteAt is when something was last sent.
 	joined  bool
 	wroteAt time.Time
-	// deadline is when the connection gives up, as it was last set.
+	// deadline is the write deadline as last set.
 	deadline time.Time
 }
 
 // NewStream returns a stream that has not begun.
 func NewStream(w http.ResponseWriter) *Stream { return &Stream{w: w, rc: controller(w)} }
 
-// controller looks below gin's writer, whose Flush swallows the error that says
-// that the client has gone.
+// controller looks below gin's writer, whose Flush swallows the error of a client that is
+// gone.
 func controller(w http.ResponseWriter) *http.ResponseController {
 	if wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
 		w = wrapper.Unwrap()
@@ -72,10 +71,10 @@ func controller(w http.ResponseWriter) *http.ResponseController {
 	return http.NewResponseController(w)
 }
 
-// Writer returns what the stream writes to.
+// Writer returns the writer of the stream.
 func (s *Stream) Writer() http.ResponseWriter { return s.w }
 
-// Start begins the time of the stream. giveUp ends what a client that is gone was told of.
+// Start starts the clock of the stream. giveUp is called when the client is gone.
 func (s *Stream) Start(keepAlive time.Duration, giveUp func()) {
 	s.Lock()
 	defer s.Unlock()
@@ -83,7 +82,7 @@ func (s *Stream) Start(keepAlive time.Duration, giveUp func()) {
 	s.clock = time.AfterFunc(maxHold, s.tick)
 }
 
-// Close ends it: nothing is written any more.
+// Close closes the stream: nothing is written any more.
 func (s *Stream) Close() {
 	s.Lock()
 	defer s.Unlock()
@@ -91,8 +90,7 @@ func (s *Stream) Close() {
 	s.clock.Stop()
 }
 
-// tick sends the text that waited, or shows that the stream lives. The first one opens
-// it.
+// tick sends delayed text, or a comment that keeps the stream alive. The first one opens it.
 func (s *Stream) tick() {
 	s.Lock()
 	defer s.Unlock()
@@ -107,7 +105,7 @@ func (s *Stream) tick() {
 	}
 }
 
-// comment adds a sign of life, which also opens the stream.
+// comment adds a keep-alive comment, which also opens the stream.
 func (s *Stream) comment() {
 	s.Committed = true
 	if s.opened {
@@ -115,11 +113,11 @@ func (s *Stream) comment() {
 	}
 }
 
-// Ended reports whether nothing more is written, and the error of the write that broke.
+// Ended reports whether nothing more is written, with the error of a failed write.
 func (s *Stream) Ended() (bool, error) { return s.broken != nil || s.closed, s.broken }
 
-// MayWait reports whether a piece of text in Buf is left to be sent with the next one, or
-// by the clock; else the caller calls Write.
+// MayWait reports whether a piece of text in Buf may wait for the next one, or for the clock;
+// else the caller calls Write.
 func (s *Stream) MayWait() bool {
 	if !s.opened || len(s.Buf) >= flushSize || !s.joined && time.Since(s.wroteAt) >= joinFor {
 		return false
@@ -131,7 +129,7 @@ func (s *Stream) MayWait() bool {
 	return true
 }
 
-// Write sends what is held, if the stream may begin, and sets the clock anew.
+// Write sends the buffer, if the stream may begin, and resets the clock.
 func (s *Stream) Write() error {
 	if s.broken != nil || !s.Committed || s.opened && len(s.Buf) == 0 {
 		return s.broken
