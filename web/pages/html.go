@@ -17,9 +17,9 @@ import (
 	"molar/internal/markdown"
 )
 
-// An HTML turns the Markdown of models and people into HTML that a page may
-// insert: goldmark leaves out raw HTML, and the sanitiser lets through only what it
-// names. It is safe for concurrent use.
+// An HTML converts the Markdown of models and people to HTML that a page may insert: goldmark
+// leaves out raw HTML, and the sanitiser lets through only what it names. It is safe for
+// concurrent use.
 type HTML struct {
 	Markdown goldmark.Markdown
 	Policy   *bluemonday.Policy
@@ -27,7 +27,7 @@ type HTML struct {
 	Notice func(answer string) string
 }
 
-// NewHTML returns the writer of the pages.
+// NewHTML returns the renderer of the pages.
 func NewHTML() *HTML {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre",
@@ -55,8 +55,8 @@ func NewHTML() *HTML {
 	return &HTML{Markdown: md, Policy: p}
 }
 
-// imagesAsLinks makes a link of every image, so that a page loads nothing from
-// elsewhere before its reader wants it.
+// imagesAsLinks replaces every image by a link, so that a page loads nothing from other hosts
+// before its reader asks for it.
 type imagesAsLinks struct{}
 
 // Transform implements [parser.ASTTransformer].
@@ -79,7 +79,7 @@ func (imagesAsLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	}
 }
 
-// lowerHeadings puts an answer's headings below those of the page, whose own end at level 2.
+// lowerHeadings moves an answer's headings below those of the page, which use levels 1 and 2.
 type lowerHeadings struct{}
 
 // Transform implements [parser.ASTTransformer].
@@ -92,7 +92,7 @@ func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	})
 }
 
-// Of renders one text. An emergency notice at its head stands in a box of its own.
+// Of renders one text. An emergency notice at its head gets its own box.
 func (m *HTML) Of(source string) (string, error) {
 	notice := m.notice(source)
 	if notice == "" {
@@ -121,32 +121,31 @@ func (m *HTML) plain(source string) (string, error) {
 	return m.Policy.SanitizeReader(&b).String(), nil
 }
 
-// An htmlBlock is the HTML of one block of an answer. The last block is open: a
-// later one with its number replaces it.
+// An htmlBlock is the HTML of one block of an answer. The last block is open: a later one with
+// its number replaces it.
 type htmlBlock struct {
 	Block  int    `json:"block"`
 	HTML   string `json:"html"`
 	Closed bool   `json:"closed,omitempty"`
 }
 
-// A Feed cuts a stream into blocks. It belongs to one stream; nil takes nothing.
+// A Feed cuts a stream into blocks. It belongs to one stream; nil ignores everything.
 type Feed struct {
 	write *HTML
-	// seen is the turn so far: what its answer was taken for may turn out to be
-	// commentary.
+	// seen is the turn so far: text taken for the answer may turn out to be commentary.
 	seen  answer.Collector
 	block int
 	open  string
-	// pending is what came since the last note.
+	// pending is the text since the last note.
 	pending string
 }
 
-// NewFeed returns the feed of a stream that has seen the turn so far.
+// NewFeed returns the feed of a stream that continues the turn seen so far.
 func NewFeed(write *HTML, seen answer.Collector) *Feed {
 	return &Feed{write: write, seen: seen, pending: seen.Answer()}
 }
 
-// Add notes a piece of the answer, which the next note renders.
+// Add adds a piece of the answer, which the next note renders.
 func (f *Feed) Add(ev answer.Event) {
 	if f != nil {
 		f.seen.Add(ev)
@@ -154,8 +153,7 @@ func (f *Feed) Add(ev answer.Event) {
 	}
 }
 
-// SetApart returns the HTML of commentary. The blocks begin anew, with what is left of the
-// answer.
+// SetApart returns the HTML of commentary. The blocks restart with the rest of the answer.
 func (f *Feed) SetApart(ev answer.Event) string {
 	if f == nil {
 		return ""
@@ -164,7 +162,7 @@ func (f *Feed) SetApart(ev answer.Event) string {
 	f.block, f.open, f.pending = 0, "", f.seen.Answer()
 	html, err := f.write.Of(ev.Text)
 	if err != nil {
-		return "" // the text goes out beside it
+		return "" // the plain text is sent anyway
 	}
 	return html
 }
@@ -175,13 +173,13 @@ type htmlNote struct {
 	Blocks []htmlBlock `json:"blocks"`
 }
 
-// longBlock is from where on, in bytes, an open block is only rendered again when it
-// has grown by a sixteenth, so that a long listing costs no square of its length. The
-// plain text is with the client all the time.
+// longBlock is the size, in bytes, above which an open block is rendered again only when it
+// has grown by a sixteenth, so that the cost of a long listing is not quadratic. The client
+// has the plain text all the time.
 const longBlock = 4 << 10
 
-// Note gives the molar object of what was taken, or nil when there is nothing to
-// show yet. last renders all.
+// Note returns the molar object of the added text, or nil if there is nothing to show yet.
+// last renders all of it.
 func (f *Feed) Note(last bool) []byte {
 	if f.pending == "" || !last && len(f.open) > longBlock && len(f.pending) < len(f.open)/16 {
 		return nil
@@ -189,7 +187,7 @@ func (f *Feed) Note(last bool) []byte {
 	blocks, err := f.add(f.pending)
 	f.pending = ""
 	if err != nil {
-		return nil // the text has gone out; it can be read without its form
+		return nil // the plain text was sent; it is readable without HTML
 	}
 	b, err := json.Marshal(htmlNote{Type: "html", Blocks: blocks})
 	if err != nil {
@@ -198,7 +196,7 @@ func (f *Feed) Note(last bool) []byte {
 	return b
 }
 
-// add takes a piece of the answer and returns the blocks that it changed.
+// add adds a piece of the answer and returns the changed blocks.
 func (f *Feed) add(text string) ([]htmlBlock, error) {
 	var blocks []htmlBlock
 	if notice := f.write.notice(text); notice != "" && f.block == 0 && f.open == "" { // it comes in one piece

@@ -1,5 +1,5 @@
-// Package pages holds the embedded pages of the HTTP side, and writes the Markdown of
-// answers as HTML that they may show.
+// Package pages holds the embedded pages of the HTTP side, and renders the Markdown of answers
+// as HTML for them.
 package pages
 
 import (
@@ -22,22 +22,22 @@ import (
 //go:embed static
 var static embed.FS
 
-// modelsMark stands in the chat page where the assistants are listed, which saves the
-// page a request.
+// modelsMark is replaced in the chat page by the list of assistants, which saves the page a
+// request.
 const modelsMark = "<!--models-->"
 
-// A page is an embedded file with what a browser needs to keep it.
+// A page is an embedded file with its caching headers.
 type page struct {
 	content     []byte
 	contentType string
-	// zipped is the content in gzip's form, made when it is first asked for.
+	// zipped is the gzipped content, made on first use.
 	zipped func() []byte
 }
 
 // A Choice is an assistant as the chat page offers it.
 type Choice struct {
 	Name, Description, Topic string
-	// Questions are some to begin with, by language.
+	// Questions are suggested first questions, by language.
 	Questions map[string][]string
 }
 
@@ -54,7 +54,7 @@ func New(choices func() []Choice, missing gin.HandlerFunc) (*Site, error) {
 	return &Site{pages: pages, choices: choices, missing: missing}, err
 }
 
-// Paths are where pages are served; what they load stands below "/static/".
+// Paths returns the paths of the pages; their assets are below "/static/".
 func (s *Site) Paths() []string {
 	var paths []string
 	for path := range s.pages {
@@ -65,7 +65,7 @@ func (s *Site) Paths() []string {
 	return paths
 }
 
-// zip packs content; nil when that cannot be done.
+// zip compresses content; it returns nil if that fails.
 func zip(content []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -75,8 +75,8 @@ func zip(content []byte) []byte {
 	return b.Bytes()
 }
 
-// pageTypes are the kinds of embedded files. They are written out, since the machine's
-// own table may know others.
+// pageTypes are the types of embedded files. They are fixed here, since the machine's own
+// table may differ.
 var pageTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -85,8 +85,8 @@ var pageTypes = map[string]string{
 	".json": "application/manifest+json",
 }
 
-// load returns the files by the path that they are served under: index.html is
-// "/", tools.html is "/tools", and all else stands below "/static/".
+// load returns the files by the path that they are served under: index.html is "/", tools.html
+// is "/tools", and all others are below "/static/".
 func load() (map[string]page, error) {
 	files, err := static.ReadDir("static")
 	if err != nil {
@@ -111,8 +111,7 @@ func load() (map[string]page, error) {
 	return pages, nil
 }
 
-// Serve serves an embedded file. Browsers keep it and ask each time whether it is
-// still the same.
+// Serve serves an embedded file. Browsers cache it and revalidate it each time.
 func (s *Site) Serve(c *gin.Context) {
 	p, found := s.pages[c.Request.URL.Path]
 	if !found {
@@ -122,16 +121,16 @@ func (s *Site) Serve(c *gin.Context) {
 	s.write(c, p)
 }
 
-// missingPage is what people see at an address that is none.
+// missingPage is the 404 page.
 const missingPage = "/static/missing.html"
 
-// Missing serves the page for addresses where there is nothing.
+// Missing serves the 404 page.
 func (s *Site) Missing(c *gin.Context) {
 	c.Writer = missingWriter{c.Writer}
 	s.write(c, s.pages[missingPage])
 }
 
-// A missingWriter says that there is nothing at an address, beside the page that says so.
+// A missingWriter sets the status 404 for the page.
 type missingWriter struct{ gin.ResponseWriter }
 
 func (w missingWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(http.StatusNotFound) }
@@ -152,12 +151,12 @@ func (s *Site) write(c *gin.Context, p page) {
 	h.Set("Content-Type", p.contentType)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", fmt.Sprintf(`"%x"`, sum[:12]))
-	// The pages have one policy through which HTML reaches them, and frames of their own.
+	// The pages add one policy through which HTML reaches them, and frames of their own.
 	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'; manifest-src 'self'; trusted-types molar")
 	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(content))
 }
 
-// options are the assistants as choices of the chat page.
+// options returns the assistants as options of the chat page.
 func (s *Site) options() []byte {
 	var b bytes.Buffer
 	for _, m := range s.choices() {
@@ -171,8 +170,8 @@ func (s *Site) options() []byte {
 	return b.Bytes()
 }
 
-// takesGzip says whether the client names gzip among the forms that it takes. Browsers
-// do; "gzip;q=0" is written by nobody and is not read.
+// takesGzip reports whether the client accepts gzip. Browsers do; "gzip;q=0" is not used in
+// practice and not parsed.
 func takesGzip(r *http.Request) bool {
 	for form := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(form) == "gzip" {

@@ -9,14 +9,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// pictureHost is a host as a policy may name it, with its port.
+// pictureHost matches a host, with an optional port, that a policy may name.
 var pictureHost = regexp.MustCompile(`^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$`)
 
 var picturePage = template.Must(template.New("").Parse(
 	`<!doctype html><html lang="en"><meta charset="utf-8"><title>Picture</title><link rel="stylesheet" href="/static/picture.css"><img src="{{.}}" alt="">`))
 
-// Picture serves a page that shows one picture of another host, for a frame of the chat.
-// Its policy lets it load from that host alone, so that the policy of the chat need not.
+// Picture serves a page that shows one picture of another host, for a frame of the chat. Its
+// policy allows that host alone, so that the chat's policy need not.
 func (s *Site) Picture(c *gin.Context) {
 	address, err := url.Parse(c.Query("of"))
 	if err != nil || address.Scheme != "https" && address.Scheme != "http" || !pictureHost.MatchString(address.Host) {
@@ -28,5 +28,5 @@ func (s *Site) Picture(c *gin.Context) {
 	h.Set("X-Frame-Options", "SAMEORIGIN")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	c.Writer.WriteHeader(http.StatusOK)
-	_ = picturePage.Execute(c.Writer, address.String()) // a client that has gone is nobody's fault
+	_ = picturePage.Execute(c.Writer, address.String()) // the error means that the client is gone
 }
