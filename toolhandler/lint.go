@@ -11,16 +11,6 @@ import (
 	"molar/schemas/lower"
 )
 
-// A lowering adapts an input schema to a provider.
-type lowering struct {
-	provider string
-	lower    func(json.RawMessage) (lower.Result, error)
-}
-
-func lowerings() []lowering {
-	return []lowering{{"gemini", lower.ForGemini}, {"ollama", lower.ForOllama}, {"openai", lower.ForOpenAI}}
-}
-
 // A Finding is the result of lowering one tool for one provider.
 type Finding struct {
 	Tool string `json:"tool"`
@@ -38,19 +28,19 @@ type Finding struct {
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// Tools lowers the input schemas of tools for every provider. refused counts the offers that
+// Tools lowers the input schemas of tools for each of the services. refused counts the offers that
 // cannot be made: the lowering failed, or refusedBefore returns a refusal of the tool by the provider's
 // service. schemasToo adds the schemas before and after.
-func Tools(tools []schemas.Tool, refusedBefore func(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool), schemasToo bool) (findings []Finding, refused int) {
+func Tools(tools []schemas.Tool, services []lower.Lowering, refusedBefore func(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool), schemasToo bool) (findings []Finding, refused int) {
 	findings = []Finding{}
 	for _, tool := range tools {
 		class, why := Classify(tool)
-		for _, l := range lowerings() {
-			f := Finding{Tool: tool.Name, Class: class, Why: why, Sends: Sends(tool), Provider: l.provider}
-			result, err := l.lower(tool.InputSchema)
+		for _, l := range services {
+			f := Finding{Tool: tool.Name, Class: class, Why: why, Sends: Sends(tool), Provider: l.Service}
+			result, err := l.Lower(tool.InputSchema)
 			if err != nil {
 				f.Refused = err.Error()
-			} else if r, ok := refusedBefore(l.provider, tool.ToolInfo); ok {
+			} else if r, ok := refusedBefore(l.Service, tool.ToolInfo); ok {
 				f.Refused = r.String()
 			}
 			if f.Refused != "" {

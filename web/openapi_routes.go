@@ -130,7 +130,7 @@ func (s *server) toolOperations() []wire.Operation {
 	all := []wire.Operation{
 		{
 			Method: "GET", Path: "/v1/tools", Tag: tagTools, Scope: "chat or admin", Summary: "List the tools, their switches and why some are withheld", Answer: toolList{},
-			Query: []wire.Parameter{{"provider", "gemini, ollama, openai or offline: also the schemas as that provider gets them"}, {"lint", "true: also what is to be known of each tool before it is used"}}, Errors: []int{400},
+			Query: []wire.Parameter{{"provider", providerNames() + ": also the schemas as that provider gets them"}, {"lint", "true: also what is to be known of each tool before it is used"}}, Errors: []int{400},
 		},
 		{
 			Method: "GET", Path: "/v1/calls", Tag: tagTools, Scope: "admin", Summary: "List the last tool calls, newest first", Answer: list[telemetry.Call]{},

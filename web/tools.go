@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/providers"
 	"molar/schemas"
 	"molar/schemas/lower"
 	"molar/web/wire"
@@ -163,15 +164,14 @@ func (s *server) toolOf(t schemas.Tool) toolObject {
 // lowering returns the func that adapts schemas to a provider. ok is false for an unknown
 // provider, and the func is nil for one that accepts schemas unchanged.
 func lowering(provider string) (low func(json.RawMessage) (lower.Result, error), ok bool) {
-	switch provider {
-	case "gemini":
-		return lower.ForGemini, true
-	case "ollama":
-		return lower.ForOllama, true
-	case "openai":
-		return lower.ForOpenAI, true
-	}
-	return nil, provider == "" || provider == "offline"
+	s, ok := providers.Find(provider)
+	return s.Lower, ok || provider == ""
+}
+
+// providerNames are those whose schemas can be asked for, as a text.
+func providerNames() string {
+	names := slices.Sorted(slices.Values(providers.WithModels()))
+	return providers.List(append(names, providers.Offline), "or")
 }
 
 // listTools lists the tools, with ?provider= also as that provider gets them.
@@ -179,7 +179,7 @@ func (s *server) listTools(c *gin.Context) {
 	provider := c.Query("provider")
 	low, ok := lowering(provider)
 	if !ok {
-		wire.WriteError(c.Writer, wire.Invalid("provider", "provider must be gemini, ollama, openai or offline"))
+		wire.WriteError(c.Writer, wire.Invalid("provider", "provider must be %s", providerNames()))
 		return
 	}
 	var tools []toolObject

@@ -17,6 +17,7 @@ import (
 	"molar/internal/session"
 	"molar/internal/terminal"
 	"molar/mcpclients"
+	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -254,7 +255,7 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 }
 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
-	findings, refused := toolhandler.Tools(h.MCP.Catalogue().Tools(), h.Refusals.Refused, schemasToo)
+	findings, refused := toolhandler.Tools(h.MCP.Catalogue().Tools(), providers.Lowerings(), h.Refusals.Refused, schemasToo)
 	if err := a.printFindings(findings, format); err != nil {
 		return err
 	}

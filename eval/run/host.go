@@ -113,7 +113,7 @@ func (a *Commands) goOn(c *eval.Case, of *tape.Player, how string, configs loade
 }
 
 // playable are the providers whose wire a tape can be replayed through.
-func playable() []string { return []string{"gemini", "offline", "ollama", "openai"} }
+func playable() []string { return slices.Sorted(slices.Values(providers.Names())) }
 
 // stores are databases with nothing in them: to empty one is much faster than to create one
 // for each case.
@@ -204,8 +204,8 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 	playedModel(&cfg.LLM, rest)
 	playedModel(&cfg.LLM, turns)
 	cfg.LLM.Provider = config.Providers{rest.Provider}
-	if mode.LiveTools && turns.Provider != "gemini" && rest.Provider != "gemini" {
-		cfg.LLM.GeminiKey = a.geminiKey() // a live search needs a real one, or is not there
+	if mode.LiveTools && turns.Provider != providers.Gemini && rest.Provider != providers.Gemini {
+		cfg.LLM.Keys[providers.Gemini] = a.geminiKey() // a live search needs a real one, or is not there
 	}
 	for i := range cfg.Assistants {
 		cfg.Assistants[i].Value.Provider, cfg.Assistants[i].Value.Model = "", ""
@@ -260,7 +260,8 @@ func (a *Commands) loadFor(file string, env func(string) (string, bool)) (*confi
 }
 
 func (a *Commands) geminiKey() config.Secret {
-	for _, name := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+	gemini, _ := providers.Find(providers.Gemini)
+	for _, name := range gemini.Keys {
 		if key, ok := a.Env(name); ok {
 			return config.Secret(key)
 		}
@@ -293,9 +294,9 @@ func otherModel(cfg *config.Config, c *eval.Case, of *tape.Player) {
 // the played provider would use.
 func modelSettings(cfg *config.Config, assistant, played string) string {
 	a, _ := cfg.Assistants.Get(assistant)
-	model, small, _ := service(&cfg.LLM, played)
+	service, _ := cfg.LLM.Service(played)
 	window := ""
-	if n := cfg.LLM.Ollama.NumCtx; n > 0 && played == "ollama" {
+	if n := cfg.LLM.Ollama.NumCtx; n > 0 && played == providers.Ollama {
 		window = fmt.Sprintf(", num_ctx %d", n)
 	}
 	rest := ""
@@ -303,7 +304,7 @@ func modelSettings(cfg *config.Config, assistant, played string) string {
 		rest = ", for the rest " + strings.Join(cfg.LLM.Provider, ", ")
 	}
 	return fmt.Sprintf("provider %s, model %s, small model %s%s%s",
-		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, *model, "(none)"), cmp.Or(*small, "(none)"), window, rest)
+		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, service.Model, "(none)"), cmp.Or(service.SmallModel, "(none)"), window, rest)
 }
 
 // liveModel applies what a case says of provider and model; else the provider of the
@@ -322,32 +323,24 @@ func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 
 // playedModel sets the models of a tape, with a key that opens nothing.
 func playedModel(llm *config.LLM, h tape.Route) {
-	llm.GeminiKey, llm.OpenAIKey = noKey, noKey
-	model, small, address := service(llm, h.Provider)
-	*model, *small, *address = cmp.Or(h.Model, *model), cmp.Or(h.Small, *small), cmp.Or(h.BaseURL, *address)
-}
-
-// service finds the models and the address of a provider; those of none go nowhere.
-func service(llm *config.LLM, provider string) (model, small, address *string) {
-	switch provider {
-	case "gemini":
-		return &llm.Gemini.Model, &llm.Gemini.SmallModel, &llm.Gemini.BaseURL
-	case "openai":
-		return &llm.OpenAI.Model, &llm.OpenAI.SmallModel, &llm.OpenAI.BaseURL
-	case "ollama":
-		return &llm.Ollama.Model, &llm.Ollama.SmallModel, &llm.Ollama.BaseURL
+	llm.Keys = make(map[string]config.Secret)
+	for _, name := range providers.WithModels() {
+		llm.Keys[name] = noKey
 	}
-	return new(string), new(string), new(string)
+	llm.Use(h.Provider, h.Model, h.Small, h.BaseURL)
 }
 
 // replayEnv is the environment of a replay: no settings of the person who runs it, a key
 // that opens nothing, and a stand-in for what else a config refers to.
 func (a *Commands) replayEnv(name string) (string, bool) {
-	if name == "GEMINI_API_KEY" || name == "OPENAI_API_KEY" {
-		return noKey, true // a config may name a service that wants one
+	for _, s := range providers.Services() {
+		if len(s.Keys) > 0 && name == s.Keys[0] {
+			return noKey, true // a config may name a service that wants one
+		}
 	}
-	for _, prefix := range []string{"MOLAR_", "GEMINI_", "GOOGLE_", "OPENAI_", "OLLAMA_", "MCP_", "OTEL_"} {
-		if strings.HasPrefix(name, prefix) {
+	kind, _, _ := strings.Cut(name, "_")
+	for _, other := range append(providers.Variables(), "MOLAR_", "MCP_", "OTEL_") {
+		if strings.HasPrefix(other, kind+"_") && strings.HasPrefix(name, kind+"_") {
 			return "", false
 		}
 	}

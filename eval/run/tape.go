@@ -99,8 +99,8 @@ func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Rou
 		return tape.Route{}, err
 	}
 	r := tape.Route{Provider: route.Provider.Name(), Model: route.Model, Small: route.SmallModel}
-	_, _, address := service(&cfg.LLM, r.Provider)
-	r.BaseURL = withoutUser(*address)
+	service, _ := cfg.LLM.Service(r.Provider)
+	r.BaseURL = withoutUser(service.BaseURL)
 	return r, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"molar/eval/match"
@@ -18,14 +17,13 @@ func Of(address string) (provider, model string) {
 	if u, err := url.Parse(address); err == nil {
 		path = u.Path
 	}
-	if m := regexp.MustCompile(`models/([^/:]+):(?:stream)?[gG]enerateContent$`).FindStringSubmatch(path); m != nil {
-		return Gemini, m[1]
-	}
-	switch {
-	case strings.HasSuffix(path, "/chat/completions"):
-		return OpenAI, ""
-	case strings.HasSuffix(path, "/api/chat"):
-		return Ollama, ""
+	for _, w := range wireForms() {
+		if w.model == nil {
+			continue
+		}
+		if model, ok := w.model(path); ok {
+			return w.name, model
+		}
 	}
 	return "", ""
 }
@@ -47,20 +45,15 @@ func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 			return a, Stream{}, fmt.Errorf("event %d: %w", i+1, err)
 		}
 	}
-	s := a.Stream(provider, "")
+	s, w := a.Stream(provider, ""), wireOf(provider)
 	switch {
-	case provider == Ollama:
+	case w.lines, w.piece != nil && json.Valid([]byte(body)):
 		s.Chunks = nil
 		for _, e := range list {
-			s.Chunks = append(s.Chunks, append(encode(e), '\n'))
+			s.Chunks = append(s.Chunks, w.piece(e))
 		}
 	case !json.Valid([]byte(body)):
 		s.Chunks = chunks
-	case provider == Gemini:
-		s.Chunks = nil
-		for _, e := range list {
-			s.Chunks = append(s.Chunks, event(e))
-		}
 	}
 	return a, s, nil
 }

@@ -6,15 +6,6 @@ import (
 	"strings"
 )
 
-// The wires, by the provider that speaks them.
-const (
-	Gemini = "gemini"
-	OpenAI = "openai"
-	Ollama = "ollama"
-	// Offline has no wire, see [LocalChunk].
-	Offline = "offline"
-)
-
 // A Call is a tool call. Arguments is JSON text.
 type Call struct{ ID, Name, Arguments string }
 
@@ -44,15 +35,8 @@ type object = map[string]any
 
 // Stream writes the answer in the wire of a provider.
 func (a WireAnswer) Stream(provider, model string) Stream {
-	switch provider {
-	case Gemini:
-		return Stream{"/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent", eventStream, a.gemini()}
-	case OpenAI:
-		return Stream{"/chat/completions", eventStream, a.openAI(model)}
-	case Ollama:
-		return Stream{"/api/chat", "application/x-ndjson", a.ollama(model)}
-	}
-	return Stream{Chunks: a.local()}
+	w := wireOf(provider)
+	return Stream{Path: w.path(model), ContentType: w.contentType, Chunks: w.write(a, model)}
 }
 
 // Refusal writes an error that every wire understands.

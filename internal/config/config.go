@@ -60,15 +60,14 @@ type MCP struct {
 
 // LLM names the models and where they run.
 type LLM struct {
-	Provider Providers `yaml:"provider" jsonschema_description:"auto, gemini, openai, ollama or offline, or a list of them in the order of fallback."`
+	Provider Providers `yaml:"provider"`
 	Gemini   Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
 	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which is sent no key but the one below."`
 	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
-	// GeminiKey comes from GEMINI_API_KEY or GOOGLE_API_KEY only, OpenAIKey from
-	// OPENAI_API_KEY only. What is sent to a service is its [LLM.Key].
-	GeminiKey Secret `yaml:"-"`
-	OpenAIKey Secret `yaml:"-"`
+	// Keys are the keys of the environment, by service. What is sent to a service is its
+	// [LLM.Key].
+	Keys map[string]Secret `yaml:"-"`
 }
 
 // Hosted holds how to reach a service over the network, and which of its models to use.
@@ -137,7 +136,7 @@ type Assistant struct {
 	Flow string `yaml:"flow" jsonschema:"enum=agentic,enum=two-pass" jsonschema_description:"agentic: tool rounds until the model answers. two-pass: one tool round, then a pass without tools."`
 	// DirectAnswer nil means true.
 	DirectAnswer *bool  `yaml:"direct_answer" jsonschema_description:"With flow two-pass: whether text of the first pass may be the answer when no tool is called (default true)."`
-	Provider     string `yaml:"provider" jsonschema:"enum=auto,enum=gemini,enum=openai,enum=ollama,enum=offline" jsonschema_description:"Provider for this assistant instead of llm.provider."`
+	Provider     string `yaml:"provider" jsonschema_description:"Provider for this assistant instead of llm.provider."`
 	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
 	// Wire nil means that an assistant without a topic is kept.
 	Wire *bool `yaml:"wire" jsonschema_description:"Whether its turns keep their wire traffic, where telemetry.wire keeps any; true when left out, but false for an assistant with a topic."`

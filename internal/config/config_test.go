@@ -29,14 +29,14 @@ mcpServers:
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		fmt.Fprintf(&out, verb, cfg)
 		fmt.Fprintf(&out, verb, *cfg)
-		fmt.Fprintf(&out, verb, cfg.LLM.GeminiKey)
+		fmt.Fprintf(&out, verb, cfg.LLM.Keys["gemini"])
 		fmt.Fprintf(&out, verb, cfg.MCPServers[0].Value.Env)
 		fmt.Fprintf(&out, verb, cfg.MCPServers[1].Value)
 	}
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-		slog.New(handler).Info("x", "cfg", cfg, "key", cfg.LLM.OpenAIKey, "server", cfg.MCPServers[0].Value, "env", cfg.MCPServers[0].Value.Env)
+		slog.New(handler).Info("x", "cfg", cfg, "key", cfg.LLM.Keys["openai"], "server", cfg.MCPServers[0].Value, "env", cfg.MCPServers[0].Value.Env)
 	}
-	for _, v := range []any{cfg, cfg.LLM.GeminiKey} {
+	for _, v := range []any{cfg, cfg.LLM.Keys["gemini"]} {
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)

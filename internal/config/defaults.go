@@ -1,7 +1,11 @@
 package config
 
 import (
+	"reflect"
+	"strings"
 	"time"
+
+	"molar/providers"
 )
 
 // The names of the built-in assistants.
@@ -22,33 +26,27 @@ const (
 // TopicDental is the built-in topic.
 const TopicDental = "dental"
 
+// defaultLLM is each service as its line in the table has it.
+func defaultLLM() LLM {
+	llm := LLM{Provider: Providers{"auto"}}
+	for _, s := range providers.Services() {
+		llm.Use(s.Name, s.Model, s.SmallModel, s.BaseURL)
+	}
+	for _, leaf := range Leaves("", reflect.ValueOf(&llm).Elem()) {
+		if strings.HasSuffix(leaf.Key, ".timeout") {
+			leaf.Value.SetInt(int64(180 * time.Second))
+		}
+	}
+	return llm
+}
+
 // Default returns the settings that hold when nothing is set. They are valid.
 func Default() *Config {
 	return &Config{
-		Listen:  "127.0.0.1:8000",
-		MCP:     MCP{Listen: "127.0.0.1:8001"},
-		Default: AssistantDental,
-		LLM: LLM{
-			Provider: Providers{"auto"},
-			Gemini: Gemini{Hosted: Hosted{
-				BaseURL:    "https://generativelanguage.googleapis.com",
-				Model:      "gemini-2.5-flash",
-				SmallModel: "gemini-2.5-flash-lite",
-				Timeout:    180 * time.Second,
-			}},
-			OpenAI: Hosted{
-				BaseURL:    "https://" + openAIHost + "/v1",
-				Model:      "gpt-4.1-mini",
-				SmallModel: "gpt-4.1-nano",
-				Timeout:    180 * time.Second,
-			},
-			Ollama: Ollama{
-				BaseURL:    "http://127.0.0.1:11434",
-				Model:      "qwen2.5:7b-instruct",
-				SmallModel: "qwen2.5:3b-instruct",
-				Timeout:    180 * time.Second,
-			},
-		},
+		Listen:     "127.0.0.1:8000",
+		MCP:        MCP{Listen: "127.0.0.1:8001"},
+		Default:    AssistantDental,
+		LLM:        defaultLLM(),
 		Assistants: builtInAssistants(),
 		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
 		Memory: Memory{

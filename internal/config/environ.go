@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"molar/providers"
 )
 
 // envPrefix comes before the path of a key in the name of its variable.
@@ -29,8 +31,10 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) Faults {
 	var bad Faults
 	for _, l := range Leaves("", reflect.ValueOf(cfg).Elem()) {
 		names := []string{variable(l.Key)}
-		if l.Key == keyOllamaURL {
-			names = append(names, "OLLAMA_BASE_URL", "OLLAMA_HOST")
+		for _, s := range providers.Services() {
+			if l.Key == "llm."+s.Name+".base_url" {
+				names = append(names, s.Addresses...)
+			}
 		}
 		if l.Key == keyMemoryURL {
 			names = append(names, "MCP_SERVER_URL")
@@ -44,9 +48,7 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) Faults {
 			bad.Add(name, l.Key, "%v", err)
 		}
 	}
-	_, gemini := firstSet(env, "GEMINI_API_KEY", "GOOGLE_API_KEY")
-	_, openai := firstSet(env, "OPENAI_API_KEY")
-	cfg.LLM.GeminiKey, cfg.LLM.OpenAIKey = Secret(gemini), Secret(openai)
+	cfg.LLM.Keys = keysOf(env)
 	return bad
 }
 
@@ -70,6 +72,22 @@ func (cfg *Config) applyFlags(flags map[string]string) Faults {
 		}
 	}
 	return bad
+}
+
+// keysOf returns the keys of services that the environment has, by service; nil without any.
+func keysOf(env func(string) (string, bool)) map[string]Secret {
+	var keys map[string]Secret
+	for _, s := range providers.Services() {
+		_, key := firstSet(env, s.Keys...)
+		if key == "" {
+			continue
+		}
+		if keys == nil {
+			keys = make(map[string]Secret)
+		}
+		keys[s.Name] = Secret(key)
+	}
+	return keys
 }
 
 func firstSet(env func(string) (string, bool), names ...string) (name, value string) {

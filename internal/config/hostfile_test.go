@@ -64,8 +64,7 @@ func TestRead(t *testing.T) {
 			if f.Host != tt.host || !slices.Equal(f.LeftOut, tt.leftOut) {
 				t.Errorf("host %q, left out %q", f.Host, f.LeftOut)
 			}
-			golden := filepath.Join("testdata", strings.TrimSuffix(tt.file, ".json")+".yaml")
-			testkit.Same(t, golden, string(f.YAML))
+			testkit.Same(t, filepath.Join("testdata", strings.TrimSuffix(tt.file, ".json")+".yaml"), string(f.YAML))
 			if bytes.Contains(bytes.ToLower(f.YAML), []byte("canary-")) && tt.file != "vscode.json" {
 				t.Error("a secret is shown")
 			}

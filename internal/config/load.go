@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"molar/providers"
 )
 
 // Options say where the settings come from.
@@ -187,7 +189,7 @@ func refers(key string) (instead string, is bool) {
 	}
 	service, ofModel := strings.CutPrefix(key, "llm.")
 	service, isKey := strings.CutSuffix(service, ".key")
-	return "", ofModel && isKey && slices.Contains(Services(), service)
+	return "", ofModel && isKey && slices.Contains(providers.WithModels(), service)
 }
 
 // complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.

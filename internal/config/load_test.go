@@ -111,7 +111,7 @@ func TestLoad_Environment(t *testing.T) {
 	want.Default = "general"
 	want.LLM.Provider = config.Providers{"ollama", "offline"}
 	want.LLM.Ollama.SmallModel = "tiny"
-	want.LLM.GeminiKey, want.LLM.OpenAIKey = "g-key", "o-key"
+	want.LLM.Keys = map[string]config.Secret{"gemini": "g-key", "openai": "o-key"}
 	want.Limits.Rounds, want.Limits.Body, want.Limits.AttachWait = 3, 1<<20, new(2*time.Second)
 	want.Memory.CompressAfterSummary = false
 	want.Memory.Store = cfg.Memory.Store
@@ -346,7 +346,7 @@ func TestLoad_EnvFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{cfg.Listen, cfg.LLM.GeminiKey.Reveal(), cfg.LLM.OpenAIKey.Reveal(), cfg.Default}
+	got := []string{cfg.Listen, cfg.LLM.Keys["gemini"].Reveal(), cfg.LLM.Keys["openai"].Reveal(), cfg.Default}
 	want := []string{"127.0.0.1:5", "raw $x", "a\nb \"c\"", "dental"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the environment wins over the file (-want +got):\n%s", diff)

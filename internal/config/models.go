@@ -3,8 +3,11 @@ package config
 import (
 	"cmp"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
+
+	"molar/providers"
 )
 
 // Models returns the models that a file, a flag or a variable names for a provider;
@@ -20,22 +23,35 @@ func (cfg *Config) Models(provider string) (model, small string) {
 	return named("model", b.Model), named("small_model", b.SmallModel)
 }
 
-// Services are the providers that have models of their own.
-func Services() []string { return []string{"gemini", "openai", "ollama"} }
-
 // Service returns what is set of a provider as of any other; ok is false for one that has no
-// models.
+// models. Its block is the key of its name.
 func (l LLM) Service(provider string) (h Hosted, ok bool) {
-	switch provider {
-	case "gemini":
-		return l.Gemini.Hosted, true
-	case "openai":
-		return l.OpenAI, true
-	case "ollama":
-		o := l.Ollama
-		return Hosted{BaseURL: o.BaseURL, Model: o.Model, SmallModel: o.SmallModel, Timeout: o.Timeout, Allow: o.Allow, Tuning: o.Tuning}, true
+	v := reflect.ValueOf(l)
+	at, ok := FieldsOf(v.Type()).Index[provider]
+	if !ok {
+		return Hosted{}, false
+	}
+	switch b := v.FieldByIndex(at).Interface().(type) {
+	case Hosted:
+		return b, true
+	case Gemini:
+		return b.Hosted, true
+	case Ollama:
+		return Hosted{BaseURL: b.BaseURL, Model: b.Model, SmallModel: b.SmallModel, Timeout: b.Timeout, Allow: b.Allow, Tuning: b.Tuning}, true
 	}
 	return Hosted{}, false
+}
+
+// Use sets the models and the address of a provider that are not empty; one without models
+// has none to set.
+func (l *LLM) Use(provider, model, small, address string) {
+	wanted := map[string]string{"model": model, "small_model": small, "base_url": address}
+	for _, leaf := range Leaves("", reflect.ValueOf(l).Elem()) {
+		service, key, _ := strings.Cut(leaf.Key, ".")
+		if text := wanted[key]; service == provider && text != "" {
+			leaf.Value.SetString(text)
+		}
+	}
 }
 
 // A NamedModel is a model that the settings name at a provider.
@@ -55,7 +71,7 @@ func (cfg *Config) NamedModels() []NamedModel {
 			all = append(all, NamedModel{Where: cfg.at(key), Provider: provider, Model: model})
 		}
 	}
-	for _, provider := range Services() {
+	for _, provider := range providers.WithModels() {
 		model, small := cfg.Models(provider)
 		add("llm."+provider+".model", provider, model)
 		add("llm."+provider+".small_model", provider, small)
@@ -93,11 +109,11 @@ func (cfg *Config) MayChoose(assistant, provider, model string) bool {
 		candidates = cfg.LLM.Provider
 	}
 	if slices.Contains(candidates, "auto") {
-		candidates = Services()
+		candidates = providers.WithModels()
 	}
 	known := false
 	for _, name := range candidates {
-		if name == "offline" || cfg.LLM.Missing(name) != "" {
+		if name == providers.Offline || cfg.LLM.Missing(name) != "" {
 			continue // has no model to choose, or cannot answer
 		}
 		if !cfg.LLM.allows(name, model) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"molar/providers"
 )
 
 // A piece of a value is literal text or, as ref, the name of a variable, with what
@@ -117,10 +119,8 @@ func (r *reader) variable(server, base, value, use string) string {
 // refers to, none that stands for another, and none that programs read from the
 // environment anyway, Molar above all.
 func (r *reader) free(name, value string) bool {
-	known := []string{
-		"PATH", "HOME", "USER", "USERNAME", "USERPROFILE", "LANG", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "TERM",
-		"GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OLLAMA_BASE_URL", "OLLAMA_HOST", "MCP_SERVER_URL",
-	}
+	known := append(providers.Variables(),
+		"PATH", "HOME", "USER", "USERNAME", "USERPROFILE", "LANG", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "TERM", "MCP_SERVER_URL")
 	before, taken := r.values[name]
 	return !r.out.asWritten[name] && !slices.Contains(known, name) && !strings.HasPrefix(name, "MOLAR_") && (!taken || before == value)
 }

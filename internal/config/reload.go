@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"molar/providers"
 )
 
 // Digest is the SHA-256 of the file as it was read; zero without a file.
@@ -38,11 +40,10 @@ func (cfg *Config) Changed(next *Config) []string {
 		i := known.Index[name]
 		keys = append(keys, changed(name, a.FieldByIndex(i), b.FieldByIndex(i))...)
 	}
-	if cfg.LLM.GeminiKey != next.LLM.GeminiKey {
-		keys = append(keys, "GEMINI_API_KEY")
-	}
-	if cfg.LLM.OpenAIKey != next.LLM.OpenAIKey {
-		keys = append(keys, "OPENAI_API_KEY")
+	for _, s := range providers.Services() {
+		if cfg.LLM.Keys[s.Name] != next.LLM.Keys[s.Name] {
+			keys = append(keys, s.Keys[0])
+		}
 	}
 	return keys
 }

@@ -20,11 +20,22 @@ func Example() []byte { return []byte(example) }
 func Schema() ([]byte, error) {
 	s := Reflector(withProviders).Reflect(&Config{})
 	s.Title = "molar.yaml"
+	nameProviders(s)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the schema of the config: %w", err)
 	}
 	return append(data, '\n'), nil
+}
+
+// nameProviders writes the names of the services where a tag cannot have them.
+func nameProviders(s *jsonschema.Schema) {
+	llm, _ := s.Properties.Get("llm")
+	order, _ := llm.Properties.Get("provider")
+	order.Description = oneOf(ProviderNames()) + ", or a list of them in the order of fallback."
+	assistants, _ := s.Properties.Get("assistants")
+	one, _ := assistants.AdditionalProperties.Properties.Get("provider")
+	one.Enum = toAny(ProviderNames())
 }
 
 // withProviders names the providers where the schema would have any text.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -42,7 +43,11 @@ func (cfg *Config) Settings() []schemas.Setting {
 			all = append(all, cfg.plain(name, field)...)
 		}
 		if name == "llm" {
-			all = append(all, fromEnvironment("GEMINI_API_KEY", cfg.LLM.GeminiKey), fromEnvironment("OPENAI_API_KEY", cfg.LLM.OpenAIKey))
+			for _, s := range providers.Services() {
+				if len(s.Keys) > 0 {
+					all = append(all, fromEnvironment(s.Keys[0], cfg.LLM.Keys[s.Name]))
+				}
+			}
 		}
 	}
 	return all
@@ -67,7 +72,7 @@ func (cfg *Config) setting(key, value string) schemas.Setting {
 	return schemas.Setting{Key: key, Value: value, Origin: cfg.where(key)}
 }
 
-// fromEnvironment is a key that no file may hold. Gemini's has a second name, but only
+// fromEnvironment is a key that no file may hold. Some have a second name, but only
 // the first is told: which one was read is not kept.
 func fromEnvironment(name string, key Secret) schemas.Setting {
 	if key == "" {

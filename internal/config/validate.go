@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"molar/providers"
 )
 
 // maxToolTime is the longest time that a tool call may be given.
@@ -235,9 +237,5 @@ func shortTime(d time.Duration) string {
 }
 
 func oneOf(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return providers.List(names, "or")
 }

@@ -3,55 +3,56 @@ package config
 import (
 	"cmp"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// openAIHost is where OpenAI's own service is, which takes no call without a key.
-const openAIHost = "api.openai.com"
+	"molar/providers"
+)
 
 // ProviderNames are the values that llm.provider may have.
 func ProviderNames() []string {
-	return slices.Concat([]string{"auto"}, Services(), []string{"offline"})
+	return append([]string{"auto"}, providers.Names()...)
 }
 
 // Missing returns how to make a provider usable that lacks its key, and "" for every
 // other one. An OpenAI-compatible server elsewhere may need no key.
 func (l LLM) Missing(provider string) string {
-	switch {
-	case provider == "gemini" && l.Key(provider) == "" && l.Gemini.Project == "":
-		return "set GEMINI_API_KEY"
-	case provider == "openai" && l.Key(provider) == "" && l.AtOpenAI():
-		return "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key"
+	s, _ := providers.Find(provider)
+	vertex := provider == providers.Gemini && l.Gemini.Project != "" // has credentials of its own
+	if len(s.Keys) == 0 || vertex || l.Key(provider) != "" || !l.AtOwn(provider) {
+		return ""
 	}
-	return ""
+	return s.Setup
 }
 
 // Key is what opens a provider's service: the key that its block names, else that of the
 // environment. OPENAI_API_KEY was made for OpenAI, so no other server is sent it unless the
 // block names it.
 func (l LLM) Key(provider string) Secret {
-	switch {
-	case provider == "gemini":
-		return cmp.Or(l.Gemini.Key, l.GeminiKey)
-	case provider == "openai" && l.AtOpenAI():
-		return cmp.Or(l.OpenAI.Key, l.OpenAIKey)
-	case provider == "openai":
-		return l.OpenAI.Key
+	block, _ := l.Service(provider)
+	if l.AtOwn(provider) {
+		return cmp.Or(block.Key, l.Keys[provider])
 	}
-	return ""
+	return block.Key
 }
 
 // AtOpenAI reports whether llm.openai is OpenAI's own service, not another one with its API.
-func (l LLM) AtOpenAI() bool {
-	u, err := url.Parse(l.OpenAI.BaseURL)
+func (l LLM) AtOpenAI() bool { return l.AtOwn(providers.OpenAI) }
+
+// AtOwn reports whether a provider's address is one that the key of the environment is for.
+func (l LLM) AtOwn(provider string) bool {
+	s, _ := providers.Find(provider)
+	if s.KeyHost == "" {
+		return true
+	}
+	block, _ := l.Service(provider)
+	u, err := url.Parse(block.BaseURL)
 	if err != nil {
 		return false
 	}
 	host := strings.ToLower(u.Hostname())
-	return host == openAIHost || strings.HasSuffix(host, "."+openAIHost)
+	return host == s.KeyHost || strings.HasSuffix(host, "."+s.KeyHost)
 }
 
 func (c *checker) llm() {
@@ -66,7 +67,7 @@ func (c *checker) llm() {
 	if len(llm.Provider) == 1 { // a list passes over what has no key
 		c.hasKey("llm.provider", llm.Provider[0])
 	}
-	for _, provider := range Services() {
+	for _, provider := range providers.WithModels() {
 		service, _ := llm.Service(provider)
 		c.service("llm."+provider, service)
 	}

@@ -45,7 +45,7 @@ func TestLoad_Variables(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, _ := cfg.MCPServers.Get("s")
-	got := []string{cfg.Default, cfg.Memory.Key.Reveal(), fmt.Sprint(cfg.Limits.Rounds), server.Env["T"].Reveal(), cfg.Listen, cfg.LLM.OpenAIKey.Reveal() + cfg.LLM.GeminiKey.Reveal()}
+	got := []string{cfg.Default, cfg.Memory.Key.Reveal(), fmt.Sprint(cfg.Limits.Rounds), server.Env["T"].Reveal(), cfg.Listen, cfg.LLM.Keys["openai"].Reveal() + cfg.LLM.Keys["gemini"].Reveal()}
 	if diff := cmp.Diff([]string{"general", "canary-b", "5", "canary t", "127.0.0.1:8000", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

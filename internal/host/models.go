@@ -43,22 +43,34 @@ func OpenOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log
 	if edges != nil {
 		refusals = nil
 	}
-	for name, open := range map[string]func(*config.Config, *http.Client, *wire.Refusals, *slog.Logger) (chain.Candidate, error){
-		"gemini": openGemini,
-		"openai": openOpenAI,
-		"ollama": openOllama,
-	} {
-		if cfg.LLM.Missing(name) != "" {
+	for _, s := range providers.Services() {
+		open, hasModels := openers()[s.Name]
+		if !hasModels || cfg.LLM.Missing(s.Name) != "" {
 			continue
 		}
-		if candidates[name], err = open(cfg, client, refusals, log); err != nil {
+		c, err := open(cfg, client, refusals, log)
+		if err != nil {
 			return nil, err
 		}
+		c.Queues = s.Queues
+		candidates[s.Name] = c
 	}
 	if edges != nil {
 		return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: taped(edges, candidates), Offline: edges.Provider(none, true), Logger: log})
 	}
 	return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: candidates, Offline: none, Logger: log})
+}
+
+// An opener builds the adapter of a service from the settings, and what the chain asks of it.
+type opener func(*config.Config, *http.Client, *wire.Refusals, *slog.Logger) (chain.Candidate, error)
+
+// openers are those of all services with models, by name.
+func openers() map[string]opener {
+	return map[string]opener{
+		providers.Gemini: openGemini,
+		providers.OpenAI: openOpenAI,
+		providers.Ollama: openOllama,
+	}
 }
 
 func openGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
@@ -81,7 +93,7 @@ func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals,
 		return nil, err
 	}
 	return gemini.New(gemini.Config{
-		APIKey: cfg.LLM.Key("gemini").Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
+		APIKey: cfg.LLM.Key(providers.Gemini).Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
 		HTTPClient: client, FirstByte: g.Timeout, Window: g.Window, Settings: settings, Refusals: refusals, Logger: log,
 	})
 }
@@ -107,7 +119,7 @@ func Settings(t config.Tuning) (providers.Settings, error) {
 // GoogleSearch is Google Search over Gemini, or nil without a key. Each search is one
 // model call.
 func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
-	if cfg.LLM.Missing("gemini") != "" {
+	if cfg.LLM.Missing(providers.Gemini) != "" {
 		return nil, nil
 	}
 	g := cfg.LLM.Gemini
@@ -147,7 +159,7 @@ func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 // Lacking returns why a bundled search tool is not there. Those of a molar mcp elsewhere
 // are not known here.
 func Lacking(cfg *config.Config) map[string]string {
-	if missing := cfg.LLM.Missing("gemini"); missing != "" && cfg.Memory.URL == "" {
+	if missing := cfg.LLM.Missing(providers.Gemini); missing != "" && cfg.Memory.URL == "" {
 		return map[string]string{config.ToolGoogle: config.ToolGoogle + " searches through Gemini and there is no key for it: " + missing + ", or choose another assistant"}
 	}
 	return nil
@@ -164,7 +176,7 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 		keySetting = "llm.openai.key"
 	}
 	service, err := openai.New(openai.Config{
-		Settings: settings, APIKey: llm.Key("openai").Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL,
+		Settings: settings, APIKey: llm.Key(providers.OpenAI).Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL,
 		HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log,
 	})
 	if err != nil {
@@ -173,7 +185,7 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	c := chain.Candidate{Provider: service, Model: o.Model, SmallModel: o.SmallModel, First: o.Timeout, List: service.Models, Has: service.Has}
 	if !llm.AtOpenAI() {
 		// Another server may be down, and has models of its own.
-		named, namedSmall := cfg.Models("openai")
+		named, namedSmall := cfg.Models(providers.OpenAI)
 		c.Wait = otherServerWait
 		c.Ready = func(ctx context.Context) (model, small, why string, err error) {
 			return service.Usable(ctx, named, namedSmall)
@@ -196,7 +208,7 @@ func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	named, namedSmall := cfg.Models("ollama")
+	named, namedSmall := cfg.Models(providers.Ollama)
 	ready := func(ctx context.Context) (model, small, why string, err error) {
 		return local.Usable(ctx, named, namedSmall)
 	}
@@ -210,7 +222,7 @@ func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	}
 	return chain.Candidate{
 		Provider: local, Model: o.Model, SmallModel: o.SmallModel,
-		First: o.Timeout, Ready: ready, List: list, Has: local.Has, Queues: true,
+		First: o.Timeout, Ready: ready, List: list, Has: local.Has,
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/telemetry"
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -17,6 +18,10 @@ func (h *Host) openTelemetry(ctx context.Context) (err error) {
 		Metrics: h.opts.Metrics,
 		Env:     h.opts.Env,
 		Models:  configuredModels(h.Config),
+		ProviderName: func(name string) string {
+			service, _ := providers.Find(name)
+			return service.Telemetry
+		},
 		Servers: func() []schemas.ServerStatus { return h.MCP.Status() },
 		TracesDropped: func() int64 {
 			if h.Traces == nil {
@@ -50,7 +55,7 @@ func (h *Host) summariesBehind() func() int64 {
 // configuredModels are the models that the config names.
 func configuredModels(cfg *config.Config) []string {
 	var names []string
-	for _, provider := range config.Services() {
+	for _, provider := range providers.WithModels() {
 		service, _ := cfg.LLM.Service(provider)
 		names = append(names, service.Model, service.SmallModel)
 	}

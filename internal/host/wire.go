@@ -15,6 +15,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/terminal"
 	"molar/mcpclients/transport"
+	"molar/providers"
 )
 
 // A Wire stands between the host and its MCP servers and prints what passes.
@@ -101,7 +102,10 @@ func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawM
 
 // Redactor knows the secrets of a config.
 func Redactor(cfg *config.Config) *tape.Redactor {
-	secrets := []string{cfg.LLM.GeminiKey.Reveal(), cfg.LLM.OpenAIKey.Reveal(), cfg.LLM.Key("gemini").Reveal(), cfg.LLM.Key("openai").Reveal()}
+	var secrets []string
+	for _, name := range providers.WithModels() {
+		secrets = append(secrets, cfg.LLM.Keys[name].Reveal(), cfg.LLM.Key(name).Reveal())
+	}
 	for _, s := range cfg.MCPServers {
 		for _, v := range s.Value.Headers {
 			secrets = append(secrets, v.Reveal(), strings.TrimPrefix(v.Reveal(), "Bearer "))

@@ -33,7 +33,7 @@ func layers() []layer {
 
 		{"internal/store/storetest", nil},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
-		{"internal/config", []string{"schemas/...", "internal/telemetry", "internal/text"}},
+		{"internal/config", []string{"providers", "schemas/...", "internal/telemetry", "internal/text"}},
 		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/host", "internal/text", "internal/terminal")},
 		{"internal/host", append(public(), "internal/cli", "internal/config", "internal/httpguard", "internal/store/...", "internal/telemetry", "internal/terminal", "internal/text")},
 		{"internal/serve", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/store",

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/telemetry"
 	"molar/mcpclients"
@@ -58,7 +57,7 @@ func (p *port) operations() web.Operations {
 
 // lint says what services of models make of a tool, and what can leave by it.
 func (p *port) lint(tool schemas.Tool) web.Lint {
-	found, _ := toolhandler.Tools([]schemas.Tool{tool}, p.Refusals.Refused, false)
+	found, _ := toolhandler.Tools([]schemas.Tool{tool}, providers.Lowerings(), p.Refusals.Refused, false)
 	l := web.Lint{Sends: toolhandler.Sends(tool)}
 	for _, f := range found {
 		if f.Refused != "" {
@@ -74,7 +73,7 @@ func (p *port) lint(tool schemas.Tool) web.Lint {
 // refusals are those of a tool by services of models.
 func (p *port) refusals(tool schemas.Tool) []schemas.Refusal {
 	var all []schemas.Refusal
-	for _, provider := range config.Services() {
+	for _, provider := range providers.WithModels() {
 		if r, refused := p.Refusals.Refused(provider, tool.ToolInfo); refused {
 			all = append(all, r)
 		}
@@ -118,7 +117,7 @@ func (p *port) offer() string {
 
 // providers tells of each whether it can answer now, and with which models.
 func (p *port) providers(ctx context.Context) []web.Provider {
-	names := append(config.Services(), chain.Offline)
+	names := providers.Names()
 	all := make([]web.Provider, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
@@ -187,7 +186,7 @@ func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMe
 // testProvider makes one small call of the provider that is named, without falling
 // over to another.
 func (p *port) testProvider(ctx context.Context, name, model string) (web.ProviderTest, error) {
-	known := append(config.Services(), chain.Offline)
+	known := providers.Names()
 	if !slices.Contains(known, name) {
 		return web.ProviderTest{}, fmt.Errorf("%w: there is no provider %q; choose one of %s", web.ErrUnknown, name, strings.Join(known, ", "))
 	}

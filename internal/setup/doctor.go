@@ -178,27 +178,38 @@ func model(ctx context.Context, h *host.Host) Finding {
 		return Finding{Fail, "model", err.Error(), way}
 	}
 	name := route.Provider.Name()
-	if name == "offline" {
-		return Finding{Warn, "model", "none: tools are chosen by words, and quoted", "set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama and: ollama pull qwen2.5:7b-instruct"}
+	if name == providers.Offline {
+		return Finding{Warn, "model", "none: tools are chosen by words, and quoted", toHaveOne()}
 	}
 	if _, err := h.Chain.Models(ctx, name); providers.KindOf(err) == providers.KindAuth {
 		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), otherKey(h.Config, name)}
 	}
 	text := fmt.Sprintf("%s answers with %s", name, route.Model)
-	if name == "openai" && unsent(h.Config.LLM) {
+	if name == providers.OpenAI && unsent(h.Config.LLM) {
 		text += "; OPENAI_API_KEY is not sent there, unless llm.openai has key: ${OPENAI_API_KEY}"
 	}
 	return Finding{Level: OK, Part: "model", Text: text}
 }
 
+// toHaveOne tells how to get a model, also on this machine.
+func toHaveOne() string {
+	var fetch []string
+	for _, s := range providers.Services() {
+		if s.Fetch != "" {
+			fetch = append(fetch, s.Fetch)
+		}
+	}
+	return providers.HowToGetOne("set", "or", "start") + " and: " + providers.List(fetch, "or")
+}
+
 // otherKey says what to do about a key that a provider refused, or was not sent.
 func otherKey(cfg *config.Config, provider string) string {
 	switch {
-	case provider != "openai" || cfg.LLM.AtOpenAI() || cfg.LLM.OpenAI.Key != "":
+	case provider != providers.OpenAI || cfg.LLM.AtOpenAI() || cfg.LLM.OpenAI.Key != "":
 		return "set another key"
 	case cfg.File == "":
 		return "set MOLAR_LLM_OPENAI_KEY"
-	case cfg.LLM.OpenAIKey != "":
+	case cfg.LLM.Keys[providers.OpenAI] != "":
 		return "to send it OPENAI_API_KEY, write key: ${OPENAI_API_KEY} below llm.openai"
 	default:
 		return "write key: ${MODEL_KEY} below llm.openai, and put MODEL_KEY=… into " + config.VariablesFile(cfg.File)
@@ -208,7 +219,7 @@ func otherKey(cfg *config.Config, provider string) string {
 // unsent reports whether the environment has OpenAI's key while another server is asked,
 // without a key.
 func unsent(llm config.LLM) bool {
-	return llm.OpenAIKey != "" && llm.OpenAI.Key == "" && !llm.AtOpenAI()
+	return llm.Keys[providers.OpenAI] != "" && llm.OpenAI.Key == "" && !llm.AtOpenAI()
 }
 
 // bundled is the transport of the host's own servers.

@@ -11,6 +11,7 @@ import (
 
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/providers"
 )
 
 // lookTime bounds the question to a local Ollama, askTime that to a server which a person
@@ -47,8 +48,9 @@ type Model struct {
 	// models one has.
 	Asks string
 	List func(ctx context.Context, at Model) ([]string, error)
-	// OpenAIKey is OpenAI's in the environment.
-	OpenAIKey config.Secret
+	// EnvKey is the service's own in the environment, EnvKeyName the variable that holds it.
+	EnvKey     config.Secret
+	EnvKeyName string
 }
 
 // Look finds the models of the settings and the servers in the files that are there. One
@@ -82,26 +84,33 @@ func lookForModels(ctx context.Context, cfg *config.Config) []Model {
 			wanting = append(wanting, m)
 		}
 	}
-	local, _ := listModels(ctx, cfg, "ollama", lookTime)
-	add(Model{Provider: "ollama", BaseURL: cfg.LLM.Ollama.BaseURL, Local: local, Label: ollamaLabel(cfg.LLM.Ollama.BaseURL, local)}, len(local) > 0)
-	hosted := func(provider, label, key string) {
-		has := cfg.LLM.Missing(provider) == ""
-		state := "set " + key + " before you start it"
-		if has {
-			state = key + " is set"
+	for _, s := range providers.Services() {
+		if s.Fetch != "" {
+			block, _ := cfg.LLM.Service(s.Name)
+			local, _ := listModels(ctx, cfg, s.Name, lookTime)
+			add(Model{Provider: s.Name, BaseURL: block.BaseURL, Local: local, Label: localLabel(s, block.BaseURL, local)}, len(local) > 0)
 		}
-		add(Model{Provider: provider, Label: fmt.Sprintf("%s (%s)", label, state)}, has)
 	}
-	hosted("gemini", "Gemini", "GEMINI_API_KEY")
-	hosted("openai", "OpenAI", "OPENAI_API_KEY")
+	for _, s := range providers.Services() {
+		if len(s.Keys) == 0 {
+			continue
+		}
+		has := cfg.LLM.Missing(s.Name) == ""
+		state := "set " + s.Keys[0] + " before you start it"
+		if has {
+			state = s.Keys[0] + " is set"
+		}
+		add(Model{Provider: s.Name, Label: fmt.Sprintf("%s (%s)", s.Label, state)}, has)
+	}
 	auto := Model{Provider: "auto", Label: "Whichever of these can be had when it starts"}
+	openAI, _ := providers.Find(providers.OpenAI)
 	own := Model{
-		Provider: "openai", Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)",
-		Asks: "  Its address, such as http://127.0.0.1:8080/v1:", OpenAIKey: cfg.LLM.OpenAIKey,
+		Provider: providers.OpenAI, Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)",
+		Asks: "  Its address, such as http://127.0.0.1:8080/v1:", EnvKey: cfg.LLM.Keys[providers.OpenAI], EnvKeyName: openAI.Keys[0],
 		List: func(ctx context.Context, at Model) ([]string, error) {
 			there := *cfg
 			there.LLM.OpenAI.BaseURL, there.LLM.OpenAI.Key = at.BaseURL, at.Key
-			return listModels(ctx, &there, "openai", askTime)
+			return listModels(ctx, &there, providers.OpenAI, askTime)
 		},
 	}
 	if len(ready) == 0 {
@@ -121,12 +130,12 @@ func listModels(ctx context.Context, cfg *config.Config, provider string, longes
 	return c.Models(ctx, provider)
 }
 
-func ollamaLabel(address string, local []string) string {
+func localLabel(s providers.Service, address string, local []string) string {
 	switch len(local) {
 	case 0:
-		return "Ollama (nothing answers at " + address + " yet: start it, then: ollama pull qwen2.5:7b-instruct)"
+		return s.Label + " (nothing answers at " + address + " yet: start it, then: " + s.Fetch + ")"
 	case 1:
-		return fmt.Sprintf("Ollama at %s (%s)", address, local[0])
+		return fmt.Sprintf("%s at %s (%s)", s.Label, address, local[0])
 	}
-	return fmt.Sprintf("Ollama at %s (%s and %d more)", address, local[0], len(local)-1)
+	return fmt.Sprintf("%s at %s (%s and %d more)", s.Label, address, local[0], len(local)-1)
 }

@@ -10,9 +10,6 @@ import (
 	"molar/internal/host"
 )
 
-// openAIKey is the variable that holds OpenAI's key.
-const openAIKey = "OPENAI_API_KEY"
-
 // own asks where a server with OpenAI's API is, whether it wants a key, and which of the
 // models that it lists answers.
 func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
@@ -79,13 +76,13 @@ func (m *Model) look(ctx context.Context) error {
 // key asks for the key of a server. That of OpenAI goes there only when a person says so.
 func (d *Dialogue) key(ctx context.Context, m *Model) error {
 	m.Key, m.KeyName = "", ""
-	if m.OpenAIKey != "" {
-		yes, err := d.yesNo(ctx, "  Send it the "+openAIKey+" of your environment?", false)
+	if m.EnvKey != "" {
+		yes, err := d.yesNo(ctx, "  Send it the "+m.EnvKeyName+" of your environment?", false)
 		if err != nil {
 			return err
 		}
 		if yes {
-			m.Key, m.KeyName = m.OpenAIKey, openAIKey
+			m.Key, m.KeyName = m.EnvKey, m.EnvKeyName
 			return nil
 		}
 	}

@@ -43,7 +43,7 @@ func (c Choices) writeModel(d *Draft) {
 		fmt.Fprintf(b, "  %s:\n    base_url: %s\n", m.Provider, strconv.Quote(m.BaseURL))
 	}
 	switch {
-	case m.KeyName == openAIKey:
+	case m.KeyName != "" && m.KeyName == m.EnvKeyName:
 		fmt.Fprintf(b, "    # Without this line that variable goes to OpenAI alone.\n    key: ${%s}\n", m.KeyName)
 	case m.KeyName != "":
 		key := config.Variable{Name: m.KeyName, Value: m.Key, Use: "the key of " + strconv.Quote(m.BaseURL)}

@@ -42,7 +42,7 @@ func (t *Telemetry) StartModelCall(ctx context.Context, c ModelCall) (context.Co
 	if t.Tracing() {
 		attrs := attributes{keyRequestStream.Bool(true)}
 		attrs.add(keyOperation, opChat)
-		attrs.add(keyProvider, providerName(c.Provider))
+		attrs.add(keyProvider, t.providerName(c.Provider))
 		attrs.add(keyRequestModel, c.Model)
 		attrs.add(keyPass, c.Pass)
 		attrs.count(keyMaxTokens, c.MaxTokens)

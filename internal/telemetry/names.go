@@ -59,14 +59,6 @@ const (
 	opExecuteTool = "execute_tool"
 )
 
-// providerName is a provider in the words of the conventions.
-func providerName(name string) string {
-	if name == "gemini" {
-		return "gcp.gemini"
-	}
-	return name
-}
-
 // transportName is a transport of MCP in the words of the conventions; empty for one
 // that has no network and no pipe.
 func transportName(kind string) string {

@@ -106,7 +106,10 @@ func (s *RequestSpan) End(status int) {
 }
 
 // A TurnSpan is a turn under way.
-type TurnSpan struct{ span api.Span }
+type TurnSpan struct {
+	span api.Span
+	t    *Telemetry
+}
 
 // StartTurn begins the span invoke_agent of a turn.
 func (t *Telemetry) StartTurn(ctx context.Context, turnID, assistant string) (context.Context, *TurnSpan) {
@@ -122,7 +125,7 @@ func (t *Telemetry) StartTurn(ctx context.Context, turnID, assistant string) (co
 	attrs.add(keyAgent, assistant)
 	attrs.add(keyTurn, turnID)
 	ctx, span := t.start(ctx, api.SpanKindInternal, name, attrs)
-	return ctx, &TurnSpan{span}
+	return ctx, &TurnSpan{span, t}
 }
 
 // A TurnEnd is what is known of a turn when it has ended.
@@ -143,7 +146,7 @@ func (s *TurnSpan) End(e TurnEnd) {
 	}
 	var attrs attributes
 	attrs.add(keyConversation, e.Conversation)
-	attrs.add(keyProvider, providerName(e.Provider))
+	attrs.add(keyProvider, s.t.providerName(e.Provider))
 	attrs.add(keyRequestModel, e.Model)
 	attrs.add(keyOutcome, e.Outcome)
 	attrs.count(keyInputTokens, e.InputTokens)

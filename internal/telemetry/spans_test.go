@@ -33,7 +33,10 @@ func record(t *testing.T, vars map[string]string) (sink *otlpsink.Sink, arrived 
 	sink = otlpsink.Start()
 	t.Cleanup(sink.Close)
 	vars["OTEL_EXPORTER_OTLP_ENDPOINT"] = sink.URL + "/"
-	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "1.2.3", Env: env(vars)})
+	tel, err := telemetry.New(t.Context(), telemetry.Config{
+		Version: "1.2.3", Env: env(vars),
+		ProviderName: func(name string) string { return map[string]string{"gemini": "gcp.gemini"}[name] },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

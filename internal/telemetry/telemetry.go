@@ -31,6 +31,9 @@ type Config struct {
 	// Models are the configured models. A model that a client asks for by name
 	// becomes a label only if it is one of them.
 	Models []string
+	// ProviderName returns the name of a provider in the words of the conventions; its own
+	// name holds where that is empty, or where this is nil.
+	ProviderName func(name string) string
 	// Servers gives the state of the MCP servers when metrics are read.
 	Servers func() []schemas.ServerStatus
 	// TracesDropped counts turns' traces that were not stored.
@@ -50,13 +53,15 @@ type Telemetry struct {
 	calls   ring
 	flush   time.Duration
 	log     *slog.Logger
+	// convention is [Config.ProviderName].
+	convention func(name string) string
 }
 
 // New builds the telemetry. The exporter's faults are errors here only when its
 // settings make no sense; a collector that cannot be reached is logged and costs
 // spans, never a turn.
 func New(ctx context.Context, cfg Config) (*Telemetry, error) {
-	t := &Telemetry{log: cfg.Logger, flush: cmp.Or(cfg.Flush, defaultFlush)}
+	t := &Telemetry{log: cfg.Logger, flush: cmp.Or(cfg.Flush, defaultFlush), convention: cfg.ProviderName}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
@@ -84,6 +89,14 @@ func (t *Telemetry) Close() error {
 		return errors.New("the last spans could not be exported to the OTLP collector in time")
 	}
 	return nil
+}
+
+// providerName is a provider in the words of the conventions.
+func (t *Telemetry) providerName(name string) string {
+	if t.convention == nil {
+		return name
+	}
+	return cmp.Or(t.convention(name), name)
 }
 
 // Tracing reports whether spans are exported.

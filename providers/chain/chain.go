@@ -21,7 +21,7 @@ import (
 // Names with a special meaning.
 const (
 	Auto    = "auto"
-	Offline = "offline"
+	Offline = providers.Offline
 )
 
 // ProbeTimeout bounds one probe in auto unless the candidate overrides it; reprobe is the least
@@ -34,9 +34,6 @@ const (
 // explicitTimeout bounds the probe of a provider requested by name: it has no fallback, so it
 // gets more time than in auto.
 const explicitTimeout = 5 * time.Second
-
-// autoOrder returns the order in which auto tries providers.
-func autoOrder() []string { return []string{"gemini", "openai", "ollama"} }
 
 // A Candidate is a configured provider.
 type Candidate struct {
@@ -135,11 +132,11 @@ func (c *Chain) fill() {
 // known reports whether a name is valid in the configuration or a request.
 func (c *Chain) known(name string) bool {
 	_, configured := c.candidates[name]
-	return configured || name == Auto || name == Offline || slices.Contains(autoOrder(), name)
+	return configured || name == Auto || name == Offline || slices.Contains(providers.WithModels(), name)
 }
 
 func (c *Chain) unknown(name string) error {
-	names := append(autoOrder(), Auto, Offline)
+	names := append(providers.Names(), Auto)
 	for name := range c.candidates {
 		names = append(names, name)
 	}

@@ -47,7 +47,7 @@ func (c *Chain) steps(order []string) []step {
 			add(name, false)
 			continue
 		}
-		for _, name := range autoOrder() {
+		for _, name := range providers.WithModels() {
 			if _, configured := c.candidates[name]; configured {
 				add(name, true)
 			}

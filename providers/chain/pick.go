@@ -123,20 +123,15 @@ func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, e
 // offlineWhy says why nothing better than offline could be had.
 func offlineWhy(s step, missed []error) string {
 	if s.auto {
-		return Auto + ": " + cmp.Or(reasons(missed), "no provider is configured: set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama")
+		return Auto + ": " + cmp.Or(reasons(missed), "no provider is configured: "+providers.HowToGetOne("set", "or", "start"))
 	}
 	return cmp.Or(reasons(missed), "it is asked for")
 }
 
 // errNotConfigured returns an error with the setting that the provider of that name needs.
 func errNotConfigured(name string) error {
-	switch name {
-	case "gemini":
-		return errors.New("not configured: set GEMINI_API_KEY")
-	case "openai":
-		return errors.New("not configured: set OPENAI_API_KEY, or llm.openai.base_url for a local server")
-	case "ollama":
-		return errors.New("not configured: give llm.ollama in the config, or set OLLAMA_BASE_URL")
+	if s, ok := providers.Find(name); ok && s.Setup != "" {
+		return errors.New("not configured: " + s.Setup)
 	}
 	return fmt.Errorf("not configured: give llm.%s in the config", name)
 }

@@ -4,14 +4,21 @@ import (
 	"strings"
 
 	"molar/internal/text"
+	"molar/providers"
 	"molar/schemas"
 )
 
+// The sentences that say that nobody thought about this answer.
+func closingEnglish() string {
+	return "(No model is configured: this is quoted from tools. " + providers.HowToGetOne("Set", "or", "run") + ", for real answers.)"
+}
+
+func closingVietnamese() string {
+	return "(Chưa cấu hình mô hình nào: nội dung trên được trích từ công cụ. " + providers.HowToGetOne("Hãy đặt", "hoặc", "chạy") + ", để có câu trả lời thật.)"
+}
+
 // What a person reads, in both languages.
 const (
-	// Behind what was quoted: nobody thought about this answer.
-	closingEnglish    = "(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
-	closingVietnamese = "(Chưa cấu hình mô hình nào: nội dung trên được trích từ công cụ. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.)"
 
 	// The same for whoever asks about a subject: nothing of how the host is set up.
 	quotedEnglish    = "(This is quoted as it was found. It was not written for your question.)"
@@ -65,7 +72,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 			parts = append(parts, s)
 		}
 	}
-	closing := pick(t.vietnamese, closingVietnamese, closingEnglish)
+	closing := pick(t.vietnamese, closingVietnamese(), closingEnglish())
 	switch {
 	case len(parts) == 0:
 		return lost(t)
@@ -97,12 +104,12 @@ const maxNamed = 5
 func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
 	if len(tools) == 0 {
 		return pick(vietnamese,
-			"Chưa có mô hình nào và cũng chưa nối máy chủ MCP nào, nên ở đây chưa trả lời được. Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama; nối máy chủ bằng mcpServers trong molar.yaml hoặc --mcp TÊN=\"lệnh\". molar doctor cho biết còn thiếu gì.",
-			"Neither a model nor an MCP server answers here yet. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama; attach a server under mcpServers in molar.yaml or with --mcp NAME=\"command\". molar doctor says what is missing.")
+			"Chưa có mô hình nào và cũng chưa nối máy chủ MCP nào, nên ở đây chưa trả lời được. "+providers.HowToGetOne("Hãy đặt", "hoặc", "chạy")+"; nối máy chủ bằng mcpServers trong molar.yaml hoặc --mcp TÊN=\"lệnh\". molar doctor cho biết còn thiếu gì.",
+			"Neither a model nor an MCP server answers here yet. "+providers.HowToGetOne("Set", "or", "run")+"; attach a server under mcpServers in molar.yaml or with --mcp NAME=\"command\". molar doctor says what is missing.")
 	}
 	said := pick(vietnamese,
-		"Chưa cấu hình mô hình nào, nên tôi chỉ có thể gọi công cụ khớp với câu hỏi và trích kết quả; hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama, để có câu trả lời thật.",
-		"No model is configured, so I can only call a tool that matches the question and quote its result; set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.")
+		"Chưa cấu hình mô hình nào, nên tôi chỉ có thể gọi công cụ khớp với câu hỏi và trích kết quả; "+providers.HowToGetOne("hãy đặt", "hoặc", "chạy")+", để có câu trả lời thật.",
+		"No model is configured, so I can only call a tool that matches the question and quote its result; "+providers.HowToGetOne("set", "or", "run")+", for real answers.")
 	var names []string
 	for _, t := range tools[:min(len(tools), maxNamed)] {
 		names = append(names, t.Name)
@@ -147,7 +154,7 @@ func summarize(t turn, messages []schemas.Message) string {
 	if last := len(messages) - 1; last >= 0 && messages[last].Role == schemas.RoleAssistant {
 		reply = messages[last].Said()
 	}
-	for _, c := range []string{closingEnglish, closingVietnamese} {
+	for _, c := range []string{closingEnglish(), closingVietnamese()} {
 		reply = strings.ReplaceAll(reply, c, "")
 	}
 	parts := append(firstSentences(t.question, 1), firstSentences(reply, 2)...)

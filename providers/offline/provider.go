@@ -24,7 +24,7 @@ import (
 )
 
 // Name is the provider's name in the config.
-const Name = "offline"
+const Name = providers.Offline
 
 // Config configures a [Provider]. The zero value is ready to use.
 type Config struct {
@@ -65,7 +65,7 @@ func (p *Provider) stream(ctx context.Context, req providers.Request, yield func
 		return err
 	}
 	if req.Pass == providers.PassGuardrail || req.Pass == providers.PassLanguage || len(req.Schema) > 0 {
-		err := fmt.Errorf("pass %q: cannot judge without a model: set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama", req.Pass)
+		err := fmt.Errorf("pass %q: cannot judge without a model: %s", req.Pass, providers.HowToGetOne("set", "or", "run"))
 		return &providers.Error{Kind: providers.KindInvalid, Provider: Name, Err: err}
 	}
 	d := decide(req)

@@ -1,0 +1,63 @@
+package providers_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/providers"
+)
+
+// Each line of the table says all that others ask of it.
+func TestServices(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, s := range providers.Services() {
+		if seen[s.Name] {
+			t.Errorf("%s stands twice in the table", s.Name)
+		}
+		seen[s.Name] = true
+		for what, text := range map[string]string{
+			"name": s.Name, "label": s.Label, "about in English": s.About.English, "about in Vietnamese": s.About.Vietnamese,
+			"wire": s.Wire, "name for telemetry": s.Telemetry,
+		} {
+			if text == "" {
+				t.Errorf("%q has no %s", s.Name, what)
+			}
+		}
+		if !s.HasModels() {
+			continue
+		}
+		for what, missing := range map[string]bool{
+			"lowering": s.Lower == nil, "setup": s.Setup == "", "address": s.BaseURL == "", "model": s.Model == "", "small model": s.SmallModel == "",
+			"key, and no command that fetches a model": len(s.Keys) == 0 && s.Fetch == "",
+		} {
+			if missing {
+				t.Errorf("%s has no %s", s.Name, what)
+			}
+		}
+	}
+	names := providers.Names()
+	if last := names[len(names)-1]; last != providers.Offline {
+		t.Errorf("the last service is %s, and auto must end without a model", last)
+	}
+	var adapters []string
+	for _, w := range wires() {
+		adapters = append(adapters, w.name)
+	}
+	if diff := cmp.Diff(providers.WithModels(), adapters); diff != "" {
+		t.Errorf("services, and the adapters that the tests of this folder run over:\n%s", diff)
+	}
+}
+
+func TestHowToGetOne(t *testing.T) {
+	t.Parallel()
+	for want, words := range map[string][3]string{
+		"set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama":        {"set", "or", "start"},
+		"Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama": {"Hãy đặt", "hoặc", "chạy"},
+	} {
+		if got := providers.HowToGetOne(words[0], words[1], words[2]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
