@@ -7,8 +7,8 @@ import (
 	"molar/schemas"
 )
 
-// A Collector gathers the events of one turn into what a reader of the whole turn wants.
-// The zero value is ready.
+// A Collector gathers the events of one turn into its answer, sources and warnings. The zero value
+// is ready.
 type Collector struct {
 	Start *Start
 	// Done is set once the turn ended well.
@@ -17,20 +17,20 @@ type Collector struct {
 	Commentary []string
 	Sources    []schemas.Source
 	Warnings   []string
-	// ClientCalls are the calls that the client has to run.
+	// ClientCalls are the calls that the client must run.
 	ClientCalls []schemas.ToolCall
 
 	answer, thinking []byte
 }
 
-// Add takes an event in.
+// Add adds an event.
 func (c *Collector) Add(e Event) {
 	switch e.Kind {
 	case KindStart:
 		c.Start = e.Start
 	case KindText:
 		text := e.Text
-		if len(c.answer) == 0 { // a blank line only parts it from commentary
+		if len(c.answer) == 0 { // a blank line only separates it from commentary
 			text = strings.TrimLeft(text, "\n")
 		}
 		c.answer = append(c.answer, text...)
@@ -50,8 +50,8 @@ func (c *Collector) Add(e Event) {
 	}
 }
 
-// Answer is the text of the answer so far, without commentary.
+// Answer returns the text of the answer so far, without commentary.
 func (c *Collector) Answer() string { return string(c.answer) }
 
-// Thinking is the model's reasoning so far.
+// Thinking returns the model's reasoning so far.
 func (c *Collector) Thinking() string { return string(c.thinking) }

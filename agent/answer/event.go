@@ -9,7 +9,7 @@ import (
 	"molar/toolhandler"
 )
 
-// A Kind is what an [Event] reports, and which of its fields are set.
+// A Kind is the type of an [Event]; it determines which fields are set.
 type Kind string
 
 // The kinds of event, in the order in which a turn may yield them.
@@ -20,9 +20,8 @@ const (
 	KindStep Kind = "step"
 	// KindText is a piece of the answer: Text is set.
 	KindText Kind = "text"
-	// KindCommentary says that the text since the last call was said on the way to a
-	// call, which follows: Text repeats it. It stays where it was shown, and is no part
-	// of the answer.
+	// KindCommentary reports that the text since the last call precedes another call: Text repeats
+	// it. It stays where it was shown, and is not part of the answer.
 	KindCommentary Kind = "commentary"
 	// KindThinking is a piece of the model's reasoning, which is not part of the
 	// answer: Text is set.
@@ -30,35 +29,35 @@ const (
 	// KindTools lists the servers' tools that are offered, where the turn asks for that:
 	// Tools is set.
 	KindTools Kind = "tools"
-	// KindToolCall says that a call starts: Call is set, and Server and ToolName, and Asks
-	// where a person is asked first.
+	// KindToolCall reports that a call starts: Call, Server and ToolName are set, and Asks if a
+	// person is asked first.
 	KindToolCall Kind = "tool_call"
-	// KindToolResult is what it gave: Result is set, and Call.
+	// KindToolResult is its result: Result and Call are set.
 	KindToolResult Kind = "tool_result"
-	// KindApproval says that a call waits for a person: Approval is set. It is
-	// yielded by who asks, while the tools of a round run.
+	// KindApproval reports a call pending approval: Approval is set. The approver yields it, while
+	// the tools of a round run.
 	KindApproval Kind = "approval"
-	// KindQuestion says that a server waits for a person's answer: Asked is set.
-	// KindProgress tells how far a call is, and KindLog is a line of its server's log: News
-	// is set. They are yielded by who asks and listens, while the tools of a round run.
+	// KindQuestion reports that a server waits for a person's answer: Asked is set. KindProgress is
+	// the progress of a call, and KindLog a line of its server's log: News is set. The turn's
+	// Person yields them, while the tools of a round run.
 	KindQuestion Kind = "question"
 	KindProgress Kind = "progress"
 	KindLog      Kind = "log"
-	// KindClientCalls lists the calls that the client has to run: Calls is set. Only
-	// KindDone follows.
+	// KindClientCalls lists the calls that the client must run: Calls is set. Only KindDone
+	// follows.
 	KindClientCalls Kind = "client_calls"
 	// KindSources lists the sources of the answer: Sources is set. Their text form
 	// has been yielded as KindText, if the client did not ask for JSON.
 	KindSources Kind = "sources"
-	// KindWarning is something that the person should know: Text is set, Unsaved where it is
-	// that the store failed, and Code where clients tell it apart.
+	// KindWarning is something that the person should know: Text is set, Unsaved if the store
+	// failed, and Code if clients treat it specially.
 	KindWarning Kind = "warning"
-	// KindDone is the last event of a turn that ended well: Done is set.
+	// KindDone is the last event of a successful turn: Done is set.
 	KindDone Kind = "done"
 )
 
-// CodeServerMissing is the code of a warning that the tools of Server are not there. It comes in
-// each turn that may need them: who shows a whole conversation tells it once.
+// CodeServerMissing is the code of a warning that the tools of Server are missing. Each turn that
+// may need them repeats it: a client that shows a whole conversation should show it once.
 const CodeServerMissing = "server_missing"
 
 // An Event is something that happened in a turn.
@@ -72,8 +71,8 @@ type Event struct {
 	Call     *schemas.ToolCall
 	Server   string
 	ToolName string
-	// Effect is set on a call that may change something once it is sent, and on the
-	// result of one that was sent: the tool is neither a reader nor idempotent.
+	// Effect is set on a call that may change something once it is sent, and on the result of one
+	// that was sent: the tool is neither read-only nor idempotent.
 	Effect bool
 	// Asks is set on a call that waits for a person before it is sent.
 	Asks     bool
@@ -99,7 +98,7 @@ type Start struct {
 // An Approval is a call that waits for a person's decision.
 type Approval struct {
 	ID string `json:"id"`
-	// Token proves that the decision is about exactly this call.
+	// Token binds the decision to exactly this call.
 	Token string `json:"token"`
 	// Tool is the offered name, Server the server that would run it.
 	Tool   string `json:"tool"`
@@ -108,9 +107,9 @@ type Approval struct {
 	CallID string `json:"call_id"`
 	// Arguments is the JSON object that the tool would be called with.
 	Arguments json.RawMessage `json:"arguments"`
-	// Why says which rule asks.
+	// Why is the rule that asks.
 	Why string `json:"why"`
-	// Subject is what a yes beyond the call is about, Scopes how far it may reach.
+	// Subject is what a lasting approval covers, Scopes how far it may reach.
 	Subject string              `json:"subject,omitempty"`
 	Scopes  []toolhandler.Scope `json:"scopes,omitempty"`
 	// Expires is when the call counts as refused.
@@ -126,10 +125,10 @@ type Asked struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Done sums a turn up.
+// Done summarises a turn.
 type Done struct {
 	Finish providers.FinishReason `json:"finish_reason"`
-	// Refused is set when the guardrail turned the question away.
+	// Refused is set when the guardrail refused the question.
 	Refused  bool   `json:"refused,omitempty"`
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"`
@@ -137,17 +136,17 @@ type Done struct {
 	Language string `json:"language"`
 	// Saved reports whether the turn is in the store.
 	Saved bool `json:"saved"`
-	// Unsaved says that it should be, and that the store failed.
+	// Unsaved is set when it should be, but the store failed.
 	Unsaved    bool          `json:"unsaved,omitempty"`
 	Usage      schemas.Usage `json:"usage"`
 	ModelCalls int           `json:"model_calls"`
 	ToolCalls  int           `json:"tool_calls"`
-	// Calls are what the client has to run before the turn goes on.
+	// Calls are what the client must run before the turn continues.
 	Calls []schemas.ToolCall `json:"client_calls,omitempty"`
 	// Emergency names the kinds of emergency that the question describes, the most pressing
 	// first.
 	Emergency []string `json:"emergency,omitempty"`
-	// Unapproved names the tools that needed a person's approval and had none.
+	// Unapproved names the tools that needed a person's approval and did not get it.
 	Unapproved []string         `json:"unapproved,omitempty"`
 	Warnings   []string         `json:"warnings,omitempty"`
 	Sources    []schemas.Source `json:"sources,omitempty"`

@@ -16,7 +16,7 @@ type List struct {
 	seen    map[string]bool
 }
 
-// All returns the sources in the order in which they were named.
+// All returns the sources in the order they were added.
 func (l *List) All() []schemas.Source { return l.sources }
 
 // Add adds sources with an absolute http or https address.
@@ -41,8 +41,8 @@ func (l *List) Add(sources ...schemas.Source) {
 	}
 }
 
-// webAddress accepts absolute http and https addresses, in a form that is safe
-// inside a Markdown link. page is the same for all addresses of one page.
+// webAddress returns an absolute http or https address in a form that is safe inside a Markdown
+// link. page is the same for all addresses of one page.
 func webAddress(raw string) (address, page string, ok bool) {
 	u, err := url.Parse(strings.Trim(strings.TrimSpace(raw), "<>"))
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || len(raw) > sourcesMaxAddress {
@@ -52,7 +52,7 @@ func webAddress(raw string) (address, page string, ok bool) {
 	address = strings.NewReplacer(
 		"(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", `"`, "%22", `\`, "%5C", "`", "%60", "|", "%7C",
 	).Replace(u.String())
-	if !strings.HasPrefix(u.Fragment, "/") && !strings.HasPrefix(u.Fragment, "!") { // else it is a page of its own
+	if !strings.HasPrefix(u.Fragment, "/") && !strings.HasPrefix(u.Fragment, "!") { // else the fragment names a page
 		u.Fragment, u.RawFragment = "", ""
 	}
 	u.Scheme = ""
@@ -66,8 +66,8 @@ func hostOf(address string) string {
 	return address
 }
 
-// AddResult takes the links out of one result: its resource links, url fields of
-// JSON, and in text "Link:" lines and Markdown links.
+// AddResult adds the links of one result: its resource links, url fields of JSON, and in text
+// "Link:" lines and Markdown links.
 func (l *List) AddResult(result schemas.ToolResult) {
 	l.Add(result.Links...)
 	var value any
@@ -81,7 +81,7 @@ func (l *List) AddResult(result schemas.ToolResult) {
 	l.addValue(value, 0)
 }
 
-// addValue walks JSON, as deep as a result list goes.
+// addValue walks JSON, to the depth of a result list.
 func (l *List) addValue(value any, depth int) {
 	const deepest = 6
 	if depth > deepest {
@@ -136,8 +136,8 @@ func (l *List) addText(text string) {
 	l.Add(markdownLinks(text)...)
 }
 
-// markdownLinks scans for [title](address) by hand: it runs on every text result.
-// Images are no sources.
+// markdownLinks scans for [title](address) by hand, as it runs on every text result. It skips
+// images.
 func markdownLinks(text string) []schemas.Source {
 	var links []schemas.Source
 	for rest := text; len(links) < maxSources; {
@@ -155,8 +155,8 @@ func markdownLinks(text string) []schemas.Source {
 	return links
 }
 
-// linkTarget reads the address behind "](", up to its closing bracket; an address
-// may hold pairs of brackets, and a title may follow it.
+// linkTarget reads the address after "](", up to its closing bracket; an address may contain pairs
+// of brackets, and a title may follow it.
 func linkTarget(text string) (string, bool) {
 	depth := 0
 	for i, c := range []byte(text[:min(len(text), sourcesMaxAddress)]) {

@@ -13,10 +13,10 @@ import (
 	"molar/toolhandler"
 )
 
-// ErrStopped says that the consumer broke off.
+// ErrStopped means that the consumer broke off.
 var ErrStopped = errors.New("stopped by the consumer")
 
-// A Speaker speaks for one turn.
+// A Speaker writes the output of one turn.
 type Speaker struct {
 	Trace *Tracer
 
@@ -27,26 +27,26 @@ type Speaker struct {
 	watch  *Watch
 	links  *Links
 
-	mu sync.Mutex // guards tally: the judge and the journal look in from beside
+	mu sync.Mutex // guards tally: the judge and the journal use it concurrently
 	tally
 
 	// lang is the language of the turn, once it is settled.
 	lang string
-	// apart is set while what comes next is to be parted from what was shown.
-	apart bool
-	// round is what the model said since the last call.
+	// breakDue is set when the next text starts a new paragraph.
+	breakDue bool
+	// round is the text since the last call.
 	round strings.Builder
-	// good is how much of the answer belongs to the subject.
+	// good is how many bytes of the answer are known to keep to the subject.
 	good int
-	// spoke is set once the model itself said something.
+	// spoke is set once the model wrote text since the last call.
 	spoke bool
 }
 
-// tally is what has come of the turn so far.
+// tally collects the turn's output and usage so far.
 type tally struct {
 	seen  Collector
 	usage schemas.Usage
-	// modelCalls counts those of the judge too.
+	// modelCalls includes the judge's.
 	modelCalls int
 	// lost is set once the store failed.
 	lost bool
@@ -70,13 +70,13 @@ func (s *Speaker) Emit(e Event) error {
 	return nil
 }
 
-// Say yields a piece of the answer as it is.
+// Say yields a piece of the answer unchecked.
 func (s *Speaker) Say(text string) error {
 	if text == "" {
 		return nil
 	}
-	if s.apart {
-		s.apart = false
+	if s.breakDue {
+		s.breakDue = false
 		if s.begun() {
 			text = "\n\n" + strings.TrimLeft(text, "\n")
 		}
@@ -85,16 +85,15 @@ func (s *Speaker) Say(text string) error {
 	return s.Emit(Event{Kind: KindText, Text: text})
 }
 
-// begun reports whether the person has been shown any text.
+// begun reports whether any text has been shown.
 func (s *Speaker) begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen.Answer() != "" || len(s.seen.Commentary) > 0
 }
 
-// Model says a piece of the model's text: past the watch over the subject, if one is
-// set, and the filters of the prompt and of addresses. A strayed answer fails with the
-// error of the watch.
+// Model yields a piece of the model's text: through the watch over the subject, if set, and the
+// filters of the prompt and of addresses. A strayed answer fails with the error of the watch.
 func (s *Speaker) Model(text string) error {
 	s.spoke = s.spoke || strings.TrimSpace(text) != ""
 	text, settled, err := s.watch.Pass(text)
@@ -108,7 +107,7 @@ func (s *Speaker) Model(text string) error {
 	return nil
 }
 
-// Settle says what the checks still hold of the text so far.
+// Settle yields the text that the checks still hold back.
 func (s *Speaker) Settle() error {
 	text, err := s.watch.Rest()
 	if err != nil {
@@ -117,26 +116,26 @@ func (s *Speaker) Settle() error {
 	return s.Say(s.links.Pass(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest())
 }
 
-// Commentary marks what was shown since the last call as said on the way: a call follows
-// it. It stays on the screen, and is not part of the answer.
+// Commentary marks the text since the last call as commentary, as a call follows it. It stays on
+// the screen, and is not part of the answer.
 func (s *Speaker) Commentary() error {
 	if err := s.Settle(); err != nil {
 		return err
 	}
-	text := strings.TrimLeft(s.round.String(), "\n") // without the blank line that parts it
+	text := strings.TrimLeft(s.round.String(), "\n") // without the blank line that separates it
 	s.round.Reset()
-	s.apart, s.spoke = true, false
+	s.breakDue, s.spoke = true, false
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	return s.Emit(Event{Kind: KindCommentary, Text: text})
 }
 
-// Notice says a text of code's own that the answer begins with.
+// Notice yields a text of the host that the answer begins with.
 func (s *Speaker) Notice(text string) error {
 	err := s.Say(text)
 	s.round.Reset()
-	s.apart, s.good = true, len(s.Answer())
+	s.breakDue, s.good = true, len(s.Answer())
 	return err
 }
 
@@ -145,15 +144,15 @@ func (s *Speaker) Step(number, text string) error {
 	return s.Emit(Event{Kind: KindStep, Step: number, Text: text})
 }
 
-// Call reports a call that starts, under the number of its step; asks says that a person is
-// asked first.
+// Call reports a call that starts, under the number of its step; asks is set if a person is asked
+// first.
 func (s *Speaker) Call(step string, call *schemas.ToolCall, tool schemas.Tool, asks bool) error {
 	return s.Emit(Event{
 		Kind: KindToolCall, Step: step, Call: call, Server: tool.Server, ToolName: tool.ToolName, Effect: mayAct(tool), Asks: asks,
 	})
 }
 
-// Outcome reports what became of a call, and to the trace why it was made.
+// Outcome reports the result of a call; the trace also gets why it was made.
 func (s *Speaker) Outcome(step string, o *toolhandler.Outcome, why string) error {
 	s.Trace.Outcome(*o, why)
 	return s.Emit(Event{
@@ -167,40 +166,40 @@ func mayAct(tool schemas.Tool) bool {
 	return tool.Server != "" && tool.Server != schemas.ToolServer && toolhandler.MayAct(tool)
 }
 
-// Warn tells the person and the log about something that did not stop the turn.
+// Warn reports to the person and the log something that did not stop the turn.
 func (s *Speaker) Warn(text string) error {
 	s.log.Warn(text, "turn", s.turnID)
 	return s.Emit(Event{Kind: KindWarning, Text: text})
 }
 
-// Miss warns that the tools of a server are not there.
+// Miss warns that the tools of a server are missing.
 func (s *Speaker) Miss(server, text string) error {
 	s.log.Warn(text, "turn", s.turnID)
 	return s.Emit(Event{Kind: KindWarning, Code: CodeServerMissing, Server: server, Text: text})
 }
 
-// Lose warns that the store failed, so that the turn will not be in it.
+// Lose warns that the store failed, so that the turn will not be saved.
 func (s *Speaker) Lose(text string) error {
 	s.lost = true
 	s.log.Warn(text, "turn", s.turnID)
 	return s.Emit(Event{Kind: KindWarning, Text: text, Unsaved: true})
 }
 
-// Answer is the text of the answer so far. It may be called beside the turn.
+// Answer returns the text of the answer so far. It may be called concurrently with the turn.
 func (s *Speaker) Answer() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen.Answer()
 }
 
-// Shown is all that the person was shown so far.
+// Shown returns all text shown so far.
 func (s *Speaker) Shown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(append(slices.Clone(s.seen.Commentary), s.seen.Answer()), "\n")
 }
 
-// Count adds a model call. It may be called beside the turn.
+// Count adds a model call. It may be called concurrently with the turn.
 func (s *Speaker) Count(usage schemas.Usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +212,7 @@ func (s *Speaker) Mark(step, message string, attrs ...any) {
 	s.log.Info("[STEP "+step+"] "+message, append([]any{"turn", s.turnID}, attrs...)...)
 }
 
-// Between logs a text at debug, between separators that are easy to find.
+// Between logs a text at debug level, between separators that are easy to find.
 func (s *Speaker) Between(ctx context.Context, name, text string) {
 	if !s.Verbose(ctx) {
 		return
@@ -231,34 +230,34 @@ func (s *Speaker) Language(lang string, sure bool) {
 	s.Trace.Language(lang)
 }
 
-// Lang is the language of the turn, once it is settled.
+// Lang returns the language of the turn, once settled.
 func (s *Speaker) Lang() string { return s.lang }
 
-// Spoke reports whether the model has said something since its last call.
+// Spoke reports whether the model has written text since its last call.
 func (s *Speaker) Spoke() bool { return s.spoke }
 
-// Part parts what comes next from what was shown.
-func (s *Speaker) Part() { s.apart = true }
+// Part starts a new paragraph with the next text.
+func (s *Speaker) Part() { s.breakDue = true }
 
-// Good is the answer so far without a later block that nobody has looked at.
+// Good returns the answer so far without a last block that the watch has not checked.
 func (s *Speaker) Good() string {
 	answer := s.Answer()
 	return answer[:min(s.good, len(answer))]
 }
 
-// Watch sets the watch over the subject of the answer; nil takes it away.
+// Watch sets the watch over the subject of the answer; nil removes it.
 func (s *Speaker) Watch(w *Watch) { s.watch = w }
 
-// Watching is the watch over the subject, nil where there is none.
+// Watching returns the watch over the subject, nil if none is set.
 func (s *Speaker) Watching() *Watch { return s.watch }
 
 // Address sets the filter of the addresses in the answer.
 func (s *Speaker) Address(l *Links) { s.links = l }
 
-// Redact takes quotations of the prompt out of a call. It takes nil too.
+// Redact removes quotations of the prompt from a call, which may be nil.
 func (s *Speaker) Redact(call *schemas.ToolCall) *schemas.ToolCall { return s.leak.Redact(call) }
 
-// Leaked reports whether anything was taken out.
+// Leaked reports whether any quotation was removed.
 func (s *Speaker) Leaked() bool { return s.leak.Leaked() }
 
 // Withhold sets the filter that keeps an assistant's system prompt out of the answer.
@@ -273,14 +272,14 @@ func (s *Speaker) Emergency(kinds []string) {
 	s.emergency = kinds
 }
 
-// Complete fills in what the speaker knows of the end of a turn.
+// Complete fills in the speaker's part of a turn's summary.
 func (s *Speaker) Complete(d *Done) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d.Usage, d.ModelCalls, d.Warnings, d.Unsaved, d.Emergency = s.usage, s.modelCalls, s.seen.Warnings, s.lost, s.emergency
 }
 
-// End is how the turn ended, for its trace.
+// End returns how the turn ended, for its trace.
 func (s *Speaker) End(err error) End {
 	e := End{Answer: s.seen.Answer(), Commentary: s.seen.Commentary, Done: s.seen.Done, Err: err}
 	e.Stopped = errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled) // the client left, or a person stopped the turn

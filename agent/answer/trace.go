@@ -12,9 +12,9 @@ import (
 	"molar/toolhandler"
 )
 
-// A Trace answers, for one turn, why each tool was called or not: the tools offered
-// and withheld with reasons, prompts, raw model output, verdict, calls and timings.
-// The trace of a refused turn holds the verdict and a hash, no text.
+// A Trace explains, for one turn, why each tool was called or not: the tools offered and withheld
+// with reasons, prompts, raw model output, verdict, calls and timings. The trace of a refused turn
+// holds the verdict and a hash, no text.
 type Trace struct {
 	TurnID         string    `json:"turn_id"`
 	ConversationID string    `json:"conversation_id"`
@@ -26,8 +26,8 @@ type Trace struct {
 	Started        time.Time `json:"started"`
 	TookMS         float64   `json:"took_ms"`
 	Status         string    `json:"status"` // done | refused | interrupted | failed
-	// Untraced says that no trace of the turn is kept, or none was written: only what is
-	// stored of its question and answer is here.
+	// Untraced is set when no trace of the turn was written or kept: only its stored question and
+	// answer are here.
 	Untraced     bool          `json:"untraced,omitempty"`
 	Error        string        `json:"error,omitempty"`
 	Language     string        `json:"language,omitempty"`
@@ -49,18 +49,17 @@ type VerdictTrace struct {
 	TookMS float64 `json:"took_ms"`
 }
 
-// A ToolTrace is what became of one tool in a turn.
+// A ToolTrace records the use of one tool in a turn.
 type ToolTrace struct {
 	Name string `json:"name"`
-	// Offered says that the model could call it; Reason, why not, or why it was
-	// called.
+	// Offered is set if the model could call it; Reason is why not, or why it was called.
 	Offered bool        `json:"offered"`
 	Reason  string      `json:"reason"`
 	Calls   []CallTrace `json:"calls,omitempty"`
 }
 
-// A StepTrace is how long a step kept the turn waiting, or, for memory and
-// guardrail, which run beside others, how long it took.
+// A StepTrace is how long a step delayed the turn, or, for memory and guardrail, which run
+// concurrently, how long it took.
 type StepTrace struct {
 	Step string `json:"step"`
 	// StartMS is when it began, from the turn's start.
@@ -78,7 +77,7 @@ type CallTrace struct {
 	Arguments string             `json:"arguments"`
 	Status    toolhandler.Status `json:"status"`
 	Output    string             `json:"output"`
-	// TookMS is without WaitedMS, which a person took to decide.
+	// TookMS excludes WaitedMS, the time a person took to decide.
 	TookMS   float64 `json:"took_ms"`
 	WaitedMS float64 `json:"waited_ms,omitempty"`
 }
@@ -102,8 +101,8 @@ type PassTrace struct {
 	TookMS  float64 `json:"took_ms"`
 }
 
-// withoutText keeps which call was made and what it cost: all else may quote the
-// question, also what a tool pass said while the verdict was still out.
+// withoutText keeps the identity and cost of a call: all else may quote the question, even the text
+// of a tool pass before the verdict.
 func (p PassTrace) withoutText() PassTrace {
 	return PassTrace{
 		Pass: p.Pass, Model: p.Model, Offered: p.Offered, Finish: p.Finish,
@@ -111,7 +110,7 @@ func (p PassTrace) withoutText() PassTrace {
 	}
 }
 
-// MaxTraceSize is how large an encoded trace may be, in bytes.
+// MaxTraceSize limits an encoded trace, in bytes.
 const MaxTraceSize = 64 << 10
 
 // Encode returns the trace as JSON of at most MaxTraceSize bytes: its longest texts
@@ -153,7 +152,7 @@ func (t Trace) cut(limit int) Trace {
 
 func cutText(s string, limit int) string { return text.Clip(s, limit, "… (cut)") }
 
-// PromptText is a prompt as a person reads it.
+// PromptText returns a prompt in readable form.
 func PromptText(req *providers.Request) string {
 	var b strings.Builder
 	b.WriteString(req.System)

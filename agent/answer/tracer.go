@@ -14,32 +14,31 @@ import (
 	"molar/toolhandler"
 )
 
-// A Tracer collects a trace. The guardrail's model call runs beside the turn, hence
-// the lock.
+// A Tracer collects a trace. The guardrail's model call runs concurrently, hence the lock.
 type Tracer struct {
 	mu   sync.Mutex
 	now  func() time.Time
-	on   bool // texts are only collected when somebody takes the trace
+	on   bool // set if a recorder takes the trace; else no texts are collected
 	t    Trace
 	seen map[string]int
 }
 
-// NewTracer begins a trace. Prompts and the words of models are collected only when it is on.
+// NewTracer begins a trace. Prompts and model output are collected only when it is on.
 func NewTracer(on bool, now func() time.Time) *Tracer {
 	return &Tracer{now: now, on: on, t: Trace{Started: now(), Tools: []ToolTrace{}, Passes: []PassTrace{}}, seen: make(map[string]int)}
 }
 
-// Turn notes whose turn it is.
+// Turn records the identity and the owner of the turn.
 func (tr *Tracer) Turn(id, conversation, owner string) {
 	tr.t.TurnID, tr.t.ConversationID, tr.t.Owner = id, conversation, owner
 }
 
-// Route notes who answers.
+// Route records the assistant and the route.
 func (tr *Tracer) Route(assistant string, route providers.Route) {
 	tr.t.Assistant, tr.t.Provider, tr.t.Model, tr.t.Route = assistant, route.Provider.Name(), route.Model, route.Why
 }
 
-// Verdict notes what the guardrail decided.
+// Verdict records the guardrail's decision.
 func (tr *Tracer) Verdict(v subject.Verdict) {
 	tr.t.Verdict = &VerdictTrace{Verdict: v, TookMS: ms(v.Took)}
 	tr.Step("guardrail", v.Took)
@@ -55,16 +54,16 @@ func (tr *Tracer) tool(name string) *ToolTrace {
 	return &tr.t.Tools[i]
 }
 
-// Offered notes a tool that the model may call.
+// Offered records a tool that the model may call.
 func (tr *Tracer) Offered(name string) {
 	t := tr.tool(name)
 	t.Offered, t.Reason = true, "offered, and the model did not call it"
 }
 
-// Withheld notes why the model may not call a tool.
+// Withheld records why the model may not call a tool.
 func (tr *Tracer) Withheld(name, reason string) { tr.tool(name).Reason = reason }
 
-// Outcome notes what became of a call, and why it was made.
+// Outcome records the result of a call, and why it was made.
 func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 	t := tr.tool(cmp.Or(o.Tool.Name, o.Call.Function.Name))
 	t.Reason = reason
@@ -81,7 +80,7 @@ func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 	})
 }
 
-// Step notes how long a step took that ends now. It may be called beside the turn.
+// Step records how long a step took that ends now. It may be called concurrently with the turn.
 func (tr *Tracer) Step(name string, took time.Duration) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -99,7 +98,7 @@ type Pass struct {
 	p        PassTrace
 }
 
-// Pass begins to note a model call. It may be called beside the turn.
+// Pass starts recording a model call. It may be called concurrently with the turn.
 func (tr *Tracer) Pass(req *providers.Request) *Pass {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -112,7 +111,7 @@ func (tr *Tracer) Pass(req *providers.Request) *Pass {
 	return p
 }
 
-// Chunk notes a piece of what the model said.
+// Chunk records a piece of the model's output.
 func (p *Pass) Chunk(c providers.Chunk) {
 	if !p.tr.on {
 		return
@@ -133,10 +132,10 @@ func (p *Pass) Chunk(c providers.Chunk) {
 	}
 }
 
-// Fail notes why the call broke off.
+// Fail records why the call failed.
 func (p *Pass) Fail(err error) { p.p.Error = err.Error() }
 
-// End closes the call with what it used.
+// End finishes the call with its usage.
 func (p *Pass) End(usage schemas.Usage) {
 	p.p.Output, p.p.Thinking, p.p.Usage = p.text.String(), p.thinking.String(), usage
 	p.p.TookMS = ms(p.tr.now().Sub(p.started))
@@ -145,37 +144,36 @@ func (p *Pass) End(usage schemas.Usage) {
 	p.tr.t.Passes[p.index] = p.p
 }
 
-// Asked notes the question.
+// Asked records the question and its hash.
 func (tr *Tracer) Asked(question string) {
 	sum := sha256.Sum256([]byte(question))
 	tr.t.Question, tr.t.QuestionHash = question, hex.EncodeToString(sum[:])
 }
 
-// Memory notes what became of the conversation's read.
+// Memory records the result of reading the conversation.
 func (tr *Tracer) Memory(what string) { tr.t.Memory = what }
 
-// Language notes the language of the turn.
+// Language records the language of the turn.
 func (tr *Tracer) Language(lang string) { tr.t.Language = lang }
 
-// An End is how a turn ended, as its readers saw it.
+// An End is the end of a turn, as its readers saw it.
 type End struct {
 	Answer     string
 	Commentary []string
-	// Done sums the turn up, also where it did not end well; its provider and language are
-	// then filled in.
+	// Done summarises the turn, even a failed one, whose provider and language the tracer fills in.
 	Done *Done
 	// Stopped is set when the consumer broke off.
 	Stopped bool
 	Err     error
 }
 
-// Finish closes the trace with what was said. Of a refused turn no text is kept.
+// Finish returns the trace, with the shown text. A refused turn's trace has no text.
 func (tr *Tracer) Finish(e End) Trace {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	t := tr.t
 	t.TookMS = ms(tr.now().Sub(t.Started))
-	done := *e.Done // who reads the events has the other one
+	done := *e.Done // the readers of the events have the original
 	t.Answer, t.Commentary, t.Done = e.Answer, e.Commentary, &done
 	if t.Done.Provider == "" {
 		t.Done.Provider, t.Done.Model, t.Done.Language = t.Provider, t.Model, t.Language

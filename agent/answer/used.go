@@ -11,21 +11,20 @@ import (
 )
 
 const (
-	// told is from how many pairs of words on an answer tells which results it used; the
-	// results of another language share none with it.
-	told = 3
-	// shareOfMost is how much of what the most used result lends another must lend to count.
+	// minPairs is how many pairs of words an answer must share with a result to show which results
+	// it used; results in another language share none.
+	minPairs = 3
+	// shareOfMost is the part of the most used result's score that another needs to count as used.
 	shareOfMost = 0.25
-	// enoughSaid is of how many pairs of words on an answer in the language of the results, that
-	// shares none of theirs, used none of them.
-	enoughSaid = 15
+	// longAnswer is the length in pairs of words from which an answer in the results' language that
+	// shares none of their pairs used none of them.
+	longAnswer = 15
 )
 
-// Used returns a search's result without the entries of which an answer says nothing: those
-// that share few pairs of words with it that the other entries lack; an answer that says that
-// nothing fits used none. Where the answer does not tell, all stay. An answer that names entries by
-// the numbers that the prompt gives them ("[3]") keeps those up to the last, so that the numbers of
-// the list are the same.
+// Used returns a search's result without the entries that the answer did not use: those that share
+// with it few pairs of words that the other entries lack; an answer that says that nothing fits
+// used none. If that cannot be decided, all stay. An answer that cites entries by the numbers of
+// the prompt ("[3]") keeps those up to the last cited, so that the numbers of the list match.
 func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 	var found map[string]json.RawMessage
 	var entries []json.RawMessage
@@ -36,17 +35,17 @@ func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 		return withEntries(result, found, entries[:last])
 	}
 	kept := make([]json.RawMessage, 0, len(entries))
-	said := pairsOf(answer)
-	lent := lend(entries, said)
+	answerPairs := pairsOf(answer)
+	scores := overlap(entries, answerPairs)
 	most := 0.0
-	for _, n := range lent {
+	for _, n := range scores {
 		most = max(most, n)
 	}
-	if most < told && (len(said) < enoughSaid || !sameLanguage(answer, string(entries[0]))) {
+	if most < minPairs && (len(answerPairs) < longAnswer || !sameLanguage(answer, string(entries[0]))) {
 		return result
 	}
 	for i, entry := range entries {
-		if most >= told && lent[i] >= shareOfMost*most {
+		if most >= minPairs && scores[i] >= shareOfMost*most {
 			kept = append(kept, entry)
 		}
 	}
@@ -56,7 +55,7 @@ func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
 // withEntries returns a result with other entries.
 func withEntries(result schemas.ToolResult, found map[string]json.RawMessage, entries []json.RawMessage) schemas.ToolResult {
 	list, err := json.Marshal(entries)
-	if err != nil { // what was read can be written
+	if err != nil { // decoded JSON can be encoded
 		return result
 	}
 	found["results"] = list
@@ -66,7 +65,7 @@ func withEntries(result schemas.ToolResult, found map[string]json.RawMessage, en
 	return result
 }
 
-// lastCited returns the highest number in brackets that an answer names, 0 if it names none.
+// lastCited returns the highest number in brackets in an answer, 0 without any.
 func lastCited(answer string) (last int) {
 	for rest := answer; ; {
 		open := strings.IndexByte(rest, '[')
@@ -81,36 +80,36 @@ func lastCited(answer string) (last int) {
 	}
 }
 
-// sameLanguage reports whether two texts are surely in one language. Of two that are neither
-// Vietnamese nor English nobody knows.
+// sameLanguage reports whether two texts are surely both Vietnamese or both English. Other
+// languages are not distinguished.
 func sameLanguage(a, b string) bool {
 	one, sure := subject.Detect(a, "")
 	other, too := subject.Detect(b, "")
 	return sure && too && one == other && one != subject.Other
 }
 
-// lend counts for each entry the pairs of words that the answer has of it, each the less the
-// more entries hold it.
-func lend(entries []json.RawMessage, answer map[[2]string]bool) []float64 {
+// overlap scores each entry by the pairs of words that it shares with the answer, each divided by
+// the number of entries that have it.
+func overlap(entries []json.RawMessage, answer map[[2]string]bool) []float64 {
 	pairs := make([]map[[2]string]bool, len(entries))
 	holders := make(map[[2]string]int)
 	for i, raw := range entries {
 		var e struct{ Title, Content string }
-		_ = json.Unmarshal(raw, &e) // an entry of another form lends nothing
+		_ = json.Unmarshal(raw, &e) // an entry of another form scores 0
 		pairs[i] = pairsOf(e.Title + ". " + e.Content)
 		for p := range pairs[i] {
 			holders[p]++
 		}
 	}
-	lent := make([]float64, len(entries))
+	scores := make([]float64, len(entries))
 	for i := range entries {
 		for p := range pairs[i] {
 			if answer[p] {
-				lent[i] += 1 / float64(holders[p])
+				scores[i] += 1 / float64(holders[p])
 			}
 		}
 	}
-	return lent
+	return scores
 }
 
 func pairsOf(s string) map[[2]string]bool {
