@@ -14,27 +14,27 @@ import (
 	"molar/toolhandler"
 )
 
-// FindTools is the name of the host's own tool that finds others.
+// FindTools is the name of the host's tool that finds others.
 const FindTools = schemas.FindTools
 
 const (
-	// mostFinds is how many tools one call gives.
-	mostFinds = 10
-	// mostServers bounds how many servers are named.
-	mostServers = 50
-	// maxLine bounds what is said of a tool, in bytes.
+	// maxFinds is how many tools one call returns.
+	maxFinds = 10
+	// maxServers bounds how many servers are named.
+	maxServers = 50
+	// maxLine bounds the description of a tool, in bytes.
 	maxLine = 160
-	// mostOutlines is of how many tools that are not offered the arguments are told, maxOutline
-	// bounds what is told of one, in bytes, and so does a part of what room there is.
-	mostOutlines, maxOutline, outlineShare = 2, 4 << 10, 4
+	// maxOutlines is how many tools without room get an outline of their arguments. maxOutline
+	// bounds one in bytes, as does 1/outlineShare of the room.
+	maxOutlines, maxOutline, outlineShare = 2, 4 << 10, 4
 )
 
-// findTools describes the tool to the model, with the names of the servers whose tools it finds:
-// a model looks for what it can suppose to be there.
+// findTools describes the tool to the model, with the names of the servers whose tools it finds: a
+// model searches for what it can expect to exist.
 func findTools(tools []schemas.Tool) schemas.ToolInfo {
 	var servers []string
 	for _, t := range tools {
-		if t.Server != "" && !slices.Contains(servers, t.Server) && len(servers) < mostServers {
+		if t.Server != "" && !slices.Contains(servers, t.Server) && len(servers) < maxServers {
 			servers = append(servers, t.Server)
 		}
 	}
@@ -58,20 +58,20 @@ type Finder struct {
 	unfit   []Unfit            // since the last round
 }
 
-// Unfit is a tool that was found and can be called, but is not offered: there is no room for it.
+// Unfit is a tool that was found and can be called, but is not offered for lack of room.
 type Unfit struct {
 	schemas.ToolInfo
-	// Large is set when no other tool fits the words better, and it is for its size alone.
+	// Large is set when the tool fits the words best, and only its size excludes it.
 	Large bool
 }
 
-// A space is what is left for tools that are found.
+// A space is the room left for found tools.
 type space struct{ bytes, tools int }
 
 func unbounded() space { return space{math.MaxInt, math.MaxInt} }
 
-// take takes a tool in, if there is room. The best one may take all of it, any other a half, so
-// that one that fits less does not use up what the answer and later finds need.
+// take reserves room for a tool, if there is enough. The best tool may take all of it, any other a
+// half, so that a poorer match does not use up the room of the answer and later finds.
 func (s *space) take(tool schemas.ToolInfo, best bool) bool {
 	size, most := Size([]schemas.ToolInfo{tool}), s.bytes
 	if !best {
@@ -84,20 +84,20 @@ func (s *space) take(tool schemas.ToolInfo, best bool) bool {
 	return true
 }
 
-// Tool is the finder as a tool of the host.
+// Tool returns the finder as a host tool.
 func (f *Finder) Tool() toolhandler.HostTool {
 	return toolhandler.HostTool{Info: findTools(f.tools), Call: f.call}
 }
 
-// allow sets the space for the tools that are found from now on.
+// allow sets the room for tools found from now on.
 func (f *Finder) allow(s space) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.space = s
 }
 
-// call gives the tools that fit the words, and remembers those that are new: to be offered as far
-// as there is room. Of the first of the others it gives the arguments.
+// call returns the tools that fit the words, and records the new ones, to be offered if there is
+// room. For the first of the others it returns the arguments.
 func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
 	finds := find(f.rank, f.tools, wordsIn(args))
 	f.mu.Lock()
@@ -115,21 +115,21 @@ func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResu
 		default:
 			others = append(others, line)
 			f.unfit = append(f.unfit, Unfit{t.ToolInfo, i == 0 && f.space.tools > 0})
-			if len(others) <= mostOutlines {
+			if len(others) <= maxOutlines {
 				text := outline(t.ToolInfo, min(maxOutline, f.space.bytes/outlineShare))
 				f.space.bytes -= len(text)
 				arguments = append(arguments, text)
 			}
 		}
 	}
-	told := "No tool fits these words. Try other ones, or answer without a tool."
+	text := "No tool fits these words. Try other ones, or answer without a tool."
 	switch {
 	case len(others) > 0:
-		told = apart(apart(listed(shownHeading, shown), listed(othersHeading, others)), apart(arguments...))
+		text = paragraphs(paragraphs(underHeading(shownHeading, shown), underHeading(othersHeading, others)), paragraphs(arguments...))
 	case len(shown) > 0:
-		told = strings.Join(shown, "\n")
+		text = strings.Join(shown, "\n")
 	}
-	return schemas.ToolResult{Output: schemas.TextOutput(told)}, nil
+	return schemas.ToolResult{Output: schemas.TextOutput(text)}, nil
 }
 
 const (
@@ -137,20 +137,20 @@ const (
 	othersHeading = "These cannot be shown beside the others, as there is no room for them. You can call them by their names all the same:"
 )
 
-// listed puts a heading above lines, if there are any.
-func listed(heading string, lines []string) string {
+// underHeading puts a heading above lines, if there are any.
+func underHeading(heading string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
 	return heading + "\n" + strings.Join(lines, "\n")
 }
 
-// apart joins the texts that are not empty.
-func apart(texts ...string) string {
+// paragraphs joins the texts that are not empty.
+func paragraphs(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n\n")
 }
 
-// take hands over what was found since the last time.
+// take returns the tools found since the last call, and forgets them.
 func (f *Finder) take() (found []schemas.ToolInfo, unfit []Unfit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,7 +163,7 @@ func (f *Finder) take() (found []schemas.ToolInfo, unfit []Unfit) {
 func find(rank func(string) []Ranked, tools []schemas.Tool, words string) []schemas.Tool {
 	var finds []schemas.Tool
 	for _, r := range rank(words) {
-		if len(finds) == mostFinds || r.Score <= 0 {
+		if len(finds) == maxFinds || r.Score <= 0 {
 			break
 		}
 		if at := slices.IndexFunc(tools, func(t schemas.Tool) bool { return t.Name == r.Name }); at >= 0 {
@@ -173,16 +173,16 @@ func find(rank func(string) []Ranked, tools []schemas.Tool, words string) []sche
 	return finds
 }
 
-// wordsIn reads the words of a call of the finder.
+// wordsIn returns the words in a call's arguments.
 func wordsIn(args json.RawMessage) string {
 	var in struct {
 		Words string `json:"words"`
 	}
-	_ = json.Unmarshal(args, &in) // what cannot be read finds nothing
+	_ = json.Unmarshal(args, &in) // bad arguments find nothing
 	return in.Words
 }
 
-// firstLine says in a line what a tool does.
+// firstLine returns a line that describes a tool.
 func firstLine(t schemas.ToolInfo) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
 	line = cmp.Or(line, t.Title)

@@ -11,30 +11,29 @@ import (
 )
 
 const (
-	// base is the part of the room that the first question fills. The rest is for what
-	// later ones bring, so that the offer of a conversation grows for a while before it
-	// has to be made anew.
+	// base is the part of the room that the first question fills. The rest is for later ones, so
+	// that the offer of a conversation grows for a while before it must be rebuilt.
 	base = 0.75
-	// brought is how many tools a later question may bring.
-	brought = 8
-	// echo is what the question before counts beside a question.
-	echo = 0.5
+	// addedPerQuestion is how many tools a later question may add.
+	addedPerQuestion = 8
+	// previousWeight is the weight of the previous question's scores.
+	previousWeight = 0.5
 )
 
-// fit offers all tools where there is room for them, else those that fit the conversation.
+// fit offers all tools if there is room for them, else those that fit the conversation.
 //
-// It goes through the conversation from its oldest question, as the turns before did, and so
-// comes to the same tools in the same order as they: the prompt keeps its head. Each question
-// adds the few tools that fit it best, and every tool that was called or found stays. When
-// the room is used up, the offer is made anew from the newest question.
+// It replays the conversation from its oldest question, as earlier turns did, and so offers the
+// same tools in the same order: the beginning of the prompt stays cached. Each question adds the
+// few tools that fit it best, and every called or found tool stays. When the room is used up, the
+// offer is rebuilt from the newest question.
 //
-// What was called stays whatever its size, as long as the model's window has it. What was found
-// does so within the room.
+// A called tool stays whatever its size, as long as it fits the model's window; a found one within
+// the room.
 func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	most := max(0, c.cfg.Most-len(want.Client))
 	window := cmp.Or(want.Window, math.MaxInt) - Size(want.Client)
 	room := min(cmp.Or(want.Bytes, math.MaxInt)-Size(want.Client), window)
-	if most == 0 { // the client's own take all
+	if most == 0 { // the client's own tools take all places
 		return Choice{Rest: tools}
 	}
 	if len(tools) <= most && Size(Infos(tools)) <= room {
@@ -49,41 +48,41 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	return s.choice()
 }
 
-// A ranker orders the tools that it has read.
+// A ranker ranks the tools that it has indexed.
 type ranker struct {
 	tools []schemas.Tool
 	rank  func(question string) []Ranked
 }
 
-// ranker returns the order of the tools. Reading hundreds of tools takes milliseconds, so those
-// of the turn before are kept.
+// ranker returns the ranking of the tools. Indexing hundreds of tools takes milliseconds, so the
+// previous turn's index is kept.
 func (c *Chooser) ranker(tools []schemas.Tool) func(question string) []Ranked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !slices.EqualFunc(c.last.tools, tools, readAlike) {
+	if !slices.EqualFunc(c.last.tools, tools, sameText) {
 		c.last = ranker{tools, c.cfg.Rank(Infos(tools))}
 	}
 	return c.last.rank
 }
 
-// readAlike reports whether a ranker reads the same in two tools.
-func readAlike(a, b schemas.Tool) bool {
+// sameText reports whether two tools are the same to a ranker.
+func sameText(a, b schemas.Tool) bool {
 	return a.Name == b.Name && a.ToolName == b.ToolName && a.Server == b.Server && a.Title == b.Title &&
 		a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
 }
 
-// An index is what a conversation chooses from.
+// An index holds the tools and questions of a conversation.
 type index struct {
 	tools []schemas.Tool
 	rank  func(question string) []Ranked
 	asked []Asked
-	// places are those of the tools by their names, and by their own ones.
+	// places are the indexes of the tools by offered name and by the server's name.
 	places map[string]int
-	// uses are the tools that were called or found for each question, once they were looked up.
+	// uses caches the tools that were called or found for each question.
 	uses map[int][]use
 }
 
-// A use is a tool that was called, or found.
+// A use is a called or found tool.
 type use struct {
 	name   string
 	called bool
@@ -100,7 +99,7 @@ func newIndex(tools []schemas.Tool, rank func(string) []Ranked, asked []Asked) *
 	return x
 }
 
-// used are the tools that were called for the n-th question, or found.
+// used returns the tools that were called or found for the n-th question.
 func (x *index) used(n int) []use {
 	if uses, known := x.uses[n]; known {
 		return uses
@@ -119,7 +118,7 @@ func (x *index) used(n int) []use {
 	return uses
 }
 
-// ranked orders the tools for the n-th question, in the light of the one before.
+// ranked ranks the tools for the n-th question, with the previous one's scores added.
 func (x *index) ranked(n int) []Ranked {
 	ranked := slices.Clone(x.rank(x.asked[n].Question))
 	if n == 0 {
@@ -130,56 +129,56 @@ func (x *index) ranked(n int) []Ranked {
 		before[r.Name] = r.Score
 	}
 	for i := range ranked {
-		ranked[i].Score += echo * before[ranked[i].Name]
+		ranked[i].Score += previousWeight * before[ranked[i].Name]
 	}
 	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
 	return ranked
 }
 
-// A shelf fills up with tools.
+// A shelf is an offer being filled.
 type shelf struct {
 	catalogue *index
 	most      int
-	// room is what the tools may take, in bytes, and window what they may where those that were
-	// called are more.
+	// room is what the tools may take, in bytes; called ones may exceed it up to window.
 	room, window int
 
 	offered []schemas.Tool
-	// size is what of the room is taken, and whole what the tools take.
+	// size is the used part of room; whole is the size of all offered tools.
 	size, whole int
 }
 
-// ask adds what fits the n-th question.
+// ask adds the tools that fit the n-th question.
 func (s *shelf) ask(n int) {
 	ranked := s.catalogue.ranked(n)
 	if n == 0 {
 		s.begin(ranked)
 		return
 	}
-	best := false // one that fits better is there
+	best := false // a better match is offered
 	for i, r := range ranked {
-		if i == brought || r.Score <= 0 {
+		if i == addedPerQuestion || r.Score <= 0 {
 			return
 		}
 		if s.put(use{name: r.Name}, 1) {
 			best = true
-		} else if best || s.anew(n, ranked, r.Name) {
+		} else if best || s.rebuild(n, ranked, r.Name) {
 			return
 		}
 	}
 }
 
-// keep adds what was called or found for the n-th question. It goes beyond the base, and makes
-// the offer anew when the room is used up.
+// keep adds the tools that were called or found for the n-th question. They may exceed the base;
+// the offer is rebuilt when the room is used up.
 func (s *shelf) keep(n int) {
 	for _, u := range s.catalogue.used(n) {
-		if !s.put(u, 1) && s.anew(n+1, s.catalogue.ranked(n), u.name) {
+		if !s.put(u, 1) && s.rebuild(n+1, s.catalogue.ranked(n), u.name) {
 			return
 		}
 	}
 }
 
-// begin fills the base, in the order of the catalogue. The best tool may take all of the room.
+// begin fills the base, and sorts it in the order of the catalogue. The best tool may take all of
+// the room.
 func (s *shelf) begin(ranked []Ranked) {
 	before, part := len(s.offered), 1.0
 	for _, r := range ranked {
@@ -187,7 +186,7 @@ func (s *shelf) begin(ranked []Ranked) {
 			part = base
 		}
 	}
-	for _, t := range s.catalogue.tools { // those that say nothing to the question come last
+	for _, t := range s.catalogue.tools { // those that do not match come last
 		s.put(use{name: t.Name}, base)
 	}
 	slices.SortStableFunc(s.offered[before:], func(a, b schemas.Tool) int {
@@ -195,10 +194,10 @@ func (s *shelf) begin(ranked []Ranked) {
 	})
 }
 
-// anew empties the shelf and fills it for ranked tools, if that brings the named one onto it.
-// What was called or found for the first n questions stays, the newest first: the former as the
-// window has it, though it leaves half of the room to the others, the latter within the base.
-func (s *shelf) anew(n int, ranked []Ranked, name string) bool {
+// rebuild empties the shelf and fills it with ranked tools, if the named one then fits. Tools of
+// the first n questions stay, the newest first: called ones within the window, counting for at most
+// half of the room, found ones within the base.
+func (s *shelf) rebuild(n int, ranked []Ranked, name string) bool {
 	fresh := *s
 	fresh.offered, fresh.size, fresh.whole = nil, 0, 0
 	fresh.take(n, true)
@@ -211,8 +210,8 @@ func (s *shelf) anew(n int, ranked []Ranked, name string) bool {
 	return true
 }
 
-// take adds what was called for the first n questions, the newest first, or what was found, the
-// best for the newest first.
+// take adds the called tools of the first n questions, the newest first, or the found ones, the
+// newest question's best first.
 func (s *shelf) take(n int, called bool) {
 	for i := range n {
 		uses := slices.Clone(s.catalogue.used(n - 1 - i))
@@ -227,9 +226,8 @@ func (s *shelf) take(n int, called bool) {
 	}
 }
 
-// put adds a tool and reports whether it is there: false means that it does not fit into that
-// part of the room, or, when it was called, into the window. A tool that is unknown is passed
-// over.
+// put adds a tool and reports whether it is offered: false means that it does not fit into that
+// part of the room, or, for a called one, into the window. An unknown tool is skipped, with true.
 func (s *shelf) put(u use, part float64) bool {
 	at, known := s.catalogue.places[u.name]
 	if !known || s.has(u.name) {
@@ -247,7 +245,7 @@ func (s *shelf) put(u use, part float64) bool {
 	return true
 }
 
-// has reports whether a tool that is known is on the shelf.
+// has reports whether a known tool is on the shelf.
 func (s *shelf) has(name string) bool {
 	at, known := s.catalogue.places[name]
 	return known && slices.ContainsFunc(s.offered, func(t schemas.Tool) bool { return t.Name == s.catalogue.tools[at].Name })
@@ -265,7 +263,7 @@ func (s *shelf) choice() Choice {
 	return choice
 }
 
-// Infos are the tools without their rules.
+// Infos returns the tools without their rules.
 func Infos(tools []schemas.Tool) []schemas.ToolInfo {
 	out := make([]schemas.ToolInfo, len(tools))
 	for i, t := range tools {

@@ -258,7 +258,7 @@ func TestFinder(t *testing.T) {
 	}
 	many := New(Config{Rank: byWords, Most: 4}).fit(Want{Asked: []Asked{called("x")}}, catalogue(numbered(150)...))
 	result, err = many.Finder.Tool().Call(t.Context(), json.RawMessage(`{"words":"t"}`))
-	if lines := strings.Split(result.OutputText(), "\n"); err != nil || len(lines) != mostFinds {
+	if lines := strings.Split(result.OutputText(), "\n"); err != nil || len(lines) != maxFinds {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 }
@@ -320,7 +320,7 @@ func TestFinder_room(t *testing.T) {
 					t.Errorf("%q lacks %q", result.OutputText(), part)
 				}
 			}
-			if n := strings.Count(result.OutputText(), "Arguments of"); n > mostOutlines || n > len(tc.unfit) {
+			if n := strings.Count(result.OutputText(), "Arguments of"); n > maxOutlines || n > len(tc.unfit) {
 				t.Errorf("the arguments of %d are told", n)
 			}
 			if len(result.OutputText()) > tc.bytes/2+lines+len(shownHeading)+len(othersHeading) {

@@ -9,7 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// Globs are patterns over names of tools that a model may call; "!glob" takes away.
+// Globs are patterns of the names of tools that a model may call; "!glob" excludes.
 type Globs []string
 
 // Check reports the globs that cannot be read.
@@ -23,8 +23,8 @@ func (g Globs) Check() error {
 	return errors.Join(faults...)
 }
 
-// MayCall reports whether the globs let the model call the tool, by its offered name or by
-// its own.
+// MayCall reports whether the globs allow the tool, by its offered name or the server's name for
+// it.
 func (g Globs) MayCall(tool schemas.ToolInfo) bool {
 	allowed := false
 	for _, glob := range g {
@@ -41,9 +41,9 @@ func (g Globs) MayCall(tool schemas.ToolInfo) bool {
 	return allowed
 }
 
-// MayNeed reports whether a tool of the server could be one that the assistant calls.
-// A glob that does not begin with another server's name may match any. The memory
-// server lists no tools; that it is away is told where the memory is read.
+// MayNeed reports whether the globs could allow a tool of the server. A glob that does not begin
+// with another server's name may match any. The memory server offers no tools; if it is
+// unreachable, recall reports that.
 func (g Globs) MayNeed(server string) bool {
 	if server == schemas.MemoryServer {
 		return false

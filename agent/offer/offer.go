@@ -17,23 +17,22 @@ import (
 
 // Tools is the catalogue of the attached servers.
 type Tools interface {
-	// Tools returns the tools of the servers that are ready, and of those that were and are
-	// tried again, sorted by server and name. A call to one of the latter waits for one
-	// attempt to reach its server.
+	// Tools returns the tools of the ready servers, and of lost ones that are being retried, sorted
+	// by server and name. A call to one of the latter waits for one attempt to reach its server.
 	Tools() []schemas.Tool
 	Status() []schemas.ServerStatus
 	// Resource reads a resource of a server: its text, and the images and the like in it.
 	Resource(ctx context.Context, server, uri string) (string, []schemas.Part, error)
-	// Instructions returns what servers said of how their tools are used, by name, at most
-	// 1 KiB each. The texts are the servers', and not to be trusted.
+	// Instructions returns the servers' instructions for their tools, by name, at most 1 KiB each.
+	// The texts are untrusted.
 	Instructions() map[string]string
 	// WaitStarting blocks until none of the named servers is in its first start, or ctx
 	// ends. It waits for no server that was lost.
 	WaitStarting(ctx context.Context, servers []string) error
 }
 
-// A Ranker reads tools and returns what orders them by how well they fit a question, best
-// first, each with a score above zero. What it returns is safe for concurrent use.
+// A Ranker indexes tools and returns a func that ranks them by how well they fit a question, best
+// first; a score of 0 is no match. The func is safe for concurrent use.
 type Ranker func(tools []schemas.ToolInfo) func(question string) []Ranked
 
 // Ranked is a tool with its score.
@@ -42,13 +41,12 @@ type Ranked struct {
 	Score float64
 }
 
-// Config has what tools are chosen with.
+// Config configures a [Chooser].
 type Config struct {
 	Tools Tools
-	// Rank chooses among more tools than fit.
+	// Rank ranks the tools when they do not all fit.
 	Rank Ranker
-	// Most is how many tools a model is offered, find_tools and those of the client among
-	// them.
+	// Most limits the offered tools, including find_tools and the client's.
 	Most int
 	// AttachWait is how long a turn waits for servers that are still starting.
 	AttachWait time.Duration
@@ -66,13 +64,13 @@ type Chooser struct {
 // New returns a chooser.
 func New(cfg Config) *Chooser { return &Chooser{cfg: cfg} }
 
-// An Offer is the tools that a model may call in a turn, in the order of the prompt.
+// An Offer holds the tools that a model may call in a turn, in the order of the prompt.
 type Offer struct {
 	Tools   []schemas.ToolInfo
 	Handler *toolhandler.Turn
-	// Finder is nil where every tool is offered.
+	// Finder is nil if every tool is offered.
 	Finder *Finder
-	// Results are those of the conversation; nil where no tool is offered.
+	// Results are the conversation's results; nil if no tool is offered.
 	Results *Kept
 	// Most bounds Tools: services refuse a request with more. 0 means any number.
 	Most int
@@ -80,7 +78,7 @@ type Offer struct {
 	Unfit []Unfit
 }
 
-// Allow says how many bytes the tools may take with those that are found in the next round.
+// Allow sets how many bytes the tools may take, including those found in the next round.
 func (o *Offer) Allow(bytes int) {
 	if o.Finder == nil {
 		return
@@ -92,9 +90,8 @@ func (o *Offer) Allow(bytes int) {
 	o.Finder.allow(left)
 }
 
-// Grow takes the results of a round in and adds the tools that were found in it, and those
-// that read on in its results. It returns what was added. A tool that was found and has no room
-// can be called all the same: its line was read.
+// Grow adds the tools that a round found, and those that read the rest of its results, and returns
+// them. A found tool without room can be called too: the model has seen its line.
 func (o *Offer) Grow(round []schemas.ToolResult) []schemas.ToolInfo {
 	var added []schemas.ToolInfo
 	if o.Finder != nil {
@@ -115,7 +112,7 @@ func (o *Offer) Grow(round []schemas.ToolResult) []schemas.ToolInfo {
 	return added
 }
 
-// Size is about how many bytes the tools take in a prompt.
+// Size estimates the bytes of tools in a prompt.
 func Size(tools []schemas.ToolInfo) int {
 	n := 0
 	for _, t := range tools {
@@ -124,39 +121,39 @@ func Size(tools []schemas.ToolInfo) int {
 	return n
 }
 
-// Want says for whom tools are chosen.
+// Want is the input of [Chooser.Choose].
 type Want struct {
 	// Globs are those of the assistant.
 	Globs Globs
 	// Asked are the questions of the conversation, oldest first, and last the new one.
 	Asked []Asked
-	// Client are the tools that the client brought. They count, and hide tools of their
+	// Client are the client's tools. They count towards the limits, and hide tools of the same
 	// names.
 	Client []schemas.ToolInfo
-	// Narrow returns a tool as it may be called, and false for one that may not; nil leaves
-	// all as they are.
+	// Narrow returns a tool as it may be called, and false for one that may not; nil changes
+	// nothing.
 	Narrow func(schemas.Tool) (schemas.Tool, bool)
-	// Bytes is the room for tools in the prompt, and Window what the model's window has for
-	// them, where those that were called take more; 0 means any.
+	// Bytes is the room for tools in the prompt; called tools may exceed it up to Window, the room
+	// in the model's window. 0 means no limit.
 	Bytes, Window int
 }
 
-// Asked is a question and what was called for it.
+// Asked is a question and its tool calls.
 type Asked struct {
 	Question string
 	Calls    []schemas.ToolCall
 }
 
-// Choice is what a model may call.
+// Choice is the result of [Chooser.Choose].
 type Choice struct {
-	// Offered stand in the prompt, in this order.
+	// Offered are in the prompt, in this order.
 	Offered []schemas.Tool
 	// Rest are reached through the finder, which is nil when there are none.
 	Rest   []schemas.Tool
 	Finder *Finder
 }
 
-// Await gives those of the servers that are in their first start a moment.
+// Await waits up to AttachWait for servers in their first start.
 func (c *Chooser) Await(ctx context.Context, servers ...string) {
 	if len(servers) == 0 {
 		return
@@ -168,12 +165,12 @@ func (c *Chooser) Await(ctx context.Context, servers ...string) {
 	}
 }
 
-// AwaitNamed gives one server that is in its first start a moment.
+// AwaitNamed waits up to AttachWait for one server, if it is in its first start.
 func (c *Chooser) AwaitNamed(ctx context.Context, server string) {
 	c.Await(ctx, c.Starting(func(name string) bool { return name == server })...)
 }
 
-// Starting names the servers in their first start, of those that need lets pass.
+// Starting returns the names of servers in their first start that need accepts.
 func (c *Chooser) Starting(need func(server string) bool) []string {
 	var starting []string
 	for _, s := range c.cfg.Tools.Status() {
@@ -223,8 +220,8 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 	return choice, nil
 }
 
-// waitForServers gives servers in their first start a moment, and says which are missing.
-// One that was lost is waited for only when it is called: its tools are known.
+// waitForServers waits a moment for servers in their first start, and warns of missing ones. A lost
+// server is waited for only when it is called: its tools are known.
 func (c *Chooser) waitForServers(ctx context.Context, out *answer.Speaker, globs Globs) error {
 	if starting := c.Starting(globs.MayNeed); len(starting) > 0 {
 		if err := out.Step("6.2", "waiting for servers that are starting: "+strings.Join(starting, ", ")); err != nil {

@@ -9,14 +9,14 @@ import (
 	schemaslower "molar/schemas/lower"
 )
 
-// deepest is how deep an outline shows the arguments that may be left out.
-const deepest = 4
+// maxDepth is how deep an outline shows optional arguments.
+const maxDepth = 4
 
-// outline tells the arguments of a tool in at most so many bytes: all of them, or those that are
-// required and of the others what lies least deep. It is empty where there is no room for that.
+// outline describes the arguments of a tool within most bytes: all of them, or the required ones
+// and the least deep of the others. It is empty if even that does not fit.
 func outline(t schemas.ToolInfo, most int) string {
 	heading := "Arguments of " + t.Name + ":\n"
-	lowered, err := schemaslower.ForOpenAI(t.InputSchema) // its references are resolved
+	lowered, err := schemaslower.ForOpenAI(t.InputSchema) // resolves its references
 	if err != nil {
 		return ""
 	}
@@ -30,7 +30,7 @@ func outline(t schemas.ToolInfo, most int) string {
 		return ""
 	}
 	heading = "Arguments of " + t.Name + ", without some that are not required:\n"
-	for depth := deepest; depth >= 0; depth-- {
+	for depth := maxDepth; depth >= 0; depth-- {
 		var b bytes.Buffer
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
@@ -44,19 +44,19 @@ func outline(t schemas.ToolInfo, most int) string {
 	return ""
 }
 
-// shallow leaves out of a schema the properties that are not required and lie deeper than that.
+// shallow returns a schema without the optional properties below a depth.
 func shallow(schema map[string]any, depth int) map[string]any {
 	cut := make(map[string]any, len(schema))
 	for key, value := range schema {
 		switch inner := value.(type) {
 		case map[string]any:
 			if key == "properties" {
-				cut[key] = required(inner, schema["required"], depth)
+				cut[key] = shownProperties(inner, schema["required"], depth)
 			} else {
 				cut[key] = shallow(inner, depth)
 			}
 		case []any:
-			cut[key] = shallows(inner, depth)
+			cut[key] = shallowList(inner, depth)
 		default:
 			cut[key] = value
 		}
@@ -64,8 +64,8 @@ func shallow(schema map[string]any, depth int) map[string]any {
 	return cut
 }
 
-// shallows are the values of a list, shallow where they are schemas.
-func shallows(list []any, depth int) []any {
+// shallowList applies shallow to the schemas of a list.
+func shallowList(list []any, depth int) []any {
 	cut := slices.Clone(list)
 	for i, value := range cut {
 		if schema, ok := value.(map[string]any); ok {
@@ -75,8 +75,8 @@ func shallows(list []any, depth int) []any {
 	return cut
 }
 
-// required are the properties of an object that an outline of that depth shows.
-func required(properties map[string]any, names any, depth int) map[string]any {
+// shownProperties returns the properties of an object that an outline of that depth shows.
+func shownProperties(properties map[string]any, names any, depth int) map[string]any {
 	list, _ := names.([]any)
 	cut := make(map[string]any, len(properties))
 	for name, value := range properties {

@@ -8,13 +8,13 @@ import (
 	"molar/internal/text"
 )
 
-// maxQuestion bounds what is read of a question, in bytes.
+// maxQuestion bounds the read part of a question, in bytes.
 const maxQuestion = 2000
 
-// read returns what a question wants of a tool.
+// read returns the things that a question names, to be matched with tools.
 func (t *thesaurus) read(question string) []want {
 	question = text.Clip(question, maxQuestion, "")
-	wanted := looks(question)
+	wanted := valuesIn(question)
 	vietnamese, _ := subject.Detect(question, "")
 	words, known := wordForm().FindAllString(lower(question), -1), map[string]want(nil)
 	if vietnamese == subject.Vietnamese {
@@ -33,14 +33,14 @@ func (t *thesaurus) read(question string) []want {
 	return wanted
 }
 
-// A look is the form of a value, and what holds such values.
-type look struct {
+// A valueForm is the form of a value, and words for it.
+type valueForm struct {
 	form  *regexp.Regexp
 	names []string
 }
 
-var known = sync.OnceValue(func() []look {
-	return []look{
+var known = sync.OnceValue(func() []valueForm {
+	return []valueForm{
 		{regexp.MustCompile(`\b[\w.+-]+@[\w-]+\.\w+`), []string{"email", "contact"}},
 		{regexp.MustCompile(`https?://\S+|\bwww\.\S+|\b[\w-]+\.(?:com|org|net|io|dev|vn|edu|gov)\b\S*`), []string{"url", "page", "web"}},
 		{regexp.MustCompile(`(?:[~/]?[\w.-]+/)*[\w-]+\.[a-zA-Z]\w{0,4}\b`), []string{"file", "path"}},
@@ -48,8 +48,8 @@ var known = sync.OnceValue(func() []look {
 	}
 })
 
-// looks returns what kinds of value a question holds, by their form.
-func looks(question string) []want {
+// valuesIn returns the kinds of value in a question, by their form.
+func valuesIn(question string) []want {
 	var wanted []want
 	for _, l := range known() {
 		rest := l.form.ReplaceAllString(question, " ")

@@ -8,8 +8,8 @@ import (
 	"molar/schemas"
 )
 
-// Of reads tools once and orders them for any number of questions, best first. A score of 0
-// means that no word fits; equal scores keep the order of the tools.
+// Of indexes tools once and ranks them for any number of questions, best first. A score of 0 means
+// that no word matches; equal scores keep the order of the tools.
 func Of(tools []schemas.ToolInfo) func(question string) []Ranked {
 	x := rankingNewIndex(tools)
 	return func(question string) []Ranked {
@@ -23,7 +23,7 @@ func Of(tools []schemas.ToolInfo) func(question string) []Ranked {
 	}
 }
 
-// The fields of a tool, and what a word in one of them counts: a name tells what a tool is for,
+// The fields of a tool; a word's weight depends on its field: a name describes what a tool is for,
 // a description also what it is not for.
 const (
 	inName = iota
@@ -37,16 +37,16 @@ const (
 
 func weights() [fields]float64 { return [fields]float64{4, 2, 2, 2, 1, 0.5} }
 
-// saturation bounds what the same word said again adds.
+// saturation bounds the score of a repeated word.
 const saturation = 1.2
 
-// shortness is how much a word counts less in a longer field than in one of the usual length.
+// shortness is how much less a word counts in a field longer than usual.
 const shortness = 0.6
 
-// An rankingIndex is what is known of some tools.
+// A rankingIndex holds the words of tools.
 type rankingIndex struct {
 	thesaurus *thesaurus
-	tools     []map[string]float64 // of each tool, how much it is about a word
+	tools     []map[string]float64 // for each tool, the weight of each word
 	rarity    map[string]float64   // of each word
 }
 
@@ -79,7 +79,7 @@ func rankingNewIndex(tools []schemas.ToolInfo) rankingIndex {
 	return x
 }
 
-// score adds up what each wanted thing finds in a tool, by the best of its words.
+// score sums, for each wanted thing, the score of its best word in a tool.
 func (x rankingIndex) score(tool int, wanted []want) float64 {
 	sum := 0.0
 	for _, w := range wanted {

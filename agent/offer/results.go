@@ -12,13 +12,13 @@ import (
 	"molar/toolhandler"
 )
 
-// The names of the tools.
+// The names of the tools that read the rest of results.
 const (
 	ReadResult   = "read_result"
 	ReadResource = "read_resource"
 )
 
-// ResultsConfig has what results are kept with.
+// ResultsConfig configures [Kept].
 type ResultsConfig struct {
 	// Bytes is how much of a result a model is shown; a longer one is cut.
 	Bytes int
@@ -26,13 +26,13 @@ type ResultsConfig struct {
 	Resource func(ctx context.Context, server, uri string) (string, []schemas.Part, error)
 }
 
-// Kept are the results of one conversation. It is safe for concurrent use.
+// Kept holds the results of one conversation. It is safe for concurrent use.
 type Kept struct {
 	cfg ResultsConfig
 
 	mu        sync.Mutex
-	cut       map[string]string // the text of long results by the id of their call
-	resources map[string]string // the server by the address that a result of it named
+	cut       map[string]string // long results by call id
+	resources map[string]string // the server by the address that its result named
 }
 
 // NewKept returns an empty set.
@@ -40,8 +40,8 @@ func NewKept(cfg ResultsConfig) *Kept {
 	return &Kept{cfg: cfg, cut: make(map[string]string), resources: make(map[string]string)}
 }
 
-// Add keeps what can be read on in some results. The server that named an address first is
-// the one that it is read from.
+// Add stores the long results and the resource addresses among results. An address is read from the
+// server that named it first.
 func (k *Kept) Add(results ...schemas.ToolResult) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,7 +57,7 @@ func (k *Kept) Add(results ...schemas.ToolResult) {
 	}
 }
 
-// Wanted are the tools for which there is something to read.
+// Wanted returns the tools that have something to read.
 func (k *Kept) Wanted() []schemas.ToolInfo {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,7 +71,7 @@ func (k *Kept) Wanted() []schemas.ToolInfo {
 	return wanted
 }
 
-// Tools are both, to be executed.
+// Tools returns both tools, to be executed.
 func (k *Kept) Tools() []toolhandler.HostTool {
 	return []toolhandler.HostTool{{Info: readResult(), Call: k.readResult}, {Info: readResource(), Call: k.readResource}}
 }
@@ -92,7 +92,7 @@ func readResource() schemas.ToolInfo {
 	}
 }
 
-// readResult gives the next piece of a result, and says which it is.
+// readResult returns a piece of a result, with its range.
 func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
 	var in struct {
 		Result string `json:"result"`
@@ -110,7 +110,7 @@ func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.Tool
 	case in.From < 0 || in.From >= len(text):
 		return fault("the result has %d bytes; read from 0 to %d", len(text), len(text)-1), nil
 	}
-	const heading = 100 // what is said beside the piece
+	const heading = 100 // bytes reserved for the range line
 	to := min(in.From+max(k.cfg.Bytes-heading, 1), len(text))
 	for to < len(text) && to > in.From+1 && !utf8.RuneStart(text[to]) {
 		to--
@@ -145,7 +145,7 @@ func (k *Kept) readResource(ctx context.Context, args json.RawMessage) (schemas.
 	return result, nil
 }
 
-// fault is a result that tells the model what to do otherwise.
+// fault returns an error result that tells the model how to correct the call.
 func fault(format string, args ...any) schemas.ToolResult {
 	return schemas.ToolResult{Output: schemas.TextOutput(fmt.Sprintf(format, args...)), IsError: true}
 }

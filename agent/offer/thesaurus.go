@@ -13,14 +13,14 @@ import (
 //go:embed thesaurus.txt
 var lines string
 
-// What a word counts that stands for another one. A Vietnamese phrase is not a word of a tool: the
-// first English one of its line has nearly its sense.
+// The weights of a synonym. A Vietnamese phrase is not in a tool's words: the first English word of
+// its line is its translation.
 const (
 	translated = 0.9
 	alike      = 0.5
 )
 
-// A want is one thing that a question names: words, of which the best in a tool counts.
+// A want is one thing that a question names, in several words; the best match in a tool counts.
 type want []weighted
 
 type weighted struct {
@@ -28,10 +28,10 @@ type weighted struct {
 	weight float64
 }
 
-// A thesaurus knows which words stand for a word.
+// A thesaurus maps words to their synonyms.
 type thesaurus struct {
 	english map[string]want // by stem
-	// marked are Vietnamese phrases as they are written, plain without their marks.
+	// marked are Vietnamese phrases as written, plain without their marks.
 	marked, plain map[string]want
 	longest       int // in syllables
 }
@@ -74,7 +74,7 @@ func (t *thesaurus) add(phrase string, same want) {
 	t.longest = max(t.longest, len(strings.Fields(phrase)))
 }
 
-// with adds a word, or raises what it counts.
+// with adds a word, or raises its weight.
 func (w want) with(stem string, weight float64) want {
 	for i := range w {
 		if w[i].stem == stem {
@@ -85,8 +85,8 @@ func (w want) with(stem string, weight float64) want {
 	return append(w, weighted{stem, weight})
 }
 
-// of returns what stands at the beginning of some words, and how many of them it takes. known
-// are the Vietnamese phrases to look for, nil in an English text.
+// of returns the want at the start of words, and how many words it takes. known are the Vietnamese
+// phrases to look for, nil in an English text.
 func (t *thesaurus) of(words []string, known map[string]want) (want, int) {
 	for n := min(t.longest, len(words)); n > 0; n-- {
 		if w := known[strings.Join(words[:n], " ")]; w != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxText bounds what is read of a description, in bytes: its beginning says what a tool
-	// is for.
+	// maxText bounds the read part of a description, in bytes: its beginning says what a tool is
+	// for.
 	maxText = 800
 )
 
@@ -25,7 +25,7 @@ func wordsOf(t schemas.ToolInfo) [fields][]string {
 			Enum        []any  `json:"enum"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(t.InputSchema, &schema) // what cannot be read has no words
+	_ = json.Unmarshal(t.InputSchema, &schema) // a bad schema has no words
 	var names, explanations []string
 	for name, p := range schema.Properties {
 		names = append(names, stems(name)...)
@@ -42,8 +42,8 @@ func wordsOf(t schemas.ToolInfo) [fields][]string {
 	}
 }
 
-// stems returns the words of a text or a name ("getFile", "get_file", "Get a file") that say
-// something, folded and without endings.
+// stems returns the meaningful words of a text or a name ("getFile", "get_file", "Get a file"),
+// folded and without endings.
 func stems(s string) []string {
 	var out []string
 	for _, w := range split(humps().ReplaceAllString(s, "$1$3 $2$4")) {
@@ -54,7 +54,7 @@ func stems(s string) []string {
 	return out
 }
 
-// split folds a text and parts it at all that is neither a letter nor a digit.
+// split folds a text and splits it at everything but letters and digits.
 func split(s string) []string { return wordForm().FindAllString(text.Fold(s), -1) }
 
 var (
@@ -62,7 +62,7 @@ var (
 	wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}]+`) })
 )
 
-// empty are the words that say nothing of a subject.
+// empty are the words that carry no subject.
 var empty = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(`a an the this that these those my your our his her its their i me you he she it we they us them
