@@ -1,7 +1,7 @@
 // Package memory is the agent's side of the memory server: the client that opens and
 // saves turns over MCP, and the worker that writes summaries in the background.
 //
-// It reaches the server through a [Requester] and knows no transport and no store.
+// It reaches the server through a [Requester], independent of transport and store.
 package memory
 
 import (
@@ -18,28 +18,25 @@ import (
 // ServerName is the reserved name of the memory server.
 const ServerName = schemas.MemoryServer
 
-// ErrUnknown is returned for a conversation that the server does not know.
+// ErrUnknown is returned for a conversation that the server does not have.
 var ErrUnknown = errors.New("unknown conversation")
 
 // ErrStale is returned when a turn may not be saved because a later turn of the same
 // conversation has begun.
 var ErrStale = errors.New("a later turn of this conversation has begun")
 
-// ErrBusy is returned when another turn of the conversation ran for longer than the caller
-// would wait.
+// ErrBusy is returned when another turn of the conversation ran longer than the caller would wait.
 var ErrBusy = errors.New("another turn of this conversation is still running")
 
-// ErrNoParent is returned when a turn is to go on after one that the conversation does not
-// have.
+// ErrNoParent is returned when the parent turn is not in the conversation.
 var ErrNoParent = errors.New("the turn to go on after does not exist in this conversation")
 
-// ErrForeign is returned when the server at memory.url is an MCP server that keeps no
-// conversations for a host.
+// ErrForeign is returned when the server at memory.url is an MCP server without the methods to
+// store a host's conversations.
 var ErrForeign = errors.New("the memory server cannot keep conversations for a host, as it does not know the method that was asked for; " +
 	"set memory.url to the address of a molar mcp, or leave it out")
 
-// Error codes of the memory server, and those of other MCP servers for a method that
-// they do not know.
+// Error codes of the memory server, and those of other MCP servers for an unknown method.
 const (
 	codeNotFound       = -32001
 	codeStale          = -32003
@@ -53,7 +50,7 @@ type Requester interface {
 	Request(ctx context.Context, server, method string, params, result any) error
 }
 
-// Client speaks the memory server's own methods. It is safe for concurrent use.
+// Client calls the memory server's own methods. It is safe for concurrent use.
 type Client struct {
 	to    Requester
 	lines lines
@@ -79,8 +76,8 @@ func (c *Client) List(ctx context.Context, owner, q string, limit int, after str
 	return page.Conversations, page.Next, err
 }
 
-// Messages returns the newest branch of a conversation and its summary, and whether it
-// exists.
+// Messages returns the newest branch of a conversation and its summary, and false if it does not
+// exist.
 func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error) {
 	messages, err := c.Branch(ctx, owner, id, "")
 	if err != nil {
@@ -99,12 +96,11 @@ func (c *Client) Messages(ctx context.Context, owner, id string) ([]schemas.Stor
 	return nil, "", known, err
 }
 
-// messagesAtOnce is how many messages are asked for at once: an answer has its bounds,
-// a history has none.
+// messagesAtOnce is the page size of a history: a response is bounded in size, a history is not.
 const messagesAtOnce = 1000
 
-// Branch returns the messages of the branch that ends with a turn, or of the newest one
-// when none is named.
+// Branch returns the messages of the branch that ends with the turn tip, or of the newest branch if
+// tip is empty.
 func (c *Client) Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error) {
 	params := map[string]any{}
 	if tip != "" {
@@ -139,8 +135,8 @@ func (c *Client) pages(ctx context.Context, owner, id string, params map[string]
 	}
 }
 
-// exists tells a conversation that was cleared from one that never was: both read
-// as empty, but only the first is a resource.
+// exists reports whether an empty conversation was cleared, not missing: both read as empty, but
+// only the first is a resource.
 func (c *Client) exists(ctx context.Context, owner, id string) (bool, error) {
 	params := map[string]string{"uri": "memory://conversation/" + url.PathEscape(id), "owner": owner}
 	err := c.request(ctx, "resources/read", params, nil)
@@ -150,12 +146,12 @@ func (c *Client) exists(ctx context.Context, owner, id string) (bool, error) {
 	return err == nil, err
 }
 
-// Rename gives a conversation another title.
+// Rename sets the title of a conversation.
 func (c *Client) Rename(ctx context.Context, owner, id, title string) error {
 	return c.request(ctx, "memory/rename", map[string]string{"conversation_id": id, "owner": owner, "title": title}, nil)
 }
 
-// SuggestTitle gives a conversation a model's title, unless a model or a person gave it one.
+// SuggestTitle sets a model's title for a conversation, unless a model or a person has set one.
 func (c *Client) SuggestTitle(ctx context.Context, owner, id, title string) error {
 	params := map[string]any{"conversation_id": id, "owner": owner, "title": title, "suggested": true}
 	return c.request(ctx, "memory/rename", params, nil)
@@ -166,13 +162,13 @@ func (c *Client) Clear(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/clear", map[string]string{"conversation_id": id, "owner": owner}, nil)
 }
 
-// Delete deletes a conversation wholly.
+// Delete deletes a conversation.
 func (c *Client) Delete(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/delete", map[string]string{"conversation_id": id, "owner": owner}, nil)
 }
 
-// ClaimSummary takes a branch of a conversation whose summary is behind by at least so many
-// messages, nil where there is none. Nobody else gets it for a minute: models are slow.
+// ClaimSummary claims a branch of a conversation whose summary lacks least messages or more; nil if
+// there is none. No other worker gets it for a minute: models are slow.
 func (c *Client) ClaimSummary(ctx context.Context, least int) (*schemas.SummaryWork, error) {
 	var claimed struct {
 		Items []schemas.SummaryWork `json:"items"`
@@ -204,14 +200,14 @@ func (c *Client) request(ctx context.Context, method string, params, result any)
 	case known[code] != nil:
 		return fmt.Errorf("%w: %w", known[code], err)
 	case code == codeMethodNotFound,
-		// Some servers know methods by their params only. Ours says which one is wrong.
+		// Some servers report an unknown method as invalid params. Ours names the wrong one.
 		code == codeInvalidParams && !strings.Contains(err.Error(), "Invalid params: "):
 		return fmt.Errorf("%w (%s)", ErrForeign, method)
 	}
 	return err
 }
 
-// codeOf is the JSON-RPC code of an error, 0 for one that has none.
+// codeOf returns the JSON-RPC code of an error, 0 for any other.
 func codeOf(err error) int {
 	if e, ok := errors.AsType[interface {
 		error
@@ -222,7 +218,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// Lasting reports whether a fault of the server would be the same at another try.
+// Lasting reports whether a retry would fail in the same way.
 func Lasting(err error) bool {
 	for _, target := range []error{ErrBusy, ErrNoParent, ErrForeign, ErrStale} {
 		if errors.Is(err, target) {

@@ -6,24 +6,22 @@ import (
 )
 
 const (
-	// summaryBudget is how long a summary may grow before it is condensed, in bytes:
-	// some twenty exchanges, and a quarter of what the smallest of the usual models reads.
+	// summaryBudget is how long a summary may grow before it is condensed, in bytes: some twenty
+	// exchanges, and a quarter of the window of the smallest usual model.
 	summaryBudget = 6 << 10
-	// condenseStep is how far a summary that could not be condensed grows before it is
-	// tried again, in bytes.
+	// condenseStep is how far a summary that could not be condensed grows before a retry, in bytes.
 	condenseStep = summaryBudget / 4
 )
 
-// condense shortens a summary that has outgrown its budget and was before bytes long
-// when the last exchange came to it. What the model left out that must not be lost is
-// put back in the words of the old text. Nothing is gained by a shorter text that
-// invents a number or ends up no shorter: then the old one stays, as on a failure.
+// condense shortens a summary that has outgrown its budget; before is its length without the last
+// exchange. Important facts that the model left out are added again in the old text's sentences. If
+// the shorter text invents a number or ends up no shorter, the old one stays, as on a failure.
 func (w *Worker) condense(ctx context.Context, lang, summary string, before int) string {
 	if w.cfg.Condense == nil || len(summary) <= summaryBudget ||
 		(before > summaryBudget && before/condenseStep == len(summary)/condenseStep) {
 		return summary
 	}
-	ctx, cancel := context.WithTimeout(ctx, mostTime)
+	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	short, err := w.cfg.Condense(ctx, lang, summary)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// lostSentences returns the sentences of the old text whose facts the shorter one does
-// not hold: names, numbers, and all that is said of allergies and medication. It would
-// rather call a fact lost that was only put in other words.
+// lostSentences returns the sentences of the old text whose facts are not in the shorter one:
+// names, numbers, and anything about allergies and medication. In doubt it counts a reworded fact
+// as lost.
 func lostSentences(old, short string) []string {
 	kept := make([]words, 0, 8)
 	for _, s := range sentences(short) {
@@ -23,29 +23,29 @@ func lostSentences(old, short string) []string {
 	return lost
 }
 
-// invents reports whether the shorter text holds a number that the old one does not.
+// invents reports whether the shorter text has a number that the old one lacks.
 func invents(old, short string) bool {
 	known := wordsOf(old).numbers
 	return slices.ContainsFunc(sentences(short), func(s string) bool { return !containsAll(known, wordsOf(s).numbers) })
 }
 
-// words are what counts of a sentence, in lower case.
+// words are the words of a sentence that matter, in lower case.
 type words struct {
 	// numbers are the words with a digit in them, such as 500mg, 12/5 or 090-123.
 	numbers []string
-	// names are the words with a capital, but those that often begin a sentence.
+	// names are the capitalised words, except those that often begin a sentence.
 	names []string
-	// content are all other words but the most common ones, and denials.
+	// content are all other words except the most common ones; denials are included.
 	content []string
-	// medical says that the sentence speaks of allergies or medication.
+	// medical is set if the sentence is about allergies or medication.
 	medical bool
 }
 
 func (w words) all() []string { return slices.Concat(w.numbers, w.names, w.content) }
 
-// holds reports whether the kept sentences say what the sentence says. A medical one
-// must be there whole, in one sentence: "allergic" and "penicillin" far apart are no
-// allergy. A number must stand beside a word that it stood beside before.
+// holds reports whether the kept sentences contain a sentence's facts. A medical one must be whole
+// in one sentence: "allergic" and "penicillin" far apart are no allergy. A number must share a
+// sentence with a word that was in its old one.
 func holds(kept []words, w words) bool {
 	if w.medical {
 		return slices.ContainsFunc(kept, func(k words) bool { return containsAll(k.all(), w.all()) })
@@ -74,8 +74,8 @@ func containsAny(set, wanted []string) bool {
 	return slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(set, w) })
 }
 
-// sentences cuts a text at line ends and at ".", "!", "?" and ";" before a space. Marks
-// and numbers of lists are left out.
+// sentences cuts a text at line ends and at ".", "!", "?" and ";" before a space. It drops list
+// marks and numbers.
 func sentences(text string) []string {
 	var cut []string
 	for line := range strings.Lines(text) {
@@ -92,7 +92,8 @@ func sentences(text string) []string {
 	return slices.DeleteFunc(cut, func(s string) bool { return strings.Trim(s, "0123456789.)") == "" })
 }
 
-// abbreviated tells the full stop of "Dr." or "Bs." from that of a sentence.
+// abbreviated reports whether a text ends in an abbreviation such as "Dr." or "Bs.", not in a full
+// stop.
 func abbreviated(text string) bool {
 	last := strings.ToLower(text[strings.LastIndexByte(text, ' ')+1:])
 	return slices.Contains([]string{"dr.", "mr.", "mrs.", "ms.", "bs.", "ths.", "ts.", "no.", "tel."}, last)
@@ -117,7 +118,7 @@ func wordsOf(sentence string) words {
 		case !common(word):
 			w.content = append(w.content, word)
 		}
-		// What follows a colon or a full stop begins with a capital anyway.
+		// A word after a colon or a full stop has a capital anyway.
 		first = strings.ContainsAny(field[len(field)-1:], ".:!?;")
 	}
 	return w
@@ -130,8 +131,8 @@ func startsUpper(word string) bool {
 	return false
 }
 
-// medicalStems mark a sentence on allergies or medication, in English and Vietnamese.
-// A stem too many costs a longer summary, one too few a patient's warning.
+// medicalStems mark a sentence on allergies or medication, in English and Vietnamese. A stem too
+// many makes a summary longer, one too few may lose a patient's warning.
 func medicalStems() []string {
 	return []string{
 		"allerg", "anaphyla", "intoleran", "hypersensitiv", "side effect", "reaction to",
@@ -145,8 +146,8 @@ func medicalStems() []string {
 	}
 }
 
-// common reports whether a word says so little that a shorter text may drop it.
-// Denials are not among them.
+// common reports whether a word carries so little that a shorter text may drop it. Denials are not
+// common.
 func common(word string) bool {
 	return slices.Contains([]string{
 		"a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "for", "with", "by", "from", "as", "is", "are", "was",
@@ -157,8 +158,8 @@ func common(word string) bool {
 	}, word)
 }
 
-// opener reports whether a word often begins a sentence, so that its capital tells
-// nothing.
+// opener reports whether a word often begins a sentence, so that its capital does not make it a
+// name.
 func opener(word string) bool {
 	return slices.Contains([]string{
 		"asked", "asks", "advised", "advises", "recommended", "agreed", "explained", "answered", "wants", "wanted", "should",

@@ -8,13 +8,13 @@ import (
 	"molar/schemas"
 )
 
-// A File is one that a person put beside a question, whole.
+// A File is a file attached to a question, with its data.
 type File struct {
 	schemas.File
 	Data []byte
 }
 
-// PutFile keeps a file with the question of a turn that was recorded under the lease.
+// PutFile stores a file with the question of a turn that was recorded under the lease.
 func (c *Client) PutFile(ctx context.Context, lease schemas.Lease, turnID string, f File) error {
 	f.Size = int64(len(f.Data))
 	for part := 0; ; part++ {
@@ -32,8 +32,8 @@ func (c *Client) PutFile(ctx context.Context, lease schemas.Lease, turnID string
 	}
 }
 
-// Files returns the files of a conversation, of all its branches. A memory server that knows
-// of none has none.
+// Files returns the files of a conversation, of all its branches; none from a memory server without
+// that method.
 func (c *Client) Files(ctx context.Context, owner, id string) ([]schemas.File, error) {
 	var list struct {
 		Files []schemas.File `json:"files"`
@@ -45,7 +45,7 @@ func (c *Client) Files(ctx context.Context, owner, id string) ([]schemas.File, e
 	return list.Files, err
 }
 
-// ReadFile returns a file with all that is in it; one that is not there is [ErrUnknown].
+// ReadFile returns a file with its data, or [ErrUnknown] if it does not exist.
 func (c *Client) ReadFile(ctx context.Context, owner, id string, seq int64, n int) (File, error) {
 	var data bytes.Buffer
 	for part := 0; ; part++ {

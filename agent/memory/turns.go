@@ -13,37 +13,36 @@ import (
 	"molar/schemas"
 )
 
-// BeginRequest asks for a turn of a conversation.
+// BeginRequest is the input of [Client.Begin].
 type BeginRequest struct {
-	// ConversationID may be empty: the server makes one up.
+	// ConversationID may be empty: the server then makes one up.
 	ConversationID string `json:"conversation_id,omitempty"`
 	Owner          string `json:"owner"`
 	// Key is the client's idempotency key; may be empty.
 	Key string `json:"key,omitempty"`
-	// Parent is the turn to go on after, an empty one means a new beginning; nil goes on with
-	// the newest branch.
+	// Parent is the turn to continue after; empty restarts the conversation, nil continues the
+	// newest branch.
 	Parent *string `json:"parent,omitempty"`
 	// Wait is how long to wait for other turns of the conversation.
 	Wait time.Duration `json:"-"`
 }
 
-// answerWait is how long a server may take to answer: one that hangs must not hold a turn
-// up for as long as another turn may.
+// answerWait is how long a server may take to answer: a hanging server must not delay a turn as
+// long as another turn may.
 const answerWait = 2 * time.Second
 
-// The pauses between two requests for a conversation that another turn holds.
+// The pauses between two requests for a conversation that another turn has leased.
 const shortPause, longPause = 50 * time.Millisecond, 500 * time.Millisecond
 
-// Begin opens a turn: it reads the conversation and takes its lease, which holds for 15 s
-// and is renewed with [Client.Renew]. It writes nothing else. While another turn of the
-// conversation runs, it waits; after req.Wait it returns [ErrBusy]. Those who wait in one
-// process are served in the order in which they came.
+// Begin opens a turn: it reads the conversation and takes its lease, which lasts 15 s and is
+// renewed with [Client.Renew]. It writes nothing else. While another turn of the conversation runs,
+// it waits; after req.Wait it returns [ErrBusy]. Waiting turns of one process are served in order.
 func (c *Client) Begin(ctx context.Context, req BeginRequest) (schemas.Opening, error) {
 	turn, leave := c.lines.join(req.Owner + "\x00" + req.ConversationID)
 	defer leave()
 	waiting, cancel := context.WithTimeout(ctx, req.Wait)
 	defer cancel()
-	if !turn.TryAcquire(1) && turn.Acquire(waiting, 1) != nil { // the first needs no time to wait
+	if !turn.TryAcquire(1) && turn.Acquire(waiting, 1) != nil { // without a queue, Wait may be 0
 		return schemas.Opening{}, cmp.Or(ctx.Err(), ErrBusy)
 	}
 	defer turn.Release(1)
@@ -68,19 +67,20 @@ func (c *Client) Begin(ctx context.Context, req BeginRequest) (schemas.Opening, 
 	}
 }
 
-// lines are the turns of this process that wait for their conversation, in order.
+// lines queue this process's turns by conversation.
 type lines struct {
 	mu sync.Mutex
 	of map[string]*line
 }
 
-// A line is one conversation's, which is held by the one who asks for it.
+// A line is the queue of one conversation; its semaphore is held by the turn that is asking the
+// server.
 type line struct {
 	*semaphore.Weighted
-	long int
+	waiting int
 }
 
-// join returns the line of a conversation, and how to leave it.
+// join returns the line of a conversation, and a func that leaves it.
 func (l *lines) join(name string) (at *line, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,24 +91,24 @@ func (l *lines) join(name string) (at *line, leave func()) {
 		at = &line{Weighted: semaphore.NewWeighted(1)}
 		l.of[name] = at
 	}
-	at.long++
+	at.waiting++
 	return at, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if at.long--; at.long == 0 {
+		if at.waiting--; at.waiting == 0 {
 			delete(l.of, name)
 		}
 	}
 }
 
-// RecordTurn writes the question of a turn, and that it is running, before it is answered.
-// It outlives this process, not a loss of power. A question that was recorded under the
-// same key and never answered is taken over.
+// RecordTurn stores the question of a turn as running, before it is answered. The record survives
+// this process, but not a power loss. A question recorded under the same key and never answered is
+// taken over.
 func (c *Client) RecordTurn(ctx context.Context, b schemas.Begun) error {
 	return c.request(ctx, "memory/record_turn", b, nil)
 }
 
-// RecordCall writes a call of a recorded turn, and the text so far, before the call is sent.
+// RecordCall stores a call of a recorded turn, and the text so far, before the call is sent.
 func (c *Client) RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error {
 	params := struct {
 		Lease  schemas.Lease    `json:"lease"`
@@ -119,7 +119,7 @@ func (c *Client) RecordCall(ctx context.Context, lease schemas.Lease, turnID str
 	return c.request(ctx, "memory/record_call", params, nil)
 }
 
-// leaseParams name a lease, and the text so far of the turn under it.
+// leaseParams are a lease and the text so far of its turn.
 type leaseParams struct {
 	Lease schemas.Lease `json:"lease"`
 	Text  string        `json:"text,omitempty"`
@@ -127,7 +127,7 @@ type leaseParams struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-// Renew keeps the lease for another 15 s, and the text so far with the recorded turn.
+// Renew extends the lease by 15 s, and stores the text so far with the recorded turn.
 func (c *Client) Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error) {
 	var renewed leaseParams
 	err := c.request(ctx, "memory/renew_turn", leaseParams{Lease: lease, Text: text}, &renewed)
@@ -137,19 +137,18 @@ func (c *Client) Renew(ctx context.Context, lease schemas.Lease, text string) (s
 	return renewed.Lease, nil
 }
 
-// Release ends a lease without a saved turn. What was recorded under it is kept as
-// interrupted.
+// Release ends a lease without a saved turn. A recorded turn is kept as interrupted.
 func (c *Client) Release(ctx context.Context, lease schemas.Lease) error {
 	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease}, nil)
 }
 
-// Discard ends a lease and leaves nothing of the turn that was recorded under it.
+// Discard ends a lease and deletes the turn that was recorded under it.
 func (c *Client) Discard(ctx context.Context, lease schemas.Lease) error {
 	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease, Discard: true}, nil)
 }
 
-// Turn returns what is stored of a turn of the owner's, and whether anything is. A server of
-// an earlier version knows no such question, and nothing is known then.
+// Turn returns what is stored of the owner's turn, and false if nothing is, or if the server is an
+// older version without that method.
 func (c *Client) Turn(ctx context.Context, owner, turnID string) (t schemas.StoredTurn, ok bool, err error) {
 	err = c.request(ctx, "memory/get_turn", map[string]string{"turn_id": turnID, "owner": owner}, &t)
 	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrForeign) {
@@ -161,32 +160,30 @@ func (c *Client) Turn(ctx context.Context, owner, turnID string) (t schemas.Stor
 // A Record is a turn to be saved.
 type Record struct {
 	Lease schemas.Lease `json:"lease"`
-	// Owner is whose conversation it is, so that only its watchers hear of the change.
+	// Owner owns the conversation, so that only its watchers are notified.
 	Owner  string `json:"owner,omitempty"`
 	Key    string `json:"key"`
 	TurnID string `json:"turn_id"`
-	// User is not looked at when the turn was recorded: that question stands.
+	// User is ignored if the turn was recorded: that question stays.
 	User   string `json:"user"`
 	Answer string `json:"answer"`
-	// Rounds are set for a turn that called tools, and for an answer that holds the private
-	// state of its provider. Without them an interrupted one keeps the calls that were
-	// recorded.
+	// Rounds are set for a turn that called tools, and for an answer with its provider's private
+	// state. Without them an interrupted turn keeps the recorded calls.
 	Rounds      []schemas.Round  `json:"calls,omitempty"`
 	Sources     []schemas.Source `json:"sources,omitempty"`
 	Status      string           `json:"status,omitempty"`
 	ServersRead []string         `json:"servers_read,omitempty"`
 	Language    string           `json:"language,omitempty"`
 	Assistant   string           `json:"assistant,omitempty"`
-	// Subject is the last question that stands alone, after this turn; empty keeps the one
-	// before.
+	// Subject is the last self-contained question after this turn; empty keeps the previous one.
 	Subject string `json:"subject,omitempty"`
-	// Compaction is the one that the prompt began with; nil means that of the turn before.
+	// Compaction is the one that the prompt began with; nil means the previous turn's.
 	Compaction *schemas.Compaction `json:"compaction,omitempty"`
 }
 
-// Save stores a turn in one transaction and ends its lease. Saving the same key twice
-// stores it once. A recorded turn is finished in its place, even if its lease was overtaken;
-// else it is [ErrStale].
+// Save stores a turn in one transaction and ends its lease. Saving the same key twice stores it
+// once. A recorded turn is finished in place, even if a later turn took its lease; otherwise that
+// is [ErrStale].
 func (c *Client) Save(ctx context.Context, r Record) error {
 	var saved struct {
 		TurnID string `json:"turn_id"`

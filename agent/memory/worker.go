@@ -16,14 +16,14 @@ import (
 	"molar/schemas"
 )
 
-// An Exchange is what a summary is made of.
+// An Exchange is the input of a summary.
 type Exchange struct {
-	// Language is that of the conversation, such as "vi".
+	// Language is the conversation's, such as "vi".
 	Language string
-	// SummarySoFar is what was said before.
+	// SummarySoFar is the summary of the earlier exchanges.
 	SummarySoFar string
 	Question     string
-	// ToolResults is what the tools gave, the beginning of each.
+	// ToolResults has the beginning of each tool result.
 	ToolResults string
 	Answer      string
 }
@@ -35,60 +35,57 @@ type WorkerConfig struct {
 	Summarise func(ctx context.Context, x Exchange) (string, error)
 	// Condense shortens a summary that has outgrown its budget; nil leaves it long.
 	Condense func(ctx context.Context, lang, summary string) (string, error)
-	// Title names conversations after their first exchange; nil, or an empty text, leaves them
-	// the question.
+	// Title names conversations after their first exchange; nil, or an empty text, keeps the
+	// question as the title.
 	Title func(ctx context.Context, x Exchange) (string, error)
-	// Unread reports whether no model is to read an exchange with such an answer: its question is kept
-	// as its summary, and it names no conversation. Nil means that models may read all.
+	// Unread reports whether models must not read an exchange with this answer: its question is
+	// then its summary, and it gives no title. Nil means that models may read all.
 	Unread func(answer string) bool
-	// Queues reports whether the provider answers one request at a time, so that a summary
-	// would keep the next turn waiting and push its conversation out of the model's cache.
-	// Nil means that it does not.
+	// Queues reports whether the provider answers one request at a time, so that a summary would
+	// delay the next turn and evict its conversation from the model's cache. Nil means false.
 	Queues func() bool
-	// Parallel is how many summaries are made at a time where requests do not queue; 0 means 1.
+	// Parallel is how many summaries are made at a time if requests do not queue; 0 means 1.
 	Parallel int
-	// Threshold is with how many messages without a summary a conversation waits no longer
-	// for that; 0 means that it always waits.
+	// Threshold is how many unsummarised messages make a conversation due without a quiet period; 0
+	// means never.
 	Threshold int
 	Logger    *slog.Logger
 }
 
-// A Worker keeps summaries up to date: after every turn, and at its start for what
-// an earlier process left behind. What is unsummarised is asked of the memory server
-// each time, so a crash loses nothing.
+// A Worker keeps summaries up to date: after every turn, and at its start for work that an earlier
+// process left. It asks the memory server each time what is unsummarised, so a crash loses nothing.
 type Worker struct {
 	cfg  WorkerConfig
 	wake chan struct{}
 
 	mu sync.Mutex
-	// due says that a turn asked for its summary at once since the last look.
+	// due is set when a turn has asked for its summary at once since the last look.
 	due   bool
 	turns int
 }
 
-// lookAfter is how long after a turn the worker looks for conversations above the
-// threshold, where requests queue: turns that end together are worth one look.
+// lookAfter is how long after a turn the worker looks for conversations above the threshold, if
+// requests queue: turns that end together need one look.
 const lookAfter = time.Second
 
-// quietFor is how long there must be no turn before a summary is made where requests queue. It
-// is also longer than a lease holds: by then, the turns of a process that ended before this one
-// began can be told from those that run.
+// quietFor is how long there must be no turn before a summary is made, if requests queue. It is
+// longer than a lease: after it, the leases of an earlier process's turns have expired.
 const quietFor = 20 * time.Second
 
-// mostTime bounds one summary. It is shorter than a claim holds, so that one that takes too long
-// stays claimed and the next claim brings another conversation.
-const mostTime = 50 * time.Second
+// summaryTimeout bounds one summary. It is shorter than a claim, so that one that times out stays
+// claimed and the next claim returns another conversation.
+const summaryTimeout = 50 * time.Second
 
-// mostUnread is how much of a question is kept, in bytes, where no model may summarise it.
-const mostUnread = 400
+// maxUnread bounds, in bytes, the question that is kept as a summary when no model may read it.
+const maxUnread = 400
 
-// retryAfter is how long the worker rests after a failure. It is as long as a claim
-// holds: before that, what failed cannot be claimed again. It rests twice as long after each
-// further one, up to longestRest: what a model always refuses is not paid for every minute.
+// retryAfter is how long the worker pauses after a failure: as long as a claim, since a failed
+// conversation cannot be claimed again before. The pause doubles after each further failure, up to
+// longestRest, so that a conversation that the model always refuses is not paid for every minute.
 const retryAfter, longestRest = time.Minute, time.Hour
 
-// failuresInARow is after how many failures the worker rests. One conversation that no
-// model can summarise must not keep the others waiting; a model that is away fails all.
+// failuresInARow is after how many failures the worker pauses. One conversation that no model can
+// summarise must not block the others; an unreachable model fails all.
 const failuresInARow = 3
 
 // NewWorker returns a worker that does nothing until Run.
@@ -105,8 +102,8 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	return &Worker{cfg: cfg, wake: make(chan struct{}, 1)}, nil
 }
 
-// Nudge says that a turn was saved, and whether its conversation needs the summary soon: it
-// is then made at once, also where requests queue. It never blocks.
+// Nudge reports a saved turn; if due, its summary is made at once, even if requests queue. It never
+// blocks.
 func (w *Worker) Nudge(due bool) {
 	w.mu.Lock()
 	w.due = w.due || due
@@ -117,8 +114,8 @@ func (w *Worker) Nudge(due bool) {
 	}
 }
 
-// Began says that a turn runs, until the returned func is called: no summary is begun
-// meanwhile where requests queue, unless one is due.
+// Began reports a running turn, until the returned func is called: if requests queue, no summary
+// starts meanwhile, unless one is due.
 func (w *Worker) Began() (ended func()) {
 	count := func(by int) {
 		w.mu.Lock()
@@ -129,7 +126,8 @@ func (w *Worker) Began() (ended func()) {
 	return sync.OnceFunc(func() { count(-1) })
 }
 
-// look tells whether a turn asked for its summary since the last look, and whether one runs.
+// look reports whether a turn has asked for its summary since the last look, and whether a turn is
+// running.
 func (w *Worker) look() (due, running bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,8 +141,8 @@ func (w *Worker) Run(ctx context.Context) {
 	if w.cfg.Queues() {
 		first = quietFor
 	}
-	// What an earlier process had in its hands shows itself a little later: turns when their
-	// leases end, summaries when its claims do.
+	// Work of an earlier process appears a little later: turns when their leases expire, summaries
+	// when its claims do.
 	timers := []*time.Timer{time.NewTimer(first), time.NewTimer(quietFor), time.NewTimer(retryAfter), time.NewTimer(lookAfter)}
 	quiet, leases, again, look := timers[0], timers[1], timers[2], timers[3]
 	look.Stop()
@@ -169,7 +167,7 @@ func (w *Worker) Run(ctx context.Context) {
 				again.Reset(rest)
 				rest = min(2*rest, longestRest)
 			}
-			work.goOn(ctx)
+			work.next(ctx)
 			continue
 		case <-w.wake:
 			due, _ := w.look()
@@ -181,7 +179,7 @@ func (w *Worker) Run(ctx context.Context) {
 		case <-look.C:
 			all = !w.cfg.Queues()
 		case <-leases.C:
-			all = !w.cfg.Queues() // to see who is gone
+			all = !w.cfg.Queues() // to find turns whose process ended
 		case <-quiet.C:
 			if _, running := w.look(); running && w.cfg.Queues() {
 				quiet.Reset(quietFor)
@@ -196,18 +194,18 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// A crew are the drains that run beside one another, so that a slow summary holds up no other
-// conversation as long as there is a place.
+// A crew runs drains concurrently, so that a slow summary does not delay other conversations while
+// a place is free.
 type crew struct {
 	w     *Worker
 	ended chan error
 	busy  int
-	// owed is from how many messages on one was wanted while no place was free; below zero none
-	// was.
+	// owed is the least messages of a drain that was requested while no place was free; negative if
+	// none was.
 	owed int
 }
 
-// begin fills the places that are free, or notes that one is wanted.
+// begin starts drains in the free places, or records that one is owed.
 func (c *crew) begin(ctx context.Context, least int) {
 	places := c.w.places()
 	if c.busy >= places && (c.owed < 0 || least < c.owed) {
@@ -218,8 +216,8 @@ func (c *crew) begin(ctx context.Context, least int) {
 	}
 }
 
-// goOn is called when one has ended.
-func (c *crew) goOn(ctx context.Context) {
+// next is called when a drain has ended, and starts an owed one.
+func (c *crew) next(ctx context.Context) {
 	c.busy--
 	if owed := c.owed; owed >= 0 {
 		c.owed = -1
@@ -227,14 +225,14 @@ func (c *crew) goOn(ctx context.Context) {
 	}
 }
 
-// wait lets all end.
+// wait waits for all drains.
 func (c *crew) wait() {
 	for ; c.busy > 0; c.busy-- {
-		<-c.ended //nolint:errcheck // the work was called off
+		<-c.ended //nolint:errcheck // the work was cancelled
 	}
 }
 
-// places is how many summaries are made at a time.
+// places returns how many summaries are made at a time.
 func (w *Worker) places() int {
 	if w.cfg.Queues() {
 		return 1
@@ -242,7 +240,7 @@ func (w *Worker) places() int {
 	return max(w.cfg.Parallel, 1)
 }
 
-// least is from how many messages on a conversation is summarised now.
+// least returns how many unsummarised messages a conversation needs to be summarised now.
 func (w *Worker) least(all bool) int {
 	switch {
 	case all:
@@ -253,8 +251,8 @@ func (w *Worker) least(all bool) int {
 	return math.MaxInt32
 }
 
-// Drain summarises everything that is behind, and returns an error of those that failed. What
-// failed stays claimed, so that the next claim brings another conversation.
+// Drain summarises all conversations that lack a summary, and returns one of the errors. A failed
+// conversation stays claimed, so that the next claim returns another.
 func (w *Worker) Drain(ctx context.Context) error {
 	failed := make([]error, w.places())
 	var all sync.WaitGroup
@@ -265,8 +263,8 @@ func (w *Worker) Drain(ctx context.Context) error {
 	return cmp.Or(failed...)
 }
 
-// drainOne makes one summary after the other, of conversations with at least so many messages
-// that have none.
+// drainOne makes one summary after the other, of conversations with least unsummarised messages or
+// more.
 func (w *Worker) drainOne(ctx context.Context, least int) error {
 	var failed error
 	for failures := 0; failures < failuresInARow; {
@@ -290,26 +288,26 @@ func (w *Worker) drainOne(ctx context.Context, least int) error {
 	return failed
 }
 
-// summarise writes a piece for each exchange of a claim. Where the summary has outgrown its
-// budget by that, a condensed text comes with the piece, in one write.
+// summarise writes a piece for each exchange of a claim. If the summary then exceeds its budget,
+// the same write includes a condensed text.
 func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	for _, x := range exchanges(c.Messages) {
 		x.Language, x.SummarySoFar = c.Language, c.Summary
-		said := text.Clip(x.Question, mostUnread, " […]")
+		summary := text.Clip(x.Question, maxUnread, " […]")
 		if w.cfg.Unread == nil || !w.cfg.Unread(x.Answer) {
 			if c.Untitled {
 				c.Untitled = false
 				w.title(ctx, c, x.Exchange)
 			}
 			var err error
-			sctx, cancel := context.WithTimeout(ctx, mostTime)
-			said, err = w.cfg.Summarise(sctx, x.Exchange)
+			sctx, cancel := context.WithTimeout(ctx, summaryTimeout)
+			summary, err = w.cfg.Summarise(sctx, x.Exchange)
 			cancel()
 			if err != nil {
 				return err
 			}
 		}
-		piece := schemas.Piece{Seq: x.last, Text: strings.TrimSpace(said)}
+		piece := schemas.Piece{Seq: x.last, Text: strings.TrimSpace(summary)}
 		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")
 		if short := w.condense(ctx, c.Language, whole, len(c.Summary)); short != whole {
 			piece.Condensed, whole = short, short
@@ -326,13 +324,13 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	return nil
 }
 
-// title names a conversation. Where that fails it keeps its question as a name, and the next
-// exchange is another chance.
+// title names a conversation. On a failure the question stays the title, and the next exchange
+// retries.
 func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x Exchange) {
 	if w.cfg.Title == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, mostTime)
+	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	title, err := w.cfg.Title(ctx, x)
 	if err == nil && title != "" {
@@ -349,8 +347,7 @@ type exchange struct {
 	last int64
 }
 
-// exchanges pairs each answer with the question before it. An interrupted answer is
-// not summarised; it is passed over when a whole one follows.
+// exchanges pairs each answer with the question before it. It skips interrupted answers.
 func exchanges(messages []schemas.StoredMessage) []exchange {
 	var pairs []exchange
 	question := ""
@@ -369,10 +366,10 @@ func exchanges(messages []schemas.StoredMessage) []exchange {
 	return pairs
 }
 
-// How much of tools' results a summary is made of, in bytes: of all, and of each.
+// The limits of the tool results in a summary's input, in bytes: of all, and of each.
 const allResults, oneResult = 4 << 10, 1 << 10
 
-// resultsOf is what the tools of a turn gave, a line each, cut where it is long.
+// resultsOf returns the tool results of a turn, a line each, cut if long.
 func resultsOf(rounds []schemas.Round) string {
 	var all strings.Builder
 	for _, round := range rounds {

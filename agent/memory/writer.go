@@ -11,7 +11,7 @@ import (
 
 // A Writer writes summaries with the small model.
 type Writer struct {
-	// Pick returns the route that has it.
+	// Pick returns the route of the small model.
 	Pick func(ctx context.Context) (providers.Route, error)
 }
 
@@ -23,18 +23,18 @@ func (w Writer) Summarise(ctx context.Context, x Exchange) (string, error) {
 	return w.smallText(ctx, x.Language, system, messages)
 }
 
-// Condense makes a summary that has grown too long shorter. The text is what the model wrote;
-// the worker checks that it lost nothing.
+// Condense shortens a summary that has grown too long. It returns the model's text unchecked; the
+// worker checks that nothing is lost.
 func (w Writer) Condense(ctx context.Context, lang, summary string) (string, error) {
 	system, messages := prompts.Condense(lang, summary)
 	return w.smallText(ctx, lang, system, messages)
 }
 
-// noModel is the provider that only quotes.
+// noModel is the name of the provider that only quotes.
 const noModel = "offline"
 
-// Title names a conversation after its first exchange, in its language. It is empty where
-// there is no model, or the model wrote something else.
+// Title returns a title for a conversation after its first exchange, in its language. It is empty
+// without a model, or if the model wrote no title.
 func (w Writer) Title(ctx context.Context, x Exchange) (string, error) {
 	if route, err := w.Pick(ctx); err != nil || route.Provider.Name() == noModel {
 		return "", err
@@ -44,7 +44,7 @@ func (w Writer) Title(ctx context.Context, x Exchange) (string, error) {
 	return prompts.ReadTitle(text), err
 }
 
-// smallText is what the small model writes in a pass of the summary.
+// smallText returns the small model's text for a summary pass.
 func (w Writer) smallText(ctx context.Context, lang, system string, messages []schemas.Message) (string, error) {
 	route, err := w.Pick(ctx)
 	if err != nil {
