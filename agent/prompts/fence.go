@@ -9,10 +9,9 @@ import (
 	"molar/schemas"
 )
 
-// Fence puts a text that was not written by the person between two fixed lines. <, >
-// and & in it are escaped, so that no text can close the fence or forge a control token
-// of a chat template. The lines are the same in every turn, so that prompts can be
-// cached.
+// Fence puts a text that the person did not write between two fixed lines. <, > and & in it are
+// escaped, so that no text can close the fence or forge a control token of a chat template. The
+// lines are the same in every turn, so that prompts can be cached.
 func Fence(source, text string) string {
 	return fmt.Sprintf("<data source=%q>\n%s\n</data>", escape(source), escape(text))
 }
@@ -21,9 +20,9 @@ func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// Results is the message that answers the calls of one round, in call order. Each result
-// stands as itself; an output of more than maxBytes is cut, with a mark, and 0 means no
-// limit. A failure begins with "Error: ".
+// Results returns the message that answers the calls of one round, in call order. Each result is a
+// separate part; an output of more than maxBytes is cut, with a mark, and 0 means no limit. A
+// failure begins with "Error: ".
 func Results(results []schemas.ToolResult, maxBytes int) schemas.Message {
 	message := schemas.Message{Role: schemas.RoleTool}
 	for _, r := range results {
@@ -36,12 +35,12 @@ func Results(results []schemas.ToolResult, maxBytes int) schemas.Message {
 	return message
 }
 
-// Result fences a result that stands in a user message, bounded like [Results].
+// Result fences a result for a user message, bounded like [Results].
 func Result(r schemas.ToolResult, maxBytes int) string {
 	return Fence(r.Server, bounded(r, maxBytes))
 }
 
-// bounded is the text of a result. Of one that is too long, head and tail stay.
+// bounded returns the text of a result. A long one keeps its head and tail.
 func bounded(r schemas.ToolResult, maxBytes int) string {
 	text := r.OutputText()
 	if maxBytes <= 0 || len(text) <= maxBytes {
@@ -57,8 +56,8 @@ func bounded(r schemas.ToolResult, maxBytes int) string {
 	return fmt.Sprintf("%s\n… (%d of %d bytes left out%s) …\n%s", head, len(text)-len(head)-len(end), len(text), how, end)
 }
 
-// harmless breaks up what a chat template would read as a control token. Everything
-// else of a result stays as it is: its role already says that it is data.
+// harmless breaks up the control tokens of chat templates. The rest of a result stays unchanged:
+// its role already marks it as data.
 func harmless(text string) string {
 	if !strings.ContainsAny(text, "<[") {
 		return text

@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// Prepared is a prompt of a server as part of a question: its messages as data.
+// Prepared returns a server's prompt as part of a question: its messages as data.
 func Prepared(labels subject.Labels, p schemas.Prompt, messages []schemas.Message) schemas.Part {
 	var lines []string
 	for _, m := range messages {
@@ -17,8 +17,7 @@ func Prepared(labels subject.Labels, p schemas.Prompt, messages []schemas.Messag
 	return beside(labels.Prepared + "\n" + Fence(p.Server+"/"+p.Name, strings.Join(lines, "\n")))
 }
 
-// Usage shows how a prompt is typed: required arguments in angle brackets, others in
-// square ones.
+// Usage returns how to type a prompt: required arguments in angle brackets, others in square ones.
 func Usage(p schemas.Prompt) string {
 	var b strings.Builder
 	b.WriteString("/" + p.Name)
@@ -32,20 +31,20 @@ func Usage(p schemas.Prompt) string {
 	return b.String()
 }
 
-// Missing tells a person which arguments a prompt still needs.
+// Missing returns the text that names the arguments a prompt still needs.
 func Missing(lang string, p schemas.Prompt, missing []string) string {
 	return fmt.Sprintf(wordsOf(lang).missing, "/"+p.Name, strings.Join(missing, ", "), Usage(p))
 }
 
-// Unusable tells a person that the server did not give the prompt.
+// Unusable returns the text for a prompt that the server did not return.
 func Unusable(lang string, p schemas.Prompt) string {
 	return fmt.Sprintf(wordsOf(lang).unusable, "/"+p.Name, p.Server, Usage(p))
 }
 
-// Unreadable tells a person that a resource that the question names could not be read.
+// Unreadable returns the text for a resource of the question that could not be read.
 func Unreadable(lang, resource string) string { return fmt.Sprintf(wordsOf(lang).unreadable, resource) }
 
-// Ambiguous tells a person that several servers have a prompt of the name.
+// Ambiguous returns the text for a prompt name that several servers have.
 func Ambiguous(lang, name string, found []schemas.Prompt) string {
 	choices := make([]string, len(found))
 	for i, p := range found {

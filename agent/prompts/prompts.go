@@ -1,10 +1,9 @@
-// Package prompts writes what the models read: system prompts, the user message with
-// the passages, the question and the rules of this answer around it, and the prompts of
-// the summary.
+// Package prompts writes the texts that models read: system prompts, the user message with the
+// passages, the question and the rules of this answer around it, and the prompts of the summary.
 //
-// It decides nothing: what goes into a prompt is the agent's choice. What stands before
-// the question is the same in every turn of a conversation, byte by byte: whatever
-// belongs to one call only stands behind it.
+// It decides nothing: the agent chooses what goes into a prompt. The text before the question is
+// the same byte for byte in every turn of a conversation: anything for one call only comes after
+// the question.
 package prompts
 
 import (
@@ -14,27 +13,27 @@ import (
 	"molar/agent/subject"
 )
 
-// languages are those that prompts are written in.
+// languages are the languages of prompts.
 var languages = [...]string{subject.English, subject.Vietnamese}
 
-// A SystemInput is what a system prompt depends on: the assistant and the language of
-// the conversation, nothing of a single call.
+// A SystemInput is the input of a system prompt: the assistant and the language of the
+// conversation, nothing of a single call.
 type SystemInput struct {
-	// Text says who the assistant is: the operator's prompt, or the topic's. Empty means
-	// the general one.
+	// Text describes the assistant: the operator's prompt, or the topic's. Empty means the general
+	// one.
 	Text string
 	// Client is system text that the client sent. It goes below the assistant's own,
 	// fenced when the assistant has a topic.
 	Client   string
 	Topic    bool
 	Language string
-	// Tools says that tools are offered in this turn.
+	// Tools is set if tools are offered in this turn.
 	Tools bool
-	// Servers are what attached servers say of the use of their tools.
+	// Servers are the attached servers' instructions for their tools.
 	Servers []Instructions
 }
 
-// Instructions are a server's own words on how its tools are used.
+// Instructions are a server's instructions for its tools.
 type Instructions struct{ Server, Text string }
 
 // System writes the system prompt of a turn; all of its passes share it.
@@ -60,9 +59,8 @@ func System(in SystemInput) string {
 	return strings.Join(sections, "\n\n")
 }
 
-// Private returns what no answer should quote of the built-in texts: the rules in all
-// languages, and the roles. What stands in brackets is left out: those are facts that an
-// answer may well repeat.
+// Private returns the built-in texts that no answer should quote: the rules in all languages, and
+// the roles without their bracketed remarks, which are facts that an answer may repeat.
 func Private(roles ...string) []string {
 	var texts []string
 	for _, lang := range languages {
@@ -75,7 +73,7 @@ func Private(roles ...string) []string {
 	return texts
 }
 
-// outside cuts a text at its bracketed remarks.
+// outside returns the pieces of a text outside its brackets.
 func outside(text string) []string {
 	var pieces []string
 	for text != "" {

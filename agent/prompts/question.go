@@ -9,42 +9,41 @@ import (
 	"molar/schemas"
 )
 
-// A Looked is what came of the code-driven search.
+// A Looked is the result of the code-driven search.
 type Looked string
 
-// What a search may come to. The zero value is a turn that searched nothing.
+// The results of a search. The zero value means no search.
 const (
-	// LookedFound: there are passages.
+	// LookedFound: it found passages.
 	LookedFound Looked = "found"
-	// LookedNothing: the search answered, and found nothing.
+	// LookedNothing: it found nothing.
 	LookedNothing Looked = "nothing"
-	// LookedFailed: no search could be made.
+	// LookedFailed: every search failed.
 	LookedFailed Looked = "failed"
 )
 
-// A QuestionInput is a question and what stands around it.
+// A QuestionInput is a question and its context.
 type QuestionInput struct {
 	Language string
 	Labels   subject.Labels
-	// Summary of what is no longer shown verbatim. It is set only where no verbatim
-	// exchange stands before the question: else the first of those carries it.
+	// Summary of the exchanges that are no longer shown verbatim. It is set only without a verbatim
+	// exchange before the question: otherwise the first of those carries it.
 	Summary string
 	// Notice is the emergency notice that the person has seen already, or empty.
 	Notice   string
 	Question schemas.Message
-	// Looked says what the search came to; Found is what it found.
+	// Looked is the search's result; Found is what it found.
 	Looked Looked
 	Found  []schemas.ToolResult
 	// MaxBytes bounds each result.
 	MaxBytes int
-	// JSON says that the client wants a JSON answer; Switched, that the question is in
-	// another language than the system prompt.
+	// JSON is set if the client wants a JSON answer, Switched if the question is in another
+	// language than the system prompt.
 	JSON, Switched bool
 }
 
-// Question writes the last user message: the passages, the question, and the rules of
-// this answer behind it. The question's own parts stay apart from what code puts beside
-// them.
+// Question writes the last user message: the passages, the question, and after it the rules of this
+// answer. The question's own parts stay separate from those that code adds.
 func Question(in QuestionInput) schemas.Message {
 	w := wordsOf(in.Language)
 	var parts []schemas.Part
@@ -65,7 +64,7 @@ func Question(in QuestionInput) schemas.Message {
 	return schemas.Message{Role: schemas.RoleUser, Parts: parts}
 }
 
-// form is the rule of this answer, where the system prompt does not say all of it.
+// form returns the rule of this answer, if the system prompt does not cover it.
 func form(in QuestionInput, w words) string {
 	switch {
 	case in.JSON:
@@ -99,8 +98,8 @@ func passages(in QuestionInput, w words) []schemas.Part {
 	return parts
 }
 
-// numbered writes what a search found as numbered passages of plain text, which a small
-// model reads more easily than JSON. Addresses are left out: sources are added by code.
+// numbered writes search results as numbered passages of plain text, which a small model reads more
+// easily than JSON. Addresses are left out: sources are added by code.
 func numbered(r schemas.ToolResult, maxBytes int) string {
 	var found struct {
 		Results []struct {
@@ -125,12 +124,12 @@ func numbered(r schemas.ToolResult, maxBytes int) string {
 	return text
 }
 
-// Summarised is the summary of what is no longer shown, under its heading.
+// Summarised returns the summary of the exchanges no longer shown, under its heading.
 func Summarised(lang, summary string) schemas.Part {
 	return beside(wordsOf(lang).summary + "\n" + summary)
 }
 
-// NoMoreCalls is the message that ends tool use in a turn: why says which limit was
+// NoMoreCalls returns the message that ends tool use in a turn; why names the limit that was
 // reached.
 func NoMoreCalls(lang, why string) schemas.Message {
 	return schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{beside(fmt.Sprintf(wordsOf(lang).limit, why))}}
@@ -140,7 +139,7 @@ func beside(text string) schemas.Part {
 	return schemas.Part{Kind: schemas.PartContext, Text: text}
 }
 
-// WithoutSources is the content of a stored answer without its list of sources.
+// WithoutSources returns the content of a stored answer without its list of sources.
 func WithoutSources(m schemas.StoredMessage) string {
 	if len(m.Sources) == 0 {
 		return m.Content

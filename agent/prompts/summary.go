@@ -10,13 +10,13 @@ import (
 	"molar/schemas"
 )
 
-// A SummaryInput is one exchange to be condensed, and what stands around it.
+// A SummaryInput is one exchange to be condensed, and its context.
 type SummaryInput struct {
 	Language string
-	// SoFar is the summary of what came before; it tells whom "he" means.
+	// SoFar is the summary of the earlier exchanges; it resolves pronouns.
 	SoFar    string
 	Question string
-	// Results is what tools gave, as text.
+	// Results are the tool results, as text.
 	Results string
 	Answer  string
 }
@@ -42,11 +42,11 @@ func Summary(in SummaryInput) (system string, messages []schemas.Message) {
 	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: append(parts, quoted("answer", in.Answer))}}
 }
 
-// Condense writes the request that makes a long summary shorter. What must not be
-// lost is checked by the caller afterwards; the request asks for it all the same.
+// Condense writes the request that shortens a long summary. It asks to keep the important facts;
+// the caller checks that afterwards.
 func Condense(lang, summary string) (system string, messages []schemas.Message) {
 	its := subject.AnswerIn(lang)
-	if lang == subject.Other { // there is no question beside it
+	if lang == subject.Other { // there is no question to take it from
 		its = "the language that it is written in"
 	}
 	system = "Shorten the summary of a conversation below to about a third, in " + its + ". " +
@@ -60,7 +60,7 @@ func Condense(lang, summary string) (system string, messages []schemas.Message) 
 	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{quoted("summary", summary)}}}
 }
 
-// quoted is a text as fenced data, and as a result for a provider that quotes.
+// quoted returns a text as fenced data, and as a result for a provider that quotes.
 func quoted(name, text string) schemas.Part {
 	return schemas.Part{
 		Kind: schemas.PartContext, Text: Fence(name, text),
@@ -80,13 +80,13 @@ func Title(lang, question, answer string) (system string, messages []schemas.Mes
 	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: parts}}
 }
 
-// titleOf is how many bytes of question and answer a name is made of, longestTitle how many
-// characters it may have.
+// titleOf bounds the question and the answer that a title is made of, in bytes each; longestTitle
+// bounds the title, in characters.
 const titleOf, longestTitle = 2000, 80
 
 func clip(s string) string { return text.Clip(s, titleOf, " […]") }
 
-// ReadTitle is the name in what a model wrote; empty when that is not one.
+// ReadTitle returns the title in a model's text; empty if it has none.
 func ReadTitle(written string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(written), "\n")
 	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }), " ")

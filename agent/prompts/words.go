@@ -7,24 +7,24 @@ import (
 	"molar/agent/subject"
 )
 
-// words are the fixed phrases of one language around the parts of a prompt, and those
-// that a person reads. The summary's heading is part of the surface.
+// words are the fixed phrases of one language around the parts of a prompt, and those that a person
+// reads. The summary's heading is part of the public surface.
 type words struct {
-	// The system prompt: who an assistant is that nobody described, and the rules for all.
+	// The system prompt: the role of an assistant without a description, and the rules for all.
 	general, generalWithTools, toolRule, dataRule string
-	// To the model: the summary's heading, what to say when a search gave nothing or
-	// could not be made, the rules of passages, of the answer's form, and of limits.
+	// To the model: the summary's heading, what to say when a search found nothing or failed, the
+	// rules of passages, of the answer's form, and of limits.
 	summary, nothing, unsearched, passageRule, form, json, limit string
 	// To the person.
 	sources, withheld, unlooked  string
 	strayed, strayedWhole        string
 	missing, unusable, ambiguous string
-	// What stands around calls that wait for a yes, and what tells of those that had none.
+	// Around calls pending approval, and for dropped ones.
 	waiting, length, hidden, cut, agree, dropped string
 	unreadable                                   string
 }
 
-// wordsOf returns the phrases of a language. Those of all but Vietnamese are English, and name the
+// wordsOf returns the phrases of a language. For all but Vietnamese they are English, and name the
 // language to answer in.
 func wordsOf(lang string) words {
 	if lang == subject.Vietnamese {
@@ -91,13 +91,13 @@ func wordsOf(lang string) words {
 	}
 }
 
-// SourcesHeading is the line above the list of sources.
+// SourcesHeading returns the line above the list of sources.
 func SourcesHeading(lang string) string { return wordsOf(lang).sources }
 
-// Withheld stands in an answer where a part of the system prompt was left out.
+// Withheld returns the text that replaces a part of the system prompt in an answer.
 func Withheld(lang string) string { return wordsOf(lang).withheld }
 
-// Strayed tells a person that an answer left the subject, or its rest where a part was shown.
+// Strayed returns the note that an answer, or its rest if a part was shown, left the subject.
 func Strayed(lang string, begun bool) string {
 	if begun {
 		return wordsOf(lang).strayed
@@ -105,25 +105,26 @@ func Strayed(lang string, begun bool) string {
 	return wordsOf(lang).strayedWhole
 }
 
-// Unlooked tells a person that no search could be made.
+// Unlooked returns the warning that every search failed.
 func Unlooked(lang string) string { return wordsOf(lang).unlooked }
 
-// A Sight says how a person sees the calls that wait for their yes.
+// A Sight is how well a person sees the calls pending approval.
 type Sight int
 
-// The sights. All but Plain want a word behind the yes.
+// The sights. All but Plain require a word after the yes.
 const (
 	Plain Sight = iota
 	// Hidden: markup before the notice may hide it.
 	Hidden
-	// Cut: a call is too long to be shown whole.
+	// Cut: a call is too long to show whole.
 	Cut
 )
 
-// wanted is the line that names the word, with a place for it.
+// wanted returns the line that names the required word, as a format.
 func (w words) wanted(s Sight) string { return map[Sight]string{Hidden: w.hidden, Cut: w.cut}[s] }
 
-// Waiting tells a person which calls wait for their yes, which must name a word unless they see all of it.
+// Waiting returns the notice of calls pending approval; the yes must name the word unless the
+// person sees all of it.
 func Waiting(lang string, calls []string, sight Sight, word string) string {
 	w := wordsOf(lang)
 	if sight != Plain {
@@ -132,17 +133,17 @@ func Waiting(lang string, calls []string, sight Sight, word string) string {
 	return w.waiting + "\n" + strings.Join(calls, "\n") + "\n" + w.agree
 }
 
-// Length stands behind a call that is not shown whole.
+// Length returns the text after a call that is not shown whole.
 func Length(lang string, bytes int, hash string) string {
 	return fmt.Sprintf(wordsOf(lang).length, bytes, hash)
 }
 
-// Dropped tells a person which tools wait no more for a yes that did not come.
+// Dropped returns the note of the tools whose pending calls were dropped without approval.
 func Dropped(lang string, tools []string) string {
 	return fmt.Sprintf(wordsOf(lang).dropped, "`"+strings.Join(tools, "`, `")+"`")
 }
 
-// NamedIn returns the word that a yes to what [Waiting] gave must name, or "".
+// NamedIn returns the word that a yes to a notice of [Waiting] must name, or "".
 func NamedIn(notice string) string {
 	lines := strings.Split(strings.TrimSpace(notice), "\n")
 	if len(lines) < 2 {
@@ -160,7 +161,7 @@ func NamedIn(notice string) string {
 	return ""
 }
 
-// FindWaiting returns what [Waiting] gave, from an answer that ends in it, and its language; or "".
+// FindWaiting returns the notice of [Waiting] that an answer ends in, and its language, or "".
 func FindWaiting(answer string) (notice, language string) {
 	for _, lang := range languages {
 		w := wordsOf(lang)
