@@ -54,6 +54,7 @@ type Found struct {
 	Own bool
 }
 
+// A Query is what to look up.
 type Query struct {
 	Text string
 	// About is the subject of the conversation, for a follow-up question. If the two together find

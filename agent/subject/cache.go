@@ -8,11 +8,11 @@ import (
 // maxVerdicts bounds the cache; a verdict takes about 250 bytes.
 const maxVerdicts = 4096
 
-// A cacheKey is a hash, so that no text of a person is kept.
+// A cacheKey is a hash, so that the cache holds no text of a person.
 type cacheKey [sha256.Size]byte
 
-// cacheKeyOf identifies what a judge decided: the topic as it was then, the message
-// as it was normalised, and the exchange that it was judged with.
+// cacheKeyOf returns the key of a judge's decision: the topic's version, the normalised message,
+// and the exchange before it.
 func cacheKeyOf(version, text string, last *Exchange) cacheKey {
 	identity := version + "\x00" + text + "\x00"
 	if last != nil {
@@ -21,7 +21,7 @@ func cacheKeyOf(version, text string, last *Exchange) cacheKey {
 	return sha256.Sum256([]byte(identity))
 }
 
-// A cache keeps verdicts of the judge. Once it is full it forgets any of them for a new one.
+// A cache holds verdicts of the judge. When full, it drops an arbitrary one for a new one.
 type cache struct {
 	mu    sync.Mutex
 	byKey map[cacheKey]Verdict

@@ -8,12 +8,12 @@ import (
 //go:embed dental/*.txt
 var files embed.FS
 
-// dentalWeights is what "go generate ./agent/subject" trained.
+// dentalWeights is the guard's classifier, as agent/subject/train wrote it.
 //
 //go:embed dental/weights
 var dentalWeights string
 
-// dentalAlarms is what "go generate ./agent/subject" trained.
+// dentalAlarms is the emergency classifier, as agent/subject/train wrote it.
 //
 //go:embed dental/alarms
 var dentalAlarms string
@@ -35,7 +35,7 @@ func Dental() Topic {
 
 // read returns an embedded file.
 func read(name string) string {
-	data, _ := files.ReadFile("dental/" + name) // a missing one fails the tests
+	data, _ := files.ReadFile("dental/" + name) // a missing file fails the tests
 	return string(data)
 }
 

@@ -12,21 +12,20 @@ import (
 	"molar/internal/text"
 )
 
-// What Detect tells apart.
+// The results of Detect.
 const (
 	Vietnamese = "vi"
 	English    = "en"
-	// Other is every other language; which one is not told.
+	// Other is any other language.
 	Other = "other"
 )
 
-// maxScan bounds how much of a text is looked at, in bytes: enough for any
-// question, and little enough that a pasted book costs no time.
+// maxScan bounds the scanned part of a text, in bytes: enough for any question, and little enough
+// that a pasted book costs no time.
 const maxScan = 2000
 
-// Detect returns the language of a message, and whether it is sure. A text that says too
-// little takes previous, the language of the conversation so far (empty when there is none,
-// then English), and is unsure.
+// Detect returns the language of a message, and whether it is sure. If the text reveals too little,
+// it returns previous, the language of the conversation so far (English if empty), as unsure.
 func Detect(message, previous string) (lang string, sure bool) {
 	if lang, sure = guess(message, previous != ""); lang == "" {
 		lang = English
@@ -37,13 +36,14 @@ func Detect(message, previous string) (lang string, sure bool) {
 	return lang, sure
 }
 
-// Guess returns what the message alone says of its language, and whether that is sure. It is
-// empty for a text that says too little, such as a name, a number or "ok".
+// Guess returns the language of the message alone, and whether it is sure. It is empty for a text
+// that reveals too little, such as a name, a number or "ok".
 func Guess(message string) (lang string, sure bool) { return guess(message, false) }
 
-// guess lets the letters decide, where they are of another alphabet or found in Vietnamese
-// alone, unless the sentence around them is of another language; else frequent words and the
-// shapes of words are scored. Behind others one or two words must be sure to count.
+// guess decides by the letters, if they are of another alphabet or only Vietnamese uses them,
+// unless the sentence around them is in another language; else it scores frequent words and the
+// shapes of words. With behind, the message follows others, and one or two words count only if
+// sure.
 func guess(message string, behind bool) (lang string, sure bool) {
 	s := scan(message)
 	if s.alien > s.latin {
@@ -59,27 +59,26 @@ func guess(message string, behind bool) (lang string, sure bool) {
 	return lang, sure
 }
 
-// A languageScore is what the words of a text say about its language.
+// A languageScore sums the evidence of a text's words for its language.
 type languageScore struct {
 	// latin and alien count the letters of the Latin alphabet and all others.
 	latin, alien int
 	words        int
-	// marked are the words with Vietnamese letters, own those with one that no other
-	// language writes.
+	// marked counts the words with Vietnamese letters, own those with one that no other language
+	// uses.
 	marked, own int
-	// viGrammar and enGrammar count the words that carry a sentence, and othersGrammar those
-	// of each other language that could be no Vietnamese ones.
+	// viGrammar and enGrammar count the grammatical words, and othersGrammar those of each other
+	// language that cannot be Vietnamese.
 	viGrammar, enGrammar int
 	othersGrammar        [maxLanguages]int
-	// vietnamese, english and others sum the weights of known and likely words. strange is
-	// what speaks for any other language.
+	// vietnamese, english and others sum the weights of known and likely words. strange sums the
+	// evidence for any other language.
 	vietnamese, english, strange float64
 	others                       [maxLanguages]float64
 }
 
-// withMarks decides for a text with letters in it that only Vietnamese writes: the language
-// that carries the sentence wins, so a Vietnamese term in an English question leaves it
-// English.
+// withMarks decides for a text with letters that only Vietnamese uses: the language of the
+// grammatical words wins, so a Vietnamese term leaves an English question English.
 func (s *languageScore) withMarks() (string, bool) {
 	host, grammar := English, s.enGrammar
 	if n := slices.Max(s.othersGrammar[:]); n > grammar {
@@ -91,7 +90,7 @@ func (s *languageScore) withMarks() (string, bool) {
 	return Vietnamese, s.marked*4 >= s.words || s.viGrammar > grammar
 }
 
-// leastLead is by how much one language must lead to be guessed at all.
+// leastLead is the lead in score that a language needs to be guessed at all.
 const leastLead = 0.4
 
 // withoutMarks decides by the balance of scores. The lead needed to be sure grows with the
@@ -120,16 +119,16 @@ func scan(message string) *languageScore {
 	return s
 }
 
-// What a word counts. A known one counts less for other languages where it could be a
-// Vietnamese syllable, and an unknown one for English and others by its letters. Marks that
-// Vietnamese does not write are found in few English words.
+// The weights of words. A known word counts less for other languages if it could be a Vietnamese
+// syllable, and an unknown one counts for English and others by its letters. Marks that Vietnamese
+// does not use occur in few English words.
 const (
 	known         = 1
 	knownSyllable = 0.8
 	likeSyllable  = 0.65
 	likeEnglish   = 0.7
 	likeOther     = 0.7
-	likeBoth      = 0.25 // of English letters, and yet of another language
+	likeBoth      = 0.25 // letters that look English in another language's word
 	strangeMark   = 1
 )
 
@@ -154,7 +153,7 @@ func (s *languageScore) add(word string) {
 	s.weigh(folded, in, syllable)
 }
 
-// marks counts the marks of a word and returns which languages write it so.
+// marks counts the marks of a word and returns the languages that write it so.
 func (s *languageScore) marks(word string, in languages, syllable bool) languages {
 	own, shared := marksOf(word, syllable)
 	if !own && !shared {
@@ -170,7 +169,7 @@ func (s *languageScore) marks(word string, in languages, syllable bool) language
 	return in
 }
 
-// weigh adds up what a word says, by the languages that it is known in.
+// weigh adds a word's evidence, by the languages that it is known in.
 func (s *languageScore) weigh(folded string, in languages, syllable bool) {
 	if in&vietnameseGrammar != 0 {
 		s.viGrammar++
@@ -204,21 +203,20 @@ func (s *languageScore) weigh(folded string, in languages, syllable bool) {
 	})
 }
 
-// saysNothing knows a letter alone, and abbreviations without a vowel.
+// saysNothing reports whether a word is a single letter, or an abbreviation without a vowel.
 func saysNothing(folded string) bool {
 	return len(folded) < 2 || !strings.ContainsAny(folded, "aeiouy")
 }
 
-// marksOf reports whether a word is written with Vietnamese letters: with some that are
-// found in no other language, or with an acute or a circumflex such as also stand in
-// "café", which is no Vietnamese syllable.
+// marksOf reports whether a word has Vietnamese letters: own ones that no other language uses, or
+// shared ones such as the acute in "café", which is no Vietnamese syllable.
 func marksOf(word string, syllable bool) (own, shared bool) {
 	for i, r := range word {
 		switch {
 		case r < utf8.RuneSelf:
 		case r >= 0x1EA0 && r <= 0x1EF9, r == 'ơ', r == 'ư': // two marks, a hook above or a dot below
 			return true, false
-		case r == 'ă' && i+len("ă") == len(word): // it never ends a syllable
+		case r == 'ă' && i+len("ă") == len(word): // in Vietnamese it never ends a syllable
 			return false, false
 		case strings.ContainsRune("đăĩũ", r):
 			own = syllable

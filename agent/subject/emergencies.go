@@ -13,48 +13,46 @@ type Emergencies struct {
 	// Kinds, the most pressing first.
 	Kinds []Kind
 	Signs []Sign
-	// Cues add phrases to the general ones that tell whether a sign is meant as being there
-	// now, by their name.
+	// Cues add phrases, by name, to the general ones that decide whether a sign is present now.
 	Cues map[string][]string
-	// Number is what to call in an emergency; empty means 115 in Vietnam and the local
-	// number elsewhere.
+	// Number is the emergency number; empty means 115 in Vietnam and the local number elsewhere.
 	Number string
-	// Weights is what was learned of the kinds from messages of people in need; without it
-	// the signs alone decide.
+	// Weights is the classifier trained on messages of people in need; without it the signs alone
+	// decide.
 	Weights string
 }
 
-// A Kind of emergency is there when all signs of one of its sets are.
+// A Kind of emergency is present when all signs of one of its sets are.
 type Kind struct {
 	// Name is for logs, traces and clients; [Voice.Notices] has a text for each.
 	Name string
 	Sets [][]string
-	// Alone is set when the notice says itself whom to call, or that nobody need be.
+	// Alone is set when the notice itself names whom to call, or says that no call is needed.
 	Alone bool
-	// Passage is what follows the notice: the heading, as addresses name it, of a passage in what the
-	// assistant searches. Empty, nothing is searched for.
+	// Passage is the heading, as in addresses, of the searched passage that follows the notice. If
+	// empty, nothing is searched for.
 	Passage string
-	// With names another passage for where another kind, by its name, is described too: who is short of
-	// breath behind an injection needs that of the allergy.
+	// With names another passage, by the name of a kind that is also described: shortness of breath
+	// after an injection needs the passage on allergy.
 	With map[string]string
 	// Ends is set when the notice is the whole answer: nothing is searched, and no model is asked.
 	Ends bool
-	// Instead gives the kind that is meant, by the sign that shows it: a piece of a tooth is not a tooth
-	// that came out, and who cannot breathe does not read that being seen today is enough.
+	// Instead maps a sign to the kind that it shows is meant: a piece of a tooth is not a tooth
+	// that came out, and a person who cannot breathe must not read that being seen today is enough.
 	Instead map[string]string
 }
 
-// A Sign is something that a person may describe, in the phrases of package emergency.
+// A Sign is something that a person may describe, in the phrases of package text.
 type Sign struct {
 	Name    string
 	Phrases []string
 	// Unless are phrases that give the sign another sense in the same sentence.
 	Unless []string
-	// Lasts is set for what cannot be over: a fall has happened.
+	// Lasts is set for a sign that cannot be over, such as a fall.
 	Lasts bool
 }
 
-// Simple returns the emergencies of which each kind has one sign.
+// Simple returns emergencies with one kind for each sign.
 func Simple(signs []Sign) Emergencies {
 	e := Emergencies{Signs: signs}
 	for _, s := range signs {
@@ -63,7 +61,7 @@ func Simple(signs []Sign) Emergencies {
 	return e
 }
 
-// Kind returns a kind by its name, and whether there is one.
+// Kind returns a kind by its name, and false if there is none.
 func (e Emergencies) Kind(name string) (Kind, bool) {
 	for _, k := range e.Kinds {
 		if k.Name == name {
@@ -93,8 +91,9 @@ func (e Emergencies) check() error {
 	return errors.Join(errs...)
 }
 
-// readEmergencies reads the sections "kind NAME", "kind NAME, alone", "kind NAME, alone, ends", behind a kind
-// "passage NAME" and "instead NAME", "sign NAME", "sign NAME, that lasts", "unless NAME" and "cue NAME".
+// readEmergencies reads the sections "kind NAME", "kind NAME, alone", "kind NAME, alone, ends",
+// after a kind "passage NAME" and "instead NAME", "sign NAME", "sign NAME, that lasts", "unless
+// NAME" and "cue NAME".
 func readEmergencies(text string) Emergencies {
 	e := Emergencies{Cues: make(map[string][]string)}
 	for _, s := range Sections(text) {
@@ -125,7 +124,7 @@ func readEmergencies(text string) Emergencies {
 	return e
 }
 
-// pairs reads lines of a name, a colon and what belongs to it.
+// pairs reads lines of a name, a colon and a value.
 func pairs(lines []string) map[string]string {
 	all := make(map[string]string, len(lines))
 	for _, line := range lines {

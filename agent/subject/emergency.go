@@ -8,8 +8,7 @@ import (
 	"molar/internal/text"
 )
 
-// maxBytes is how much of a message is looked at, at each end: more than anyone types
-// in need.
+// maxBytes is how much of a message is read, at each end: more than anyone types in an emergency.
 const maxBytes = 4000
 
 // cueWords are the cues of the language; a topic adds its own.
@@ -22,7 +21,7 @@ type Detector struct {
 	topic Topic
 	signs []sign
 	cues  map[string]*text.Phrases
-	// learned is nil when nothing was trained for the topic.
+	// learned is nil if no classifier was trained for the topic.
 	learned *learned
 }
 
@@ -43,20 +42,20 @@ func NewDetector(t Topic) *Detector {
 	return d
 }
 
-// Find returns the kinds of emergency that a message describes as happening now, the most
-// pressing first. earlier is the question before it, or empty: a fever that is
-// mentioned now counts together with a swelling that was mentioned then. Signs that
-// it denies, supposes, asks about in general or places in the past do not count.
+// Find returns the kinds of emergency that a message describes as happening now, the most pressing
+// first. earlier is the previous question, or empty: a fever in one counts together with a swelling
+// in the other. Signs that are denied, supposed, asked about in general or placed in the past do
+// not count.
 func (d *Detector) Find(message, earlier string) []string { return d.find(message, earlier, 0) }
 
-// FindClear is Find for a message that seems to be about another subject: what is only learned
-// has to be clear.
+// FindClear is Find for a message that seems to be about another subject: the classifier needs a
+// higher score.
 func (d *Detector) FindClear(message, earlier string) []string {
 	return d.find(message, earlier, clearly)
 }
 
-// Meant returns the kinds that a message shows to be meant where it was taken for some kinds, or leans on
-// them: who has a piece of a tooth in hand has no tooth that came out.
+// Meant corrects kinds that a message was taken for, or refers to, by the signs in it: a piece of a
+// tooth in the hand is not a tooth that came out.
 func (d *Detector) Meant(kinds []string, message string) []string {
 	_, found := d.read(message)
 	return d.meant(kinds, found)
@@ -82,14 +81,15 @@ func (d *Detector) find(message, earlier string, margin float64) []string {
 	return d.meant(d.described(words, found, earlier, margin), found)
 }
 
-// described returns the kinds whose signs a message describes, else the one that is learned from it.
+// described returns the kinds whose signs a message describes, else the kind that the classifier
+// finds.
 func (d *Detector) described(words []text.Word, found map[string]bool, earlier string, margin float64) []string {
 	before := found
 	if earlier != "" {
 		_, before = d.read(earlier)
 	}
 	var kinds []string
-	for _, k := range d.topic.Emergencies.Kinds { // one is there when all signs of one of its sets are
+	for _, k := range d.topic.Emergencies.Kinds { // a kind is present when all signs of one of its sets are
 		if slices.ContainsFunc(k.Sets, func(set []string) bool { return isThere(set, found, before) }) {
 			kinds = append(kinds, k.Name)
 		}
@@ -104,13 +104,13 @@ func (d *Detector) described(words []text.Word, found map[string]bool, earlier s
 	switch score := d.learned.any.Score(fs); {
 	case len(kinds) == 0 && score >= enough+margin:
 		return []string{d.topic.Emergencies.Kinds[d.learned.likeliest(fs)].Name}
-	case score < doubtful && earlier == "" && len(words) <= tellable: // it speaks of signs as a story, a joke or a lesson does
+	case score < doubtful && earlier == "" && len(words) <= tellable: // it mentions signs as in a story, a joke or a lesson
 		return nil
 	}
 	return kinds
 }
 
-// isThere reports whether every sign of a set was described, one of them at least now.
+// isThere reports whether every sign of a set was described, at least one of them in this message.
 func isThere(set []string, found, before map[string]bool) bool {
 	now := false
 	for _, s := range set {

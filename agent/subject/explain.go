@@ -15,13 +15,13 @@ type Explanation struct {
 	Steps   []Step  `json:"steps"`
 }
 
-// A Step is what one stage of the cascade saw or decided, for people.
+// A Step is what one stage of the cascade found or decided, in words for people.
 type Step struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Explain decides as [Guard.Decide] does and tells every step of it.
+// Explain decides like [Guard.Decide] and returns every step.
 func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanation {
 	g.Prepare()
 	r := g.read(q.Text)
@@ -51,7 +51,7 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	return e
 }
 
-// namesIn lists the words that name the topic.
+// namesIn returns the words that name the topic.
 func namesIn(r reading) string {
 	var names []string
 	for i, w := range r.words {

@@ -6,21 +6,21 @@ import (
 	"molar/internal/text"
 )
 
-// Character runs of these lengths are features. They see through typing mistakes
-// and endings that no word list knows.
+// Character runs of these lengths are features. They match despite typing mistakes and endings that
+// no word list has.
 const (
 	shortestRun = 3
 	longestRun  = 5
 )
 
-// A Feature is the hash of something in a message and how much it counts there.
+// A Feature is the hash of something in a message and its weight there.
 type Feature struct {
 	Hash  uint32
 	Value float32
 }
 
-// AppendRuns adds the character runs of the words. Their squares sum to share, whatever the
-// length of the message.
+// AppendRuns adds the character runs of the words. Their squares sum to share, whatever the length
+// of the message.
 func AppendRuns(fs []Feature, words []text.Word, share float64) []Feature {
 	line := []byte{' '}
 	for _, w := range words {
@@ -39,8 +39,8 @@ func AppendRuns(fs []Feature, words []text.Word, share float64) []Feature {
 	return even(fs, from, share)
 }
 
-// AppendWords adds single words and pairs under a name, folded and, where they carry marks,
-// as written. Their squares sum to share.
+// AppendWords adds single words and pairs under a name, folded and, if they have marks, as written.
+// Their squares sum to share.
 func AppendWords(fs []Feature, name string, words []text.Word, share float64) []Feature {
 	from := len(fs)
 	for i, w := range words {
@@ -59,7 +59,7 @@ func AppendWords(fs []Feature, name string, words []text.Word, share float64) []
 	return even(fs, from, share)
 }
 
-// reach is how far apart the words of a pair may be that are near each other.
+// reach is how far apart the words of a near pair may be.
 const reach = 4
 
 // AppendNear adds, under a name, the pairs of words of a sentence that have one to three others
@@ -74,8 +74,7 @@ func AppendNear(fs []Feature, name string, words []text.Word, share float64) []F
 	return even(fs, from, share)
 }
 
-// even gives the features from an index on the same value, so that their squares
-// sum to share.
+// even sets the features from an index on to the same value, so that their squares sum to share.
 func even(fs []Feature, from int, share float64) []Feature {
 	n := len(fs) - from
 	value := float32(math.Sqrt(share / float64(max(n, 1))))
@@ -93,7 +92,7 @@ const (
 
 func hashByte(h uint32, b byte) uint32 { return (h ^ uint32(b)) * hashPrime }
 
-// Hash returns the hash of a feature that is told by three strings.
+// Hash returns the hash of a feature identified by three strings.
 func Hash(a, b, c string) uint32 {
 	h := uint32(hashOffset)
 	for _, s := range [...]string{a, b, c} {

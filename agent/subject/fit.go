@@ -12,18 +12,17 @@ const (
 	smallest = 1e-8
 )
 
-// A Sample is an example to learn: what it holds, whether it is one of those to find, and how
-// much it counts.
+// A Sample is a training example: its features, whether it is positive, and its weight.
 type Sample struct {
 	Features []Feature
 	In       bool
 	Weight   float64
 }
 
-// Fit learns a table of 1<<bits buckets from samples: a logistic regression by stochastic
-// gradient descent with a step size of its own for each bucket. It reads them epochs times, and
-// takes the average weights of the last two thirds. decay is how strongly weights are drawn to
-// zero. The same samples give the same table on the same architecture.
+// Fit learns a table of 1<<bits buckets from samples: a logistic regression by stochastic gradient
+// descent with a step size of its own for each bucket. It makes epochs passes, and averages the
+// weights of the last two thirds. decay is how strongly weights are drawn to zero. The same samples
+// give the same table on the same architecture.
 func Fit(all []Sample, bits, epochs int, decay float64) Table {
 	cells, sums, averaged := make([]cell, 1<<bits), make([]float64, 1<<bits), epochs*2/3
 	order := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the same order every time
@@ -41,7 +40,7 @@ func Fit(all []Sample, bits, epochs int, decay float64) Table {
 	return pack(sums, bits)
 }
 
-// A cell is a bucket while it is learned, and how steep its slopes were.
+// A cell is a bucket's weight during training, and the sum of its squared slopes.
 type cell struct{ weight, slopes float64 }
 
 func step(cells []cell, s Sample, bits int, decay float64) {
@@ -62,8 +61,8 @@ func step(cells []cell, s Sample, bits int, decay float64) {
 	}
 }
 
-// Mistype makes one typing mistake for about every eight words: a letter left out,
-// doubled, or swapped with its neighbour. Classifiers learn from what it makes.
+// Mistype makes one typing mistake for about every eight words: a letter left out, doubled, or
+// swapped with its neighbour. Classifiers are trained with the results.
 func Mistype(chance *rand.Rand, message string) string {
 	runes := []rune(message)
 	for range 1 + len(runes)/40 {

@@ -15,20 +15,19 @@ import (
 
 // The policies for a message that could not be judged.
 const (
-	// Closed refuses, saying that the check cannot be made now.
+	// Closed refuses, with the text that the check cannot be made now.
 	Closed = "closed"
 	// Open lets the message pass.
 	Open = "open"
 )
 
-// The longest waits for a judge's answer: once its model is loaded, and while it may
-// still be loading.
+// The longest waits for a judge's answer: with its model loaded, and while it may still be loading.
 const (
 	warmWait = 3 * time.Second
 	coldWait = 15 * time.Second
 )
 
-// GuardConfig says what a Guard keeps to.
+// GuardConfig configures a [Guard].
 type GuardConfig struct {
 	Topic Topic
 	// OnFailure decides when no judge answers in time or its answer cannot be read:
@@ -44,8 +43,8 @@ type GuardConfig struct {
 // An Exchange is the last question that passed and its answer.
 type Exchange struct {
 	Question, Answer string
-	// Unjudged is set when a client tells of the exchange and code was not sure that its question
-	// belongs to the topic: what leans on it is not sure either.
+	// Unjudged is set when a client sent the exchange and code was not sure that its question
+	// belongs to the topic: a follow-up of it is not sure either.
 	Unjudged bool
 }
 
@@ -54,12 +53,11 @@ type Question struct {
 	Text string
 	// Lang is the language of the message; the judge is asked in it, or in English.
 	Lang string
-	// AskLanguage has the judge, if one is needed, tell the language too: code was not
-	// sure of it.
+	// AskLanguage makes the judge, if needed, also name the language, as code was not sure of it.
 	AskLanguage bool
 	// Last is nil at the start of a conversation.
 	Last *Exchange
-	// Cold says that the judge's model may still have to be loaded.
+	// Cold is set if the judge's model may still have to be loaded.
 	Cold bool
 }
 
@@ -75,25 +73,24 @@ type Ask struct {
 // when ctx ends.
 type Judge func(ctx context.Context, ask Ask) (string, error)
 
-// A Verdict says whether a message belongs to the topic, and why.
+// A Verdict is the decision whether a message belongs to the topic, and why.
 type Verdict struct {
 	Pass bool `json:"pass"`
-	// Sure is set when nothing better could be asked: code was sure, or a judge
-	// answered.
+	// Sure is set when the decision is final: code was sure, or a judge answered.
 	Sure bool `json:"sure"`
-	// By is who decided: "code", "model" or "policy"; a turn also knows "emergency".
+	// By is who decided: "code", "model" or "policy"; in a turn also "emergency".
 	By     string `json:"by"`
 	Reason string `json:"reason"`
-	// Score is what code made of the message, above zero in favour.
+	// Score is code's score of the message, above zero in favour.
 	Score float64 `json:"score"`
 	// Cached is set when the judge had decided the same before.
 	Cached bool `json:"cached,omitempty"`
-	// Language is "vi", "en" or "other" when the judge was asked for it and told.
+	// Language is "vi", "en" or "other" if the judge was asked for it and named it.
 	Language string `json:"language,omitempty"`
 	// Unavailable is set when the check could not be made; the person should try
 	// again.
 	Unavailable bool `json:"unavailable,omitempty"`
-	// Needs says what of the conversation the message leans on; a search uses it.
+	// Needs is what the message needs of the conversation; a search uses it.
 	Needs Needs         `json:"needs,omitempty"`
 	Took  time.Duration `json:"-"`
 }
@@ -106,13 +103,13 @@ type Guard struct {
 	log       *slog.Logger
 	verdicts  cache
 
-	// What follows is built at the first question, as it takes some milliseconds.
+	// The fields below are built at the first question, as that takes some milliseconds.
 	prepared sync.Once
 
 	names, orders *text.Phrases
 	abroad        abroad
 	model         *model // nil: the names of the topic alone decide
-	// exampled are the words of the topic's own examples that bring a subject.
+	// exampled are the words in the topic's own examples that carry a subject.
 	exampled vocabulary
 }
 
@@ -145,9 +142,8 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	return g, nil
 }
 
-// Prepare does now what the first question would wait for: it reads the lists of words
-// and, for a topic with examples of its own, trains the classifier. Calling it twice
-// costs nothing.
+// Prepare does the first question's work in advance: it reads the word lists and, for a topic with
+// its own examples, trains the classifier. Further calls do nothing.
 func (g *Guard) Prepare() {
 	g.prepared.Do(func() {
 		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
@@ -165,11 +161,11 @@ func (g *Guard) Prepare() {
 // Learns reports whether Prepare trains a classifier from examples.
 func (g *Guard) Learns() bool { return g.topic.Learns() }
 
-// Topic returns the topic that the guard keeps to.
+// Topic returns the guard's topic.
 func (g *Guard) Topic() Topic { return g.topic }
 
-// Quick decides a message by code, from the message alone, whatever was said before it. Unless
-// the verdict is Sure, Pass is only the better guess.
+// Quick decides a message by code, from the message alone, without the conversation. Unless the
+// verdict is Sure, Pass is only the likelier guess.
 func (g *Guard) Quick(text string) Verdict {
 	start := time.Now()
 	g.Prepare()
@@ -182,15 +178,15 @@ func (g *Guard) Quick(text string) Verdict {
 	return v
 }
 
-// ByCode decides a message by code, behind its last exchange. Unless the verdict is Sure, Pass is
-// only the better guess.
+// ByCode decides a message by code, as following the last exchange. Unless the verdict is Sure,
+// Pass is only the likelier guess.
 func (g *Guard) ByCode(text string, last *Exchange) Verdict {
 	g.Prepare()
 	return g.byCode(g.read(text), last)
 }
 
-// Needs returns what of the conversation a message leans on. One that begins it and names a thing of
-// the topic is not about the talk, unless that is certain: see [NeedsOf].
+// Needs returns what a message needs of the conversation. A first message that names a thing of the
+// topic is not AboutTalk, unless that is certain: see [NeedsOf].
 func (g *Guard) Needs(text string, begins bool) Needs {
 	g.Prepare()
 	r := g.read(text)
@@ -201,8 +197,8 @@ func (g *Guard) Needs(text string, begins bool) Needs {
 	return v.Needs
 }
 
-// Decide judges a message: by code when it is sure, alone or as a follow-up of the
-// last exchange, else by the judge. Without a judge the code's better guess decides.
+// Decide judges a message: by code when it is sure, alone or as a follow-up of the last exchange,
+// else by the judge. Without a judge the likelier guess of code decides.
 func (g *Guard) Decide(ctx context.Context, q Question, judge Judge) Verdict {
 	start := time.Now()
 	v := g.decide(ctx, q, judge)
@@ -229,7 +225,7 @@ func (g *Guard) decide(ctx context.Context, q Question, judge Judge) Verdict {
 		known.Cached, known.Needs, known.Reason = true, needs, "the judge decided the same before"
 		return known
 	}
-	fits := q.Last != nil && g.fits(r, v)
+	fits := q.Last != nil && g.clearlyFollows(r, v)
 	v = g.ask(ctx, r, q, judge, v.Score)
 	v.Needs = needs
 	if v.Unavailable && fits {
@@ -247,8 +243,8 @@ func (g *Guard) Refusal(lang string) string { return g.topic.Voice(lang).Refusal
 // Unavailable returns the text for a message that could not be judged now.
 func (g *Guard) Unavailable(lang string) string { return g.topic.Voice(lang).Unavailable }
 
-// Refused reports whether an answer ends in one of the topic's own refusals: the question
-// before it did not pass.
+// Refused reports whether an answer ends in one of the topic's own refusals, so that its question
+// did not pass.
 func (g *Guard) Refused(answer string) bool {
 	return slices.ContainsFunc([]string{"vi", "en"}, func(lang string) bool {
 		refusal := strings.TrimSpace(g.Refusal(lang))

@@ -12,16 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxAnswer bounds how much of the last answer the judge sees, in runes: enough to
-// know what "it" is.
+// maxAnswer bounds how much of the last answer the judge sees, in runes: enough to resolve "it".
 const maxAnswer = 400
 
-// maxAsked bounds how much of a question stands beside a part of its answer, in runes.
+// maxAsked bounds the question sent with a part of its answer, in runes.
 const maxAsked = 1000
 
-// prompt builds the judge's call. The person's words stand between fixed fences, and
-// fences inside them are broken up. All before them is the same for every message, so
-// that it can be cached.
+// prompt builds the judge's call. Fixed fences enclose the person's words, and fences inside them
+// are broken up. The text before them is the same for every message, so that it can be cached.
 func (g *Guard) prompt(text string, q Question) Ask {
 	form := `{"verdict":"NO"} / {"verdict":"YES"}`
 	if q.AskLanguage {
@@ -39,7 +37,7 @@ func (g *Guard) prompt(text string, q Question) Ask {
 	}
 }
 
-// answerSchema allows two verdicts, and a language when one is wanted.
+// answerSchema allows two verdicts, and a language if requested.
 func answerSchema(withLanguage bool) json.RawMessage {
 	if withLanguage {
 		return json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string","enum":["NO","YES"]},"language":{"type":"string","enum":["vi","en","other"]}},"required":["verdict","language"],"additionalProperties":false}`)
@@ -127,7 +125,7 @@ func fence(name, text string) string {
 	return "<<data " + name + "\n" + unfence(text) + "\ndata>>"
 }
 
-// unfence breaks up what could be taken for a fence.
+// unfence breaks up anything like a fence.
 func unfence(text string) string {
 	return strings.NewReplacer("<<", "< <", ">>", "> >").Replace(text)
 }
@@ -139,15 +137,15 @@ func clip(text string, limit int) string {
 	return string([]rune(text)[:limit]) + "…"
 }
 
-// parse reads the judge's answer about a question: one that holds both refuses; ok is false when it
-// holds neither.
+// parse reads the judge's answer about a question: both verdicts together refuse; ok is false if
+// there is neither.
 func parse(answer string) (pass, ok bool) {
-	no, yes := says(answer)
+	no, yes := verdictsIn(answer)
 	return yes && !no, yes || no
 }
 
-// says tells which of both verdicts an answer of the judge holds.
-func says(answer string) (no, yes bool) {
+// verdictsIn reports which verdicts a judge's answer contains.
+func verdictsIn(answer string) (no, yes bool) {
 	for word := range strings.FieldsFuncSeq(strings.ToUpper(withoutThoughts(answer)), notLetter) {
 		switch word {
 		case "NO", "KHÔNG", "KHONG":
@@ -159,8 +157,8 @@ func says(answer string) (no, yes bool) {
 	return no, yes
 }
 
-// parseLanguage finds the language in the judge's answer, "" when it tells none. One that the judge
-// names of its own is another.
+// parseLanguage returns the language in the judge's answer, "" if it has none. A language that the
+// schema does not list is "other".
 func parseLanguage(answer string) string {
 	answer = withoutThoughts(answer)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(answer), notLetter) {
@@ -176,8 +174,8 @@ func parseLanguage(answer string) string {
 	return ""
 }
 
-// withoutThoughts drops what a reasoning model thinks aloud; thoughts without an end
-// leave nothing to read.
+// withoutThoughts drops the thoughts of a reasoning model; unfinished thoughts leave nothing to
+// read.
 func withoutThoughts(answer string) string {
 	for {
 		before, rest, found := strings.Cut(answer, "<think>")
@@ -194,7 +192,7 @@ func withoutThoughts(answer string) string {
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.Mn, r) }
 
-// ask lets the judge decide, and the policy when it does not.
+// ask returns the judge's decision, or the policy's if the judge fails.
 func (g *Guard) ask(ctx context.Context, r reading, q Question, judge Judge, score float64) Verdict {
 	ctx, cancel := context.WithTimeout(ctx, g.wait(q.Cold))
 	defer cancel()
@@ -215,9 +213,8 @@ func (g *Guard) ask(ctx context.Context, r reading, q Question, judge Judge, sco
 	return v
 }
 
-// HasStrayed asks the judge about a part of an answer together with its question, and reports
-// whether it says that the part left the topic. Without an answer in time, or where that one says both,
-// it fails.
+// HasStrayed asks the judge whether a part of an answer left the topic, given the question. It
+// fails if no answer comes in time, or if it is not one clear verdict.
 func (g *Guard) HasStrayed(ctx context.Context, q Question, part string, judge Judge) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.wait(false))
 	defer cancel()
@@ -225,7 +222,7 @@ func (g *Guard) HasStrayed(ctx context.Context, q Question, part string, judge J
 	if err != nil {
 		return false, fmt.Errorf("ask whether the answer left the subject: %w", err)
 	}
-	no, yes := says(answer)
+	no, yes := verdictsIn(answer)
 	if no == yes {
 		return false, errors.New("ask whether the answer left the subject: the judge answered neither YES nor NO, or both")
 	}

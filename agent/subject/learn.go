@@ -9,8 +9,8 @@ import (
 	"molar/internal/text"
 )
 
-// The sizes of the tables, in bits: of the built-in topic, and of one that is learned
-// from some hundred examples when the program starts.
+// The sizes of the tables, in bits: of the built-in topic, and of one trained from some hundred
+// examples when the program starts.
 const (
 	tableBits    = 20
 	ownTableBits = 16
@@ -18,26 +18,26 @@ const (
 	answerBits = 17
 )
 
-// Numbers of the training, chosen by cross-validation over the writers of the lines.
+// Training parameters, chosen by cross-validation over the writers of the lines.
 const (
 	decay     = 6e-3
 	epochs    = 5
 	fewEpochs = 12  // of some hundred examples, and of answers
 	favour    = 1.5 // an example of the topic: to refuse it is the worse mistake
-	asTask    = 0.5 // a task that is none of any topic, beside a topic's own examples
+	asTask    = 0.5 // a task outside every topic, among a topic's own examples
 )
 
-// A Lesson is an example to learn.
+// A Lesson is a training example.
 type Lesson struct {
 	Example
 	Weight float64
-	// Forms are other ways to write it, and what they count.
+	// Forms are other ways to write it, with their weights.
 	Forms map[string]float64
 }
 
-// TrainGuard trains a classifier for a topic and returns it in the form that
-// [Topic.Weights] takes. told are parts of answers, and questions, of which the table of
-// answers is made. The same input gives the same bytes on the same architecture.
+// TrainGuard trains a classifier for a topic and returns it in the form that [Topic.Weights] takes.
+// The table of answers is trained from told: parts of answers, and questions. The same input gives
+// the same bytes on the same architecture.
 func TrainGuard(lessons, told []Lesson, sure Sure) (string, error) {
 	if len(lessons) == 0 || len(told) == 0 {
 		return "", errors.New("there is nothing to learn from")
@@ -47,9 +47,8 @@ func TrainGuard(lessons, told []Lesson, sure Sure) (string, error) {
 	return m.encode(), nil
 }
 
-// learnOwn trains from a topic's own examples. Each fifth is held back once, so that the scores
-// from which on code is sure lie beyond the mistakes among messages it had not seen, with room
-// to spare.
+// learnOwn trains from a topic's own examples. Each fifth is held out once, so that the thresholds
+// of sure decisions lie beyond the mistakes on unseen messages, with a margin.
 func (g *Guard) learnOwn() *model {
 	g.exampled = make(vocabulary)
 	for _, e := range g.topic.Examples {
@@ -62,7 +61,7 @@ func (g *Guard) learnOwn() *model {
 		}
 	}
 	const parts = 5
-	var in, after, out []float64 // how far off those were that code would have been sure of
+	var in, after, out []float64 // the scores of the mistakes among sure decisions
 	for part := range parts {
 		var kept, held []Example
 		for i, e := range g.topic.Examples {
@@ -94,7 +93,7 @@ func (g *Guard) learnOwn() *model {
 	return m
 }
 
-// beyond is a score beyond the mistakes. Of every few hundred examples one may be odd.
+// beyond returns a score beyond the mistakes, except for one odd example in every few hundred.
 func (g *Guard) beyond(mistakes []float64) float32 {
 	slices.Sort(mistakes)
 	worst := len(mistakes) - 1 - len(g.topic.Examples)/oddOne
@@ -104,7 +103,7 @@ func (g *Guard) beyond(mistakes []float64) float32 {
 	return float32(max(least, mistakes[worst]*room))
 }
 
-// learnFew trains from some hundred examples, and from tasks that are none of any topic.
+// learnFew trains from some hundred examples, and from tasks outside every topic.
 func learnFew(examples []Example) *model {
 	var lessons []Lesson
 	for _, e := range examples {
@@ -120,7 +119,7 @@ func learnFew(examples []Example) *model {
 	return learn(lessons, ownTableBits, fewEpochs)
 }
 
-// own is an example of a topic of one's own, as written and without marks.
+// own returns the lesson of a custom topic's example, as written and without marks.
 func own(e Example) Lesson {
 	l := Lesson{Example: e, Weight: 1}
 	if folded := text.Fold(e.Text); folded != strings.ToLower(e.Text) {
@@ -129,8 +128,8 @@ func own(e Example) Lesson {
 	return l
 }
 
-// learn fits a classifier. It reads every form of every lesson: a follow-up behind an exchange,
-// and alone too when it is of another subject even there.
+// learn fits a classifier. It reads every form of every lesson: a follow-up as following an
+// exchange, and also alone if it is off topic even there.
 func learn(lessons []Lesson, bits, epochs int) *model {
 	var all []Sample
 	add := func(l Lesson, form string, weight float64) {
@@ -155,7 +154,7 @@ func learn(lessons []Lesson, bits, epochs int) *model {
 	return &model{Table: Fit(all, bits, epochs, decay)}
 }
 
-// learnAnswers fits what tells whether a part of an answer keeps to the topic.
+// learnAnswers fits the classifier of whether a part of an answer keeps to the topic.
 func learnAnswers(lessons []Lesson) Table {
 	var all []Sample
 	for _, l := range lessons {

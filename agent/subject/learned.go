@@ -8,25 +8,24 @@ import (
 )
 
 const (
-	// anyBits is the size of the table that tells emergencies, kindBits that of each table which
-	// tells their kinds: 512 and 16 KiB.
+	// anyBits is the size of the table that detects emergencies, kindBits that of each kind's
+	// table: 512 and 16 KiB.
 	anyBits, kindBits = 20, 15
-	// enough is the score from which on a message describes an emergency, and doubtful the one
-	// below which not even its signs make it one. Both were chosen by cross-validation over
-	// writers, and so that the messages of the tests are read rightly.
+	// enough is the least score of an emergency, and below doubtful not even signs make one. Both
+	// were chosen by cross-validation over writers, and so that the test messages are classified
+	// correctly.
 	enough, doubtful = 0, -2.2
-	// tellable is the length of the longest message, in words, of which the score says that signs
-	// are not meant.
+	// tellable is the length of the longest message, in words, whose score can overrule its signs.
 	tellable = 60
-	// clearly is how much more than enough a score has to be of a message that seems to be about
-	// another subject.
+	// clearly is the margin above enough that a message needs if it seems to be about another
+	// subject.
 	clearly = 0.4
-	// terse is the length in words of a message of which little is learned, so that without a
-	// sign it has to score so much more: "My jaw hurts" is none.
+	// Messages of up to terse words have little to classify by, so without a sign they must score
+	// tersely more: "My jaw hurts" is not an emergency.
 	terse, tersely = 4, 2.5
 )
 
-// What each family of features counts.
+// The weights of the feature families.
 const (
 	alarmRunShare  = 1
 	alarmWordShare = 1.2
@@ -36,11 +35,10 @@ const (
 	alarmBias      = 1
 )
 
-// A learned classifier finds what no phrase does: whether a message describes an emergency,
-// and of which kind.
+// A learned classifier finds emergencies that no phrase covers, and their kind.
 type learned struct {
 	any   Table
-	kinds []Table // as the topic has them
+	kinds []Table // in the topic's order
 }
 
 // likeliest returns the kind that a message most likely describes, if it describes one.
@@ -54,8 +52,8 @@ func (l learned) likeliest(fs []Feature) int {
 	return best
 }
 
-// readLearned reads what [Train] wrote: for each table its largest weight and its cells. It
-// returns nil for what was trained for other kinds, or not at all.
+// readLearned decodes the result of [TrainAlarms]: for each table its largest weight and its cells.
+// It returns nil if data is empty or was trained for another number of kinds.
 func readLearned(data string, kinds int) *learned {
 	if len(data) != Size(anyBits)+kinds*Size(kindBits) {
 		return nil
@@ -68,8 +66,8 @@ func readLearned(data string, kinds int) *learned {
 	return l
 }
 
-// features are the character runs and words of a message, pairs of near ones, its numbers by size, the signs
-// that stand in it, and how it speaks of them.
+// features returns the features of a message: character runs, words, near pairs, numbers by size,
+// signs, and the cues of how it speaks of them.
 func (d *Detector) features(words []text.Word, meant map[string]bool) []Feature {
 	fs := []Feature{{Hash: Hash("bias", "", ""), Value: alarmBias}}
 	fs = AppendRuns(fs, words, alarmRunShare)
@@ -84,7 +82,7 @@ func (d *Detector) features(words []text.Word, meant map[string]bool) []Feature 
 		}
 	}
 	for _, s := range d.signs {
-		if !s.describes { // nothing was learned of it
+		if !s.describes { // it was not in the training
 			continue
 		}
 		if meant[s.name] {
@@ -101,7 +99,7 @@ func (d *Detector) features(words []text.Word, meant map[string]bool) []Feature 
 	return fs
 }
 
-// manners are the cues that tell how a message speaks of what it names.
+// manners returns the cues of how a message speaks of the things that it names.
 func manners() []string {
 	return []string{
 		"past", "supposed", "general", "present", "person", "over", "denial", "story", "laugh", "study",
@@ -109,7 +107,7 @@ func manners() []string {
 	}
 }
 
-// sizeOf says what a number may be: a few, a dose that is too much, a fever, a year.
+// sizeOf classifies a number: a few, an overdose, a fever, a year.
 func sizeOf(word string) string {
 	n, err := strconv.Atoi(word)
 	switch {
@@ -127,23 +125,22 @@ func sizeOf(word string) string {
 	return "large"
 }
 
-// Numbers of the training, chosen by cross-validation.
+// Training parameters, chosen by cross-validation.
 const (
 	alarmDecay  = 2e-4
 	alarmEpochs = 12
 )
 
-// A AlarmLesson is a message to learn from: the kind of emergency that it describes, empty when it
-// describes none, and how much it counts.
+// An AlarmLesson is a training message: the kind of emergency that it describes, empty for none,
+// and its weight.
 type AlarmLesson struct {
 	Text   string
 	Kind   string
 	Weight float64
 }
 
-// TrainAlarms learns the emergencies of a topic and returns them in the form that
-// [Emergencies.Weights] takes. The same lessons give the same bytes on the same
-// architecture.
+// TrainAlarms trains the emergency classifier of a topic and returns it in the form that
+// [Emergencies.Weights] takes. The same lessons give the same bytes on the same architecture.
 func TrainAlarms(t Topic, lessons []AlarmLesson) string {
 	t.Emergencies.Weights = ""
 	d := NewDetector(t)
@@ -162,7 +159,7 @@ func TrainAlarms(t Topic, lessons []AlarmLesson) string {
 	}
 	isOne := func(l AlarmLesson) bool { return l.Kind != "" }
 	out := learn(anyBits, isOne, func(AlarmLesson) bool { return true }).Append(nil)
-	for _, k := range d.topic.Emergencies.Kinds { // which of them, once it is known to be one
+	for _, k := range d.topic.Emergencies.Kinds { // the kind, given that it is an emergency
 		out = learn(kindBits, func(l AlarmLesson) bool { return l.Kind == k.Name }, isOne).Append(out)
 	}
 	return string(out)

@@ -5,23 +5,23 @@ import (
 	"iter"
 )
 
-// A run is three letters behind one another, as a number.
+// A run is three consecutive letters, as a number.
 const (
-	// Letters are those of the English alphabet, and the border of a word.
+	// Letters counts the English alphabet and the word border.
 	Letters = 27
-	// Runs is how many runs there are.
+	// Runs is the number of runs.
 	Runs = Letters * Letters * Letters
-	// PerBit is what a bit counts in the table.
+	// PerBit is the value of one bit in the table.
 	PerBit = 16
 )
 
-// letters says for each run how unlikely its last letter is in English, behind the others.
+// letters holds for each run how unlikely its last letter is in English after the others.
 //
 //go:embed english.letters
 var letters string
 
-// RunsOf yields the runs of a word in lower case, its borders among them. What is no letter
-// of the English alphabet is passed over.
+// RunsOf yields the runs of a word in lower case, including its borders. It skips characters
+// outside the English alphabet.
 func RunsOf(word string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		run := 0
@@ -37,11 +37,11 @@ func RunsOf(word string) iter.Seq[int] {
 	}
 }
 
-// How many bits a letter tells to whoever expects English: about three in an English word, and
-// more than four in most words of other languages.
+// The bits of surprise per letter under the English model: about three in an English word, and more
+// than four in most words of other languages.
 const expected, surprising = 2.9, 5.0
 
-// englishness is how English the letters of a folded word look, from 0 to 1.
+// englishness returns how English the letters of a folded word look, from 0 to 1.
 func englishness(word string) float64 {
 	n, sum := 0, 0
 	for run := range RunsOf(word) {

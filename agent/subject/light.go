@@ -9,8 +9,8 @@ import (
 // maxKnown bounds how much of an exchange is read for its words, in bytes.
 const maxKnown = 8000
 
-// isLight reports whether a message brings no subject of its own behind an exchange: each of its
-// words is one of grammar or can be asked of anything, names the topic, or stands in the exchange.
+// isLight reports whether a message adds no subject to an exchange: each of its words is
+// grammatical or can be asked of anything, names the topic, or occurs in the exchange.
 func (r reading) isLight(last *Exchange) bool {
 	known := make(vocabulary)
 	for _, part := range []string{last.Question, last.Answer} {
@@ -21,7 +21,7 @@ func (r reading) isLight(last *Exchange) bool {
 	return !slices.ContainsFunc(heavy, func(i int) bool { return !r.names[i] && !known.has(words[i]) })
 }
 
-// heavy returns the words of a message, and where those stand that bring a subject.
+// heavy returns the words of a message, and the indexes of those that carry a subject.
 func (r reading) heavy() (words []text.Word, at []int) {
 	s, words := readSigns().of(r.text, r.words)
 	for i := 0; i < len(words); {
@@ -34,7 +34,7 @@ func (r reading) heavy() (words []text.Word, at []int) {
 	return words, at
 }
 
-// A vocabulary holds words as they are written, and their stems.
+// A vocabulary holds words as written, and their stems.
 type vocabulary map[string]bool
 
 func (v vocabulary) add(words []text.Word) {
@@ -43,9 +43,9 @@ func (v vocabulary) add(words []text.Word) {
 	}
 }
 
-// has looks a word up as it is written. One without marks is known by its stem too; in a
-// Vietnamese sentence with marks that would be another word.
+// has reports whether a word is there as written. A word without marks also matches by its stem; in
+// a Vietnamese sentence with marks that would be another word.
 func (v vocabulary) has(w text.Word) bool { return v[w.Raw] || w.Bare && v[stemOf(w)] }
 
-// stemOf is a form of a word that no written word has.
+// stemOf returns a word's stem in a form that no written word has.
 func stemOf(w text.Word) string { return "~" + text.Stem(w.Folded) }

@@ -8,23 +8,23 @@ import (
 	"molar/internal/text"
 )
 
-// A marker is a sign that a message speaks to the machinery instead of asking. Code never
-// decides such a message.
+// A marker is a sign that a message addresses the machinery instead of asking. Code never decides
+// such a message.
 type marker struct {
 	name string
-	// hard is set for what nobody types who only asks, such as markup and hidden
-	// characters; the words of an order may stand in a question too.
+	// hard is set for signs that no ordinary question has, such as markup and hidden characters;
+	// the words of an order may occur in a question too.
 	hard bool
 }
 
-// sections reads an embedded list of words.
+// sections reads an embedded word list.
 func sections(name string) []Section {
-	data, _ := wordFiles.ReadFile("words/" + name) // a missing one fails the tests
+	data, _ := wordFiles.ReadFile("words/" + name) // a missing file fails the tests
 	return Sections(string(data))
 }
 
-// marker returns the first one in a message, of which something was hidden or not; the
-// zero marker when there is none.
+// marker returns the first marker in a message, the zero marker if there is none. hidden is set if
+// the message had hidden characters.
 func (g *Guard) marker(message string, words []text.Word, hidden bool) marker {
 	switch {
 	case hidden:
@@ -45,8 +45,8 @@ func (g *Guard) marker(message string, words []text.Word, hidden bool) marker {
 	return marker{}
 }
 
-// hasRoleTag knows the markup with which prompts separate their speakers, and
-// verdicts written as data.
+// hasRoleTag reports whether a message has the markup with which prompts separate their speakers,
+// or a verdict written as data.
 func hasRoleTag(message string) bool {
 	lower := strings.ToLower(message)
 	if containsAny(lower,
@@ -65,7 +65,8 @@ func hasRoleTag(message string) bool {
 	return false
 }
 
-// hasMarkup knows what programs write. People paste forms and messages of machines too.
+// hasMarkup reports whether a message has markup written by programs. People also paste forms and
+// messages of machines.
 func hasMarkup(message string) bool {
 	return containsAny(strings.ToLower(message), "```", "{\"", "{'", "\":", "</", "<user>", "<!--", "${", "{{")
 }
@@ -74,7 +75,7 @@ func containsAny(message string, tags ...string) bool {
 	return slices.ContainsFunc(tags, func(tag string) bool { return strings.Contains(message, tag) })
 }
 
-// spelledOut reports a run of six single letters, a way past word lists.
+// spelledOut reports whether there is a run of six single letters, which evades word lists.
 func spelledOut(words []text.Word) bool {
 	run := 0
 	for _, w := range words {
@@ -89,7 +90,8 @@ func spelledOut(words []text.Word) bool {
 	return false
 }
 
-// hasBlob reports a long run of characters that looks like base64 or hexadecimal.
+// hasBlob reports whether a message has a long run of characters that looks like base64 or
+// hexadecimal.
 func hasBlob(message string) bool {
 	for field := range strings.FieldsSeq(message) {
 		if len(field) >= 20 && !strings.Contains(field, "://") && isBlob(field) {
@@ -118,7 +120,7 @@ func isBlob(field string) bool {
 	return (upper > 2 && lower > 2 && other < 6) || (digit > 4 && digit+upper+lower == len(field))
 }
 
-// unleet reads digits and signs in words as the letters they stand for.
+// unleet replaces digits and signs in words by the letters they stand for.
 func unleet(words []text.Word) []text.Word {
 	out := make([]text.Word, len(words))
 	for i, w := range words {

@@ -9,20 +9,20 @@ import (
 	"molar/internal/text"
 )
 
-// A model is a trained classifier: its table and the scores from which on code is sure.
+// A model is a trained classifier: its table and the thresholds of sure decisions.
 type model struct {
 	Table
 	Sure
-	// answers tells whether a part of an answer keeps to the topic; it has no bits where
-	// nothing was learned of answers.
+	// answers classifies whether a part of an answer keeps to the topic; without training on
+	// answers it has no bits.
 	answers Table
-	// followUps is set when messages that lean on the topic were learned.
+	// followUps is set if follow-ups were in the training.
 	followUps bool
 }
 
-// Sure holds the scores from which on code is sure: In admits a message alone, and one is refused
-// that scores below Out in both readings. From After on a message clearly goes on with an exchange
-// on the topic, where no judge answers.
+// Sure holds the thresholds of sure decisions: In admits a message alone, and a score below Out in
+// both readings refuses it. From After on a message clearly follows an exchange on the topic, if no
+// judge answers.
 type Sure struct{ In, After, Out float32 }
 
 // The encoded form is the magic, the bits, five numbers, the table and the table of answers.
@@ -40,8 +40,8 @@ func (m *model) encode() string {
 	return string(out) + m.Cells + m.answers.Cells
 }
 
-// decode reads what encode wrote. It looks at the header alone, so that no page of the
-// table is touched before the first question.
+// decode reads the result of encode. It reads only the header, so that no page of the table is
+// touched before the first question.
 func decode(data string) (*model, error) {
 	if len(data) < modelHeader || data[:len(modelMagic)] != modelMagic {
 		return nil, fmt.Errorf("weights of %d bytes are not of the expected form: train them again", len(data))
@@ -63,7 +63,7 @@ func decode(data string) (*model, error) {
 	return m, nil
 }
 
-// How much each family of features counts in a message of any length.
+// The weights of the feature families in a message of any length.
 const (
 	runShare  = 1
 	wordShare = 1.2
@@ -71,7 +71,7 @@ const (
 	bias      = 1
 )
 
-// plain turns the words of a text into character runs, words and pairs of words.
+// plain returns the character runs, words and pairs of words of a text.
 func plain(words []text.Word) []Feature {
 	fs := make([]Feature, 0, 40*len(words))
 	fs = append(fs, Feature{Hash: Hash("bias", "", ""), Value: bias})
@@ -79,21 +79,22 @@ func plain(words []text.Word) []Feature {
 	return AppendWords(fs, "w", words, wordShare)
 }
 
-// alone is what the classifier weighs of a message: the words of its last part count once more,
-// as it is there that people say what they want.
+// alone returns the features of a message alone: the words of its last part count twice, as people
+// say there what they want.
 func alone(words []text.Word) []Feature {
 	return AppendWords(plain(words), "end", lastPart(words), endShare)
 }
 
-// behind is a message read behind an exchange on the topic, where "how much?" means something.
+// behind returns the features of a message after an exchange on the topic, where "how much?" has a
+// meaning.
 func behind(alone []Feature) []Feature {
 	return append(alone, Feature{Hash: Hash("bias", "after", ""), Value: bias})
 }
 
-// A last part has so many words, unless a sentence begins between them.
+// The word limits of a last part, which a sentence start may shorten.
 const fewestLast, mostLast = 4, 24
 
-// lastPart returns the last sentence, with the one before it where it is very short.
+// lastPart returns the last sentence, with the one before it if it is very short.
 func lastPart(words []text.Word) []text.Word {
 	from := len(words)
 	for from > 0 {

@@ -10,30 +10,30 @@ import (
 	"molar/internal/text"
 )
 
-// Needs says what of the conversation a message needs to be understood.
+// Needs is what a message needs of the conversation to be understood.
 type Needs string
 
 const (
-	// StandsAlone is a message that says by itself what it is about.
+	// StandsAlone is a self-contained message.
 	StandsAlone Needs = "nothing"
-	// FollowUp is a message that leans on the subject of the conversation.
+	// FollowUp is a message that refers to the subject of the conversation.
 	FollowUp Needs = "subject"
-	// Shift is a follow-up that brings a thing of its own ("what about ...?"): what comes
-	// after it may lean on both.
+	// Shift is a follow-up that adds a new thing ("what about ...?"): later messages may refer to
+	// both.
 	Shift Needs = "subject, shifted"
 	// AboutTalk is a message about the conversation, its language or the form of an
 	// answer, or a greeting: there is nothing to search for.
 	AboutTalk Needs = "conversation"
 )
 
-// maxSubject bounds a subject in characters: a search takes no more than some hundred.
+// maxSubject bounds a subject in characters: a search accepts only some hundred.
 const maxSubject = 240
 
-// FollowsUp reports whether the message leans on the subject of the conversation.
+// FollowsUp reports whether the message refers to the subject of the conversation.
 func (n Needs) FollowsUp() bool { return n == FollowUp || n == Shift }
 
-// About returns what a search needs beside the message: the subject of the conversation for a
-// follow-up, nothing for any other.
+// About returns what a search needs in addition to the message: the subject of the conversation for
+// a follow-up, else "".
 func (n Needs) About(subject string) string {
 	if !n.FollowsUp() {
 		return ""
@@ -41,8 +41,8 @@ func (n Needs) About(subject string) string {
 	return subject
 }
 
-// Subject returns the subject of the conversation after a question: the question when it
-// stands alone, else the subject before it, behind which a shift is put.
+// Subject returns the subject of the conversation after a question: the question if it stands
+// alone, else the previous subject, with a shift appended.
 func (n Needs) Subject(question, previous string) string {
 	question = strings.TrimSpace(question)
 	if n == Shift && utf8.RuneCountInString(previous+" "+question) <= maxSubject {
@@ -55,26 +55,26 @@ func (n Needs) Subject(question, previous string) string {
 	return string(runes[:min(len(runes), maxSubject)])
 }
 
-// longQuestion is the length from which on a question is taken to say what it is about.
+// longQuestion is the length in words from which a question is taken to be self-contained.
 const longQuestion = 14
 
-// A fragment is an opening ("what about") with a thing and at most so many other words.
+// A fragment is an opening ("what about") with a thing and at most this many other words.
 const fragmentWords = 2
 
 //go:embed words
 var wordFiles embed.FS
 
-// signs are what every conversation is read by, general ones of Vietnamese and English: phrases
-// where a message is made of nothing else, else a classifier that was trained on conversations
-// about many subjects.
+// signs are the general signs of Vietnamese and English: phrases, for a message made only of them,
+// else a classifier trained on conversations about many subjects.
 type signs struct {
 	vi, en speech
 	model  talkModel
-	// hello are greetings, thanks and questions about the assistant, fill what may stand beside them.
+	// hello are greetings, thanks and questions about the assistant, fill the words that may
+	// accompany them.
 	hello, fill *text.Phrases
 }
 
-// readSigns reads them once for all: a program may open many hosts, one after the other.
+// readSigns reads the signs once per process: a program may open many hosts in turn.
 var readSigns = sync.OnceValue(func() *signs {
 	greetings := sections("greetings.txt")
 	return &signs{
@@ -86,14 +86,14 @@ var readSigns = sync.OnceValue(func() *signs {
 // speech holds the signs of one language.
 type speech struct {
 	opening, closing *text.Phrases // around a fragment: "what about ...", "còn ... thì sao"
-	form, glue       *text.Phrases // what talk about answers is made of
+	form, glue       *text.Phrases // the words of talk about answers
 	common           *text.Phrases // words that name nothing by themselves
-	light            *text.Phrases // words that bring no subject: those of grammar, and what can be asked of anything
+	light            *text.Phrases // words that carry no subject: grammatical ones, and those that can be asked of anything
 }
 
-// NeedsOf reads a message of which no topic is known. One that begins a conversation, where there is
-// nothing yet to lean on, stands alone unless it is a greeting or certain to be otherwise: people
-// begin with a word or two of what they look for.
+// NeedsOf returns the needs of a message without a topic. With begins, the first message of a
+// conversation, it stands alone unless it is a greeting or certain not to: people begin with a word
+// or two of what they look for.
 func NeedsOf(message string, begins bool) Needs {
 	clean, _, _ := normalise(message)
 	words := wordsOf(clean)
@@ -107,9 +107,9 @@ func NeedsOf(message string, begins bool) Needs {
 	return StandsAlone
 }
 
-// needs reads the words of a message. names marks those that name a thing of the topic;
-// without a topic any word that is not a common one does. It is certain where phrases
-// decide, and else a guess.
+// needs returns the needs of a message. names marks the words that name a thing of the topic;
+// without a topic all words that are not common do. certain is set if phrases decide; else it is a
+// guess.
 func needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
 	all := readSigns()
 	s, words := all.of(message, words)
@@ -128,7 +128,7 @@ func needs(message string, words []text.Word, names []bool) (needs Needs, certai
 	return all.model.needs(words, slices.Contains(names, true)), false
 }
 
-// of returns the signs of a message's language, and its words as they are written in that one.
+// of returns the signs of a message's language, and its words as that language writes them.
 func (s *signs) of(message string, words []text.Word) (speech, []text.Word) {
 	if lang, _ := Detect(message, ""); lang == Vietnamese {
 		return s.vi, asWritten(words)
@@ -139,14 +139,14 @@ func (s *signs) of(message string, words []text.Word) (speech, []text.Word) {
 // greetingWords is the length of the longest message that may be a greeting.
 const greetingWords = 14
 
-// greets reports a message that is nothing but greetings and what may stand beside them.
+// greets reports whether a message has only greetings and the words that may accompany them.
 func greets(words []text.Word) bool {
 	s := readSigns()
 	return len(words) <= greetingWords && text.Cover(words, s.hello, s.hello, s.fill)
 }
 
-// asWritten returns the words of a message that has marks as words that lack none: there
-// "do" is no "đó" in a hurry.
+// asWritten returns the words of a message that has marks as complete: there "do" is not a hurried
+// "đó".
 func asWritten(words []text.Word) []text.Word {
 	if !slices.ContainsFunc(words, func(w text.Word) bool { return !w.Bare }) {
 		return words
@@ -174,7 +174,8 @@ func newSpeech(lang string) speech {
 	}
 }
 
-// isFragment reports an opening with hardly more than a thing: "what about implants?"
+// isFragment reports whether words are an opening with hardly more than a thing: "what about
+// implants?"
 func (s speech) isFragment(words []text.Word, things []bool) bool {
 	opening := s.opening.At(words, 0)
 	if opening == 0 {
@@ -191,8 +192,8 @@ func (s speech) isFragment(words []text.Word, things []bool) bool {
 	return others <= fragmentWords
 }
 
-// things marks the words that name something: those of the topic, and all that are neither
-// common nor a number.
+// things marks the words that name something: those of the topic, and all that are neither common
+// nor a number.
 func (s speech) things(words []text.Word, names []bool) []bool {
 	things := make([]bool, len(words))
 	for i := 0; i < len(words); {

@@ -7,14 +7,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxRunes is how much of a message is looked at: more than anyone types, and short
-// enough to judge in one small model call.
+// maxRunes is how much of a message is read: more than anyone types, and short enough to judge in
+// one small model call.
 const maxRunes = 4000
 
-// normalise prepares a message for matching and judging: compatibility forms are
-// replaced, characters that nobody sees are dropped, letters that only look Latin
-// are read as Latin inside Latin words, and a very long text keeps its beginning and
-// end. hidden tells that something was made visible on the way.
+// normalise prepares a message for matching and judging: it replaces compatibility forms, drops
+// invisible characters, reads look-alike letters inside Latin words as Latin, and cuts a very long
+// text to its beginning and end. hidden reports that invisible or look-alike characters were found.
 func normalise(text string) (clean string, hidden, cut bool) {
 	text, cut = shorten(strings.ToValidUTF8(text, " "))
 	text = norm.NFKC.String(text)
@@ -33,8 +32,8 @@ func normalise(text string) (clean string, hidden, cut bool) {
 	return strings.TrimSpace(plain), hidden || mixed, cut
 }
 
-// shorten keeps the first two thirds and the last third of a text that is too long:
-// a hidden order tends to stand at the end.
+// shorten keeps the first two thirds and the last third of a text that is too long: a hidden order
+// tends to be at the end.
 func shorten(text string) (string, bool) {
 	if len(text) <= maxRunes {
 		return text, false
@@ -47,11 +46,11 @@ func shorten(text string) (string, bool) {
 	return string(runes[:first]) + " … " + string(runes[len(runes)-(maxRunes-first):]), true
 }
 
-// isTag knows the tag characters, which can spell whole sentences unseen.
+// isTag reports whether r is a tag character; these can spell invisible sentences.
 func isTag(r rune) bool { return r >= 0xE0000 && r <= 0xE007F }
 
-// isInvisible knows characters that are there but not seen: zero-width, direction
-// and other format characters, and controls that are no white space.
+// isInvisible reports whether r is not displayed: zero-width, direction and other format
+// characters, and controls except white space.
 func isInvisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || r == 0x034F || r == 0x3164 ||
 		(unicode.IsControl(r) && !unicode.IsSpace(r))

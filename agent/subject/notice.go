@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// shownKinds is how many kinds a notice explains at most: it has to be read in haste.
+// shownKinds is how many kinds a notice explains at most: it is read in haste.
 const shownKinds = 2
 
-// Deciding returns the kind of some, the most pressing first, that decides what follows their notice:
-// one whose notice ends the turn, else the first, with the passage that it names for all of them.
+// Deciding returns the one of kinds, the most pressing first, that decides what follows their
+// notice: one whose notice ends the turn, else the first, with its passage for the combination.
 func Deciding(t Topic, kinds []string) (deciding Kind) {
 	for i, name := range kinds {
 		kind, _ := t.Emergencies.Kind(name)
@@ -30,10 +30,10 @@ func Deciding(t Topic, kinds []string) (deciding Kind) {
 	return deciding
 }
 
-// Notice is the text for the kinds, as Markdown: where to call, and what to do first.
-// The most pressing kind decides whether the call comes first; beside one that ends the turn nothing is
-// said of others, such as what too many pills do. lang is "vi" or, for
-// anything else, English. It is empty without kinds.
+// Notice returns the text for the kinds, as Markdown: where to call, and what to do first. The most
+// pressing kind decides whether the call comes first; a kind that ends the turn hides the others,
+// such as the effects of too many pills. Any lang but "vi" means English. It is empty without
+// kinds.
 func Notice(t Topic, kinds []string, lang string) string {
 	if deciding := Deciding(t, kinds); deciding.Ends {
 		kinds = []string{deciding.Name}
@@ -51,11 +51,10 @@ func Notice(t Topic, kinds []string, lang string) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// Leading returns the notice that an answer begins with, in any language of the topic, or
-// nothing, and the kinds that it is about. Whoever shows a stored answer can tell by it what
-// code said from what a model said.
+// Leading returns the notice that an answer begins with, in any language of the topic, or "", and
+// its kinds. It separates code's text from a model's in a stored answer.
 func Leading(t Topic, answer string) (leading string, kinds []string) {
-	known := make(map[string]string) // kinds by their texts, none by those that say where to call
+	known := make(map[string]string) // kind by text; empty for the texts of where to call
 	for lang := range t.Voices {
 		known[call(t, lang)] = ""
 		for _, k := range t.Emergencies.Kinds {
@@ -77,7 +76,7 @@ func Leading(t Topic, answer string) (leading string, kinds []string) {
 	return strings.TrimRight(answer[:len(answer)-len(rest)], "\n"), kinds
 }
 
-// notice says what to do in one kind of emergency.
+// notice returns what to do in one kind of emergency.
 func notice(t Topic, kind, lang string) string {
 	number := "115 (in Vietnam) or your local emergency number"
 	if lang == "vi" {
@@ -86,7 +85,7 @@ func notice(t Topic, kind, lang string) string {
 	return strings.ReplaceAll(t.Voice(lang).Notices[kind], "{number}", cmp.Or(t.Emergencies.Number, number))
 }
 
-// call says where to call.
+// call returns where to call.
 func call(t Topic, lang string) string {
 	if lang == "vi" {
 		where := cmp.Or(t.Emergencies.Number, "115 ở Việt Nam (nơi khác: số cấp cứu tại chỗ)")

@@ -3,22 +3,22 @@ package subject
 import "slices"
 
 const (
-	// admit is the score from which on code guesses that a message is of the topic: to
-	// refuse a person is the worse mistake.
+	// admit is the score above which code guesses that a message is on topic: to refuse a person is
+	// the worse mistake.
 	admit = 0
-	// talkAdmit is that score for a message about the talk, behind an exchange on the topic: it
-	// names nothing of it.
+	// talkAdmit is that score for a message about the talk, after an exchange on the topic: it
+	// names nothing of the topic.
 	talkAdmit = -2.5
-	// softDoubt and hardDoubt are what a sign of injection takes from the score. The words of an
-	// order take little: as many people quote one in a question of the topic as give one.
+	// softDoubt and hardDoubt are subtracted from the score for a sign of injection. The words of
+	// an order cost little: as many people quote one in an on-topic question as give one.
 	softDoubt, hardDoubt = 0.3, 100
-	// lean is what a message that leans on an exchange of the topic is given behind it, and
-	// half of it is what it loses alone when it names nothing of the topic.
+	// lean is added to the score of a follow-up after an exchange on the topic; half of it is
+	// subtracted alone, if it names nothing of the topic.
 	lean = 1.0
 )
 
-// byCode decides a message as far as code can, behind the last exchange if there is one. What may
-// go on with that exchange is refused by nobody who has not read both.
+// byCode decides a message as far as code can, as following the last exchange if there is one. A
+// possible follow-up is never refused without reading that exchange.
 func (g *Guard) byCode(r reading, last *Exchange) Verdict {
 	v, s := g.alone(r)
 	if last == nil || len(r.words) == 0 || v.Sure && (v.Pass || !r.needs.FollowsUp()) {
@@ -42,7 +42,7 @@ func (g *Guard) alone(r reading) (v Verdict, s scores) {
 	}
 	s = score(g.model, r)
 	if r.needs == StandsAlone && !r.named && g.model != nil && s.alone <= 0 && len(r.words) <= longQuestion {
-		v.Needs = FollowUp // of the topic only in the conversation
+		v.Needs = FollowUp // on topic only within the conversation
 	}
 	v.Score, v.Pass = s.alone, s.alone > admit
 	v.Sure, v.Reason = g.isSure(r, s)
@@ -52,8 +52,8 @@ func (g *Guard) alone(r reading) (v Verdict, s scores) {
 	return v, s
 }
 
-// behind decides a message that goes on with an exchange, whose verdict alone is v. Code is sure
-// only of what brings no subject of its own: all else may lead anywhere.
+// behind decides a message that follows an exchange; v is its verdict alone. Code is sure only of a
+// message without a new subject: any other may lead anywhere.
 func (g *Guard) behind(r reading, s scores, last *Exchange, v Verdict) Verdict {
 	v.Score, v.Pass, v.Sure = s.after, s.after > admit, false
 	v.Reason = "unclear, even after the last exchange"
@@ -73,15 +73,15 @@ func (g *Guard) behind(r reading, s scores, last *Exchange, v Verdict) Verdict {
 	case r.needs == AboutTalk && s.after > talkAdmit:
 		v.Pass = true
 	case r.needs.FollowsUp() && !r.other && !r.long && (g.model == nil || !g.model.followUps):
-		v.Pass = true // nothing was learned of what leans on the topic
+		v.Pass = true // follow-ups were not in the training
 	}
 	return v
 }
 
-// scores are what the classifier makes of a message, above zero in favour of the topic.
+// scores are the classifier's scores of a message, above zero in favour of the topic.
 type scores struct {
 	alone, after float64
-	plain        float64 // the lower of both, whatever sign of injection there is
+	plain        float64 // the lower of both, without the doubt for signs of injection
 }
 
 func score(m *model, r reading) scores {
@@ -90,7 +90,7 @@ func score(m *model, r reading) scores {
 		return scores{alone: 1, after: 1, plain: 1}
 	case m == nil:
 		return scores{alone: -1, after: -1, plain: -1}
-	case r.other: // not learned: the words that name the topic decide
+	case r.other: // untrained language: the words that name the topic decide
 		guess := -1.0
 		if r.abroad && r.marker.name == "" {
 			guess = 1
@@ -117,11 +117,11 @@ func score(m *model, r reading) scores {
 	return s
 }
 
-// storyWords is the length of a message from which on code is not sure that it is of the topic it
-// names: what a person asks for is one sentence among many.
+// storyWords is the length of a message from which code is not sure that it is about the topic it
+// names: the request is one sentence among many.
 const storyWords = 28
 
-// isSure tells whether code decides a message alone, and why.
+// isSure reports whether code decides a message alone, and why.
 func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 	switch {
 	case r.other:
@@ -138,8 +138,8 @@ func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 	return false, "unclear"
 }
 
-// admits reports a message that code may admit alone: one that names the topic, or, where the topic
-// lists no names, one with a word that brings a subject and stands in its examples.
+// admits reports whether code may admit a message alone: it names the topic, or, if the topic lists
+// no names, it has a subject word of the topic's examples.
 func (g *Guard) admits(r reading) bool {
 	if len(g.topic.Phrases.Names) > 0 {
 		return r.named
@@ -148,20 +148,21 @@ func (g *Guard) admits(r reading) bool {
 	return slices.ContainsFunc(heavy, func(i int) bool { return g.exampled.has(words[i]) })
 }
 
-// fits reports whether a message clearly goes on with an exchange on the topic, whether or not code
-// may admit it alone. Where no judge answers, nobody who says thanks is told to try again.
-func (g *Guard) fits(r reading, after Verdict) bool {
+// clearlyFollows reports whether a message clearly follows an exchange on the topic, even if code
+// may not admit it alone. So a person who says thanks is not told to try again when no judge
+// answers.
+func (g *Guard) clearlyFollows(r reading, after Verdict) bool {
 	return g.model != nil && r.marker.name == "" && !r.other && !r.long && after.Score >= float64(g.model.After)
 }
 
 const (
-	// straySure is the score from which on, downwards, an answer has left the subject.
+	// straySure is the score at or below which an answer has left the subject.
 	straySure = -0.9
-	// strayCertain is the score of one that hardly ever has not.
+	// strayCertain is the same with hardly any mistakes.
 	strayCertain = -1.4
-	// asAnswer is what a score of the classifier of questions is worth for an answer.
+	// asAnswer scales a score of the question classifier for an answer.
 	asAnswer = 0.4
-	// strayWords is the least that tells what an answer is about.
+	// strayWords is the fewest words that show what an answer is about.
 	strayWords = 6
 )
 

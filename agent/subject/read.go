@@ -7,10 +7,10 @@ type sign struct {
 	name            string
 	phrases, unless *text.Phrases
 	lasts           bool // it cannot be over
-	describes       bool // a kind, and does not only tell kinds apart
+	describes       bool // it is in a set of a kind; others only choose between kinds
 }
 
-// read returns the words of a message, and which signs it describes as being there now.
+// read returns the words of a message, and which signs it describes as present now.
 func (d *Detector) read(message string) ([]text.Word, map[string]bool) {
 	if len(message) > 2*maxBytes { // both ends
 		message = message[:maxBytes] + "\n" + message[len(message)-maxBytes:]
@@ -27,14 +27,14 @@ func (d *Detector) read(message string) ([]text.Word, map[string]bool) {
 	return words, seen
 }
 
-// isMeant says whether the sign at words[start:end] is said to be there now: not
-// denied, supposed, asked about in general, over or long past.
+// isMeant reports whether the sign at words[start:end] is described as present now: not denied,
+// supposed, asked about in general, over or long past.
 func (d *Detector) isMeant(s sign, words []text.Word, start, end int) bool {
 	from, to := around(words, start, end, text.SentencePause)
 	first, last := around(words, start, end, text.ClausePause)
 	now := d.cues["present"].In(words[first:last])
 	switch {
-	case s.unless.In(words[from:to]): // another sense: a sauce that is called like a fever
+	case s.unless.In(words[from:to]): // another sense: a sauce named like a fever
 		return false
 	case d.denied(words, start), d.askedWhether(words, start, end):
 		return false
@@ -50,7 +50,8 @@ func (d *Detector) isMeant(s sign, words []text.Word, start, end int) bool {
 	return d.cues["person"].In(words[from:to]) || !d.cues["general"].In(words[from:to])
 }
 
-// denied walks back from a sign over words that may stand between it and a denial.
+// denied reports whether a sign is denied, looking back over words that may separate it from a
+// denial.
 func (d *Detector) denied(words []text.Word, start int) bool {
 	for i := start - 1; i >= 0 && words[i+1].Pause == text.NoPause; i-- {
 		if d.cues["denial"].At(words, i) > 0 {
@@ -63,8 +64,8 @@ func (d *Detector) denied(words []text.Word, start int) bool {
 	return false
 }
 
-// askedWhether knows the Vietnamese question that stands around its verb: "có sốt
-// không" asks whether there is a fever.
+// askedWhether reports whether the Vietnamese question words enclose the sign: "có sốt không" asks
+// whether there is a fever.
 func (d *Detector) askedWhether(words []text.Word, start, end int) bool {
 	asks := false
 	for i := start - 1; i >= 0 && i >= start-3 && words[i+1].Pause == text.NoPause; i-- {
@@ -81,7 +82,7 @@ func (d *Detector) askedWhether(words []text.Word, start, end int) bool {
 	return false
 }
 
-// around returns the borders of the sentence or clause around words[start:end].
+// around returns the bounds of the sentence or clause around words[start:end].
 func around(words []text.Word, start, end int, border text.Pause) (from, to int) {
 	for from = start; from > 0 && words[from].Pause < border; from-- {
 	}

@@ -8,11 +8,11 @@ import (
 	"molar/internal/text"
 )
 
-// sureLength is the length in characters from which on a message may hold more than one
-// request: code is never sure of it.
+// sureLength is the length in characters from which a message may contain several requests: code is
+// never sure of it.
 const sureLength = 300
 
-// A reading is what code saw in a message.
+// A reading is code's analysis of a message.
 type reading struct {
 	text   string
 	words  []text.Word
@@ -20,13 +20,13 @@ type reading struct {
 	names  []bool // by word: it is part of a phrase that names the topic
 	named  bool
 	needs  Needs
-	talk   bool // nothing but words about the conversation and the form of an answer
-	other  bool // in a language that the classifier has not learned
-	abroad bool // and of the topic, as far as code can tell
+	talk   bool // only words about the conversation and the form of an answer
+	other  bool // in a language that the classifier was not trained for
+	abroad bool // such a message seems to name the topic
 	long   bool
 }
 
-// read normalises a message and collects what is known of it but its score.
+// read normalises a message and analyses it, except for its score.
 func (g *Guard) read(message string) reading {
 	clean, hidden, cut := normalise(message)
 	r := reading{text: clean, words: wordsOf(clean)}
@@ -48,8 +48,7 @@ func (g *Guard) read(message string) reading {
 	return r
 }
 
-// wordsOf returns the words of a text without the endings and the stretched letters with
-// which people write them.
+// wordsOf returns the words of a text, without informal endings and stretched letters.
 func wordsOf(s string) []text.Word {
 	words := text.Words(s)
 	kept := words[:0]

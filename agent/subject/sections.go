@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A Section is a part of a text file under a heading "# name". What stands before the
-// first heading is for its readers.
+// A Section is a part of a text file under a heading "# name". The text before the first heading is
+// a comment.
 type Section struct {
 	Name  string
 	Lines []string // without empty ones
-	Text  string   // the lines as they stand
+	Text  string   // the lines unchanged
 }
 
 // Sections reads a text file.
@@ -35,21 +35,21 @@ func Sections(text string) []Section {
 // List returns the phrases of a section's lines, which commas separate.
 func (s Section) List() []string { return split(strings.Join(s.Lines, ","), ",") }
 
-// A Line is an example with what is known of it beside its label.
+// A Line is an example with its label and metadata.
 type Line struct {
 	Example
-	// Group is one number for questions that ask the same in other words.
+	// Group is the same number for questions that ask the same in other words.
 	Group int    `json:"group"`
 	By    string `json:"by"` // who wrote it
-	// Emergency is the kind of one that it describes, "unclear" where two readers may differ.
+	// Emergency is the kind of emergency that it describes, "unclear" if two readers may differ.
 	Emergency string `json:"emergency"`
 }
 
 // maxLine is the longest line of a file of messages, in bytes.
 const maxLine = 1 << 20
 
-// Lines reads a file of labelled messages, one JSON object on a line, and hands each over. A
-// line that is torn, has an unknown key or is refused is an error that names it.
+// Lines reads a file of labelled messages, one JSON object a line, and calls take for each. A
+// broken line, an unknown key or an error of take is an error that names the line.
 func Lines[T any](path string, take func(T) error) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

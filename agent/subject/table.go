@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Table is what was learned: a weight of four bits for each bucket of feature hashes.
+// A Table holds a classifier's weights: four bits for each bucket of feature hashes.
 type Table struct {
 	Bits  int     // there are 1<<Bits buckets
 	Scale float32 // the largest weight
@@ -13,11 +13,10 @@ type Table struct {
 	Cells string
 }
 
-// steps is how many sizes a weight may have beside zero. They are finer near it, where
-// most weights are.
+// steps is the number of weight sizes above zero. They are finer near zero, where most weights are.
 const steps = 7
 
-// Score sums the weights of the features: above zero in favour of what was learned.
+// Score sums the weights of the features; a positive sum means a match.
 func (t Table) Score(fs []Feature) float64 {
 	var worth [16]float32
 	for i := range worth {
@@ -36,19 +35,19 @@ func (t Table) Score(fs []Feature) float64 {
 // Bucket folds the high bits of a hash in, as the low ones of FNV alone are uneven.
 func Bucket(h uint32, bits int) uint32 { return (h ^ h>>bits) & (1<<bits - 1) }
 
-// Append writes a table behind some bytes: its largest weight, and its cells.
+// Append appends an encoded table: its largest weight, and its cells.
 func (t Table) Append(out []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(out, math.Float32bits(t.Scale)), t.Cells...)
 }
 
-// Read reads a table of 1<<bits buckets that [Table.Append] wrote, and returns what stands behind it.
+// Read decodes a table of 1<<bits buckets that [Table.Append] wrote, and returns the rest of data.
 func Read(data string, bits int) (t Table, rest string) {
 	at := Size(bits)
 	scale := math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[:4])))
 	return Table{Bits: bits, Scale: scale, Cells: data[4:at]}, data[at:]
 }
 
-// Size is how many bytes a table of 1<<bits buckets takes.
+// Size returns the bytes of an encoded table of 1<<bits buckets.
 func Size(bits int) int { return 4 + 1<<(bits-1) }
 
 // pack rounds weights to four bits.

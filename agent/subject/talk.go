@@ -7,35 +7,35 @@ import (
 	"molar/internal/text"
 )
 
-// talkWeights are two tables: for messages that lean on a subject, and for those about the
-// talk itself. "go generate ./agent/subject" makes them from data.
+// talkWeights are two tables: for follow-ups, and for messages about the talk itself.
+// agent/subject/train writes them.
 //
 //go:embed words/conversation.weights
 var talkWeights string
 
 const (
-	// talkBits is the size of both tables.
+	// talkBits is the size of each table.
 	talkBits = 15
-	// talkDecay and leansFrom were chosen by cross-validation. A follow-up that is searched
-	// without its subject finds nothing; a question behind another one finds both.
+	// talkDecay and leansFrom were chosen by cross-validation. A follow-up searched without its
+	// subject finds nothing; a question searched after another finds both.
 	talkDecay  = 2e-3
 	talkEpochs = 12
 	leansFrom  = -1.0
 )
 
-// A talkModel says by general signs, learned from conversations about many subjects, what
-// a message needs.
+// A talkModel classifies the needs of a message by general signs, learned from conversations about
+// many subjects.
 type talkModel struct{ leans, talk Table }
 
-// A TalkLesson is a message that was labelled by what it needs.
+// A TalkLesson is a message labelled by its needs.
 type TalkLesson struct {
 	Text   string
 	Needs  Needs // StandsAlone, FollowUp or AboutTalk
 	Weight float64
 }
 
-// TrainTalk learns what messages need and returns both tables in the form that is
-// embedded. Each label counts the same, however many lessons it has.
+// TrainTalk trains the classifier of needs and returns both tables in the embedded form. Each label
+// counts the same, however many lessons it has.
 func TrainTalk(lessons []TalkLesson) string {
 	total := make(map[Needs]float64)
 	for _, l := range lessons {
@@ -54,15 +54,15 @@ func TrainTalk(lessons []TalkLesson) string {
 	return string(out)
 }
 
-// readTalk reads what [TrainTalk] wrote.
+// readTalk decodes the result of [TrainTalk].
 func readTalk(data string) (m talkModel) {
 	m.leans, data = Read(data, talkBits)
 	m.talk, _ = Read(data, talkBits)
 	return m
 }
 
-// needs returns what a message needs, by the stronger sign. One that names a thing of the
-// topic needs more of it.
+// needs returns the needs of a message, by the stronger sign. If it names a thing of the topic, a
+// stronger sign is required.
 func (m talkModel) needs(words []text.Word, named bool) Needs {
 	fs := talkFeatures(words)
 	leans, talk := m.leans.Score(fs), m.talk.Score(fs)
@@ -79,14 +79,14 @@ func (m talkModel) needs(words []text.Word, named bool) Needs {
 	return StandsAlone
 }
 
-// What each family of signs counts beside runs of characters and words.
+// The weights of the sign families, relative to character runs and words.
 const (
 	edgeShare   = 0.5
 	lengthShare = 0.7
 )
 
-// talkFeatures are the words, pairs of words and character runs of a message, how it
-// begins and ends, and its length.
+// talkFeatures returns the words, pairs of words and character runs of a message, its beginning and
+// end, and its length.
 func talkFeatures(words []text.Word) []Feature {
 	fs := []Feature{{Hash: Hash("bias", "talk", ""), Value: bias}}
 	fs = AppendRuns(fs, words, runShare)

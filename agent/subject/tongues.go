@@ -9,18 +9,18 @@ import (
 	"molar/internal/text"
 )
 
-// The classifier has learned Vietnamese and English. Of other languages code knows a few
-// words only: enough to see that a message may be of the topic and is the judge's, never
-// enough to decide.
+// The classifier is trained on Vietnamese and English. For other languages code has only a few
+// words: enough to see that a message may be on topic and must go to the judge, never enough to
+// decide.
 
 // abroad holds the words of other languages.
 type abroad struct {
 	topic, against, orders wordsAbroad
-	grammar                *text.Phrases // words that carry a sentence
+	grammar                *text.Phrases // grammatical words
 }
 
-// wordsAbroad are words to look for: whole or as beginnings in writing with spaces,
-// anywhere in writing without.
+// wordsAbroad are words to look for: whole or as prefixes in scripts with spaces, anywhere in
+// scripts without.
 type wordsAbroad struct {
 	words  *text.Phrases
 	inside []string
@@ -51,16 +51,15 @@ func splitScripts(phrases []string) wordsAbroad {
 	return m
 }
 
-// isAlphabet knows the letters of scripts that put spaces between words and endings
-// behind them.
+// isAlphabet reports whether r is a letter of a script with spaces between words and endings after
+// them.
 func isAlphabet(r rune) bool { return unicode.In(r, unicode.Latin, unicode.Cyrillic, unicode.Greek) }
 
 func (m wordsAbroad) within(message string, words []text.Word) bool {
 	return m.words.In(words) || slices.ContainsFunc(m.inside, func(s string) bool { return strings.Contains(message, s) })
 }
 
-// read sees whether the message is in another language, and whether it names the topic
-// there.
+// read sets in r whether the message is in another language, and whether it names the topic in it.
 func (a abroad) read(r *reading) {
 	grammar := 0
 	for i := range r.words {

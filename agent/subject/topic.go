@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// A Topic is a subject to keep to. Name, a description in each language and either some
-// names or some examples are needed; everything else has a default, or
-// sharpens what code can decide without a model.
+// A Topic is a subject to keep to. Name, a description in each language and either names or
+// examples are required; everything else has a default, or helps code decide without a model.
 type Topic struct {
 	// Name identifies the topic in config, logs and traces.
 	Name string
-	// Version changes whenever the topic decides differently; caches key by it.
+	// Version changes whenever the topic's decisions change; it is part of cache keys.
 	Version string
-	// Voices are what it says in each language ("vi", "en").
+	// Voices are its texts in each language ("vi", "en").
 	Voices map[string]Voice
 	// Phrases are what code recognises.
 	Phrases Phrases
-	// Examples are labelled messages. From [FewestExamples] of each label on, a
-	// classifier is trained from them when the guard is prepared.
+	// Examples are labelled messages. With [FewestExamples] of each label or more, a classifier is
+	// trained from them when the guard is prepared.
 	Examples []Example
-	// Weights is a classifier that was trained before; it stands in for Examples.
+	// Weights is a classifier trained in advance; it replaces Examples.
 	Weights string
 	// Emergencies are the situations in which a person needs help at once.
 	Emergencies Emergencies
@@ -31,11 +30,11 @@ type Topic struct {
 // with Vietnamese marks also matches text typed without any, when it has at least
 // two syllables. A star at the end of a phrase matches any ending of its last word.
 type Phrases struct {
-	// Names are what can hardly be said of anything but the topic. Code admits a message
-	// by itself only if one stands in it.
+	// Names are words that hardly occur outside the topic. Code admits a message by itself only if
+	// it has one.
 	Names []string
-	// Abroad are words that name the topic in languages other than Vietnamese and English:
-	// they never decide, but the message is left to the judge.
+	// Abroad are words that name the topic in languages other than Vietnamese and English: they
+	// never decide, but leave the message to the judge.
 	Abroad []string
 }
 
@@ -45,14 +44,14 @@ type Example struct {
 	// Lang is "vi", "en" or "other"; of mixed text, the language that carries the sentence.
 	Lang     string `json:"lang,omitempty"`
 	InDomain bool   `json:"in_domain"`
-	// Kind names a slice of the examples, such as "plain" or "typo". A kind that begins
-	// with "follow" means a message that was sent after an exchange on the topic.
+	// Kind names a group of examples, such as "plain" or "typo". A kind that begins with "follow"
+	// means a message sent after an exchange on the topic.
 	Kind string `json:"kind,omitempty"`
 	// History are the exchanges before it, the newest last.
 	History []TopicExchange `json:"history,omitempty"`
 }
 
-// An TopicExchange is a question of the topic and its answer.
+// A TopicExchange is a question of the topic and its answer.
 type TopicExchange struct {
 	User      string `json:"user"`
 	Assistant string `json:"assistant"`
@@ -61,9 +60,9 @@ type TopicExchange struct {
 // Follows reports whether the example was sent after an exchange on the topic.
 func (e Example) Follows() bool { return strings.HasPrefix(e.Kind, "follow") || len(e.History) > 0 }
 
-// How many examples of each label a topic should have. Below the fewest, code learns
-// nothing from them and every message that no phrase decides goes to the judge; from
-// about as many as wanted on, code decides the plain cases alone.
+// How many examples of each label a topic should have. Below the fewest, no classifier is trained
+// and every message that no phrase decides goes to the judge; from about the wanted number on, code
+// decides the plain cases alone.
 const (
 	FewestExamples = 20
 	WantedExamples = 60
@@ -84,8 +83,8 @@ func (t Topic) Check() error {
 	return errors.Join(append(errs, t.Emergencies.check())...)
 }
 
-// Learns reports whether a classifier is trained from the topic's examples: there is none
-// yet, and enough of both labels.
+// Learns reports whether a classifier is trained from the topic's examples: it has no Weights, and
+// enough examples of both labels.
 func (t Topic) Learns() bool {
 	in, out := t.Labels()
 	return t.Weights == "" && min(in, out) >= FewestExamples

@@ -6,38 +6,37 @@ import (
 	"strings"
 )
 
-// A Voice is what a topic says in one language. The English one speaks for all languages that have
-// none.
+// A Voice holds a topic's texts in one language. Languages without one use the English one.
 type Voice struct {
-	// Description says in a sentence what belongs to the topic. The judge reads it.
+	// Description states in a sentence what belongs to the topic. The judge reads it.
 	Description string
-	// System are the instructions for the model of an assistant that has none of its own. "{language}"
-	// in the English ones stands for the language to answer in.
+	// System is the system prompt of an assistant without its own. "{language}" in the English one
+	// is replaced by the language to answer in.
 	System string
-	// Refusal says what the assistant can help with instead, Unavailable that the check
+	// Refusal offers what the assistant can help with instead; Unavailable reports that the check
 	// cannot be made now.
 	Refusal, Unavailable string
 	Labels               Labels
-	// FirstQuestions are questions to begin with, as a page offers them.
+	// FirstQuestions are example questions that a page offers.
 	FirstQuestions []string
-	// Notices say what to do first in an emergency, by its kind.
+	// Notices are the first steps in an emergency, by kind.
 	Notices map[string]string
 }
 
 // Labels are the words around the parts of a prompt.
 type Labels struct {
-	// Person and Assistant are what the two are to each other: "Gardener", "Adviser".
+	// Person and Assistant are their roles: "Gardener", "Adviser".
 	Person, Assistant string
-	// Summary, Earlier, Question and Search stand above the summary of what was said, the
-	// latest exchanges, the question, and what was found for it.
+	// Summary, Earlier, Question and Search are the headings of the conversation's summary, the
+	// latest exchanges, the question, and the search results.
 	Summary, Earlier, Question, Search string
-	// Prepared stands above a question that a server wrote and the person chose, Notice
-	// above an emergency notice that the person has seen.
+	// Prepared is the heading of a question that a server wrote and the person chose, Notice that
+	// of an emergency notice that the person has seen.
 	Prepared, Notice string
 }
 
-// Voice returns what the topic says in a language, else in English, else in any. What it
-// does not say itself is said in general words.
+// Voice returns the topic's texts in a language, else in English, else in any. General texts fill
+// the gaps.
 func (t Topic) Voice(lang string) Voice {
 	asked := lang
 	v, ok := t.Voices[lang]
@@ -55,7 +54,7 @@ func (t Topic) Voice(lang string) Voice {
 	return v
 }
 
-// AnswerIn names the language of an answer to a model that is spoken to in English.
+// AnswerIn returns the answer's language, as an English prompt names it.
 func AnswerIn(lang string) string {
 	switch lang {
 	case Vietnamese:
@@ -66,7 +65,7 @@ func AnswerIn(lang string) string {
 	return "English"
 }
 
-// FirstQuestions are questions to begin with, by language.
+// FirstQuestions returns the example questions by language.
 func (t Topic) FirstQuestions() map[string][]string {
 	all := map[string][]string{}
 	for lang, voice := range t.Voices {
@@ -89,7 +88,7 @@ func (l Labels) or(other Labels) Labels {
 // Plain returns the labels of a prompt without a topic.
 func Plain(lang string) Labels { return topicPlain(lang).Labels }
 
-// topicPlain is what every topic can say.
+// topicPlain returns the texts that fit every topic.
 func topicPlain(lang string) Voice {
 	if lang == "vi" {
 		return Voice{

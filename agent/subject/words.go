@@ -14,13 +14,13 @@ import (
 //go:embed words.txt
 var frequent string
 
-// languages is a set of the paragraphs of that file, by their order.
+// languages is a set of the paragraphs of that file, by index.
 type languages uint64
 
-// maxLanguages is how many paragraphs there can be.
+// maxLanguages is the most paragraphs that fit the set.
 const maxLanguages = 64
 
-// The paragraphs of the file that do not stand for another language.
+// The paragraphs of the file that are not another language.
 const (
 	vietnameseGrammar languages = 1 << iota
 	vietnameseWord
@@ -33,8 +33,8 @@ const (
 	anyOther      = ^(firstOther - 1)
 )
 
-// lexicon says which languages use a word, as it stands in the file and without its marks. A
-// word that several write alike counts for all of them.
+// lexicon maps a word, as in the file and without its marks, to the languages that use it. A word
+// that several spell alike counts for all of them.
 var lexicon = sync.OnceValue(func() map[string]languages {
 	_, paragraphs, _ := strings.Cut(frequent, "\n\n")
 	words := make(map[string]languages, len(frequent)/6)
@@ -52,8 +52,8 @@ var lexicon = sync.OnceValue(func() map[string]languages {
 	return words
 })
 
-// lookUp returns the languages that use a folded word. What stands before an apostrophe is a
-// word of its own in most, and a part of one in English.
+// lookUp returns the languages that use a folded word. The part before an apostrophe is a separate
+// word in most, and part of a word in English.
 func lookUp(folded string) languages {
 	before, after, found := strings.Cut(folded, "'")
 	if !found {
@@ -69,7 +69,7 @@ func (l languages) others(f func(i int)) {
 	}
 }
 
-// fold takes the marks of a word off, those too that are part of a letter.
+// fold removes the marks of a word, even those that are part of a letter.
 func fold(word string) string {
 	folded := text.Fold(word)
 	if isPlain(folded) {
@@ -108,8 +108,8 @@ func isSyllable(word string) bool {
 	return false
 }
 
-// onset knows the consonants that a Vietnamese syllable can begin with, and the vowels
-// that can follow where not all can.
+// onset reports whether s can begin a Vietnamese syllable, and returns the vowels that can follow,
+// if not all can.
 func onset(s string) (vowels string, ok bool) {
 	switch s {
 	case "", "b", "ch", "d", "h", "kh", "l", "m", "n", "nh", "ph", "r", "s", "t", "th", "tr", "v", "x", "gi":
@@ -126,7 +126,7 @@ func onset(s string) (vowels string, ok bool) {
 	return "", false
 }
 
-// isRime knows what a Vietnamese syllable consists of behind its first consonants.
+// isRime reports whether s can follow the first consonants of a Vietnamese syllable.
 func isRime(s string) bool {
 	switch s {
 	case "a", "ac", "ach", "ai", "am", "an", "ang", "anh", "ao", "ap", "at", "au", "ay",
