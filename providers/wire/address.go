@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ParseBase reads the base address of a provider's service; an empty one means the
-// fallback. What people copy along with an address is cut off its path. Its errors do not
-// quote the address, because it may hold a password.
+// ParseBase parses the base URL of a provider's service; an empty one means the fallback. It
+// strips the surplus path parts that people copy along. Its errors do not quote the URL, because
+// it may hold a password.
 func ParseBase(provider, address, fallback string, surplus ...string) (*url.URL, error) {
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf(provider+" base URL: "+format, args...)
@@ -35,8 +35,7 @@ func ParseBase(provider, address, fallback string, surplus ...string) (*url.URL,
 	return u, nil
 }
 
-// CheckKey refuses what cannot be the key of a service, most often one that was not
-// copied well.
+// CheckKey rejects what cannot be a key, most often one that was copied badly.
 func CheckKey(key string) error {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("holds blanks or characters that no key has; copy it again")

@@ -11,10 +11,10 @@ import (
 	"molar/schemas"
 )
 
-// Emit hands a chunk to the consumer. It returns [ErrStopped] when that one broke off.
+// Emit passes a chunk to the consumer. It returns [ErrStopped] if the consumer broke off.
 type Emit func(providers.Chunk) error
 
-// Stream makes a stream of a run that emits its chunks.
+// Stream returns the stream of a run that emits its chunks.
 func Stream(run func(emit Emit) error) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		err := run(func(chunk providers.Chunk) error {
@@ -29,8 +29,8 @@ func Stream(run func(emit Emit) error) iter.Seq2[providers.Chunk, error] {
 	}
 }
 
-// An Answer brings what a model says in one exchange to the consumer. Its text is read
-// for thoughts and for calls.
+// An Answer passes a model's output in one exchange to the consumer. It parses thoughts and calls
+// out of the text.
 type Answer struct {
 	Emit   Emit
 	X      *Exchange
@@ -38,21 +38,20 @@ type Answer struct {
 	Set    ToolSet
 	// Forbid drops calls.
 	Forbid bool
-	// Written is set where the model was asked to write its calls in its text.
+	// Written is set if the model was asked to write its calls as text.
 	Written bool
-	// Printed counts the calls that were written in the text.
+	// Printed counts the calls written as text.
 	Printed int
-	// Texts is set once text went out, Calls counts the calls that did.
+	// Texts is set once text was emitted, Calls counts the emitted calls.
 	Texts bool
 	Calls int
-	// Thought is set once reasoning went out.
+	// Thought is set once reasoning was emitted.
 	Thought bool
 
-	native bool // a call came that was not written in the text
+	native bool // a call came that was not written as text
 }
 
-// Say hands on what a piece of text, and of reasoning beside it, comes to; state belongs
-// to the piece.
+// Say emits a piece of text and of reasoning; state belongs to the piece.
 func (a *Answer) Say(text, thinking string, state *schemas.ProviderState) error {
 	if text == "" && thinking == "" && state == nil {
 		return nil
@@ -75,7 +74,7 @@ func (a *Answer) show(p Piece, state *schemas.ProviderState) error {
 	return a.Emit(providers.Chunk{Text: p.Text, Thinking: p.Thinking, Retract: p.Retract, State: state})
 }
 
-// Call hands on a call that the model made.
+// Call emits a call of the model.
 func (a *Answer) Call(f schemas.FunctionCall, state *schemas.ProviderState) error {
 	a.X.Output()
 	if err := a.release(); err != nil {
@@ -84,7 +83,7 @@ func (a *Answer) Call(f schemas.FunctionCall, state *schemas.ProviderState) erro
 	return a.call(f, state)
 }
 
-// release hands on the text that is held and gives up looking for calls in it.
+// release emits the held text and stops looking for calls in it.
 func (a *Answer) release() error {
 	if a.native {
 		return nil
@@ -105,8 +104,7 @@ func (a *Answer) call(f schemas.FunctionCall, state *schemas.ProviderState) erro
 	return a.Emit(providers.Chunk{State: state, Call: &schemas.ToolCall{ID: uuid.NewString(), Function: a.Set.Called(f)}})
 }
 
-// End ends the text and hands on the calls that were written in it. Cut tells that the
-// model ran into a limit.
+// End ends the text and emits the calls written in it. cut is set if the model reached a limit.
 func (a *Answer) End(cut bool) error {
 	p, calls, err := a.Speech.End(cut, a.native)
 	if err != nil {
@@ -132,8 +130,8 @@ func (a *Answer) End(cut bool) error {
 // Answered reports whether the answer holds text or a call.
 func (a *Answer) Answered() bool { return a.Texts || a.Calls > 0 }
 
-// Failed returns the error of the answer. What was still held of its text comes before it,
-// unless the same request may be made again.
+// Failed returns the error of the answer. It first emits the held text, unless the same request
+// may be retried.
 func (a *Answer) Failed(err error) error {
 	e, ok := errors.AsType[*providers.Error](err)
 	if !ok || e.Again != "" || e.Status != 0 || a.Speech == nil {

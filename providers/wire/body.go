@@ -8,11 +8,11 @@ import (
 	"molar/internal/sse"
 )
 
-// maxAnswer bounds an answer that is no stream, and one message of a stream, in bytes. A
-// call's arguments can come in one message, so it can be long.
+// maxAnswer bounds an unstreamed answer, and one message of a stream, in bytes. It is large
+// because a call's arguments can come in one message.
 const maxAnswer = 8 << 20
 
-// Events reads the events of an answer, with all that services send in their place. An event
+// Events reads the events of an answer, including the forms that services send instead. An event
 // that is longer than 8 MB ends them with [sse.ErrLong].
 func Events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return sse.Events(body, sse.Config{Limit: maxAnswer, Lenient: true})
@@ -23,9 +23,9 @@ func Lines(body io.Reader) iter.Seq2[sse.Line, error] {
 	return sse.Lines(body, sse.Config{Limit: maxAnswer})
 }
 
-// First returns the first byte of a body that is no blank, and the body from there on.
+// First returns the first byte of a body that is not blank, and the body from there on.
 func First(body io.Reader) (byte, io.Reader, error) {
-	r := bufio.NewReaderSize(body, 16) // longer reads pass the buffer by
+	r := bufio.NewReaderSize(body, 16) // longer reads bypass the buffer
 	for {
 		c, err := r.ReadByte()
 		if err != nil {
@@ -37,7 +37,7 @@ func First(body io.Reader) (byte, io.Reader, error) {
 	}
 }
 
-// All reads a whole body, up to 8 MB; a longer one is [sse.ErrLong].
+// All reads a whole body of up to 8 MB; a longer one is [sse.ErrLong].
 func All(body io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	if err == nil && len(data) > maxAnswer {

@@ -14,24 +14,23 @@ const (
 )
 
 const (
-	// drainTime is how long an ended stream may take to close, so that its connection
-	// can be used again.
+	// drainTime is how long an ended stream may take to close, so that its connection can be
+	// reused.
 	drainTime = 250 * time.Millisecond
-	// lateTime is how long usage and the mark of the end may come after the reason for
-	// which the model ended.
+	// lateTime is how long usage and the end marker may come after the finish reason.
 	lateTime = 2 * time.Second
 )
 
-// The causes of a cancelled exchange that are ours.
+// The causes of an exchange that this side cancelled.
 var (
 	ErrNoOutput = errors.New("no output in time")
 	ErrStalled  = errors.New("the stream stalled")
-	// ErrStopped unwinds a call whose consumer broke off.
+	// ErrStopped ends a call whose consumer broke off.
 	ErrStopped = errors.New("the consumer broke off")
 )
 
-// Limits are how patient a provider is. First bounds the wait for the first output, Idle
-// every wait for more. Zero means the defaults.
+// Limits bound the waits for a service: First for the first output, Idle for each later one. Zero
+// means the defaults.
 type Limits struct{ First, Idle time.Duration }
 
 // Complete fills in the defaults; negative limits are an error.
@@ -48,20 +47,20 @@ func (l Limits) Complete() (Limits, error) {
 	return l, nil
 }
 
-// An Exchange is one request and its answer. Its clock runs only while the service is
-// waited for, never while the consumer works.
+// An Exchange is one request and its answer. Its clock runs only while waiting for the service,
+// never while the consumer works.
 type Exchange struct {
 	cancel context.CancelCauseFunc
 	first  *time.Timer // bounds the wait for the first output
 	idle   *time.Timer // bounds each wait after it
 	wait   time.Duration
-	left   time.Duration // of the wait for what comes next
+	left   time.Duration // of the current wait
 	begun  bool
 	ended  bool
 }
 
-// Begin starts the wait for the first output, which ends at until if that is sooner than
-// the limit and not zero. The caller ends the exchange.
+// Begin starts the wait for the first output, which ends at until if that is set and earlier than
+// the limit. The caller ends the exchange.
 func Begin(ctx context.Context, l Limits, until time.Time) (context.Context, *Exchange) {
 	if !until.IsZero() {
 		l.First = min(l.First, max(time.Until(until), 0))
@@ -74,14 +73,14 @@ func Begin(ctx context.Context, l Limits, until time.Time) (context.Context, *Ex
 	return ctx, x
 }
 
-// End stops the clock and lets go of the connection.
+// End stops the clock and releases the connection.
 func (x *Exchange) End() {
 	x.first.Stop()
 	x.idle.Stop()
 	x.cancel(nil)
 }
 
-// Output tells that output came: from now on only the wait for more is bounded.
+// Output records output: from now on Idle bounds each wait.
 func (x *Exchange) Output() {
 	if !x.begun {
 		x.begun = true
@@ -90,34 +89,33 @@ func (x *Exchange) Output() {
 	x.left = x.wait
 }
 
-// Progress tells that a message came, be it output or not.
+// Progress records any message.
 func (x *Exchange) Progress() { x.left = x.wait }
 
-// Patience sets the bound of each wait for more.
+// Patience sets the bound of each later wait.
 func (x *Exchange) Patience(wait time.Duration) {
 	if !x.ended {
 		x.wait, x.left = wait, wait
 	}
 }
 
-// Last tells that the model has ended, and that little can follow.
+// Last records the model's end: little can follow.
 func (x *Exchange) Last() {
 	x.wait, x.ended = min(x.wait, lateTime), true
 	x.Output()
 }
 
-// Drain reads what little may follow the end of an answer, so that the connection can be
-// used again.
+// Drain reads the rest after the end of an answer, so that the connection can be reused.
 func (x *Exchange) Drain(src io.Reader) {
 	x.Last()
 	x.left = drainTime
 	_, _ = io.CopyN(io.Discard, src, maxRest)
 }
 
-// maxRest is how much may follow the end of an answer.
+// maxRest bounds the rest after the end of an answer, in bytes.
 const maxRest = 64 << 10
 
-// Watch returns the body with the clock running whenever it is read.
+// Watch returns the body with the clock running during reads.
 func (x *Exchange) Watch(body io.ReadCloser) io.ReadCloser { return &watched{body, x} }
 
 type watched struct {

@@ -20,30 +20,29 @@ import (
 )
 
 const (
-	// MaxErrorBody is how much of an error's body is read.
+	// MaxErrorBody bounds how much of an error's body is read, in bytes.
 	MaxErrorBody = 64 << 10
-	// maxMessage is how much of a foreign message is shown, in bytes.
+	// maxMessage bounds a foreign message, in bytes.
 	maxMessage = 500
-	// maxWait is the longest wait that a service is believed.
+	// maxWait bounds the wait that a service may ask for.
 	maxWait = 24 * time.Hour
 )
 
 // Faults makes the errors of a provider. Their texts hold no secret and no address of the
-// service: those who read them may be clients.
+// service, since clients may read them.
 type Faults struct {
 	provider string
-	setting  string // the setting that holds the address
-	start    string // what to do when nobody listens
+	setting  string // the setting of the base URL
+	start    string // what to do if the connection is refused
 	limits   Limits
 	secrets  *strings.Replacer
 	link     *regexp.Regexp
 }
 
-// A FaultConfig says what the errors of a provider name and what they hide.
+// A FaultConfig configures what a provider's errors name and hide.
 type FaultConfig struct {
 	Provider string
-	// Setting is the setting that holds the address, Start what to do when nobody listens
-	// there.
+	// Setting is the setting of the base URL, Start what to do if the connection is refused.
 	Setting, Start string
 	Limits         Limits
 	Base           *url.URL
@@ -53,7 +52,7 @@ type FaultConfig struct {
 	Secrets []string
 }
 
-// NewFaults returns the maker of a provider's errors.
+// NewFaults returns a provider's error maker.
 func NewFaults(cfg FaultConfig) *Faults {
 	var pairs []string
 	hide := func(secret, label string) {
@@ -92,7 +91,7 @@ func (f *Faults) Fail(kind providers.Kind, model string, err error) *providers.E
 	return &providers.Error{Kind: kind, Provider: f.provider, Model: model, Err: err}
 }
 
-// Transport explains a request that got no answer.
+// Transport returns the error of a request without an answer.
 func (f *Faults) Transport(ctx context.Context, model string, err error) *providers.Error {
 	if own, ok := errors.AsType[*providers.Error](err); ok {
 		return own
@@ -106,7 +105,7 @@ func (f *Faults) Transport(ctx context.Context, model string, err error) *provid
 	return f.Fail(providers.KindUnavailable, model, fmt.Errorf("no answer from the service: %w", f.plain(err)))
 }
 
-// Cancelled explains a call whose context ended.
+// Cancelled returns the error of a call whose context ended.
 func (f *Faults) Cancelled(model string, cause error) *providers.Error {
 	switch {
 	case errors.Is(cause, ErrNoOutput):
@@ -119,7 +118,7 @@ func (f *Faults) Cancelled(model string, cause error) *providers.Error {
 	return f.Fail(providers.KindIncomplete, model, cause)
 }
 
-// Broken explains a stream that ended before its answer did.
+// Broken returns the error of a stream that ended early.
 func (f *Faults) Broken(ctx context.Context, model string, err error) *providers.Error {
 	switch {
 	case context.Cause(ctx) != nil:
@@ -132,7 +131,7 @@ func (f *Faults) Broken(ctx context.Context, model string, err error) *providers
 	return f.Fail(providers.KindIncomplete, model, fmt.Errorf("the stream broke off before its end: %w", f.plain(err)))
 }
 
-// plain replaces an error of the network by one without addresses.
+// plain replaces a network error by one without addresses.
 func (f *Faults) plain(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		if errno == syscall.ECONNREFUSED {
@@ -161,9 +160,9 @@ func (f *Faults) plain(err error) error {
 	return errors.New(f.Clean(err.Error()))
 }
 
-// Clean makes a foreign message fit to be shown: short, valid, one line, without secrets.
+// Clean makes a foreign message safe to show: short, valid, one line, without secrets.
 func (f *Faults) Clean(message string) string {
-	// Cut before the work on it, with room for what the work takes away.
+	// Cut before the cleaning, with room for what it removes.
 	if len(message) > 8*maxMessage {
 		message = message[:8*maxMessage]
 	}
@@ -175,7 +174,7 @@ func (f *Faults) Clean(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }
 
-// bare strips an address of user, query and fragment.
+// bare strips user, query and fragment from a URL.
 func bare(link string) string {
 	link, _, _ = strings.Cut(link, "?")
 	link, _, _ = strings.Cut(link, "#")
@@ -190,8 +189,7 @@ func bare(link string) string {
 	return scheme + "://" + host
 }
 
-// Said makes the text of a refusal, of what the service said of it. A web page explains
-// nothing.
+// Said returns the text of a refusal with the service's message. It ignores web pages.
 func (f *Faults) Said(status int, message string) string {
 	if message = f.Clean(message); message == "" || message[0] == '<' {
 		return fmt.Sprintf("status %d without an explanation", status)
@@ -199,16 +197,15 @@ func (f *Faults) Said(status int, message string) string {
 	return message
 }
 
-// Redirects is the text for an answer that leads elsewhere, which is not followed.
+// Redirects returns the text for a redirect, which is not followed.
 func (f *Faults) Redirects(status int) string {
 	return fmt.Sprintf("the service redirects (status %d): set %s to where it leads", status, f.setting)
 }
 
-// Page is the text for a web page in the place of an answer.
+// Page returns the text for a web page instead of an answer.
 func (f *Faults) Page() string { return "the answer is a web page: check " + f.setting }
 
-// KindOf maps a status and the message beside it to a kind. It is empty when neither
-// tells.
+// KindOf maps a status and its message to a kind, "" if neither is known.
 func KindOf(status int, message string) providers.Kind {
 	switch {
 	case status != http.StatusTooManyRequests && IsOverflow(message):
@@ -246,26 +243,26 @@ func IsOverflow(message string) bool {
 	return strings.Contains(message, "token count") && strings.Contains(message, "exceed")
 }
 
-// RetryIn reads how long to wait out of a service's message, where it has no header for
-// that; 0 when it does not say.
+// RetryIn reads the wait from a service's message, if it has no header for it; 0 if there is
+// none.
 func RetryIn(message string) time.Duration {
-	found := regexp.MustCompile(`(?i)\b(?:retry|try again) (?:in|after) (\d[\d.hms]*)( ?(?:sec|min|hour))?`).FindStringSubmatch(message)
-	if found == nil {
+	match := regexp.MustCompile(`(?i)\b(?:retry|try again) (?:in|after) (\d[\d.hms]*)( ?(?:sec|min|hour))?`).FindStringSubmatch(message)
+	if match == nil {
 		return 0
 	}
-	said := strings.TrimRight(found[1], ".")
-	if unit := strings.TrimSpace(found[2]); unit != "" {
-		said += unit[:1]
+	amount := strings.TrimRight(match[1], ".")
+	if unit := strings.TrimSpace(match[2]); unit != "" {
+		amount += unit[:1]
 	}
-	wait, err := time.ParseDuration(said)
+	wait, err := time.ParseDuration(amount)
 	if err != nil {
 		return 0
 	}
 	return min(wait, maxWait)
 }
 
-// RetryAfter reads how long the service asks to wait: milliseconds, seconds or a date; 0
-// when it does not say.
+// RetryAfter reads the wait that the service asks for: milliseconds, seconds or a date; 0 if
+// there is none.
 func RetryAfter(header http.Header) time.Duration {
 	for _, unit := range []struct {
 		header string
@@ -280,7 +277,7 @@ func RetryAfter(header http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	// Against the service's own clock, where it tells it.
+	// Relative to the service's clock, if the Date header gives it.
 	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		now = time.Now()

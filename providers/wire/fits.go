@@ -19,9 +19,9 @@ type parameter struct {
 	Enum  []any       `json:"enum"`
 }
 
-// fits reports whether arguments are an object that the top level of the tool's
-// schema takes. It only keeps text from being taken for a call; the arguments of
-// every call are checked in full where it is executed.
+// fits reports whether arguments are an object that the top level of the tool's schema accepts.
+// It only prevents text from being taken for a call; every call's arguments are checked in full
+// before execution.
 func (t *Tool) fits(arguments string) bool {
 	var sig signature
 	var values map[string]json.RawMessage
@@ -43,7 +43,7 @@ func (t *Tool) fits(arguments string) bool {
 	return true
 }
 
-// closed reports whether the original schema forbids properties that it does not name.
+// closed reports whether the original schema forbids other properties.
 func (t *Tool) closed() bool {
 	var root struct {
 		AdditionalProperties any `json:"additionalProperties"`
@@ -67,7 +67,7 @@ func (p parameter) takes(raw json.RawMessage) bool {
 	return true
 }
 
-// equals compares scalars; of lists and objects it takes any.
+// equals compares scalars; it accepts any list or object.
 func equals(v any, raw json.RawMessage) bool {
 	switch v.(type) {
 	case string, float64, bool, nil:

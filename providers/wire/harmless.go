@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// marks are what the templates of models tell turns, calls and thoughts apart by.
+// marks returns the markers of turns, calls and thoughts in the templates of models.
 func marks() []string {
 	return []string{
 		"<|", "<｜", "<start_of_turn>", "<end_of_turn>", "<s>", "</s>", "<bos>", "<eos>",
@@ -12,8 +12,8 @@ func marks() []string {
 	}
 }
 
-// Harmless breaks the marks of templates in what a tool gave. Servers that render the
-// prompt themselves read them wherever they stand, so that a result could forge a turn.
+// Harmless breaks template markers in a tool's text. Servers that render the prompt interpret
+// them anywhere, so that a result could forge a turn.
 func Harmless(s string) string {
 	var b strings.Builder
 	all, done := marks(), 0

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// The marks of the format harmony, which gpt-oss writes. A server without its parser
-// passes them on as text:
+// The marks of the harmony format, which gpt-oss writes. A server without its parser passes them
+// through as text:
 //
 //	answer  = message { message }
 //	message = [ start ] header "<|message|>" content [ end | return | call ]
 //	header  = [ role ] "<|channel|>" channel [ "to=functions." name ] [ "<|constrain|>" type ]
 //
-// The channel final is the answer, a message to a function is a call, and all else, most
-// of it of the channel analysis, is thinking.
+// The channel final is the answer, a message to a function is a call, and all else, mostly the
+// channel analysis, is thinking.
 const (
 	harmonyStart     = "<|start|>"
 	harmonyChannel   = "<|channel|>"
@@ -26,14 +26,14 @@ func harmonyMarks() []string {
 	return []string{harmonyStart, harmonyChannel, harmonyConstrain, harmonyMessage, "<|end|>", "<|return|>", "<|call|>"}
 }
 
-// A harmony reads messages of that format.
+// A harmony parses messages of that format.
 type harmony struct {
 	header strings.Builder
 	in     content
 	call   bool // the text is the arguments of a call
 }
 
-// content is what the text between two marks belongs to.
+// content is the kind of text between two marks.
 type content int
 
 const (
@@ -42,7 +42,7 @@ const (
 	toText
 )
 
-// beginsHarmony reports whether a text begins with such a message, and whether it may yet.
+// beginsHarmony reports whether a text begins with such a message, and whether it still may.
 func beginsHarmony(text string) (begins, may bool) {
 	for _, mark := range []string{harmonyStart, harmonyChannel} {
 		begins = begins || strings.HasPrefix(text, mark)
@@ -51,7 +51,7 @@ func beginsHarmony(text string) (begins, may bool) {
 	return begins, may
 }
 
-// take reads text and returns its end where that may be the beginning of a mark.
+// take parses text and returns a suffix that may be the start of a mark.
 func (h *harmony) take(text string, p *Piece) (held string) {
 	for {
 		before, mark, after := cut(text, harmonyMarks()...)
@@ -84,8 +84,7 @@ func (h *harmony) add(text string, p *Piece) {
 	}
 }
 
-// open begins the content of a message by what its header says. A call is written on as
-// one that is printed.
+// open starts the content of a message according to its header. It writes a call in printed form.
 func (h *harmony) open(p *Piece) {
 	fields := strings.Fields(h.header.String())
 	h.header.Reset()

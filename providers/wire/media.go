@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Unseen tells a model of files of a tool's result that it is not shown.
+// Unseen notes for a model that files of a tool's result are not shown.
 const Unseen = "[Files of this result cannot be shown to you.]"
 
-// RefusesMedia reports whether a message is about images or other files that are not taken.
+// RefusesMedia reports whether a message rejects images or other files.
 func RefusesMedia(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{

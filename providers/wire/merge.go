@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// Merge puts the fields of extra, a JSON object, into body, another; fields of extra win,
-// and objects in both are merged. No extra leaves the body as it is.
+// Merge merges the JSON object extra into the object body; fields of extra win, and objects in
+// both are merged. Without extra the body stays unchanged.
 func Merge(body, extra json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(extra)) == 0 {
 		return body, nil

@@ -12,11 +12,11 @@ import (
 // maxPrinted bounds the calls of one printed answer.
 const maxPrinted = 32
 
-// maxPrefix is how far a beginning is looked at.
+// maxPrefix bounds how much of a beginning is examined, in bytes.
 const maxPrefix = 256
 
-// Models print calls as text when they miss their own format. An answer is
-// read as calls only when the whole of it is such:
+// Models print calls as text when they miss their own format. An answer is parsed as calls only
+// if the whole of it matches:
 //
 //	answer = part { part }
 //	part   = value | "<tool_call>" values "</tool_call>" | fence values "```"
@@ -25,11 +25,10 @@ const maxPrefix = 256
 //	value  = call | "[" call { "," call } "]" | {"tool_calls": [ call … ]}
 //	call   = {"name": text, "arguments": object} | {"function": call without more}
 //
-// with blanks between any two. A call may have "id", "type" and "index" beside
-// these, and "parameters" for "arguments", which may be a string that holds the
-// object. Nothing else may stand anywhere.
+// with blanks between any two. A call may also have "id", "type" and "index", and "parameters"
+// for "arguments", which may be a string that holds the object. No other text is allowed.
 
-// A printedFrame is what may stand around values.
+// A printedFrame is an allowed frame around values.
 type printedFrame struct {
 	open, close string
 	// loose frames may end with the answer.
@@ -47,17 +46,17 @@ func frames() []printedFrame {
 	}
 }
 
-// ReadPrinted reads a whole answer as printed calls; it returns nil when any of
-// it is something else.
+// ReadPrinted parses a whole answer as printed calls; it returns nil if any of it is something
+// else.
 func ReadPrinted(text string) []schemas.FunctionCall {
 	rest := strings.Trim(strings.ReplaceAll(text, "\r\n", "\n"), blanks)
 	var calls []schemas.FunctionCall
 	for rest != "" && len(calls) <= maxPrinted {
-		found, after, ok := readPart(rest)
+		more, after, ok := readPart(rest)
 		if !ok {
 			return nil
 		}
-		calls = append(calls, found...)
+		calls = append(calls, more...)
 		rest = strings.TrimLeft(after, blanks)
 	}
 	if len(calls) > maxPrinted {
@@ -66,7 +65,7 @@ func ReadPrinted(text string) []schemas.FunctionCall {
 	return calls
 }
 
-// readPart reads a value, or a frame with values in it.
+// readPart parses a value, or a frame with values in it.
 func readPart(text string) (calls []schemas.FunctionCall, after string, ok bool) {
 	for _, f := range frames() {
 		if inner, framed := strings.CutPrefix(text, f.open); framed {
@@ -85,16 +84,16 @@ func (f printedFrame) read(text string) (calls []schemas.FunctionCall, after str
 		if text == "" && f.loose {
 			return calls, "", len(calls) > 0
 		}
-		found, rest, ok := readValue(text)
+		more, rest, ok := readValue(text)
 		if !ok {
 			return nil, "", false
 		}
-		calls, text = append(calls, found...), rest
+		calls, text = append(calls, more...), rest
 	}
 	return nil, "", false
 }
 
-// readValue reads one JSON value that is a call or a list of calls.
+// readValue parses one JSON value that is a call or a list of calls.
 func readValue(text string) (calls []schemas.FunctionCall, after string, ok bool) {
 	if text == "" || text[0] != '{' && text[0] != '[' {
 		return nil, "", false
@@ -110,7 +109,7 @@ func readValue(text string) (calls []schemas.FunctionCall, after string, ok bool
 	return calls, text[dec.InputOffset():], true
 }
 
-// callsOf reads a call, a list of calls, or an object that holds such a list.
+// callsOf parses a call, a list of calls, or an object that holds such a list.
 func callsOf(raw json.RawMessage) ([]schemas.FunctionCall, bool) {
 	if raw[0] == '{' {
 		var keys map[string]json.RawMessage
@@ -141,7 +140,7 @@ func callsOf(raw json.RawMessage) ([]schemas.FunctionCall, bool) {
 	return calls, true
 }
 
-// callOf reads the keys of a call.
+// callOf parses the keys of a call.
 func callOf(keys map[string]json.RawMessage) (call schemas.FunctionCall, ok bool) {
 	for key := range keys {
 		if !slices.Contains(callKeys(), key) {
@@ -171,7 +170,7 @@ func callOf(keys map[string]json.RawMessage) (call schemas.FunctionCall, ok bool
 	return call, args[0] != 'n' && call.Arguments[0] == '{' && schemas.CheckJSON([]byte(call.Arguments)) == nil
 }
 
-// callKeys are the keys that a printed call may have.
+// callKeys returns the keys that a printed call may have.
 func callKeys() []string {
 	return []string{"name", "arguments", "parameters", "function", "id", "type", "index"}
 }
@@ -192,7 +191,7 @@ func mayBePrinted(text string) bool {
 	return mayBeValue(text)
 }
 
-// mayBeValue looks as far as the first key.
+// mayBeValue checks up to the first key.
 func mayBeValue(text string) bool {
 	if text == "" {
 		return true
@@ -216,11 +215,11 @@ func mayBeValue(text string) bool {
 	})
 }
 
-// maxHeld is how much text is held back to see whether it becomes a call.
+// maxHeld bounds the text held back as a possible call, in bytes.
 const maxHeld = 16 << 10
 
-// Printed returns a reader of text in which calls to the tools of the set may be
-// printed. It holds back what may be one, and blanks, which alone are no answer.
+// Printed returns a reader of text in which calls to the tools of the set may be printed. It
+// holds back a possible call, and blanks, which alone are no answer.
 func Printed(set ToolSet) func() Reader {
 	return func() Reader { return &printed{set: set} }
 }
@@ -228,10 +227,10 @@ func Printed(set ToolSet) func() Reader {
 type printed struct {
 	set  ToolSet
 	held []byte
-	open bool // nothing is held any more
+	open bool // text passes unheld
 }
 
-// Take reads a piece and returns the text that can be shown by now.
+// Take reads a piece and returns the text to show now.
 func (r *printed) Take(piece string) (string, error) {
 	if r.open || piece == "" {
 		return piece, nil
@@ -245,7 +244,7 @@ func (r *printed) Take(piece string) (string, error) {
 	return r.Rest(), nil
 }
 
-// End takes the text for calls only when each is one to an offered tool.
+// End parses the text as calls only if each is to an offered tool.
 func (r *printed) End(bool) ([]schemas.FunctionCall, error) {
 	if r.open || len(r.set) == 0 {
 		return nil, nil
@@ -259,7 +258,7 @@ func (r *printed) End(bool) ([]schemas.FunctionCall, error) {
 	return calls, nil
 }
 
-// Rest returns the text that is held and gives up looking for calls.
+// Rest returns the held text and stops looking for calls.
 func (r *printed) Rest() string {
 	text := string(r.held)
 	r.held, r.open = nil, true

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// maxModels bounds how many models something is remembered of.
+// maxModels bounds the models to remember.
 const maxModels = 256
 
-// Quirks remembers which parameters a model does not take. The zero value is ready, and
-// may be used by many goroutines.
+// Quirks remembers which parameters a model rejects. The zero value is ready; it is safe for
+// concurrent use.
 type Quirks struct {
 	mu     sync.Mutex
 	models map[string]map[string]int
@@ -22,8 +22,8 @@ func (q *Quirks) Refused(model, parameter string) int {
 	return q.models[model][parameter]
 }
 
-// Learn notes that the model refused a parameter, and reports whether it had other forms
-// left, of which there are as many as forms says.
+// Learn records that the model rejected a parameter, and reports whether other forms are left;
+// forms is their number.
 func (q *Quirks) Learn(model, parameter string, forms int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,7 +40,7 @@ func (q *Quirks) Learn(model, parameter string, forms int) bool {
 	return true
 }
 
-// RefusesParameter reports whether a message is about a parameter that is not taken.
+// RefusesParameter reports whether a message rejects a parameter.
 func RefusesParameter(message string) bool {
 	message = strings.ToLower(message)
 	for _, sign := range []string{

@@ -18,46 +18,45 @@ import (
 	"molar/schemas"
 )
 
-// keepTime bounds the writing of a refusal: a turn waits for it.
+// keepTime bounds the storing of a refusal: a turn waits for it.
 const keepTime = 2 * time.Second
 
-// A Keeper keeps refusals from one process to the next.
+// A Keeper stores refusals across processes.
 type Keeper interface {
 	Refusals(ctx context.Context) ([]schemas.Refusal, error)
 	KeepRefusal(ctx context.Context, r schemas.Refusal) error
-	// DropRefusals drops those of a tool, of every tool where it is "".
+	// DropRefusals drops the refusals of a tool, or all of them if tool is "".
 	DropRefusals(ctx context.Context, tool string) error
 }
 
-// Refusals are the tools that services of models have refused of late. They may be used by
-// many goroutines.
+// Refusals are the tools that model services refused recently. They are safe for concurrent use.
 type Refusals struct {
-	keeper Keeper // nil where they live as long as the process
+	keeper Keeper // nil to keep them in this process only
 	log    *slog.Logger
 
-	store sync.Mutex // is held while the keeper is asked, so that what it says is not old
+	store sync.Mutex // held during calls of keeper, so that its answer is not stale
 	mu    sync.Mutex
 	known map[[2]string]schemas.Refusal // by provider and tool
 }
 
-// NewRefusals returns none; what a keeper has is read by [Refusals.Refresh]. It may be nil.
+// NewRefusals returns an empty set; [Refusals.Refresh] loads the keeper's. keeper may be nil.
 func NewRefusals(keeper Keeper, log *slog.Logger) *Refusals {
 	return &Refusals{keeper: keeper, log: log, known: map[[2]string]schemas.Refusal{}}
 }
 
-// Refresh takes over what the keeper has, other processes' refusals among it.
+// Refresh loads the keeper's refusals, including those of other processes.
 func (r *Refusals) Refresh(ctx context.Context) error {
 	if r.keeper == nil {
 		return nil
 	}
 	r.store.Lock()
 	defer r.store.Unlock()
-	kept, err := r.keeper.Refusals(ctx)
+	stored, err := r.keeper.Refusals(ctx)
 	if err != nil {
 		return err
 	}
-	known := make(map[[2]string]schemas.Refusal, len(kept))
-	for _, k := range kept {
+	known := make(map[[2]string]schemas.Refusal, len(stored))
+	for _, k := range stored {
 		known[[2]string{k.Provider, k.Tool}] = k
 	}
 	r.mu.Lock()
@@ -66,7 +65,7 @@ func (r *Refusals) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Refused returns the refusal of the tool as it is now by the provider's service.
+// Refused returns the provider's refusal of the tool in its current definition.
 func (r *Refusals) Refused(provider string, tool schemas.ToolInfo) (schemas.Refusal, bool) {
 	r.mu.Lock()
 	k, ok := r.known[[2]string{provider, tool.Name}]
@@ -74,8 +73,7 @@ func (r *Refusals) Refused(provider string, tool schemas.ToolInfo) (schemas.Refu
 	return k, ok && time.Now().Before(k.Until()) && k.Digest == digest(tool)
 }
 
-// Refuse keeps a refusal. One that cannot be written holds in this process until the next
-// Refresh.
+// Refuse stores a refusal. If storing fails, it holds in this process until the next Refresh.
 func (r *Refusals) Refuse(ctx context.Context, provider string, tool schemas.ToolInfo, reason string) {
 	k := schemas.Refusal{Provider: provider, Tool: tool.Name, Digest: digest(tool), Reason: reason, At: time.Now()}
 	r.store.Lock()
@@ -93,8 +91,8 @@ func (r *Refusals) Refuse(ctx context.Context, provider string, tool schemas.Too
 	}
 }
 
-// Forget drops the refusals of a tool, of every tool where it is "", so that it is offered
-// again at once, and returns those that stood.
+// Forget drops the refusals of a tool, or all of them if tool is "", so that it is offered again
+// at once, and returns those in force.
 func (r *Refusals) Forget(ctx context.Context, tool string) ([]schemas.Refusal, error) {
 	r.store.Lock()
 	defer r.store.Unlock()
@@ -121,38 +119,38 @@ func (r *Refusals) Forget(ctx context.Context, tool string) ([]schemas.Refusal, 
 	return stood, nil
 }
 
-// digest is the hash of what models see of a tool: it differs when that has changed.
+// digest hashes the parts of a tool that models see, so that it changes with them.
 func digest(tool schemas.ToolInfo) string {
-	data, _ := json.Marshal([]string{tool.ToolName, tool.Title, tool.Description, string(tool.InputSchema)}) // strings alone
+	data, _ := json.Marshal([]string{tool.ToolName, tool.Title, tool.Description, string(tool.InputSchema)}) // strings always marshal
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
 
-// A doubt is the error of a request that was refused over declarations of tools. It is made
-// again without them, and only when that one is answered are they known to be the cause.
+// A doubt is the error of a request that was refused over tool declarations. The request is
+// retried without them; only its success proves that they were the cause.
 type doubt struct {
 	error
 	over []suspect
 }
 
-// A suspect is a tool, and what the service said of its declaration.
+// A suspect is a tool and the service's message about its declaration.
 type suspect struct {
 	tool   schemas.ToolInfo
 	reason string
 }
 
-// Unwrap returns the refusal itself.
+// Unwrap returns the refusal.
 func (d doubt) Unwrap() error { return d.error }
 
-// suspects are the tools that are in doubt after a try of a request.
+// suspects returns the suspected tools after a try.
 func suspects(err error) []suspect {
 	d, _ := errors.AsType[doubt](err)
 	return d.over
 }
 
-// Doubt reads a refusal of a request with the tools of the set, reason being its message as
-// it may be shown. Where the message is about the declaration of one of them, the request is
-// worth another try without that one.
+// Doubt reads the refusal of a request with the tools of the set; reason is its message as shown.
+// It reports whether the message is about one tool's declaration, so that a retry without that
+// tool makes sense.
 func (c *Tools) Doubt(set ToolSet, e *providers.Error, message, reason string) bool {
 	t := set.declared(message)
 	if t == nil || e.Kind != providers.KindInvalid {
@@ -163,9 +161,9 @@ func (c *Tools) Doubt(set ToolSet, e *providers.Error, message, reason string) b
 	return true
 }
 
-// Settle ends a try of a request, with its error or nil; after is the error of the try
-// before. Tools in doubt are refused when the request was answered without them, and stay
-// in doubt when it failed again.
+// Settle ends a try of a request, with its error or nil; after is the error of the try before.
+// Suspects become refused if the request succeeded without them, and stay suspects if it failed
+// again.
 func (c *Tools) Settle(ctx context.Context, after, err error) error {
 	over := suspects(after)
 	if len(over) == 0 {
@@ -184,8 +182,7 @@ func (c *Tools) Settle(ctx context.Context, after, err error) error {
 	return err
 }
 
-// declared returns the tool whose declaration a message is about, by its place or its name,
-// or nil.
+// declared returns the tool whose declaration a message is about, by index or name, or nil.
 func (s ToolSet) declared(message string) *Tool {
 	if !aboutDeclaration(message) {
 		return nil
@@ -209,19 +206,19 @@ func (s ToolSet) declared(message string) *Tool {
 	return first
 }
 
-// aboutDeclaration reports whether a message speaks of how a tool is declared: of its place
-// in the list of tools, or of its schema. One that speaks of a call is about what a model
-// wrote, now or earlier in the conversation, and says nothing of the tool.
+// aboutDeclaration reports whether a message is about how a tool is declared: its index in the
+// list of tools, or its schema. A message about a call concerns a model's output, now or earlier
+// in the conversation, and not the tool.
 func aboutDeclaration(message string) bool {
 	return regexp.MustCompile(`(?i)\btools[\[.]\d|function_?declaration|\bparameters\b|schema for function`).MatchString(message) &&
 		!regexp.MustCompile(`(?i)\b(tool|function)[ _]calls?\b`).MatchString(message)
 }
 
-// wordIn returns where a message holds a name that is no part of a longer one, or -1.
+// wordIn returns the index of a name in a message that is not part of a longer one, or -1.
 func wordIn(message, name string) int {
-	found := regexp.MustCompile(`(?:^|[^\w-])(` + regexp.QuoteMeta(name) + `)(?:[^\w-]|$)`).FindStringSubmatchIndex(message)
-	if found == nil {
+	match := regexp.MustCompile(`(?:^|[^\w-])(` + regexp.QuoteMeta(name) + `)(?:[^\w-]|$)`).FindStringSubmatchIndex(message)
+	if match == nil {
 		return -1
 	}
-	return found[2]
+	return match[2]
 }

@@ -5,32 +5,30 @@ import (
 	"molar/schemas"
 )
 
-// A Reader makes text and calls of what a model writes.
+// A Reader parses a model's output into text and calls.
 type Reader interface {
-	// Take reads a piece and returns the text that can be shown by now.
+	// Take reads a piece and returns the text to show now.
 	Take(piece string) (text string, err error)
-	// End returns the calls that the whole amounts to. Cut says that the model ran
-	// into its limit.
+	// End returns the calls in the whole text. cut is set if the model reached its limit.
 	End(cut bool) ([]schemas.FunctionCall, error)
-	// Rest returns the text that is still held and gives up looking for calls.
+	// Rest returns the held text and stops looking for calls.
 	Rest() string
 }
 
-// Speech reads the text of one answer while it arrives: thoughts in it become thinking,
-// and what is left is read for calls.
+// Speech parses the text of one answer as it arrives: thoughts become thinking, and the rest is
+// searched for calls.
 type Speech struct {
 	thoughts *Thoughts
 	fresh    func() Reader
 	reader   Reader
 }
 
-// NewSpeech returns the reader of the answer to a request; fresh makes what reads the
-// text for calls.
+// NewSpeech returns the reader of a request's answer; fresh makes the reader of calls.
 func NewSpeech(aloud *Aloud, req providers.Request, fresh func() Reader) *Speech {
 	return &Speech{thoughts: aloud.Reader(req), fresh: fresh, reader: fresh()}
 }
 
-// Take reads a piece of the text and returns what can be shown by now.
+// Take reads a piece of the text and returns what to show now.
 func (s *Speech) Take(text string) (Piece, error) { return s.read(s.thoughts.Take(text)) }
 
 func (s *Speech) read(p Piece) (Piece, error) {
@@ -43,8 +41,8 @@ func (s *Speech) read(p Piece) (Piece, error) {
 	return p, err
 }
 
-// End ends the text. Cut tells that the model ran into a limit; native, that it made a
-// call that was not written, so that none is looked for in the text.
+// End ends the text. cut is set if the model reached a limit; native, if it made a call outside
+// the text, so that the text is not searched for calls.
 func (s *Speech) End(cut, native bool) (Piece, []schemas.FunctionCall, error) {
 	p, err := s.read(s.thoughts.End(cut || native))
 	if err != nil {

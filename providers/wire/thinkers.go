@@ -7,41 +7,41 @@ import (
 	"molar/providers"
 )
 
-// ErrStarved says that a model spent all tokens of its answer on thoughts.
+// ErrStarved means that a model spent all tokens of its answer on thoughts.
 var ErrStarved = errors.New("the model spent all tokens of its answer on thoughts")
 
-// Starving marks the error of such an answer: the next one has more tokens.
+// Starving wraps the error of such an answer: the retry gets more tokens.
 func Starving(err *providers.Error) *providers.Error {
 	err.Again, err.Changed = "all tokens went into thoughts, asked again with more", true
 	return err
 }
 
-// thinkingRoom is how many tokens a small answer is given for thoughts that cannot be
-// switched off.
+// thinkingRoom is how many extra tokens a small answer gets for thoughts that cannot be switched
+// off.
 const thinkingRoom = 1024
 
-// Thinkers remembers which models think, and which of them spend the tokens of a small
-// answer on thoughts. The zero value is ready, and may be used by many goroutines.
+// Thinkers remembers which models think, and which of them spend a small answer's tokens on
+// thoughts. The zero value is ready; it is safe for concurrent use.
 type Thinkers struct {
 	mu     sync.Mutex
 	models map[string]int
 }
 
-// What is known of a model.
+// The levels of knowledge about a model.
 const (
 	thinks    = 1 + iota
 	wantsRoom // it spent all tokens of a small answer on thoughts
-	wantsAll  // and did so again with room for them
+	wantsAll  // and again with room for them
 )
 
-// Note tells that a model thought.
+// Note records that a model thought.
 func (t *Thinkers) Note(model string) { t.raise(model, thinks) }
 
 // Known reports whether a model is known to think.
 func (t *Thinkers) Known(model string) bool { return t.level(model) >= thinks }
 
-// Shape returns the request of a small pass as one in which the model need not think, or
-// has room for it; other requests as they are.
+// Shape adapts the request of a small pass so that the model need not think, or has room for it;
+// it returns other requests unchanged.
 func (t *Thinkers) Shape(req providers.Request) providers.Request {
 	if !req.Pass.IsSmall() {
 		return req
@@ -58,8 +58,8 @@ func (t *Thinkers) Shape(req providers.Request) providers.Request {
 	return req
 }
 
-// Starved notes that the answer to a small pass ran out of tokens before it began, and
-// reports whether the next request will have more.
+// Starved records that the answer to a small pass ran out of tokens before it began, and reports
+// whether the next request will have more.
 func (t *Thinkers) Starved(req providers.Request) bool {
 	level := t.level(req.Model)
 	if !req.Pass.IsSmall() || req.MaxTokens == 0 || level >= wantsAll {

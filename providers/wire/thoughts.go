@@ -7,10 +7,10 @@ import (
 	"molar/providers"
 )
 
-// blanks may stand around the marks of a block of thoughts.
+// blanks may surround the marks of a block of thoughts.
 const blanks = " \t\r\n"
 
-// A block is how models mark what they think in the middle of their text.
+// A block is a pair of marks around thoughts in a model's text.
 type block struct{ open, shut string }
 
 func blocks() []block {
@@ -21,52 +21,51 @@ func blocks() []block {
 	}
 }
 
-// Aloud remembers which models begin with their thoughts and mark only the end of
-// them, because the template of the prompt holds the opening mark. The zero value is
-// ready, and may be used by many goroutines.
+// Aloud remembers which models begin with their thoughts and mark only their end, because the
+// prompt template contains the opening mark. The zero value is ready; it is safe for concurrent
+// use.
 type Aloud struct{ models sync.Map }
 
-// Reader returns the reader of one answer to the request.
+// Reader returns the reader of an answer to the request.
 func (a *Aloud) Reader(req providers.Request) *Thoughts {
 	_, known := a.models.Load(req.Model)
 	return &Thoughts{aloud: a, model: req.Model, unopened: known, unread: req.Pass.IsSmall()}
 }
 
-// A Piece is what a piece of a model's text comes to.
+// A Piece is the parsed output of a piece of text.
 type Piece struct {
 	Text, Thinking string
-	// Retract is set when the text so far has turned out to be thinking.
+	// Retract is set if the text so far was thinking.
 	Retract bool
 }
 
-// place is where in an answer a reader stands.
+// place is a reader's position in an answer.
 type place int
 
 const (
 	atStart   place = iota // before a block, or the answer
-	inBlock                // in a block whose end is known
-	inOpening              // in thoughts that no mark opened
+	inBlock                // in a block with a known end mark
+	inOpening              // in thoughts without an opening mark
 	inAnswer               // in an answer that may still turn out to be thoughts
-	inHarmony              // in messages of that format
-	inRest                 // behind all blocks
+	inHarmony              // in harmony messages
+	inRest                 // after all blocks
 )
 
-// Thoughts parts the text of one answer into thinking and answer while it arrives.
-// A block counts at the beginning of the text only; the end of a block that was never
-// opened counts where nothing but a line end follows it, since an answer may be about
-// such marks.
+// Thoughts splits the text of one answer into thinking and answer as it arrives. A block counts
+// only at the beginning of the text; an end mark without an opening one counts only before a line
+// end, since an answer may discuss such marks.
 type Thoughts struct {
 	aloud    *Aloud
 	model    string
-	unopened bool // the model is known to leave out the opening mark
+	unopened bool // the model omits the opening mark
 	unread   bool // the text may wait for the end of the answer
 
 	at      place
 	shut    string // the mark that ends the block
 	harmony harmony
-	held    string          // may be the beginning of a mark
-	opening strings.Builder // thoughts that no mark opened: the answer, if none ends them
-	waiting strings.Builder // text of an answer that nobody reads along
+	held    string          // a possible start of a mark
+	opening strings.Builder // thoughts without an opening mark: the answer, if none ends them
+	waiting strings.Builder // text of an answer that is not streamed to a reader
 }
 
 // Take reads the next piece of the text.
@@ -93,15 +92,14 @@ func (t *Thoughts) Take(piece string) Piece {
 	return t.await(p)
 }
 
-// End ends the text. Cut tells that more was to come: the model ran into a limit, or
-// made a call.
+// End ends the text. cut is set if more was to come: the model reached a limit, or made a call.
 func (t *Thoughts) End(cut bool) Piece {
 	p := Piece{}
 	switch rest := t.held; {
 	case t.at == inBlock, t.at == inOpening && cut:
 		p.Thinking = rest
 	case t.at == inHarmony:
-		if t.harmony.add(rest, &p); !cut { // servers often keep the last mark to themselves
+		if t.harmony.add(rest, &p); !cut { // servers often drop the last mark
 			t.harmony.end(&p)
 		}
 	case t.at == inOpening:
@@ -120,8 +118,7 @@ func (t *Thoughts) End(cut bool) Piece {
 	return p
 }
 
-// await keeps the text of an answer that nobody reads along, so that none of it need
-// be taken back.
+// await holds the text of an answer that is not streamed, so that none of it must be retracted.
 func (t *Thoughts) await(p Piece) Piece {
 	if p.Retract && t.waiting.Len() > 0 {
 		p.Thinking, p.Retract = t.waiting.String()+p.Thinking, false
@@ -134,7 +131,7 @@ func (t *Thoughts) await(p Piece) Piece {
 	return p
 }
 
-// start looks for a block where one may begin, and returns what is still to be read.
+// start looks for a block at an allowed place, and returns the unread rest.
 func (t *Thoughts) start(rest string) string {
 	text := strings.TrimLeft(rest, blanks)
 	switch begins, may := beginsHarmony(text); {
@@ -146,7 +143,7 @@ func (t *Thoughts) start(rest string) string {
 		return ""
 	}
 	for _, b := range blocks() {
-		if after, found := strings.CutPrefix(text, b.open); found {
+		if after, ok := strings.CutPrefix(text, b.open); ok {
 			t.at, t.shut = inBlock, b.shut
 			return after
 		}
@@ -167,7 +164,7 @@ func (t *Thoughts) start(rest string) string {
 	return rest
 }
 
-// think takes in thoughts up to one of the marks.
+// think reads thoughts up to one of the marks.
 func (t *Thoughts) think(rest string, p *Piece, marks ...string) string {
 	before, mark, after := cut(rest, marks...)
 	p.Thinking += before
@@ -182,7 +179,7 @@ func (t *Thoughts) think(rest string, p *Piece, marks ...string) string {
 	return after
 }
 
-// answer takes in text until a mark shows that it was thinking.
+// answer reads text until a mark shows that it was thinking.
 func (t *Thoughts) answer(rest string, p *Piece) string {
 	before, mark, after := cut(rest, shuts()...)
 	p.Text += before
@@ -203,14 +200,14 @@ func (t *Thoughts) answer(rest string, p *Piece) string {
 	return after
 }
 
-// retract makes thinking of the text so far.
+// retract turns the text so far into thinking.
 func (t *Thoughts) retract(p Piece) Piece {
 	t.aloud.models.Store(t.model, true)
 	return Piece{Thinking: p.Thinking + p.Text, Retract: true}
 }
 
-// cut splits text around the first of the marks. Without one, after is the end of the
-// text that may be the beginning of a mark.
+// cut splits text around the first of the marks. Without one, after is a suffix that may be the
+// start of a mark.
 func cut(text string, marks ...string) (before, mark, after string) {
 	first := len(text)
 	for _, m := range marks {

@@ -12,25 +12,25 @@ import (
 	"molar/schemas/lower"
 )
 
-// maxTools bounds the cache of lowered tools; clients may bring tools of their own.
+// maxTools bounds the cache of lowered tools; clients may bring their own.
 const maxTools = 4096
 
-// A Tool is a tool as it goes over a wire.
+// A Tool is a tool in a service's form.
 type Tool struct {
 	Info schemas.ToolInfo
 	// Wire is the tool in the service's form.
 	Wire json.RawMessage
-	// Params is the lowered schema of the arguments, Says the description with what the
-	// schema could not say.
+	// Params is the lowered schema of the arguments, Says the description with what the schema
+	// could not express.
 	Params json.RawMessage
 	Says   string
-	// Wrapped is set when the arguments are offered as a property.
+	// Wrapped is set if the arguments are offered as a property.
 	Wrapped bool
 
 	err error // why the tool cannot be lowered
 }
 
-// A ToolSet is the tools of one request.
+// A ToolSet holds the tools of one request.
 type ToolSet []*Tool
 
 // Find returns the offered tool of that name, or nil.
@@ -43,9 +43,8 @@ func (s ToolSet) Find(name string) *Tool {
 	return nil
 }
 
-// Meant returns the offered tool that a model means by a name: the offered one, with the
-// name of the service's own namespace before it, or the tool's own name on its server
-// where only one tool has it; nil when there is none.
+// Meant returns the offered tool that a model means by a name: the offered name, that name after
+// the service's namespace, or the tool's own name if only one tool has it; nil if there is none.
 func (s ToolSet) Meant(name string) *Tool {
 	for _, prefix := range []string{"default_api.", "default_api:", "functions."} {
 		name = strings.TrimPrefix(name, prefix)
@@ -66,8 +65,7 @@ func (s ToolSet) Meant(name string) *Tool {
 	return own
 }
 
-// Called returns the call in the words of the offer: the offered name, and arguments that
-// are not wrapped.
+// Called returns the call with the offered name and unwrapped arguments.
 func (s ToolSet) Called(f schemas.FunctionCall) schemas.FunctionCall {
 	t := s.Meant(f.Name)
 	if t == nil {
@@ -80,7 +78,7 @@ func (s ToolSet) Called(f schemas.FunctionCall) schemas.FunctionCall {
 	return f
 }
 
-// Wrap returns the arguments of an earlier call as the tool is offered.
+// Wrap returns the arguments of an earlier call in the form that the tool is offered in.
 func (s ToolSet) Wrap(f schemas.FunctionCall) string {
 	if t := s.Find(f.Name); t != nil && t.Wrapped {
 		return lower.Wrap(f.Arguments)
@@ -88,7 +86,7 @@ func (s ToolSet) Wrap(f schemas.FunctionCall) string {
 	return f.Arguments
 }
 
-// Wire returns the tools as they go over the wire.
+// Wire returns the tools in the service's form.
 func (s ToolSet) Wire() []json.RawMessage {
 	var list []json.RawMessage
 	for _, t := range s {
@@ -97,11 +95,10 @@ func (s ToolSet) Wire() []json.RawMessage {
 	return list
 }
 
-// A Lowering brings a tool to a service's form: it sets Wire, Params, Says and Wrapped.
+// A Lowering converts a tool to a service's form: it sets Wire, Params, Says and Wrapped.
 type Lowering func(t *Tool) error
 
-// Tools holds tools as they go over the wire, lowered at their first offer. It may be
-// used by many goroutines.
+// Tools caches lowered tools. It is safe for concurrent use.
 type Tools struct {
 	provider string
 	lower    Lowering
@@ -112,8 +109,8 @@ type Tools struct {
 	tools map[string]*Tool
 }
 
-// NewTools returns an empty cache. What services refuse is kept in refusals; nil means for
-// as long as the cache.
+// NewTools returns an empty cache. refusals stores what services refuse; nil keeps it as long as
+// the cache.
 func NewTools(provider string, lower Lowering, refusals *Refusals, log *slog.Logger) *Tools {
 	if refusals == nil {
 		refusals = NewRefusals(nil, log)
@@ -121,8 +118,8 @@ func NewTools(provider string, lower Lowering, refusals *Refusals, log *slog.Log
 	return &Tools{provider: provider, lower: lower, refusals: refusals, log: log, tools: map[string]*Tool{}}
 }
 
-// Set returns the tools that can be offered, each once, in a request whose try before ended
-// with the error after. Others are left out, since one would sink the whole request.
+// Set returns the tools that can be offered, each once, in a request whose last try ended with
+// the error after. It omits the others, since one would fail the whole request.
 func (c *Tools) Set(infos []schemas.ToolInfo, after error) ToolSet {
 	if len(infos) == 0 {
 		return nil
@@ -144,7 +141,7 @@ func (c *Tools) Set(infos []schemas.ToolInfo, after error) ToolSet {
 	return set
 }
 
-// LeftOut returns why tools cannot be offered, by their names.
+// LeftOut returns why tools cannot be offered, by name.
 func (c *Tools) LeftOut(infos []schemas.ToolInfo) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +172,7 @@ func (c *Tools) tool(info schemas.ToolInfo) *Tool {
 	return c.add(info)
 }
 
-// same reports whether a tool goes over the wire as before.
+// same reports whether two tools have the same wire form.
 func same(a, b schemas.ToolInfo) bool {
 	return a.Description == b.Description && a.Title == b.Title && a.ToolName == b.ToolName && bytes.Equal(a.InputSchema, b.InputSchema)
 }
@@ -193,7 +190,7 @@ func (c *Tools) add(info schemas.ToolInfo) *Tool {
 	return t
 }
 
-// Described returns the tool's description, or its title, with a hint below it.
+// Described returns the tool's description, or its title, followed by a hint.
 func Described(info schemas.ToolInfo, hint string) string {
 	description := info.Description
 	if description == "" {
@@ -224,7 +221,7 @@ func Arguments(raw []byte) string {
 	return buf.String()
 }
 
-// FunctionName makes a name that services take of one that a model made up.
+// FunctionName turns a model's made-up name into one that services accept.
 func FunctionName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if isNameRune(r) {
@@ -238,10 +235,10 @@ func FunctionName(s string) string {
 	return s[:min(len(s), maxToolName)]
 }
 
-// maxToolName is the length of a function's name that all models take.
+// maxToolName is the length of a function name that all models accept.
 const maxToolName = 64
 
-// IsFunctionName reports whether a name can be a function's.
+// IsFunctionName reports whether services accept a function name.
 func IsFunctionName(name string) bool { return name != "" && FunctionName(name) == name }
 
 func isNameRune(r rune) bool {

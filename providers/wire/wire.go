@@ -1,10 +1,9 @@
-// Package wire holds what the adapters of model services share below their own wires:
-// one exchange over HTTP with its time limits, the readers of lines and of events, the
-// errors, the tools of a request, and what is made of the text of an answer (thoughts
-// and calls that a model writes into it).
+// Package wire holds what the adapters of model services share: one exchange over HTTP with its
+// time limits, the readers of lines and events, the errors, the tools of a request, and the
+// parsing of an answer's text (thoughts and calls that a model writes into it).
 //
-// It must not know any service's request or answer, and it asks nothing twice: that is
-// the chain's.
+// It must not depend on any service's request or answer, and it retries nothing: package chain
+// does.
 package wire
 
 import (
@@ -14,9 +13,9 @@ import (
 	"time"
 )
 
-// NewClient returns a copy of the client, or one of its own, that has no time limit for
-// a whole answer, since streams are long, and follows no redirect, since prompts and keys
-// stay at the address that the operator named.
+// NewClient returns a copy of the client, or a new one. It has no time limit for a whole answer,
+// since streams are long, and follows no redirect, since prompts and keys must stay at the
+// operator's address.
 func NewClient(given *http.Client) *http.Client {
 	client := http.Client{Transport: newTransport()}
 	if given != nil {
@@ -27,9 +26,9 @@ func NewClient(given *http.Client) *http.Client {
 	return &client
 }
 
-// newTransport keeps many idle connections: the default of two for each host
-// halves the throughput of parallel streams. Buffers are small, since every open
-// stream holds a connection and its pieces are short; what is larger passes them by.
+// newTransport keeps many idle connections: the default of two for each host halves the
+// throughput of parallel streams. Buffers are small, since every open stream holds a connection
+// and its pieces are short; larger reads bypass them.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -44,7 +43,7 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Forbidden is the note for a call that came though none was allowed.
+// Forbidden returns the note for a call that came though none was allowed.
 func Forbidden(tool string) string {
 	return fmt.Sprintf("a call to %q was dropped: no call is allowed here", tool)
 }
