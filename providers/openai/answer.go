@@ -12,7 +12,7 @@ import (
 	"molar/providers/wire"
 )
 
-// event takes in one event and says whether it ended the answer.
+// event handles one event and reports whether it ended the answer.
 func (c *call) event(e sse.Event) (done bool, err error) {
 	if e.IsDone() {
 		return true, c.finish()
@@ -30,7 +30,7 @@ func (c *call) event(e sse.Event) (done bool, err error) {
 	return false, c.frame(f, func(ch *choice) *delta { return &ch.Delta })
 }
 
-// decode reads a frame. A field of the wrong type is taken for a missing one.
+// decode decodes a frame. It treats a field of the wrong type as missing.
 func decode(data []byte) (*frame, error) {
 	var f frame
 	err := json.Unmarshal(data, &f)
@@ -40,7 +40,7 @@ func decode(data []byte) (*frame, error) {
 	return &f, err
 }
 
-// whole reads the answer of a server that does not stream.
+// whole reads an answer that is not streamed.
 func (c *call) whole(ctx context.Context, body io.Reader) error {
 	data, err := wire.All(body)
 	if err != nil || context.Cause(ctx) != nil {
@@ -68,7 +68,7 @@ func (c *call) whole(ctx context.Context, body io.Reader) error {
 	return c.finish()
 }
 
-// frame hands on what a frame brought.
+// frame emits the contents of a frame.
 func (c *call) frame(f *frame, in func(*choice) *delta) error {
 	if f.Usage != nil {
 		c.usage = f.Usage.schema()
@@ -79,7 +79,7 @@ func (c *call) frame(f *frame, in func(*choice) *delta) error {
 			c.index = &ch.Index
 		}
 		if *c.index != ch.Index {
-			continue // one answer was asked for
+			continue // only one answer was requested
 		}
 		if err := c.delta(in(ch)); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// Limits of what one answer may call.
+// Limits of the calls of one answer.
 const (
 	maxCalls     = 256
 	maxArguments = 8 << 20 // bytes, of all calls together
@@ -24,15 +24,14 @@ var (
 	errNameless  = errors.New("the answer holds a tool call without a name")
 )
 
-// An assembler puts tool calls together from the pieces that a stream brings.
-// Pieces belong together by index, else by id, else because one follows the
-// other; what cannot continue a call begins another.
+// An assembler assembles tool calls from streamed pieces. Pieces belong together by index, else
+// by id, else by order; a piece that cannot continue a call begins another.
 type assembler struct {
 	calls []*openCall
 	size  int
 }
 
-// An openCall is a call to which pieces may still be added.
+// An openCall is a call that may get more pieces.
 type openCall struct {
 	index *int
 	id    string
@@ -42,7 +41,7 @@ type openCall struct {
 	extra json.RawMessage
 }
 
-// add takes in a piece.
+// add adds a piece.
 func (a *assembler) add(p piece) error {
 	c := a.find(p)
 	if c == nil {
@@ -64,8 +63,8 @@ func (a *assembler) add(p piece) error {
 	return a.arguments(c, string(p.Function.Arguments))
 }
 
-// arguments adds to the arguments of a call. What follows a whole object can only
-// be a repetition, unless the object was an empty one put there to begin with.
+// arguments appends to the arguments of a call. After a complete object only a repetition can
+// follow, unless the object was an empty placeholder.
 func (a *assembler) arguments(c *openCall, more string) error {
 	if c.scan.Whole() && c.args.String() == "{}" && strings.HasPrefix(more, "{") {
 		c.args.Reset()
@@ -111,8 +110,8 @@ func (a *assembler) last(match func(*openCall) bool) *openCall {
 	return nil
 }
 
-// endsBefore reports whether a piece, which stands where a continuation would,
-// begins another call instead. Only a name can begin one.
+// endsBefore reports whether a piece in the place of a continuation begins another call instead.
+// Only a name can begin one.
 func (c *openCall) endsBefore(p piece) bool {
 	id, name := string(p.ID), string(p.Function.Name)
 	switch {
@@ -126,24 +125,24 @@ func (c *openCall) endsBefore(p piece) bool {
 	return c.scan.Whole() && strings.TrimSpace(string(p.Function.Arguments)) != ""
 }
 
-// A made call is a whole one with what must go back to the server beside it.
-type made struct {
+// An assembled is a complete call and the state that must go back to the server with it.
+type assembled struct {
 	call  schemas.FunctionCall
 	state state
 }
 
 // finish returns the calls in the order in which they began.
-func (a *assembler) finish() ([]made, error) {
-	out := make([]made, 0, len(a.calls))
+func (a *assembler) finish() ([]assembled, error) {
+	out := make([]assembled, 0, len(a.calls))
 	for _, c := range a.calls {
 		if c.name == "" && c.args.Len() == 0 {
-			continue // an index that was opened and never used
+			continue // an unused index
 		}
 		if c.name == "" {
 			return nil, errNameless
 		}
 		call := schemas.FunctionCall{Name: c.name, Arguments: wire.Arguments([]byte(c.args.String()))}
-		out = append(out, made{call, state{ID: c.id, Extra: c.extra}})
+		out = append(out, assembled{call, state{ID: c.id, Extra: c.extra}})
 	}
 	return out, nil
 }

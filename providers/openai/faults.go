@@ -16,8 +16,8 @@ import (
 	"molar/providers/wire"
 )
 
-// refusal reads an answer with a status of failure. When the model does not take a
-// parameter of the body, that is learnt; a call that the service refused is handed on.
+// refusal reads an answer with a failure status. It learns a parameter that the model rejects,
+// and emits a call that the service rejected.
 func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error {
 	err, f := c.p.readRefusal(b.Model, resp)
 	if f.refusesCall() {
@@ -34,16 +34,16 @@ func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error 
 // A refusedCallError is the refusal of a model's call that could not be read.
 type refusedCallError struct{ error }
 
-// Unwrap returns the refusal itself.
+// Unwrap returns the refusal.
 func (e refusedCallError) Unwrap() error { return e.error }
 
-// refusesCall reports whether a service refused a call that its model made, since it does
-// not fit the tool's schema or the form of calls. It is Groq's way.
+// refusesCall reports whether a service rejected its model's call because it does not fit the
+// tool's schema or the call format. Groq does so.
 func (f fault) refusesCall() bool { return strings.Contains(f.code, "tool_use_failed") }
 
-// refusedCall hands on the calls that a service refused, as the model wrote them: they are
-// answered with what is wrong with them, as those of other services are. Where they cannot
-// be read the request is worth one more try.
+// refusedCall emits the calls that a service rejected, as the model wrote them, so that they get
+// an answer with their faults, as with other services. If they cannot be read, the request is
+// worth one retry.
 func (c *call) refusedCall(err *providers.Error, f fault) error {
 	calls := wire.ReadPrinted(f.generation)
 	if len(calls) == 0 || c.answer.Forbid {
@@ -65,44 +65,44 @@ func (c *call) refusedCall(err *providers.Error, f fault) error {
 	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: providers.FinishToolCalls})
 }
 
-// readRefusal reads an answer with a status of failure.
+// readRefusal reads an answer with a failure status.
 func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Error, fault) {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
 	f := readFault(data)
 	kind := f.kind(resp.StatusCode)
-	said := p.faults.Said(resp.StatusCode, f.message)
+	message := p.faults.Said(resp.StatusCode, f.message)
 	switch {
-	case kind == providers.KindModelNotFound && noSuchPage(f, data):
+	case kind == providers.KindModelNotFound && isWrongURL(f, data):
 		kind = providers.KindUnavailable
-		said = "no OpenAI API at this address (status 404): check llm.openai.base_url, which usually ends in /v1"
+		message = "no OpenAI API at this address (status 404): check llm.openai.base_url, which usually ends in /v1"
 	case kind == "", kind == providers.KindProtocol:
 		kind = providers.KindProtocol
-		said = p.faults.Redirects(resp.StatusCode)
+		message = p.faults.Redirects(resp.StatusCode)
 	case resp.StatusCode >= 500 && f.message != "":
-		said = fmt.Sprintf("status %d: %s", resp.StatusCode, said)
+		message = fmt.Sprintf("status %d: %s", resp.StatusCode, message)
 	}
-	err := p.faults.Fail(kind, model, errors.New(said+p.advice(kind)))
+	err := p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
 	err.Status = resp.StatusCode
 	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
 	err.Final = resp.Header.Get("X-Should-Retry") == "false" || f.usedUp()
 	return err, f
 }
 
-// noSuchPage tells a wrong address from a model that does not exist.
-func noSuchPage(f fault, body []byte) bool {
+// isWrongURL reports whether a refusal means a wrong URL, not an unknown model.
+func isWrongURL(f fault, body []byte) bool {
 	return len(body) > 0 && !json.Valid(body) || f.message == "Not Found" || f.message == "File Not Found"
 }
 
-// A fault is what a server says of an error.
+// A fault is a server's error.
 type fault struct {
 	message string
 	code    string // its code and type
 	param   string
-	// generation is what the model wrote, where that was refused.
+	// generation is the model's rejected output.
 	generation string
 }
 
-// usedUp reports whether an account has nothing left, which no wait mends.
+// usedUp reports whether the account's quota is exhausted, which no wait fixes.
 func (f fault) usedUp() bool {
 	code := strings.ToLower(f.code)
 	return strings.Contains(code, "quota") || strings.Contains(code, "billing")
@@ -117,10 +117,9 @@ func isError(raw json.RawMessage) bool {
 	return true
 }
 
-// readFault finds the message of an error in the forms that servers use: OpenAI's
-// object, a string in its place, a list of such answers, a bare object, the detail
-// of Python frameworks, and plain text. A gateway that says nothing itself has the words
-// of the service behind it.
+// readFault reads an error in the forms that servers use: OpenAI's object, a string in its place,
+// a list of such answers, a bare object, the detail of Python frameworks, and plain text. If a
+// gateway gives no message, it returns that of the service behind it.
 func readFault(data []byte) fault {
 	if !json.Valid(data) && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
 		return fault{message: string(bytes.TrimSpace(data))}
@@ -145,7 +144,7 @@ func readFault(data []byte) fault {
 		Error json.RawMessage `json:"error"`
 		object
 	}
-	_ = json.Unmarshal(data, &outer) // what is not there stays empty
+	_ = json.Unmarshal(data, &outer) // missing fields stay empty
 	inner := outer.object
 	if isError(outer.Error) {
 		inner = object{}
@@ -170,7 +169,7 @@ func readFault(data []byte) fault {
 	}
 }
 
-// streamError maps an error that came with status 200.
+// streamError maps an error with status 200.
 func (c *call) streamError(data []byte) error {
 	f := readFault(data)
 	err := c.p.streamError(c.req.Model, f)
@@ -185,19 +184,19 @@ func (p *Provider) streamError(model string, f fault) *providers.Error {
 	if code, _, _ := strings.Cut(f.code, " "); len(code) == 3 {
 		status, _ = strconv.Atoi(code)
 	}
-	said := p.faults.Clean(f.message)
-	if said == "" {
-		said = "the server reported an error without a text"
+	message := p.faults.Clean(f.message)
+	if message == "" {
+		message = "the server reported an error without a text"
 	}
 	kind := f.kind(status)
 	if kind == "" {
 		kind = providers.KindUnavailable
 	}
-	return p.faults.Fail(kind, model, errors.New(said+p.advice(kind)))
+	return p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
 }
 
-// kind maps an error to a kind: by its code, then its text and the status, which may be
-// 0. It is empty when nothing tells.
+// kind maps an error to a kind: by its code, then its text and the status, which may be 0. It is
+// empty if nothing matches.
 func (f fault) kind(status int) providers.Kind {
 	has := func(codes ...string) bool {
 		for _, code := range codes {
@@ -224,7 +223,7 @@ func (f fault) kind(status int) providers.Kind {
 	return ""
 }
 
-// advice says what a person can do about a kind of fault.
+// advice returns what a person can do about a kind of fault.
 func (p *Provider) advice(kind providers.Kind) string {
 	switch {
 	case kind == providers.KindModelNotFound:

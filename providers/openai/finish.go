@@ -9,14 +9,14 @@ import (
 	"molar/providers/wire"
 )
 
-// finish hands out the calls and ends the answer, or finds that there is none.
+// finish emits the calls and ends the answer, or returns the error of an empty one.
 func (c *call) finish() error {
 	calls, err := c.calls.finish()
 	if err != nil {
 		return c.fail(providers.KindProtocol, err)
 	}
 	if c.outOfTokens() && len(calls) > 0 || c.filtered() && len(calls) > 0 {
-		// The answer ended in the middle of its calls; nobody may run half of them.
+		// The answer ended within its calls; incomplete calls must not run.
 		note := fmt.Sprintf("%d tool calls dropped: the answer ended with %s", len(calls), strings.ToLower(c.reason))
 		if err := c.answer.Emit(providers.Chunk{Note: note}); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (c *call) finish() error {
 	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: reason})
 }
 
-// starved is the error of a small answer that thoughts left no tokens for.
+// starved returns the error of a small answer whose tokens were spent on thoughts.
 func (c *call) starved() error {
 	if c.usage != nil {
 		if err := c.answer.Emit(providers.Chunk{Usage: c.usage}); err != nil {
@@ -57,7 +57,7 @@ func (c *call) starved() error {
 	return wire.Starving(c.fail(providers.KindProtocol, wire.ErrStarved))
 }
 
-// outOfTokens reports whether the answer was cut at its limit.
+// outOfTokens reports whether the answer was cut at its token limit.
 func (c *call) outOfTokens() bool {
 	switch strings.ToLower(c.reason) {
 	case "length", "max_tokens", "model_length":
@@ -72,7 +72,7 @@ func (c *call) filtered() bool {
 	return reason == "content_filter" || reason == "safety"
 }
 
-// ending maps the finish reason of the wire. Servers say "stop" after calls too.
+// ending maps the finish reason. Servers say "stop" after calls too.
 func (c *call) ending() (providers.FinishReason, error) {
 	reason := strings.ToLower(c.reason)
 	switch {

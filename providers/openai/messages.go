@@ -13,8 +13,8 @@ import (
 	"molar/schemas"
 )
 
-// message is a message of the wire. Content is a string, a list of
-// [contentPart], or nil, which goes out as null.
+// message is a wire message. Content is a string, a list of [contentPart], or nil, which encodes
+// as null.
 type message struct {
 	Role       string     `json:"role"`
 	Content    any        `json:"content"`
@@ -57,38 +57,38 @@ type wireFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// notRun stands for the result of a call that has none: the service refuses a
-// history in which a call is not answered.
+// notRun replaces a missing result of a call: the service rejects a history with an unanswered
+// call.
 const notRun = "This call was not carried out."
 
-// history gathers the messages of the wire.
+// history collects the wire messages.
 type history struct {
 	set wire.ToolSet
-	// local says that the server may read the marks of its model in any text.
+	// local is set if the server may interpret its model's markers in any text.
 	local bool
 	out   []message
-	// role and text are the last message while it is text alone and may still grow.
+	// role and text are the last message while it is text only and may grow.
 	role string
 	text strings.Builder
 	ids  map[string]bool // the wire ids in use
-	// inTurn is set behind the last question: reasoning goes back within its turn only.
+	// inTurn is set after the last question: reasoning is sent back within its turn only.
 	inTurn bool
-	open   []answerable // calls that wait for their results
-	// blind is set for models that take no files of results, shown when there are some, and
-	// own when the person's messages hold files.
+	open   []openResult // calls without results so far
+	// blind is set for models that take no files of results, shown if there are some, and own if
+	// the person's messages hold files.
 	blind, shown, own bool
 }
 
-// An answerable is a call and its id on the wire.
-type answerable struct{ ours, wire string }
+// An openResult is a call's id and its id on the wire.
+type openResult struct{ hostID, wire string }
 
-// messages brings the canonical history to the wire.
+// messages converts the canonical history to wire messages.
 func (p *Provider) messages(req providers.Request, set wire.ToolSet) (*history, error) {
 	h := &history{set: set, local: !p.original, ids: map[string]bool{}, blind: p.quirks.Refused(req.Model, paramMedia) > 0}
 	h.say("system", req.System)
-	asked := lastQuestion(req.Messages)
+	question := lastQuestion(req.Messages)
 	for i, m := range req.Messages {
-		h.inTurn = i > asked
+		h.inTurn = i > question
 		if err := h.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
@@ -101,7 +101,7 @@ func (p *Provider) messages(req providers.Request, set wire.ToolSet) (*history, 
 	return h, nil
 }
 
-// lastQuestion is the place of the last message of the user.
+// lastQuestion returns the index of the last user message.
 func lastQuestion(messages []schemas.Message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role == schemas.RoleUser {
@@ -130,8 +130,8 @@ func (h *history) message(m schemas.Message) error {
 	return nil
 }
 
-// say adds a message that is text alone. It goes into the last message when that
-// is of the same kind: the templates of some models want the roles to alternate.
+// say adds a text-only message. It merges into a last message of the same role: the templates of
+// some models require alternating roles.
 func (h *history) say(role, text string) {
 	if text == "" {
 		return
@@ -145,7 +145,7 @@ func (h *history) say(role, text string) {
 	h.text.WriteString(text)
 }
 
-// settle ends the message that is text alone.
+// settle completes the text-only message.
 func (h *history) settle() {
 	if h.role != "" {
 		h.out = append(h.out, message{Role: h.role, Content: h.text.String()})
@@ -154,13 +154,13 @@ func (h *history) settle() {
 	}
 }
 
-// add adds a message that is more than text.
+// add adds a message that is not text only.
 func (h *history) add(m message) {
 	h.settle()
 	h.out = append(h.out, m)
 }
 
-// user adds a message of the user, in parts when it holds more than text.
+// user adds a user message, in parts if it holds more than text.
 func (h *history) user(m schemas.Message) error {
 	isMedia := func(p schemas.Part) bool { return p.Kind == schemas.PartImage || p.Kind == schemas.PartFile }
 	if !slices.ContainsFunc(m.Parts, isMedia) {
@@ -177,15 +177,15 @@ func (h *history) user(m schemas.Message) error {
 				return err
 			}
 			parts = append(parts, part)
-		case h.said(p) != "":
-			parts = append(parts, contentPart{Type: "text", Text: h.said(p)})
+		case h.textOf(p) != "":
+			parts = append(parts, contentPart{Type: "text", Text: h.textOf(p)})
 		}
 	}
 	h.add(message{Role: "user", Content: parts})
 	return nil
 }
 
-// mediaPart is a file as the API takes it: an image, a PDF, or a sound of one of two formats.
+// mediaPart returns a file in the API's form: an image, a PDF, or a sound in one of two formats.
 func mediaPart(p schemas.Part) (contentPart, error) {
 	if p.Kind == schemas.PartImage {
 		if !isAddress(p.Text) {
@@ -225,18 +225,18 @@ func (h *history) assistant(m schemas.Message) {
 		if p.Kind != schemas.PartCall || p.Call == nil {
 			continue
 		}
-		kept := recall(p)
+		saved := recall(p)
 		if h.inTurn && thought.isEmpty() {
-			thought = kept.reasoning
+			thought = saved.reasoning
 		}
 		args := h.set.Wrap(p.Call.Function)
 		// Local servers parse them to render the prompt.
 		if !json.Valid([]byte(args)) {
 			args = "{}"
 		}
-		id := h.id(kept.ID, p.Call.ID)
-		h.open = append(h.open, answerable{p.Call.ID, id})
-		calls = append(calls, toolCall{ID: id, Type: "function", Function: wireFunction{wire.FunctionName(p.Call.Function.Name), args}, Extra: kept.Extra})
+		id := h.id(saved.ID, p.Call.ID)
+		h.open = append(h.open, openResult{p.Call.ID, id})
+		calls = append(calls, toolCall{ID: id, Type: "function", Function: wireFunction{wire.FunctionName(p.Call.Function.Name), args}, Extra: saved.Extra})
 	}
 	if len(calls) == 0 {
 		h.say("assistant", text)
@@ -249,22 +249,21 @@ func (h *history) assistant(m schemas.Message) {
 	h.add(w)
 }
 
-// id chooses the id of a call on the wire: the server's own, unless it gave that
-// one twice, else ours.
-func (h *history) id(theirs, ours string) string {
-	id := theirs
+// id returns a call's wire id: the server's, unless it used that one twice, else the host's.
+func (h *history) id(serverID, hostID string) string {
+	id := serverID
 	if id == "" || h.ids[id] {
-		id = ours
+		id = hostID
 	}
 	for n := 2; h.ids[id]; n++ {
-		id = fmt.Sprintf("%s-%d", ours, n)
+		id = fmt.Sprintf("%s-%d", hostID, n)
 	}
 	h.ids[id] = true
 	return id
 }
 
-// results adds one message for each result, in the order of the calls. A result
-// that answers no call is quoted to the model as a user's text.
+// results adds one message for each result, in call order. It quotes a result without a call as
+// user text.
 func (h *history) results(m schemas.Message) {
 	texts := map[string]string{}
 	var strays []string
@@ -283,15 +282,15 @@ func (h *history) results(m schemas.Message) {
 			text += "\n" + wire.Unseen
 		}
 		files = append(files, shown...)
-		waits := func(c answerable) bool { return c.ours == p.Result.ID }
+		waits := func(c openResult) bool { return c.hostID == p.Result.ID }
 		if _, twice := texts[p.Result.ID]; twice || !slices.ContainsFunc(h.open, waits) {
 			strays = append(strays, text)
 			continue
 		}
 		texts[p.Result.ID] = text
 	}
-	h.open = slices.DeleteFunc(h.open, func(c answerable) bool {
-		text, here := texts[c.ours]
+	h.open = slices.DeleteFunc(h.open, func(c openResult) bool {
+		text, here := texts[c.hostID]
 		if here {
 			h.add(message{Role: "tool", Content: text, ToolCallID: c.wire})
 		}
@@ -307,8 +306,8 @@ func (h *history) results(m schemas.Message) {
 	}
 }
 
-// files are the files of a result for a message of the user, as those of role tool are text
-// alone, and whether some cannot be shown.
+// files returns a result's files for a user message, since tool messages are text only, and
+// whether some cannot be shown.
 func (h *history) files(r *schemas.ToolResult) (parts []contentPart, unseen bool) {
 	for _, file := range r.Media {
 		part, err := mediaPart(file)
@@ -325,13 +324,13 @@ func (h *history) files(r *schemas.ToolResult) (parts []contentPart, unseen bool
 	return parts, unseen
 }
 
-// isPicture reports whether an image is of a type that vision models take.
+// isPicture reports whether vision models accept an image's type.
 func isPicture(p schemas.Part) bool {
 	media, _, _ := schemas.DataOf(p.Text)
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media)
 }
 
-// answerRest answers the calls that got no result.
+// answerRest answers the calls without results.
 func (h *history) answerRest() {
 	for _, c := range h.open {
 		h.add(message{Role: "tool", Content: notRun, ToolCallID: c.wire})
@@ -343,14 +342,14 @@ func (h *history) answerRest() {
 func (h *history) content(m schemas.Message) string {
 	var texts []string
 	for _, p := range m.Parts {
-		if t := h.said(p); t != "" {
+		if t := h.textOf(p); t != "" {
 			texts = append(texts, t)
 		}
 	}
 	return strings.Join(texts, "\n\n")
 }
 
-func (h *history) said(p schemas.Part) string {
+func (h *history) textOf(p schemas.Part) string {
 	switch {
 	case p.Kind == schemas.PartContext && p.Result != nil:
 		return h.harmless(p.Text)
@@ -360,7 +359,8 @@ func (h *history) said(p schemas.Part) string {
 	return ""
 }
 
-// harmless breaks the marks of templates, which OpenAI's own service does not read.
+// harmless breaks template markers, except for OpenAI's own service, which does not interpret
+// them.
 func (h *history) harmless(s string) string {
 	if !h.local {
 		return s

@@ -19,8 +19,8 @@ import (
 // modelsTime bounds the listing of models.
 const modelsTime = 30 * time.Second
 
-// Models lists the ids of the models that the service has, in its order. Errors
-// are of type [*providers.Error]; nothing is tried again.
+// Models returns the ids of the service's models, in its order. Errors are of type
+// [*providers.Error]; it does not retry.
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsTime)
 	defer cancel()
@@ -36,7 +36,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	if resp.StatusCode/100 != 2 {
 		err, _ := p.readRefusal("", resp)
 		if noList(err) != nil {
-			err.Kind = providers.KindUnavailable // no model was named that could be missing
+			err.Kind = providers.KindUnavailable // no model was requested
 		}
 		return nil, err
 	}
@@ -61,11 +61,11 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Usable chooses the models for a route on a server of one's own. A model that is named
-// must be there; in place of a default the first of the server's list answers, or the one
-// that answers judges. Empty names mean the defaults; a server that lists nothing is
-// asked for the named ones, and so is one without a list where the model is named. The
-// error is a [*providers.Error].
+// Usable chooses the models for a route on the operator's own server. A named model must exist;
+// instead of a missing default it picks the first of the server's list, or for judging the
+// answering model. Empty names mean the defaults. If the server's list is empty, the named models
+// or the defaults are used; if it has no list, the model must be named. The error is a
+// [*providers.Error].
 func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, chosenSmall, why string, err error) {
 	ids, err := p.Models(ctx)
 	if refusal := noList(err); refusal != nil {
@@ -82,7 +82,7 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 	}
 	for _, named := range []string{model, small} {
 		if named != "" && !slices.Contains(ids, named) {
-			return "", "", "", p.notThere(named, ids)
+			return "", "", "", p.unknownModel(named, ids)
 		}
 	}
 	chosen, why = cmp.Or(model, DefaultModel), "it answers"
@@ -96,8 +96,7 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 	return chosen, small, why, nil
 }
 
-// noList is the error of a server that does not know the address of the list; nil for any
-// other.
+// noList returns the error of a server without a model list; nil for any other error.
 func noList(err error) *providers.Error {
 	refusal, _ := errors.AsType[*providers.Error](err)
 	if refusal == nil || !slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, refusal.Status) {
@@ -106,18 +105,18 @@ func noList(err error) *providers.Error {
 	return refusal
 }
 
-// Has returns nil when the service lists the model or lists none, and else an error that
-// names the nearest one. The error is a [*providers.Error].
+// Has returns nil if the service lists the model or lists none, else an error with the nearest
+// name. The error is a [*providers.Error].
 func (p *Provider) Has(ctx context.Context, model string) error {
 	ids, err := p.Models(ctx)
 	if err != nil || len(ids) == 0 || slices.Contains(ids, model) {
 		return err
 	}
-	return p.notThere(model, ids)
+	return p.unknownModel(model, ids)
 }
 
-// notThere is the error for a model that the service does not list.
-func (p *Provider) notThere(model string, ids []string) *providers.Error {
+// unknownModel returns the error of a model that the service does not list.
+func (p *Provider) unknownModel(model string, ids []string) *providers.Error {
 	text := "the server has no such model" + didYouMean(model, ids)
 	if !p.original {
 		text += " (it has: " + p.faults.Clean(strings.Join(ids, ", ")) + ")"
@@ -128,7 +127,7 @@ func (p *Provider) notThere(model string, ids []string) *providers.Error {
 // suggestTime bounds the listing of models for an error.
 const suggestTime = 3 * time.Second
 
-// suggest adds the nearest name to the error for a model that is not there.
+// suggest adds the nearest name to the error of an unknown model.
 func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
 	if e.Kind != providers.KindModelNotFound {
 		return e

@@ -1,10 +1,8 @@
-// Package openai speaks to OpenAI and to the servers that offer its API: vLLM,
-// llama.cpp, LM Studio and gateways.
+// Package openai adapts OpenAI and servers with its API: vLLM, llama.cpp, LM Studio and gateways.
 //
-// It owns the lowering of the canonical history and of tool schemas to that wire,
-// the reading of its event stream, the putting together of streamed tool calls,
-// and the mapping of its faults to [providers.Error]. It must not execute tools,
-// judge arguments, or choose another provider.
+// It owns the lowering of the canonical history and of tool schemas to that wire, the parsing of
+// its event stream, the assembly of streamed tool calls, and the mapping of its faults to
+// [providers.Error]. It must not execute tools, judge arguments, or choose another provider.
 package openai
 
 import (
@@ -31,37 +29,35 @@ const (
 // name is the provider's name.
 const name = "openai"
 
-// A Config says where the service is and how patient the provider is.
+// A Config configures the service and the time limits.
 type Config struct {
-	// APIKey goes into the Authorization header; local servers need none.
+	// APIKey is sent in the Authorization header; local servers need none.
 	APIKey string
-	// KeySetting is where the key comes from, for messages; empty means OPENAI_API_KEY.
+	// KeySetting names the key's setting in messages; empty means OPENAI_API_KEY.
 	KeySetting string
-	// BaseURL is the address below which chat/completions lies, a path and a query
-	// included. Empty means [DefaultBaseURL].
+	// BaseURL is the URL above chat/completions, including a path and a query. Empty means
+	// [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
-	// means one with a transport of its own.
+	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
+	// new client.
 	HTTPClient *http.Client
 	// FirstByte bounds the wait for the first output; zero means [wire.DefaultFirst].
 	FirstByte time.Duration
-	// Window is how many tokens prompt and answer may have together; zero means that it
-	// is not known.
+	// Window bounds prompt and answer together, in tokens; zero means unknown.
 	Window int
-	// Settings hold where a request says nothing.
+	// Settings apply if a request sets nothing.
 	Settings providers.Settings
-	// Refusals keep what the service refuses; nil means in this process only.
+	// Refusals store what the service refuses; nil keeps it in this process only.
 	Refusals *wire.Refusals
 	Logger   *slog.Logger
 }
 
-// A Provider is a [providers.Provider] over one service. It may be used by many
-// goroutines.
+// A Provider is a [providers.Provider] for one service. It is safe for concurrent use.
 type Provider struct {
 	key      string
 	keyFrom  string
-	chat     string // the address of chat/completions
-	models   string // the address of models
+	chat     string // the URL of chat/completions
+	models   string // the URL of models
 	original bool   // the service is OpenAI's own
 	http     *http.Client
 	limits   wire.Limits
@@ -121,5 +117,5 @@ func (p *Provider) Name() string { return name }
 // Window returns the configured window, or 0.
 func (p *Provider) Window(context.Context, string) int { return p.window }
 
-// LeftOut returns why tools are left out of requests, by their names.
+// LeftOut returns why tools are omitted from requests, by name.
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

@@ -26,7 +26,7 @@ type body struct {
 	TopP            *float64          `json:"top_p,omitempty"`
 	Seed            *int64            `json:"seed,omitempty"`
 	ReasoningEffort string            `json:"reasoning_effort,omitempty"`
-	// TemplateArgs go to the template of the prompt, on servers that render it.
+	// TemplateArgs are arguments of the prompt template, for servers that render it.
 	TemplateArgs        map[string]any  `json:"chat_template_kwargs,omitempty"`
 	MaxTokens           int             `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
@@ -35,7 +35,7 @@ type body struct {
 
 	headers map[string]string
 	extra   json.RawMessage
-	// shown is set when the messages hold files of tools' results, and none of a person's.
+	// shown is set if the messages hold files of tool results, and none of a person's.
 	shown bool
 }
 
@@ -62,7 +62,7 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	if req.Model == "" {
 		return nil, nil, p.faults.Fail(providers.KindInvalid, "", errors.New("no model is named: set llm.openai.model"))
 	}
-	asked := cmp.Or(req.Thinking, p.settings.Thinking) != ""
+	explicit := cmp.Or(req.Thinking, p.settings.Thinking) != ""
 	req = p.thinkers.Shape(req).With(p.settings)
 	set := p.tools.Set(req.Tools, req.After)
 	b := &body{
@@ -94,7 +94,7 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 		}
 		b.ResponseFormat = &responseFormat{"json_schema", jsonSchema{"answer", strict, schema}}
 	}
-	p.think(b, req, asked)
+	p.think(b, req, explicit)
 	p.thinkBesideTools(b)
 	p.dropRefused(b)
 	return b, set, nil
@@ -121,8 +121,8 @@ func (p *Provider) post(ctx context.Context, b *body) (*http.Response, error) {
 	return p.do(req, b.headers)
 }
 
-// parameters are the fields of the body without which a request still means the
-// same, in the order in which they are given up, and how many other forms each has.
+// parameters returns the optional fields of the body, in the order in which they are dropped, and
+// how many other forms each has.
 func parameters() []parameter {
 	return []parameter{
 		{"max_tokens", 1},
@@ -139,7 +139,7 @@ func parameters() []parameter {
 	}
 }
 
-// paramMedia stands for the files of tools' results.
+// paramMedia names the files of tool results as a parameter.
 const paramMedia = "files of results"
 
 type parameter struct {
@@ -147,14 +147,14 @@ type parameter struct {
 	forms int
 }
 
-// effortOff are the values of reasoning_effort for as little thinking as there is: models
-// differ in what they take. An empty one leaves it out.
+// effortOff returns the values of reasoning_effort for the least thinking: models accept
+// different ones. "" omits the field.
 func effortOff() []string { return []string{"none", "minimal", "low", ""} }
 
-// think tells the model how much to think. Without a wish only a model that is known to
-// think is told not to, in the passes of the small model.
-func (p *Provider) think(b *body, req providers.Request, asked bool) {
-	if req.Thinking == "" || !asked && !p.thinkers.Known(req.Model) {
+// think sets how much the model thinks. Without a setting it only switches thinking off for a
+// model that is known to think, in the passes of the small model.
+func (p *Provider) think(b *body, req providers.Request, explicit bool) {
+	if req.Thinking == "" || !explicit && !p.thinkers.Known(req.Model) {
 		return
 	}
 	refused := p.quirks.Refused(req.Model, "reasoning_effort")
@@ -172,23 +172,22 @@ func (p *Provider) think(b *body, req providers.Request, asked bool) {
 	}
 }
 
-// paramToolEffort stands for a reasoning_effort beside tools.
+// paramToolEffort names a reasoning_effort in requests with tools.
 const paramToolEffort = "reasoning_effort beside tools"
 
-// effortBesideTools are the forms of reasoning_effort for a model that refuses its own
-// beside tools. An empty one leaves it out.
+// effortBesideTools returns the values of reasoning_effort for a model that rejects its own with
+// tools. "" omits the field.
 func effortBesideTools() []string { return []string{"none", ""} }
 
-// thinkBesideTools keeps a model from thinking in requests with tools if it takes them only
-// so; without tools it thinks as it is told.
+// thinkBesideTools switches thinking off in requests with tools if the model requires that;
+// without tools the setting applies.
 func (p *Provider) thinkBesideTools(b *body) {
 	if refused := p.quirks.Refused(b.Model, paramToolEffort); refused > 0 && len(b.Tools) > 0 {
 		b.ReasoningEffort = effortBesideTools()[refused-1]
 	}
 }
 
-// drop takes a parameter out of the body, or puts it under its other name. It
-// says whether it was there.
+// drop removes a parameter from the body, or renames it. It reports whether it was set.
 func (b *body) drop(parameter string) bool {
 	before := *b
 	switch parameter {
@@ -221,7 +220,7 @@ func (b *body) drop(parameter string) bool {
 		b.ResponseFormat = nil
 		return before.ResponseFormat != nil
 	case "reasoning_effort":
-		return before.ReasoningEffort != "" // think finds the next form
+		return before.ReasoningEffort != "" // think picks the next form
 	case "chat_template_kwargs":
 		b.TemplateArgs = nil
 		return before.TemplateArgs != nil
@@ -235,7 +234,7 @@ func (b *body) drop(parameter string) bool {
 	return false
 }
 
-// dropRefused takes out of the body what its model is known to refuse.
+// dropRefused removes from the body what its model is known to reject.
 func (p *Provider) dropRefused(b *body) {
 	for _, parameter := range parameters() {
 		if p.quirks.Refused(b.Model, parameter.name) > 0 {
@@ -244,8 +243,8 @@ func (p *Provider) dropRefused(b *body) {
 	}
 }
 
-// learn reads a refusal. When it names a parameter of the body, that one is dropped from
-// now on, or set otherwise, and what is done then returned.
+// learn reads a refusal. If it names a parameter of the body, learn drops or changes it from now
+// on and returns a note of that.
 func (p *Provider) learn(b *body, status int, f fault) string {
 	if b.shown && status >= 400 && wire.RefusesMedia(f.message) && p.quirks.Learn(b.Model, paramMedia, 1) {
 		return without(paramMedia)
@@ -269,14 +268,14 @@ func without(parameter string) string {
 	return "the model does not take " + parameter + ", asked again without it"
 }
 
-// besideTools reports whether a model that is offered tools refuses to think beside them. It
-// may do so where no effort was sent: its own default counts.
+// besideTools reports whether a model that is offered tools rejects thinking with them. It may do
+// so without a requested effort, because of its default.
 func (f fault) besideTools(b *body) bool {
 	return len(b.Tools) > 0 && f.names("reasoning_effort") && strings.Contains(strings.ToLower(f.message), "tools")
 }
 
-// names reports whether the fault names a parameter. The text must quote it, unless
-// it is not an English word.
+// names reports whether the fault names a parameter. The text must quote it if it is an English
+// word.
 func (f fault) names(parameter string) bool {
 	if f.param != "" {
 		return f.param == parameter

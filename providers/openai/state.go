@@ -7,17 +7,16 @@ import (
 	"molar/schemas"
 )
 
-// state is what is kept beside a call: the server's own id for it, what a gateway
-// attached to it, and beside the first call of an answer the reasoning that led to it,
-// under the names that the server gave it. Several services refuse the next request of a
-// turn without that.
+// state is stored with a call: the server's id for it, a gateway's extra data, and with the first
+// call of an answer its reasoning, under the server's names. Several services reject the next
+// request of a turn without it.
 type state struct {
 	ID    string          `json:"id,omitempty"`
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 	reasoning
 }
 
-// reasoning is what a server sent of it.
+// reasoning is the reasoning that a server sent.
 type reasoning struct {
 	Content string            `json:"reasoning_content,omitempty"`
 	Text    string            `json:"reasoning,omitempty"`
@@ -26,7 +25,7 @@ type reasoning struct {
 
 func (r reasoning) isEmpty() bool { return r.Content == "" && r.Text == "" && len(r.Details) == 0 }
 
-// keep makes the state of a call, or nil when there is nothing to keep.
+// keep returns the state of a call, or nil if it is empty.
 func keep(s state) *schemas.ProviderState {
 	if s.ID == "" && len(s.Extra) == 0 && s.isEmpty() {
 		return nil
@@ -38,7 +37,7 @@ func keep(s state) *schemas.ProviderState {
 	return &schemas.ProviderState{Provider: name, Data: data}
 }
 
-// recall reads the state of a part. Those of other providers are none of ours.
+// recall returns the state of a part; empty for the state of another provider.
 func recall(p schemas.Part) state {
 	var s state
 	if p.State != nil && p.State.Provider == name && json.Unmarshal(p.State.Data, &s) != nil {
@@ -47,7 +46,7 @@ func recall(p schemas.Part) state {
 	return s
 }
 
-// A trail gathers the reasoning of an answer as its pieces arrive.
+// A trail collects the reasoning of an answer as its pieces arrive.
 type trail struct {
 	content, text strings.Builder
 	details       []map[string]json.RawMessage
@@ -69,12 +68,12 @@ func (t *trail) add(d *delta) {
 	}
 }
 
-// continues reports whether a piece belongs to the detail before it.
+// continues reports whether a piece continues the detail.
 func continues(detail, piece map[string]json.RawMessage) bool {
 	return string(detail["type"]) == string(piece["type"]) && string(detail["index"]) == string(piece["index"]) && detail["index"] != nil
 }
 
-// join adds a piece to a detail: its texts are continued, all else is as the piece says.
+// join adds a piece to a detail: texts are appended, other fields replaced.
 func join(detail, piece map[string]json.RawMessage) {
 	for _, key := range []string{"text", "summary", "data"} {
 		var before, more string
@@ -89,7 +88,7 @@ func join(detail, piece map[string]json.RawMessage) {
 	}
 }
 
-// reasoning returns what came, or nothing.
+// reasoning returns the collected reasoning; it may be empty.
 func (t *trail) reasoning() reasoning {
 	r := reasoning{Content: t.content.String(), Text: t.text.String()}
 	for _, d := range t.details {

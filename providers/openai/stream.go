@@ -35,14 +35,14 @@ type call struct {
 	answer wire.Answer
 
 	refused bool   // the model refused
-	index   *int   // the choice that is read
-	reason  string // why the model ended
+	index   *int   // the choice to read
+	reason  string // the finish reason
 	calls   assembler
 	trail   trail
 	usage   *schemas.Usage
 }
 
-// exchange sends the request and reads its answer to the end.
+// exchange sends the request and reads its whole answer.
 func (c *call) exchange(ctx context.Context, b *body) error {
 	resp, err := c.p.post(ctx, b)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *call) stream(ctx context.Context, body io.Reader) error {
 		c.x.Progress()
 		done, err := c.event(e)
 		if errors.Is(err, errCut) {
-			continue // what ended the stream comes next
+			continue // the cause comes next
 		}
 		if done {
 			c.x.Drain(body)
@@ -85,11 +85,10 @@ func (c *call) stream(ctx context.Context, body io.Reader) error {
 	return c.ended(ctx, io.EOF)
 }
 
-// errCut says that the stream ended inside an event.
+// errCut means that the stream ended inside an event.
 var errCut = errors.New("the stream ended inside a message")
 
-// ended explains the end of a stream that did not mark it. The mark may be missing when
-// the model's own end was seen.
+// ended returns the error of a stream without an end mark; nil if the finish reason was seen.
 func (c *call) ended(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if c.reason != "" && (cause == nil || errors.Is(cause, wire.ErrStalled)) {
@@ -102,7 +101,7 @@ func (c *call) fail(kind providers.Kind, err error) *providers.Error {
 	return c.p.faults.Fail(kind, c.req.Model, err)
 }
 
-// do sends a request with the key and further headers, which win.
+// do sends a request with the key and further headers, which override others.
 func (p *Provider) do(req *http.Request, headers map[string]string) (*http.Response, error) {
 	if p.key != "" {
 		req.Header.Set("Authorization", "Bearer "+p.key)

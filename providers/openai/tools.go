@@ -10,11 +10,11 @@ import (
 	"molar/schemas/lower"
 )
 
-// maxDescription is the longest description of a function that the API takes, in
-// characters. Half of it is for what the schema could not say.
+// maxDescription is the API's limit of a function description, in characters. Half of it is for
+// what the schema could not express.
 const maxDescription = 1024
 
-// lowerTool brings a tool to the wire.
+// lowerTool converts a tool to the wire form.
 func lowerTool(t *wire.Tool) error {
 	res, err := lower.ForOpenAI(t.Info.InputSchema)
 	if err != nil {
@@ -33,8 +33,8 @@ func lowerTool(t *wire.Tool) error {
 	return err
 }
 
-// describe joins a tool's description and what its schema could not say. When
-// they are too long together, the description gives way first.
+// describe joins a tool's description and what its schema could not express. If they are too long
+// together, it cuts the description first.
 func describe(info schemas.ToolInfo, hint string) string {
 	text := wire.Described(info, "")
 	if hint == "" || strings.Contains(text, hint) {
@@ -47,7 +47,7 @@ func describe(info schemas.ToolInfo, hint string) string {
 	return cut(text, maxDescription-utf8.RuneCountInString(hint)-1) + "\n" + hint
 }
 
-// cut shortens s to at most limit characters and shows that it did.
+// cut shortens s to at most limit characters and marks the cut.
 func cut(s string, limit int) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s

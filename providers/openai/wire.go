@@ -8,8 +8,8 @@ import (
 	"molar/schemas"
 )
 
-// frame is one message of the stream, or a whole answer. Fields that servers fill
-// in different ways have types that take all of them.
+// frame is one message of the stream, or a whole answer. Fields that servers encode differently
+// have types that accept all forms.
 type frame struct {
 	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
@@ -19,7 +19,7 @@ type frame struct {
 type choice struct {
 	Index        int   `json:"index"`
 	Delta        delta `json:"delta"`
-	Message      delta `json:"message"` // in whole answers
+	Message      delta `json:"message"` // in unstreamed answers
 	FinishReason text  `json:"finish_reason"`
 }
 
@@ -28,14 +28,14 @@ type delta struct {
 	Refusal          text `json:"refusal"`
 	ReasoningContent text `json:"reasoning_content"`
 	Reasoning        text `json:"reasoning"`
-	// ReasoningDetails are what gateways want back word for word.
+	// ReasoningDetails must be sent back to gateways verbatim.
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	ToolCalls        pieces            `json:"tool_calls"`
-	// FunctionCall is what ToolCalls was in the first version of the API.
+	// FunctionCall is the predecessor of ToolCalls in the first version of the API.
 	FunctionCall *function `json:"function_call"`
 }
 
-// thinking is the reasoning, which servers send under one name, or both.
+// thinking returns the reasoning, which servers send under either name, or both.
 func (d *delta) thinking() string {
 	if d.ReasoningContent != "" {
 		return string(d.ReasoningContent)
@@ -59,7 +59,7 @@ type piece struct {
 	Index    *int     `json:"index"`
 	ID       text     `json:"id"`
 	Function function `json:"function"`
-	// Extra is what some gateways attach to a call and want back with it.
+	// Extra is a gateway's data of a call, to be sent back with it.
 	Extra json.RawMessage `json:"extra_content"`
 }
 
@@ -90,8 +90,8 @@ func (u usage) schema() *schemas.Usage {
 	}
 }
 
-// text is a string. Of null it makes none, of a list of content parts or of
-// complaints their texts, and of any other value its JSON.
+// text is a string. It decodes null to "", a list of content parts or of refusals to their texts,
+// and any other value to its JSON.
 type text string
 
 func (t *text) UnmarshalJSON(data []byte) error {
