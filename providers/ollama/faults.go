@@ -17,10 +17,10 @@ import (
 	"molar/providers/wire"
 )
 
-// busyWait is what a busy server without Retry-After is given.
+// busyWait is the wait for a busy server without Retry-After.
 const busyWait = time.Second
 
-// apiError explains an error of the api client.
+// apiError returns the error of an api client's error.
 func (p *Provider) apiError(ctx context.Context, model string, err error) *providers.Error {
 	if status, ok := errors.AsType[api.StatusError](err); ok {
 		return p.statusError(model, status.StatusCode, status.ErrorMessage, nil)
@@ -40,8 +40,8 @@ func (p *Provider) answerError(model string, resp *http.Response) *providers.Err
 	return p.statusError(model, resp.StatusCode, errorText(body), resp.Header)
 }
 
-// errorText finds the message in an error's body: {"error": text} or an object
-// with a message. It is empty for anything else.
+// errorText returns the message in an error's body: {"error": text} or an object with a message.
+// It is empty for anything else.
 func errorText(body []byte) string {
 	var outer struct {
 		Error json.RawMessage `json:"error"`
@@ -78,35 +78,35 @@ func (p *Provider) statusError(model string, status int, message string, header 
 }
 
 func (p *Provider) classify(model string, status int, message string) (providers.Kind, string) {
-	said, kind := p.faults.Said(status, message), wire.KindOf(status, message)
+	reason, kind := p.faults.Said(status, message), wire.KindOf(status, message)
 	switch {
 	case kind == providers.KindContextLength:
-		return kind, said
+		return kind, reason
 	case strings.Contains(message, refusesTools):
-		return providers.KindInvalid, said + ": " + noTools
+		return providers.KindInvalid, reason + ": " + noTools
 	case status == http.StatusNotFound && (!strings.Contains(message, "not found") || strings.Contains(message, "page not found")):
 		return providers.KindUnavailable, "no Ollama at this address (status 404): check OLLAMA_BASE_URL"
 	case kind == providers.KindModelNotFound:
-		return kind, said + ": run: ollama pull " + model
+		return kind, reason + ": run: ollama pull " + model
 	case kind == providers.KindAuth:
-		return kind, "the server refused the host's credentials: " + said
+		return kind, "the server refused the host's credentials: " + reason
 	case kind == providers.KindProtocol:
 		return kind, p.faults.Redirects(status)
 	case kind == "":
-		return providers.KindProtocol, "unexpected " + said
+		return providers.KindProtocol, "unexpected " + reason
 	}
-	return kind, said
+	return kind, reason
 }
 
-// refusesTools is what the server says of a model without tool support.
+// refusesTools is the server's message for a model without tool support.
 const refusesTools = "does not support tools"
 
-// isToolRefusal reports whether the model was offered tools and takes none.
+// isToolRefusal reports whether tools were offered to a model without tool support.
 func isToolRefusal(err error) bool {
 	return providers.KindOf(err) == providers.KindInvalid && strings.Contains(err.Error(), refusesTools)
 }
 
-// noTools is said of a model that takes no tools.
+// noTools is the error text for a model without tool support.
 const noTools = "this model does not take tools: choose one that does, such as " + DefaultModel +
 	" (ollama pull " + DefaultModel + "), or turn the assistant's tools off"
 
@@ -116,22 +116,22 @@ func (p *Provider) streamError(model, message string) *providers.Error {
 	if wire.IsOverflow(message) {
 		kind = providers.KindContextLength
 	}
-	said := p.faults.Clean(message)
-	if said == "" {
-		said = "the server reported an error without a text"
+	reason := p.faults.Clean(message)
+	if reason == "" {
+		reason = "the server reported an error without a text"
 	}
-	return p.faults.Fail(kind, model, brokenError{message, errors.New(said)})
+	return p.faults.Fail(kind, model, brokenError{message, errors.New(reason)})
 }
 
-// A brokenError is what the server says of an answer that it could not finish.
+// A brokenError is the server's error for an answer that it could not finish.
 type brokenError struct {
-	message string // as it came
+	message string // unchanged
 	error
 }
 
-// ofCall reports whether the error is about what the model wrote: it is unless it is about
-// the machine, the model itself, or the request. Each of the server's parsers of tool calls
-// has words of its own for what it cannot read; names of tools may stand among them.
+// ofCall reports whether the error is about the model's output: it is unless it is about the
+// machine, the model itself, or the request. Each of the server's tool-call parsers has its own
+// error texts, and they may contain tool names.
 func (e brokenError) ofCall() bool {
 	elsewhere := regexp.MustCompile(`(?i)\b(memory|cuda|rocm|gpu|vram|runner|load(ing)? model|running the model|failed to load` +
 		`|may be incompatible|llm response|server status|slots available|busy|timed out|unauthorized|forbidden|cancell?ed)\b`)

@@ -11,11 +11,10 @@ import (
 	"molar/schemas/lower"
 )
 
-// A model without tool support is held to a format, by the server's grammar: an
-// object with the calls, or one with the answer. Both stand in one request rather
-// than two (one for calls, which may be none, and one for the text), because the
-// second would cost a model pass in every turn without a call; the answer is
-// streamed out of its JSON string as it comes.
+// A model without tool support is held to a format by the server's grammar: an object with the
+// calls, or one with the answer. One request offers both, rather than two (one for the calls, if
+// any, and one for the text), because the second would cost a model pass in every turn without a
+// call; the answer is streamed out of its JSON string as it arrives.
 
 // callsForm and answerForm are the two objects.
 type (
@@ -34,15 +33,14 @@ type (
 	}
 )
 
-// maxArguments is the largest schema of one tool's arguments that goes into a
-// format; larger ones are left to the model. The server makes a grammar of it all
-// for every request.
+// maxArguments bounds the schema of one tool's arguments in a format, in bytes; larger ones are
+// left to the model. The server compiles it all into a grammar for every request.
 const maxArguments = 16 << 10
 
 // A form offers tools through the format of the answer.
 type form struct {
 	set      wire.ToolSet
-	required bool // an answer without calls is none
+	required bool // calls are required
 	schema   json.RawMessage
 	prompt   string
 }
@@ -67,7 +65,7 @@ func newForm(set wire.ToolSet, required bool) (*form, error) {
 	return f, nil
 }
 
-// callSchema is the schema of a call to one tool.
+// callSchema returns the schema of a call to one tool.
 func callSchema(t *wire.Tool, required []string) *jsonschema.Schema {
 	function := reflectForm(functionForm{})
 	function.Properties.Set("name", &jsonschema.Schema{Const: t.Info.Name})
@@ -78,14 +76,14 @@ func callSchema(t *wire.Tool, required []string) *jsonschema.Schema {
 	return call
 }
 
-// argumentsSchema brings a tool's schema to what a format may hold.
+// argumentsSchema reduces a tool's schema to what a format may hold.
 func argumentsSchema(t *wire.Tool) *jsonschema.Schema {
 	raw, _, err := lower.ForFormatObject(t.Info.InputSchema)
 	var keys map[string]json.RawMessage
 	if err != nil || len(raw) > maxArguments || json.Unmarshal(raw, &keys) != nil {
 		return &jsonschema.Schema{Type: "object"}
 	}
-	// As extras the keywords stay as they are: their numbers keep their digits.
+	// As extras the keywords stay unchanged: their numbers keep their digits.
 	s := &jsonschema.Schema{Extras: map[string]any{}}
 	for key, value := range keys {
 		s.Extras[key] = value
@@ -100,7 +98,7 @@ func reflectForm(v any) *jsonschema.Schema {
 	return s
 }
 
-// formPrompt tells the model of the tools and of the forms of its answer.
+// formPrompt describes the tools and the forms of the answer to the model.
 func formPrompt(set wire.ToolSet, required bool) string {
 	var b strings.Builder
 	b.WriteString("You can call these tools:\n")

@@ -12,16 +12,16 @@ import (
 	"molar/schemas"
 )
 
-// blanks may stand between the parts of the form.
+// blanks may separate the parts of the form.
 const blanks = " \t\r\n"
 
 // maxForm bounds the calls of an answer, in bytes.
 const maxForm = 1 << 20
 
-// errUnreadable says that an answer is not in the form that was asked for.
+// errUnreadable means that an answer is not in the requested form.
 var errUnreadable = errors.New("the model's answer is not in the form that offers it tools")
 
-// A formMode is what an answer in a form turned out to be.
+// A formMode is the detected kind of an answer in a form.
 type formMode int
 
 const (
@@ -29,14 +29,14 @@ const (
 	formCalls
 	formAnswer // inside the string of the answer
 	formEnded  // after it
-	formProse  // no JSON: a server or model that knows no formats
+	formProse  // no JSON: the server or model does not support formats
 )
 
-// A formReader reads an answer in a [form].
+// A formReader parses an answer in a [form].
 type formReader struct {
 	form *form
 	mode formMode
-	raw  strings.Builder // what is not decoded yet
+	raw  strings.Builder // not decoded yet
 }
 
 // Take decodes the text of an answer.
@@ -62,7 +62,7 @@ func (r *formReader) Take(piece string) (string, error) {
 	return "", nil
 }
 
-// recognise finds out which object has begun.
+// recognise detects which object has begun.
 func (r *formReader) recognise() {
 	text := strings.TrimLeft(r.raw.String(), blanks)
 	switch {
@@ -89,7 +89,7 @@ func (r *formReader) recognise() {
 	}
 }
 
-// decode returns what is whole of the answer's string.
+// decode returns the complete part of the answer's string.
 func (r *formReader) decode() (string, error) {
 	raw := r.drain()
 	n, ended := wholeText(raw)
@@ -111,8 +111,8 @@ func (r *formReader) drain() string {
 	return raw
 }
 
-// wholeText returns how much of the inside of a JSON string holds whole
-// characters, and whether the string ends there.
+// wholeText returns how many bytes of the inside of a JSON string are complete characters, and
+// whether the string ends there.
 func wholeText(raw string) (n int, ended bool) {
 	for n < len(raw) {
 		size := 1
@@ -130,8 +130,8 @@ func wholeText(raw string) (n int, ended bool) {
 	return n, false
 }
 
-// escape returns the length of the escape at the start of raw, or 0 when more of
-// it has to come: two escapes may stand for one character.
+// escape returns the length of the escape at the start of raw, or 0 if it is incomplete: two
+// escapes may form one character.
 func escape(raw string) int {
 	switch {
 	case len(raw) < 2:
@@ -155,7 +155,7 @@ func escape(raw string) int {
 // lowSurrogate is the first unit that can end a pair.
 const lowSurrogate = 0xDC00
 
-// unit reads the four digits of an escape; 0 when they are none.
+// unit returns the value of an escape's four digits; 0 if they are invalid.
 func unit(escape string) rune {
 	n, err := strconv.ParseUint(escape[2:6], 16, 16)
 	if err != nil {
@@ -164,8 +164,8 @@ func unit(escape string) rune {
 	return rune(n)
 }
 
-// End reads the calls, which the grammar has held to the offered tools. A model
-// that is not held by one may have written anything.
+// End parses the calls, which the grammar restricts to the offered tools. Without a grammar a
+// model may have written anything.
 func (r *formReader) End(cut bool) ([]schemas.FunctionCall, error) {
 	if r.mode != formCalls {
 		return nil, nil
@@ -182,5 +182,5 @@ func (r *formReader) End(cut bool) ([]schemas.FunctionCall, error) {
 	return calls, nil
 }
 
-// Rest returns nothing: an answer in the form is decoded as it comes.
+// Rest returns nothing: an answer in the form is decoded as it arrives.
 func (r *formReader) Rest() string { return "" }

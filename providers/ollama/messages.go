@@ -15,8 +15,8 @@ import (
 	"molar/schemas"
 )
 
-// messages brings the canonical history to Ollama's wire. The set says which
-// tools are offered wrapped, info what the model takes.
+// messages converts the canonical history to Ollama's wire. set has the wrapped tools, info the
+// model's capabilities.
 func (p *Provider) messages(req providers.Request, set wire.ToolSet, info modelInfo) ([]api.Message, error) {
 	h := history{set: set, plain: !info.tools, vision: info.vision}
 	h.add(api.Message{Role: "system", Content: req.System})
@@ -26,17 +26,17 @@ func (p *Provider) messages(req providers.Request, set wire.ToolSet, info modelI
 		}
 	}
 	if len(h.out) == 0 {
-		// The server would load the model and answer nothing.
+		// The server would only load the model and not answer.
 		return nil, p.faults.Fail(providers.KindInvalid, req.Model, errors.New("the request holds no text"))
 	}
 	return h.out, nil
 }
 
-// history gathers wire messages.
+// history collects wire messages.
 type history struct {
 	set   wire.ToolSet
-	plain bool // calls and results are told as text
-	// vision is set for models that see the images of results.
+	plain bool // calls and results are written as text
+	// vision is set for models that accept the images of results.
 	vision bool
 	out    []api.Message
 	calls  []schemas.ToolCall // of the last assistant message
@@ -61,18 +61,18 @@ func (h *history) message(m schemas.Message) error {
 	return fmt.Errorf("role %q is not known", m.Role)
 }
 
-// add leaves out messages that say nothing.
+// add skips empty messages.
 func (h *history) add(m api.Message) {
 	if m.Content != "" || len(m.Images) > 0 {
 		h.out = append(h.out, m)
 	}
 }
 
-// assistant puts text and calls into one message. Two in a row become one too:
-// templates join them by their text and would lose the calls.
-func (h *history) assistant(said schemas.Message) {
-	h.calls = said.Calls()
-	m := api.Message{Role: "assistant", Content: content(said), Thinking: thinking(said)}
+// assistant combines text and calls into one message. It merges two in a row: templates join them
+// by their text and would lose the calls.
+func (h *history) assistant(msg schemas.Message) {
+	h.calls = msg.Calls()
+	m := api.Message{Role: "assistant", Content: content(msg), Thinking: thinking(msg)}
 	if h.plain && len(h.calls) > 0 {
 		m.Content = strings.TrimSpace(m.Content + "\n" + h.printed())
 	}
@@ -100,8 +100,8 @@ func (h *history) assistant(said schemas.Message) {
 	h.out = append(h.out, m)
 }
 
-// results writes one message for each result, in the order of the calls: some
-// templates match them by position, others by name or id.
+// results writes one message for each result, in call order: some templates match them by
+// position, others by name or id.
 func (h *history) results(given schemas.Message) {
 	var parts []schemas.Part
 	for _, part := range given.Parts {
@@ -134,7 +134,7 @@ func (h *history) results(given schemas.Message) {
 	}
 }
 
-// show adds the images of a result. Nothing else has a place on this wire.
+// show adds the images of a result. The wire has no place for other files.
 func (h *history) show(m *api.Message, files []schemas.Part) {
 	unseen := false
 	for _, file := range files {
@@ -150,8 +150,7 @@ func (h *history) show(m *api.Message, files []schemas.Part) {
 	}
 }
 
-// printed writes the last calls in the form that models without tool support are
-// asked to answer in.
+// printed writes the last calls in the form that models without tool support must answer in.
 func (h *history) printed() string {
 	var form callsForm
 	for _, call := range h.calls {
@@ -165,7 +164,7 @@ func (h *history) printed() string {
 	return string(text)
 }
 
-// content joins the texts of a message, with what tools gave made harmless.
+// content joins the texts of a message, with template markers in tool results broken.
 func content(m schemas.Message) string {
 	var texts []string
 	for _, part := range m.Parts {
@@ -182,8 +181,8 @@ func content(m schemas.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// arguments makes the object that the server wants of a call's arguments, with
-// the digits of numbers as they are. What is no object becomes an empty one.
+// arguments returns a call's arguments as the object that the server requires, with the digits of
+// numbers unchanged. Anything but an object becomes an empty one.
 func arguments(f schemas.FunctionCall, set wire.ToolSet) api.ToolCallFunctionArguments {
 	text := set.Wrap(f)
 	args := api.NewToolCallFunctionArguments()
@@ -205,8 +204,8 @@ func arguments(f schemas.FunctionCall, set wire.ToolSet) api.ToolCallFunctionArg
 	return args
 }
 
-// state is what the provider keeps beside a call: the thinking that led to it,
-// which models want back while the turn goes on.
+// state is stored with a call: the thinking that led to it, which models need back during the
+// turn.
 type state struct {
 	Thinking string `json:"thinking"`
 }
@@ -221,7 +220,7 @@ func thinking(m schemas.Message) string {
 	return ""
 }
 
-// images decodes the images of a message. Of files only text has a place on this wire.
+// images decodes the images of a message. Of other files the wire carries only text.
 func images(m schemas.Message) ([]api.ImageData, error) {
 	var out []api.ImageData
 	for _, part := range m.Parts {

@@ -14,11 +14,11 @@ import (
 	"molar/providers"
 )
 
-// A Model is a model that the server has.
+// A Model is a model on the server.
 type Model struct {
 	Name     string
 	Modified time.Time
-	// Remote models run on a machine elsewhere.
+	// Remote models run on another machine.
 	Remote bool
 }
 
@@ -29,8 +29,8 @@ type LoadedModel struct {
 	ContextLength int
 }
 
-// Models lists the models that the server has, in its order (newest first).
-// Errors are a [*providers.Error].
+// Models returns the server's models, in its order (newest first). Errors are a
+// [*providers.Error].
 func (p *Provider) Models(ctx context.Context) ([]Model, error) {
 	list, err := p.client.List(ctx)
 	if err != nil {
@@ -43,8 +43,7 @@ func (p *Provider) Models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// Loaded lists the models that are in the server's memory now.
-// Errors are a [*providers.Error].
+// Loaded returns the models that are in the server's memory now. Errors are a [*providers.Error].
 func (p *Provider) Loaded(ctx context.Context) ([]LoadedModel, error) {
 	list, err := p.client.ListRunning(ctx)
 	if err != nil {
@@ -57,18 +56,17 @@ func (p *Provider) Loaded(ctx context.Context) ([]LoadedModel, error) {
 	return models, nil
 }
 
-// SupportsTools reports whether the model takes tools. The answer is cached.
-// Errors are a [*providers.Error].
+// SupportsTools reports whether the model supports tools. The answer is cached. Errors are a
+// [*providers.Error].
 func (p *Provider) SupportsTools(ctx context.Context, model string) (bool, error) {
 	info, err := p.info(ctx, model)
 	return info.tools, err
 }
 
-// Usable chooses the models for a route. A model that is named must be pulled; in place
-// of a default that is not, the newest local one that takes tools answers, and the model
-// that answers judges. Empty names mean the defaults. The error is a [*providers.Error]
-// and names what to pull; its kind is [providers.KindModelNotFound] only for a model that
-// is named.
+// Usable chooses the models for a route. A named model must be pulled; instead of a missing
+// default it picks the newest local model with tool support, or for judging the answering model.
+// Empty names mean the defaults. The error is a [*providers.Error] and names what to pull; its
+// kind is [providers.KindModelNotFound] only for a named model.
 func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, chosenSmall, why string, err error) {
 	models, err := p.Models(ctx)
 	if err != nil {
@@ -97,8 +95,8 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 	return chosen, small, why, nil
 }
 
-// Has returns nil when the model is pulled, and else an error that names the nearest
-// one that is. The error is a [*providers.Error].
+// Has returns nil if the model is pulled, else an error with the nearest name that is. The error
+// is a [*providers.Error].
 func (p *Provider) Has(ctx context.Context, model string) error {
 	models, err := p.Models(ctx)
 	if err != nil || has(models, model) {
@@ -107,7 +105,7 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 	return p.notPulled(model, models)
 }
 
-// notPulled is the error for a model that the server does not have.
+// notPulled returns the error of a model that the server does not have.
 func (p *Provider) notPulled(model string, models []Model) *providers.Error {
 	message := "not pulled: run: ollama pull " + model
 	names := make([]string, 0, len(models))
@@ -120,8 +118,7 @@ func (p *Provider) notPulled(model string, models []Model) *providers.Error {
 	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(message))
 }
 
-// newestWithTools returns the name of the newest local model that takes tools,
-// or "".
+// newestWithTools returns the name of the newest local model with tool support, or "".
 func (p *Provider) newestWithTools(ctx context.Context, models []Model) string {
 	models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.Remote })
 	slices.SortStableFunc(models, func(a, b Model) int { return b.Modified.Compare(a.Modified) })
@@ -137,7 +134,7 @@ func has(models []Model, name string) bool {
 	return slices.ContainsFunc(models, func(m Model) bool { return fullName(m.Name) == fullName(name) })
 }
 
-// fullName adds the tag that the server adds to a name without one.
+// fullName adds the server's default tag to a name without one.
 func fullName(model string) string {
 	if strings.LastIndexByte(model, ':') <= strings.LastIndexByte(model, '/') {
 		return model + ":latest"
@@ -145,28 +142,28 @@ func fullName(model string) string {
 	return model
 }
 
-// modelInfo is what matters of a model.
+// modelInfo holds a model's relevant properties.
 type modelInfo struct {
 	tools, thinking, vision bool
-	// thoughts are the values of think that the model takes, least first; empty when the
-	// server does not tell.
+	// thoughts are the values of think that the model accepts, least first; empty if the server
+	// does not report them.
 	thoughts []any
-	// leveled models take levels of thinking and cannot be told not to.
+	// leveled is set for models with levels of thinking that cannot be switched off.
 	leveled bool
-	// context is the model's longest context, numCtx what its Modelfile sets, in tokens;
-	// 0 when it is not told.
+	// context is the model's longest context, numCtx the one of its Modelfile, in tokens; 0 if
+	// unknown.
 	context, numCtx int
 }
 
-// modelCache remembers what the server told of its models. Of several who ask
-// for the same model one asks the server and the others wait.
+// modelCache caches the properties of models. Of concurrent callers for one model only one asks
+// the server, and the others wait.
 type modelCache struct {
 	mu      sync.Mutex
 	entries map[string]*modelEntry
 }
 
 type modelEntry struct {
-	turn  chan struct{} // holds one token: who has it may ask the server
+	turn  chan struct{} // holds one token: its holder may ask the server
 	known bool
 	info  modelInfo
 }
@@ -192,7 +189,7 @@ func (c *modelCache) forget(model string) {
 	delete(c.entries, model)
 }
 
-// info returns what is known of a model, asking the server the first time.
+// info returns a model's properties; it asks the server the first time.
 func (p *Provider) info(ctx context.Context, model string) (modelInfo, error) {
 	e := p.models.entry(fullName(model))
 	select {
@@ -215,7 +212,7 @@ func (p *Provider) info(ctx context.Context, model string) (modelInfo, error) {
 			return modelInfo{}, fault
 		}
 		if missing := p.Has(ctx, model); providers.KindOf(missing) == providers.KindModelNotFound {
-			return modelInfo{}, missing // it knows the nearest name
+			return modelInfo{}, missing // it has the nearest name
 		}
 		return modelInfo{}, fault
 	}

@@ -1,5 +1,5 @@
-// Package ollama speaks to an Ollama server: /api/chat streamed, and what is
-// needed to choose a model (/api/show, /api/tags, /api/ps).
+// Package ollama adapts an Ollama server: /api/chat streamed, and the endpoints for choosing a
+// model (/api/show, /api/tags, /api/ps).
 //
 // It owns the lowering of the canonical history and of tool schemas to Ollama's
 // wire, the reading of its stream, the size of its context window, and the
@@ -38,13 +38,13 @@ const (
 // name is the provider's name.
 const name = "ollama"
 
-// A Config says where the server is and how patient the provider is.
+// A Config configures the server and the time limits.
 type Config struct {
-	// BaseURL is the server's address; "host", "host:port" and a path prefix are
-	// taken too. Empty means [DefaultBaseURL].
+	// BaseURL is the server's address; "host", "host:port" and a path prefix are accepted too.
+	// Empty means [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
-	// means one with a transport of its own.
+	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
+	// new client.
 	HTTPClient *http.Client
 	// FirstByte bounds the wait for the first output, which includes loading the model; zero
 	// means [wire.DefaultFirst].
@@ -53,19 +53,17 @@ type Config struct {
 	// number of seconds ("300"), "0" for not at all, "-1" for ever. Empty leaves it
 	// to the server.
 	KeepAlive string
-	// NumCtx is the context window of every call, MaxNumCtx the largest one that a call
-	// may make the server load, in tokens. Zero leaves them to the model and the server.
+	// NumCtx is the context window of every call, MaxNumCtx the largest one that a call may make
+	// the server load, in tokens. Zero leaves them to the model and the server.
 	NumCtx, MaxNumCtx int
-	// Settings hold where a request says nothing. Models that can think are told not to
-	// where neither says how much.
+	// Settings apply if a request sets nothing. If neither sets thinking, it is switched off.
 	Settings providers.Settings
-	// Refusals keep what the service refuses; nil means in this process only.
+	// Refusals store what the service refuses; nil keeps it in this process only.
 	Refusals *wire.Refusals
 	Logger   *slog.Logger
 }
 
-// A Provider is a [providers.Provider] over one Ollama server. It may be used by
-// many goroutines.
+// A Provider is a [providers.Provider] for one Ollama server. It is safe for concurrent use.
 type Provider struct {
 	base      *url.URL
 	http      *http.Client
@@ -114,7 +112,7 @@ func New(cfg Config) (*Provider, error) {
 		maxNumCtx: cfg.MaxNumCtx,
 		log:       cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
-			Provider: name, Setting: "OLLAMA_BASE_URL", Start: "nobody listens at " + shown(base) + ": start Ollama",
+			Provider: name, Setting: "OLLAMA_BASE_URL", Start: "nobody listens at " + displayURL(base) + ": start Ollama",
 			Limits: limits, Base: base,
 		}),
 	}
@@ -131,12 +129,11 @@ func New(cfg Config) (*Provider, error) {
 // Name returns "ollama".
 func (p *Provider) Name() string { return name }
 
-// Salvaged says how many tool calls were printed as text and read as calls since
-// the start.
+// Salvaged returns how many tool calls were printed as text and parsed as calls since the start.
 func (p *Provider) Salvaged() int64 { return p.salvaged.Load() }
 
-// parseBase reads an address in the forms that OLLAMA_HOST allows, and with what belongs
-// to the paths of the API behind it.
+// parseBase parses a URL in the forms that OLLAMA_HOST allows, also with a path of the API at its
+// end.
 func parseBase(s string) (*url.URL, error) {
 	s = strings.TrimSpace(s)
 	if s != "" && !strings.Contains(s, "://") {
@@ -153,24 +150,24 @@ func parseBase(s string) (*url.URL, error) {
 	if u.RawQuery != "" {
 		return nil, errors.New("ollama base URL: must have no query")
 	}
-	// A server told to listen everywhere is reached on the loopback.
+	// A server that listens on all addresses is reached on the loopback.
 	if u.Hostname() == "0.0.0.0" {
 		u.Host = strings.Replace(u.Host, "0.0.0.0", "127.0.0.1", 1)
 	}
 	return u, nil
 }
 
-// shown is the address as errors name it. Who runs Ollama on the same machine must see where
-// it was sought; of other machines clients must not learn.
-func shown(base *url.URL) string {
+// displayURL returns the URL as errors show it. Users of a local Ollama must see it; for other
+// machines it must stay hidden from clients.
+func displayURL(base *url.URL) string {
 	if ip := net.ParseIP(base.Hostname()); base.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
 		return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String()
 	}
 	return "[server]"
 }
 
-// parseKeepAlive brings the forms of keep_alive to the one that the server takes
-// in each case: it refuses the string "-1".
+// parseKeepAlive converts the forms of keep_alive to the one that the server accepts: it rejects
+// the string "-1".
 func parseKeepAlive(s string) (*api.Duration, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -186,11 +183,11 @@ func parseKeepAlive(s string) (*api.Duration, error) {
 	return &api.Duration{Duration: d}, nil
 }
 
-// maxAnswer bounds answers that are read whole.
+// maxAnswer bounds unstreamed answers, in bytes.
 const maxAnswer = 32 << 20
 
-// boundedTransport keeps a server from filling the memory through answers that
-// the api client reads whole.
+// boundedTransport bounds the answers that the api client reads whole, so that a server cannot
+// fill the memory.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -208,5 +205,5 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// LeftOut returns why tools are left out of requests, by their names.
+// LeftOut returns why tools are omitted from requests, by name.
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

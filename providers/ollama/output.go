@@ -9,7 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// output hands on what a line brought.
+// output emits the contents of a line.
 func (c *call) output(line *chatLine) error {
 	c.thinking.WriteString(line.Message.Thinking)
 	if err := c.answer.Say(line.Message.Content, line.Message.Thinking, nil); err != nil {
@@ -24,7 +24,7 @@ func (c *call) output(line *chatLine) error {
 	return nil
 }
 
-// unreadable explains an answer that is not in the form that was asked for.
+// unreadable returns the error of an answer that is not in the requested form.
 func (c *call) unreadable(err error) error {
 	if errors.Is(err, errUnreadable) {
 		return c.fail(providers.KindProtocol, err)
@@ -32,7 +32,7 @@ func (c *call) unreadable(err error) error {
 	return err
 }
 
-// state keeps the thinking that led to the calls beside the first of them.
+// state returns the thinking that led to the calls, to store with the first of them.
 func (c *call) state() *schemas.ProviderState {
 	if c.thinking.Len() == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (c *call) state() *schemas.ProviderState {
 	return &schemas.ProviderState{Provider: name, Data: data}
 }
 
-// finish ends the answer, or finds that there is none.
+// finish ends the answer, or returns the error of an empty one.
 func (c *call) finish(line *chatLine) error {
 	usage := schemas.Usage{
 		PromptTokens:     line.PromptEvalCount,
@@ -77,7 +77,7 @@ func (c *call) finish(line *chatLine) error {
 	return c.answer.Emit(providers.Chunk{Usage: &usage, Finish: reason})
 }
 
-// failed is the error of an answer that cost something all the same.
+// failed returns the error of an answer that still used tokens.
 func (c *call) failed(usage schemas.Usage, err error) error {
 	if stopped := c.answer.Emit(providers.Chunk{Usage: &usage}); stopped != nil {
 		return stopped

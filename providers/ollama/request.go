@@ -15,20 +15,20 @@ import (
 	"molar/schemas/lower"
 )
 
-// chatRequest is the body of /api/chat. Its tools stand in for the package's own,
-// which would be built anew for every request.
+// chatRequest is the body of /api/chat. Its tools replace the package's, which would be rebuilt
+// for every request.
 type chatRequest struct {
 	api.ChatRequest
 	Tools []json.RawMessage `json:"tools,omitempty"`
 
 	window     int // num_ctx; 0 leaves it to the server
-	most       int // the largest window that may be asked for
+	most       int // the largest allowed window
 	thinkForms []any
 	headers    map[string]string
 	extra      json.RawMessage
 }
 
-// imageBytes is what an image counts for in the estimate of a prompt.
+// imageBytes is an image's share in the estimated length of a prompt.
 const imageBytes = 4500
 
 // prepare checks the request against the model and builds the body.
@@ -78,7 +78,7 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	return chat, nil
 }
 
-// answerForm puts the tools into the body, or the form that the answer must have.
+// answerForm adds the tools to the body, or the form of the answer.
 func (c *call) answerForm(chat *chatRequest, req providers.Request) (err error) {
 	switch {
 	case c.form != nil:
@@ -93,7 +93,7 @@ func (c *call) answerForm(chat *chatRequest, req providers.Request) (err error) 
 	return nil
 }
 
-// options are the model's parameters but for the window.
+// options returns the model's parameters except the window.
 func options(req providers.Request) map[string]any {
 	opts := map[string]any{}
 	if req.Temperature != nil {
@@ -114,7 +114,7 @@ func options(req providers.Request) map[string]any {
 	return opts
 }
 
-// promptBytes is about the length of the prompt that the server will render.
+// promptBytes estimates the length of the rendered prompt.
 func (r *chatRequest) promptBytes() int {
 	n := 0
 	for _, m := range r.Messages {
@@ -129,7 +129,7 @@ func (r *chatRequest) promptBytes() int {
 	return n
 }
 
-// repair tells the model what was wrong with its last try.
+// repair describes the fault of the last try to the model.
 func (r *chatRequest) repair() {
 	r.Messages = append(r.Messages, api.Message{Role: "user", Content: "(Your last tool call could not be read. " +
 		"Write it again: the tool's name, and its arguments as one complete JSON object.)"})
@@ -164,7 +164,7 @@ func (p *Provider) post(ctx context.Context, r *chatRequest) (*http.Response, er
 	return p.do(req, r.headers)
 }
 
-// do sends a request with further headers, which win.
+// do sends a request with further headers, which override others.
 func (p *Provider) do(req *http.Request, headers map[string]string) (*http.Response, error) {
 	req.Header.Set("Content-Type", "application/json")
 	for name, value := range headers {

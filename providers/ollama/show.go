@@ -15,8 +15,8 @@ import (
 	"molar/providers/wire"
 )
 
-// showAnswer is what is read of /api/show: also what newer servers tell, which the api
-// package does not know.
+// showAnswer is the used part of /api/show, including fields of newer servers that the api
+// package lacks.
 type showAnswer struct {
 	Capabilities  []string                   `json:"capabilities"`
 	Template      string                     `json:"template"`
@@ -61,7 +61,7 @@ func readInfo(show *showAnswer) modelInfo {
 	has := func(capability string) bool { return slices.Contains(show.Capabilities, capability) }
 	info := modelInfo{tools: has("tools"), thinking: has("thinking"), vision: has("vision"), thoughts: show.Thinking.Values}
 	if len(show.Capabilities) == 0 {
-		// Servers before 0.6.4 tell no capabilities; tools show in the template.
+		// Servers before 0.6.4 report no capabilities; tools show in the template.
 		info.tools = strings.Contains(show.Template, ".Tools")
 		info.vision = len(show.ProjectorInfo) > 0
 	}
@@ -80,8 +80,7 @@ func readInfo(show *showAnswer) modelInfo {
 	return info
 }
 
-// think returns the forms in which a model can be told how much to think, the best first.
-// None means that it is not told.
+// think returns the values that set how much a model thinks, the best first; nil to send none.
 func (i modelInfo) think(wish providers.Thinking) []any {
 	if !i.thinking {
 		return nil
@@ -104,11 +103,11 @@ func (i modelInfo) think(wish providers.Thinking) []any {
 	return []any{true}
 }
 
-// paramThink is the parameter that models may refuse.
+// paramThink is the parameter that models may reject.
 const paramThink = "think"
 
-// learn reads a refusal. When it is about the think value of the request, another one is
-// sent from now on.
+// learn reads a refusal. If it rejects the request's think value, another one is sent from now
+// on.
 func (c *call) learn(chat *chatRequest, e *providers.Error) bool {
 	about := strings.Contains(e.Err.Error(), "think")
 	if e.Status != http.StatusBadRequest || chat.Think == nil || !about {

@@ -17,12 +17,12 @@ import (
 	"molar/providers/wire"
 )
 
-// callIdle is how long the stream may be silent while a call may be on its way: the
-// server is while it gathers one.
+// callIdle is how long the stream may be silent while a call may be under way: the server is
+// silent while it collects one.
 const callIdle = 120 * time.Second
 
-// errEmpty: the model ended, and nothing came of it. The server drops calls
-// that it cannot read without a word.
+// errEmpty means that the model ended without output. The server silently drops calls that it
+// cannot parse.
 var errEmpty = errors.New("the model gave neither text nor a readable call")
 
 // Stream runs one model call, in one request.
@@ -58,10 +58,10 @@ type call struct {
 
 	answer   wire.Answer
 	thinking strings.Builder
-	ended    bool // the stream came to its end
+	ended    bool // the stream ended normally
 }
 
-// reader returns what reads the text of the answer for calls.
+// reader returns the maker of the answer's call reader.
 func (c *call) reader() func() wire.Reader {
 	if c.form == nil {
 		return wire.Printed(c.set)
@@ -69,7 +69,7 @@ func (c *call) reader() func() wire.Reader {
 	return func() wire.Reader { return &formReader{form: c.form} }
 }
 
-// exchange sends the request and reads its answer to the end.
+// exchange sends the request and reads its whole answer.
 func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 	resp, err := c.p.post(ctx, chat)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 		}
 		done, err := c.line(line)
 		if errors.Is(err, errCut) {
-			continue // what ended the stream comes next
+			continue // the cause comes next
 		}
 		if c.ended = done; done {
 			c.x.Drain(body)
@@ -111,14 +111,14 @@ func (c *call) exchange(ctx context.Context, chat *chatRequest) error {
 	return c.p.faults.Broken(ctx, c.req.Model, io.EOF)
 }
 
-// leave remembers a stream that was cut short, see [call.stuck].
+// leave records a stream that was cut short, see [call.stuck].
 func (c *call) leave() {
 	if !c.ended {
 		c.p.left.Store(fullName(c.req.Model), true)
 	}
 }
 
-// patience is how long the stream may be silent.
+// patience returns how long the stream may be silent.
 func (c *call) patience() time.Duration {
 	if len(c.set) > 0 && !c.answer.Texts {
 		return max(c.p.limits.Idle, callIdle)
@@ -126,8 +126,8 @@ func (c *call) patience() time.Duration {
 	return c.p.limits.Idle
 }
 
-// chatLine is a line of the stream. It is read into a type of ours because the
-// package's own turns every number of a call's arguments into a float64.
+// chatLine is a line of the stream. The package's own type would turn every number of a call's
+// arguments into a float64.
 type chatLine struct {
 	Message struct {
 		Content   string `json:"content"`
@@ -146,10 +146,10 @@ type chatLine struct {
 	Error           json.RawMessage `json:"error"`
 }
 
-// errCut says that the stream ended inside a line.
+// errCut means that the stream ended inside a line.
 var errCut = errors.New("the stream ended inside a line")
 
-// line takes in one line and says whether the answer is done.
+// line handles one line and reports whether the answer is done.
 func (c *call) line(l sse.Line) (done bool, err error) {
 	var line chatLine
 	switch err := json.Unmarshal(l.Text, &line); {

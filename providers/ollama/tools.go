@@ -7,7 +7,7 @@ import (
 	"molar/schemas/lower"
 )
 
-// lowerTool brings a tool to the wire.
+// lowerTool converts a tool to the wire form.
 func lowerTool(t *wire.Tool) error {
 	res, err := lower.ForOllama(t.Info.InputSchema)
 	if err != nil {

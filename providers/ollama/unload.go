@@ -14,13 +14,11 @@ const (
 	unloadTick = 20 * time.Millisecond
 )
 
-// unload makes the server load the model anew for the next request, and returns
-// when it has let go of it.
+// unload makes the server reload the model for the next request, and returns when it is unloaded.
 //
-// It is needed where the server (seen with 0.17.4) waits for ever for somebody to
-// take the rest of an answer, while every later request on the model waits for it:
-// often after it could not read a tool call, and now and then when a client leaves
-// between two tokens.
+// It is needed because the server (seen with 0.17.4) may wait forever for a reader of the rest of
+// an answer, while every later request on the model waits for it: often after it could not parse
+// a tool call, and sometimes when a client leaves between two tokens.
 func (p *Provider) unload(ctx context.Context, model string) {
 	ctx, cancel := context.WithTimeout(ctx, unloadTime)
 	defer cancel()
