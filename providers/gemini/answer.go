@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// answer is an event of the stream, or a piece of a list of them.
+// answer is an event of the stream, or an element of a list of them.
 type answer struct {
 	Error          json.RawMessage `json:"error"`
 	Candidates     []*candidate    `json:"candidates"`
@@ -49,8 +49,8 @@ type usage struct {
 	Total      int `json:"totalTokenCount"`
 }
 
-// schema counts thoughts as completion and the results of built-in tools as prompt, as
-// they are billed.
+// schema counts thoughts as completion and the results of built-in tools as prompt, as they are
+// billed.
 func (u usage) schema() schemas.Usage {
 	s := schemas.Usage{
 		PromptTokens: u.Prompt + u.ToolPrompt, CompletionTokens: u.Candidates + u.Thoughts, TotalTokens: u.Total,
@@ -62,7 +62,7 @@ func (u usage) schema() schemas.Usage {
 	return s
 }
 
-// take hands on what an event of the answer brought.
+// take emits the contents of an event.
 func (c *call) take(a *answer) error {
 	if len(a.Error) > 0 && string(a.Error) != "null" {
 		return c.p.streamError(c.q.model, a.Error)
@@ -119,13 +119,13 @@ type grounding struct {
 	} `json:"groundingSupports"`
 }
 
-// sources hands on the pages that the answer is grounded on, each once. They may
-// come in any chunk, often in one without text.
+// sources emits the pages that the answer is grounded on, each once. They may come in any chunk,
+// often in one without text.
 func (c *call) sources(g *grounding) error {
 	if g == nil {
 		return nil
 	}
-	if c.q.said != nil {
+	if c.q.quotes != nil {
 		c.q.note(g)
 	}
 	var pages []schemas.Source
@@ -147,20 +147,20 @@ func (c *call) sources(g *grounding) error {
 	return c.answer.Emit(providers.Chunk{Sources: pages})
 }
 
-// note keeps which sentences of the answer rest on which page.
+// note records which sentences of the answer rest on which page.
 func (q *query) note(g *grounding) {
 	for _, support := range g.Supports {
 		if support == nil || support.Segment == nil || strings.TrimSpace(support.Segment.Text) == "" {
 			continue
 		}
-		said := strings.TrimSpace(support.Segment.Text)
+		sentence := strings.TrimSpace(support.Segment.Text)
 		for _, i := range support.Chunks {
 			if i < 0 || i >= len(g.Chunks) || g.Chunks[i] == nil || g.Chunks[i].Web == nil {
 				continue
 			}
 			address := g.Chunks[i].Web.URI
-			if !slices.Contains(q.said[address], said) {
-				q.said[address] = append(q.said[address], said)
+			if !slices.Contains(q.quotes[address], sentence) {
+				q.quotes[address] = append(q.quotes[address], sentence)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"molar/providers/wire"
 )
 
-// A fault is what the service says of an error.
+// A fault is the service's error.
 type fault struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -51,7 +51,7 @@ func readFault(data []byte) fault {
 	return fault{Message: string(data)}
 }
 
-// refusal explains an answer with a status of failure.
+// refusal returns the error of an answer with a failure status.
 func (p *Provider) refusal(q *query, resp *http.Response) *providers.Error {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
 	f := readFault(data)
@@ -70,12 +70,12 @@ func (p *Provider) refusal(q *query, resp *http.Response) *providers.Error {
 	return e
 }
 
-// streamError explains an error that came with status 200.
+// streamError returns the error in an answer with status 200.
 func (p *Provider) streamError(model string, data []byte) *providers.Error {
 	return p.statusError(model, readFault(data))
 }
 
-// statusError maps an error that the service reported.
+// statusError maps a reported error.
 func (p *Provider) statusError(model string, f fault) *providers.Error {
 	kind, text := p.classify(f)
 	e := p.faults.Fail(kind, model, errors.New(text))
@@ -96,20 +96,20 @@ func (p *Provider) statusError(model string, f fault) *providers.Error {
 }
 
 func (p *Provider) classify(f fault) (providers.Kind, string) {
-	said, kind := p.faults.Said(f.Code, f.Message), wire.KindOf(f.Code, f.Message)
+	reason, kind := p.faults.Said(f.Code, f.Message), wire.KindOf(f.Code, f.Message)
 	switch {
 	case kind == providers.KindContextLength:
-		return kind, said
+		return kind, reason
 	case kind == providers.KindAuth, strings.Contains(f.Message, "API key not valid"):
-		return providers.KindAuth, "the API key was refused, check GEMINI_API_KEY: " + said
+		return providers.KindAuth, "the API key was refused, check GEMINI_API_KEY: " + reason
 	case f.Code == http.StatusNotFound && f.Status != "NOT_FOUND":
 		return providers.KindUnavailable, "no Gemini API at this address (status 404): check llm.gemini.base_url"
 	case f.Code == 0:
-		return providers.KindUnavailable, said
+		return providers.KindUnavailable, reason
 	case kind == providers.KindProtocol:
 		return kind, p.faults.Redirects(f.Code)
 	case kind == "":
-		return providers.KindProtocol, "unexpected " + said
+		return providers.KindProtocol, "unexpected " + reason
 	}
-	return kind, said
+	return kind, reason
 }

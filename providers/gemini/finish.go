@@ -7,8 +7,8 @@ import (
 	"molar/providers/wire"
 )
 
-// finish ends the answer with the reason that the service gave, or with an error
-// when that reason is no answer.
+// finish ends the answer with the service's reason, or with an error if that reason means no
+// answer.
 func (c *call) finish() error {
 	if err := c.answer.End(c.reason == "MAX_TOKENS"); err != nil {
 		return err
@@ -21,26 +21,26 @@ func (c *call) finish() error {
 	case reason == "" && c.blocked != "":
 		return c.done(providers.FinishContentFilter, "the prompt was blocked: "+c.blocked)
 	case reason == "" && !answered:
-		return c.fail(providers.KindIncomplete, "the service sent an empty answer"+c.said())
+		return c.fail(providers.KindIncomplete, "the service sent an empty answer"+c.finishText())
 	case reason == "", reason == "CONTINUATION":
-		return c.fail(providers.KindIncomplete, "the stream ended without saying that the answer is complete"+c.said())
+		return c.fail(providers.KindIncomplete, "the stream ended without saying that the answer is complete"+c.finishText())
 	case reason == "MAX_TOKENS" && !answered && c.p.thinkers.Starved(c.req):
 		return wire.Starving(c.p.faults.Fail(providers.KindProtocol, c.q.model, wire.ErrStarved))
 	case reason == "MAX_TOKENS":
 		return c.done(providers.FinishLength, "")
 	case filtered(reason):
-		return c.done(providers.FinishContentFilter, "the answer was withheld: "+reason+c.said())
+		return c.done(providers.FinishContentFilter, "the answer was withheld: "+reason+c.finishText())
 	case badCall(reason):
-		return c.again("the model's tool call could not be read (" + reason + c.said() + ")")
+		return c.again("the model's tool call could not be read (" + reason + c.finishText() + ")")
 	case c.answer.Calls > 0:
 		return c.done(providers.FinishToolCalls, "")
 	case c.answer.Texts:
 		return c.done(providers.FinishStop, "")
 	}
-	return c.again("the model ended without an answer (" + c.reason + c.said() + ")")
+	return c.again("the model ended without an answer (" + c.reason + c.finishText() + ")")
 }
 
-// again is the error of an answer that may come out better the next time.
+// again returns the error of an answer that may succeed on a retry.
 func (c *call) again(text string) error {
 	err := c.fail(providers.KindProtocol, text)
 	if !c.answer.Answered() {
@@ -49,8 +49,8 @@ func (c *call) again(text string) error {
 	return err
 }
 
-// said is the service's words for the end, if it had any.
-func (c *call) said() string {
+// finishText returns the service's text for the end, if any.
+func (c *call) finishText() string {
 	if c.detail == "" {
 		return ""
 	}
@@ -70,7 +70,7 @@ func filtered(reason string) bool {
 	return strings.HasPrefix(reason, "IMAGE_")
 }
 
-// badCall reports whether a finish reason means that the model's call could not be used.
+// badCall reports whether a finish reason means an unusable call.
 func badCall(reason string) bool {
 	switch reason {
 	case "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE":

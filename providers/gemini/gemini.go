@@ -1,13 +1,13 @@
-// Package gemini speaks to Google's Gemini models over the Gemini Developer API,
-// on google.golang.org/genai.
+// Package gemini adapts Google's Gemini models over the Gemini Developer API, on
+// google.golang.org/genai.
 //
-// It owns the lowering of the canonical history and of tools to Gemini's wire, the
-// keeping of thought signatures beside the parts that they belong to, the reading
-// of the stream, and the mapping of faults to [providers.Error]. It must not execute tools, judge arguments, or choose models.
+// It owns the lowering of the canonical history and of tools to Gemini's wire, the storing of
+// thought signatures with their parts, the parsing of the stream, and the mapping of faults to
+// [providers.Error]. It must not execute tools, judge arguments, or choose models.
 //
-// The SDK makes requests: the address, the headers, the login. What it would lose of
-// their content is written here (it drops empty texts, sorts keys and rounds numbers),
-// and answers are read here alone, once.
+// The SDK makes requests: the URL, the headers, the login. This package writes the content that
+// the SDK would damage (it drops empty texts, sorts keys and rounds numbers), and parses all
+// answers, once.
 package gemini
 
 import (
@@ -27,46 +27,42 @@ import (
 	"molar/schemas"
 )
 
-// DefaultBaseURL is where the service is.
+// DefaultBaseURL is the URL of the service.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // name is the provider's name.
 const name = "gemini"
 
-// A Config holds how to reach Gemini and how patient the provider is. No
-// environment variable changes any of it.
+// A Config configures the service and the time limits. No environment variable changes any of it.
 type Config struct {
-	// APIKey is sent in a header to BaseURL and nowhere else. It must not be empty without
-	// a Project.
+	// APIKey is sent in a header to BaseURL and nowhere else. It may be empty only with a
+	// Project.
 	APIKey string
-	// Project and Location are of Vertex AI, which answers in the place of the Gemini API
-	// when Project is set, with Google's application default credentials. An empty
-	// Location means "global".
+	// Project and Location select Vertex AI, which replaces the Gemini API if Project is set,
+	// with Google's application default credentials. An empty Location means "global".
 	Project, Location string
-	// Safety is from which likelihood of harm on an answer is blocked, such as
-	// BLOCK_ONLY_HIGH; empty leaves it to the service.
+	// Safety is the likelihood of harm from which an answer is blocked, such as BLOCK_ONLY_HIGH;
+	// empty leaves it to the service.
 	Safety string
-	// BaseURL is the service's address, with a path prefix where a gateway has one.
-	// Empty means [DefaultBaseURL].
+	// BaseURL is the service's URL, with a gateway's path prefix if there is one. Empty means
+	// [DefaultBaseURL].
 	BaseURL string
-	// HTTPClient is copied; it gets no overall timeout and follows no redirects. Nil
-	// means one with a transport of its own.
+	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
+	// new client.
 	HTTPClient *http.Client
 	// FirstByte bounds the wait for the first output; zero means [wire.DefaultFirst].
 	FirstByte time.Duration
-	// Window is how many tokens prompt and answer may have together; zero means that it
-	// is not known.
+	// Window bounds prompt and answer together, in tokens; zero means unknown.
 	Window int
-	// Settings hold where a request says nothing.
+	// Settings apply if a request sets nothing.
 	Settings providers.Settings
-	// Refusals keep what the service refuses; nil means in this process only.
+	// Refusals store what the service refuses; nil keeps it in this process only.
 	Refusals *wire.Refusals
-	// Logger gets what was left out of requests; nil means none.
+	// Logger logs what was omitted from requests; nil means none.
 	Logger *slog.Logger
 }
 
-// A Provider is a [providers.Provider] over the Gemini API. It may be used by many
-// goroutines.
+// A Provider is a [providers.Provider] for the Gemini API. It is safe for concurrent use.
 type Provider struct {
 	client   *genai.Client
 	limits   wire.Limits
@@ -124,8 +120,8 @@ func New(cfg Config) (*Provider, error) {
 	return p, err
 }
 
-// newClient returns the SDK's client. Backend and address are always given: the SDK would
-// ask the environment.
+// newClient returns the SDK's client. It always sets backend and URL: the SDK would read the
+// environment.
 func newClient(cfg Config, key, base string) (*genai.Client, error) {
 	sdk := &genai.ClientConfig{
 		APIKey:      key,
@@ -148,7 +144,7 @@ func newClient(cfg Config, key, base string) (*genai.Client, error) {
 	return client, nil
 }
 
-// vertexURL is where Vertex AI is for a location.
+// vertexURL returns the URL of Vertex AI for a location.
 func vertexURL(location string) string {
 	if location = cmp.Or(location, defaultLocation); location != defaultLocation {
 		return "https://" + location + "-aiplatform.googleapis.com"
@@ -156,7 +152,7 @@ func vertexURL(location string) string {
 	return "https://aiplatform.googleapis.com"
 }
 
-// defaultLocation is the location of Vertex AI that is everywhere.
+// defaultLocation is the global location of Vertex AI.
 const defaultLocation = "global"
 
 // Name returns "gemini".
@@ -171,5 +167,5 @@ const (
 	vertexVersion = "v1beta1"
 )
 
-// LeftOut returns why tools are left out of requests, by their names.
+// LeftOut returns why tools are omitted from requests, by name.
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

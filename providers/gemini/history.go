@@ -10,32 +10,31 @@ import (
 	"molar/schemas"
 )
 
-// anySignature is the documented stand-in for the signature of a call that
-// another model made. It goes over the wire as it is.
+// anySignature is the documented placeholder for the signature of another model's call. It is
+// sent unchanged.
 const anySignature = "skip_thought_signature_validator"
 
-// history gathers wire contents.
+// history collects wire contents.
 type history struct {
 	set     wire.ToolSet
 	system  []string
 	out     []content
-	pending []pending // calls of the last model content and what became of them
-	turn    int       // where the current turn begins: the last user content with text
+	pending []pending // calls of the last model content, with their results
+	turn    int       // index of the current turn: the last user content with text
 	form    mediaForm // of the files of results
-	// shown tells that there are such, own that the person's messages hold some.
+	// shown is set if there are such files, own if the person's messages hold some.
 	shown, own bool
 }
 
-// pending is a call that waits for its result.
+// pending is a call without a result so far.
 type pending struct {
-	id     string // ours
+	id     string // the host's id
 	call   *functionCall
 	result *schemas.Part
 }
 
-// contents lowers the canonical history. Each assistant message becomes one model
-// content, and the results of its calls one user content right after it, in call
-// order and complete.
+// contents lowers the canonical history. Each assistant message becomes one model content,
+// followed by one user content with the results of all its calls, in call order.
 func contents(messages []schemas.Message, set wire.ToolSet, signed bool, form mediaForm) (*history, error) {
 	h := &history{set: set, form: form}
 	for i, m := range messages {
@@ -98,8 +97,8 @@ func (h *history) user(m schemas.Message) error {
 	return nil
 }
 
-// assistant appends a model content. Two in a row become one, parts untouched:
-// calls must follow a user content directly.
+// assistant appends a model content. It merges two in a row, parts unchanged: calls must follow a
+// user content directly.
 func (h *history) assistant(m schemas.Message) {
 	var parts []part
 	for _, p := range m.Parts {
@@ -125,8 +124,8 @@ func (h *history) assistant(m schemas.Message) {
 	h.out = append(h.out, content{"model", parts})
 }
 
-// results matches results to the calls that wait for them. What belongs to no call
-// is sent as text: the service refuses responses without calls.
+// results matches results to the pending calls. It sends a result without a call as text: the
+// service rejects it as a response.
 func (h *history) results(m schemas.Message) {
 	for _, p := range m.Parts {
 		if p.Kind != schemas.PartResult || p.Result == nil {
@@ -151,8 +150,8 @@ func (h *history) waiting(id string) int {
 	return -1
 }
 
-// flush writes the responses to the calls of the last model content. The service
-// counts them, so a call without a result is answered with that.
+// flush writes the responses to the calls of the last model content. The service counts them, so
+// a missing result is replaced by a note.
 func (h *history) flush() {
 	if len(h.pending) == 0 {
 		return
@@ -174,7 +173,7 @@ func (h *history) flush() {
 	h.pending = nil
 }
 
-// response is the object that the wire wants of a result.
+// response returns a result as the object that the wire requires.
 func response(p schemas.Part) map[string]any {
 	key := "output"
 	if p.Result.IsError {
@@ -193,8 +192,8 @@ func resultText(p schemas.Part) string {
 	return p.Result.OutputText()
 }
 
-// signForeign gives calls of the current turn that another model made the
-// stand-in signature: the service wants one on the first call of each step.
+// signForeign gives another model's calls in the current turn the placeholder signature: the
+// service requires one on the first call of each step.
 func (h *history) signForeign() {
 	for _, c := range h.out[min(h.turn, len(h.out)):] {
 		for i, p := range c.Parts {
@@ -209,14 +208,14 @@ func (h *history) signForeign() {
 	}
 }
 
-// wantsSignatures reports whether a model checks signatures: those before Gemini 3 do
-// not, and may not know the stand-in.
+// wantsSignatures reports whether a model checks signatures: those before Gemini 3 do not, and
+// may not accept the placeholder.
 func wantsSignatures(model string) bool {
 	return !before(model, "gemini-1", "gemini-2", "gemini-pro", "gemma")
 }
 
-// arguments makes the object that the wire wants, digits untouched. What is no
-// object becomes an empty one.
+// arguments returns the object that the wire requires, digits unchanged. Anything but an object
+// becomes an empty one.
 func (h *history) arguments(f schemas.FunctionCall) json.RawMessage {
 	args := bytes.TrimSpace([]byte(h.set.Wrap(f)))
 	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {

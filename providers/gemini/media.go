@@ -9,19 +9,19 @@ import (
 	"molar/schemas"
 )
 
-// A mediaForm is how the files of a tool's result go over the wire.
+// A mediaForm is how the files of a tool's result are sent.
 type mediaForm int
 
 const (
-	// inside the function response, which Gemini 3 and later take for images and PDF.
+	// inside the function response, which Gemini 3 and later support for images and PDF.
 	inside mediaForm = iota
-	// beside the function responses, behind the last of them.
+	// after the last function response.
 	beside
-	// unshown files are told of only.
+	// unshown files are only mentioned.
 	unshown
 )
 
-// mediaForms returns the forms that a model may take, the best first.
+// mediaForms returns the forms that a model may support, the best first.
 func mediaForms(model string) []mediaForm {
 	if wantsSignatures(model) {
 		return []mediaForm{inside, beside, unshown}
@@ -29,23 +29,23 @@ func mediaForms(model string) []mediaForm {
 	return []mediaForm{beside, unshown}
 }
 
-// paramMedia is the parameter that stands for the files of tools' results.
+// paramMedia names the files of tool results as a parameter.
 const paramMedia = "files of results"
 
-// mediaForm is the form that the model has not refused.
+// mediaForm returns the best form that the model has not rejected.
 func (p *Provider) mediaForm(model string) mediaForm {
 	forms := mediaForms(model)
 	return forms[min(p.quirks.Refused(model, paramMedia), len(forms)-1)]
 }
 
-// learnMedia reads a refusal of the files of tools' results, which go in another form from
-// now on. A file of the person's own may be what is refused, and nothing is learnt then.
+// learnMedia reads a refusal of the files of tool results, which are sent in another form from
+// now on. If the person's messages hold files too, it learns nothing, since those may be the
+// cause.
 func (p *Provider) learnMedia(q *query, e *providers.Error, message string) bool {
 	return q.shown && e.Status == 400 && wire.RefusesMedia(message) && p.quirks.Learn(q.model, paramMedia, len(mediaForms(q.model))-1)
 }
 
-// show puts the files of a result into its response, and returns those that stand behind all
-// responses.
+// show adds a result's files to its response, and returns those that go after all responses.
 func (h *history) show(into *functionResponse, files []schemas.Part) (behind []part) {
 	for _, file := range files {
 		data, err := media(file)
@@ -63,7 +63,8 @@ func (h *history) show(into *functionResponse, files []schemas.Part) (behind []p
 	return behind
 }
 
-// known reports whether the service takes files of this type: of images not all.
+// known reports whether the service supports files of this type: it supports only some image
+// types.
 func known(mimeType string) bool {
 	kind, isImage := strings.CutPrefix(mimeType, "image/")
 	return !isImage || slices.Contains([]string{"png", "jpeg", "webp", "heic", "heif"}, kind)

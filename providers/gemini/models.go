@@ -15,7 +15,7 @@ import (
 // listTime bounds the listing of models.
 const listTime = 3 * time.Second
 
-// Models lists the names of the models that the service has, without "models/".
+// Models returns the names of the service's models, without "models/".
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
@@ -32,8 +32,8 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Has returns nil when the service lists the model or does not list any, and else an error
-// that names the nearest one. The error is a [*providers.Error].
+// Has returns nil if the service lists the model or lists none, else an error with the nearest
+// name. The error is a [*providers.Error].
 func (p *Provider) Has(ctx context.Context, model string) error {
 	names, err := p.Models(ctx)
 	if err != nil || len(names) == 0 || slices.Contains(names, baseName(model)) {
@@ -42,7 +42,7 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 	return p.faults.Fail(providers.KindModelNotFound, model, errors.New("the service has no such model"+didYouMean(model, names)))
 }
 
-// suggest adds the nearest name to the error for a model that is not there.
+// suggest adds the nearest name to the error of an unknown model.
 func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
 	if e.Kind != providers.KindModelNotFound {
 		return e

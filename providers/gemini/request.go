@@ -15,17 +15,17 @@ import (
 	"molar/schemas/lower"
 )
 
-// A query is a request made ready: what the SDK is given anew for each attempt.
+// A query is a prepared request, from which each attempt gets fresh SDK parameters.
 type query struct {
 	model    string
 	system   string
 	contents []content
 	set      wire.ToolSet
 	search   bool // ground the answer with Google Search
-	// said collects, for a search, what the answer takes from each page.
-	said   map[string][]string
+	// quotes collects, for a search, the sentences that rest on each page.
+	quotes map[string][]string
 	choice providers.ToolChoice
-	forbid bool // no call is allowed
+	forbid bool // calls are forbidden
 	schema json.RawMessage
 
 	temperature, topP *float32
@@ -37,12 +37,12 @@ type query struct {
 	safety            []*genai.SafetySetting
 	headers           http.Header
 	extra             map[string]any
-	// shown is set when the contents hold files of tools' results, and none of a person's.
+	// shown is set if the contents hold files of tool results, and none of a person's.
 	shown bool
 }
 
-// prepare checks a request and lowers it. The SDK swallows errors of marshalling
-// and then sends an empty body, so everything is checked here.
+// prepare checks a request and lowers it. The SDK ignores marshalling errors and then sends an
+// empty body, so everything is checked here.
 func (p *Provider) prepare(req providers.Request) (*query, error) {
 	invalid := func(err error) error { return p.faults.Fail(providers.KindInvalid, req.Model, err) }
 	if err := checkModel(req.Model); err != nil {
@@ -80,7 +80,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	return q, nil
 }
 
-// checkModel refuses names that would change the path of the request.
+// checkModel rejects names that would change the path of the request.
 func checkModel(model string) error {
 	switch {
 	case model == "":
@@ -91,8 +91,7 @@ func checkModel(model string) error {
 	return nil
 }
 
-// config makes the SDK's part of the request. It is made anew for each call: the
-// SDK writes into it.
+// config returns the SDK's part of the request, new for each call because the SDK writes into it.
 func (q *query) config() *genai.GenerateContentConfig {
 	cfg := &genai.GenerateContentConfig{
 		HTTPOptions:     &genai.HTTPOptions{ExtrasRequestProvider: q.fill, Headers: q.headers, ExtraBody: q.extra},
@@ -103,7 +102,7 @@ func (q *query) config() *genai.GenerateContentConfig {
 		SafetySettings:  q.safety,
 		MaxOutputTokens: q.maxTokens,
 		StopSequences:   q.stop,
-		// It would send further requests that nobody counts.
+		// It would send further requests that are not counted.
 		AutomaticContinuation: new(false),
 	}
 	if q.system != "" {
@@ -136,7 +135,7 @@ func (q *query) calling() (mode genai.FunctionCallingConfigMode, names []string)
 	return genai.FunctionCallingConfigModeAny, nil
 }
 
-// fill adds what the SDK would not carry unharmed.
+// fill adds what the SDK would damage.
 func (q *query) fill(body map[string]any) map[string]any {
 	body["contents"] = q.contents
 	if len(q.set) > 0 {
@@ -153,10 +152,10 @@ func (q *query) fill(body map[string]any) map[string]any {
 	return body
 }
 
-// searchQuery asks one question, grounded with Google Search.
+// searchQuery returns one question, grounded with Google Search.
 func searchQuery(model, text string) *query {
 	return &query{
-		model: model, search: true, said: make(map[string][]string),
+		model: model, search: true, quotes: make(map[string][]string),
 		contents: []content{{"user", []part{{Text: &text}}}},
 	}
 }

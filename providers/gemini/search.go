@@ -10,18 +10,16 @@ import (
 	"molar/schemas"
 )
 
-// A Page is a web page that a grounded answer stands on.
+// A Page is a web page that a grounded answer rests on.
 type Page struct {
 	schemas.Source
-	// Said is what the answer takes from the page, empty when the service does not
-	// tell.
+	// Said is what the answer takes from the page, empty if the service does not report it.
 	Said string
 }
 
-// Search answers a question grounded with Google Search, in one request, and
-// names the pages that the answer stands on, in the service's order. The error is an
-// [*providers.Error]; a question that the service refuses to answer is of
-// [providers.KindInvalid].
+// Search answers a question grounded with Google Search, in one request, and returns the pages
+// that the answer rests on, in the service's order. The error is a [*providers.Error]; its kind
+// is [providers.KindInvalid] if the service refuses to answer.
 func (p *Provider) Search(ctx context.Context, model, question string) (string, []Page, error) {
 	if err := checkModel(model); err != nil {
 		return "", nil, p.faults.Fail(providers.KindInvalid, model, err)
@@ -47,7 +45,7 @@ func (p *Provider) Search(ctx context.Context, model, question string) (string, 
 	}
 	pages := make([]Page, len(sources))
 	for i, s := range sources {
-		pages[i] = Page{Source: s, Said: strings.Join(q.said[s.URL], " ")}
+		pages[i] = Page{Source: s, Said: strings.Join(q.quotes[s.URL], " ")}
 	}
 	return text.String(), pages, nil
 }

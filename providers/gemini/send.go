@@ -10,24 +10,23 @@ import (
 	"molar/providers/wire"
 )
 
-// An exchange is a request that the SDK makes, and its answer, which the SDK does not
-// get to see: it would round numbers, drop what it does not know, and panic over JSON of
-// an unexpected shape.
+// An exchange is a request that the SDK makes, and its answer, which bypasses the SDK: it would
+// round numbers, drop unknown fields, and panic on JSON of an unexpected shape.
 type exchange struct {
 	ctx  context.Context //nolint:containedctx // of the request: the SDK may end its own
 	resp *http.Response
 	err  error
 }
 
-// exchangeKey finds the exchange of a request. The SDK makes the request, so the
-// context is the only way to it.
+// exchangeKey is the context key of a request's exchange. The SDK makes the request, so the
+// context is the only way to pass it.
 type exchangeKey struct{}
 
-// send makes a request of the query and returns the answer.
+// send sends the query and returns the answer.
 func (p *Provider) send(ctx context.Context, q *query) (*http.Response, error) {
 	x := &exchange{ctx: ctx}
 	var refused error
-	// The iterator is ranged over once: each time sends a request.
+	// The iterator is ranged over once: each iteration sends a request.
 	for _, err := range p.client.Models.GenerateContentStream(context.WithValue(ctx, exchangeKey{}, x), q.model, nil, q.config()) {
 		refused = err
 	}
@@ -40,7 +39,7 @@ func (p *Provider) send(ctx context.Context, q *query) (*http.Response, error) {
 	return nil, errors.New("the SDK sent no request")
 }
 
-// diverted returns a client whose answers go to the exchange of the request.
+// diverted returns a client that passes answers to the exchange of the request.
 func diverted(given *http.Client) *http.Client {
 	client := wire.NewClient(given)
 	if client.Transport == nil {

@@ -15,16 +15,16 @@ import (
 	"molar/providers/wire"
 )
 
-// Budgets of thinking, in tokens, for models that are told one.
+// Thinking budgets, in tokens, for models that take one.
 const (
-	leastBudget  = 128 // of models that cannot do without
+	leastBudget  = 128 // for models that cannot switch thinking off
 	lowBudget    = 1 << 10
 	mediumBudget = 8 << 10
 	highBudget   = 24 << 10
 )
 
-// thinking returns the forms in which a model can be told how much to think, the best
-// first: models differ in what they take. None means that it is not told.
+// thinking returns the configurations that set how much a model thinks, the best first, since
+// models support different ones; nil to send none.
 func thinking(model string, wish providers.Thinking) []*genai.ThinkingConfig {
 	switch {
 	case wish == "", before(model, "gemini-1", "gemini-2.0", "gemini-pro", "gemma"):
@@ -65,13 +65,13 @@ func levels(wish providers.Thinking) []*genai.ThinkingConfig {
 	return []*genai.ThinkingConfig{level(genai.ThinkingLevelHigh)}
 }
 
-// before reports whether the model is of one of the families.
+// before reports whether the model belongs to one of the families.
 func before(model string, families ...string) bool {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	return slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(model, f) })
 }
 
-// safety is one threshold for every category of harm.
+// safety returns one threshold for every category of harm.
 func safety(threshold string) []*genai.SafetySetting {
 	if threshold == "" {
 		return nil
@@ -86,15 +86,14 @@ func safety(threshold string) []*genai.SafetySetting {
 	return all
 }
 
-// Parameters that a model may refuse.
+// Parameters that a model may reject.
 const (
 	paramThinking = "thinking"
 	paramSeed     = "seed"
 	paramTopP     = "topP"
 )
 
-// tune puts the settings of a request into the query, without what the model is known to
-// refuse.
+// tune applies a request's settings to the query, without what the model is known to reject.
 func (p *Provider) tune(q *query, req providers.Request) error {
 	refused := func(parameter string) int { return p.quirks.Refused(req.Model, parameter) }
 	if req.TopP != nil && refused(paramTopP) == 0 {
@@ -121,8 +120,8 @@ func (p *Provider) tune(q *query, req providers.Request) error {
 	return nil
 }
 
-// learn reads a refusal. When it is about a parameter of the query, that one is given up
-// from now on, and its name returned.
+// learn reads a refusal. If it is about a parameter of the query, that one is dropped from now
+// on, and its name returned.
 func (p *Provider) learn(q *query, e *providers.Error, message string) string {
 	if e.Status != http.StatusBadRequest {
 		return ""

@@ -36,7 +36,7 @@ func (p *Provider) run(ctx context.Context, q *query, req providers.Request, emi
 	if err == nil || errors.Is(err, wire.ErrStopped) {
 		return err
 	}
-	// A call that failed has cost something too.
+	// A failed call has used tokens too.
 	if c.usage != (schemas.Usage{}) {
 		if stopped := emit(providers.Chunk{Usage: &c.usage}); stopped != nil {
 			return stopped
@@ -55,12 +55,12 @@ type call struct {
 
 	grounded map[string]bool
 	usage    schemas.Usage
-	reason   string // why the answer ended
-	detail   string // the service's words for it
-	blocked  string // why the prompt was refused
+	reason   string // the finish reason
+	detail   string // its text
+	blocked  string // why the prompt was blocked
 }
 
-// exchange sends the request and reads its answer to the end.
+// exchange sends the request and reads its whole answer.
 func (c *call) exchange(ctx context.Context) error {
 	resp, err := c.p.send(ctx, c.q)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *call) exchange(ctx context.Context) error {
 	case start == '<':
 		return c.fail(providers.KindProtocol, c.p.faults.Page())
 	}
-	broken := io.EOF // what the end of the stream means
+	broken := io.EOF // the cause if the stream ends here
 	for e, err := range wire.Events(body) {
 		if err != nil {
 			return c.end(ctx, err)
@@ -101,7 +101,7 @@ func (c *call) exchange(ctx context.Context) error {
 	return c.end(ctx, broken)
 }
 
-// end judges a stream that gives no more events.
+// end finishes a stream that gives no more events.
 func (c *call) end(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	whole := c.reason != "" && (cause == nil || errors.Is(cause, wire.ErrStalled))

@@ -8,7 +8,7 @@ import (
 	"molar/schemas/lower"
 )
 
-// lowerTool brings a tool to the wire.
+// lowerTool converts a tool to the wire form.
 func lowerTool(t *wire.Tool) error {
 	if !wire.IsFunctionName(t.Info.Name) {
 		return errors.New("its name is no function name: a letter or _, then letters, digits, _ and -, at most 64")
@@ -19,7 +19,7 @@ func lowerTool(t *wire.Tool) error {
 	}
 	t.Params, t.Says, t.Wrapped = res.Schema, wire.Described(t.Info, res.Hint), res.Wrapped
 	if string(res.Schema) == `{"type":"object"}` {
-		res.Schema = nil // some models refuse an object without properties
+		res.Schema = nil // some models reject an object without properties
 	}
 	t.Wire, err = json.Marshal(struct {
 		Name        string          `json:"name"`

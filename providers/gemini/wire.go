@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// content and part are the history as it goes over the wire. The SDK's own types
-// leave out an empty text beside a signature, and round numbers.
+// content and part are the wire form of the history. The SDK's own types omit an empty text with
+// a signature, and round numbers.
 type content struct {
 	Role  string `json:"role"`
 	Parts []part `json:"parts"`
@@ -42,24 +42,24 @@ type functionResponse struct {
 	Parts    []part         `json:"parts,omitempty"` // since Gemini 3
 }
 
-// state is what the provider keeps beside a part: its thought signature in
-// standard base64, as it came, and the id that the service gave a call.
+// state is stored with a part: its thought signature in standard base64, unchanged, and the
+// service's id of a call.
 type state struct {
 	Signature string `json:"signature,omitempty"`
 	ID        string `json:"id,omitempty"`
 }
 
-// stateOf reads the state of a part; one of another provider is empty.
+// stateOf returns the state of a part; empty for another provider's.
 func stateOf(p schemas.Part) state {
 	var s state
 	if p.State == nil || p.State.Provider != name || json.Unmarshal(p.State.Data, &s) != nil {
 		return state{}
 	}
-	s.Signature = standard(s.Signature) // damaged on the way and sent back, it would sink the request
+	s.Signature = standard(s.Signature) // a damaged one would fail the request
 	return s
 }
 
-// newState keeps a part's signature and id, if it has any.
+// newState returns the state of a part's signature and id, if any.
 func newState(signature, id string) *schemas.ProviderState {
 	s := state{Signature: standard(signature), ID: id}
 	if s == (state{}) {
@@ -72,8 +72,8 @@ func newState(signature, id string) *schemas.ProviderState {
 	return &schemas.ProviderState{Provider: name, Data: data}
 }
 
-// standard brings a signature to standard base64: gateways encode them anew, for
-// addresses or without padding. It is empty for what is not base64.
+// standard converts a signature to standard base64: gateways re-encode them, URL-safe or without
+// padding. It is empty if the signature is not base64.
 func standard(signature string) string {
 	text := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(signature, "="))
 	data, err := base64.RawStdEncoding.DecodeString(text)
@@ -83,7 +83,7 @@ func standard(signature string) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// media reads the data URL of an image or a file.
+// media decodes the data URL of an image or a file.
 func media(p schemas.Part) (*inlineData, error) {
 	mime, raw, err := schemas.DataOf(p.Text)
 	switch {
