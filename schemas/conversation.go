@@ -8,21 +8,20 @@ import (
 // A Conversation is an entry of a conversation list.
 type Conversation struct {
 	ID string `json:"id"`
-	// Title is what a person named it, else what a model did, else the start of the first
-	// question.
+	// Title is the person's title, else the model's, else the start of the first question.
 	Title     string    `json:"title"`
 	Messages  int       `json:"messages"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	// Assistant is who was asked last; empty when that is not known.
+	// Assistant is the last one asked; empty if unknown.
 	Assistant string `json:"assistant,omitempty"`
-	// Running says that a turn is under way.
+	// Running is set while a turn is under way.
 	Running bool `json:"running,omitempty"`
-	// Snippet is the part of a message that a search found, where one did.
+	// Snippet is the part of a message that a search found, if any.
 	Snippet string `json:"snippet,omitempty"`
 }
 
-// A StoredMessage is a message as the memory keeps it.
+// A StoredMessage is a message as the memory stores it.
 type StoredMessage struct {
 	// Seq counts the messages of a conversation from 1.
 	Seq       int64     `json:"seq,omitempty"`
@@ -31,24 +30,24 @@ type StoredMessage struct {
 	Timestamp time.Time `json:"timestamp"`
 	// TurnID is empty for messages that were added outside a turn.
 	TurnID string `json:"turn_id,omitempty"`
-	// ParentTurn is the turn before, on the question of a turn. Turns that share it are
+	// ParentTurn is the turn before, set on the question of a turn. Turns that share it are
 	// branches of the conversation.
 	ParentTurn string `json:"parent_turn,omitempty"`
-	// Assistant is who gave this answer.
+	// Assistant is the author of this answer.
 	Assistant string `json:"assistant,omitempty"`
-	// Status is that of the answer: empty when it is whole, else one of the constants below.
+	// Status is the answer's: empty if it is complete, else one of the constants below.
 	Status  string   `json:"status,omitempty"`
 	Sources []Source `json:"sources,omitempty"`
 	// Calls are the rounds of a turn that called tools, a JSON list of [Round].
 	Calls json.RawMessage `json:"calls,omitempty"`
-	// Files are those beside a question, where somebody looked for them.
+	// Files are the files of a question, if they were loaded.
 	Files []File `json:"files,omitempty"`
-	// Parent is the Seq of the message before this one on its branch. It is given with
-	// whole trees only.
+	// Parent is the Seq of the message before this one on its branch. It is set in whole trees
+	// only.
 	Parent int64 `json:"parent,omitempty"`
 }
 
-// Rounds are those of the turn whose answer it is; what was stored in another form has none.
+// Rounds returns the rounds of the answer's turn; nil if they are stored in another form.
 func (m StoredMessage) Rounds() []Round {
 	var rounds []Round
 	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
@@ -65,8 +64,8 @@ const (
 	StatusInterrupted = "interrupted"
 )
 
-// A Lease is the right to write one turn to a conversation. Nobody else gets one before it
-// ends or expires. A later lease has a higher fence.
+// A Lease is the right to write one turn to a conversation. It excludes others until it ends or
+// expires. A later lease has a higher fence.
 type Lease struct {
 	ConversationID string    `json:"conversation_id"`
 	Token          string    `json:"token"`
@@ -74,9 +73,9 @@ type Lease struct {
 	Expires        time.Time `json:"expires"`
 }
 
-// A Round is one answer of the model within a turn, as it is stored: what it said and
-// called, with the provider's private state on each part, and what the calls gave, in
-// their order. The last round of a turn has no results.
+// A Round is one stored answer of the model within a turn: its text and calls, with the
+// provider's private state on each part, and the results of the calls, in order. The last round
+// of a turn has no results.
 type Round struct {
 	Said    Message      `json:"said"`
 	Results []ToolResult `json:"results,omitempty"`

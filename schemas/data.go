@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// DataOf reads a base64 data URL: the media type without its parameters, in lower case,
-// and the data. Its errors say what is wrong with the address, and do not quote it.
+// DataOf parses a base64 data URL: the media type without its parameters, in lower case, and the
+// data. Its errors name the fault and do not quote the URL.
 func DataOf(address string) (media string, data []byte, err error) {
 	head, encoded, found := strings.Cut(address, ",")
 	media, isData := strings.CutPrefix(head, "data:")
@@ -26,7 +26,7 @@ func DataOf(address string) (media string, data []byte, err error) {
 	return strings.ToLower(strings.TrimSpace(media)), data, nil
 }
 
-// FilePart is a file as a part: an image, or another file.
+// FilePart returns a file as a part: an image, or another file.
 func FilePart(name, media string, data []byte) Part {
 	p := Part{Kind: PartFile, Name: name, Text: "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data)}
 	if strings.HasPrefix(media, "image/") {
@@ -35,7 +35,7 @@ func FilePart(name, media string, data []byte) Part {
 	return p
 }
 
-// MediaOf returns the media type of a file that came without one, by its content and name.
+// MediaOf guesses the media type of a file by its content and name.
 func MediaOf(name string, data []byte) string {
 	media := http.DetectContentType(data)
 	if strings.HasPrefix(media, "application/octet-stream") || strings.HasPrefix(media, "application/zip") {

@@ -2,33 +2,33 @@ package schemas
 
 import "time"
 
-// The marks that a person may give an answer.
+// The marks of feedback.
 const (
 	MarkUp   = "up"
 	MarkDown = "down"
 )
 
-// MaxNote is the largest note beside a mark, in characters.
+// MaxNote bounds the note of a mark, in characters.
 const MaxNote = 4000
 
-// Feedback is what a person said of an answer.
+// Feedback is a person's feedback on an answer.
 type Feedback struct {
 	TurnID         string `json:"turn_id"`
 	ConversationID string `json:"conversation_id"`
-	// Assistant is who answered; empty where the trace of the turn is no longer kept.
+	// Assistant is the author of the answer; empty if the trace of the turn is no longer stored.
 	Assistant string `json:"assistant,omitempty"`
-	// Mark is "up" or "down"; in the answer to a request that took it back, "none".
+	// Mark is "up" or "down"; "none" in the answer to a request that removed it.
 	Mark     string    `json:"mark"`
 	Note     string    `json:"note,omitempty"`
 	MarkedAt time.Time `json:"marked_at"`
-	// Owner is whose conversation it is; it is never sent.
+	// Owner is the owner of the conversation; it is never sent.
 	Owner string `json:"-"`
 }
 
-// A FeedbackFilter chooses feedback; what is empty does not narrow it.
+// A FeedbackFilter selects feedback; empty fields select all.
 type FeedbackFilter struct {
 	Mark, Assistant, ConversationID string
 	Since                           time.Time
-	// Limit is the most that is wanted; 0 means all.
+	// Limit bounds the results; 0 means all.
 	Limit int
 }

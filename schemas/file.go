@@ -1,8 +1,8 @@
 package schemas
 
-// A File is a file that stands beside a question of a conversation.
+// A File is a file of a question in a conversation.
 type File struct {
-	// Seq is that of the question, N counts its files from 0.
+	// Seq is the question's, N counts its files from 0.
 	Seq   int64  `json:"seq"`
 	N     int    `json:"n"`
 	Name  string `json:"name"`
@@ -11,13 +11,13 @@ type File struct {
 	Size int64 `json:"size"`
 }
 
-// FilePartSize is the size of the parts in which files are written and read, but of the last.
+// FilePartSize is the size of the parts in which files are written and read, except the last.
 const FilePartSize = 1 << 20
 
-// A FileChunk is a part of a file; parts are counted from 0, and come in order.
+// A FileChunk is a part of a file; parts count from 0 and come in order.
 type FileChunk struct {
 	Part int    `json:"part"`
 	Data []byte `json:"data"`
-	// Last says that no part follows.
+	// Last is set on the last part.
 	Last bool `json:"last"`
 }

@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// A KeyRecord is an Idempotency-Key of an owner, and the turn that it began.
+// A KeyRecord is an owner's Idempotency-Key, and the turn that it began.
 type KeyRecord struct {
 	Owner string
 	Key   string
-	// Hash is that of the request's body: a key belongs to one body.
+	// Hash is the hash of the request's body: a key belongs to one body.
 	Hash           string
 	TurnID         string
 	ConversationID string
-	// Acted says that a tool of the turn may have had its effect.
+	// Acted is set if a tool of the turn may have had its effect.
 	Acted bool
-	// Outcome is what the client was told, as JSON of its teller; empty while the turn runs.
+	// Outcome is the client's answer, as the JSON of its author; empty while the turn runs.
 	Outcome json.RawMessage
 	// CreatedAt is when the key was first claimed.
 	CreatedAt time.Time
 }
 
-// A KeptTurn waits for something that its client sends later.
+// A KeptTurn is a paused turn that waits for something from its client.
 type KeptTurn struct {
 	Owner          string
 	ConversationID string
-	// CallIDs are the calls that it waits for; each of them finds it.
+	// CallIDs are the calls it waits for; each of them identifies it.
 	CallIDs []string
-	// State is JSON of its keeper.
+	// State is the JSON of its owner.
 	State   json.RawMessage
 	Expires time.Time
 }
 
-// A KeptResponse is an answer of the Responses API, as it can be read again and continued.
+// A KeptResponse is an answer of the Responses API that can be read again and continued.
 type KeptResponse struct {
 	Owner, ID, ConversationID string
 	// CreatedAt is when the response began.
 	CreatedAt time.Time
-	// Body is JSON of its keeper.
+	// Body is the JSON of its owner.
 	Body json.RawMessage
 }

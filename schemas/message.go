@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Role says who speaks in a [Message].
+// A Role is the author of a [Message].
 type Role string
 
 // The roles of the canonical history. OpenAI's "developer" is RoleSystem here.
@@ -25,54 +25,53 @@ type Message struct {
 	Parts []Part `json:"parts"`
 }
 
-// A PartKind says which field of a [Part] is set.
+// A PartKind determines which field of a [Part] is set.
 type PartKind string
 
 // The kinds of part.
 const (
-	// PartText is what the speaker said.
+	// PartText is the author's text.
 	PartText PartKind = "text"
-	// PartContext is text that code put beside the speaker's words: the summary,
-	// earlier lines, fenced search results, format rules. Adapters send its text;
-	// readers who want only the person's words skip it.
+	// PartContext is text that code added to the author's: the summary, earlier lines, fenced
+	// search results, format rules. Adapters send its text; readers of the person's own words
+	// skip it.
 	PartContext PartKind = "context"
 	// PartCall is a tool call that the model suggested.
 	PartCall PartKind = "call"
-	// PartResult is what executing a call gave.
+	// PartResult is the result of a call.
 	PartResult PartKind = "result"
 	// PartImage is an image as a data URL or an http(s) address.
 	PartImage PartKind = "image"
-	// PartFile is a file that is neither text nor an image (PDF, audio), as a base64 data
-	// URL. A provider refuses what its wire cannot carry.
+	// PartFile is a file that is neither text nor an image (PDF, audio), as a base64 data URL. A
+	// provider rejects files that its wire does not support.
 	PartFile PartKind = "file"
 )
 
 // A Part is a piece of a [Message].
 type Part struct {
 	Kind PartKind `json:"kind"`
-	// Text is set for PartText and PartContext; on a PartImage and a PartFile it is the
-	// address. On a PartResult it is read instead of the result's output, where it is not empty.
+	// Text is set for PartText and PartContext; on a PartImage and a PartFile it is the URL. On a
+	// PartResult it replaces the result's output if not empty.
 	Text string `json:"text,omitempty"`
-	// Name is a file's name; on a PartContext it says that the text is that of a file which a client
-	// sent beside the message.
+	// Name is a file's name; on a PartContext it means that the text is a file that a client sent
+	// with the message.
 	Name string `json:"name,omitempty"`
 	// Call is set for PartCall.
 	Call *ToolCall `json:"call,omitempty"`
 	// Result is set for PartResult, and for a PartContext that quotes a result of
 	// a code-driven tool.
 	Result *ToolResult `json:"result,omitempty"`
-	// State is the provider's private state for exactly this part (a Gemini
-	// thought signature, say). It is sent back unchanged to the provider that made
-	// it and shown to nobody else.
+	// State is the provider's private state for exactly this part (such as a Gemini thought
+	// signature). It is sent back unchanged to the provider that made it and to no other reader.
 	State *ProviderState `json:"state,omitempty"`
 }
 
-// IsFile reports whether a part is a file beside a message, of whatever kind.
+// IsFile reports whether a part is a file of any kind.
 func (p Part) IsFile() bool {
 	return p.Kind == PartImage || p.Kind == PartFile || p.Kind == PartContext && p.Name != ""
 }
 
-// ProviderState is data that belongs to one provider and means nothing to others.
+// ProviderState is data that only one provider understands.
 type ProviderState struct {
 	Provider string          `json:"provider"`
 	Data     json.RawMessage `json:"data"`
@@ -83,20 +82,19 @@ func Text(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Kind: PartText, Text: text}}}
 }
 
-// Said joins the PartText parts: the speaker's own words, without what code put
-// beside them.
+// Said joins the PartText parts: the author's own words, without the context that code added.
 func (m Message) Said() string {
 	return m.join("\n", func(p Part) bool { return p.Kind == PartText })
 }
 
-// FullText joins all parts that carry text for the model, in order, with blank
-// lines between them: what an adapter sends as the content of a message.
+// FullText joins all parts with text for the model, in order, with blank lines between them: the
+// content that an adapter sends.
 func (m Message) FullText() string {
 	return m.join("\n\n", func(p Part) bool { return p.Kind == PartText || p.Kind == PartContext })
 }
 
-// join puts texts together. The text parts of an answer are pieces of one text, kept
-// apart only for the provider state that each carries.
+// join joins texts. An answer's text parts are pieces of one text, split only for their provider
+// state.
 func (m Message) join(separator string, wanted func(Part) bool) string {
 	if m.Role == RoleAssistant {
 		separator = ""
@@ -121,14 +119,14 @@ func (m Message) Calls() []ToolCall {
 	return calls
 }
 
-// Usage counts tokens of one or more model calls. The counts are the provider's.
+// Usage counts the tokens of model calls, as the provider reports them.
 type Usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
-	// CachedTokens are those of PromptTokens that the provider had in its cache.
+	// CachedTokens are the PromptTokens from the provider's cache.
 	CachedTokens int `json:"cached_tokens,omitempty"`
-	// ReasoningTokens are those of CompletionTokens that the model thought with.
+	// ReasoningTokens are the CompletionTokens spent on thinking.
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 }
 
@@ -143,7 +141,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// A Source is a page that a tool result named. URL is http or https.
+// A Source is a page named by a tool result. URL is http or https.
 type Source struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`

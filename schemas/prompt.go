@@ -1,7 +1,6 @@
 package schemas
 
-// A Prompt is a question that an MCP server has prepared. A person uses it by its
-// name: "/name arguments".
+// A Prompt is a prepared question of an MCP server. A person uses it by name: "/name arguments".
 type Prompt struct {
 	// Name is the prompt's own name on its server.
 	Name        string           `json:"name"`

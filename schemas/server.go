@@ -2,16 +2,16 @@ package schemas
 
 import "time"
 
-// The reserved names of the bundled servers, which no other may have.
+// The reserved names of the bundled servers.
 const (
 	MemoryServer = "memory-server"
 	ToolServer   = "tool-server"
 )
 
-// FindTools is the host's own tool that finds tools which are not offered.
+// FindTools is the host's tool that finds tools which are not offered.
 const FindTools = "find_tools"
 
-// A ServerState is where the connection to an MCP server stands.
+// A ServerState is the state of the connection to an MCP server.
 type ServerState string
 
 // The states of a server. Only a server in StateReady or StateDegraded has tools.
@@ -25,18 +25,18 @@ const (
 	StateStopping ServerState = "stopping"
 )
 
-// A ToolChange is what is new about a tool since its server's tools were approved.
+// A ToolChange is a tool's change since its server's tools were approved.
 type ToolChange struct {
 	Tool string `json:"tool"`
-	// Diff are lines of its definition, behind "+ ", "- " or "  ".
+	// Diff are lines of its definition, prefixed with "+ ", "- " or "  ".
 	Diff []string `json:"diff"`
-	// Unknown is set where the text of the definition before was not kept.
+	// Unknown is set if the text of the earlier definition was not stored.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// ServerStatus is what a person wants to know about a server.
+// ServerStatus describes a server to a person.
 type ServerStatus struct {
-	// Added says that the operator added it over the API, beside the config file.
+	// Added is set if the operator added it over the API and not in the config file.
 	Added bool        `json:"added,omitempty"`
 	Name  string      `json:"name"`
 	State ServerState `json:"state"`
@@ -47,11 +47,11 @@ type ServerStatus struct {
 	Tools     int    `json:"tools"`
 	// Skipped names the tools that could not be used, each with its reason.
 	Skipped []string `json:"skipped,omitempty"`
-	// Pending names the tools that are withheld until a person approves them, and
-	// Digest stands for their definitions.
+	// Pending names the tools pending a person's approval, and Digest identifies their
+	// definitions.
 	Pending []string `json:"pending,omitempty"`
 	Digest  string   `json:"digest,omitempty"`
-	// Changes say what is new about each of them.
+	// Changes are their changes.
 	Changes []ToolChange `json:"changes,omitempty"`
 	// Protocol is the MCP revision agreed on, such as "2025-11-25".
 	Protocol string `json:"protocol,omitempty"`

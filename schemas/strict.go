@@ -16,21 +16,20 @@ const (
 	MaxDepth = 128
 )
 
-// ErrNotJSON is the kind of every error of [CheckJSON].
+// ErrNotJSON is wrapped by every error of [CheckJSON].
 var ErrNotJSON = errors.New("not strict JSON")
 
-// CheckJSON reports whether data is exactly one JSON value that every decoder
-// would read alike: valid UTF-8, no key twice in an object nor twice but for
-// its case, no NUL in a key, at most [MaxDepth] levels. It keeps one layer from
-// seeing another value than the next (encoding/json alone takes the last of two
-// equal keys and folds their case).
+// CheckJSON reports whether data is exactly one JSON value that every decoder reads alike: valid
+// UTF-8, no duplicate key in an object, even with another case, no NUL in a key, at most
+// [MaxDepth] levels. This keeps two layers from reading different values (encoding/json alone
+// takes the last of two equal keys and folds their case).
 func CheckJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return fmt.Errorf("%w: invalid UTF-8", ErrNotJSON)
 	}
 	if !json.Valid(data) {
 		var value json.RawMessage
-		return fmt.Errorf("%w: %w", ErrNotJSON, json.Unmarshal(data, &value)) // which says what is wrong
+		return fmt.Errorf("%w: %w", ErrNotJSON, json.Unmarshal(data, &value)) // it names the fault
 	}
 	if err := checkKeys(data); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotJSON, err)
@@ -38,9 +37,9 @@ func CheckJSON(data []byte) error {
 	return nil
 }
 
-// checkKeys looks at depth and keys of a text that is known to be JSON.
+// checkKeys checks the depth and keys of valid JSON.
 func checkKeys(data []byte) error {
-	var open []keys // the objects and arrays around; an array has no keys
+	var open []keys // the enclosing objects and arrays; an array has no keys
 	key := false    // the next string is a key
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -67,7 +66,7 @@ func checkKeys(data []byte) error {
 	return nil
 }
 
-// stringEnd is the length of the JSON string at the start of data, with its quotes.
+// stringEnd returns the length of the JSON string at the start of data, with its quotes.
 func stringEnd(data []byte) int {
 	for i := 1; ; i++ {
 		switch data[i] {
@@ -79,17 +78,17 @@ func stringEnd(data []byte) int {
 	}
 }
 
-// keys are those of an object so far, folded.
+// keys are an object's keys so far, folded.
 type keys struct {
 	object bool
 	few    []string
-	many   map[string]struct{} // those beyond few, in large objects
+	many   map[string]struct{} // further keys of large objects
 }
 
-// fewKeys is how many keys are looked through one by one.
+// fewKeys is how many keys are searched linearly.
 const fewKeys = 16
 
-// add takes a quoted key.
+// add adds a quoted key.
 func (k *keys) add(quoted []byte) error {
 	key := string(quoted[1 : len(quoted)-1])
 	if bytes.IndexByte(quoted, '\\') >= 0 {
@@ -116,21 +115,21 @@ func (k *keys) add(quoted []byte) error {
 	return nil
 }
 
-// fold gives keys that encoding/json takes for one name of ASCII letters the same form.
-// Two runes from beyond ASCII fold to such a letter.
+// fold normalises keys that encoding/json treats as one name of ASCII letters. Two non-ASCII
+// runes fold to such a letter.
 func fold(key string) string {
-	key = strings.ToLower(key) // takes the Kelvin sign to k
+	key = strings.ToLower(key) // maps the Kelvin sign to k
 	if strings.ContainsRune(key, longS) {
 		key = strings.ReplaceAll(key, string(longS), "s")
 	}
 	return key
 }
 
-// longS is the old form of a small s, which has no capital of its own.
+// longS is the long s, which folds to s but has no capital of its own.
 const longS = 'ſ'
 
-// Decode checks data with [CheckJSON] and decodes it into v. Unknown fields are
-// ignored, as the protocols that Molar speaks demand.
+// Decode checks data with [CheckJSON] and decodes it into v. It ignores unknown fields, as
+// Molar's protocols require.
 func Decode(data []byte, v any) error {
 	if err := CheckJSON(data); err != nil {
 		return err

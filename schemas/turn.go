@@ -2,37 +2,37 @@ package schemas
 
 import "time"
 
-// An Opening is what a turn is told of its conversation when it begins.
+// An Opening is a conversation's state at the beginning of a turn.
 type Opening struct {
 	ConversationID string `json:"conversation_id"`
 	// Known is false for a conversation that does not exist yet.
 	Known bool `json:"known"`
-	// Assistant is who was asked in the last turn of the branch, Tip is that turn, and
-	// Subject is the last question that stands alone, after it.
+	// Assistant is the one asked in the last turn of the branch, Tip is that turn, and Subject is
+	// the last self-contained question, as of that turn.
 	Assistant string `json:"assistant,omitempty"`
 	Tip       string `json:"tip,omitempty"`
 	Subject   string `json:"subject,omitempty"`
-	// Compaction is the one that the prompt of that turn began with.
+	// Compaction is the one at the start of that turn's prompt.
 	Compaction Compaction `json:"compaction,omitzero"`
-	// Pieces are the summaries of exchanges among Messages that have one.
+	// Pieces are the existing summaries of exchanges in Messages.
 	Pieces []Piece `json:"pieces,omitempty"`
-	// Messages are those of the branch that the compaction does not cover, oldest first.
+	// Messages are the branch's messages after the compaction, oldest first.
 	Messages []StoredMessage `json:"messages"`
-	// Partial says that older ones were left out, or texts cut, as they were too long
-	// together.
+	// Partial is set if older ones were omitted, or texts cut, because together they were too
+	// long.
 	Partial bool `json:"partial,omitempty"`
-	// ServersRead are the MCP servers whose results the conversation has seen.
+	// ServersRead are the MCP servers whose results the conversation contains.
 	ServersRead []string `json:"servers_read"`
-	// Lease is zero when Finished is set: there is nothing left to write.
+	// Lease is zero if Finished is set: there is nothing left to write.
 	Lease Lease `json:"lease"`
-	// Finished is the turn that was already saved under the key.
+	// Finished is the turn already saved under the key.
 	Finished *Finished `json:"finished,omitempty"`
-	// Summary is the summary of the branch, Covers the Seq of the last message that it covers.
+	// Summary is the summary of the branch, Covers the Seq of its last message.
 	Summary string `json:"summary"`
 	Covers  int64  `json:"covers"`
 }
 
-// A Compaction is a text that stands in prompts for all of a branch up to a message.
+// A Compaction is a text that replaces a branch up to a message in prompts.
 type Compaction struct {
 	// Covers is the Seq of that message.
 	Covers int64  `json:"covers"`
@@ -44,11 +44,11 @@ type Piece struct {
 	// Seq is that of the answer.
 	Seq  int64  `json:"seq"`
 	Text string `json:"text,omitempty"`
-	// Condensed, if there is one, stands for the whole branch up to this exchange.
+	// Condensed, if set, replaces the whole branch up to this exchange.
 	Condensed string `json:"condensed,omitempty"`
 }
 
-// Finished is a saved turn, as a repeated request gets it again.
+// Finished is a saved turn, as a repeated request gets it.
 type Finished struct {
 	TurnID  string    `json:"turn_id"`
 	Answer  string    `json:"answer"`
@@ -57,26 +57,26 @@ type Finished struct {
 	SavedAt time.Time `json:"saved_at"`
 }
 
-// A StoredTurn is what is stored of one turn, whole or not.
+// A StoredTurn is the stored part of one turn, complete or not.
 type StoredTurn struct {
 	TurnID         string `json:"turn_id"`
 	ConversationID string `json:"conversation_id"`
 	Assistant      string `json:"assistant,omitempty"`
-	// Status is that of the answer: empty when it is whole, else StatusRunning, while its
-	// process has the lease, or StatusInterrupted.
+	// Status is the answer's: empty if it is complete, else StatusRunning, while its process has
+	// the lease, or StatusInterrupted.
 	Status   string    `json:"status,omitempty"`
 	Question string    `json:"question"`
 	Answer   string    `json:"answer"`
 	Sources  []Source  `json:"sources,omitempty"`
 	BeganAt  time.Time `json:"began_at"`
-	// SavedAt is zero for a turn that did not come to its end.
+	// SavedAt is zero for an unfinished turn.
 	SavedAt time.Time `json:"saved_at,omitzero"`
 }
 
-// Begun is a turn whose question is recorded before it is answered.
+// Begun is a turn whose question is recorded before its answer.
 type Begun struct {
 	Lease Lease `json:"lease"`
-	// Owner is whose conversation it is, so that only its watchers hear of the change.
+	// Owner is the owner of the conversation, so that only its watchers learn of the change.
 	Owner  string `json:"owner,omitempty"`
 	TurnID string `json:"turn_id"`
 	// Key is the client's idempotency key; may be empty.
@@ -87,17 +87,16 @@ type Begun struct {
 	Language string `json:"language,omitempty"`
 }
 
-// SummaryWork is a branch of a conversation whose last answers await their summary.
+// SummaryWork is a branch of a conversation whose last answers are not summarised yet.
 type SummaryWork struct {
 	Owner          string `json:"owner"`
 	ConversationID string `json:"conversation_id"`
-	// Summary is that of the branch up to the message with the Seq Covers.
+	// Summary is the branch's summary up to the message with the Seq Covers.
 	Summary  string `json:"summary"`
 	Covers   int64  `json:"covers"`
 	Language string `json:"language"`
-	// Untitled says that the first question still stands for a title.
+	// Untitled is set while the first question serves as title.
 	Untitled bool `json:"untitled,omitempty"`
-	// Messages are the uncovered ones up to the last complete answer, without
-	// interrupted turns.
+	// Messages are those after Covers up to the last complete answer, without interrupted turns.
 	Messages []StoredMessage `json:"messages"`
 }
