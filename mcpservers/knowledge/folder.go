@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// largestFile is the size of the largest file that is read.
+	// largestFile bounds the files that are read, in bytes.
 	largestFile = 8 << 20
-	// firstWait is how long a question waits for the first look through a folder: a small one
-	// is done by then, of a large one what is there answers.
+	// firstWait is how long a question waits for the first scan of a folder: that suffices for a
+	// small folder; for a large one the part indexed so far answers.
 	firstWait = 3 * time.Second
-	// A folder is looked through again after shortestPause, and after pauseTimes what the look
-	// took where that is longer, so that looking costs little of a processor.
+	// A folder is rescanned after shortestPause, or after pauseTimes the time of the last scan if
+	// that is longer, so that scanning costs little processor time.
 	shortestPause = 2 * time.Second
 	pauseTimes    = 100
-	// reportEvery is how often the log tells how far the first look has come.
+	// reportEvery is how often the log reports the progress of the first scan.
 	reportEvery = 5 * time.Second
 )
 
@@ -35,15 +35,14 @@ const (
 type Config struct {
 	// Name is the name of the tool that searches it.
 	Name string
-	// Files is the folder, Path where it lies, for what is said of it.
+	// Files is the folder, Path its location, for messages.
 	Files fs.FS
 	Path  string
-	// Languages are the languages of the files, of "vi" and "en"; both when empty.
+	// Languages are the languages of the files, of "vi" and "en"; both if empty.
 	Languages []string
-	// Link is the address under which the files can be opened: the path of a file is put
-	// behind it. Empty gives paths alone.
+	// Link is the URL prefix of the files, followed by a file's path. Empty gives paths alone.
 	Link string
-	// Fixed is set when the files never change; they are indexed at the first question.
+	// Fixed is set if the files never change; they are indexed at the first question.
 	Fixed bool
 	// Logger may be nil. It gets counts, never a question.
 	Logger *slog.Logger
@@ -53,32 +52,32 @@ type Config struct {
 type Folder struct {
 	cfg   Config
 	log   *slog.Logger
-	begin func()        // the watch, once
-	ready chan struct{} // closed after the first look
+	begin func()        // starts the watch once
+	ready chan struct{} // closed after the first scan
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 
-	mu       sync.RWMutex
-	shelves  shelves
-	progress Progress
-	known    map[string]stamp // only the goroutine that looks uses it, and said
-	said     string           // of the files that are not read
+	mu         sync.RWMutex
+	shelves    shelves
+	progress   Progress
+	known      map[string]stamp // known and lastUnread belong to the scanning goroutine
+	lastUnread string           // last log text about unread files
 }
 
-// Progress says how far the look through a folder has come.
+// Progress is the progress of a folder's scan.
 type Progress struct {
-	// Done and Files count the files that are indexed, and those that are there.
+	// Done and Files count the indexed files and all files.
 	Done  int `json:"done"`
 	Files int `json:"files"`
 }
 
-// A stamp tells whether a file has changed.
+// A stamp detects changes of a file.
 type stamp struct {
 	size    int64
 	changed time.Time
 }
 
-// Open begins to index a folder in the background. It fails when there is no such folder. The
+// Open starts to index a folder in the background. It fails if the folder does not exist. The
 // caller closes it.
 func Open(cfg Config) (*Folder, error) {
 	if cfg.Name == "" || cfg.Files == nil {
@@ -95,7 +94,7 @@ func Open(cfg Config) (*Folder, error) {
 	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp)}
 	f.shelves = newShelves(cfg.Languages, nil)
 	f.begin = sync.OnceFunc(func() { f.ended.Go(func() { f.watch(ctx) }) })
-	if !cfg.Fixed { // else the first question is early enough
+	if !cfg.Fixed { // a fixed folder is indexed at the first question
 		f.begin()
 	}
 	return f, nil
@@ -107,23 +106,23 @@ func Dir(path string) fs.FS { return os.DirFS(path) }
 // Name returns the name of the tool that searches the folder.
 func (f *Folder) Name() string { return f.cfg.Name }
 
-// Close ends the indexing and waits for it.
+// Close stops the indexing and waits for it.
 func (f *Folder) Close() {
 	f.stop()
 	f.ended.Wait()
 }
 
-// Progress returns how far the look through the folder has come.
+// Progress returns the progress of the folder's scan.
 func (f *Folder) Progress() Progress {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.progress
 }
 
-// watch looks through the folder until the end.
+// watch rescans the folder until ctx ends.
 func (f *Folder) watch(ctx context.Context) {
 	began := time.Now()
-	f.look(ctx)
+	f.scan(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -141,28 +140,28 @@ func (f *Folder) watch(ctx context.Context) {
 		case <-time.After(pause):
 		}
 		began = time.Now()
-		f.look(ctx)
+		f.scan(ctx)
 	}
 }
 
-// look indexes what is new or changed and drops what is gone. When synonyms change all is indexed
-// anew, and what is there answers until then.
-func (f *Folder) look(ctx context.Context) {
+// scan indexes new and changed files and drops removed ones. If synonyms change, it reindexes
+// everything, and the old index answers until then.
+func (f *Folder) scan(ctx context.Context) {
 	stamps, unread := list(f.cfg.Files, ctx.Err, func(name string, err error) {
 		f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
 	})
 	if ctx.Err() != nil {
 		return
 	}
-	if said := sayUnread(len(stamps), unread); said != f.said {
-		f.said = said
-		f.log.InfoContext(ctx, cmp.Or(said, "all files are read now"))
+	if lastUnread := unreadText(len(stamps), unread); lastUnread != f.lastUnread {
+		f.lastUnread = lastUnread
+		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
 	}
 	into := f.current()
 	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
 		into = newShelves(f.cfg.Languages, synonyms)
 		clear(f.known)
-		if !f.isReady() { // nothing answers yet
+		if !f.isReady() { // no index is ready yet
 			f.replace(into)
 		}
 	}
@@ -221,7 +220,7 @@ func (f *Folder) advance(done, files int) {
 	f.progress = Progress{done, files}
 }
 
-// synonyms returns the lists of the files of synonyms, by the folder that they lie in.
+// synonyms returns the lists of the synonym files, by folder.
 func (f *Folder) synonyms(ctx context.Context, stamps map[string]stamp) map[string][]string {
 	lists := make(map[string][]string)
 	for name := range stamps {

@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	// candidates is how many passages are ranked by where they hold the words of a question.
+	// candidates is how many passages are ranked in detail.
 	candidates = 100
-	// maxPostings bounds how many postings one question looks at: words that stand in more
-	// passages than are left of it say little and cost much.
+	// maxPostings bounds the postings that one question reads: words in more passages than the
+	// rest of it say little and cost much.
 	maxPostings = 300_000
-	// BM25: how soon a word that is repeated says no more, and how much a long passage loses.
+	// BM25: how fast a repeated word stops counting, and the penalty of a long passage.
 	saturation = 1.2
 	lengthLoss = 0.75
-	// titleTimes is how often a word of the title counts.
+	// titleTimes is the weight of a title word.
 	titleTimes = 3
 )
 
-// A posting says how often a passage holds a term.
+// A posting is how often a passage contains a term.
 type posting struct {
 	passage uint32
 	times   uint8
 }
 
-// An indexed passage has the numbers of its words, those of its title and keywords first.
+// An indexed passage has the numbers of its words, with those of its title and keywords first.
 type indexed struct {
 	passage
 	words  []uint32
-	titled int // how many of the words are these
-	// length counts the terms that carry meaning; 0 of a passage that was removed.
+	titled int // the number of title and keyword words
+	// length counts the meaningful terms; 0 for a removed passage.
 	length float32
 }
 
-// An index finds passages by their words. It is safe for concurrent use: files are put in by
-// one while others search.
+// An index finds passages by their words. It is safe for concurrent use: one goroutine adds files
+// while others search.
 type index struct {
 	mu       sync.RWMutex
 	words    *vocabulary
@@ -46,7 +46,7 @@ type index struct {
 	senses   map[uint32][]posting
 	files    map[string][]uint32
 	live     int
-	length   float64 // of all that are live
+	length   float64 // of all live passages
 
 	pool sync.Pool // of []float32, a score for each passage, all zero
 }
@@ -55,7 +55,7 @@ func newIndex(words *vocabulary) *index {
 	return &index{words: words, senses: make(map[uint32][]posting), files: make(map[string][]uint32)}
 }
 
-// put replaces the passages of a file; none remove it.
+// put replaces the passages of a file; an empty list removes them.
 func (ix *index) put(file string, passages []passage) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -116,14 +116,14 @@ func (ix *index) add(p passage) {
 	ix.length += float64(length)
 }
 
-// stale reports whether so many passages were removed that the index should be made anew.
+// stale reports whether so many passages were removed that the index should be rebuilt.
 func (ix *index) stale() bool {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return len(ix.passages) > 1000 && ix.live*2 < len(ix.passages)
 }
 
-// compacted returns a copy without what was removed.
+// compacted returns a copy without removed passages.
 func (ix *index) compacted(words *vocabulary) *index {
 	fresh := newIndex(words)
 	ix.mu.RLock()
@@ -136,14 +136,14 @@ func (ix *index) compacted(words *vocabulary) *index {
 	return fresh
 }
 
-// size returns how many passages there are.
+// size returns the number of passages.
 func (ix *index) size() int {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	return ix.live
 }
 
-// likeliest returns the passages that hold most of some terms and senses, given by their postings,
+// likeliest returns the passages that best match some terms and senses, given by their postings,
 // by BM25, the best first.
 func (ix *index) likeliest(lists [][]posting) []uint32 {
 	scores := ix.scores()
@@ -174,7 +174,7 @@ func (ix *index) likeliest(lists [][]posting) []uint32 {
 	return best
 }
 
-// saturated is what a term counts that a passage of a length holds so many times.
+// saturated returns a term's weight for its number of occurrences in a passage of a length.
 func (ix *index) saturated(times float64, length float32) float64 {
 	average := ix.length / float64(max(ix.live, 1))
 	return times * (saturation + 1) / (times + saturation*(1-lengthLoss+lengthLoss*float64(length)/average))
@@ -207,7 +207,7 @@ func top(ids []uint32, scores []float32) []uint32 {
 	return best[:min(len(best), candidates)]
 }
 
-// rare is how much a term says that so many passages hold.
+// rare returns the weight of a term that this many passages contain.
 func (ix *index) rare(holders int) float64 {
 	n, df := float64(ix.live), float64(min(holders, ix.live))
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
@@ -215,7 +215,7 @@ func (ix *index) rare(holders int) float64 {
 
 // holding returns the postings of a term.
 func (ix *index) holding(term uint32) []posting {
-	if int(term) >= len(ix.postings) { // none, or of a synonym that no passage has
+	if int(term) >= len(ix.postings) { // unknown, or a synonym in no passage
 		return nil
 	}
 	return ix.postings[term]

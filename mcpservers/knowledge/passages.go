@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// passageSize is how many bytes of text a passage holds before it is closed at the end of
-	// a paragraph: what a model reads at once, and a person too.
+	// passageSize is how many bytes of text a passage holds before it ends with a paragraph:
+	// enough for a model, or a person, to read at once.
 	passageSize = 1200
-	// largestPassage is where a paragraph without an end is cut.
+	// largestPassage is where a longer paragraph is cut, in bytes.
 	largestPassage = 2400
 )
 
-// A passage is a part of a file that stands under one heading.
+// A passage is a part of a file under one heading.
 type passage struct {
 	file  string // its path below the folder, with slashes
-	title string // of the file, and the headings down to the passage
-	// anchor is the heading as addresses name it, line the number of its first line; pages
-	// have none.
+	title string // the file's title and the headings down to the passage
+	// anchor is the heading as a URL fragment, line the number of its first line; HTML pages have
+	// neither.
 	anchor string
 	line   int
 	text   string
-	// keywords are words that people may ask for it by; they are never shown.
+	// keywords are additional search words; they are never shown.
 	keywords string
-	// source is the page that it rests on, as "name | address".
+	// source is the page that it is based on, as "name | address".
 	source string
 }
 
-// texts are the endings of files that are read.
+// texts returns the endings of readable files.
 func texts() []string {
 	return []string{".md", ".markdown", ".mdx", ".html", ".htm", ".txt", ".text"}
 }
 
-// isText reports whether a file is one of those that are read, by its name.
+// isText reports whether a file is readable, by its name.
 func isText(name string) bool { return slices.Contains(texts(), strings.ToLower(path.Ext(name))) }
 
 // cut returns the passages of a file.
@@ -56,24 +56,23 @@ func cut(file string, data []byte) []passage {
 	return c.passages
 }
 
-// A cutter puts paragraphs together to passages.
+// A cutter assembles paragraphs into passages.
 type cutter struct {
 	file, title string
 	titled      bool   // by a heading
 	keywords    string // of the whole file
-	// head is set right behind a heading, where a section may say what it is about; about is
-	// what it said.
+	// head is set directly after a heading, where a section may declare metadata; about holds it.
 	head     bool
 	about    passage
-	headings []string // by level, down to the present one
+	headings []string // by level, down to the current one
 	anchor   string
-	line     int // of the paragraph that is read now
-	from     int // of the passage that is open
+	line     int // of the current paragraph
+	from     int // of the open passage
 	text     strings.Builder
 	passages []passage
 }
 
-// heading begins a passage under a heading of a level from 1.
+// heading starts a passage under a heading of a level from 1.
 func (c *cutter) heading(level int, name string) {
 	c.close()
 	if level == 1 && (c.titled || len(c.passages) == 0) {
@@ -86,8 +85,8 @@ func (c *cutter) heading(level int, name string) {
 	c.anchor, c.about, c.head = anchorOf(name), passage{}, true
 }
 
-// says reads a line right behind a heading that is about the section.
-func (c *cutter) says(line string) bool {
+// metadata reads a line directly after a heading that describes the section.
+func (c *cutter) metadata(line string) bool {
 	name, value, _ := strings.Cut(line, ": ")
 	switch {
 	case !c.head || line == "":
@@ -101,7 +100,7 @@ func (c *cutter) says(line string) bool {
 	return c.head
 }
 
-// paragraph adds text to the passage, and closes one that is full.
+// paragraph adds text to the passage, and closes a full one.
 func (c *cutter) paragraph(text string) {
 	text = strings.TrimSpace(text)
 	for text != "" {
@@ -142,8 +141,8 @@ func (c *cutter) close() {
 	c.text.Reset()
 }
 
-// markdown reads headings, written with # or underlined, and paragraphs; what stands between ```
-// is one.
+// markdown reads headings, written with # or underlined, and paragraphs; a block between ``` is
+// one paragraph.
 func (c *cutter) markdown(text string) {
 	var paragraph strings.Builder
 	fenced, front := false, false
@@ -151,7 +150,7 @@ func (c *cutter) markdown(text string) {
 	for line := range strings.Lines(text) {
 		n++
 		plain := strings.TrimSpace(line)
-		if n == 1 && plain == "---" || front { // what stands in front of the text is about the file
+		if n == 1 && plain == "---" || front { // front matter describes the file
 			front = n == 1 || plain != "---"
 			if title, ok := strings.CutPrefix(plain, "title:"); ok {
 				c.title = strings.Trim(title, ` "'`)
@@ -180,7 +179,7 @@ func (c *cutter) markdown(text string) {
 			if named {
 				c.anchor = strings.TrimSuffix(id, "}")
 			}
-		case !fenced && c.says(plain):
+		case !fenced && c.metadata(plain):
 		case plain != "" || fenced:
 			if paragraph.Len() == 0 {
 				c.line = n
@@ -191,7 +190,7 @@ func (c *cutter) markdown(text string) {
 	c.paragraph(paragraph.String())
 }
 
-// isUnderline reports a line that makes a heading of the text above it.
+// isUnderline reports whether a line makes the text above it a heading.
 func isUnderline(line string) bool {
 	return len(line) >= 3 && (strings.Trim(line, "=") == "" || strings.Trim(line, "-") == "")
 }
@@ -215,7 +214,7 @@ func (c *cutter) plain(text string) {
 	c.paragraph(paragraph.String())
 }
 
-// page reads the headings and the text of an HTML page, without what surrounds it.
+// page reads the headings and the text of an HTML page, without navigation and the like.
 func (c *cutter) page(data []byte) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(data))
 	if err != nil { // reading from memory does not fail
@@ -244,7 +243,7 @@ func (c *cutter) page(data []byte) {
 	}
 }
 
-// lastBreak returns where to cut a long text: behind its last sentence or word.
+// lastBreak returns where to cut a long text: after its last sentence or word.
 func lastBreak(text string) int {
 	for _, end := range []string{"\n", ". ", " "} {
 		if at := strings.LastIndex(text, end); at > len(text)/2 {
@@ -253,12 +252,12 @@ func lastBreak(text string) int {
 	}
 	at := len(text)
 	for r, n := utf8.DecodeLastRuneInString(text[:at]); r == utf8.RuneError && n == 1 && at > 1; r, n = utf8.DecodeLastRuneInString(text[:at]) {
-		at-- // never inside a character
+		at-- // not inside a character
 	}
 	return at
 }
 
-// anchorOf writes a heading as addresses of Markdown pages name it.
+// anchorOf returns a heading as a URL fragment of Markdown pages.
 func anchorOf(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {

@@ -6,19 +6,19 @@ import (
 	"molar/internal/text"
 )
 
-// mendable is the length from which an unknown word is taken for a known one with a slip.
-const mendable = 5
+// fixableLength is the length from which an unknown word is treated as a misspelt known one.
+const fixableLength = 5
 
-// An askedWord is a word of a question: how it is written, and its term.
+// An askedWord is a word of a question: its spelling and its term.
 type askedWord struct {
 	word
-	number uint32  // none when no text writes it so
-	meant  float64 // how probably it carries a meaning of its own
+	number uint32  // none if no text has this spelling
+	meant  float64 // the probability that it is meaningful
 	raw    string
 }
 
-// ask returns the words of a question, of which nothing is learned. Where the writer left out all
-// marks, a word may be any of those that fold to it: it means as much as they do in the folder.
+// ask returns the words of a question, without learning them. If the question has no marks at
+// all, a word may be any that folds to it: it means as much as they do in the folder.
 func (v *vocabulary) ask(question string) []askedWord {
 	unmarked := v.vietnamese
 	for raw := range split(question) {
@@ -52,8 +52,8 @@ func (v *vocabulary) ask(question string) []askedWord {
 	return out
 }
 
-// reading is the term that a word of a question is read as: the one that it spells with the word
-// before it ("mouth wash"), else its own, else the known one that is a slip away.
+// reading returns the term that a word of a question is read as: the compound with the word
+// before it ("mouth wash"), else its own, else the known one with one difference.
 func (v *vocabulary) reading(a, before askedWord) (term string, joined bool) {
 	term = v.fold(a.raw)
 	if a.idle || !a.bare || !v.english {
@@ -66,14 +66,14 @@ func (v *vocabulary) reading(a, before askedWord) (term string, joined bool) {
 			return both, true
 		}
 	}
-	if !known && len(term) >= mendable {
+	if !known && len(term) >= fixableLength {
 		return cmp.Or(v.nearest(term), term), false
 	}
 	return term, false
 }
 
-// nearest returns the known word that is one slip away, of several the most frequent one; "" when
-// there is none. People get the first letter right.
+// nearest returns the most frequent known word with one difference, or "". The first letter must
+// match, since people rarely mistype it.
 func (v *vocabulary) nearest(folded string) (best string) {
 	most := uint32(0)
 	for _, known := range v.initial[folded[0]] {

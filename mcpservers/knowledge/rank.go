@@ -8,30 +8,31 @@ import (
 )
 
 const (
-	// ample is what one of the first passages, so many are judged, must come to: the share that it
-	// holds of what a question asks for, each word as much as it is rare, and amount times the
-	// logarithm of its score in words that only one passage has. Below it the question is none of the
-	// folder's, unless the share alone is enough. What stands between spaces in Vietnamese is a
-	// syllable, which many passages share: there more is needed, or the whole title.
+	// ample is what one of the first passages (judged of them) must reach: the share of the
+	// question that it contains, with each word weighted by rarity, plus amount times the
+	// logarithm of its score in words that only one passage has. Below this threshold there is no
+	// answer, unless the share alone suffices. Between spaces in Vietnamese is a syllable, which
+	// many passages share, so the threshold is higher there, or the whole title must match.
 	ample, ampleSyllables, amount = 1.09, 1.35, 0.4
 	enough, judged                = 0.65, 3
-	// common is the least that a word counts, beside one that no passage has: one that stands in
-	// most does not tell which is meant, but that the folder is.
+	// common is the least weight of a word, relative to one that no passage has: a word in most
+	// passages does not select one, but confirms the folder.
 	common = 0.4
-	// otherMarks is what a word counts where a passage has it with other marks: "bão" is a storm,
-	// "báo" a newspaper; synonym, where it has one of the same sense.
+	// otherMarks is the weight of a word that a passage has with other marks: "bão" is a storm,
+	// "báo" a newspaper; synonym, of a word with the same sense.
 	otherMarks, synonym = 0.4, 0.8
-	// paired is what two neighbours count that stand so in a passage too, beside a word as rare; loose
-	// is how much of that in English, where one of them means nothing by itself ("brush my").
+	// paired is the weight of two neighbours that are neighbours in a passage too, relative to an
+	// equally rare word; loose is the part of it in English if one of them alone means nothing
+	// ("brush my").
 	paired, loose = 0.5, 0.5
-	// titleWeight is how often a word counts in a title or among the keywords.
+	// titleWeight is the weight of a word in a title or among the keywords.
 	titleWeight = 5
-	// named is how much more a passage counts whose whole title a question holds.
+	// named is the bonus of a passage whose whole title is in the question.
 	named = 0.5
-	// aside is what a passage counts that says nothing of what the conversation is about; astray, where
-	// the question itself says what that is now ("and hotels?").
+	// aside is the factor of a passage that does not mention the conversation's subject; astray,
+	// if the question itself names a new subject ("and hotels?").
 	aside, astray = 0.5, 0.2
-	// shareOfBest is below which a passage is left out beside the best.
+	// shareOfBest is the share of the best score below which a passage is dropped.
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
 	maxWords = 64
@@ -43,13 +44,13 @@ type hit struct {
 	score float64
 }
 
-// A query is a question as the index reads it.
+// A query is an indexed question.
 type query struct {
 	words  []askedWord
-	weight []float64 // of each word; 0 of one that is idle or stood before
-	// places are where a term stands among the words, senses where a sense does.
+	weight []float64 // of each word; 0 if it is idle or a repetition
+	// places are the positions of a term among the words, senses those of a sense.
 	places, senses map[uint32][]int
-	lists          [][]posting // of terms and senses to look up
+	lists          [][]posting // of the terms and senses to look up
 }
 
 func (ix *index) ask(question string) query {
@@ -57,7 +58,7 @@ func (ix *index) ask(question string) query {
 	q := query{words: words[:min(len(words), maxWords)], places: make(map[uint32][]int), senses: make(map[uint32][]int)}
 	for i, w := range q.words {
 		list := ix.holding(w.term)
-		weight := ix.tells(w, len(list))
+		weight := ix.wordWeight(w, len(list))
 		if w.term != none && len(q.places[w.term]) > 0 {
 			weight = 0
 		}
@@ -81,9 +82,9 @@ func (ix *index) ask(question string) query {
 	return q
 }
 
-// tells is how much a word of a question says whose term so many passages hold: one that is
-// written with marks as much as it is rare in that form.
-func (ix *index) tells(w askedWord, holders int) float64 {
+// wordWeight returns the weight of a question's word whose term this many passages contain: with
+// marks, its rarity in that spelling.
+func (ix *index) wordWeight(w askedWord, holders int) float64 {
 	switch {
 	case w.idle || w.number == none && isNumber(w.raw):
 		return 0
@@ -97,17 +98,18 @@ func (ix *index) tells(w askedWord, holders int) float64 {
 
 func isNumber(raw string) bool { return strings.Trim(raw, "0123456789") == "" }
 
-// A found passage is told by what of each word, sense and pair of a question it holds, how often.
-type found struct {
+// A match is a passage with what it contains of each word, sense and pair of a question, and how
+// often.
+type match struct {
 	id                 uint32
-	fits               [maxWords]float64 // how well the best of them agrees
+	fits               [maxWords]float64 // how well the best occurrence agrees
 	words, same, pairs [maxWords]float64
 	score, held        float64
-	titled             float64 // the share of the words of its title that the question holds
+	titled             float64 // the share of its title's words in the question
 }
 
-// search returns the passages that answer a question, best first; none when no passage holds
-// enough of what it asks for.
+// search returns the passages that answer a question, best first; none if no passage contains
+// enough of it.
 func (ix *index) search(question, about string, limit int) []hit {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
@@ -130,8 +132,8 @@ func (ix *index) search(question, about string, limit int) []hit {
 	return hits
 }
 
-// answers reports whether a passage holds enough of a question for the question to be one of the folder's.
-func (ix *index) answers(f found) bool {
+// answers reports whether a passage contains enough of a question to answer it.
+func (ix *index) answers(f match) bool {
 	all := f.held + amount*math.Log1p(f.score/ix.rare(1))
 	if ix.words.vietnamese && !ix.words.english {
 		return all >= ampleSyllables || f.held >= enough && f.titled == 1
@@ -151,9 +153,9 @@ func (ix *index) under(anchor string, limit int) (hits []hit) {
 	return hits
 }
 
-// rankedAbout returns the likeliest passages for a question that leans on what a conversation is
-// about, the best first: each counts as much as it fits that too.
-func (ix *index) rankedAbout(question, about string) []found {
+// rankedAbout returns the likeliest passages for a question that depends on the conversation's
+// subject, the best first: each is also weighted by that subject.
+func (ix *index) rankedAbout(question, about string) []match {
 	all := ix.ranked(about + " " + question)
 	fits, best := make(map[uint32]float64), 0.0
 	for _, f := range ix.ranked(about) {
@@ -169,16 +171,16 @@ func (ix *index) rankedAbout(question, about string) []found {
 	for i, f := range all {
 		all[i].score *= least + (1-least)*fits[f.id]/best
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(b.score, a.score) })
 	return all
 }
 
 // ranked returns the likeliest passages, the best first.
-func (ix *index) ranked(question string) []found {
+func (ix *index) ranked(question string) []match {
 	q := ix.ask(question)
 	ids := ix.likeliest(q.lists)
-	all := make([]found, len(ids))
-	pairs := make([]int, len(q.words)) // how many of them hold each
+	all := make([]match, len(ids))
+	pairs := make([]int, len(q.words)) // how many passages contain each
 	for i, id := range ids {
 		all[i].id = id
 		ix.compare(q, &all[i])
@@ -191,12 +193,12 @@ func (ix *index) ranked(question string) []found {
 	for i := range all {
 		ix.weigh(q, pairs, &all[i])
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(b.score, a.score) })
 	return all
 }
 
-// compare notes what a passage holds of a question.
-func (ix *index) compare(q query, f *found) {
+// compare records what a passage contains of a question.
+func (ix *index) compare(q query, f *match) {
 	p := &ix.passages[f.id]
 	previous := none
 	for at, n := range p.words {
@@ -230,8 +232,8 @@ func (ix *index) compare(q query, f *found) {
 	}
 }
 
-// weigh scores a passage, and says how much of what is asked for it holds.
-func (ix *index) weigh(q query, pairs []int, f *found) {
+// weigh scores a passage, and computes its share of the question.
+func (ix *index) weigh(q query, pairs []int, f *match) {
 	p := &ix.passages[f.id]
 	var got, whole float64
 	for i, weight := range q.weight {

@@ -11,14 +11,14 @@ import (
 // A Query is a question to a folder.
 type Query struct {
 	Text string
-	// About is what the conversation is about, for a question that leans on it ("how long does it
-	// take?"): passages that speak of it come first, above all where the question says it too.
+	// About is the conversation's subject, for a question that depends on it ("how long does it
+	// take?"): passages that mention it come first, especially if the question mentions it too.
 	About string
-	// Language is that of the passages, where the folder keeps them apart: below folders that are
-	// named "vi" and "en". Empty takes the one in which the question finds most.
+	// Language is the language of the passages, if the folder separates them into folders "vi"
+	// and "en". Empty picks the one with the best matches.
 	Language string
-	// Passage is a heading as addresses name it: what stands under it is returned and nothing else,
-	// whatever the text asks for. In a folder without it nothing is found.
+	// Passage is a heading as a URL fragment: only its passages are returned, whatever the text.
+	// A folder without it returns nothing.
 	Passage string
 }
 
@@ -26,18 +26,17 @@ type Query struct {
 type Result struct {
 	Title   string
 	Content string
-	// Link is the page that it rests on, else the address of its file, with the heading; the
-	// file's path without an address.
+	// Link is the page that it is based on, else the URL of its file, with the heading; without a
+	// URL prefix the file's path.
 	Link string
-	// Place is the file and the line on which the passage begins, Anchor its heading as addresses
-	// name it.
+	// Place is the file and line where the passage begins, Anchor its heading as a URL fragment.
 	Place, Anchor string
 	// Score is between 0 and 1, 1 the best.
 	Score float64
 }
 
-// Search returns the passages that answer a question, best first; none when the folder does
-// not speak of it.
+// Search returns the passages that answer a question, best first; none if the folder does not
+// cover it.
 func (f *Folder) Search(ctx context.Context, q Query, limit int) ([]Result, error) {
 	f.begin()
 	wait := time.NewTimer(firstWait)
@@ -69,7 +68,7 @@ func (f *Folder) link(p passage) string {
 	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: p.anchor}).String()
 }
 
-// place returns the file of a passage, with the line where one is known.
+// place returns the file of a passage, with the line if known.
 func (p passage) place() string {
 	if p.line == 0 {
 		return p.file

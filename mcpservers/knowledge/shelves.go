@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// shelves are the indexes of a folder: one for the files below a folder that is named like a
-// language, each, and one under "" for all others. Words of one language say nothing of how rare
-// those of another are.
+// shelves are the indexes of a folder: one for each language folder, and one under "" for all
+// other files. Word frequencies of one language do not apply to another.
 type shelves struct {
 	languages []string
-	// synonyms are the lists of the files of that name, by the folder that they lie in.
+	// synonyms are the lists of the synonym files, by folder.
 	synonyms map[string][]string
 	byName   map[string]*index
 }
 
-// synonymFile is the name of the files that hold words that stand for one another, a list a line.
+// synonymFile is the name of the files with synonyms, one list a line.
 const synonymFile = "synonyms.txt"
 
 func newShelves(languages []string, synonyms map[string][]string) shelves {
@@ -51,7 +50,7 @@ func (s shelves) of(file string) *index {
 	return s.byName[""]
 }
 
-// compacted returns the shelves with those indexes made anew of which much was removed.
+// compacted returns the shelves with indexes rebuilt if much of them was removed.
 func (s shelves) compacted() shelves {
 	fresh := shelves{s.languages, s.synonyms, make(map[string]*index)}
 	for name, ix := range s.byName {
@@ -70,7 +69,7 @@ func (s shelves) size() (n int) {
 	return n
 }
 
-// search asks the indexes that may answer, and returns what the best of them finds.
+// search searches the relevant indexes and returns the results of the best.
 func (s shelves) search(q Query, limit int) (best []hit) {
 	if q.Passage != "" {
 		return s.under(q, limit)
@@ -87,7 +86,7 @@ func (s shelves) search(q Query, limit int) (best []hit) {
 	return best
 }
 
-// under returns what stands under a heading: in the language of a question, else in any.
+// under returns the passages under a heading: in the language of a question, else in any.
 func (s shelves) under(q Query, limit int) []hit {
 	for _, name := range append([]string{q.Language, ""}, s.languages...) {
 		if ix := s.byName[name]; ix != nil {

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Unread says in a line which files of a folder are not read, and which would be; it is empty
-// where all are.
+// Unread returns a line on which files of a folder are not read, and which would be; it is empty
+// if all are.
 func Unread(files fs.FS) string {
 	stamps, unread := list(files, func() error { return nil }, func(string, error) {})
-	return sayUnread(len(stamps), unread)
+	return unreadText(len(stamps), unread)
 }
 
-// list returns the files that are there to be read, and the names of those that are not. What
-// nobody looks for there is neither: hidden files, and what pages look like. It ends when stop
-// says so.
+// list returns the readable files, and the names of the others, except hidden files and the
+// styling of pages, which people do not expect to be read. It ends when stop returns an error.
 func list(files fs.FS, stop func() error, failed func(name string, err error)) (stamps map[string]stamp, unread []string) {
 	stamps = make(map[string]stamp)
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -31,7 +30,7 @@ func list(files fs.FS, stop func() error, failed func(name string, err error)) (
 		case name == ".":
 		case isHidden(name) && d.IsDir():
 			return fs.SkipDir
-		case d.IsDir() || isHidden(name) || isLook(name):
+		case d.IsDir() || isHidden(name) || isAsset(name):
 		case d.Type()&fs.ModeSymlink != 0:
 			unread = append(unread, name+" (a link)")
 		case !d.Type().IsRegular():
@@ -40,7 +39,7 @@ func list(files fs.FS, stop func() error, failed func(name string, err error)) (
 		default:
 			info, err := d.Info()
 			switch {
-			case err != nil: // it went meanwhile
+			case err != nil: // it was removed meanwhile
 			case info.Size() > largestFile:
 				unread = append(unread, fmt.Sprintf("%s (over %d MiB)", name, largestFile>>20))
 			default:
@@ -52,21 +51,21 @@ func list(files fs.FS, stop func() error, failed func(name string, err error)) (
 	return stamps, unread
 }
 
-// isHidden reports whether programs keep a file or folder for themselves, as systems and
-// editors name such.
+// isHidden reports whether a file or folder has a name that systems and editors use for their own
+// data.
 func isHidden(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "~") || strings.HasSuffix(base, "~")
 }
 
-// isLook reports whether a file is a picture, a font, or a style or script of pages.
-func isLook(name string) bool {
+// isAsset reports whether a file is a picture, a font, or a style or script of pages.
+func isAsset(name string) bool {
 	kind := mime.TypeByExtension(path.Ext(name))
-	return slices.ContainsFunc([]string{"image/", "font/", "text/css", "text/javascript"}, func(look string) bool { return strings.HasPrefix(kind, look) })
+	return slices.ContainsFunc([]string{"image/", "font/", "text/css", "text/javascript"}, func(prefix string) bool { return strings.HasPrefix(kind, prefix) })
 }
 
-// sayUnread names a few of the files that are not read, first one of each kind.
-func sayUnread(read int, unread []string) string {
+// unreadText names a few unread files, first one of each kind.
+func unreadText(read int, unread []string) string {
 	const few = 5
 	if len(unread) == 0 {
 		return ""

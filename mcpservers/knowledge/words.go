@@ -12,48 +12,47 @@ import (
 	"molar/internal/text"
 )
 
-// languageWords are, for each language, words that carry no meaning of their own, and forms that
-// no ending tells.
+// languageWords are, for each language, words without meaning and irregular forms.
 //
 //go:embed words.txt
 var languageWords string
 
-// A vocabulary knows every word of a folder, as it is written there, by a number. Words that
-// differ only in their marks or, in English, in their endings have one term in common.
+// A vocabulary numbers every word of a folder by its spelling. Words that differ only in their
+// marks or, in English, in their endings share one term.
 type vocabulary struct {
 	english, vietnamese bool
 	idle                map[string]bool
-	forms               map[string]string // of irregular words, the base
-	// senses number the lists of synonyms that a word stands in, as it is written: without its
-	// marks it is often another. Those of phrases are known by the terms of their last two words.
+	forms               map[string]string // base forms of irregular words
+	// senses number the synonym lists of a word by its spelling: without its marks it is often
+	// another word. Phrases are keyed by the terms of their last two words.
 	senses       map[string]uint32
 	phraseSenses map[[2]uint32]uint32
 
-	numbers map[string]uint32 // of words, by how they are written
+	numbers map[string]uint32 // of words, by spelling
 	words   []word
 	terms   map[string]uint32
 	tallies []tally
-	initial map[byte][]string // the terms that may be meant by a slip, by their first letter
+	initial map[byte][]string // candidate terms for a misspelling, by first letter
 }
 
-// A word is one way to write a term.
+// A word is one spelling of a term.
 type word struct {
 	term uint32
-	// sense is the list of synonyms that it stands in, none if in none.
+	// sense is the number of its synonym list, or none.
 	sense uint32
-	idle  bool   // it carries no meaning of its own
+	idle  bool   // it has no meaning of its own
 	bare  bool   // it is written without marks
-	times uint32 // how often it was read
+	times uint32 // number of occurrences
 }
 
-// A tally says how often a term was read, and how often in a word that has a meaning of its own.
+// A tally counts the occurrences of a term: all, and those in meaningful words.
 type tally struct{ meant, all uint32 }
 
-// none is the number of a term that no text holds, and of what stands between two phrases.
+// none is the number of a term in no text, and of the gap between two phrases.
 const none = ^uint32(0)
 
-// newVocabulary returns an empty vocabulary of some languages, all when none is named, with lists
-// of words and phrases that stand for one another.
+// newVocabulary returns an empty vocabulary of the given languages, or of all, with lists of
+// synonymous words and phrases.
 func newVocabulary(languages []string, synonyms [][]string) *vocabulary {
 	v := &vocabulary{
 		idle: make(map[string]bool), forms: make(map[string]string), senses: make(map[string]uint32), phraseSenses: make(map[[2]uint32]uint32),
@@ -85,7 +84,7 @@ func newVocabulary(languages []string, synonyms [][]string) *vocabulary {
 	return v
 }
 
-// same notes that a word or phrase stands in a list of synonyms.
+// same adds a word or phrase to a list of synonyms.
 func (v *vocabulary) same(words []string, list uint32) {
 	switch n := len(words); {
 	case n > 1:
@@ -97,7 +96,7 @@ func (v *vocabulary) same(words []string, list uint32) {
 	}
 }
 
-// sense returns the list that a word stands in, alone or behind another; none if in none.
+// sense returns the synonym list of a word, alone or after another word; none if there is none.
 func (v *vocabulary) sense(previous, term uint32, own uint32) uint32 {
 	if s, ok := v.phraseSenses[[2]uint32{previous, term}]; ok {
 		return s
@@ -105,7 +104,7 @@ func (v *vocabulary) sense(previous, term uint32, own uint32) uint32 {
 	return own
 }
 
-// learn returns the numbers of the words of a text, in their order; new ones get one.
+// learn returns the numbers of the words of a text, in order, and numbers new ones.
 func (v *vocabulary) learn(s string) []uint32 {
 	numbers := make([]uint32, 0, len(s)/5)
 	for raw := range split(s) {
@@ -133,21 +132,21 @@ func (v *vocabulary) add(raw string) uint32 {
 	return n
 }
 
-// term returns the number of a term; a new one gets one.
+// term returns the number of a term, and numbers a new one.
 func (v *vocabulary) term(folded string) uint32 {
 	term, known := v.terms[folded]
 	if !known {
 		term = uint32(len(v.terms)) //nolint:gosec // memory ends long before
 		v.terms[folded] = term
 		v.tallies = append(v.tallies, tally{})
-		if len(folded) >= mendable-1 && folded[0] < utf8.RuneSelf {
+		if len(folded) >= fixableLength-1 && folded[0] < utf8.RuneSelf {
 			v.initial[folded[0]] = append(v.initial[folded[0]], folded)
 		}
 	}
 	return term
 }
 
-// read returns a word whose term is not looked up yet.
+// read returns a word before its term is looked up.
 func (v *vocabulary) read(raw string) word {
 	w := word{term: none, sense: none, idle: v.idle[raw] || len(raw) == 1, bare: text.NewWord(raw).Bare}
 	if w.bare {
