@@ -11,9 +11,8 @@ import (
 	"molar/mcpservers"
 )
 
-// authenticate finds out who makes a request, and turns away who has no key, or one
-// without a scope for this port. What has no body is counted here, calls where they
-// are read.
+// authenticate identifies the caller and rejects a missing key, or one without a scope for this
+// port. It counts requests without a body; calls are counted where they are read.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/health" {
@@ -25,7 +24,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			refusal = who.Need(httpguard.ScopeChat, httpguard.ScopeHost)
 		}
 		if refusal != nil {
-			if s.allow(w, r, nil, 1) { // so that nobody tries keys at full speed
+			if s.allow(w, r, nil, 1) { // to limit guessing of keys
 				refusal.Write(w, r)
 			}
 			return
@@ -37,13 +36,13 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// isHost reports whether the principal may speak for other owners.
+// isHost reports whether the principal may act for other owners.
 func isHost(p httpguard.Principal) bool {
 	return p.Key != "" && slices.Contains(p.Scopes, httpguard.ScopeHost)
 }
 
-// ownerOf is whose conversations a request without an owner sees: those of its key,
-// or all when it is a host, or when no key is needed.
+// ownerOf returns the owner whose conversations a request without an owner sees: the key's, or ""
+// for all if it is a host's or no key is needed.
 func ownerOf(ctx context.Context) string {
 	who := httpguard.PrincipalOf(ctx)
 	if isHost(who) {
@@ -52,20 +51,20 @@ func ownerOf(ctx context.Context) string {
 	return who.Owner
 }
 
-// owned returns the message with the owner that it acts for, and that owner. Only a
-// host may name one: from others a conversation id must mean their own conversation.
+// owned returns the message with its owner, and that owner. Only a host may name one: from others
+// a conversation id must mean their own conversation.
 func owned(ctx context.Context, req mcpservers.Request, msg json.RawMessage) (json.RawMessage, string, *mcpservers.RPCError) {
 	if httpguard.PrincipalOf(ctx).Key == "" {
-		return msg, "", nil // without keys all is everybody's
+		return msg, "", nil // without keys there are no owners
 	}
 	own := ownerOf(ctx)
 	var params map[string]json.RawMessage
 	if req.Params != nil && json.Unmarshal(req.Params, &params) != nil {
-		return msg, own, nil // a list: the method refuses it
+		return msg, own, nil // a list: the method rejects it
 	}
 	var named string
 	if raw, ok := params["owner"]; ok && json.Unmarshal(raw, &named) != nil {
-		return msg, own, nil // no text: likewise
+		return msg, own, nil // not a string: likewise
 	}
 	switch {
 	case own == "":
@@ -81,7 +80,7 @@ func owned(ctx context.Context, req mcpservers.Request, msg json.RawMessage) (js
 		return msg, own, nil
 	}
 	for name := range params {
-		if name != "owner" && strings.EqualFold(name, "owner") { // beside ours it would be a key twice
+		if name != "owner" && strings.EqualFold(name, "owner") { // together with ours it would be a duplicate key
 			return nil, "", mcpservers.InvalidParams("unknown parameter %q", name)
 		}
 	}
@@ -96,12 +95,12 @@ func owned(ctx context.Context, req mcpservers.Request, msg json.RawMessage) (js
 	return withMember(msg, "params", params), own, nil
 }
 
-// ownable tells the methods that take an owner.
+// ownable reports whether a method takes an owner.
 func ownable(method string) bool {
 	return strings.HasPrefix(method, "memory/") || strings.HasPrefix(method, "resources/") || method == "prompts/get"
 }
 
-// withMember returns a checked message with another value of one member.
+// withMember returns a checked message with one member replaced.
 func withMember(msg json.RawMessage, name string, v any) json.RawMessage {
 	var fields map[string]json.RawMessage
 	value, err := json.Marshal(v)

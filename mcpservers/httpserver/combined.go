@@ -13,11 +13,11 @@ import (
 	"molar/mcpservers"
 )
 
-// combinedName is the name under which /mcp presents itself.
+// combinedName is the server name of /mcp.
 const combinedName = "molar"
 
-// combine makes one MCP server of both: the tools of the tool server, the
-// conversations as resources, the prompts, and the memory server's own methods.
+// combine returns one MCP server of both: the tools of the tool server, the conversations as
+// resources, the prompts, and the memory server's own methods.
 func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error) {
 	if cfg.Memory == nil {
 		return combineTools(cfg, watchers)
@@ -50,7 +50,7 @@ func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error
 	})
 }
 
-// combineTools makes a server of tools alone.
+// combineTools returns a server with tools only.
 func combineTools(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error) {
 	s := server.NewMCPServer(combinedName, cfg.Version, server.WithToolCapabilities(false), server.WithHooks(watchers.hooks()))
 	for _, tool := range cfg.Tools.MCP().ListTools() {
@@ -59,7 +59,7 @@ func combineTools(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, 
 	return mcpservers.New(mcpservers.Config{Name: combinedName, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
 }
 
-// protocolCode gives a missing resource the code of the protocol.
+// protocolCode gives a missing resource the protocol's code.
 func protocolCode(err error) error {
 	own, ok := errors.AsType[*mcpservers.RPCError](err)
 	if !ok || own.Code != mcpservers.CodeResourceNotFound {
@@ -68,21 +68,20 @@ func protocolCode(err error) error {
 	return &mcpservers.RPCError{Code: mcp.RESOURCE_NOT_FOUND, Message: own.Message, Data: own.Data}
 }
 
-// revisionOf is the revision that a request names by itself, as stateless clients
-// do; empty for all others.
+// revisionOf returns the revision named in a request, as stateless clients do; "" for all others.
 func revisionOf(params json.RawMessage) string {
 	var p struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	var version string
 	if json.Unmarshal(params, &p) == nil && p.Meta != nil {
-		_ = json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &version) // what is no text names none
+		_ = json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &version) // a non-string counts as none
 	}
 	return version
 }
 
-// modernize adds to the answer of a method of our own what the stateless revision
-// wants in it.
+// modernize adds the fields that the stateless revision requires to the answer of one of this
+// server's methods.
 func (s *Server) modernize(method string, answer json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(answer, &fields) != nil {
@@ -105,7 +104,7 @@ func (s *Server) modernize(method string, answer json.RawMessage) json.RawMessag
 	return replaced(fields, "result", result, answer)
 }
 
-// modernError gives a missing resource the code that the stateless revision uses.
+// modernError gives a missing resource the stateless revision's code.
 func modernError(fields map[string]json.RawMessage, answer json.RawMessage) json.RawMessage {
 	var failed mcpservers.RPCError
 	if json.Unmarshal(fields["error"], &failed) != nil || failed.Code != mcp.RESOURCE_NOT_FOUND {

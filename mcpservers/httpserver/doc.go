@@ -1,8 +1,8 @@
-// Package httpserver puts the bundled MCP servers on a port of their own: plain
-// JSON-RPC on /jsonrpc, standard MCP over streamable HTTP on /mcp, and the same
-// over standard input and output. It owns sessions, subscriptions, the limit of
-// calls and what each transport makes of an answer.
+// Package httpserver serves the bundled MCP servers on their own port: plain JSON-RPC on
+// /jsonrpc, standard MCP over streamable HTTP on /mcp, and the same over standard input and
+// output. It owns sessions, subscriptions, the rate limit and the form of answers in each
+// transport.
 //
-// It must not keep conversations or search: the memory and tool servers do, behind
-// their dispatchers. Who may reach the port is the guard's to say.
+// It must not store conversations or search: the memory and tool servers do, through their
+// dispatchers. The guard controls access to the port.
 package httpserver

@@ -15,8 +15,8 @@ import (
 	"molar/mcpservers"
 )
 
-// An endpoint is one path of standard MCP. It stands in front of mcp-go's streamable
-// HTTP: what the dispatcher owns is answered here, all else there.
+// An endpoint is one path of standard MCP, in front of mcp-go's streamable HTTP: it answers the
+// dispatcher's own methods and passes on the rest.
 type endpoint struct {
 	*Server
 	d        *mcpservers.Dispatcher
@@ -24,21 +24,21 @@ type endpoint struct {
 	sessions *sessions
 }
 
-// endpoint builds the handler of a dispatcher, and ends its idle sessions.
+// endpoint builds the handler of a dispatcher and ends its idle sessions.
 func (s *Server) endpoint(d *mcpservers.Dispatcher, cfg Config) *endpoint {
 	e := &endpoint{Server: s, d: d, sessions: newSessions(cfg.Now)}
 	e.http = server.NewStreamableHTTPServer(d.MCP(),
 		server.WithSessionIdManagerResolver(e.sessions),
 		server.WithEventStore(newEvents()),
 		server.WithHeartbeatInterval(30*time.Second),
-		server.WithDisableLocalhostProtection(cfg.Guard != nil), // the guard knows the allowed hosts
+		server.WithDisableLocalhostProtection(cfg.Guard != nil), // the guard checks the host
 		server.WithStreamableHTTPLogger(s.log))
 	s.mcp = append(s.mcp, e)
 	s.work.Go(func() { e.sweep(s.closing) })
 	return e
 }
 
-// sweep ends the sessions that nobody uses any more.
+// sweep ends idle sessions.
 func (e *endpoint) sweep(ctx context.Context) {
 	tick := time.NewTicker(sessionTTL / 4)
 	defer tick.Stop()
@@ -54,7 +54,7 @@ func (e *endpoint) sweep(ctx context.Context) {
 	}
 }
 
-// end ends a session the way a client would: mcp-go has no other door.
+// end ends a session as a client would: mcp-go offers no other way.
 func (e *endpoint) end(ctx context.Context, id string) {
 	ctx = httpguard.WithPrincipal(ctx, e.sessions.holder(id))
 	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, "/", http.NoBody)
@@ -65,7 +65,7 @@ func (e *endpoint) end(ctx context.Context, id string) {
 	e.http.ServeHTTP(discard{}, r)
 }
 
-// discard is a response that nobody reads.
+// discard is a response that is not read.
 type discard struct{}
 
 func (discard) Header() http.Header         { return http.Header{} }
@@ -77,14 +77,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the server is shutting down", http.StatusServiceUnavailable)
 		return
 	}
-	// A session belongs to the key that began it; to others it is unknown.
+	// A session belongs to the key that started it; for others it is unknown.
 	who := httpguard.PrincipalOf(r.Context())
 	session := r.Header.Get(server.HeaderKeySessionID)
 	if session != "" && who.Key != "" && e.sessions.check(who, session) != nil {
 		http.Error(w, errSession.Error(), http.StatusNotFound)
 		return
 	}
-	// A stream that a client keeps open ends with the server, or with the key.
+	// An open stream ends with the server, or with the key.
 	ctx, cancel := e.keys.Bind(r.Context(), who)
 	defer cancel()
 	switch r.Method {
@@ -140,8 +140,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request, cancel func()) {
 	e.http.ServeHTTP(w, r)
 }
 
-// own answers a method in front of mcp-go, with the same checks of session and
-// revision as there.
+// own answers a method in front of mcp-go, with mcp-go's checks of session and revision.
 func (e *endpoint) own(w http.ResponseWriter, r *http.Request, req mcpservers.Request, body []byte) {
 	revision := revisionOf(req.Params)
 	header := r.Header.Get(mcp.HeaderProtocolVersion)
@@ -179,7 +178,7 @@ func (e *endpoint) checkSession(ctx context.Context, session, revision string) e
 	return e.sessions.check(httpguard.PrincipalOf(ctx), session)
 }
 
-// checkModern checks what a stateless request says of itself in body and headers.
+// checkModern checks a stateless request's declarations in body and headers.
 func checkModern(h http.Header, revision string, req mcpservers.Request) (int, error) {
 	header := h.Get(mcp.HeaderProtocolVersion)
 	switch {

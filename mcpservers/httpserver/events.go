@@ -11,12 +11,12 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// keptEvents is how many of the newest events of a session can be replayed.
+// keptEvents is how many of a session's newest events can be replayed.
 const keptEvents = 256
 
-// events keeps what was sent on the streams of each session, so that a client whose
-// stream broke off gets what it missed. It implements server.EventStore with a bound
-// that mcp-go's own store does not have.
+// events stores what was sent on the streams of each session, so that a client whose stream broke
+// off gets what it missed. It implements server.EventStore with a bound, which mcp-go's own store
+// lacks.
 type events struct {
 	mu       sync.Mutex
 	last     int64

@@ -55,8 +55,7 @@ func (s *Server) serveCapabilities(w http.ResponseWriter, r *http.Request) {
 	}{name, s.capabilities(r.Context(), name)})
 }
 
-// capabilities asks a server for its lists, the first page of each. A list that it
-// does not have is empty.
+// capabilities reads the first page of each of a server's lists. A missing list is empty.
 func (s *Server) capabilities(ctx context.Context, name string) capabilities {
 	d := s.servers[name]
 	return capabilities{
@@ -74,7 +73,7 @@ func (s *Server) list(ctx context.Context, d *mcpservers.Dispatcher, kind string
 	items := []json.RawMessage{}
 	req := mcpservers.Request{ID: json.RawMessage("1"), Method: kind + "/list"}
 	if json.Unmarshal(s.answer(ctx, d, s.freshSession(), req, json.RawMessage(msg)), &answer) == nil {
-		_ = json.Unmarshal(answer.Result[kind], &items) // what is no list is left empty
+		_ = json.Unmarshal(answer.Result[kind], &items) // anything but a list stays empty
 	}
 	return items
 }

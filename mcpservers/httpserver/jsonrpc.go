@@ -15,11 +15,11 @@ import (
 	"molar/schemas"
 )
 
-// maxBatch is the most messages of one batch.
+// maxBatch bounds the messages of one batch.
 const maxBatch = 100
 
-// serveJSONRPC answers one message or a batch. Every JSON-RPC answer has status
-// 200, be it result or error; what holds only notifications has none.
+// serveJSONRPC answers one message or a batch. Every JSON-RPC answer has status 200, for results
+// and errors; notifications alone get none.
 func (s *Server) serveJSONRPC(w http.ResponseWriter, r *http.Request) {
 	body, ok := readBody(w, r)
 	if !ok {
@@ -56,7 +56,7 @@ func isBatch(body []byte) bool {
 	return len(body) > 0 && body[0] == '['
 }
 
-// parseBatch takes a batch apart; the messages in it are not checked one by one.
+// parseBatch splits a batch; it does not check the messages.
 func parseBatch(body []byte) ([]json.RawMessage, *mcpservers.RPCError) {
 	if err := schemas.CheckJSON(body); err != nil {
 		return nil, &mcpservers.RPCError{Code: mcpservers.CodeParse, Message: "Parse error: " + err.Error()}
@@ -74,9 +74,8 @@ func parseBatch(body []byte) ([]json.RawMessage, *mcpservers.RPCError) {
 	return messages, nil
 }
 
-// callAll answers the messages of a batch in their order, one after the other: a
-// client may count on a message being there that it added before. The answer is nil
-// when all were notifications.
+// callAll answers the messages of a batch one after the other, since a client may rely on an
+// earlier message's effect. The answer is nil if all were notifications.
 func (s *Server) callAll(ctx context.Context, messages []json.RawMessage) json.RawMessage {
 	var answers [][]byte
 	for _, msg := range messages {
@@ -114,8 +113,7 @@ func (s *Server) call(ctx context.Context, msg json.RawMessage, req mcpservers.R
 	return answer
 }
 
-// route finds the server of a full method name. Methods that belong to a session
-// have no meaning here.
+// route finds the server of a full method name. It rejects methods of a session.
 func (s *Server) route(full string) (*mcpservers.Dispatcher, string, *mcpservers.RPCError) {
 	name, method, _ := strings.Cut(full, "/")
 	d, known := s.servers[name]
@@ -136,8 +134,8 @@ func (s *Server) route(full string) (*mcpservers.Dispatcher, string, *mcpservers
 	return d, method, nil
 }
 
-// plainToolAnswer leaves the text of a tool's result, and makes an error of a tool
-// that failed: these clients look at nothing else.
+// plainToolAnswer reduces a tool's result to its text, and turns a failed tool into an error,
+// because these clients read nothing else.
 func plainToolAnswer(id, answer json.RawMessage) json.RawMessage {
 	var got struct {
 		Result *struct {

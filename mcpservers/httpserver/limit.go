@@ -12,23 +12,23 @@ import (
 	"molar/mcpservers"
 )
 
-// hostFactor is how many times the rate a host may call that no key tells from others.
+// hostFactor is the multiple of the rate for a host without a key.
 const hostFactor = 50
 
-// burst is for how many seconds' calls may come at once: a client makes several in a turn.
+// burst is how many seconds' calls may come at once: a client makes several in a turn.
 const burst = 5
 
-// newLimiter holds each client to rate calls a second; nil means no bound.
+// newLimiter limits each client to rate calls a second; nil means no limit.
 func newLimiter(rate int, now func() time.Time) (*httpguard.Limiter, error) {
 	if rate < 0 {
-		return nil, nil //nolint:nilnil // a nil limiter lets everything pass
+		return nil, nil //nolint:nilnil // a nil limiter allows everything
 	}
 	return httpguard.NewLimiter(float64(rate), burst*rate, now)
 }
 
-// limitOf is the limit of a request, in calls a second. The paths of one server are for
-// hosts; with keys a host shows one of scope host and has no limit, but without keys a
-// host makes many calls from one address.
+// limitOf returns the limit of a request, in calls a second. The paths of one server are for
+// hosts; with keys a host has one of scope host and no limit, but without keys a host makes many
+// calls from one address.
 func (s *Server) limitOf(r *http.Request) (*httpguard.Limiter, int) {
 	switch {
 	case s.keys.On():
@@ -41,8 +41,7 @@ func (s *Server) limitOf(r *http.Request) (*httpguard.Limiter, int) {
 	return s.limit, s.rate
 }
 
-// clientOf is under which name the calls of a request are counted: its key, else its
-// address.
+// clientOf returns the name under which a request's calls are counted: its key, else its address.
 func (s *Server) clientOf(r *http.Request) string {
 	if who := httpguard.PrincipalOf(r.Context()); who.Key != "" {
 		return who.Key
@@ -50,8 +49,8 @@ func (s *Server) clientOf(r *http.Request) string {
 	return httpguard.ClientName(s.clients.Of(r))
 }
 
-// allow counts calls of a request, and answers it when there were too many. The calls
-// of a host are not counted: it bounds its own clients.
+// allow counts a request's calls, and answers it if there were too many. It does not count a
+// host's: the host limits its own clients.
 func (s *Server) allow(w http.ResponseWriter, r *http.Request, id []byte, calls int) bool {
 	if isHost(httpguard.PrincipalOf(r.Context())) {
 		return true

@@ -10,10 +10,10 @@ import (
 	"molar/mcpservers"
 )
 
-// listenToNothing answers a subscription (revision 2026-07-28, subscriptions/listen)
-// that names no resource, which is all that can change here: the acknowledgement, then
-// the end. mcp-go writes these two from two goroutines, in either order. It is false for
-// a subscription that has something to wait for.
+// listenToNothing answers a subscription (revision 2026-07-28, subscriptions/listen) without a
+// resource, the only thing that can change here: the acknowledgement, then the end. mcp-go writes
+// these two from two goroutines, in either order. It is false for a subscription that has
+// something to wait for.
 func (e *endpoint) listenToNothing(w http.ResponseWriter, r *http.Request, req mcpservers.Request) bool {
 	var params struct {
 		Notifications struct {

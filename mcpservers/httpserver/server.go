@@ -18,34 +18,33 @@ import (
 )
 
 const (
-	// MaxBody is the largest message or batch, in bytes.
+	// MaxBody bounds a message or batch, in bytes.
 	MaxBody = 4 << 20
-	// DefaultRate is how many calls a second one key may make unless configured.
+	// DefaultRate is the default limit of one key, in calls a second.
 	DefaultRate = 20
-	// sessionTTL is how long a session of /mcp lives that nobody uses.
+	// sessionTTL is how long an unused session of /mcp lives.
 	sessionTTL = 30 * time.Minute
-	// maxSessions is how many sessions one path keeps; beyond, a new one ends the one
-	// that was not used for longest.
+	// maxSessions bounds the sessions of one path; beyond it a new one ends the least recently
+	// used.
 	maxSessions = 1000
 )
 
-// Config says what is served and to whom.
+// Config configures a [Server].
 type Config struct {
-	// Memory and Tools answer; both are needed, unless ToolsAlone leaves memory out.
+	// Memory and Tools are the servers; both are required, unless ToolsAlone omits memory.
 	Memory, Tools *mcpservers.Dispatcher
 	ToolsAlone    bool
-	// Guard stands in front of every route; nil lets everything pass but requests
-	// for a foreign Host on /mcp.
+	// Guard wraps every route; nil allows everything except requests for a foreign Host on /mcp.
 	Guard func(http.Handler) http.Handler
-	// Keys are what clients present; nil, or a ring that wants none, lets everybody in who comes
+	// Keys are the accepted keys; nil, or a ring that requires none, admits everyone who connects
 	// without a proxy.
 	Keys *httpguard.Keyring
-	// Clients tells the address of a client; nil believes the connection alone.
+	// Clients determines a client's address; nil uses the connection's.
 	Clients *httpguard.Addresses
-	// Rate is how many calls a second one key, or without keys one address, may make, and
-	// those of five seconds at once. 0 means [DefaultRate] for keys, and no limit without
-	// them; a negative number no limit at all. A key with scope host has none; without keys
-	// the paths of one server, which are for hosts, have 50 times as many.
+	// Rate is how many calls a second one key, or without keys one address, may make, with bursts
+	// of five seconds' calls. 0 means [DefaultRate] for keys, and no limit without them; a
+	// negative number no limit at all. A key with scope host has no limit; without keys the paths
+	// of one server, which are for hosts, have 50 times the rate.
 	Rate int
 	// Logger may be nil.
 	Logger  *slog.Logger
@@ -66,10 +65,10 @@ type Server struct {
 	keys     *httpguard.Keyring
 	clients  *httpguard.Addresses
 	limit    *httpguard.Limiter
-	// hostLimit is for hosts that no key tells from others.
+	// hostLimit is for hosts without a key.
 	hostLimit *httpguard.Limiter
 	rate      int
-	onlyKeys  bool // without keys nothing is counted
+	onlyKeys  bool // do not count without keys
 	log       *slog.Logger
 	lastCall  atomic.Int64
 
@@ -78,7 +77,7 @@ type Server struct {
 	work    sync.WaitGroup
 }
 
-// New returns the server. It listens on nothing; the caller does.
+// New returns the server. The caller listens.
 func New(cfg Config) (*Server, error) {
 	if cfg.Tools == nil || (cfg.Memory == nil) != cfg.ToolsAlone {
 		return nil, errors.New("new MCP port: both a memory server and a tool server are needed, or tools alone")
@@ -125,9 +124,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// routes builds all routes. The paths below /mcp/ hold one server each, for a host
-// that keeps its memory here: there its custom methods and their codes are as in
-// process.
+// routes builds all routes. The paths below /mcp/ hold one server each, for a host whose memory
+// is here: there the custom methods and their codes are as in process.
 func (s *Server) routes(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /jsonrpc", s.serveJSONRPC)
@@ -144,8 +142,8 @@ func (s *Server) routes(cfg Config) http.Handler {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends all sessions and open streams, waits for the background work, and closes
-// the servers. Requests under way go on, but can no longer search.
+// Close ends all sessions and open streams, waits for the background work, and closes the
+// servers. Requests under way continue, but can no longer search.
 func (s *Server) Close() {
 	s.close()
 	for _, e := range s.mcp {
@@ -159,8 +157,7 @@ func (s *Server) Close() {
 	}
 }
 
-// answer lets a dispatcher answer for the owner of the request, and tells subscribers
-// of what changed.
+// answer has a dispatcher answer for the request's owner, and notifies subscribers of changes.
 func (s *Server) answer(ctx context.Context, d *mcpservers.Dispatcher, session string, req mcpservers.Request, msg json.RawMessage) json.RawMessage {
 	msg, owner, bad := owned(ctx, req, msg)
 	if bad != nil {
@@ -176,11 +173,11 @@ func (s *Server) answer(ctx context.Context, d *mcpservers.Dispatcher, session s
 	return out
 }
 
-// freshSession names a request that belongs to no session, so that clients cannot
-// cancel one another's.
+// freshSession returns a session name for a request without a session, so that clients cannot
+// cancel each other's.
 func (s *Server) freshSession() string { return fmt.Sprintf("call-%d", s.lastCall.Add(1)) }
 
-// readBody reads a whole body. When it cannot be, the client has been answered.
+// readBody reads a whole body. If that fails, it has answered the client.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {

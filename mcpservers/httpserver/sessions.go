@@ -12,25 +12,25 @@ import (
 	"molar/internal/httpguard"
 )
 
-// errSession is the error for a session that does not exist, or no more.
+// errSession means that a session does not exist, or has ended.
 var errSession = errors.New("unknown session: initialize again")
 
-// sessions are the sessions of one endpoint. A session belongs to the key that began
-// it. One that nobody used for a while, and that has no stream open, is idle.
+// sessions are the sessions of one endpoint. A session belongs to the key that started it. It is
+// idle if it was not used for a while and has no open stream.
 type sessions struct {
 	now  func() time.Time
 	mu   sync.Mutex
 	live map[string]*usage
 }
 
-// usage says whose a session is, when it was last used and how many streams hold it.
+// usage is a session's key, its last use and the number of its open streams.
 type usage struct {
 	who   httpguard.Principal
 	last  time.Time
 	holds int
 }
 
-// keyed are the sessions as one key may use them; it is mcp-go's session id manager.
+// keyed is the sessions as one key may use them; it is mcp-go's session id manager.
 type keyed struct {
 	*sessions
 	who httpguard.Principal
@@ -50,7 +50,7 @@ func (k keyed) Generate() string { return k.begin(k.who) }
 // Validate implements server.SessionIdManager.
 func (k keyed) Validate(id string) (terminated bool, err error) { return false, k.check(k.who, id) }
 
-// Terminate implements server.SessionIdManager; ending a session twice is no error.
+// Terminate implements server.SessionIdManager; it may be called twice.
 func (k keyed) Terminate(id string) (refused bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,7 +64,7 @@ func newSessions(now func() time.Time) *sessions {
 	return &sessions{now: now, live: map[string]*usage{}}
 }
 
-// begin begins a session.
+// begin starts a session.
 func (s *sessions) begin(who httpguard.Principal) string {
 	id := "mcp-" + uuid.NewString()
 	s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *sessions) begin(who httpguard.Principal) string {
 	return id
 }
 
-// check marks a session as used. One that is unknown, or another key's, is an error.
+// check marks a session as used. It returns an error if the session is unknown or another key's.
 func (s *sessions) check(who httpguard.Principal, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *sessions) check(who httpguard.Principal, id string) error {
 	return nil
 }
 
-// holder is whose session it is.
+// holder returns the session's owner.
 func (s *sessions) holder(id string) httpguard.Principal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *sessions) hold(id string) (release func()) {
 	}
 }
 
-// excess returns the session to end before one more begins, when there are as many
-// as most: the one that was not used for longest and has no stream open.
+// excess returns the session to end before another starts, if there are as many as most: the
+// least recently used without an open stream.
 func (s *sessions) excess(most int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *sessions) excess(most int) []string {
 	return []string{oldest}
 }
 
-// idle returns the sessions that were not used for as long as ttl.
+// idle returns the sessions unused for ttl.
 func (s *sessions) idle(ttl time.Duration) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

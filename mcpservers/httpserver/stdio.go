@@ -16,15 +16,15 @@ import (
 	"molar/mcpservers"
 )
 
-// maxRunning is how many tool calls and streams of one client run at a time.
+// maxRunning bounds the concurrent tool calls and streams of one client.
 const maxRunning = 32
 
-// ServeStdio speaks standard MCP over lines, with the dispatcher in front of mcp-go,
-// until in ends or ctx does. At the end of in the calls under way are answered
-// still. Only protocol goes to out.
+// ServeStdio serves standard MCP over lines, with the dispatcher in front of mcp-go, until in or
+// ctx ends. At the end of in it still answers the calls under way. It writes only protocol to
+// out.
 //
-// When ctx ends and in is an [io.Closer] it is closed; a reader that cannot be
-// interrupted ends with its process.
+// If ctx ends and in is an [io.Closer], in is closed; a reader that cannot be interrupted ends
+// with its process.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -46,7 +46,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	for {
 		select {
 		case l := <-lines:
-			p.take(ctx, streams, l)
+			p.answerLine(ctx, streams, l)
 		case err := <-ended:
 			endStreams()
 			p.calls.Wait()
@@ -61,13 +61,13 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 }
 
-// A line is one line of input; long marks one that was cut for its length.
+// A line is one line of input; long is set if it was cut for its length.
 type line struct {
 	text []byte
 	long bool
 }
 
-// readLines hands over the lines of in without their ends, until in or ctx ends.
+// readLines sends the lines of in without their ends, until in or ctx ends.
 func readLines(ctx context.Context, in io.Reader, to chan<- line) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	var l line
@@ -102,15 +102,15 @@ func readLines(ctx context.Context, in io.Reader, to chan<- line) error {
 type pipe struct {
 	*Server
 	session *lineSession
-	mu      sync.Mutex // one line at a time
+	mu      sync.Mutex // serializes lines
 	out     io.Writer
 	calls   sync.WaitGroup
 	running chan struct{}
 }
 
-// take answers one line. Tool calls and streams run beside the others, which are
-// answered in their order.
-func (p *pipe) take(ctx, streams context.Context, l line) {
+// answerLine answers one line. Tool calls and streams run concurrently; other lines are answered
+// in order.
+func (p *pipe) answerLine(ctx, streams context.Context, l line) {
 	if l.long {
 		p.write(mcpservers.Fail(nil, &mcpservers.RPCError{
 			Code: mcpservers.CodeInvalidRequest, Message: fmt.Sprintf("Invalid request: the line is longer than %d bytes", MaxBody),
@@ -173,8 +173,7 @@ func (p *pipe) forward(ctx context.Context) {
 	}
 }
 
-// write sends one message. A client that does not read any more is told nothing:
-// its input ends soon.
+// write sends one message. It ignores a client that no longer reads: its input ends soon.
 func (p *pipe) write(msg json.RawMessage) {
 	if msg == nil {
 		return
@@ -186,7 +185,7 @@ func (p *pipe) write(msg json.RawMessage) {
 	}
 }
 
-// lineSession is the session of the one client on standard input.
+// lineSession is the only client's session on standard input.
 type lineSession struct {
 	id      string
 	ready   atomic.Bool

@@ -14,18 +14,17 @@ import (
 	"molar/mcpservers"
 )
 
-// resourcePrefix comes before the id of a conversation in its address.
+// resourcePrefix is the prefix of a conversation's resource URI.
 const resourcePrefix = "memory://conversation/"
 
-// subscriptions knows who wants to hear of changes of which conversation. mcp-go
-// keeps no such list over HTTP.
+// subscriptions records who watches which conversation. mcp-go keeps no such list over HTTP.
 type subscriptions struct {
 	mu sync.Mutex
 	// by conversation id and subscriber
 	watchers map[string]map[any]watcher
 }
 
-// A watcher hears of the conversations of one owner, or of all when that is "".
+// A watcher watches the conversations of one owner, or of all if that is "".
 type watcher struct {
 	owner  string
 	notify func()
@@ -35,7 +34,7 @@ func newSubscriptions() *subscriptions {
 	return &subscriptions{watchers: map[string]map[any]watcher{}}
 }
 
-// hooks are what tells of subscribers: the requests of clients with a session, and
+// hooks returns the hooks that report subscribers: the requests of clients with a session, and
 // the listening streams of those without.
 func (s *subscriptions) hooks() *server.Hooks {
 	hooks := &server.Hooks{}
@@ -46,7 +45,7 @@ func (s *subscriptions) hooks() *server.Hooks {
 		}
 		uri, id := req.Params.URI, session.SessionID()
 		s.add(uri, id, ownerOf(ctx), func() {
-			// A client that does not read its stream misses notices, nothing else.
+			// A client that does not read its stream misses notices only.
 			_ = srv.SendNotificationToSpecificClient(id, mcp.MethodNotificationResourceUpdated, map[string]any{"uri": uri})
 		})
 	})
@@ -63,15 +62,15 @@ func (s *subscriptions) hooks() *server.Hooks {
 		}
 		stream := new(int) // these sessions have no id, so the stream is the key
 		for _, uri := range req.Params.Notifications.ResourceSubscriptions {
-			s.add(uri, stream, ownerOf(ctx), func() { tell(session, uri) })
+			s.add(uri, stream, ownerOf(ctx), func() { notify(session, uri) })
 		}
 		context.AfterFunc(ctx, func() { s.drop(stream) })
 	})
 	return hooks
 }
 
-// tell puts a notice on a session's stream unless that is full.
-func tell(session server.ClientSession, uri string) {
+// notify puts a notice on a session's stream unless that is full.
+func notify(session server.ClientSession, uri string) {
 	notice := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	notice.Method = mcp.MethodNotificationResourceUpdated
 	notice.Params.AdditionalFields = map[string]any{"uri": uri}
@@ -84,7 +83,7 @@ func tell(session server.ClientSession, uri string) {
 func (s *subscriptions) add(uri string, key any, owner string, notify func()) {
 	id, ok := conversationOf(uri)
 	if !ok {
-		return // nothing there ever changes
+		return // it never changes
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,7 @@ func (s *subscriptions) remove(uri string, key any) {
 	s.removeKey(id, key)
 }
 
-// drop removes all that a subscriber wanted.
+// drop removes all of a subscriber's subscriptions.
 func (s *subscriptions) drop(key any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +119,7 @@ func (s *subscriptions) removeKey(id string, key any) {
 	}
 }
 
-// changed tells the subscribers of an owner's conversation.
+// changed notifies the subscribers of an owner's conversation.
 func (s *subscriptions) changed(owner, id string) {
 	s.mu.Lock()
 	notices := make([]func(), 0, len(s.watchers[id]))
@@ -144,7 +143,7 @@ func conversationOf(uri string) (id string, ok bool) {
 	return id, err == nil && id != ""
 }
 
-// changedConversation is the conversation that an answered request changed, or "".
+// changedConversation returns the conversation that an answered request changed, or "".
 func changedConversation(req mcpservers.Request, answer json.RawMessage) string {
 	changing := []string{"memory/add_message", "memory/record_turn", "memory/save_turn", "memory/add_piece", "memory/set_summary", "memory/clear", "memory/delete"}
 	if !slices.Contains(changing, req.Method) {
