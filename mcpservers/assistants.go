@@ -16,32 +16,32 @@ import (
 // Name is the server's name.
 const Name = "assistants"
 
-// An Assistant is one that can be asked.
+// An Assistant is an assistant that clients can ask.
 type Assistant struct{ Name, Description string }
 
-// A Question is what a client asks an assistant.
+// A Question is a client's question to an assistant.
 type Question struct {
 	Assistant, Text string
 	// ConversationID continues a conversation; empty begins one.
 	ConversationID string
 }
 
-// An Answer is what the assistant said.
+// An Answer is an assistant's answer.
 type Answer struct {
 	Text           string           `json:"answer"`
 	ConversationID string           `json:"conversation_id,omitempty"`
 	Sources        []schemas.Source `json:"sources"`
-	// Refused is set where the question is outside the assistant's subject.
+	// Refused is set if the question is outside the assistant's subject.
 	Refused  bool     `json:"refused,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Unapproved are tools that would have needed a person's approval, and did not run.
+	// Unapproved are tools that needed a person's approval, and did not run.
 	Unapproved []string `json:"unapproved,omitempty"`
 }
 
-// AssistantsConfig is what the server is made of. Assistants and Ask are required.
+// AssistantsConfig configures the server. Assistants and Ask are required.
 type AssistantsConfig struct {
 	Assistants []Assistant
-	// Ask runs a turn. Its error is what the client reads.
+	// Ask runs a turn. The client sees its error.
 	Ask     func(ctx context.Context, q Question) (Answer, error)
 	Version string
 	// Logger may be nil.
@@ -80,7 +80,7 @@ func tool(name string, a Assistant) mcp.Tool {
 	)
 }
 
-// toolName makes a tool's name of that of an assistant, which may hold other characters.
+// toolName returns the tool name of an assistant, whose name may have other characters.
 func toolName(assistant string) string {
 	const longest = 64
 	name := strings.Map(func(r rune) rune {
@@ -103,7 +103,7 @@ func (cfg AssistantsConfig) handle(assistant string) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
 		if answer.Sources == nil {
-			answer.Sources = []schemas.Source{} // the schema wants a list
+			answer.Sources = []schemas.Source{} // the schema requires a list
 		}
 		return mcp.NewToolResultStructured(answer, answer.Text), nil
 	}

@@ -15,10 +15,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// A Method answers one JSON-RPC method. Params are nil when the client sent none,
-// else a checked object or array. The result is marshalled as it is. An error that
-// is no [*RPCError] reaches the client as an internal error with its text, or with that
-// of its method Public.
+// A Method answers one JSON-RPC method. Params are nil if the client sent none, else a checked
+// object or array. The result is marshalled unchanged. An error other than an [*RPCError] reaches
+// the client as an internal error with its text, or that of its method Public.
 type Method func(ctx context.Context, params json.RawMessage) (any, error)
 
 // Config describes a server to be dispatched to.
@@ -26,20 +25,19 @@ type Config struct {
 	// Name is the server's name, such as "memory-server".
 	Name    string
 	Version string
-	// MCP answers what Methods does not; the dispatcher takes it over: it announces
-	// the methods in its capabilities and guards its tools. Nil means a server
-	// without tools.
+	// MCP answers what Methods does not; the dispatcher takes it over: it announces the methods
+	// in its capabilities and guards its tools. Nil means a server without tools.
 	MCP *server.MCPServer
-	// Methods go before those of MCP.
+	// Methods take precedence over those of MCP.
 	Methods map[string]Method
-	// Close ends what the server holds; nil when it holds nothing.
+	// Close releases the server's resources; nil if there are none.
 	Close func() error
 	// Logger may be nil.
 	Logger *slog.Logger
 }
 
-// Dispatcher answers the messages of an MCP server, whatever transport they came
-// by. It is safe for concurrent use.
+// Dispatcher answers the messages of an MCP server from any transport. It is safe for concurrent
+// use.
 type Dispatcher struct {
 	name    string
 	mcp     *server.MCPServer
@@ -72,7 +70,7 @@ func New(cfg Config) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Close ends what the server holds. It is called after the last Handle.
+// Close releases the server's resources. Call it after the last Handle.
 func (d *Dispatcher) Close() error {
 	if d.close == nil {
 		return nil
@@ -80,8 +78,7 @@ func (d *Dispatcher) Close() error {
 	return d.close()
 }
 
-// customMethods are the methods that the protocol does not know, in the form in
-// which capabilities.experimental announces them.
+// customMethods returns the non-standard methods in the form of capabilities.experimental.
 func customMethods(methods map[string]Method) map[string]any {
 	custom := map[string]any{}
 	for name := range methods {
@@ -98,16 +95,16 @@ func (d *Dispatcher) Name() string { return d.name }
 // Methods returns the names of the registered methods, sorted.
 func (d *Dispatcher) Methods() []string { return slices.Sorted(maps.Keys(d.methods)) }
 
-// MCP returns the server that answers what is no method of the dispatcher's own.
+// MCP returns the server that answers all other methods.
 func (d *Dispatcher) MCP() *server.MCPServer { return d.mcp }
 
-// Owns reports whether the dispatcher answers a method by itself, in front of MCP.
+// Owns reports whether the dispatcher itself answers a method, in front of MCP.
 func (d *Dispatcher) Owns(method string) bool {
 	_, own := d.methods[method]
 	return own
 }
 
-// Call runs a method that the dispatcher owns. The error is an [*RPCError].
+// Call runs a method of the dispatcher. The error is an [*RPCError].
 func (d *Dispatcher) Call(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	own, ok := d.methods[method]
 	if !ok {
@@ -120,10 +117,9 @@ func (d *Dispatcher) Call(ctx context.Context, method string, params json.RawMes
 	return result, nil
 }
 
-// Handle answers one JSON-RPC message; batches are the transport's to take apart.
-// The answer to a notification, and to an answer of the client, is nil. session
-// keeps apart the requests of clients that share the server; it is used when ctx
-// carries no session of mcp-go. Handle never panics.
+// Handle answers one JSON-RPC message; the transport splits batches. The answer to a
+// notification, and to an answer of the client, is nil. session separates the requests of clients
+// that share the server; it is used if ctx carries no session of mcp-go. Handle never panics.
 func (d *Dispatcher) Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage {
 	req, bad := Parse(msg)
 	if bad != nil {
@@ -143,7 +139,7 @@ func (d *Dispatcher) Handle(ctx context.Context, session string, msg json.RawMes
 	return d.encode(req.ID, result, failed)
 }
 
-// call runs a method and makes every way in which it can fail an RPCError.
+// call runs a method and turns every failure into an RPCError.
 func (d *Dispatcher) call(ctx context.Context, name string, method Method, params json.RawMessage) (result any, failed *RPCError) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -159,7 +155,7 @@ func (d *Dispatcher) call(ctx context.Context, name string, method Method, param
 	}
 	level := slog.LevelWarn
 	if ctx.Err() != nil {
-		level = slog.LevelDebug // the caller has gone: no fault of the method
+		level = slog.LevelDebug // the caller has gone; the method is not at fault
 	}
 	d.log.Log(ctx, level, "method failed", "server", d.name, "method", name, "error", err)
 	text := err.Error()
@@ -169,13 +165,13 @@ func (d *Dispatcher) call(ctx context.Context, name string, method Method, param
 	return nil, &RPCError{Code: CodeInternal, Message: "Internal server error: " + text}
 }
 
-// A public error has another text for clients than for the log.
+// A public error has a different text for clients than for the log.
 type public interface {
 	error
 	Public() string
 }
 
-// panicked logs a panic and gives the error that hides it.
+// panicked logs a panic and returns the error that hides it.
 func (d *Dispatcher) panicked(ctx context.Context, name string, p any) *RPCError {
 	d.log.ErrorContext(ctx, "method panicked", "server", d.name, "method", name, "panic", p, "stack", string(debug.Stack()))
 	return &RPCError{Code: CodeInternal, Message: "Internal server error: the method broke off, see the server's log"}
@@ -193,13 +189,13 @@ func (d *Dispatcher) encode(id json.RawMessage, result any, failed *RPCError) js
 	d.log.Error("answer cannot be encoded", "server", d.name, "error", err)
 	answer, err = respond(id, nil, &RPCError{Code: CodeInternal, Message: "Internal server error: the answer cannot be encoded"})
 	if err != nil {
-		return nil // only an id that is no JSON leads here, and ids are checked
+		return nil // only an id that is not JSON leads here, and ids are checked
 	}
 	return answer
 }
 
-// pass hands a message to mcp-go and gives its answer the id of the request as it
-// was written: mcp-go rounds large numbers and takes a null id for none.
+// pass passes a message to mcp-go and restores the request's id in the answer: mcp-go rounds
+// large numbers and treats a null id as missing.
 func (d *Dispatcher) pass(ctx context.Context, session string, req Request, msg json.RawMessage) (answer json.RawMessage) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -226,7 +222,7 @@ func (d *Dispatcher) pass(ctx context.Context, session string, req Request, msg 
 	}
 }
 
-// translate gives the errors that the bundled servers word themselves.
+// translate returns the bundled servers' own wording of an error.
 func (d *Dispatcher) translate(req Request, e mcp.JSONRPCErrorDetails) *RPCError {
 	if e.Code == CodeMethodNotFound {
 		return d.notFound(req.Method)
@@ -252,7 +248,7 @@ func withID(msg json.RawMessage, id string) json.RawMessage {
 	return changed
 }
 
-// guardTool makes the errors and panics of a tool results that a model can read.
+// guardTool turns a tool's errors and panics into results that a model can read.
 func (d *Dispatcher) guardTool(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
@@ -272,8 +268,8 @@ func (d *Dispatcher) guardTool(next server.ToolHandlerFunc) server.ToolHandlerFu
 	}
 }
 
-// plainSession is the session of a client whose transport keeps none: it tells
-// requests apart and takes no notifications.
+// plainSession is the session of a client whose transport has none: it separates requests and
+// takes no notifications.
 type plainSession string
 
 // Initialize implements server.ClientSession.

@@ -20,14 +20,14 @@ const (
 	CodeInternal       = -32603
 	// CodeResourceNotFound is for a conversation or a resource that does not exist.
 	CodeResourceNotFound = -32001
-	// CodeToolFailed is for a tool that failed, on transports that report it so.
+	// CodeToolFailed is for a failed tool, on transports that report it as an error.
 	CodeToolFailed = -32002
-	// CodeConflict is for a write that came too late: a later one took its place.
+	// CodeConflict is for a write that a later one has replaced.
 	CodeConflict = -32003
-	// CodeBusy is for a conversation with a turn under way; data.retry_after_ms says when
-	// to ask again at the latest.
+	// CodeBusy is for a conversation with a turn under way; retry after at most
+	// data.retry_after_ms.
 	CodeBusy = -32004
-	// CodeTooMany is for a client that calls more often than it may.
+	// CodeTooMany is for a client over its rate limit.
 	CodeTooMany = -32000
 )
 
@@ -47,10 +47,9 @@ func InvalidParams(format string, args ...any) *RPCError {
 	return &RPCError{Code: CodeInvalidParams, Message: "Invalid params: " + fmt.Sprintf(format, args...)}
 }
 
-// DecodeParams decodes the params of a method into v, a pointer to a struct.
-// Absent params are an empty object and unknown ones are ignored. Names are
-// matched exactly: one that encoding/json would accept for its case only is an
-// error, so that no layer reads a parameter that another one did not see.
+// DecodeParams decodes the params of a method into v, a pointer to a struct. Absent params are an
+// empty object and unknown ones are ignored. Names are matched exactly: one that encoding/json
+// would accept for its case only is an error, so that all layers read the same parameters.
 func DecodeParams(params json.RawMessage, v any) error {
 	if len(params) == 0 {
 		return nil
@@ -87,13 +86,13 @@ type Request struct {
 	ID     json.RawMessage // nil for a notification
 	Method string
 	Params json.RawMessage // nil when absent or null; else an object or an array
-	// Reply marks an answer of the client to a request of the server.
+	// Reply marks a client's answer to a request of the server.
 	Reply bool
 }
 
-// Parse reads one message; batches are the caller's to take apart. Field names
-// must be exact; encoding/json alone would take "Method" for "method". Beside an
-// error the request holds the id, when one could be read.
+// Parse reads one message; the caller splits batches. Field names must be exact; encoding/json
+// alone would take "Method" for "method". Beside an error the request holds the id, when one
+// could be read.
 func Parse(msg json.RawMessage) (Request, *RPCError) {
 	var req Request
 	if err := schemas.CheckJSON(msg); err != nil {
@@ -146,21 +145,19 @@ func validID(id json.RawMessage) bool {
 	return c == '"' || c == '-' || (c >= '0' && c <= '9') || string(id) == "null"
 }
 
-// Fail builds the answer to a request that could not be taken; a nil id stands for
-// one that is unknown.
+// Fail builds the answer to a rejected request; a nil id means unknown.
 func Fail(id json.RawMessage, failed *RPCError) json.RawMessage {
 	answer, err := respond(id, nil, failed)
-	if err != nil { // only data that is no JSON leads here
+	if err != nil { // only data that is not JSON leads here
 		return json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal server error"}}`)
 	}
 	return answer
 }
 
-// respond builds the answer to a request: a result, or an error when failed is
-// not nil.
+// respond builds the answer to a request: a result, or an error if failed is not nil.
 func respond(id json.RawMessage, result any, failed any) (json.RawMessage, error) {
 	if id == nil {
-		id = json.RawMessage("null") // the id cannot be known
+		id = json.RawMessage("null") // the id is unknown
 	}
 	if failed != nil {
 		return marshal(struct {
@@ -176,8 +173,8 @@ func respond(id json.RawMessage, result any, failed any) (json.RawMessage, error
 	}{"2.0", id, result})
 }
 
-// marshal leaves <, > and & as they are: no browser reads an answer, and six bytes for
-// one would make texts outgrow what clients take.
+// marshal does not escape <, > and &: no browser reads an answer, and six bytes for one would
+// make texts outgrow the limits of clients.
 func marshal(v any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
