@@ -3,9 +3,9 @@ package lower
 import "strings"
 
 const (
-	// maxDesc bounds a description taken over from the schema, in bytes.
+	// maxDesc bounds a description from the schema, in bytes.
 	maxDesc = 4096
-	// maxFact bounds the text that stands for one keyword, in bytes.
+	// maxFact bounds the text for one keyword, in bytes.
 	maxFact = 240
 	// maxFacts bounds the facts of one schema.
 	maxFacts = 32
@@ -21,7 +21,7 @@ func skipped(key string) bool {
 	return strings.HasPrefix(key, "x-")
 }
 
-// kept reports whether a keyword is carried along, to be written or described.
+// kept reports whether a keyword is kept, to be written or described.
 func kept(key string) bool {
 	switch key {
 	case "default", "examples", "example", "deprecated", "not", "if", "then", "else",
@@ -33,7 +33,7 @@ func kept(key string) bool {
 	return impliedBy(key) != ""
 }
 
-// impliedBy is the type that a keyword hints at where none is named.
+// impliedBy returns the type that a keyword implies if none is named.
 func impliedBy(key string) string {
 	switch key {
 	case "pattern", "format", "minLength", "maxLength":
@@ -48,7 +48,7 @@ func impliedBy(key string) string {
 	return ""
 }
 
-// fact says a kept keyword in words, or is empty where it says nothing.
+// fact describes a kept keyword in words; "" if there is nothing to say.
 func fact(m member) string {
 	text := cut(string(m.val.raw), maxFact)
 	if m.val.isString() {
@@ -110,8 +110,8 @@ func when(cond bool, text string) string {
 	return ""
 }
 
-// facts says what an emitter does not write as keywords. It leaves out the kept
-// keywords for which written is true.
+// facts describes what an emitter does not write as keywords. It omits the kept keywords for
+// which written is true.
 func (n *node) facts(written func(key string) bool) []string {
 	var out []string
 	for _, m := range n.keep {
@@ -139,7 +139,7 @@ func describe(desc string, facts []string) string {
 	return desc + " (" + strings.Join(facts, "; ") + ")"
 }
 
-// shape says in a few words what a node accepts.
+// shape briefly describes what a node accepts.
 func shape(n *node) string {
 	var b strings.Builder
 	switch {

@@ -7,15 +7,13 @@ import (
 	"strconv"
 )
 
-// maxBound is the largest length or count that may go to a grammar: Ollama's
-// runner dies of larger ones.
+// maxBound is the largest length or count for a grammar: Ollama's runner crashes on larger ones.
 const maxBound = 2000
 
-// ForFormat rewrites a schema to what Ollama's grammar takes as an answer's
-// format, without what makes its server refuse, crash or hang: no pattern, no
-// reference, lengths of at most 2000, no minimum above its maximum. The root may
-// be of any type. The grammar has no place for descriptions, so nothing is said
-// of what is lost; the answer is to be checked against the original schema.
+// ForFormat rewrites a schema to what Ollama's grammar accepts as an answer's format, without
+// what its server rejects, crashes on or hangs on: no pattern, no reference, lengths of at most
+// 2000, no minimum above its maximum. The root may be of any type. The grammar has no place for
+// descriptions, so losses are not described; check the answer against the original schema.
 //
 // Errors are of kind [ErrInvalid] or [ErrTooLarge].
 func ForFormat(raw json.RawMessage) (json.RawMessage, error) {
@@ -27,8 +25,8 @@ func ForFormat(raw json.RawMessage) (json.RawMessage, error) {
 	return format{}.node(nil, root), nil
 }
 
-// ForFormatObject is [ForFormat] for a tool's arguments: the root becomes an
-// object, as in [ForOllama], and wrapped says that [Unwrap] has to undo it.
+// ForFormatObject is [ForFormat] for a tool's arguments: the root becomes an object, as in
+// [ForOllama], and wrapped means that [Unwrap] must undo it.
 func ForFormatObject(raw json.RawMessage) (schema json.RawMessage, wrapped bool, err error) {
 	root, notes, err := normalise(raw)
 	if err != nil {
@@ -115,7 +113,7 @@ func (f format) object(b []byte, n *node) []byte {
 	return b
 }
 
-// text writes what the grammar can hold of a string: a known format or lengths.
+// text writes the grammar's keywords of a string: a known format or lengths.
 func (f format) text(b []byte, n *node) []byte {
 	for _, m := range n.keep {
 		if m.key == "format" && slices.Contains([]string{"uuid", "date", "time", "date-time"}, m.val.str) {

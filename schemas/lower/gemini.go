@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// geminiDepth is how deep a schema may nest: the service refuses deeper ones
-	// without naming its limit.
+	// geminiDepth bounds the nesting of a schema: the service rejects deeper ones without naming
+	// its limit.
 	geminiDepth = 12
-	// geminiItems is the largest count of items that is written as a keyword. Larger
-	// ones make a set of tools "too complex to serve".
+	// geminiItems is the largest count of items that is written as a keyword. Larger ones make a
+	// set of tools "too complex to serve".
 	geminiItems = 100
 )
 
-// ForGemini lowers a tool's input schema to the keywords that Gemini's
-// parametersJsonSchema documents: type, description, format (date-time), enum of
-// strings or of numbers, items, minItems, maxItems, minimum, maximum, anyOf
-// (standing alone), properties, additionalProperties and required. All else is
-// said in descriptions. A schema without arguments becomes {"type":"object"}.
+// ForGemini lowers a tool's input schema to the keywords that Gemini's parametersJsonSchema
+// documents: type, description, format (date-time), enum of strings or of numbers, items,
+// minItems, maxItems, minimum, maximum, anyOf (standing alone), properties, additionalProperties
+// and required. Descriptions state the rest. A schema without arguments becomes
+// {"type":"object"}.
 //
 // Errors are of kind [ErrInvalid] or [ErrTooLarge].
 func ForGemini(raw json.RawMessage) (Result, error) {
@@ -34,7 +34,7 @@ func ForGemini(raw json.RawMessage) (Result, error) {
 		return Result{}, err
 	}
 	root.prune()
-	// What holds of the arguments as a whole belongs to the tool's description.
+	// Facts about the arguments as a whole belong in the tool's description.
 	hint := describe(root.desc, gemini{}.facts(root, nil))
 	bare := *root
 	bare.desc, bare.hints, bare.keep = "", nil, nil
@@ -42,8 +42,8 @@ func ForGemini(raw json.RawMessage) (Result, error) {
 	return Result{Schema: b, Hint: hint, Notes: notes, Wrapped: wrapped}, nil
 }
 
-// ForGeminiAnswer lowers a schema that an answer must follow, for
-// responseJsonSchema. The root may be of any type.
+// ForGeminiAnswer lowers the schema of an answer for responseJsonSchema. The root may be of any
+// type.
 //
 // Errors are of kind [ErrInvalid] or [ErrTooLarge].
 func ForGeminiAnswer(raw json.RawMessage) (json.RawMessage, error) {
@@ -83,8 +83,7 @@ func (g gemini) node(b []byte, n *node, depth int) []byte {
 	return append(g.object(b, n, depth), '}')
 }
 
-// facts says what the dialect has no keyword for. Further properties are written
-// as one.
+// facts describes what the dialect has no keyword for. It writes further properties as a keyword.
 func (gemini) facts(n *node, written func(string) bool) []string {
 	if n.others == nil {
 		return n.facts(written)
@@ -94,8 +93,7 @@ func (gemini) facts(n *node, written func(string) bool) []string {
 	return bare.facts(written)
 }
 
-// union writes alternatives: they must stand alone, so what is said beside them
-// goes into the first.
+// union writes alternatives: they must stand alone, so other facts go into the first.
 func (g gemini) union(b []byte, n *node, facts []string, depth int) []byte {
 	text := describe(n.desc, append(facts, g.facts(n, nil)...))
 	branches := n.anyOf
@@ -146,7 +144,7 @@ func (g gemini) types(b []byte, types []string) []byte {
 	return appendStrings(g.key(b, "type"), types)
 }
 
-// keywords writes the constraints that the dialect knows, and tells which ones.
+// keywords writes the constraints that the dialect supports, and reports which.
 func (g gemini) keywords(b []byte, n *node) (out []byte, written func(string) bool) {
 	var done []string
 	for _, m := range n.keep {
@@ -186,7 +184,7 @@ func (g gemini) keyword(b []byte, n *node, m member) []byte {
 			return b
 		}
 	case strings.HasPrefix(m.key, "exclusive"):
-		// Whole numbers have a neighbour; others keep the words.
+		// Only an integer bound has an inclusive neighbour; others stay in words.
 		if !n.accepts("integer") || !whole {
 			return b
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fit brings a node into a shape that the dialect can hold, and says what that
-// costs. The node itself is not changed.
+// fit returns a node in a shape that the dialect supports, and what that loses. It does not
+// change n.
 func (g gemini) fit(n *node) (*node, []string) {
 	if !n.hasEnum && len(n.anyOf) == 0 && len(n.types) < 2 {
 		return n, nil
@@ -36,7 +36,7 @@ func (g gemini) fit(n *node) (*node, []string) {
 	return &fitted, facts
 }
 
-// real are the types but null.
+// real returns the types except null.
 func (gemini) real(types []string) []string {
 	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
 }
@@ -71,7 +71,7 @@ func (g gemini) perType(n *node, types []string) []*node {
 	return branches
 }
 
-// fitEnum keeps an enum of strings, or one of numbers. Others are only said.
+// fitEnum keeps an enum of strings, or one of numbers. It only describes others.
 func (g gemini) fitEnum(n *node) (facts []string) {
 	var strs, nums, other int
 	values := make([]value, 0, len(n.enum))
@@ -83,7 +83,7 @@ func (g gemini) fitEnum(n *node) (facts []string) {
 			}
 			continue
 		case "string":
-			if v.str == "" { // the service refuses it in a list
+			if v.str == "" { // the service rejects it in a list
 				facts = append(facts, "may be empty")
 				continue
 			}

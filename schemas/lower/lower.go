@@ -1,14 +1,12 @@
-// Package lower turns the input schemas of MCP tools, which may use all of JSON
-// Schema, into the smaller dialects that model services read.
+// Package lower converts the input schemas of MCP tools, which may use all of JSON Schema, to the
+// smaller dialects of model services.
 //
-// It works in two steps. One normalising pass, the same for every service,
-// inlines references, merges allOf, turns oneOf and const into anyOf and enum,
-// and bounds recursion, depth and size. An emitter for each service then writes
-// what that service understands and says the rest in descriptions.
+// It works in two steps. One normalising pass, the same for every service, inlines references,
+// merges allOf, turns oneOf and const into anyOf and enum, and bounds recursion, depth and size.
+// Then an emitter for each service writes what that service supports and describes the rest.
 //
-// Lowering is pure and deterministic. The package does no I/O, knows no SDK, and
-// must not be used to check arguments: those are checked against the original
-// schema.
+// Lowering is pure and deterministic. The package does no I/O, depends on no SDK, and must not be
+// used to check arguments: check those against the original schema.
 package lower
 
 import (
@@ -23,10 +21,10 @@ import (
 const (
 	// MaxInput is the largest schema, in bytes.
 	MaxInput = 2 << 20
-	// MaxDepth is how deep schemas may nest in one another. Deeper ones keep their
-	// type only, and the description says so.
+	// MaxDepth bounds the nesting of schemas. Deeper ones keep their type only, and the
+	// description says so.
 	MaxDepth = 20
-	// maxNesting is how deep the JSON of a schema may nest.
+	// maxNesting bounds the nesting of a schema's JSON.
 	maxNesting = 128
 	// maxNotes bounds Result.Notes.
 	maxNotes = 32
@@ -36,8 +34,8 @@ const (
 var (
 	// ErrInvalid: the schema cannot be read.
 	ErrInvalid = errors.New("invalid schema")
-	// ErrTooLarge: the schema is, or becomes when its references are inlined, too
-	// large to be offered.
+	// ErrTooLarge: the schema is too large to be offered, or becomes so when its references are
+	// inlined.
 	ErrTooLarge = errors.New("schema too large")
 )
 
@@ -45,28 +43,28 @@ var (
 type Result struct {
 	// Schema is the lowered schema: a JSON object of type "object".
 	Schema json.RawMessage
-	// Hint is what the schema says of the arguments as a whole and the service has
-	// no place for. It belongs at the end of the tool's description.
+	// Hint is what the schema states about the arguments as a whole and the service has no place
+	// for. Append it to the tool's description.
 	Hint string
-	// Notes tell a person what was changed or lost, each with its place.
+	// Notes list for a person what was changed or lost, each with its place.
 	Notes []string
-	// Wrapped is set when the original was not an object and became the property
-	// "input" of one; see [Unwrap].
+	// Wrapped is set if the original was not an object and became the property "input" of one;
+	// see [Unwrap].
 	Wrapped bool
 }
 
-// wrapName is the property that holds a schema which is no object.
+// wrapName is the property that holds a non-object schema.
 const wrapName = "input"
 
 // effort is how far references are followed.
 type effort struct {
-	unroll int // how often a reference may contain itself
+	unroll int // how often a reference may recur in itself
 	depth  int // how deep schemas may nest
-	spend  int // bytes that the schemas may come to
+	spend  int // size limit of the schemas, in bytes
 }
 
-// normalise reads raw and brings it to the common form. A schema that grows too
-// large with its recursion unrolled is tried again with less of it.
+// normalise reads raw and converts it to the common form. If unrolled recursion makes a schema
+// too large, it retries with less unrolling.
 func normalise(raw json.RawMessage) (*node, []string, error) {
 	root, err := read(raw)
 	if err != nil {
@@ -90,7 +88,7 @@ func normalise(raw json.RawMessage) (*node, []string, error) {
 	return nil, nil, fmt.Errorf("%w: its references expand to more than %d kB", ErrTooLarge, efforts[2].spend>>10)
 }
 
-// read checks and parses raw. No schema at all stands for "no arguments".
+// read checks and parses raw. An empty one means no arguments.
 func read(raw json.RawMessage) (value, error) {
 	if len(raw) > MaxInput {
 		return value{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(raw), MaxInput)
@@ -114,9 +112,9 @@ func read(raw json.RawMessage) (value, error) {
 	return v, nil
 }
 
-// Unwrap undoes the wrapping of a [Result] whose Wrapped is set: of arguments
-// {"input": X} it returns X when X is an object. Others come back unchanged, for
-// the check against the original schema to judge.
+// Unwrap undoes the wrapping of a [Result] whose Wrapped is set: of arguments {"input": X} it
+// returns X if X is an object. It returns others unchanged, for the check against the original
+// schema.
 func Unwrap(args string) string {
 	var outer map[string]json.RawMessage
 	if json.Unmarshal([]byte(args), &outer) != nil || len(outer) != 1 {

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// A node is a schema in the common form: no references, no allOf, no oneOf, no
-// const, no boolean schemas below it but as never. What it says is:
+// A node is a schema in the common form: no references, no allOf, no oneOf, no const, no boolean
+// schemas except never.
 type node struct {
-	// types are the accepted JSON types; none means any.
+	// types are the accepted JSON types; empty means any.
 	types []string
 	desc  string
 	// enum lists the accepted values, if hasEnum.
 	enum    []value
 	hasEnum bool
-	// anyOf are alternatives, one of which must hold too.
+	// anyOf are alternatives, one of which must match too.
 	anyOf []*node
-	// props are the known properties in their order; required names those that
-	// must be there, and is a subset of props once the node is finished.
+	// props are the known properties in order; required names the mandatory ones, a subset of
+	// props once the node is finished.
 	props    []property
 	required []string
-	// items is what the members of an array are; nil means anything.
+	// items is the schema of an array's elements; nil means any.
 	items *node
-	// others is what further properties are; closed means that there are none.
+	// others is the schema of further properties; closed forbids them.
 	others *node
 	closed bool
-	// keep holds further constraints as they were written, in order.
+	// keep holds further constraints unchanged, in order.
 	keep []member
-	// hints are facts that no keyword is left for.
+	// hints are facts that have no keyword left.
 	hints []string
 	// never accepts nothing (the schema false).
 	never bool
@@ -46,8 +46,7 @@ func (n *node) isAny() bool {
 	return !n.never && len(n.types) == 0 && !n.hasEnum && len(n.anyOf) == 0 && len(n.keep) == 0
 }
 
-// merge makes n say what both n and m say. Where the two cannot be joined, n wins
-// and the result is false.
+// merge combines n and m into n. If they conflict, n wins and the result is false.
 func (n *node) merge(m *node) bool {
 	clean := n.mergeTypes(m)
 	if m.desc != "" && !strings.Contains(n.desc, m.desc) {
@@ -167,15 +166,15 @@ func (n *node) addHints(hints ...string) {
 	}
 }
 
-// infer gives a node without a type the one that its keywords imply.
+// infer gives a node without a type the type that its keywords imply.
 func (n *node) infer() {
 	if len(n.types) == 0 && len(n.anyOf) == 0 {
 		n.types = n.impliedTypes()
 	}
 }
 
-// prune makes required a subset of the properties, here and below, and says in
-// words what else must be there.
+// prune reduces required to known properties, here and below, and describes the other required
+// ones in words.
 func (n *node) prune() {
 	for _, p := range n.props {
 		p.node.prune()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A normaliser brings one schema to the common form.
+// A normaliser converts one schema to the common form.
 type normaliser struct {
 	effort
 	root  value
@@ -16,7 +16,7 @@ type normaliser struct {
 	index map[string]map[string]value
 }
 
-// A place is where in the original a schema stands, for notes.
+// A place is a schema's position in the original, for notes.
 type place struct {
 	up   *place
 	name string
@@ -90,7 +90,7 @@ func (s *scope) child(v value, name string) (*node, error) {
 	return s.schema(v, s.depth+1, s.below(name), s.stack)
 }
 
-// keyword takes in one keyword of the schema.
+// keyword processes one keyword of the schema.
 func (s *scope) keyword(m member) (err error) {
 	switch m.key {
 	case "$ref", "$recursiveRef", "$dynamicRef":
@@ -119,7 +119,7 @@ func (s *scope) keyword(m member) (err error) {
 	return err
 }
 
-// plain takes in a keyword that holds no schema.
+// plain processes a keyword that holds no schema.
 func (s *scope) plain(m member) error {
 	if skipped(m.key) {
 		return nil
@@ -154,8 +154,7 @@ func (s *scope) plain(m member) error {
 	return nil
 }
 
-// typeName maps the names of types that are in use to JSON Schema's own, and
-// others to "".
+// typeName maps common type names to JSON Schema's, and others to "".
 func typeName(name string) string {
 	switch name := strings.ToLower(name); name {
 	case "string", "number", "integer", "boolean", "object", "array", "null":
@@ -195,7 +194,7 @@ func (s *scope) types(v value) {
 	}
 }
 
-// plainTypes are the types that v names, without looking further.
+// plainTypes returns the types that v names directly.
 func plainTypes(v value) []string {
 	s := scope{normaliser: &normaliser{}, node: &node{}}
 	for _, m := range v.obj {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ForOllama lowers a tool's input schema to what Ollama's server keeps of one:
-// type, properties, required at the top, and for each property type, items,
-// description, enum, properties and anyOf. All else is said in descriptions.
+// ForOllama lowers a tool's input schema to what Ollama's server keeps: type, properties,
+// required at the top, and for each property type, items, description, enum, properties and
+// anyOf. Descriptions state the rest.
 //
 // Errors are of kind [ErrInvalid] or [ErrTooLarge].
 func ForOllama(raw json.RawMessage) (Result, error) {
@@ -105,7 +105,7 @@ func (o ollama) props(b []byte, props []property, inItems bool) []byte {
 	return append(b, '}')
 }
 
-// text is the description with all that the dialect has no keyword for.
+// text returns the description with everything that the dialect has no keyword for.
 func (o ollama) text(n *node, inItems bool) string {
 	var facts []string
 	if len(n.required) > 0 && !inItems && len(n.props) > 0 {

@@ -8,14 +8,12 @@ import (
 	"strings"
 )
 
-// strictDepth is how deep a schema may nest and still be sent as strict: OpenAI
-// refuses deeper ones.
+// strictDepth bounds the nesting of a strict schema: OpenAI rejects deeper ones.
 const strictDepth = 5
 
-// ForOpenAI lowers a tool's input schema to what OpenAI and the servers that
-// speak its API take: an object at the root, nothing but plain keywords below it,
-// and of bounds and formats those that the servers' grammars know. All else is
-// said in descriptions. The schema is no strict one.
+// ForOpenAI lowers a tool's input schema to what OpenAI and the servers with its API accept: an
+// object at the root, only plain keywords below it, and the bounds and formats that the servers'
+// grammars support. Descriptions state the rest. The schema is not strict.
 //
 // Errors are of kind [ErrInvalid] or [ErrTooLarge].
 func ForOpenAI(raw json.RawMessage) (Result, error) {
@@ -35,10 +33,9 @@ func ForOpenAI(raw json.RawMessage) (Result, error) {
 	return Result{Schema: b, Hint: describe(root.desc, facts), Notes: notes, Wrapped: wrapped}, nil
 }
 
-// ForOpenAIAnswer lowers the schema of an answer for response_format. The root
-// may be of any type. Strict says whether the schema meets the conditions under
-// which OpenAI guarantees the form: objects are closed, all their properties
-// required, and no other constraint is named.
+// ForOpenAIAnswer lowers the schema of an answer for response_format. The root may be of any
+// type. strict reports whether the schema meets the conditions under which OpenAI guarantees the
+// form: objects are closed, all their properties required, and no other constraint is named.
 //
 // Errors are of kind [ErrInvalid] or [ErrTooLarge].
 func ForOpenAIAnswer(raw json.RawMessage) (schema json.RawMessage, strict bool, err error) {
@@ -51,7 +48,7 @@ func ForOpenAIAnswer(raw json.RawMessage) (schema json.RawMessage, strict bool, 
 	return openai{}.node(nil, root), strict, nil
 }
 
-// strict reports whether OpenAI takes the node as part of a strict schema.
+// strict reports whether OpenAI accepts the node in a strict schema.
 func (n *node) strict(depth int) bool {
 	switch {
 	case depth < 0, len(n.keep) > 0, n.others != nil, n.never,
@@ -112,8 +109,7 @@ func (o openai) node(b []byte, n *node) []byte {
 	return append(b, '}')
 }
 
-// items appends what the members of an array are. OpenAI refuses an array that
-// does not say.
+// items appends the schema of an array's elements. OpenAI rejects an array without one.
 func (o openai) items(b []byte, n *node) []byte {
 	switch {
 	case n.items != nil && !n.items.never:
@@ -158,8 +154,7 @@ func (o openai) list(b []byte, nodes []*node) []byte {
 	return append(b, ']')
 }
 
-// split parts the constraints of a node into those that are written as keywords
-// and the facts that are said in the description.
+// split splits the constraints of a node into keywords to write and facts for the description.
 func (o openai) split(n *node) (written []member, facts []string) {
 	rest := *n
 	rest.keep, rest.others = nil, nil
@@ -180,9 +175,8 @@ func (o openai) split(n *node) (written []member, facts []string) {
 	return written, append(facts, rest.facts(nil)...)
 }
 
-// takes reports whether a keyword can be written. The grammars that local servers
-// make of schemas refuse or choke on patterns, on unknown formats, and on bounds
-// that are huge or that cross.
+// takes reports whether a keyword can be written. The grammars of local servers fail on patterns,
+// on unknown formats, and on bounds that are huge or that cross.
 func (o openai) takes(n *node, m member) bool {
 	if m.key == "format" {
 		return slices.Contains([]string{"uuid", "date", "time", "date-time"}, m.val.str)

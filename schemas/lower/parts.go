@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// maxRefs is how many references may lead from one to the next.
+// maxRefs bounds a chain of references.
 const maxRefs = 64
 
-// joinParts takes in what a schema says through others: references, allOf,
-// unions and tuples.
+// joinParts merges a schema's other parts: references, allOf, unions and tuples.
 func (s *scope) joinParts() error {
 	for _, ref := range s.refs {
 		target, err := s.resolve(ref)
@@ -50,7 +49,7 @@ func (s *scope) join(n *node, from string) {
 	}
 }
 
-// resolve normalises what ref points to.
+// resolve normalises the target of ref.
 func (s *scope) resolve(ref string) (*node, error) {
 	if s.left -= len(ref); s.left < 0 {
 		return nil, ErrTooLarge
@@ -66,7 +65,7 @@ func (s *scope) resolve(ref string) (*node, error) {
 			inside++
 		}
 	}
-	// The root stands in no stack, yet a reference to it is inside it.
+	// The root is not in the stack, yet a reference to it is inside it.
 	if ref == "#" {
 		inside++
 	}
@@ -104,7 +103,7 @@ func (n *normaliser) pointer(ref string) (value, bool) {
 	return v, true
 }
 
-// step finds the member or element key of v, which stands at path.
+// step returns the member or element key of v; path is the position of v.
 func (n *normaliser) step(v value, path, key string) (value, bool) {
 	if v.isArray() {
 		i, err := strconv.Atoi(key)
@@ -128,7 +127,7 @@ func (n *normaliser) step(v value, path, key string) (value, bool) {
 	return found, ok
 }
 
-// union takes in an anyOf or oneOf.
+// union merges an anyOf or oneOf.
 func (s *scope) union(u member) error {
 	var branches []*node
 	needs := make([]string, 0, len(u.val.arr))
@@ -186,7 +185,7 @@ func requiredNames(v value) []string {
 	return names
 }
 
-// tuple turns the members of a tuple into what any member may be.
+// tuple merges the elements of a tuple into one schema for any element.
 func (s *scope) tuple() error {
 	if len(s.prefix) == 0 {
 		return nil

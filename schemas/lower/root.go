@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// asObject makes the root an object, which every service asks of a function's
-// parameters. It reports whether the root had to be wrapped.
+// asObject converts the root to an object, which every service requires for parameters. It
+// reports whether the root had to be wrapped.
 func asObject(root *node, notes *[]string) (*node, bool, error) {
 	note := func(text string) { *notes = append(*notes, "schema: "+text) }
 	switch {
@@ -54,8 +54,8 @@ func objects(branches []*node) bool {
 	return found
 }
 
-// flatten takes the properties of all alternatives into one object, requires
-// what all of them require, and says which belong together.
+// flatten merges the properties of all alternatives into one object, requires what all of them
+// require, and describes which belong together.
 func (n *node) flatten() {
 	var sets []string
 	var common []string
@@ -98,8 +98,8 @@ func (n *node) flatten() {
 	}
 }
 
-// set names the properties of an alternative; required ones that have a single
-// value tell it from the others.
+// set describes the properties of an alternative; required ones with a single value distinguish
+// it.
 func (n *node) set() string {
 	required := nameSet(n.required)
 	names := make([]string, 0, len(n.props))
@@ -116,7 +116,7 @@ func (n *node) set() string {
 	return "{" + strings.Join(names, ", ") + "}"
 }
 
-// orBranch is n, or what an alternative says where n says nothing.
+// orBranch returns n, completed by an alternative.
 func (n *node) orBranch(branch *node) *node {
 	if !n.isAny() {
 		return n
@@ -128,7 +128,7 @@ func (n *node) orBranch(branch *node) *node {
 	return &merged
 }
 
-// either accepts what a or b accepts.
+// either returns a node that accepts what a or b accepts.
 func either(a, b *node) *node {
 	x, y := ollama{}.node(nil, a, false), ollama{}.node(nil, b, false)
 	if bytes.Equal(x, y) {

@@ -30,7 +30,7 @@ func (v value) isObject() bool { return len(v.raw) > 0 && v.raw[0] == '{' }
 func (v value) isTrue() bool   { return string(v.raw) == "true" }
 func (v value) isFalse() bool  { return string(v.raw) == "false" }
 
-// typeName is the JSON Schema type of the value.
+// typeName returns the JSON Schema type of the value.
 func (v value) typeName() string {
 	switch {
 	case v.isString():
@@ -49,13 +49,13 @@ func (v value) typeName() string {
 	return "integer"
 }
 
-// A parser reads compact JSON that is known to be valid.
+// A parser reads valid compact JSON.
 type parser struct {
 	data []byte
 	pos  int
 	deep bool
-	// members and items hold what open objects and arrays have so far, innermost
-	// last, so that each can be copied out in its final size.
+	// members and items are stacks of the contents of open objects and arrays, innermost last, so
+	// that each is copied out once in its final size.
 	members []member
 	items   []value
 }
@@ -109,8 +109,8 @@ func (p *parser) array(depth int) []value {
 	return items
 }
 
-// enter reports whether the contents at depth may be read. When they may not, the
-// parser gives up: it moves to the last byte, where every loop ends.
+// enter reports whether the contents at depth may be read. If not, the parser gives up: it moves
+// to the last byte, where every loop ends.
 func (p *parser) enter(depth int) bool {
 	if depth >= maxNesting {
 		p.deep = true
@@ -175,7 +175,7 @@ func appendStrings(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// cut shortens s to at most limit bytes, at a rune boundary, and shows that it did.
+// cut shortens s to at most limit bytes, at a rune boundary, and marks the cut.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
