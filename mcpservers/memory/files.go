@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// maxFiles is how many files a question may have, maxName how long the name of one is, in
-	// bytes.
+	// maxFiles bounds the files of a question, maxName a file's name, in bytes.
 	maxFiles, maxName = 100, 1000
 )
 
@@ -20,7 +19,7 @@ type putFileParams struct {
 	schemas.FileChunk
 }
 
-// putFile keeps a part of a file beside the question of a recorded turn.
+// putFile stores a part of a file of a recorded turn's question.
 func (m *memory) putFile(ctx context.Context, p putFileParams) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ type readFileParams struct {
 	Part int   `json:"part"`
 }
 
-// readFile gives one part of a file, and what it is.
+// readFile returns one part of a file, with its description.
 func (m *memory) readFile(ctx context.Context, p readFileParams) (any, error) {
 	if err := p.check(); err != nil {
 		return nil, err

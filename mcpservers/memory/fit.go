@@ -9,22 +9,21 @@ import (
 )
 
 const (
-	// maxPage is the largest page of messages, pageBytes about how long its texts may be
-	// together, in bytes.
+	// maxPage bounds a page of messages, pageBytes roughly the bytes of its texts together.
 	maxPage, pageBytes = 1000, 512 << 10
-	// maxAnswer is how long the messages of one answer may be as JSON: clients take no
-	// answer above 4 MiB, as the port takes no request.
+	// maxAnswer bounds the messages of one answer as JSON, in bytes: clients accept no answer
+	// above 4 MiB, as the port accepts no request.
 	maxAnswer = 3 << 20
-	// envelope is about what JSON puts around a message, in bytes.
+	// envelope is roughly the JSON overhead of a message, in bytes.
 	envelope = 200
-	// shortestCut ends the shortening of texts; what does not fit then is left out.
+	// shortestCut is the least size to cut texts to; what does not fit then is dropped.
 	shortestCut = 1 << 10
 )
 
 func weight(m schemas.StoredMessage) int { return len(m.Content) + len(m.Calls) + envelope }
 
-// fitting is how many of the first messages are at most so many bytes long together,
-// at least one if there is one.
+// fitting returns how many of the first messages fit into so many bytes together, at least one if
+// there is one.
 func fitting(messages []schemas.StoredMessage, most int) int {
 	for i, m := range messages {
 		if most -= weight(m); most < 0 {
@@ -34,8 +33,7 @@ func fitting(messages []schemas.StoredMessage, most int) int {
 	return len(messages)
 }
 
-// oldest are the first exchanges that are at most so many bytes long together, at least
-// one.
+// oldest returns the first exchanges that fit into so many bytes together, at least one.
 func oldest(messages []schemas.StoredMessage, most int) []schemas.StoredMessage {
 	upTo := 0
 	for i, m := range messages {
@@ -49,9 +47,9 @@ func oldest(messages []schemas.StoredMessage, most int) []schemas.StoredMessage 
 	return messages
 }
 
-// shortened cuts the longest texts until the messages fit into one answer, and drops
-// calls that are as long. It reports whether it did. The whole text stays in the store,
-// and is read page by page.
+// shortened cuts the longest texts until the messages fit into one answer, and drops calls as
+// long. It reports whether it did. The store keeps the whole text, which can be read page by
+// page.
 func shortened(messages []schemas.StoredMessage) ([]schemas.StoredMessage, bool) {
 	if fits(messages) {
 		return messages, false
@@ -82,10 +80,10 @@ func fits(messages []schemas.StoredMessage) bool {
 		return true
 	}
 	data, err := json.Marshal(messages)
-	return err != nil || len(data) <= maxAnswer // what is no JSON is another one's fault
+	return err != nil || len(data) <= maxAnswer // invalid JSON fails elsewhere
 }
 
-// cut is the start of a text, at most so many bytes of it, with a mark.
+// cut returns the start of a text, at most so many bytes, with a mark.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

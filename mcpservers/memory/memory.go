@@ -19,24 +19,24 @@ import (
 	"molar/schemas"
 )
 
-// ServerName is the name under which the server is known to hosts and clients.
+// ServerName is the server's name for hosts and clients.
 const ServerName = schemas.MemoryServer
 
 // Version is the version of the server's methods.
 const Version = "1.0.0"
 
 const (
-	// DefaultKeepRecent is how many messages get_context gives at most.
+	// DefaultKeepRecent bounds the messages of get_context.
 	DefaultKeepRecent = 6
-	// defaultLeaseTTL is how long a lease holds; a turn that takes longer renews it.
+	// defaultLeaseTTL is how long a lease lasts; a longer turn renews it.
 	defaultLeaseTTL = 15 * time.Second
-	// claimTTL is how long a claimed summary is kept from other workers.
+	// claimTTL is how long a claimed summary is reserved for its worker.
 	claimTTL = time.Minute
 	// maxID is the longest conversation id, in bytes.
 	maxID = 256
 )
 
-// Conversations keeps the list of conversations.
+// Conversations stores the list of conversations.
 type Conversations interface {
 	Ensure(ctx context.Context, owner, id string) error
 	Conversation(ctx context.Context, owner, id string) (schemas.Conversation, bool, error)
@@ -47,7 +47,7 @@ type Conversations interface {
 	Delete(ctx context.Context, owner, id string) error
 }
 
-// Messages keeps what was said.
+// Messages stores messages.
 type Messages interface {
 	AddMessage(ctx context.Context, owner, id string, m store.Message) error
 	Recent(ctx context.Context, owner, id string, last int) ([]store.Message, error)
@@ -55,7 +55,7 @@ type Messages interface {
 	MessagesAfter(ctx context.Context, owner, id string, b store.Branch, after int64, limit int) (page []schemas.StoredMessage, next int64, err error)
 }
 
-// Summaries keeps the summary of each conversation.
+// Summaries stores the summary of each conversation.
 type Summaries interface {
 	Summary(ctx context.Context, owner, id string) (store.Summary, error)
 	SetSummary(ctx context.Context, owner, id, text string, covers *int64) error
@@ -63,7 +63,7 @@ type Summaries interface {
 	ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error)
 }
 
-// Turns keeps turns, one at a time for each conversation.
+// Turns stores turns, one at a time for each conversation.
 type Turns interface {
 	BeginTurn(ctx context.Context, req store.TurnRequest) (schemas.Opening, error)
 	RecordTurn(ctx context.Context, b schemas.Begun) error
@@ -75,15 +75,15 @@ type Turns interface {
 	Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, error)
 }
 
-// Files keeps what stands beside questions.
+// Files stores the files of questions.
 type Files interface {
 	PutFile(ctx context.Context, l schemas.Lease, turnID string, f schemas.File, c schemas.FileChunk, most int64) error
 	ListFiles(ctx context.Context, owner, id string) ([]schemas.File, error)
 	ReadFile(ctx context.Context, owner, id string, seq int64, n, part int) (schemas.File, schemas.FileChunk, error)
 }
 
-// Store is what the server needs of a store. Its errors wrap store.ErrNotFound, ErrNoTurn,
-// ErrNoFile, ErrBusy, ErrStaleLease, ErrConflict, ErrTooMuch and ErrInvalid; any other one is a fault of the store.
+// Store is the server's store. Its errors wrap store.ErrNotFound, ErrNoTurn, ErrNoFile, ErrBusy,
+// ErrStaleLease, ErrConflict, ErrTooMuch and ErrInvalid; any other is a fault of the store.
 type Store interface {
 	Conversations
 	Messages
@@ -95,15 +95,15 @@ type Store interface {
 // Config describes the server.
 type Config struct {
 	Store Store
-	// KeepRecent is how many of the newest messages get_context gives at most and
-	// get_old_messages leaves out; 0 means 6.
+	// KeepRecent is how many of the newest messages get_context returns at most and
+	// get_old_messages omits; 0 means 6.
 	KeepRecent int
-	// CompressAfterSummary leaves what the summary covers out of get_old_messages.
-	// Nothing is deleted either way.
+	// CompressAfterSummary omits what the summary covers from get_old_messages. Nothing is
+	// deleted either way.
 	CompressAfterSummary bool
-	// FileBytes is how many bytes the files of one conversation may have together; 0 keeps none.
+	// FileBytes bounds the files of one conversation together, in bytes; 0 stores none.
 	FileBytes int64
-	// LeaseTTL is how long a turn may be silent before others go on; 0 means 15 s.
+	// LeaseTTL is how long a silent turn keeps its lease; 0 means 15 s.
 	LeaseTTL time.Duration
 	// Logger may be nil.
 	Logger *slog.Logger
@@ -176,8 +176,8 @@ func (m *memory) methods() map[string]mcpservers.Method {
 	}
 }
 
-// method makes a [mcpservers.Method] of a function with typed params, and gives
-// the store's refusals their codes.
+// method returns a [mcpservers.Method] for a function with typed params, and gives the store's
+// refusals their codes.
 func method[P any](f func(ctx context.Context, p P) (any, error)) mcpservers.Method {
 	return func(ctx context.Context, params json.RawMessage) (any, error) {
 		var p P
@@ -211,13 +211,13 @@ func refusal(err error) error {
 	return &mcpservers.RPCError{Code: code, Message: err.Error()}
 }
 
-// ref names a conversation, as most methods do.
+// ref identifies a conversation, as in most methods.
 type ref struct {
 	ConversationID string `json:"conversation_id"`
 	Owner          string `json:"owner"`
 }
 
-// check refuses ids that no conversation can have.
+// check rejects invalid conversation ids.
 func (r ref) check() error {
 	switch id := r.ConversationID; {
 	case id == "":
@@ -230,7 +230,7 @@ func (r ref) check() error {
 	return nil
 }
 
-// checkOrMake is check, but gives a missing id a new one.
+// checkOrMake is check, but replaces a missing id by a new one.
 func (r *ref) checkOrMake() error {
 	if r.ConversationID == "" {
 		r.ConversationID = "chat_" + uuid.NewString()

@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// plain gives messages as the documented methods show them, without an answer that is
-// being written.
+// plain returns messages in the form of the documented methods, without an answer that is being
+// written.
 func plain(messages []schemas.StoredMessage) []store.Message {
 	lines := make([]store.Message, 0, len(messages))
 	for _, m := range messages {
@@ -21,7 +21,7 @@ func plain(messages []schemas.StoredMessage) []store.Message {
 	return lines
 }
 
-// status is the answer of the methods that change something.
+// status returns the answer of the methods that change something.
 func status(word, id string) any {
 	return struct {
 		Status         string `json:"status"`
@@ -65,14 +65,14 @@ func (m *memory) getContext(ctx context.Context, p contextParams) (any, error) {
 
 type allParams struct {
 	ref
-	// Full asks for all that is kept of each message, not only role and content.
+	// Full requests all stored fields of each message, not only role and content.
 	Full bool `json:"full"`
-	// Limit asks for a page of at most that many messages, After for those after a
-	// position that an earlier page named.
+	// Limit requests a page of at most that many messages, After those after a position from an
+	// earlier page.
 	Limit int   `json:"limit"`
 	After int64 `json:"after"`
-	// Tip asks for the branch that ends with that turn, Tree for the messages of all
-	// branches; else they are those of the newest one.
+	// Tip requests the branch that ends with that turn, Tree the messages of all branches; by
+	// default it is the newest branch.
 	Tip  string `json:"tip"`
 	Tree bool   `json:"tree"`
 }
@@ -94,7 +94,7 @@ func (m *memory) getAllMessages(ctx context.Context, p allParams) (any, error) {
 	}{plain(messages), next}, err
 }
 
-// page reads all messages, or the page that was asked for and where the next begins.
+// page reads all messages, or the requested page and where the next begins.
 func (m *memory) page(ctx context.Context, p allParams) ([]schemas.StoredMessage, int64, error) {
 	switch {
 	case p.Limit < 0 || p.Limit > maxPage:
@@ -115,8 +115,8 @@ func (m *memory) page(ctx context.Context, p allParams) ([]schemas.StoredMessage
 	return messages, next, err
 }
 
-// getOldMessages gives what came before the newest messages. total_count counts
-// all messages, old and recent.
+// getOldMessages returns the messages before the newest ones. total_count counts all messages,
+// old and recent.
 func (m *memory) getOldMessages(ctx context.Context, p ref) (any, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (m *memory) addMessage(ctx context.Context, p addParams) (any, error) {
 	return status("success", p.ConversationID), err
 }
 
-// getSummary serves get_or_create_summary too: this server has no model to create
-// a summary with, so an empty one tells the caller to make it.
+// getSummary also serves get_or_create_summary: this server has no model to create a summary, so
+// an empty one means that the caller must.
 func (m *memory) getSummary(ctx context.Context, p ref) (any, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -164,8 +164,7 @@ func (m *memory) getSummary(ctx context.Context, p ref) (any, error) {
 type summaryParams struct {
 	ref
 	Summary *string `json:"summary"`
-	// Covers is the seq of the last message that the summary reaches; absent, it
-	// reaches all that are there.
+	// Covers is the seq of the summary's last message; absent, it covers all messages.
 	Covers *int64 `json:"covers"`
 }
 
@@ -191,7 +190,7 @@ type pieceParams struct {
 	schemas.Piece
 }
 
-// addPiece takes the summary of one exchange.
+// addPiece stores the summary of one exchange.
 func (m *memory) addPiece(ctx context.Context, p pieceParams) (any, error) {
 	if err := p.check(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func prompts() []mcp.Prompt {
 	}
 }
 
-// wording is the instruction of a prompt in one language.
+// wording returns the instruction of a prompt in one language.
 func wording(name, language string) string {
 	texts := map[string]string{
 		promptSummarise + ".en": "Summarise the attached conversation in at most five sentences, in English. " +
@@ -51,8 +51,8 @@ func wording(name, language string) string {
 	return texts[name+"."+language]
 }
 
-// offerPrompts lists the prompts on a server. They are filled in by a method in front of it,
-// which knows whose conversations may be read.
+// offerPrompts lists the prompts on a server. A method in front of it fills them in, because it
+// has the owner of the conversations.
 func offerPrompts(s *server.MCPServer) *server.MCPServer {
 	for _, prompt := range prompts() {
 		s.AddPrompt(prompt, func(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
@@ -102,7 +102,7 @@ func (m *memory) getPrompt(ctx context.Context, p promptParams) (any, error) {
 	return result, nil
 }
 
-// conversationOf is a conversation as the resource that it is.
+// conversationOf returns a conversation as a resource.
 func (m *memory) conversationOf(ctx context.Context, owner, id string) (mcp.TextResourceContents, error) {
 	_, known, err := m.store.Conversation(ctx, owner, id)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// uriPrefix comes before the id of a conversation, escaped as in a URL path.
+	// uriPrefix precedes a conversation's id, escaped as in a URL path.
 	uriPrefix = "memory://conversation/"
 	mimeJSON  = "application/json"
-	// resourcePage is how many resources one answer lists.
+	// resourcePage bounds the resources of one answer.
 	resourcePage = 1000
 )
 
-// resource is an MCP resource that stands for a conversation.
+// resource is a conversation as an MCP resource.
 type resource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name"`
@@ -54,7 +54,7 @@ func (m *memory) listResources(ctx context.Context, p resourcesParams) (any, err
 	}{resources, page.Next}, nil
 }
 
-// template describes the addresses of all conversations at once.
+// template describes the URIs of all conversations.
 type template struct {
 	URITemplate string `json:"uriTemplate"`
 	Name        string `json:"name"`
@@ -78,7 +78,7 @@ type readParams struct {
 	Owner string `json:"owner"`
 }
 
-// contents is what reading a resource gives.
+// contents is the answer to reading a resource.
 type contents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType"`
@@ -110,7 +110,7 @@ func (m *memory) readResource(ctx context.Context, p readParams) (any, error) {
 	}{[]contents{{URI: p.URI, MIMEType: mimeJSON, Text: text}}}, err
 }
 
-// history is the text of a conversation resource, with all its branches: JSON in JSON.
+// history returns the text of a conversation resource, with all its branches: JSON in JSON.
 func (m *memory) history(ctx context.Context, owner, id string) (string, error) {
 	messages, _, err := m.store.Messages(ctx, owner, id, store.MessageRange{Branch: store.Branch{Tree: true}})
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *memory) history(ctx context.Context, owner, id string) (string, error) 
 		Messages []line `json:"messages"`
 		Summary  struct {
 			Text string `json:"text"`
-			// UpdatedAt is null when there was never a summary.
+			// UpdatedAt is null if there was never a summary.
 			UpdatedAt *time.Time `json:"updated_at"`
 		} `json:"summary"`
 	}

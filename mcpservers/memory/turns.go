@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// maxList is the largest page of a list, defaultList the usual one.
+	// maxList bounds a page of a list, defaultList is its default.
 	maxList, defaultList = 1000, 50
-	// maxClaims is the most conversations that one call claims.
+	// maxClaims bounds the conversations that one call claims.
 	maxClaims = 100
-	// maxTitle is the longest title, in runes.
+	// maxTitle bounds a title, in runes.
 	maxTitle = 200
-	// maxSummary is the longest summary, in bytes: far above what a host writes, so that
-	// the beginning of a turn fits into one answer.
+	// maxSummary bounds a summary, in bytes: far above what a host writes, so that the beginning
+	// of a turn fits into one answer.
 	maxSummary = 512 << 10
 )
 
 type beginParams struct {
 	ref
 	Key string `json:"key"`
-	// Parent is the turn to go on after, "" for a new root; absent, the newest branch goes on.
+	// Parent is the turn to continue from, "" for a new root; absent, the newest branch
+	// continues.
 	Parent *string `json:"parent"`
 }
 
@@ -44,7 +45,7 @@ func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// No model reads so much, and a client takes no answer without bounds.
+	// No model reads so much, and clients bound their answers.
 	var cut bool
 	begun.Messages, cut = shortened(begun.Messages)
 	begun.Partial = begun.Partial || cut
@@ -65,11 +66,11 @@ type callParams struct {
 	Lease  schemas.Lease    `json:"lease"`
 	TurnID string           `json:"turn_id"`
 	Call   schemas.ToolCall `json:"call"`
-	// Text is the answer so far; empty keeps the one that is there.
+	// Text is the answer so far; empty keeps the stored one.
 	Text string `json:"text"`
 }
 
-// recordCall keeps a call as a round of its own that has no result yet.
+// recordCall stores a call as a separate round without a result.
 func (m *memory) recordCall(ctx context.Context, p callParams) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (m *memory) recordCall(ctx context.Context, p callParams) (any, error) {
 type renewParams struct {
 	Lease schemas.Lease `json:"lease"`
 	Text  string        `json:"text"`
-	// Discard is for end_turn alone.
+	// Discard is for end_turn only.
 	Discard bool `json:"discard"`
 }
 
@@ -125,7 +126,7 @@ func (m *memory) saveTurn(ctx context.Context, p store.Turn) (any, error) {
 		return nil, mcpservers.InvalidParams("status is %q, it must be empty or %q", p.Status, schemas.StatusInterrupted)
 	}
 	if p.TurnID == "" {
-		// The same lease gives the same id, so that a repeated save is seen as one.
+		// The same lease gives the same id, so that a repeated save is recognised.
 		p.TurnID = "turn_" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(p.Lease.Token)).String()
 	}
 	if empty := []string{"", "null", "[]"}; slices.Contains(empty, string(p.Calls)) {
@@ -151,7 +152,7 @@ func (m *memory) getTurn(ctx context.Context, p turnParams) (any, error) {
 
 type claimParams struct {
 	Limit int `json:"limit"`
-	// Least leaves out conversations with fewer messages that have no summary.
+	// Least omits conversations with fewer messages that have no summary.
 	Least int `json:"least"`
 }
 
@@ -163,7 +164,7 @@ func (m *memory) claimSummaries(ctx context.Context, p claimParams) (any, error)
 		p.Limit = 1
 	}
 	items, err := m.store.ClaimSummaries(ctx, p.Limit, p.Least, claimTTL)
-	for i := range items { // what is left out here is claimed next
+	for i := range items { // what is omitted here is claimed next
 		items[i].Messages, _ = shortened(oldest(items[i].Messages, pageBytes))
 	}
 	return struct {
@@ -191,7 +192,7 @@ func (m *memory) list(ctx context.Context, p listParams) (any, error) {
 type renameParams struct {
 	ref
 	Title string `json:"title"`
-	// Suggested is set for the title of a model, which takes no other's place.
+	// Suggested is set for a model's title, which replaces no other.
 	Suggested bool `json:"suggested"`
 }
 
