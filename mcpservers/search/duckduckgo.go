@@ -16,13 +16,12 @@ import (
 	"molar/internal/text"
 )
 
-// DuckDuckGoConfig says how DuckDuckGo is reached. The zero value works.
+// DuckDuckGoConfig configures access to DuckDuckGo. The zero value works.
 type DuckDuckGoConfig struct {
-	// BaseURL is the address of the HTML page; "https://html.duckduckgo.com/html/"
-	// when empty.
+	// BaseURL is the URL of the HTML page; "https://html.duckduckgo.com/html/" if empty.
 	BaseURL string
-	// Region is DuckDuckGo's region code, such as "vn-vi" or "us-en". When empty it
-	// follows the language of the query.
+	// Region is DuckDuckGo's region code, such as "vn-vi" or "us-en". If empty, the language of
+	// the query decides.
 	Region string
 	// Timeout bounds one search; 8 s when zero.
 	Timeout time.Duration
@@ -30,17 +29,17 @@ type DuckDuckGoConfig struct {
 	HTTPClient *http.Client
 }
 
-// How often DuckDuckGo is asked: it blocks those who ask more.
+// The rate of requests to DuckDuckGo, which blocks faster clients.
 const (
 	searchesPerSecond = 1
 	searchBurst       = 4
-	maxTurnWait       = 5 * time.Second // for a search's turn; its timeout comes after
+	maxTurnWait       = 5 * time.Second // for a search's turn; its timeout starts after
 )
 
 const (
 	defaultBaseURL = "https://html.duckduckgo.com/html/"
 	defaultTimeout = 8 * time.Second
-	maxPage        = 2 << 20 // bytes of a result page that are read
+	maxPage        = 2 << 20 // bytes read of a result page
 	userAgent      = "Mozilla/5.0 (compatible; Molar/1.0; a search for one person's question)"
 )
 
@@ -74,8 +73,7 @@ func newDuckDuckGo(c DuckDuckGoConfig) (*duckDuckGo, error) {
 	return d, nil
 }
 
-// search returns up to maxResults results. Its errors are worded for the tool's
-// caller.
+// search returns up to maxResults results. Its errors are worded for the tool's caller.
 func (d *duckDuckGo) search(ctx context.Context, query string) ([]Result, error) {
 	if err := d.wait(ctx); err != nil {
 		return nil, err
@@ -105,8 +103,7 @@ func (d *duckDuckGo) search(ctx context.Context, query string) ([]Result, error)
 	return ranked(results), nil
 }
 
-// wait holds a search back until its turn comes. One whose turn is too far off is
-// refused at once.
+// wait waits for a search's turn. It refuses at once if the turn is too far off.
 func (d *duckDuckGo) wait(ctx context.Context) error {
 	turn := d.turns.Reserve()
 	delay := turn.Delay()
@@ -125,7 +122,7 @@ func (d *duckDuckGo) wait(ctx context.Context) error {
 	}
 }
 
-// request asks as the page's own search form does.
+// request builds the request of the page's own search form.
 func (d *duckDuckGo) request(ctx context.Context, query string) (*http.Request, error) {
 	lang := queryLanguage(query)
 	form := url.Values{"q": {query}, "kl": {d.region}, "b": {""}}
@@ -154,7 +151,7 @@ func (d *duckDuckGo) unreachable(err error) error {
 	return fmt.Errorf("DuckDuckGo cannot be reached at %s: check the connection", d.base.Host)
 }
 
-// checkStatus tells a block from a failure. 202 is how the page asks for a human.
+// checkStatus distinguishes a block from a failure. The page answers 202 to require a human.
 func checkStatus(status int) error {
 	switch status {
 	case http.StatusOK:
@@ -178,8 +175,8 @@ func ranked(results []Result) []Result {
 	return results
 }
 
-// queryLanguage is "vi" when a query holds a Vietnamese letter or a common Vietnamese
-// word without its marks, else "en". It only chooses the region.
+// queryLanguage returns "vi" if a query contains a Vietnamese letter or a common Vietnamese word
+// without its marks, else "en". It only chooses the region.
 func queryLanguage(query string) string {
 	for _, r := range strings.ToLower(query) {
 		if r == 'đ' || r == 'ă' || r == 'ơ' || r == 'ư' || (r >= 0x1EA0 && r <= 0x1EF9) {

@@ -9,13 +9,13 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// maxBlocks is how many blocks of a page are looked at: several pages' worth, so that
-// a hostile page costs no time.
+// maxBlocks bounds the blocks read from a page: several pages' worth, so that a hostile page
+// costs no time.
 const maxBlocks = 100
 
-// parsePage reads the results of DuckDuckGo's HTML page: one block a result, with
-// the title and a redirect link in result__a and the snippet in result__snippet.
-// Advertisements and pages that are no web address are left out.
+// parsePage reads the results of DuckDuckGo's HTML page: one block a result, with the title and a
+// redirect link in result__a and the snippet in result__snippet. It skips advertisements and
+// links that are not web addresses.
 func parsePage(page []byte) ([]Result, error) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil {
@@ -51,7 +51,7 @@ func parseResult(block *goquery.Selection) (Result, bool) {
 	return Result{Title: title, Content: oneLine(block.Find(".result__snippet").First().Text()), Link: link}, true
 }
 
-// explainEmpty tells a page that found nothing (nil) from one that is no result page.
+// explainEmpty returns nil for a page without results, and an error if it is not a result page.
 func explainEmpty(doc *goquery.Document) error {
 	switch {
 	case doc.Find(".anomaly-modal, .anomaly-modal__title, #challenge-form, form[action*='anomaly']").Length() > 0:
@@ -68,9 +68,8 @@ func explainEmpty(doc *goquery.Document) error {
 	return fmt.Errorf("DuckDuckGo's page has an unknown form: use another search tool")
 }
 
-// unwrap returns the address that a result leads to. DuckDuckGo wraps it in a
-// redirect of its own (/l/?uddg=…); an advertisement leads to y.js, wrapped once
-// more or not.
+// unwrap returns the URL of a result. DuckDuckGo wraps it in a redirect of its own (/l/?uddg=…);
+// an advertisement leads to y.js, wrapped once more or not.
 func unwrap(href string) (string, bool) {
 	u, err := url.Parse(strings.TrimSpace(href))
 	if err != nil {
@@ -90,7 +89,7 @@ func unwrap(href string) (string, bool) {
 	return u.String(), true
 }
 
-// ownHost reports DuckDuckGo's own hosts; a link without a host is relative to it.
+// ownHost reports whether a host is DuckDuckGo's; a link without a host is relative to it.
 func ownHost(host string) bool {
 	return host == "" || host == "duckduckgo.com" || strings.HasSuffix(host, ".duckduckgo.com")
 }

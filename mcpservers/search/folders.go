@@ -10,7 +10,7 @@ import (
 	"molar/mcpservers/knowledge"
 )
 
-// folderTool is the tool that searches the guide, or a folder of the operator's own.
+// folderTool returns the tool that searches the guide, or an operator's folder.
 func folderTool(f *knowledge.Folder) mcp.Tool {
 	about := fmt.Sprintf("Search %q, a collection of documents of whoever runs this assistant. Returns up to %d passages with their title, place and link; needs no internet.", f.Name(), maxResults)
 	if f.Name() == guideTool {
@@ -56,7 +56,7 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 	}
 }
 
-// close ends the indexing of the guide and of the folders.
+// close stops the indexing of the guide and of the folders.
 func (t *tools) close() error {
 	for _, f := range t.folders {
 		f.Close()

@@ -14,7 +14,7 @@ const guideTool = "dental_guide_search"
 //go:embed guide
 var guideFiles embed.FS
 
-// openGuide opens the dental guide: a folder of knowledge like any other, but for where it lies.
+// openGuide opens the dental guide: an embedded folder of knowledge.
 func openGuide(log *slog.Logger) (*knowledge.Folder, error) {
 	files, err := fs.Sub(guideFiles, "guide")
 	if err != nil {

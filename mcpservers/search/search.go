@@ -14,22 +14,22 @@ import (
 	"molar/schemas"
 )
 
-// Name is the server's name under which its methods and tools are reached.
+// Name is the server's name in methods and tools.
 const Name = schemas.ToolServer
 
 const (
 	version    = "1.0.0"
 	maxResults = 5
-	maxQuery   = 500 // characters that are searched for; more says nothing to an engine
+	maxQuery   = 500 // characters of a query; an engine ignores more
 )
 
-// Config says how the tools search.
+// Config configures the tools.
 type Config struct {
 	DuckDuckGo DuckDuckGoConfig
-	// Google answers a query from Google Search, best page first. Without it the tool
-	// google_search is not there. Its errors are worded for the tool's caller.
+	// Google answers a query from Google Search, best page first. Nil removes the tool
+	// google_search. Its errors are worded for the tool's caller.
 	Google func(ctx context.Context, query string) ([]Result, error)
-	// Folders are searched by a tool each, under their names. The server closes them.
+	// Folders each get a search tool under their name. The server closes them.
 	Folders []*knowledge.Folder
 	// Logger may be nil. It gets counts and lengths, never the query.
 	Logger *slog.Logger
@@ -42,7 +42,7 @@ type Result struct {
 	Link    string `json:"link"`
 	// Place is the file and line of a passage of a folder.
 	Place string `json:"place,omitempty"`
-	// Score is between 0 and 1, 1 the best. On the web it only tells the rank.
+	// Score is between 0 and 1, 1 the best. On the web it only reflects the rank.
 	Score float64 `json:"score"`
 }
 
@@ -50,7 +50,7 @@ type Result struct {
 type tools struct {
 	duck   *duckDuckGo
 	google func(ctx context.Context, query string) ([]Result, error)
-	// folders are the guide and those of whoever runs the server.
+	// folders are the guide and the operator's folders.
 	folders []*knowledge.Folder
 	log     *slog.Logger
 }
@@ -124,7 +124,7 @@ func (t *tools) searchGoogle(ctx context.Context, req mcp.CallToolRequest) (*mcp
 	return t.answer(ctx, "google_search", ranked(results)), nil
 }
 
-// queryOf returns the query in one line, or the tool error that says what is wrong.
+// queryOf returns the query in one line, or the tool error with its fault.
 func queryOf(req mcp.CallToolRequest) (string, *mcp.CallToolResult) {
 	query, err := req.RequireString("query")
 	if err != nil {
@@ -136,7 +136,7 @@ func queryOf(req mcp.CallToolRequest) (string, *mcp.CallToolResult) {
 	return query, nil
 }
 
-// clipped returns what of a text is searched for, in one line.
+// clipped returns the searched part of a text, in one line.
 func clipped(s string) string {
 	runes := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s, " ")), " "))
 	return string(runes[:min(len(runes), maxQuery)])
@@ -150,7 +150,7 @@ func (t *tools) answer(ctx context.Context, tool string, results []Result) *mcp.
 	return mcp.NewToolResultStructured(map[string]any{"results": results}, format(results))
 }
 
-// format writes results the way that models and source lists read them.
+// format formats results for models and source lists.
 func format(results []Result) string {
 	if len(results) == 0 {
 		return "No results."
@@ -162,5 +162,5 @@ func format(results []Result) string {
 	return strings.Join(blocks, "\n---\n")
 }
 
-// oneLine keeps foreign text from opening a block or a link line of its own.
+// oneLine prevents foreign text from opening a block or a link line of its own.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
