@@ -7,12 +7,12 @@ import (
 	"molar/schemas"
 )
 
-// stepTools is the step of a turn in which the model's calls run. Searches that the
-// assistant itself makes are none of them: what they found are sources.
+// stepTools is the step of a turn in which the model's calls run. Searches by the assistant
+// itself are not among them: their results are sources.
 const stepTools = "6.3"
 
-// listTools adds the tools of each server that the request names and that the chain has
-// not listed before.
+// listTools adds the tools of each server that the request names and the chain has not listed
+// yet.
 func (r *Renderer) listTools(tools []schemas.ToolInfo) {
 	for len(tools) > 0 {
 		server := tools[0].Server
@@ -39,10 +39,10 @@ func (r *Renderer) listServer(server string, tools []schemas.ToolInfo) {
 	r.end(i, it)
 }
 
-// call notes a call. One that asks a person first has no item before it was answered.
+// call records a call. A call that needs approval gets its item only when it is answered.
 func (r *Renderer) call(ev answer.Event) {
 	if ev.Step != stepTools || ev.Server == "" {
-		return // a search of the assistant's, or a tool that is not there
+		return // the assistant's own search, or an unknown tool
 	}
 	c := &serverCall{server: ev.Server, tool: ev.ToolName, arguments: ev.Call.Function.Arguments, asks: ev.Asks}
 	r.calls[ev.Call.ID] = c
@@ -87,7 +87,7 @@ func (r *Renderer) result(ev answer.Event) {
 	r.end(c.index, *it)
 }
 
-// approval ends the response in a call that waits for a person.
+// approval ends the response with a pending approval.
 func (r *Renderer) approval(a *answer.Approval) {
 	r.closeMessage("commentary", StatusCompleted)
 	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments), Subject: a.Subject, Scopes: a.Scopes}
@@ -96,12 +96,12 @@ func (r *Renderer) approval(a *answer.Approval) {
 		c.request = it.ID
 	}
 	r.Waits = a
-	r.closeCalls() // what comes of them is told in the response that goes on
+	r.closeCalls() // their results are in the response that continues
 	r.end(r.add(it), it)
 	r.close(StatusCompleted)
 }
 
-// question ends the response in a question of a server.
+// question ends the response with a server's question.
 func (r *Renderer) question(a *answer.Asked) {
 	r.closeMessage("commentary", StatusCompleted)
 	it := questionItem{Type: "molar:question", ID: r.id("molarq"), ServerLabel: a.Server, Message: a.Message, Schema: a.Schema, URL: a.URL, Expires: a.Expires}
@@ -111,7 +111,7 @@ func (r *Renderer) question(a *answer.Asked) {
 	r.close(StatusCompleted)
 }
 
-// closeCalls ends the items of calls that still run.
+// closeCalls ends the items of running calls.
 func (r *Renderer) closeCalls() {
 	for _, c := range r.calls {
 		if c.open != nil {

@@ -11,8 +11,8 @@ import (
 	"molar/web/wire"
 )
 
-// A CompactRequest is the body of POST /v1/responses/compact: what is to be compacted, as
-// input, as what came until the end of a response, or both. Instructions are not carried over.
+// A CompactRequest is the body of POST /v1/responses/compact: what to compact, as input, as
+// everything up to a response, or both. Instructions are not carried over.
 type CompactRequest struct {
 	Model              string          `json:"model"`
 	Input              json.RawMessage `json:"input"`
@@ -34,8 +34,8 @@ type compactionItem struct {
 	EncryptedContent string `json:"encrypted_content"`
 }
 
-// Compact answers POST /v1/responses/compact. No model is asked: what people said stays,
-// and of older answers their beginning.
+// Compact answers POST /v1/responses/compact. It calls no model: people's messages stay, and
+// the beginnings of older answers.
 func (s *Surface) Compact(c *gin.Context) {
 	var q CompactRequest
 	err := wire.ReadBody(c.Request, &q)
@@ -103,7 +103,7 @@ func (s *Surface) newTalk(ctx context.Context, owner string) *Talk {
 	})
 }
 
-// sealer is made of the host's secret when it is first needed.
+// sealer returns the sealer, made from the host's secret on first use.
 func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 	s.sealing.Lock()
 	defer s.sealing.Unlock()

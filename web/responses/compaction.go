@@ -7,15 +7,16 @@ import (
 	"molar/web/wire"
 )
 
-// How many bytes a compaction keeps of what a person said, of the newest answer, and of
-// each older one.
+// How many bytes a compaction keeps of a person's messages, of the newest answer, and of each
+// older one.
 const (
 	keptSaid   = 4 << 10
 	keptNewest = 16 << 10
 	keptAnswer = 500
 )
 
-// A InputCompaction is what a compaction holds: what was said, without calls and their results.
+// An InputCompaction is the content of a compaction: the messages, without calls and their
+// results.
 type InputCompaction struct {
 	System   []string `json:"system,omitempty"`
 	Messages []words  `json:"messages"`
@@ -24,12 +25,12 @@ type InputCompaction struct {
 type words struct {
 	Role schemas.Role `json:"role"`
 	Text string       `json:"text"`
-	// Files are the names of those that stood beside it.
+	// Files are the names of the attached files.
 	Files []string `json:"files,omitempty"`
 }
 
-// Compacted is the talk without calls, results and what stood in files, and with the beginnings of
-// older answers.
+// Compacted returns the talk without calls, results and the content of files, and with only
+// the beginnings of older answers.
 func (t *Talk) Compacted() InputCompaction {
 	t.Settle()
 	c := InputCompaction{System: t.System}
@@ -62,7 +63,7 @@ func (t *Talk) Compacted() InputCompaction {
 	return c
 }
 
-// addCompaction adds what a compaction stands for.
+// addCompaction adds the messages of a compaction.
 func (t *Talk) addCompaction(it Item, at string) error {
 	var c InputCompaction
 	if err := t.unseal(it.EncryptedContent, &c); err != nil {

@@ -16,8 +16,8 @@ import (
 	"molar/web/wire"
 )
 
-// A ConversationHead is a conversation as OpenAI's clients see it. Its messages are a host's
-// own business: a turn adds them.
+// A ConversationHead is a conversation as OpenAI's clients see it. Only turns add messages to
+// it.
 type ConversationHead struct {
 	ID        string            `json:"id"`
 	Object    string            `json:"object"`
@@ -80,8 +80,7 @@ func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
 	wire.WriteJSON(c.Writer, o)
 }
 
-// Conversation returns what is known of an owner's conversation beside its messages; nil
-// when there is none.
+// Conversation returns the head of an owner's conversation; nil if there is none.
 func (s *Surface) Conversation(ctx context.Context, owner, id string) (*ConversationHead, error) {
 	o := &ConversationHead{ID: id, Object: "conversation", Metadata: map[string]string{}}
 	stored, kept, err := s.Store.GetResponse(ctx, owner, id)
@@ -115,8 +114,8 @@ func (s *Surface) Forget(owner, id string) {
 	}
 }
 
-// DeleteConversation drops what is known of a conversation beside its messages, and reports
-// whether that was anything: one without a turn is known here alone.
+// DeleteConversation deletes the head of a conversation, and reports whether there was one: a
+// conversation without a turn exists here alone.
 func (s *Surface) DeleteConversation(ctx context.Context, owner, id string) (known bool, err error) {
 	s.Forget(owner, id)
 	if known, err = s.Store.DeleteResponse(ctx, owner, id); err != nil {
@@ -160,13 +159,14 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 	wire.WriteBody(c.Writer, http.StatusOK, item)
 }
 
-// AddItems answers POST /v1/conversations/{id}/items, and says what to do instead.
+// AddItems answers POST /v1/conversations/{id}/items with an error that says what to do
+// instead.
 func (s *Surface) AddItems(c *gin.Context) {
 	writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
 }
 
-// items are those of the newest branch, the oldest first: as the responses have them that
-// are kept, else made of the stored messages.
+// items returns those of the newest branch, the oldest first: from the stored responses, else
+// made of the stored messages.
 func (s *Surface) items(ctx context.Context, owner, id string) (*Kept, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {

@@ -4,6 +4,6 @@
 // that they can be read again and continued. A [Sealer] hands texts to clients that only this
 // host can read and make.
 //
-// A response is told once, by a goroutine that follows its turn, into a log of events.
-// The client of the request and every later reader of the response read that log.
+// A response is rendered once, by a goroutine that follows its turn, into a log of events. The
+// client of the request and every later reader of the response read that log.
 package responses

@@ -11,24 +11,25 @@ import (
 	"molar/web/turns"
 )
 
-// outlives reports whether the response goes on without its client, who may then come back
-// to any replica.
+// outlives reports whether the response continues without its client, which may then return to
+// any replica.
 func (q *Request) outlives() bool { return q.Background || q.Molar.Detach || q.key != "" }
 
-// seek returns a response that is being told, here or by another replica; nil means none.
+// seek returns a response that is being rendered, here or on another replica; nil if there is
+// none.
 func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 	if l := s.find(owner, id); l != nil || s.Turns.Sharing == nil {
 		return l, nil
 	}
 	r, err := s.record(ctx, owner, id)
 	if err != nil || r == nil || r.Status != StatusInProgress || r.From > 0 {
-		return nil, err // one that goes on after an approval is told where that was given
+		return nil, err // one that continues after an approval is rendered where that was given
 	}
-	return s.tellElsewhere(ctx, owner, id, r)
+	return s.renderMirrored(ctx, owner, id, r)
 }
 
-// current is the record of a response for those who read it. One in the background whose
-// process is gone has failed, and is stored as that.
+// current returns the record of a response for its readers. A background response whose
+// process has died becomes failed, and is stored so.
 func (s *Surface) current(ctx context.Context, owner, id string) (*record, error) {
 	r, err := s.record(ctx, owner, id)
 	if err != nil || r == nil || r.Status != StatusInProgress || s.find(owner, id) != nil {
@@ -45,7 +46,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 	told := NewRenderer(RenderConfig{
 		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(Told) {}, Now: s.Turns.Now,
 	}, nil)
-	conversation := s.tellRemains(ctx, owner, r, told)
+	conversation := s.renderRemains(ctx, owner, r, told)
 	if r.Conversation == "" {
 		r.Conversation = conversation
 	}
@@ -58,9 +59,9 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 	return r, nil
 }
 
-// tellRemains tells what is known of a turn whose process is gone, and returns its conversation:
-// what that process told the other replicas, while they hold it, else what is stored.
-func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told *Renderer) (conversation string) {
+// renderRemains renders what is known of a turn whose process has died, and returns its
+// conversation: the items in the ledger, while they are held, else the stored turn.
+func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, told *Renderer) (conversation string) {
 	stored, kept := answer.Trace{}, agent.Kept("")
 	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
 	if err == nil && known {
@@ -76,7 +77,7 @@ func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told
 	}
 	var items []turns.Item
 	if t, ok, err := s.Turns.Find(ctx, owner, r.Turn); err == nil && ok && t.Log != nil {
-		items, _ = t.Log.After(ctx, r.From) // none where the first ones are gone
+		items, _ = t.Log.After(ctx, r.From) // empty if the first ones were dropped
 	}
 	if len(items) == 0 && r.From == 0 && stored.Answer != "" {
 		items = []turns.Item{{Event: answer.Event{Kind: answer.KindText, Text: stored.Answer}}}
@@ -96,9 +97,9 @@ func (s *Surface) tellRemains(ctx context.Context, owner string, r *record, told
 	return stored.ConversationID
 }
 
-// tellElsewhere tells a response once more, from the items of its turn, as the replica does
-// that runs it: the same items make the same events.
-func (s *Surface) tellElsewhere(ctx context.Context, owner, id string, r *record) (*live, error) {
+// renderMirrored renders a response from the items of its turn, as the replica that runs it
+// does: the same items make the same events.
+func (s *Surface) renderMirrored(ctx context.Context, owner, id string, r *record) (*live, error) {
 	t, ok, err := s.Turns.Find(ctx, owner, r.Turn)
 	if err != nil || !ok {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 func writeError(w http.ResponseWriter, err error) { wire.WriteError(w, Failure(err)) }
 
-// noPrevious is told to one who continues a response that is not kept.
+// noPrevious is the error for continuing a response that is not stored.
 func noPrevious(id string) *wire.Error {
 	e := wire.Invalid("previous_response_id", "there is no response %q to continue: it was not stored, was deleted, or is too old", wire.Clip(id, 100))
 	e.Code = "previous_response_not_found"

@@ -1,14 +1,13 @@
 package responses
 
-// A held chain is what only one connection knows: responses that were not stored. The
-// newest can be continued there, and the others are its history.
+// A held chain holds the responses of one connection that were not stored. The newest can be
+// continued there, and the others are its history.
 type held struct {
 	newest  string
 	records map[string]*record
 }
 
-// record returns a response of the chain; nil for one that it does not hold, and of a nil
-// chain.
+// record returns a response of the chain, or nil; h may be nil.
 func (h *held) record(id string) *record {
 	if h == nil {
 		return nil
@@ -24,8 +23,7 @@ func (h *held) tip(id string) *record {
 	return h.records[id]
 }
 
-// add takes a response that has ended. One that continues nothing of the chain begins
-// another.
+// add adds a response that has ended. One that does not continue the chain starts another.
 func (h *held) add(id string, r *record) {
 	if h.records[r.Previous] == nil {
 		clear(h.records)
@@ -36,7 +34,7 @@ func (h *held) add(id string, r *record) {
 	h.newest, h.records[id] = id, r
 }
 
-// drop forgets the chain whose newest response is named.
+// drop drops the chain whose newest response is named.
 func (h *held) drop(id string) {
 	if id == h.newest {
 		h.newest = ""

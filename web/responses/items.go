@@ -12,7 +12,7 @@ import (
 // AnswerType is the type of the item that answers a question of a server.
 const AnswerType = "molar:answer"
 
-// An Item is one of an input or of an earlier output, with the fields of all types.
+// An Item is an item of an input or of an earlier output, with the fields of all types.
 type Item struct {
 	Type        string          `json:"type"`
 	ID          string          `json:"id"`
@@ -27,13 +27,13 @@ type Item struct {
 
 	ApprovalRequestID string `json:"approval_request_id"`
 	Approve           *bool  `json:"approve"`
-	// Scope is how far the yes reaches: once, conversation or always.
+	// Scope is how far the approval reaches: once, conversation or always.
 	Scope            agent.Scope `json:"scope"`
 	QuestionID       string      `json:"question_id"`
 	Action           string      `json:"action"`
 	EncryptedContent string      `json:"encrypted_content"`
 
-	// Raw is the item as it came.
+	// Raw is the item as received.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -71,12 +71,12 @@ func Read(raw json.RawMessage) ([]Item, error) {
 
 func newMessage(role schemas.Role, content json.RawMessage) Item {
 	it := Item{Type: "message", Role: string(role), Content: content}
-	it.Raw, _ = json.Marshal(map[string]any{"type": it.Type, "role": it.Role, "content": content}) // JSON already
+	it.Raw, _ = json.Marshal(map[string]any{"type": it.Type, "role": it.Role, "content": content}) // content is JSON already
 	return it
 }
 
-// Decisions returns the decisions and answers of a person that the newest items hold. What stands
-// before them is known to the turn that waits.
+// Decisions returns a person's decisions and answers in the newest items. The paused turn
+// knows the items before them.
 func Decisions(items []Item) ([]Item, error) {
 	last := len(items)
 	for last > 0 && (items[last-1].Type == "mcp_approval_response" || items[last-1].Type == AnswerType) {
@@ -96,7 +96,7 @@ func Decisions(items []Item) ([]Item, error) {
 	return items[last:], nil
 }
 
-// Identified gives each item an id, as lists of them show it.
+// Identified gives each item an id, as item lists show it.
 func Identified(items []Item, unique string) []json.RawMessage {
 	list := make([]json.RawMessage, len(items))
 	for i, it := range items {

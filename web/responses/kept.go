@@ -6,12 +6,12 @@ import (
 	"molar/schemas"
 )
 
-// Kept is a conversation as its items, with the files that are kept beside its questions.
+// Kept is a conversation as items, with the stored files of its questions.
 type Kept struct {
 	All []json.RawMessage
 	// Data reads a file.
 	Data func(schemas.File) ([]byte, error)
-	// files are those of the messages that were added, by the item's id.
+	// files are those of the added messages, by the item's id.
 	files map[string][]schemas.File
 }
 
@@ -38,7 +38,7 @@ func (k *Kept) Add(id string, m schemas.StoredMessage, files []schemas.File) err
 	return err
 }
 
-// Whole is an item with its files, as a request would send them.
+// Whole returns an item with its files, as a request would send them.
 func (k *Kept) Whole(raw json.RawMessage) (json.RawMessage, error) {
 	files := k.files[IDOf(raw)]
 	if len(files) == 0 {

@@ -12,8 +12,7 @@ import (
 	"molar/web/wire"
 )
 
-// How long, and how many of, the responses that have ended can be followed, and how long
-// storing one may take.
+// How long, and how many, ended responses can be followed, and how long storing one may take.
 const (
 	followFor   = 60 * time.Second
 	maxEnded    = 256
@@ -21,34 +20,34 @@ const (
 	storeFor    = 5 * time.Second
 )
 
-// A live response is being told, or was a short time ago.
+// A live response is being rendered, or was recently.
 type live struct {
 	id, owner string
 	turn      *turns.Live
-	// begun is the response before its end, and input are the items of its request.
+	// begun is the response as it began, and input are the items of its request.
 	begun []byte
 	input []json.RawMessage
-	// from is the number of the turn's last item that belongs to the response before.
+	// from is the number of the turn's last item that belongs to the previous response.
 	from   int
 	record record
 	render *Renderer
 	log    *turns.Log[Told]
-	// done is closed at its end; final and failure are set then.
+	// done is closed at its end; final and failure are set by then.
 	done    chan struct{}
 	final   []byte
 	failure *wire.Error
-	// elsewhere says that another replica runs the turn, and keeps the response.
+	// elsewhere means that another replica runs the turn, and stores the response.
 	elsewhere bool
-	// blank says that the failure came before anything was told.
+	// blank means that it failed before its first event.
 	blank   bool
 	began   time.Time
 	endedAt time.Time
-	// next is where the response that goes on begins, after an approval.
+	// next is where the response that continues after an approval begins.
 	next int
 }
 
-// begin runs the turn of a plan and tells its response, or finds the one that its key
-// began.
+// begin runs the turn of a plan and renders its response, or finds the one that its key
+// started.
 func (s *Surface) begin(ctx context.Context, p *plan) (*live, error) {
 	l, t, err := s.register(ctx, p)
 	switch {
@@ -62,8 +61,9 @@ func (s *Surface) begin(ctx context.Context, p *plan) (*live, error) {
 	return l, s.follow(ctx, l)
 }
 
-// register begins the turn and notes its response at once, so that nobody finds a key
-// without it. The turn may be the key's; then the response is that of it, if it is held.
+// register starts the turn and records its response at once, so that a known key always has
+// one. The turn may be an earlier one of the key; then the response is that turn's, if it is
+// held.
 func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, er
 	return l, t, nil
 }
 
-// again tells the stored response of a turn.
+// again replays the stored response of a turn.
 func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live, error) {
 	r, err := s.record(ctx, owner, idPrefix+t.ID)
 	if err != nil {
@@ -90,14 +90,14 @@ func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live
 		return nil, wire.Invalid("", "this Idempotency-Key belongs to a turn that is no response, or whose response is not kept")
 	}
 	l := s.newLive(owner, t.ID, t, *r, Response{}, false, nil)
-	s.tellAgain(l, r)
+	s.replay(l, r)
 	l.log.End()
 	close(l.done)
 	return l, nil
 }
 
-// tellAgain tells a response as it was stored.
-func (s *Surface) tellAgain(l *live, r *record) {
+// replay replays a stored response.
+func (s *Surface) replay(l *live, r *record) {
 	for _, t := range Replay(r.Response) {
 		l.log.Add(t)
 	}
@@ -114,7 +114,7 @@ func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Res
 	return l
 }
 
-// follow tells the response, beside the turn, until it ends.
+// follow renders the response, in parallel with the turn, until it ends.
 func (s *Surface) follow(ctx context.Context, l *live) error {
 	l.begun, _ = json.Marshal(l.render.Response) // as the log holds it
 	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
@@ -127,7 +127,7 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 	s.live[l.id] = l
 	s.mu.Unlock()
 	return s.Turns.Set.Go(func() { //nolint:contextcheck // it outlives the request
-		ctx := context.Background() // the turn's own end is what ends this
+		ctx := context.Background() // it ends when the turn does
 		n, ended := l.from, false
 		for !ended {
 			items, err := l.turn.Log.After(ctx, n)
@@ -139,7 +139,7 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 			}
 			for _, it := range items {
 				n++
-				if again := s.told(ctx, l, it); again {
+				if again := s.replayed(ctx, l, it); again {
 					return
 				}
 				if ended = l.render.Take(it); ended {
@@ -152,9 +152,9 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 	})
 }
 
-// told hands over to the stored response where the turn is one that was told before: its
-// Idempotency-Key was sent again after a restart.
-func (s *Surface) told(ctx context.Context, l *live, it turns.Item) bool {
+// replayed switches to the stored response if the turn is a replay: its Idempotency-Key was
+// sent again after a restart.
+func (s *Surface) replayed(ctx context.Context, l *live, it turns.Item) bool {
 	if it.Event.Kind != answer.KindStart || it.Event.Start == nil || it.Event.Start.TurnID == "" || it.Event.Start.TurnID == l.turn.ID {
 		return false
 	}
@@ -162,12 +162,12 @@ func (s *Surface) told(ctx context.Context, l *live, it turns.Item) bool {
 	if err != nil || r == nil || r.Status == StatusInProgress {
 		return false
 	}
-	s.tellAgain(l, r)
+	s.replay(l, r)
 	s.end(l)
 	return true
 }
 
-// finish stores the response before it tells its end, so that whoever has seen the end
+// finish stores the response before it sends its end, so that a client that has seen the end
 // can continue it.
 func (s *Surface) finish(ctx context.Context, l *live) {
 	r := l.render
@@ -216,7 +216,7 @@ func (s *Surface) keep(ctx context.Context, owner, id string, began time.Time, r
 	}
 }
 
-// find returns a response that is being told, or was a short time ago.
+// find returns a response that is being rendered, or was recently.
 func (s *Surface) find(owner, id string) *live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,8 +227,8 @@ func (s *Surface) find(owner, id string) *live {
 	return nil
 }
 
-// forgetOld drops responses that ended, when they are too old or too many. One whose turn
-// waits for a person stays.
+// forgetOld drops ended responses that are too old or too many. One whose turn waits for a
+// person stays.
 func (s *Surface) forgetOld() {
 	now := s.Turns.Now()
 	for range len(s.ended) {
@@ -250,13 +250,13 @@ func (s *Surface) forgetOld() {
 	}
 }
 
-// record returns what is kept of a response; nil when there is nothing.
+// record returns the stored record of a response; nil if there is none.
 func (s *Surface) record(ctx context.Context, owner, id string) (*record, error) {
 	if l := s.find(owner, id); l != nil {
 		select {
 		case <-l.done:
 			if !l.render.Response.Store {
-				return nil, nil //nolint:nilnil // it is only followed
+				return nil, nil //nolint:nilnil // it can only be followed
 			}
 			return &l.record, nil
 		default:

@@ -20,7 +20,7 @@ const (
 	StatusCancelled  = "cancelled"
 )
 
-// A Response is the response object. What was asked for is echoed in it.
+// A Response is the response object. It repeats the request's parameters.
 type Response struct {
 	ID                 string            `json:"id"`
 	Object             string            `json:"object"`
@@ -54,7 +54,7 @@ type Response struct {
 	Metadata           map[string]string `json:"metadata"`
 	SafetyIdentifier   *string           `json:"safety_identifier"`
 	PromptCacheKey     *string           `json:"prompt_cache_key"`
-	// Molar is our own: what the turn tells of itself, once it ended.
+	// Molar is our own: the turn's summary, once it ended.
 	Molar *molarField `json:"molar,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
-// An IDObject names a thing by its id.
+// An IDObject refers to a thing by its id.
 type IDObject struct {
 	ID string `json:"id"`
 }
@@ -72,18 +72,18 @@ type responseError struct {
 	Message string `json:"message"`
 }
 
-// Fail makes the response one that failed.
+// Fail marks the response as failed.
 func (r *Response) Fail(e *wire.Error) {
 	r.Status, r.Error = StatusFailed, &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
 }
 
-// A TextField is what was asked of the text.
+// A TextField is the request's text parameters.
 type TextField struct {
 	Format    TextFormat `json:"format"`
 	Verbosity string     `json:"verbosity,omitempty"`
 }
 
-// A TextFormat is how the text is to be. The standard echoes no schema.
+// A TextFormat is the requested format of the text. The standard repeats no schema.
 type TextFormat struct {
 	Type        string           `json:"type"`
 	Name        string           `json:"name,omitempty"`
@@ -92,7 +92,7 @@ type TextFormat struct {
 	Strict      *bool            `json:"strict,omitempty"`
 }
 
-// A ReasoningField is what was asked of the reasoning.
+// A ReasoningField is the request's reasoning parameters.
 type ReasoningField struct {
 	Effort  *string `json:"effort"`
 	Summary *string `json:"summary"`
@@ -117,7 +117,7 @@ func usageOf(u schemas.Usage) *Usage {
 	return o
 }
 
-// A molarField sums the turn up.
+// A molarField summarises the turn.
 type molarField struct {
 	ConversationID string `json:"conversation_id"`
 	TurnID         string `json:"turn_id"`
@@ -165,8 +165,8 @@ type functionCall struct {
 	Status    string `json:"status"`
 }
 
-// A reasoning item holds what the model thought: as content, or as summary where the
-// request asks for one.
+// A reasoning item holds the model's reasoning: as content, or as summary if the request asks
+// for one.
 type reasoning struct {
 	Type    string     `json:"type"`
 	ID      string     `json:"id"`
@@ -175,7 +175,7 @@ type reasoning struct {
 	Content []TextPart `json:"content,omitempty"`
 }
 
-// A TextPart is a part of another type that holds a text.
+// A TextPart is a text part of another type.
 type TextPart struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -194,7 +194,7 @@ type mcpTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// An mcpCall is a call that the host ran at a server.
+// An mcpCall is a call of a server's tool that the host ran.
 type mcpCall struct {
 	Type              string    `json:"type"`
 	ID                string    `json:"id"`
@@ -212,7 +212,7 @@ type mcpError struct {
 	Content []TextPart `json:"content"`
 }
 
-// A questionItem is a question of a server that ends the response: an item of type molar:answer
+// A questionItem is a server's question that ends the response: an item of type molar:answer
 // answers it in the next request.
 type questionItem struct {
 	Type        string          `json:"type"`
@@ -230,12 +230,12 @@ type mcpApprovalRequest struct {
 	ServerLabel string `json:"server_label"`
 	Name        string `json:"name"`
 	Arguments   string `json:"arguments"`
-	// Subject is what a yes beyond the call is about, Scopes how far it may reach.
+	// Subject is what a permission beyond the call is about, Scopes how far it may reach.
 	Subject string        `json:"subject,omitempty"`
 	Scopes  []agent.Scope `json:"scopes,omitempty"`
 }
 
-// An Event is one of a stream. Which fields are set depends on its type.
+// An Event is a stream event. Its type decides which fields are set.
 type Event struct {
 	Type         string      `json:"type"`
 	Sequence     int         `json:"sequence_number"`
@@ -253,11 +253,11 @@ type Event struct {
 	Logprobs     *[]struct{} `json:"logprobs,omitempty"`
 	Annotation   *Citation   `json:"annotation,omitempty"`
 	Error        *EventError `json:"error,omitempty"`
-	// Molar is the data of an event of our own.
+	// Molar is the data of an event type of our own.
 	Molar any `json:"molar,omitempty"`
 }
 
-// An EventError is what an event of type error tells.
+// An EventError is the content of an error event.
 type EventError struct {
 	Type    string  `json:"type"`
 	Code    *string `json:"code"`
@@ -265,11 +265,11 @@ type EventError struct {
 	Param   *string `json:"param"`
 }
 
-// A Told is an event .
+// A Told is an encoded event.
 type Told struct {
 	Type string
 	Data []byte
 }
 
-// Size is about how many bytes it takes.
+// Size returns its approximate size in bytes.
 func (t Told) Size() int { return len(t.Type) + len(t.Data) + 64 }

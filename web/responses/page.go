@@ -25,8 +25,8 @@ type ItemList struct {
 	HasMore bool              `json:"has_more"`
 }
 
-// WritePage answers with the items that ?limit=, ?order= and ?after= ask for; the newest
-// stand first unless order is asc. whole completes those that are shown; nil leaves them.
+// WritePage answers with the items that ?limit=, ?order= and ?after= select; the newest first
+// unless order is asc. whole completes the selected ones; nil leaves them.
 func WritePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage) (json.RawMessage, error)) {
 	limit := defaultPage
 	if text := c.Query("limit"); text != "" {
@@ -70,7 +70,7 @@ func WritePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage
 	wire.WriteJSON(c.Writer, page)
 }
 
-// IDOf is the id of an item.
+// IDOf returns the id of an item.
 func IDOf(raw json.RawMessage) string {
 	var it struct {
 		ID string `json:"id"`

@@ -15,16 +15,16 @@ import (
 	"molar/web/wire"
 )
 
-// idPrefix stands before what is unique in the id of a response: the id of its turn, or
-// one of its own where it goes on with a turn that waited.
+// idPrefix precedes the unique part of a response's id: the id of its turn, or a new one if it
+// continues a paused turn.
 const idPrefix = "resp_"
 
-// A plan is what a request comes to: a turn, or the decision about a call that waits.
+// A plan is the meaning of a request: a turn, or decisions about pending calls.
 type plan struct {
 	request *Request
 	tools   *toolbox
 	turn    agent.Turn
-	// decisions are about calls that wait; there is no turn then.
+	// decisions are about pending calls; there is no turn then.
 	decisions []Item
 	record    record
 }
@@ -87,7 +87,7 @@ func (s *Surface) mayChoose(t agent.Turn) error {
 	return nil
 }
 
-// turn is what the request says beside its input.
+// turn returns the turn of the request without its input.
 func (q *Request) turn(tools *toolbox) agent.Turn {
 	t := agent.Turn{
 		Assistant:   q.Model,
@@ -113,7 +113,7 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 	return t
 }
 
-// resolve puts items of stored responses in the places of references to them.
+// resolve replaces references by the items of stored responses.
 func (s *Surface) resolve(ctx context.Context, owner string, items []Item) ([]Item, error) {
 	known := map[string][]Item{}
 	for i, it := range items {
@@ -146,8 +146,8 @@ func (s *Surface) resolve(ctx context.Context, owner string, items []Item) ([]It
 	return items, nil
 }
 
-// responseOf is the response that an item belongs to: ids of items hold it between a
-// prefix and a number.
+// responseOf returns the id of the response that an item belongs to: ids of items hold it
+// between a prefix and a number.
 func responseOf(itemID string) string {
 	_, rest, _ := strings.Cut(itemID, "_")
 	end := strings.LastIndex(rest, "_")
@@ -157,7 +157,7 @@ func responseOf(itemID string) string {
 	return idPrefix + rest[:end]
 }
 
-// previous is the response that the request continues; nil for none.
+// previous returns the response that the request continues; nil for none.
 func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*record, error) {
 	if q.PreviousResponseID == nil || *q.PreviousResponseID == "" {
 		return nil, nil //nolint:nilnil // a new chain
@@ -179,8 +179,8 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 	return r, nil
 }
 
-// address gives the turn its place: the branch that it continues, or a history that the
-// client, or the chain of stored responses, brings along.
+// address sets the turn's place: the branch that it continues, or a history that the client,
+// or the chain of stored responses, provides.
 func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []Item) error {
 	conversation, err := p.request.conversation()
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 	p.turn.Form = strings.Join(p.request.form(), "\n\n")
 	p.turn.Attachments, p.turn.Results = said.Files, said.Results
 	switch {
-	case continues: // goes on after the client's own tools
+	case continues: // continues after the client's own tools
 		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = said.Messages, previous.Conversation, previous.Parent
 		p.turn.Stateless = previous.Loose
 	case previous != nil && !previous.Loose && !said.Answered:
@@ -246,9 +246,9 @@ func (p *plan) instructions() []string {
 	return []string{*p.request.Instructions}
 }
 
-// remember reads what came before the end of a response: the branch of the conversation
-// that holds it, and the responses behind that which none holds. The calls that it left to
-// its client are open.
+// remember reads what precedes the end of a response: the branch of the conversation that
+// holds it, and the later responses that no conversation holds. The calls left to its client
+// are open.
 func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *Talk) error {
 	var chain []*record
 	for r != nil && len(chain) <= s.MaxMessages {
@@ -278,7 +278,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 		if err != nil {
 			return err
 		}
-		r = before // nil where it was deleted: what is left is what the model sees
+		r = before // nil if it was deleted: the model sees only what is left
 	}
 	for _, r := range slices.Backward(chain) {
 		in, err := r.input()
@@ -297,7 +297,8 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 	return nil
 }
 
-// addStored adds messages of a conversation, with the names of the files that stood beside its questions.
+// addStored adds messages of a conversation, with the names of the files attached to its
+// questions.
 func (s *Surface) addStored(ctx context.Context, owner, conversation string, messages []schemas.StoredMessage, into *Talk) error {
 	var files []schemas.File
 	if s.Files != nil {
@@ -317,7 +318,7 @@ func (s *Surface) addStored(ctx context.Context, owner, conversation string, mes
 	return into.AddStored(messages)
 }
 
-// checkQuestion refuses a request in which a person says nothing.
+// checkQuestion refuses a request without a message of a person.
 func (p *plan) checkQuestion() error {
 	if len(p.turn.Results) > 0 {
 		return nil

@@ -13,13 +13,13 @@ import (
 	"molar/web/wire"
 )
 
-// A Renderer turns what a turn yields into the items and events of one response.
+// A Renderer converts the events of a turn to the items and events of one response.
 type Renderer struct {
 	RenderConfig
-	// Began is set once anything was told.
+	// Began is set with the first event.
 	Began bool
-	// Waits is the call that ended the response, or Question the question of a server; Left are those that the client runs, and
-	// Refused is why it failed.
+	// Waits is the call that ended the response, Question the server's question that did; Left
+	// are the calls the client runs, and Refused is why the turn failed.
 	Waits    *answer.Approval
 	Question *answer.Asked
 	Left     []string
@@ -37,25 +37,25 @@ type Renderer struct {
 	first int
 }
 
-// RenderConfig is what a response is rendered with.
+// RenderConfig configures a Renderer.
 type RenderConfig struct {
 	// Response is the response so far.
 	Response Response
-	// Unique is what the ids of the response and its items share.
+	// Unique is the common part of the ids of the response and its items.
 	Unique string
 	// Turn is the id of the turn.
 	Turn string
-	// Listed are servers whose tools were listed in the chain, so far.
+	// Listed are the servers whose tools the chain has listed.
 	Listed []string
-	// Notes adds events of our own.
+	// Notes adds our own events.
 	Notes bool
-	// Tell takes each event, as it is to be sent.
+	// Tell receives each event, encoded.
 	Tell func(Told)
 	Now  func() time.Time
 }
 
-// NewRenderer returns the renderer of a response: of the rest of a turn where after is that of the
-// response which ended in a call that waited.
+// NewRenderer returns the renderer of a response; with after, of the rest of the turn whose
+// earlier response ended in a pending call.
 func NewRenderer(cfg RenderConfig, after *Renderer) *Renderer {
 	r := &Renderer{RenderConfig: cfg, calls: make(map[string]*serverCall)}
 	if after != nil {
@@ -64,7 +64,7 @@ func NewRenderer(cfg RenderConfig, after *Renderer) *Renderer {
 	return r
 }
 
-// Asked reports whether the response ended in that request for approval, or that question.
+// Asked reports whether the response ended in that approval or question.
 func (r *Renderer) Asked(id string) bool {
 	if r.Waits == nil && r.Question == nil {
 		return false
@@ -78,23 +78,23 @@ func (r *Renderer) Asked(id string) bool {
 	return false
 }
 
-// tell numbers an event.
+// tell numbers an event and sends it.
 func (r *Renderer) tell(ev Event) {
 	ev.Sequence = r.told
 	r.told++
 	r.Tell(Encode(ev))
 }
 
-// Encode writes an event.
+// Encode encodes an event.
 func Encode(ev Event) Told {
 	data, err := json.Marshal(ev)
-	if err != nil { // a schema of a tool that is not JSON
+	if err != nil { // a tool's schema is not JSON
 		data, _ = json.Marshal(Event{Type: ev.Type, Sequence: ev.Sequence, ItemID: ev.ItemID, OutputIndex: ev.OutputIndex})
 	}
 	return Told{ev.Type, data}
 }
 
-// A serverCall is one that the host runs. It has no item before it is known to run.
+// A serverCall is a call that the host runs. It gets an item once it is certain to run.
 type serverCall struct {
 	server, tool, arguments string
 	asks                    bool
@@ -104,7 +104,7 @@ type serverCall struct {
 	open    *mcpCall
 }
 
-// Begin tells of the response, once.
+// Begin sends the first events of the response, once.
 func (r *Renderer) Begin(st *answer.Start) {
 	if st != nil {
 		r.Turn = st.TurnID
@@ -126,14 +126,14 @@ func (r *Renderer) Begin(st *answer.Start) {
 	r.state("response.in_progress")
 }
 
-// state tells the response as it is now.
+// state sends the response's current state.
 func (r *Renderer) state(kind string) {
 	now := r.Response
 	now.Output = slices.Clone(r.Response.Output)
 	r.tell(Event{Type: kind, Response: &now})
 }
 
-// Take renders an item of the turn. It reports whether the response has ended.
+// Take renders an item of the turn, and reports whether the response has ended.
 func (r *Renderer) Take(it turns.Item) bool {
 	r.at = it.At
 	if it.Err != nil {
@@ -175,7 +175,7 @@ func (r *Renderer) Take(it turns.Item) bool {
 	return false
 }
 
-// note adds an event of our own, for those who ask.
+// note sends an event of our own, if requested.
 func (r *Renderer) note(ev answer.Event) {
 	if !r.Notes {
 		return
@@ -197,7 +197,7 @@ func (r *Renderer) note(ev answer.Event) {
 	}
 }
 
-// validResult is the result with an output that is JSON in any case.
+// validResult returns the result with its output as valid JSON.
 func validResult(res *schemas.ToolResult) *schemas.ToolResult {
 	if res == nil || json.Valid(res.Output) {
 		return res
@@ -207,7 +207,7 @@ func validResult(res *schemas.ToolResult) *schemas.ToolResult {
 	return &valid
 }
 
-// add puts an item at the end of the output and tells that it begins.
+// add appends an item to the output and sends its begin.
 func (r *Renderer) add(item any) (index int) {
 	r.closeThought()
 	r.Response.Output = append(r.Response.Output, item)
@@ -216,18 +216,19 @@ func (r *Renderer) add(item any) (index int) {
 	return index
 }
 
-// end puts the finished item in its place and tells it.
+// end stores the finished item and sends it.
 func (r *Renderer) end(index int, item any) {
 	r.Response.Output[index] = item
 	r.tell(Event{Type: "response.output_item.done", OutputIndex: &index, Item: item})
 }
 
-// id makes the id of the next item.
+// id returns the id of the next item.
 func (r *Renderer) id(prefix string) string {
 	return fmt.Sprintf("%s_%s_%d", prefix, r.Unique, len(r.Response.Output))
 }
 
-// clientCalls are calls that the client runs; it sends their outputs with its next request.
+// clientCalls adds the calls that the client runs; it sends their outputs with its next
+// request.
 func (r *Renderer) clientCalls(calls []schemas.ToolCall) {
 	r.closeMessage("commentary", StatusCompleted)
 	for _, c := range calls {
@@ -261,8 +262,8 @@ func (r *Renderer) done(d *answer.Done) {
 	r.Response.Molar.Done = *d
 }
 
-// fail ends a response whose turn broke: by a status while nothing was sent, else as an
-// error in the stream.
+// fail ends a response whose turn broke: by a status while nothing was sent, else as an error
+// in the stream.
 func (r *Renderer) fail(err error) {
 	e := Failure(err)
 	if r.effects.Any() {
@@ -278,7 +279,7 @@ func (r *Renderer) fail(err error) {
 	r.close(StatusFailed)
 }
 
-// close ends the items that are open, and sets the state of the response.
+// close ends the open items, and sets the state of the response.
 func (r *Renderer) close(status string) {
 	item := StatusCompleted
 	if status != StatusCompleted {
@@ -294,7 +295,7 @@ func (r *Renderer) close(status string) {
 	}
 }
 
-// Last tells how the response ended.
+// Last sends the response's last event.
 func (r *Renderer) Last() {
 	if r.Response.Error != nil {
 		code, param := &r.Response.Error.Code, (*string)(nil)
@@ -306,11 +307,11 @@ func (r *Renderer) Last() {
 	r.state(lastEvent(r.Response.Status))
 }
 
-// lastEvent is the type of the event that ends a response of that state.
+// lastEvent returns the type of the event that ends a response in that state.
 func lastEvent(status string) string {
 	switch status {
 	case StatusCompleted, StatusFailed:
 		return "response." + status
 	}
-	return "response.incomplete" // a cancelled one too: the standard has no event of its own
+	return "response.incomplete" // a cancelled one too: the standard has no event for it
 }

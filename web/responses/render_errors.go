@@ -16,7 +16,7 @@ const (
 	TypeModel    = "model_error"
 )
 
-// Failure is what a client is told about err, in the standard's words.
+// Failure returns the client's view of err, with the standard's error types.
 func Failure(err error) *wire.Error {
 	e := *wire.Failure(err)
 	switch {

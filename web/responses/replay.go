@@ -2,7 +2,7 @@ package responses
 
 import "encoding/json"
 
-// Replay tells a stored response as a stream would: each item at once.
+// Replay returns a stored response as stream events: each item at once.
 func Replay(response json.RawMessage) []Told {
 	var r Response
 	var raw struct {

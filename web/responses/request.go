@@ -45,7 +45,7 @@ type Request struct {
 	PromptCacheKey   *string           `json:"prompt_cache_key"`
 	Prompt           json.RawMessage   `json:"prompt"`
 	Molar            struct {
-		// Events adds events of our own to a stream: steps, warnings, searches.
+		// Events adds our own events to a stream: steps, warnings, searches.
 		Events         bool   `json:"events"`
 		Detach         bool   `json:"detach"`
 		Provider       string `json:"provider"`
@@ -58,11 +58,11 @@ type Request struct {
 	key  string
 	// size is how many bytes the body has.
 	size int
-	// held is what the connection of a WebSocket keeps.
+	// held is the chain of a WebSocket connection.
 	held *held
 }
 
-// A format is the form of the answer that a request asks for.
+// A format is the requested format of the answer.
 type format struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
@@ -92,7 +92,7 @@ func readRequest(r *http.Request) (*Request, error) {
 
 func (q *Request) stored() bool { return q.Store == nil || *q.Store }
 
-// check refuses what this server would have to ignore at the price of a wrong answer.
+// check refuses fields that this server could only ignore at the price of a wrong answer.
 func (q *Request) check() error {
 	switch {
 	case q.PreviousResponseID != nil && wire.IsSet(q.Conversation):
@@ -125,7 +125,7 @@ func (q *Request) check() error {
 
 func (q *Request) checkForm() error {
 	for _, what := range q.Include {
-		// What a model thought is not kept sealed, and nothing is missing where it is left out.
+		// Reasoning is not stored sealed, and a response without it is complete.
 		if what != "reasoning.encrypted_content" {
 			return wire.Unsupported("include", "include cannot name "+wire.Clip(what, 60)+" here; leave it out")
 		}
@@ -155,7 +155,7 @@ func (q *Request) checkForm() error {
 	return nil
 }
 
-// thinking is what the request says of the model's reasoning.
+// thinking returns the request's choice of reasoning.
 func (q *Request) thinking() providers.Thinking {
 	if q.Reasoning.Effort == nil {
 		return ""
@@ -163,12 +163,12 @@ func (q *Request) thinking() providers.Thinking {
 	return wire.Thinking(*q.Reasoning.Effort)
 }
 
-// json reports whether the answer is to be JSON.
+// json reports whether the answer must be JSON.
 func (q *Request) json() bool {
 	return q.Text.Format != nil && strings.HasPrefix(q.Text.Format.Type, "json")
 }
 
-// form puts the wanted form into words.
+// form describes the requested format in words.
 func (q *Request) form() []string {
 	var words []string
 	if f := q.Text.Format; f != nil && f.Type == "json_schema" {
@@ -183,7 +183,7 @@ func (q *Request) form() []string {
 	return words
 }
 
-// conversation is the id of the conversation that the request names, by itself or in an
+// conversation returns the id of the conversation that the request names, directly or in an
 // object.
 func (q *Request) conversation() (string, error) {
 	if !wire.IsSet(q.Conversation) {
@@ -203,7 +203,7 @@ func (q *Request) conversation() (string, error) {
 	return id, nil
 }
 
-// echo is the response as it stands before the turn begins.
+// echo returns the response as it is before the turn begins.
 func (q *Request) echo(tools *toolbox) Response {
 	r := Response{
 		Object: "response", Status: StatusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,

@@ -16,7 +16,7 @@ import (
 	"molar/web/wire"
 )
 
-// turnIDHeader names the turn to those who want to follow or stop it.
+// turnIDHeader names the turn for clients that follow or stop it.
 const turnIDHeader = "X-Turn-Id"
 
 // stopWait is how long a request to cancel waits for the end.
@@ -48,19 +48,19 @@ func (s *Surface) Create(c *gin.Context) {
 	}
 }
 
-// start begins what the request asks for: a turn, or the rest of one that waited.
+// start starts the requested turn, or continues a paused one.
 func (s *Surface) start(r *http.Request, q *Request) (*live, error) {
 	p, err := s.plan(r.Context(), s.Owner(r), q)
 	if err != nil {
 		return nil, err
 	}
 	if len(p.decisions) > 0 {
-		return s.goOn(r.Context(), s.Owner(r), p)
+		return s.resume(r.Context(), s.Owner(r), p)
 	}
 	return s.begin(r.Context(), p)
 }
 
-// leave ends the turn of a client that is gone before its response ended.
+// leave ends the turn if its client left before the response ended.
 func (s *Surface) leave(ctx context.Context, l *live) {
 	select {
 	case <-l.done:
@@ -71,9 +71,8 @@ func (s *Surface) leave(ctx context.Context, l *live) {
 	}
 }
 
-// goOn decides about calls that wait, and tells the rest of their turn as a response of
-// its own.
-func (s *Surface) goOn(ctx context.Context, owner string, p *plan) (*live, error) {
+// resume decides about pending calls, and renders the rest of their turn as a new response.
+func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, error) {
 	var before *live
 	for _, d := range p.decisions {
 		request := cmp.Or(d.ApprovalRequestID, d.QuestionID)
@@ -90,7 +89,7 @@ func (s *Surface) goOn(ctx context.Context, owner string, p *plan) (*live, error
 		before = l
 		err := s.decide(ctx, owner, l.render, d)
 		if e := Failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
-			return nil, err // one that was decided elsewhere goes on too
+			return nil, err // one that was decided elsewhere continues too
 		}
 	}
 	rec := record{
@@ -108,7 +107,7 @@ func (s *Surface) goOn(ctx context.Context, owner string, p *plan) (*live, error
 	return l, s.follow(ctx, l)
 }
 
-// decide hands on what a person says about the call, or to the server, that waits.
+// decide passes a person's decision to the pending call, or the answer to the waiting server.
 func (s *Surface) decide(ctx context.Context, owner string, r *Renderer, d Item) error {
 	if r.Question == nil {
 		if d.Approve == nil {
@@ -141,7 +140,7 @@ func (s *Surface) whole(w http.ResponseWriter, r *http.Request, l *live) {
 	case <-r.Context().Done():
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // a writer without deadlines has none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // the error means a writer without deadlines
 	w.Header().Set(turnIDHeader, l.turn.ID)
 	if l.failure != nil {
 		wire.WriteError(w, l.failure)
@@ -150,7 +149,7 @@ func (s *Surface) whole(w http.ResponseWriter, r *http.Request, l *live) {
 	wire.WriteBody(w, http.StatusOK, l.final)
 }
 
-// Retrieve answers GET /v1/responses/{id}: as it is, or as a stream from an event on.
+// Retrieve answers GET /v1/responses/{id}: whole, or as a stream after an event.
 func (s *Surface) Retrieve(c *gin.Context) {
 	owner, id := s.Owner(c.Request), c.Param("id")
 	r, err := s.current(c.Request.Context(), owner, id)
@@ -186,7 +185,7 @@ func (s *Surface) Retrieve(c *gin.Context) {
 	s.streamAgain(c.Writer, r, after)
 }
 
-// Delete answers DELETE /v1/responses/{id}. What a conversation holds of it stays there.
+// Delete answers DELETE /v1/responses/{id}. Its turn stays in the conversation.
 func (s *Surface) Delete(c *gin.Context) {
 	owner, id := s.Owner(c.Request), c.Param("id")
 	if l := s.find(owner, id); l != nil {
@@ -212,14 +211,14 @@ func (s *Surface) Delete(c *gin.Context) {
 	}
 }
 
-// A DeletedObject says what was deleted.
+// A DeletedObject reports a deletion.
 type DeletedObject struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Deleted bool   `json:"deleted"`
 }
 
-// await waits a while for the end of a response.
+// await waits up to stopWait for the end of a response.
 func (s *Surface) await(c *gin.Context, l *live) bool {
 	late := time.NewTimer(stopWait)
 	defer late.Stop()

@@ -9,16 +9,16 @@ import (
 	"fmt"
 )
 
-// KeySize is how many bytes a key has.
+// KeySize is the size of a key in bytes.
 const KeySize = 32
 
-// ErrForeign is the error of opening what was not sealed with this key for this owner.
+// ErrForeign is the error of opening a text not sealed with this key for this owner.
 var ErrForeign = errors.New("not sealed by this host for this owner")
 
 // A Sealer seals values. It is safe for concurrent use.
 type Sealer struct{ aead cipher.AEAD }
 
-// NewSealer returns the sealer of a key.
+// NewSealer returns a sealer with the key.
 func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) != KeySize {
 		return nil, fmt.Errorf("the key has %d bytes, want %d", len(key), KeySize)
@@ -31,7 +31,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	return &Sealer{aead}, err
 }
 
-// Seal returns v, as JSON, in a text that can be opened for the same owner alone.
+// Seal returns v, as JSON, in a text that can only be opened for the same owner.
 func (s *Sealer) Seal(owner string, v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // socketAge is how long a WebSocket may stay open.
 const socketAge = time.Hour
 
-// A socketError is what a WebSocket tells of a request that failed.
+// A socketError reports a failed request over a WebSocket.
 type socketError struct {
 	Type   string     `json:"type"`
 	Status int        `json:"status"`
@@ -63,8 +63,8 @@ func (s *Surface) Socket(c *gin.Context) {
 	<-ended
 }
 
-// answerMessage answers a message of a WebSocket with the events of its response, or with
-// an error. A response that continues the chain of the connection and fails ends that.
+// answerMessage answers a message of a WebSocket with the events of its response, or with an
+// error. A failed response ends the connection's chain if it continued it.
 func (s *Surface) answerMessage(r *http.Request, chain *held, message []byte, send func([]byte) error) {
 	q, err := readMessage(message)
 	if err == nil {
@@ -121,8 +121,8 @@ func readMessage(message []byte) (*Request, error) {
 	return q, q.check()
 }
 
-// sendAll sends the events of a response until its end. A failure that they do not tell
-// is the error that it returns.
+// sendAll sends the events of a response until its end. It returns a failure that the events
+// do not contain.
 func (s *Surface) sendAll(ctx context.Context, l *live, send func([]byte) error) error {
 	for n := 0; ctx.Err() == nil; {
 		events, err := l.log.After(ctx, n)
@@ -134,7 +134,7 @@ func (s *Surface) sendAll(ctx context.Context, l *live, send func([]byte) error)
 		}
 		n += len(events)
 		for _, ev := range events {
-			if ev.Type == "error" { // the response that follows tells it
+			if ev.Type == "error" { // the response's last event has it
 				continue
 			}
 			if send(ev.Data) != nil {

@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// A Store keeps responses until they are deleted, or their conversation is.
+// A Store stores responses until they or their conversations are deleted.
 type Store interface {
 	PutResponse(ctx context.Context, r schemas.KeptResponse) error
 	// GetResponse returns an owner's response, and whether there is one.
@@ -22,33 +22,32 @@ type record struct {
 	Response json.RawMessage `json:"response"`
 	// Input are the items of its request, each with an id.
 	Input []json.RawMessage `json:"input"`
-	// Turn is that of the agent, Conversation where it is saved, and Parent the turn that it
-	// follows there.
+	// Turn is the agent's turn, Conversation where it is stored, and Parent the turn before it
+	// there.
 	Turn         string  `json:"turn"`
 	Conversation string  `json:"conversation"`
 	Parent       *string `json:"parent,omitempty"`
 	Previous     string  `json:"previous,omitempty"`
-	// From is the number of the turn's last item before the response, and Notes says that
-	// its client asked for events: both are for a replica that tells it too.
+	// From is the number of the turn's last item before the response, and Notes means that its
+	// client asked for events: both let another replica render it.
 	From  int  `json:"from,omitempty"`
 	Notes bool `json:"notes,omitempty"`
-	// Loose is set where no conversation holds the turn: what came before stands in the
-	// chain of records.
+	// Loose is set if no conversation holds the turn: its history is the chain of records.
 	Loose bool `json:"loose,omitempty"`
-	// Reads is the conversation that a loose one has before it, where no other response is.
+	// Reads is the conversation that precedes a loose one without an earlier response.
 	Reads string `json:"reads,omitempty"`
 	// System is the system text of all inputs so far, without instructions.
 	System []string `json:"system,omitempty"`
 	// Listed are the servers whose tools were listed so far.
 	Listed []string `json:"listed,omitempty"`
 	Status string   `json:"status"`
-	// Waits is set where it ended in a call that waits for a person.
+	// Waits is set if it ended in a pending call.
 	Waits bool `json:"waits,omitempty"`
-	// Calls are those that it left to the client, by call id.
+	// Calls are the calls left to the client, by call id.
 	Calls []string `json:"calls,omitempty"`
 }
 
-// output are the items of the response.
+// output returns the items of the response.
 func (r *record) output() ([]Item, error) {
 	var o struct {
 		Output json.RawMessage `json:"output"`
@@ -59,7 +58,7 @@ func (r *record) output() ([]Item, error) {
 	return Read(o.Output)
 }
 
-// input are the items of its request.
+// input returns the items of its request.
 func (r *record) input() ([]Item, error) {
 	list, err := json.Marshal(r.Input)
 	if err != nil {
@@ -104,7 +103,7 @@ func (m *memory) GetResponse(_ context.Context, owner, id string) (schemas.KeptR
 	return r, ok, nil
 }
 
-// DeleteResponse implements [Store]. With a conversation go its responses.
+// DeleteResponse implements [Store]. A deleted conversation takes its responses along.
 func (m *memory) DeleteResponse(_ context.Context, owner, id string) (known bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

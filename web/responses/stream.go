@@ -8,8 +8,8 @@ import (
 	"molar/web/wire"
 )
 
-// stream tells the events after the one with number n, counted from 1. Until something of
-// an answer is told, a failure still gets its status.
+// stream sends the events after number n, counted from 1. A failure still gets its status
+// until the first event is sent.
 func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int) {
 	st := wire.NewStream(w)
 	st.Open = func(h http.Header) { h.Set(turnIDHeader, l.turn.ID) }
@@ -62,8 +62,8 @@ func (s *Surface) send(st *wire.Stream, l *live, events []Told) error {
 	return st.Write()
 }
 
-// missed is what one who has seen n events of a response that has ended, and maybe more than
-// there are here, was not told: its last event, when the replica that ran the turn is gone.
+// missed returns what a client that has n events of an ended response, maybe more than are
+// here, still lacks: its last event, if the replica that ran the turn has died.
 func (l *live) missed(ctx context.Context, n int) []Told {
 	have, _, _ := l.log.State()
 	if n < have || have == 0 || n == have && !l.turn.IsBroken() {
@@ -76,7 +76,7 @@ func (l *live) missed(ctx context.Context, n int) []Told {
 	return []Told{renumbered(last[0], n)}
 }
 
-// renumbered gives an event at least this number, for one who has seen those below.
+// renumbered gives an event at least this number, for a client that has those below.
 func renumbered(t Told, number int) Told {
 	var ev Event
 	if json.Unmarshal(t.Data, &ev) != nil || ev.Sequence >= number {
@@ -86,8 +86,8 @@ func renumbered(t Told, number int) Told {
 	return Encode(ev)
 }
 
-// isBlankFailure reports whether the response, whose last events are told, failed before
-// anything of it was.
+// isBlankFailure reports whether the response, which has its last events, failed before
+// anything else was sent.
 func (l *live) isBlankFailure() bool {
 	<-l.done // at once
 	return l.failure != nil && l.blank
@@ -107,7 +107,7 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 		writeError(st.Writer(), err)
 		return
 	}
-	if err != nil || l.failure != nil && !l.render.Began { // nothing of a response stands before it
+	if err != nil || l.failure != nil && !l.render.Began { // no event of a response came before
 		e := Failure(err)
 		if err == nil {
 			e = l.failure
@@ -121,8 +121,8 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 	_ = st.Write() // the reader may be gone
 }
 
-// streamAgain tells a stored response whose events are not held any more. One who has seen
-// some of them gets the last alone, which holds all.
+// streamAgain replays a stored response whose events are no longer held. A client that has
+// some of them gets the last alone, which contains everything.
 func (s *Surface) streamAgain(w http.ResponseWriter, r *record, after int) {
 	all := Replay(r.Response)
 	if after > 0 && len(all) > 0 {

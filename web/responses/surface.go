@@ -11,7 +11,7 @@ import (
 	"molar/web/turns"
 )
 
-// Conversations is what continuing a response needs of the store of conversations.
+// Conversations reads what continuing a response needs from the store of conversations.
 type Conversations interface {
 	// Messages returns the messages of the newest branch in order.
 	Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error)
@@ -19,26 +19,26 @@ type Conversations interface {
 	Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error)
 }
 
-// Files reads the files that stand beside stored questions.
+// Files reads the files attached to stored questions.
 type Files interface {
 	Files(ctx context.Context, owner, id string) ([]schemas.File, error)
 	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
 }
 
-// Traces gives the trace of a turn as JSON, and whether anything is known of it.
+// Traces returns the trace of a turn as JSON, and whether anything is known of it.
 type Traces interface {
 	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
 }
 
-// Config is what the surface is built from. All but Store and Secret is required.
+// Config configures the surface. All fields but Store, Secret and Files are required.
 type Config struct {
 	Turns         *turns.Host
 	Conversations Conversations
-	// Traces gives the trace of a turn, or what is stored of one that has none.
+	// Traces returns the trace of a turn, or what is stored of one without a trace.
 	Traces Traces
 	// Store keeps responses; nil keeps the newest in memory alone.
 	Store Store
-	// Files are kept with conversations; nil means that none are.
+	// Files are stored with conversations; nil means that none are.
 	Files   Files
 	Tools   func() []schemas.Tool
 	Servers func() []schemas.ServerStatus
@@ -46,12 +46,12 @@ type Config struct {
 	MayChoose func(assistant, provider, model string) bool
 	// Owner names whose responses a request may see.
 	Owner func(*http.Request) string
-	// Admit says why the client of a WebSocket may not begin another turn.
+	// Admit returns why the client of a WebSocket may not start another turn.
 	Admit func(*http.Request) error
-	// Secret returns the 32 bytes that seal what clients keep for the host; nil means that
-	// they end with the process.
+	// Secret returns the 32 bytes that seal what clients keep for the host; nil means a random
+	// key that ends with the process.
 	Secret func(context.Context) ([]byte, error)
-	// MaxMessages bounds the items of a request, MaxBody its bytes beside files.
+	// MaxMessages limits the items of a request, MaxBody its bytes without files.
 	MaxMessages int
 	MaxBody     int64
 	// KeepAlive is how often a silent stream sends a comment.
@@ -63,10 +63,9 @@ type Surface struct {
 	Config
 
 	mu sync.Mutex
-	// live are the responses that are being told, and those that can be followed a while
-	// longer, by id.
+	// live are the responses being rendered, and ended ones that can still be followed, by id.
 	live map[string]*live
-	// ended are those that have, in their order; endedLog is how many bytes they hold.
+	// ended are the ended ones, in their order; endedLog is how many bytes they hold.
 	ended    []*live
 	endedLog int
 

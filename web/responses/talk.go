@@ -10,7 +10,7 @@ import (
 	"molar/web/wire"
 )
 
-// A Talk is what items say, in the canonical form.
+// A Talk is the content of items in the canonical form.
 type Talk struct {
 	// unseal reads what the host sealed for this client.
 	unseal   func(text string, v any) error
@@ -18,11 +18,11 @@ type Talk struct {
 	Messages []schemas.Message
 	// Files are those of the last message of role user.
 	Files []agent.Attachment
-	// Media is about how many bytes of the body are files.
+	// Media is approximately how many bytes of the body are files.
 	Media int
-	// Answered is set when it holds more than what a person and the client's developer say.
+	// Answered is set if it holds more than messages of a person and the client's developer.
 	Answered bool
-	// Results are what the last items say that the client's own tools gave.
+	// Results are the results of the client's own tools in the last items.
 	Results []schemas.ToolResult
 	// Open holds the calls whose results have not come yet.
 	Open []schemas.ToolCall
@@ -31,7 +31,7 @@ type Talk struct {
 // NewTalk returns an empty talk. unseal reads what the host sealed for this client.
 func NewTalk(unseal func(text string, v any) error) *Talk { return &Talk{unseal: unseal} }
 
-// Read adds items. at names them in errors.
+// Read adds items. at is their path in errors.
 func (t *Talk) Read(items []Item, at string) error {
 	for i, it := range items {
 		if err := t.add(it, fmt.Sprintf("%s[%d]", at, i)); err != nil {
@@ -66,14 +66,14 @@ func (t *Talk) add(it Item, at string) error {
 			return Unanswered(t.Open[0].ID)
 		}
 		return t.addCompaction(it, at)
-	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", AnswerType: // nothing that a model would have to see again
+	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", AnswerType: // a model need not see these again
 	default:
 		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
 	}
 	return nil
 }
 
-// Unanswered is told of a call whose result is missing.
+// Unanswered is the error for a call without its result.
 func Unanswered(callID string) *wire.Error {
 	return wire.Invalid("input", "no tool output found for function call %s", wire.Clip(callID, 80))
 }
@@ -105,13 +105,13 @@ func (t *Talk) addMessage(it Item, at string) error {
 	return nil
 }
 
-// Settle puts the files of the last message of role user into it: others come behind it.
+// Settle puts the files of the last message of role user into it: more messages follow.
 func (t *Talk) Settle() {
 	wire.Settle(t.Messages, t.Files)
 	t.Files = nil
 }
 
-// apart puts a blank line between what a person said before and says now.
+// apart puts a blank line between a person's earlier and new parts.
 func apart(before, parts []schemas.Part) []schemas.Part {
 	if len(parts) == 0 || parts[0].Kind != schemas.PartText || !slices.ContainsFunc(before, func(p schemas.Part) bool { return p.Kind == schemas.PartText }) {
 		return parts
@@ -131,7 +131,7 @@ func (t *Talk) say(parts ...schemas.Part) {
 	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleAssistant, Parts: parts})
 }
 
-// addText adds what one of the two said, and the names of the files that stood beside it.
+// addText adds a text of either role, and the names of its attached files.
 func (t *Talk) addText(role schemas.Role, text string, files ...string) error {
 	content, err := json.Marshal(text)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *Talk) addText(role schemas.Role, text string, files ...string) error {
 	return nil
 }
 
-// AddStored adds what a conversation holds.
+// AddStored adds the messages of a conversation.
 func (t *Talk) AddStored(messages []schemas.StoredMessage) error {
 	for _, m := range messages {
 		var files []string
@@ -187,7 +187,7 @@ func (t *Talk) give(part schemas.Part) {
 	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{part}})
 }
 
-// addServerCall adds a call that a server answered in an earlier response.
+// addServerCall adds a server's call of an earlier response.
 func (t *Talk) addServerCall(it Item) {
 	name := it.ServerLabel + "__" + it.Name
 	t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.ID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})

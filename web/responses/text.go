@@ -25,8 +25,8 @@ type openThought struct {
 	text    strings.Builder
 }
 
-// text tells a piece of a message. A blank line only parts a message from what stood
-// before it.
+// text sends a piece of a message. A leading blank line only separates a message from what
+// precedes it.
 func (r *Renderer) text(piece string) {
 	if r.message == nil {
 		if piece = strings.TrimLeft(piece, "\n"); piece == "" {
@@ -46,7 +46,7 @@ func (r *Renderer) text(piece string) {
 	r.told++
 }
 
-// delta writes an event with a piece of the text by hand: there is one for every few letters
+// delta encodes an event with a piece of the text by hand: there is one for every few letters
 // of every answer.
 func (m *openMessage) delta(sequence int, piece string) Told {
 	const kind = "response.output_text.delta"
@@ -82,7 +82,7 @@ func (r *Renderer) closeMessage(phase, status string) {
 	r.end(m.index, m.Message)
 }
 
-// think tells a piece of the model's reasoning.
+// think sends a piece of the model's reasoning.
 func (r *Renderer) think(piece string) {
 	if piece == "" {
 		return
@@ -150,7 +150,7 @@ func Citations(text string, sources []schemas.Source) []Citation {
 	return found
 }
 
-// linkStart is where the label of a link begins whose end is at i: brackets in it are
+// linkStart returns where the label of the link that ends at i begins: brackets in it are
 // escaped.
 func linkStart(text string, i int) int {
 	for at := i - 1; at >= 0 && text[at] != '\n'; at-- {

@@ -27,29 +27,29 @@ type wireTool struct {
 	RequireApproval json.RawMessage `json:"require_approval"`
 }
 
-// A toolbox is what a request says of tools.
+// A toolbox is the request's choice of tools.
 type toolbox struct {
-	// own are the client's.
+	// own are the client's tools.
 	own []schemas.ToolInfo
-	// servers narrow the tools of servers to those named; empty leaves all.
+	// servers limit the tools of servers to those named; empty allows all.
 	servers map[string]serverChoice
 	// allowed is the hard limit of tool_choice; nil for none.
 	allowed []choice
-	// none offers no tool, must makes the model call one, and name says which.
+	// none offers no tool, must makes the model call one, and name is which.
 	none, must bool
 	name       string
-	// echo are the tools as the response repeats them, and choice is the tool_choice, where
-	// it is not as the request has it.
+	// echo are the tools as the response repeats them, and choice is its tool_choice, if it
+	// differs from the request's.
 	echo   []any
 	choice json.RawMessage
 }
 
-// A serverChoice narrows the tools of one server, and says which of them ask.
+// A serverChoice limits the tools of one server, and has which of them need approval.
 type serverChoice struct {
 	allowed, asking toolFilter
 }
 
-// A toolFilter names tools of a server. The zero filter holds none.
+// A toolFilter selects tools of a server. The zero filter selects none.
 type toolFilter struct {
 	all      bool
 	names    []string
@@ -137,7 +137,7 @@ func (b *toolbox) addFunction(t wireTool, at string) error {
 	return nil
 }
 
-// addServer takes an attached server as a choice among the host's own: a client never says
+// addServer adds an attached server as a choice among the host's own: a client never decides
 // where the host connects.
 func (s *Surface) addServer(b *toolbox, t wireTool, at string) error {
 	for field, given := range map[string]bool{
@@ -188,7 +188,7 @@ func readFilter(raw json.RawMessage, at string) (toolFilter, error) {
 	return f, nil
 }
 
-// readApproval reads which tools ask a person. It can only make the operator's policy
+// readApproval reads which tools need approval. It can only make the operator's policy
 // stricter, so "never" changes nothing.
 func readApproval(raw json.RawMessage, at string) (toolFilter, error) {
 	switch string(raw) {
@@ -300,5 +300,5 @@ func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
 	return t, true
 }
 
-// narrows reports whether it makes any tool fewer or stricter.
+// narrows reports whether it restricts any tool.
 func (b *toolbox) narrows() bool { return len(b.servers) > 0 || b.allowed != nil }
