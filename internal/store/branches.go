@@ -12,23 +12,23 @@ import (
 	"molar/schemas"
 )
 
-// branch is a way from the first message of a conversation to its head.
+// branch is a path from the first message of a conversation to its head.
 type branch struct {
 	num, head int64
-	// linear says that the seqs alone tell what is on it.
+	// linear means that the seqs alone determine what is on it.
 	linear bool
 }
 
-// newest is the branch that a conversation goes on with.
+// newest returns the branch that the next turn continues.
 func (c conversation) newest() branch { return branch{num: c.num, head: c.head, linear: c.linear == 1} }
 
-// stored is a message with the summaries that are kept beside it.
+// stored is a message with its summaries.
 type stored struct {
 	schemas.StoredMessage
 	piece, condensed sql.NullString
 }
 
-// envelope is about what JSON puts around a message, in bytes.
+// envelope is approximately what JSON adds to a message, in bytes.
 const envelope = 200
 
 func weight(m schemas.StoredMessage) int { return len(m.Content) + len(m.Calls) + envelope }
@@ -50,8 +50,8 @@ const pathDown = `WITH RECURSIVE path(seq, parent, role, size, enough) AS (
 // unlimited is more than any branch holds.
 const unlimited = 1 << 60
 
-// walkDown gives the messages of a branch to f, the newest first, from its head to the one
-// after a seq, until f has enough. about is how many bytes f wants; 0 means all.
+// walkDown passes the messages of a branch to f, the newest first, from its head to the one
+// after a seq, until f has enough. about is approximately how many bytes f wants; 0 means all.
 func (d *DB) walkDown(ctx context.Context, b branch, after int64, about int, f func(stored) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,7 +105,7 @@ func reversed[T any](list []T) []T {
 	return list
 }
 
-// branchOf finds the branch that is meant. A whole tree is read like a branch, by its seqs.
+// branchOf finds the requested branch. A whole tree is read like a branch, by its seqs.
 func (d *DB) branchOf(ctx context.Context, c conversation, b Branch) (branch, error) {
 	switch {
 	case b.Tree:
@@ -130,7 +130,7 @@ func (d *DB) messagesOf(ctx context.Context, b branch, after int64) ([]schemas.S
 	return reversed(messages), err
 }
 
-// seqsUp are the seqs of a branch above one, oldest first.
+// seqsUp returns the seqs of a branch above one, oldest first.
 func (d *DB) seqsUp(ctx context.Context, b branch, after int64) ([]int64, error) {
 	return database.List(ctx, d.db.Read, database.One[int64], `WITH RECURSIVE path(seq, parent) AS (
 			SELECT seq, parent FROM messages WHERE conversation = $1 AND seq = $3 AND seq > $2
@@ -139,8 +139,8 @@ func (d *DB) seqsUp(ctx context.Context, b branch, after int64) ([]int64, error)
 		SELECT seq FROM path ORDER BY seq`, b.num, after, b.head)
 }
 
-// renderedSummary is the summary of a branch up to a message: the nearest text that stands
-// for all before it, and the pieces after that.
+// renderedSummary returns the summary of a branch up to a message: the nearest text that
+// covers all before it, and the pieces after that.
 func renderedSummary(ctx context.Context, from database.Querier, num, head int64) (s Summary, err error) {
 	pieces, err := database.List(ctx, from, func(row *sql.Rows) (p schemas.Piece, err error) {
 		err = row.Scan(&p.Seq, &p.Text)
@@ -162,8 +162,8 @@ func renderedSummary(ctx context.Context, from database.Querier, num, head int64
 	return s, err
 }
 
-// Messages returns messages of a branch of the conversation, oldest first, and the number
-// of all that are on it. An unknown conversation has none.
+// Messages returns messages of a branch of the conversation, oldest first, and the number of
+// all on the branch. An unknown conversation has none.
 func (d *DB) Messages(ctx context.Context, owner, id string, r MessageRange) ([]schemas.StoredMessage, int, error) {
 	const op = "read messages"
 	c, err := d.find(ctx, owner, id)
@@ -208,7 +208,7 @@ func (d *DB) Messages(ctx context.Context, owner, id string, r MessageRange) ([]
 	return messages, total, nil
 }
 
-// seqBefore is the last seq when so many are left out at the end, 0 when none is left.
+// seqBefore returns the last seq when so many are left out at the end, 0 when none is left.
 func seqBefore(seqs []int64, skip int) int64 {
 	if skip >= len(seqs) {
 		return 0
@@ -217,7 +217,7 @@ func seqBefore(seqs []int64, skip int) int64 {
 }
 
 // MessagesAfter returns the messages of a branch whose seq is above after, at most limit of
-// them, oldest first. next is the seq to go on after, 0 at the end. A page may hold fewer
+// them, oldest first. next is the seq to continue after, 0 at the end. A page may hold fewer
 // messages than limit before the end. An unknown conversation has none.
 func (d *DB) MessagesAfter(ctx context.Context, owner, id string, b Branch, after int64, limit int) (page []schemas.StoredMessage, next int64, err error) {
 	const op = "read messages"
@@ -233,7 +233,7 @@ func (d *DB) MessagesAfter(ctx context.Context, owner, id string, b Branch, afte
 		return nil, 0, d.db.Fault(op, err)
 	}
 	if last := br.head; br.linear {
-		if after == 0 && c.lastSeq > int64(c.messages) { // what a clear took needs no pages
+		if after == 0 && c.lastSeq > int64(c.messages) { // skip the seqs of cleared messages
 			if after, err = d.beforeFirst(ctx, c.num); err != nil {
 				return nil, 0, d.db.Fault(op, err)
 			}
@@ -257,7 +257,7 @@ func (d *DB) MessagesAfter(ctx context.Context, owner, id string, b Branch, afte
 	return page, next, d.db.Fault(op, err)
 }
 
-// beforeFirst is the seq before the first message.
+// beforeFirst returns the seq before the first message.
 func (d *DB) beforeFirst(ctx context.Context, num int64) (seq int64, err error) {
 	err = d.db.Read.QueryRowContext(ctx, `SELECT coalesce(min(seq), 1) - 1 FROM messages WHERE conversation = $1`, num).Scan(&seq)
 	return seq, err

@@ -18,7 +18,7 @@ type conversation struct {
 	messages                           int
 }
 
-// find returns the conversation that the owner means by id, or sql.ErrNoRows.
+// find returns the owner's conversation with the id, or sql.ErrNoRows.
 func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err error) {
 	if err := ctx.Err(); err != nil {
 		return c, err
@@ -26,8 +26,7 @@ func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err er
 	return scanConversation(d.stmts.reading[findConversation].QueryRowContext(d.db.Short(ctx), id, owner))
 }
 
-// findIn is find inside a transaction; a conversation that is missing is
-// ErrNotFound.
+// findIn is find inside a transaction; a missing conversation is ErrNotFound.
 func findIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
 	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation, id, owner))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -36,8 +35,8 @@ func findIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, er
 	return c, err
 }
 
-// holdIn is findIn, and keeps other writers from the conversation until the
-// transaction ends.
+// holdIn is findIn, and locks out other writers of the conversation until the transaction
+// ends.
 func (d *DB) holdIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
 	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation+d.db.SQL.ForUpdate, id, owner))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -51,7 +50,7 @@ func scanConversation(row *sql.Row) (c conversation, err error) {
 	return c, err
 }
 
-// Ensure makes sure that the conversation exists.
+// Ensure creates the conversation if it does not exist.
 func (d *DB) Ensure(ctx context.Context, owner, id string) error {
 	const op = "create conversation"
 	_, err := d.find(ctx, owner, id)
@@ -83,15 +82,15 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 	return c, err
 }
 
-// Conversation returns the list entry of one conversation; ok is false when the
-// owner has none of that id.
+// Conversation returns the list entry of one conversation; ok is false if the owner has none
+// with that id.
 func (d *DB) Conversation(ctx context.Context, owner, id string) (c schemas.Conversation, ok bool, err error) {
 	c, _, err = scanEntry(d.db.Read.QueryRowContext(ctx, `SELECT `+entryColumns+`, '' FROM conversations c `+whose, id, owner))
 	ok, err = d.db.Found("read conversation", err)
 	return c, ok, err
 }
 
-// entryColumns are those of a list, but for the message that a search found.
+// entryColumns are those of a list, except the message that a search found.
 const entryColumns = `num, id, title, messages, created_at, updated_at, assistant,
 	EXISTS (SELECT 1 FROM turns t WHERE t.conversation = num AND t.status = 'running')`
 
@@ -102,18 +101,18 @@ func scanEntry(row interface{ Scan(to ...any) error }) (c schemas.Conversation, 
 	return c, num, err
 }
 
-// Rename gives the conversation a person's title, which stays.
+// Rename sets a person's title, which is final.
 func (d *DB) Rename(ctx context.Context, owner, id, title string) error {
 	return d.retitle(ctx, owner, id, title, titleOfPerson)
 }
 
-// SuggestTitle gives the conversation a model's title, unless it has one of a model or of a
-// person.
+// SuggestTitle sets a model's title, unless there is one of a model or of a person.
 func (d *DB) SuggestTitle(ctx context.Context, owner, id, title string) error {
 	return d.retitle(ctx, owner, id, title, titleOfModel)
 }
 
-// Where a title is from; 0 is the first question. None gives way to one below it.
+// Origins of a title; 0 is the first question. A title is never replaced by one of a lower
+// origin.
 const titleOfModel, titleOfPerson = 1, 2
 
 func (d *DB) retitle(ctx context.Context, owner, id, title string, from int) error {
@@ -157,8 +156,7 @@ func (d *DB) List(ctx context.Context, req ListRequest) (ConversationPage, error
 	return page, d.db.Fault(op, rows.Err())
 }
 
-// listQuery asks for one row more than the page holds, to see whether there is a
-// next page.
+// listQuery asks for one row more than the page holds, to detect a next page.
 func (d *DB) listQuery(req ListRequest) (query string, args []any, err error) {
 	where := []string{"true"}
 	arg := func(v any) string {

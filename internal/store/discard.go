@@ -8,16 +8,16 @@ import (
 	"molar/schemas"
 )
 
-// DiscardTurn gives a lease back and leaves nothing of the turn that was recorded under it:
-// it was refused after all. A lease that somebody else has by now is no error.
+// DiscardTurn releases a lease and deletes the turn recorded under it, which was refused after
+// all. A lease that another turn has taken is not an error.
 func (d *DB) DiscardTurn(ctx context.Context, l schemas.Lease) error {
-	return d.giveBack(ctx, "discard turn", l, discardTurn)
+	return d.releaseLease(ctx, "discard turn", l, discardTurn)
 }
 
-// discardTurn deletes a turn that was recorded and not saved, and what came after it follows
-// what came before. The conversation is again what it was: its newest branch ends with the
-// newest message that is left, it has the assistant that answered last, and one that this turn
-// began is gone.
+// discardTurn deletes a recorded, unsaved turn and joins its successors to its predecessor.
+// The conversation returns to its former state: its newest branch ends with the newest
+// remaining message, it has the assistant that answered last, and one that this turn created
+// is deleted.
 func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 	var num, user, answer, before, head int64
 	var beforeTurn string
@@ -37,7 +37,7 @@ func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 		{`DELETE FROM messages WHERE conversation = $1 AND seq IN ($2, $3)`, []any{num, user, answer}},
 		{`UPDATE messages SET parent = $3 WHERE conversation = $1 AND parent = $2`, []any{num, answer, before}},
 		{`UPDATE messages SET parent_turn = $3 WHERE conversation = $1 AND parent_turn = $2`, []any{num, turnID, beforeTurn}},
-		// Without a gap behind it, the order of the seqs is still that of the messages.
+		// Without a gap after it, the order of the seqs is still that of the messages.
 		{`UPDATE conversations SET linear = CASE WHEN last_seq = $2 THEN linear ELSE 0 END,
 			last_seq = CASE WHEN last_seq = $2 THEN last_seq - 2 ELSE last_seq END, messages = messages - 2,
 			head = coalesce((SELECT max(seq) FROM messages WHERE conversation = num), 0),

@@ -7,9 +7,9 @@ import (
 	"molar/internal/store/database"
 )
 
-// Clear deletes all messages, the summary, the traces and the title, which is the
-// first question, of the conversation and keeps the conversation. A turn under way can
-// no longer be saved to it.
+// Clear deletes all messages, the summary, the traces and the title, which is the first
+// question, of the conversation and keeps the conversation. A running turn can no longer be
+// saved to it.
 func (d *DB) Clear(ctx context.Context, owner, id string) error {
 	return d.erase(ctx, "clear conversation", owner, id, func(tx *sql.Tx, num int64) error {
 		for _, statement := range []string{
@@ -28,19 +28,19 @@ func (d *DB) Clear(ctx context.Context, owner, id string) error {
 	})
 }
 
-// Delete deletes the conversation with all that belongs to it.
+// Delete deletes the conversation with all its data.
 func (d *DB) Delete(ctx context.Context, owner, id string) error {
 	return d.erase(ctx, "delete conversation", owner, id, func(tx *sql.Tx, num int64) error {
-		_, err := tx.ExecContext(ctx, deleteConversation, num) // what belongs to it follows
+		_, err := tx.ExecContext(ctx, deleteConversation, num) // the schema cascades
 		return err
 	})
 }
 
 const deleteConversation = `DELETE FROM conversations WHERE num = $1`
 
-// erase runs f with the number of the conversation and takes away leases and
-// traces. The lease goes first and the conversation follows, as in a saved turn, so
-// that the two wait for each other in one order; what is added meanwhile waits too.
+// erase runs f with the number of the conversation and deletes leases and traces. The lease
+// goes first and the conversation second, as when a turn is saved, so that the two lock in one
+// order; concurrent additions wait too.
 func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx, num int64) error) error {
 	err := d.db.Write(ctx, op, func(tx *sql.Tx) error {
 		c, err := findIn(ctx, tx, owner, id)
@@ -64,7 +64,7 @@ func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx,
 	return err
 }
 
-// forget takes away what stands beside a conversation.
+// forget deletes the rows that refer to a conversation by id.
 func (d *DB) forget(ctx context.Context, tx *sql.Tx, id, owner string) error {
 	if err := ForgetIn(ctx, tx, d.db.Now(), owner, id); err != nil {
 		return err

@@ -11,22 +11,22 @@ import (
 // erasureKept is how long an erasure is remembered: longer than any turn runs.
 const erasureKept = 24 * time.Hour
 
-// DropErasures forgets the erasures that no turn can have outlived.
+// DropErasures deletes the erasures that no turn can have outlived.
 func DropErasures(ctx context.Context, tx *sql.Tx, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM erasures WHERE at < $1`, database.Millis(now.Add(-erasureKept)))
 	return err
 }
 
-// ForgetIn deletes what the host itself knows of an owner's conversation, as a part of its
-// deletion, and notes the erasure for the traces of turns that run now.
+// ForgetIn deletes the host's own data of an owner's conversation, as a part of its deletion,
+// and records the erasure for the traces of running turns.
 func ForgetIn(ctx context.Context, tx *sql.Tx, now time.Time, owner, id string) error {
 	_, err := forget(ctx, tx, now, owner, id, `owner = $2`)
 	return err
 }
 
-// ForgetConversation deletes what the host itself knows of an owner's conversation; an
-// empty owner means everybody's. It is for a host whose conversations are kept
-// elsewhere. Nothing of the text stays in SQLite's files.
+// ForgetConversation deletes the host's own data of an owner's conversation; an empty owner
+// means every owner's. It is for a host whose conversations are stored elsewhere. No text
+// stays in SQLite's files.
 func (s *State) ForgetConversation(ctx context.Context, owner, id string) error {
 	deleted := int64(0)
 	err := s.db.Write(ctx, "forget conversation", func(tx *sql.Tx) (err error) {
@@ -60,8 +60,8 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 	return deleted, nil
 }
 
-// DeleteOlderIn deletes what the host knows of turns before a time, also of those that left
-// no conversation behind, and returns how many rows that were.
+// DeleteOlderIn deletes the host's data of turns before a time, also of those without a
+// conversation, and returns how many rows that were.
 func DeleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted int64, err error) {
 	for _, statement := range []string{
 		`DELETE FROM traces WHERE created_at < $1`,

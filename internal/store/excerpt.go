@@ -2,10 +2,10 @@ package store
 
 import "strings"
 
-// startRunes is how much of a text its start is.
+// startRunes is the length of a text's start.
 const startRunes = 60
 
-// startOf is the start of a text, at most 60 characters.
+// startOf returns the start of a text, at most 60 characters.
 func startOf(text string) string {
 	count := 0
 	for i := range text {
@@ -17,9 +17,9 @@ func startOf(text string) string {
 	return text
 }
 
-// around is the part of a text around what was searched for, in one line.
+// around returns the part of a text around the search term, on one line.
 func around(content, query string) string {
-	const before, behind = 40, 80 // characters beside what was searched for
+	const before, behind = 40, 80 // characters around the search term
 	text := []rune(strings.Join(strings.Fields(content), " "))
 	at := strings.Index(strings.ToLower(string(text)), strings.ToLower(query))
 	if at > 0 {

@@ -12,7 +12,7 @@ import (
 	"molar/schemas"
 )
 
-// Exported is a conversation with all that was said in it.
+// Exported is a conversation with all its messages.
 type Exported struct {
 	Owner     string    `json:"owner,omitempty"`
 	ID        string    `json:"id"`
@@ -24,11 +24,11 @@ type Exported struct {
 	Covers int64 `json:"covers"`
 	// Messages are those of all branches.
 	Messages []schemas.StoredMessage `json:"messages"`
-	// Pieces are the summaries of exchanges, Compactions the texts that stood for the
-	// beginning of the conversation in prompts.
+	// Pieces are the summaries of exchanges, Compactions the texts that replaced the beginning
+	// of the conversation in prompts.
 	Pieces      []schemas.Piece      `json:"pieces,omitempty"`
 	Compactions []schemas.Compaction `json:"compactions,omitempty"`
-	// Files are those beside questions, whole.
+	// Files are the files of questions, whole.
 	Files []Whole `json:"files,omitempty"`
 
 	num int64
@@ -38,8 +38,8 @@ type Exported struct {
 // while their messages are read and written elsewhere.
 const exportPage = 100
 
-// Export yields the conversations of an owner, an empty one meaning all; an id keeps
-// those of that id. Each is as it was when its turn came.
+// Export yields the conversations of an owner, an empty one meaning all; an id selects those
+// with that id. Each is read when its turn comes.
 func (d *DB) Export(ctx context.Context, owner, id string) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {
 		const op = "export conversations"
@@ -66,7 +66,7 @@ func (d *DB) Export(ctx context.Context, owner, id string) iter.Seq2[Exported, e
 	}
 }
 
-// exportMessages reads what was said in a conversation, and what was made of it.
+// exportMessages reads the messages of a conversation, and their summaries.
 func (d *DB) exportMessages(ctx context.Context, c *Exported) error {
 	c.Messages = []schemas.StoredMessage{}
 	err := d.walkDown(ctx, branch{num: c.num, head: math.MaxInt64, linear: true}, 0, 0, func(m stored) bool {
@@ -105,7 +105,7 @@ func scanExported(rows *sql.Rows) (c Exported, err error) {
 	return c, err
 }
 
-// Owners returns who has a conversation of that id; nobody's counts as "".
+// Owners returns the owners of conversations with that id; "" for one without an owner.
 func (d *DB) Owners(ctx context.Context, id string) ([]string, error) {
 	owners, err := database.List(ctx, d.db.Read, database.One[string], `SELECT owner FROM conversations WHERE id = $1 ORDER BY owner`, id)
 	return owners, d.db.Fault("find conversation", err)

@@ -9,14 +9,14 @@ import (
 	"molar/schemas"
 )
 
-// turnKnown finds whose conversation a turn belongs to: by its trace, or, where that is no
-// longer kept, by the turn that was saved.
+// turnKnown finds the owner and conversation of a turn: by its trace, or, if that is deleted,
+// by the saved turn.
 const turnKnown = `SELECT owner, conversation_id FROM traces WHERE turn_id = $1 UNION ALL
 	SELECT c.owner, c.id FROM turns t JOIN conversations c ON c.num = t.conversation WHERE t.turn_id = $1 LIMIT 1`
 
-// PutFeedback stores what was said of a turn, in place of what was said before; without a
-// mark that is deleted. An empty owner means everybody's turns. ok is false when the owner
-// has no such turn.
+// PutFeedback stores feedback on a turn in place of earlier feedback; without a mark it
+// deletes that. An empty owner means every owner's turns. ok is false if the owner has no such
+// turn.
 func (s *State) PutFeedback(ctx context.Context, f schemas.Feedback) (stored schemas.Feedback, ok bool, err error) {
 	stored = f
 	err = s.db.Write(ctx, "put feedback", func(tx *sql.Tx) error {
@@ -43,8 +43,8 @@ func (s *State) PutFeedback(ctx context.Context, f schemas.Feedback) (stored sch
 	return stored, ok, err
 }
 
-// ListFeedback returns what was said of an owner's turns, the newest first; an empty owner
-// means everybody's.
+// ListFeedback returns the feedback on an owner's turns, the newest first; an empty owner
+// means every owner's.
 func (s *State) ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
 	limit := want.Limit
 	if limit == 0 {

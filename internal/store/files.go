@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// The refusals that are the caller's to handle.
+// Refusals for the caller to handle.
 const (
 	// ErrTooMuch means that a conversation has no room for a file.
 	ErrTooMuch = database.RefusalError("the conversation has no room for this file")
@@ -21,12 +21,12 @@ const (
 // Files keeps files in a database. It is safe for concurrent use.
 type Files struct{ db *database.DB }
 
-// NewFiles returns the store of a database, which stays the caller's to close.
+// NewFiles returns the store of a database, which the caller closes.
 func NewFiles(db *database.DB) *Files { return &Files{db} }
 
 // PutFile stores a part of a file of a turn that was recorded under the lease; its first part
 // replaces a file of that number. most is how many bytes the files of the conversation may
-// have together: one that does not fit is [ErrTooMuch].
+// have together: a file that does not fit is [ErrTooMuch].
 func (s *Files) PutFile(ctx context.Context, l schemas.Lease, turnID string, f schemas.File, c schemas.FileChunk, most int64) error {
 	return s.db.WriteRelaxed(ctx, "keep file", func(tx *sql.Tx) error {
 		var num int64
@@ -81,7 +81,7 @@ func (s *Files) ListFiles(ctx context.Context, owner, id string) ([]schemas.File
 	return all, s.db.Fault("list files", err)
 }
 
-// ReadFile returns what the file is, and one part of it.
+// ReadFile returns the file's description, and one part of it.
 func (s *Files) ReadFile(ctx context.Context, owner, id string, seq int64, n, part int) (f schemas.File, c schemas.FileChunk, err error) {
 	const op = "read file"
 	f.Seq, f.N, c.Part = seq, n, part
@@ -99,7 +99,7 @@ func (s *Files) ReadFile(ctx context.Context, owner, id string, seq int64, n, pa
 	return f, c, s.db.Fault(op, err)
 }
 
-// Whole is a file with all that is in it.
+// Whole is a file with its data.
 type Whole struct {
 	schemas.File
 	Data []byte `json:"data"`

@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// PutGrant stores what a person allowed beyond one call; what stands already is left as it is.
+// PutGrant stores a standing permission; an existing one stays unchanged.
 func (s *State) PutGrant(ctx context.Context, owner, conversation, subject string) error {
 	_, err := s.db.Exec(ctx, "put grant", `INSERT INTO grants (id, owner, conversation_id, subject, given_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (owner, conversation_id, subject) DO NOTHING`,
@@ -18,14 +18,15 @@ func (s *State) PutGrant(ctx context.Context, owner, conversation, subject strin
 	return err
 }
 
-// Granted reports whether a subject was allowed in a conversation of the owner, or in all.
+// Granted reports whether the owner allowed a subject in a conversation, or in all.
 func (s *State) Granted(ctx context.Context, owner, conversation, subject string) (granted bool, err error) {
 	err = s.db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM grants WHERE owner = $1 AND subject = $3 AND conversation_id IN ('', $2))`,
 		owner, conversation, s.db.SQL.Text(subject)).Scan(&granted)
 	return granted, s.db.Fault("find grant", err)
 }
 
-// ListGrants returns what an owner allowed, the newest first; an empty owner means everybody's.
+// ListGrants returns an owner's permissions, the newest first; an empty owner means every
+// owner's.
 func (s *State) ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error) {
 	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (g schemas.Grant, err error) {
 		var at int64
@@ -37,7 +38,7 @@ func (s *State) ListGrants(ctx context.Context, owner string) ([]schemas.Grant, 
 	return all, s.db.Fault("list grants", err)
 }
 
-// DeleteGrant takes back what an owner allowed; ok is false when there is no such grant.
+// DeleteGrant revokes an owner's permission; ok is false if there is no such permission.
 func (s *State) DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error) {
 	n, err := s.db.Exec(ctx, "delete grant", `DELETE FROM grants WHERE id = $1 AND ($2 = '' OR owner = $2)`, s.db.SQL.Text(id), owner)
 	return n > 0, err

@@ -14,7 +14,7 @@ import (
 // KeyAge is how long an Idempotency-Key is remembered.
 const KeyAge = 24 * time.Hour
 
-// How far the turn of a key came: it began, a tool may have had its effect, it ended.
+// States of a key's turn: it began, a tool may have had its effect, it ended.
 const keyOpen, keyActed, keyEnded = "open", "acted", "ended"
 
 func stateOf(k schemas.KeyRecord) string {
@@ -27,8 +27,8 @@ func stateOf(k schemas.KeyRecord) string {
 	return keyOpen
 }
 
-// ClaimKey stores a key that is not known, or older than [KeyAge], as one whose turn began.
-// For a known one it returns what is stored, and false.
+// ClaimKey stores a key that is unknown, or older than [KeyAge], as one whose turn began. For
+// a known one it returns the stored record, and false.
 func (s *State) ClaimKey(ctx context.Context, k schemas.KeyRecord) (found schemas.KeyRecord, claimed bool, err error) {
 	now := s.db.Now()
 	err = s.db.Write(ctx, "claim idempotency key", func(tx *sql.Tx) error {
@@ -61,8 +61,8 @@ func (s *State) getKey(ctx context.Context, tx *sql.Tx, owner, key string) (sche
 	return k, err
 }
 
-// TakeKey gives a key whose turn is gone, and whose tools did not run, to another turn. It
-// reports whether the key was still that of the turn before.
+// TakeKey moves a key whose turn is dead, and whose tools did not run, to another turn. It
+// reports whether the key still belonged to the turn before.
 func (s *State) TakeKey(ctx context.Context, k schemas.KeyRecord, before string) (taken bool, err error) {
 	n, err := s.db.Exec(ctx, "take over idempotency key", `UPDATE idempotency SET turn_id = $3, conversation_id = $4
 		WHERE owner = $1 AND key = $2 AND turn_id = $5 AND state = $6`,
@@ -70,7 +70,7 @@ func (s *State) TakeKey(ctx context.Context, k schemas.KeyRecord, before string)
 	return n == 1, err
 }
 
-// ErrKeyTaken is told to a turn whose key is another's by now.
+// ErrKeyTaken is the error of a turn whose key another turn has taken.
 var ErrKeyTaken = errors.New("the key was given to another turn")
 
 // SetKey replaces conversation, state and outcome of a key that the turn claimed or took, or
@@ -88,11 +88,11 @@ func (s *State) SetKey(ctx context.Context, k schemas.KeyRecord) error {
 		if err == nil && others > 0 {
 			err = ErrKeyTaken
 		}
-		return err // a key that went with its conversation is missed by nobody
+		return err // a key deleted with its conversation is not an error
 	})
 }
 
-// ReleaseKey forgets a key of a turn, so that the next request with it begins a turn.
+// ReleaseKey deletes a key of a turn, so that the next request with it starts a turn.
 func (s *State) ReleaseKey(ctx context.Context, owner, key, turnID string) error {
 	_, err := s.db.Exec(ctx, "release idempotency key", `DELETE FROM idempotency WHERE owner = $1 AND key = $2 AND turn_id = $3`,
 		owner, s.db.SQL.Text(key), turnID)

@@ -28,8 +28,8 @@ func (s *State) KeepTurn(ctx context.Context, k schemas.KeptTurn) error {
 	})
 }
 
-// GetKeptTurn returns the state that an owner's turn was kept with, by one of its
-// calls; ok is false when there is none, or it has expired.
+// GetKeptTurn returns the stored state of an owner's turn, by one of its calls; ok is false if
+// there is none, or it has expired.
 func (s *State) GetKeptTurn(ctx context.Context, owner, callID string) (state json.RawMessage, ok bool, err error) {
 	var text string
 	err = s.db.Read.QueryRowContext(ctx, `SELECT state FROM kept_turns WHERE owner = $1 AND call_id = $2 AND expires > $3`,
@@ -38,7 +38,7 @@ func (s *State) GetKeptTurn(ctx context.Context, owner, callID string) (state js
 	return json.RawMessage(text), ok, err
 }
 
-// TakeKeptTurn is [Store.GetKeptTurn] for what is used once: it deletes what it returns.
+// TakeKeptTurn is [State.GetKeptTurn] for single use: it deletes what it returns.
 func (s *State) TakeKeptTurn(ctx context.Context, owner, callID string) (state json.RawMessage, ok bool, err error) {
 	const op = "take kept turn"
 	var text string

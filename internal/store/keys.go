@@ -10,13 +10,13 @@ import (
 	"molar/internal/store/database"
 )
 
-// ErrNoKey means that no such API key exists.
+// ErrNoKey means that there is no such API key.
 const ErrNoKey = database.RefusalError("no such API key")
 
-// ErrKeyExists means that there is a key of that name already.
+// ErrKeyExists means that a key of that name exists.
 const ErrKeyExists = database.RefusalError("a key of that name exists")
 
-// An APIKey is a key as it is stored: its text is not.
+// An APIKey is a key as stored, without its text.
 type APIKey struct {
 	// ID and Name are unique; a session's name need not be.
 	ID   string `json:"id"`
@@ -27,13 +27,13 @@ type APIKey struct {
 	// Session marks the cookie of a signed-in browser.
 	Session   bool      `json:"-"`
 	CreatedAt time.Time `json:"created_at"`
-	// ExpiresAt is zero for a key that does not expire, LastUsed for one that nobody
-	// used; both are left out then.
+	// ExpiresAt is zero for a key that does not expire, LastUsed for an unused one; both are
+	// left out then.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	LastUsed  time.Time `json:"last_used,omitzero"`
 }
 
-// AddKey stores a key. A name that is taken is ErrKeyExists.
+// AddKey stores a key. An existing name is ErrKeyExists.
 func (s *State) AddKey(ctx context.Context, k APIKey) error {
 	session := 0
 	if k.Session {
@@ -59,7 +59,7 @@ func (s *State) AddKey(ctx context.Context, k APIKey) error {
 	})
 }
 
-// Keys returns all keys and sessions, the oldest first, also those that have run out.
+// Keys returns all keys and sessions, the oldest first, expired ones included.
 func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
 	keys, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (k APIKey, err error) {
 		var scopes string
@@ -72,7 +72,8 @@ func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
 	return keys, s.db.Fault("list API keys", err)
 }
 
-// RevokeKey deletes the key, or the session, of that name or id; none is ErrNoKey.
+// RevokeKey deletes the key or session with that name or id; if there is none it returns
+// ErrNoKey.
 func (s *State) RevokeKey(ctx context.Context, nameOrID string) error {
 	const op = "revoke API key"
 	n, err := s.db.Exec(ctx, op, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID)
@@ -82,7 +83,7 @@ func (s *State) RevokeKey(ctx context.Context, nameOrID string) error {
 	return s.db.Fault(op, fmt.Errorf("%w: %q", ErrNoKey, nameOrID))
 }
 
-// TouchKeys notes when keys were last used, by their id. Unknown ids are passed over.
+// TouchKeys stores when keys were last used, by their id. It skips unknown ids.
 func (s *State) TouchKeys(ctx context.Context, used map[string]time.Time) error {
 	if len(used) == 0 {
 		return nil

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// leaseKept is how long after its end a lease on a conversation that never came
-	// into being is remembered.
+	// leaseKept is how long a released lease is remembered if its conversation was never
+	// created.
 	leaseKept = 24 * time.Hour
 	// leaseSweep is how many begun turns pass between two clean-ups.
 	leaseSweep = 1024
 )
 
-// lease takes the lease of a conversation, or says that somebody holds it. A turn whose
-// lease expired is interrupted by that.
+// lease takes the lease of a conversation, or fails if it is held. A turn whose lease expired
+// is interrupted by that.
 func (d *DB) lease(ctx context.Context, op string, req TurnRequest, id string, parent *tip) (owner string, l schemas.Lease, _ error) {
 	l = schemas.Lease{ConversationID: id, Token: rand.Text()}
 	var from sql.NullInt64
@@ -45,7 +45,7 @@ func (d *DB) lease(ctx context.Context, op string, req TurnRequest, id string, p
 		if err == nil {
 			err = take(ctx, tx.StmtContext(ctx, d.stmts.recording[takeLease]))
 		}
-		if errors.Is(err, sql.ErrNoRows) { // on PostgreSQL another one may have been faster
+		if errors.Is(err, sql.ErrNoRows) { // on PostgreSQL another turn may have been faster
 			return &BusyError{Left: req.TTL}
 		}
 		return err
@@ -53,10 +53,10 @@ func (d *DB) lease(ctx context.Context, op string, req TurnRequest, id string, p
 	return owner, l, err
 }
 
-// takeFree takes a lease, unless somebody holds it or left a turn under it.
+// takeFree takes a lease, unless it is held or has a turn under it.
 func (d *DB) takeFree(ctx context.Context, op string, take func(context.Context, *sql.Stmt) error) (held bool, err error) {
 	sweep := d.begun.Add(1)%leaseSweep == 0
-	if d.db.Writing == nil && !sweep { // one statement is a transaction of its own
+	if d.db.Writing == nil && !sweep { // a single statement is a transaction
 		err = take(ctx, d.stmts.recording[takeLease])
 		held = errors.Is(err, sql.ErrNoRows)
 		if held {
@@ -79,8 +79,7 @@ func (d *DB) takeFree(ctx context.Context, op string, take func(context.Context,
 	return held, err
 }
 
-// takeOver interrupts the turn under a lease that expired. One that holds is a
-// [*BusyError].
+// takeOver interrupts the turn under an expired lease. A valid lease is a [*BusyError].
 func (d *DB) takeOver(ctx context.Context, tx *sql.Tx, owner, id string) error {
 	var left int64
 	var turnID string
@@ -90,7 +89,7 @@ func (d *DB) takeOver(ctx context.Context, tx *sql.Tx, owner, id string) error {
 		d.db.Clock(), id, owner).Scan(&owner, &left, &turnID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil // given back and forgotten meanwhile
+		return nil // released and deleted meanwhile
 	case err != nil:
 		return err
 	case left > 0:
@@ -103,7 +102,7 @@ func (d *DB) takeOver(ctx context.Context, tx *sql.Tx, owner, id string) error {
 	return err
 }
 
-// interruptTurn ends a turn whose owner is gone. What it left behind stays.
+// interruptTurn ends a turn whose process has died. Its recorded parts stay.
 func interruptTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 	if turnID == "" {
 		return nil
@@ -117,7 +116,7 @@ func interruptTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 	return err
 }
 
-// orphans selects the turns whose lease is no longer held; $1 is the clock.
+// orphans selects the turns whose lease is no longer held; $1 is the current time.
 const orphans = `SELECT t.turn_id FROM turns t JOIN conversations c ON c.num = t.conversation
 	WHERE t.status = 'running' AND NOT EXISTS (SELECT 1 FROM leases l
 		WHERE l.id = c.id AND l.owner = c.owner AND l.turn_id = t.turn_id AND l.expires > NOW())`
@@ -137,8 +136,8 @@ func (d *DB) reap(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// sweepLeases forgets old leases on conversations that do not exist: refused
-// turns leave one each.
+// sweepLeases deletes old leases on conversations that do not exist: every refused turn leaves
+// one.
 func (d *DB) sweepLeases(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, d.db.SQL.Say(`DELETE FROM leases WHERE expires < NOW() - $2 AND NOT EXISTS (
 		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`),
@@ -146,9 +145,9 @@ func (d *DB) sweepLeases(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// RenewLease moves the end of a lease to now plus ttl, and keeps the text so far of the
-// turn that was recorded under it; an empty text keeps the one that is there. It is refused
-// with [ErrStaleLease] when a later turn began.
+// RenewLease moves the end of a lease to now plus ttl, and stores the text so far of the turn
+// that was recorded under it; an empty text keeps the stored one. It fails with
+// [ErrStaleLease] if a later turn began.
 func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration, text string) (schemas.Lease, error) {
 	err := d.db.WriteRelaxed(ctx, "renew lease", func(tx *sql.Tx) error {
 		var expires int64
@@ -170,8 +169,8 @@ func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration,
 	return l, err
 }
 
-// turnUnder returns the turn that was recorded under a lease, and keeps other writers from the
-// lease until the transaction ends. A lease that somebody else has by now is [ErrStaleLease].
+// turnUnder returns the turn that was recorded under a lease, and locks the lease until the
+// transaction ends. A lease that another turn has taken is [ErrStaleLease].
 func (d *DB) turnUnder(ctx context.Context, tx *sql.Tx, l schemas.Lease) (turnID string, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT turn_id FROM leases WHERE id = $1 AND token = $2 AND fence = $3`+d.db.SQL.ForUpdate,
 		l.ConversationID, l.Token, l.Fence).Scan(&turnID)
@@ -181,14 +180,14 @@ func (d *DB) turnUnder(ctx context.Context, tx *sql.Tx, l schemas.Lease) (turnID
 	return turnID, err
 }
 
-// EndTurn gives a lease back without a saved turn. A turn that was recorded under it is
-// interrupted. A lease that somebody else has by now is no error.
+// EndTurn releases a lease without a saved turn. A turn that was recorded under it is
+// interrupted. A lease that another turn has taken is not an error.
 func (d *DB) EndTurn(ctx context.Context, l schemas.Lease) error {
-	return d.giveBack(ctx, "end turn", l, interruptTurn)
+	return d.releaseLease(ctx, "end turn", l, interruptTurn)
 }
 
-// giveBack ends a lease, after f has done what becomes of the turn under it.
-func (d *DB) giveBack(ctx context.Context, op string, l schemas.Lease, f func(ctx context.Context, tx *sql.Tx, turnID string) error) error {
+// releaseLease releases a lease, after f has dealt with the turn under it.
+func (d *DB) releaseLease(ctx context.Context, op string, l schemas.Lease, f func(ctx context.Context, tx *sql.Tx, turnID string) error) error {
 	return d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
 		turnID, err := d.turnUnder(ctx, tx, l)
 		if errors.Is(err, ErrStaleLease) {

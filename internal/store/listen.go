@@ -12,20 +12,21 @@ import (
 const (
 	// maxPayload is below the 8,000 bytes that a notification may hold.
 	maxPayload = 7000
-	// probeEvery is how often a listener sends itself a word, probeFor how long that may take.
+	// probeEvery is how often a listener notifies itself, probeFor how long that may take.
 	probeEvery, probeFor = 15 * time.Second, 3 * time.Second
-	// probeMark begins such a word.
+	// probeMark is the prefix of such a notification.
 	probeMark = "probe "
 )
 
-// channel is the name under which the replicas of one schema wake one another.
+// channel returns the name of the channel on which the replicas of one schema notify one
+// another.
 func channel(ctx context.Context, conn *pgx.Conn) (string, error) {
 	var name string
 	err := conn.QueryRow(ctx, `SELECT 'molar_' || md5(current_schema())`).Scan(&name)
 	return name, err
 }
 
-// Wake tells the others that there is news of these turns. One that is missed costs time.
+// Wake notifies the others of news of these turns. A lost notification costs time only.
 func (s *Live) Wake(ctx context.Context, ids ...string) error {
 	var payloads []string
 	for len(ids) > 0 {
@@ -46,16 +47,16 @@ func (s *Live) notify(ctx context.Context, payloads ...string) error {
 	return s.db.Fault("wake the other replicas", err)
 }
 
-// A listener is told what the others say.
+// A listener receives the notifications of the others.
 type listener struct {
 	woken func(ids []string)
 	deaf  func(deaf bool)
 }
 
-// Listen listens on a connection of its own until it breaks or ctx ends, and then says
-// why. woken is called with ids of turns, none where some may have been missed; deaf when
-// words begin, or cease, to come through. It sends itself a word from time to time: behind a pooler that gives each transaction
-// another connection LISTEN succeeds, and nothing is ever heard.
+// Listen listens on a separate connection until it breaks or ctx ends, and returns the reason.
+// woken is called with ids of turns, empty if some may have been missed; deaf when
+// notifications begin, or cease, to arrive. It notifies itself periodically: behind a pooler
+// that gives each transaction another connection LISTEN succeeds, and nothing ever arrives.
 func (s *Live) Listen(ctx context.Context, woken func(ids []string), deaf func(deaf bool)) error {
 	conn, err := s.db.Connect(ctx)
 	if err != nil {
@@ -82,8 +83,8 @@ func (s *Live) Listen(ctx context.Context, woken func(ids []string), deaf func(d
 	}
 }
 
-// hear passes words on until the next one is to be sent, and reports whether the mark was
-// among them in time.
+// hear passes notifications on until the next probe is due, and reports whether the mark
+// arrived in time.
 func hear(ctx context.Context, conn *pgx.Conn, l listener, mark string) (heard bool, err error) {
 	until := time.Now().Add(probeFor)
 	for {

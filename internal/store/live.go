@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// Stale is for how long a replica may be silent about its turn before the others end it.
+	// Stale is how long a replica may be silent about its turn before the others end it.
 	Stale = 8 * time.Second
 	// kept is how long a turn can be read after its end: longer than it can be followed.
 	kept = 2 * time.Minute
 )
 
-// A Live keeps live turns in PostgreSQL. It is safe for concurrent use.
+// A Live stores running turns in PostgreSQL. It is safe for concurrent use.
 type Live struct {
 	db *database.DB
 	// replica names this process.
 	replica string
 }
 
-// NewLive returns the store for a process of this name. All processes on a database have names of
-// their own.
+// NewLive returns the store for a process of this name, which is unique among the processes on
+// a database.
 func NewLive(db *database.DB, replica string) *Live { return &Live{db, replica} }
 
-// write makes a change. Each is one statement: a process that is stopped between two would hold
-// what they locked, and with that all who share its turns and limits.
+// write makes a change. Each is one statement: a process that is stopped between two would
+// keep their locks, and block all that share its turns and limits.
 func (s *Live) write(ctx context.Context, op, statement string, args ...any) (changed int64, err error) {
 	changed, err = database.Changed(s.db.Relaxed.ExecContext(ctx, s.db.SQL.Say(statement), args...))
 	return changed, s.db.Fault(op, err)
 }
 
-// Begin notes a turn of this process.
+// Begin records a turn of this process.
 func (s *Live) Begin(ctx context.Context, t schemas.LiveTurn) error {
 	_, err := s.write(ctx, "begin a live turn", `INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, began_at, beat_at)
 		VALUES ($2, $3, $4, $5, $6, NOW(), NOW())`, s.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, s.replica)
@@ -51,9 +51,9 @@ func (s *Live) Find(ctx context.Context, owner, id string) (t schemas.LiveTurn, 
 	return t, ok, err
 }
 
-// Tell writes the news of turns of this process, all of them or, with an error, none. What
-// comes back is which turns are still this process's, and whether somebody wants each
-// stopped; nothing was written of the others.
+// Tell writes the news of turns of this process, all of them or, with an error, none. It
+// returns which turns still belong to this process, and whether a stop was requested for each;
+// nothing was written of the others.
 func (s *Live) Tell(ctx context.Context, news []schemas.LiveNews) (held map[string]bool, err error) {
 	const op = "tell of live turns"
 	ids, conversations, ended := make([]string, len(news)), make([]string, len(news)), make([]bool, len(news))
@@ -98,11 +98,11 @@ func (s *Live) Stop(ctx context.Context, id string) error {
 	return err
 }
 
-// maxRead bounds the rows of one [Store.Read].
+// maxRead limits the rows of one [Live.Read].
 const maxRead = 1000
 
-// Read returns what the turns told after the items of these numbers; more says that there is
-// more to be read at once.
+// Read returns the items of the turns after these numbers; more means that there is more to
+// read at once.
 func (s *Live) Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveTold, more bool, err error) {
 	const op = "read live turns"
 	ids, numbers := make([]string, 0, len(after)), make([]int64, 0, len(after))
@@ -160,9 +160,9 @@ func (s *Live) readStates(ctx context.Context, ids []string, told map[string]sch
 	return rows.Err()
 }
 
-// Reap ends the turns whose replica has been silent for too long, forgets those that nobody
-// can follow any more, and returns the ids of the former. A turn that is locked is left for the
-// next time: its replica is about to write, or was stopped when it was.
+// Reap ends the turns whose replica was silent for too long, deletes those that can no longer
+// be followed, and returns the ids of the former. A locked turn is left for the next time: its
+// replica is about to write, or was stopped while it did.
 func (s *Live) Reap(ctx context.Context) (lost []string, err error) {
 	lost, err = database.List(ctx, s.db.Relaxed, database.One[string], s.db.SQL.Say(`WITH old AS (
 			DELETE FROM live_turns WHERE id IN (

@@ -8,8 +8,8 @@ import (
 	"molar/internal/store/database"
 )
 
-// GetLogin returns what is kept of the login at an MCP server, and the revision of
-// it; 0 means that there is none.
+// GetLogin returns the stored login at an MCP server, and its revision; 0 means that there is
+// none.
 func (s *State) GetLogin(ctx context.Context, server string) (state json.RawMessage, revision int64, err error) {
 	var text string
 	err = s.db.Read.QueryRowContext(ctx, `SELECT state, revision FROM logins WHERE server = $1`, server).Scan(&text, &revision)
@@ -17,9 +17,9 @@ func (s *State) GetLogin(ctx context.Context, server string) (state json.RawMess
 	return json.RawMessage(text), revision, err
 }
 
-// SwapLogin replaces the login at a server, if its revision is still the one given
-// (0: if there is none), and ends a lease on it. A nil state deletes it. false means
-// that somebody else changed it meanwhile, and that nothing was written.
+// SwapLogin replaces the login at a server, if its revision is still the one given (0: if
+// there is none), and ends a lease on it. A nil state deletes it. false means that it was
+// changed meanwhile, and that nothing was written.
 func (s *State) SwapLogin(ctx context.Context, server string, revision int64, state json.RawMessage) (swapped bool, err error) {
 	const op = "keep the login at an MCP server"
 	var n int64
@@ -27,7 +27,7 @@ func (s *State) SwapLogin(ctx context.Context, server string, revision int64, st
 	case state == nil:
 		n, err = s.db.Exec(ctx, op, `DELETE FROM logins WHERE server = $1 AND revision = $2`, server, revision)
 	case revision == 0:
-		// A time, so that a login after a logout is never taken for the one before.
+		// A time, so that a login after a logout never has the revision of the one before.
 		n, err = s.db.Exec(ctx, op, `INSERT INTO logins (server, revision, state) VALUES ($1, $2, $3)
 			ON CONFLICT (server) DO NOTHING`, server, s.db.Now().UnixMicro(), s.db.SQL.Text(string(state)))
 	default:

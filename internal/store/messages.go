@@ -9,7 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// growByMessage makes the conversation, or adds a message to its count.
+// growByMessage creates the conversation, or adds a message to its count.
 const growByMessage = `INSERT INTO conversations (owner, id, title, messages, last_seq, head, created_at, updated_at)
 	VALUES ($1, $2, $3, 1, 1, 1, $4, $4)
 	ON CONFLICT (id, owner) DO UPDATE SET
@@ -45,9 +45,8 @@ func (d *DB) AddMessage(ctx context.Context, owner, id string, m Message) error 
 	})
 }
 
-// Recent returns role and content of the newest messages of the newest branch, at most last
-// of them, oldest first, without an answer that is being written. An unknown conversation
-// has none.
+// Recent returns role and content of the newest messages of the newest branch, at most last of
+// them, oldest first, without an unfinished answer. An unknown conversation has none.
 func (d *DB) Recent(ctx context.Context, owner, id string, last int) ([]Message, error) {
 	const op = "read messages"
 	if err := ctx.Err(); err != nil {
@@ -67,7 +66,7 @@ func (d *DB) Recent(ctx context.Context, owner, id string, last int) ([]Message,
 	return d.recentOfBranch(ctx, owner, id, last)
 }
 
-// recentOfBranch is Recent where there are branches.
+// recentOfBranch is Recent for conversations with branches.
 func (d *DB) recentOfBranch(ctx context.Context, owner, id string, last int) ([]Message, error) {
 	messages, _, err := d.Messages(ctx, owner, id, MessageRange{Last: last})
 	recent := make([]Message, 0, len(messages))

@@ -10,9 +10,9 @@ import (
 	"molar/internal/store/database"
 )
 
-// change is a part of a turn on its way to the database, and what became of it.
+// change is a part of a turn to be written, with its result.
 type change struct {
-	// durable wants to be on the disk before it is done.
+	// durable waits for the disk.
 	durable bool
 	// run may run again, so it must set what it returns, not add to it.
 	run  func(ctx context.Context, tx turnTx) error
@@ -20,9 +20,9 @@ type change struct {
 	done chan struct{}
 }
 
-// changeQueue holds the changes that wait while another transaction is on its way.
-// Whoever writes next takes all of them along: they share one commit, so nobody waits for
-// company and nobody waits for more than one commit before its own.
+// changeQueue holds the changes that wait while another transaction runs. The next writer
+// takes all of them along: they share one commit, so that none waits for others to arrive, nor
+// for more than one commit before its own.
 type changeQueue struct {
 	mu      sync.Mutex
 	waiting []*change
@@ -91,11 +91,10 @@ func (d *DB) writer(durable bool) (*sql.DB, prepared) {
 	return d.db.Relaxed, d.stmts.recording
 }
 
-// applyAll makes the changes together. If that fails, each is tried alone, so that one that
-// cannot be made costs no other one; but not when the file is locked, as each would wait for
-// as long again.
+// applyAll applies the changes together. If that fails, each is tried alone, so that one that
+// fails costs no other; but not when the file is locked, as each would wait as long again.
 func (d *DB) applyAll(ctx context.Context, batch []*change) {
-	// The first one's caller may leave; the others stay.
+	// The first change's caller may leave; the others stay.
 	ctx = context.WithoutCancel(ctx)
 	err := d.applyTogether(ctx, batch)
 	alone := err != nil && len(batch) > 1 && database.KindOf(err) != database.KindLocked
@@ -107,8 +106,8 @@ func (d *DB) applyAll(ctx context.Context, batch []*change) {
 	}
 }
 
-// applyTogether runs one transaction. A refused change has written nothing that counts and
-// leaves the others be; any other fault ends the transaction.
+// applyTogether runs one transaction. A refused change has no effect and does not stop the
+// others; any other fault ends the transaction.
 func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
 	if len(batch) == 0 {
 		return nil

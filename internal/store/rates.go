@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Take counts one of what a name may do perSecond, burst of them at once, over all replicas. It
-// returns zero when that passes, else after how long to try again.
+// Take counts one action under a name that allows perSecond, burst of them at once, over all
+// replicas. It returns zero if allowed, else how long to wait.
 func (s *Live) Take(ctx context.Context, name string, perSecond float64, burst int) (wait time.Duration, err error) {
 	var tokens float64
 	var passed bool

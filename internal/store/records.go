@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// turnRow is a turn that is in the database already.
+// turnRow is a turn that the database has already.
 type turnRow struct {
 	id                string
 	saved             int64
@@ -30,17 +30,17 @@ func turnRowOf(row *sql.Row) (*turnRow, error) {
 	return &t, err
 }
 
-// begun is what has to be written of a turn before its answer.
+// begun is what is written of a turn before its answer.
 type begun struct {
 	schemas.Begun
 	owner string
-	// parent is the message after which the turn goes on; not valid means the newest branch.
+	// parent is the message that the turn continues; not valid means the newest branch.
 	parent sql.NullInt64
 }
 
-// RecordTurn writes the question of a turn, and that the turn is running. It survives the
-// end of this process, but is not synced to the disk by itself. It comes once for each
-// lease; a question that was recorded under the same key and never answered is taken over.
+// RecordTurn writes the question of a turn, and that the turn is running. It survives the end
+// of this process, but is not synced to the disk by itself. It is called once for each lease;
+// an unanswered question that was recorded under the same key is taken over.
 func (d *DB) RecordTurn(ctx context.Context, b schemas.Begun) error {
 	return d.apply(ctx, "record turn", false, func(ctx context.Context, tx turnTx) error {
 		t := begun{Begun: b}
@@ -69,7 +69,7 @@ func (d *DB) RecordTurn(ctx context.Context, b schemas.Begun) error {
 	})
 }
 
-// earlierTurn finds the turn of that id.
+// earlierTurn finds the turn with that id.
 func (d *DB) earlierTurn(ctx context.Context, tx turnTx, turnID, conversationID string) (*turnRow, error) {
 	row, err := turnRowOf(tx.stmt(ctx, findTurn).QueryRowContext(ctx, turnID))
 	if row != nil && err == nil && row.conversation != conversationID {
@@ -78,8 +78,8 @@ func (d *DB) earlierTurn(ctx context.Context, tx turnTx, turnID, conversationID 
 	return row, err
 }
 
-// turnOfKey finds the turn of the key that another one was given. One that was never
-// saved, and that this one does not follow in place, loses the key.
+// turnOfKey finds the turn of the key that another one was given. If that was never saved, and
+// this turn does not continue it in place, it loses the key.
 func (d *DB) turnOfKey(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
 	if storedKey(t.Key, t.TurnID) == "" {
 		return nil, nil //nolint:nilnil // no key, no turn
@@ -92,7 +92,7 @@ func (d *DB) turnOfKey(ctx context.Context, tx turnTx, t begun) (*turnRow, error
 	return nil, err
 }
 
-// storedKey is a key as it is stored: one that is the turn's own id says nothing new.
+// storedKey returns a key as stored: empty for the turn's own id.
 func storedKey(key, turnID string) string {
 	if key == turnID {
 		return ""
@@ -100,7 +100,7 @@ func storedKey(key, turnID string) string {
 	return key
 }
 
-// insertTurn writes question and turn, and makes place for the answer.
+// insertTurn writes question and turn, and creates the place for the answer.
 func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
 	now := database.Millis(d.db.Now())
 	var num, last, from int64
@@ -123,8 +123,8 @@ func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun) (*turnRow, erro
 	return &turnRow{id: t.TurnID, num: num, user: last - 1, answer: last, conversation: t.Lease.ConversationID, owner: t.owner}, err
 }
 
-// leaveBranch makes the summary that of the branch that the conversation goes on with, and
-// returns the last turn of it so far.
+// leaveBranch moves the summary to the branch that the turn continues, and returns the last
+// turn of that branch so far.
 func (d *DB) leaveBranch(ctx context.Context, tx *sql.Tx, num, from int64) (turnID string, err error) {
 	s, err := renderedSummary(ctx, tx, num, from)
 	if err != nil {
@@ -140,8 +140,8 @@ func (d *DB) leaveBranch(ctx context.Context, tx *sql.Tx, num, from int64) (turn
 	return turnID, err
 }
 
-// resumeTurn gives a question that was never answered to the turn that asks it again. The
-// calls that it may have made stay.
+// resumeTurn gives an unanswered question to the turn that asks it again. Its recorded calls
+// stay.
 func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) error {
 	for _, step := range []struct {
 		query string
@@ -167,9 +167,9 @@ func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) 
 	return nil
 }
 
-// RecordCall keeps a call of a running turn, a round as JSON, and the text so far, before
-// the call is sent. It is refused with [ErrStaleLease] when a later turn began, and with
-// [ErrNoTurn] when the turn was not recorded.
+// RecordCall stores a call of a running turn, a round as JSON, and the text so far, before the
+// call is sent. It fails with [ErrStaleLease] if a later turn began, and with [ErrNoTurn] if
+// the turn was not recorded.
 func (d *DB) RecordCall(ctx context.Context, l schemas.Lease, turnID string, round json.RawMessage, text string) error {
 	return d.db.WriteRelaxed(ctx, "record call", func(tx *sql.Tx) error {
 		recorded, err := d.turnUnder(ctx, tx, l)

@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// Refusals reads all of them.
+// Refusals reads all refusals.
 func (s *State) Refusals(ctx context.Context) ([]schemas.Refusal, error) {
 	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (r schemas.Refusal, err error) {
 		var at int64
@@ -19,8 +19,8 @@ func (s *State) Refusals(ctx context.Context) ([]schemas.Refusal, error) {
 	return all, s.db.Fault("read which tools were refused", err)
 }
 
-// KeepRefusal stores a refusal in the place of an older one of the same tool, and drops those
-// that are over.
+// KeepRefusal stores a refusal in place of an older one of the same tool, and deletes expired
+// ones.
 func (s *State) KeepRefusal(ctx context.Context, r schemas.Refusal) error {
 	return s.db.Write(ctx, "keep that a tool was refused", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM tool_refusals WHERE refused_at <= $1`, database.Millis(r.At.Add(-schemas.RefusalTime))); err != nil {
@@ -34,7 +34,7 @@ func (s *State) KeepRefusal(ctx context.Context, r schemas.Refusal) error {
 	})
 }
 
-// DropRefusals drops those of a tool, of every tool where it is "".
+// DropRefusals deletes the refusals of a tool, of every tool if it is "".
 func (s *State) DropRefusals(ctx context.Context, tool string) error {
 	_, err := s.db.Exec(ctx, "forget which tools were refused", `DELETE FROM tool_refusals WHERE $1 = '' OR tool = $1`, s.db.SQL.Text(tool))
 	return err

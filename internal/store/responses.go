@@ -14,7 +14,7 @@ import (
 // shorter.
 const ResponseAge = 30 * 24 * time.Hour
 
-// PutResponse stores a response in place of what its id stood for, and deletes those that
+// PutResponse stores a response in place of an earlier one with its id, and deletes those that
 // are too old. One whose conversation was erased since it began is not stored.
 func (s *State) PutResponse(ctx context.Context, r schemas.KeptResponse) error {
 	now := s.db.Now()
@@ -36,7 +36,7 @@ func (s *State) PutResponse(ctx context.Context, r schemas.KeptResponse) error {
 	})
 }
 
-// GetResponse returns an owner's response; ok is false when there is none.
+// GetResponse returns an owner's response; ok is false if there is none.
 func (s *State) GetResponse(ctx context.Context, owner, id string) (r schemas.KeptResponse, ok bool, err error) {
 	r = schemas.KeptResponse{Owner: owner, ID: id}
 	var body string
@@ -48,8 +48,8 @@ func (s *State) GetResponse(ctx context.Context, owner, id string) (r schemas.Ke
 	return r, ok, err
 }
 
-// DeleteResponse deletes an owner's response, and reports whether there was one. Nothing of
-// the text stays in SQLite's files.
+// DeleteResponse deletes an owner's response, and reports whether there was one. No text stays
+// in SQLite's files.
 func (s *State) DeleteResponse(ctx context.Context, owner, id string) (deleted bool, err error) {
 	n, err := s.db.Exec(ctx, "delete response", `DELETE FROM responses WHERE owner = $1 AND id = $2`, owner, s.db.SQL.Text(id))
 	if err == nil && n > 0 {

@@ -8,14 +8,13 @@ import (
 	"molar/internal/store/database"
 )
 
-// retentionBatch is how many conversations one transaction deletes, so that turns
-// need not wait for the whole work.
+// retentionBatch is how many conversations one transaction deletes, so that turns need not
+// wait for all of them.
 const retentionBatch = 100
 
-// DeleteOlder deletes every conversation whose last change lies before the time,
-// with all that belongs to it, and traces, answers under a key and waiting turns as
-// old. Nothing of the text stays in SQLite's files. It returns how many conversations
-// are gone, also beside an error.
+// DeleteOlder deletes every conversation whose last change is before the time, with all its
+// data, and traces, answers under a key and paused turns as old. No text stays in SQLite's
+// files. It returns how many conversations were deleted, also with an error.
 func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 	const op = "delete old conversations"
 	deleted, more := 0, int64(0)
@@ -29,7 +28,7 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 			return deleted, err
 		}
 		deleted += gone
-		// When only such are left as others are changing right now, they are not old.
+		// If only those remain that others are changing right now, they are not old.
 		if found < retentionBatch || gone == 0 {
 			break
 		}
@@ -52,7 +51,7 @@ func (d *DB) deleteOlderIn(ctx context.Context, tx *sql.Tx, before int64) (found
 		return 0, 0, err
 	}
 	for _, c := range old {
-		// Asked again: on PostgreSQL a turn may have been saved meanwhile.
+		// Checked again: on PostgreSQL a turn may have been saved meanwhile.
 		n, err := database.Changed(tx.ExecContext(ctx, deleteConversation+` AND updated_at < $2`, c.num, before))
 		if err != nil {
 			return 0, 0, err

@@ -12,11 +12,11 @@ import (
 
 const opSave = "save turn"
 
-// SaveTurn saves message and answer in one transaction that is on the disk when
-// it returns, and gives the lease back. The same turn id, or the same key in the
-// conversation, saves once and then returns what was saved. A turn that was recorded is
-// finished where it is, even when its lease was overtaken; one that was not is then refused
-// with [ErrStaleLease]. A lease that merely expired is good.
+// SaveTurn saves message and answer in one transaction that is on the disk when it returns,
+// and releases the lease. The same turn id, or the same key in the conversation, saves once
+// and then returns the saved turn. A recorded turn is finished in place, even if its lease was
+// taken over; an unrecorded one then fails with [ErrStaleLease]. A lease that merely expired
+// is valid.
 func (d *DB) SaveTurn(ctx context.Context, t Turn) (SavedTurn, error) {
 	servers, sources, err := turnLists(t)
 	if err != nil {
@@ -67,8 +67,8 @@ func turnLists(t Turn) (servers, sources string, err error) {
 	return string(serversJSON), string(sourcesJSON), err
 }
 
-// admit returns the place of the turn, which it makes when the turn was not recorded, and
-// reports whether the turn was saved before. It gives the lease back; on PostgreSQL that is
+// admit returns the place of the turn, which it creates if the turn was not recorded, and
+// reports whether the turn was saved before. It releases the lease; on PostgreSQL that is
 // where two savers of one turn wait for each other.
 func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved bool, err error) {
 	id := t.Lease.ConversationID
@@ -94,7 +94,7 @@ func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved 
 	return row, row.saved > 0, nil
 }
 
-// placeFor is the place of a turn that was not recorded.
+// placeFor returns the place of an unrecorded turn.
 func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, saved bool, err error) {
 	row, err = d.turnOfKey(ctx, tx, b)
 	switch {
@@ -108,7 +108,7 @@ func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, sa
 	return row, err == nil && row.saved > 0, err
 }
 
-// finishTurn writes what came of a turn into its place.
+// finishTurn writes the answer of a turn into its place.
 func (d *DB) finishTurn(ctx context.Context, tx turnTx, row *turnRow, t saving) error {
 	complete := 0
 	if t.Status == "" {
@@ -132,7 +132,7 @@ func (d *DB) finishTurn(ctx context.Context, tx turnTx, row *turnRow, t saving) 
 		return err
 	}
 	if n == 0 {
-		return ErrStaleLease // cleared, or saved by another one just now
+		return ErrStaleLease // cleared, or saved by another saver just now
 	}
 	_, err = tx.stmt(ctx, finishAnswer).ExecContext(ctx, row.num, row.answer, d.db.SQL.Text(t.Answer), row.saved,
 		t.Status, t.sources, d.db.SQL.Text(string(t.Calls)), t.Assistant)

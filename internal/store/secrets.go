@@ -9,8 +9,8 @@ import (
 // secretSize is how many bytes a secret has.
 const secretSize = 32
 
-// Secret returns the 32 random bytes of a name. They are made when they are first asked for,
-// and are the same for all who share the database.
+// Secret returns the 32 random bytes of a name. They are created on first use, and are the
+// same for all that share the database.
 func (s *State) Secret(ctx context.Context, name string) (secret []byte, err error) {
 	fresh := make([]byte, secretSize)
 	_, _ = rand.Read(fresh) // never fails

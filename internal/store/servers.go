@@ -16,7 +16,7 @@ type AddedServer struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// AddServer keeps a server in place of one of that name.
+// AddServer stores a server in place of one with that name.
 func (s *State) AddServer(ctx context.Context, a AddedServer) error {
 	settings, err := json.Marshal(a)
 	if err != nil {
@@ -27,8 +27,8 @@ func (s *State) AddServer(ctx context.Context, a AddedServer) error {
 	return err
 }
 
-// RemoveServer forgets a server, and with it its pins, switches and login; ok is false when
-// there was none of that name.
+// RemoveServer deletes a server, with its pins, switches and login; ok is false if there was
+// none with that name.
 func (s *State) RemoveServer(ctx context.Context, name string) (ok bool, err error) {
 	err = s.db.Write(ctx, "forget a server", func(tx *sql.Tx) error {
 		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM added_servers WHERE name = $1`, name))
@@ -47,7 +47,7 @@ func (s *State) RemoveServer(ctx context.Context, name string) (ok bool, err err
 	return ok, err
 }
 
-// AddedServers are all that were added, by name.
+// AddedServers returns all added servers, by name.
 func (s *State) AddedServers(ctx context.Context) ([]AddedServer, error) {
 	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (a AddedServer, err error) {
 		var settings string

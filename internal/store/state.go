@@ -2,8 +2,8 @@ package store
 
 import "molar/internal/store/database"
 
-// A State keeps it in a database. It is safe for concurrent use.
+// A State stores the state of the host in a database. It is safe for concurrent use.
 type State struct{ db *database.DB }
 
-// NewState returns the store of a database, which stays the caller's to close.
+// NewState returns the store of a database, which the caller closes.
 func NewState(db *database.DB) *State { return &State{db} }

@@ -10,12 +10,12 @@ import (
 
 // The statements of a turn, which every request runs.
 const (
-	// An empty owner sees all; of equal ids the unowned conversation comes first.
+	// An empty owner sees all; of equal ids the one without an owner comes first.
 	whose = `WHERE c.id = $1 AND ($2 = '' OR c.owner = $2) ORDER BY c.owner LIMIT 1`
 
 	findConversation = `SELECT c.num, c.owner, c.summary, c.covers, c.last_seq, c.head, c.tip, c.linear, c.messages FROM conversations c ` + whose
 
-	// All that a turn on the newest branch needs to know, but the messages.
+	// Everything that a turn on the newest branch needs, except the messages.
 	openConversation = `SELECT c.num, c.summary, c.covers, c.servers_read, c.head, c.tip, c.linear, c.assistant,
 			coalesce(t.subject, ''), coalesce(k.seq, 0), coalesce(k.text, '')
 		FROM conversations c LEFT JOIN turns t ON t.turn_id = c.tip
@@ -23,18 +23,17 @@ const (
 
 	messageColumns = `seq, role, content, timestamp, turn_id, status, sources, calls, parent, parent_turn, assistant, piece, condensed`
 
-	// The seqs of a branch are in order, and without gaps where there is no other branch.
+	// The seqs of a branch are in order, and without gaps if there is no other branch.
 	messagesDown = `SELECT ` + messageColumns + ` FROM messages WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq DESC`
 
-	// The newest messages alone, in one read: it is asked for most.
+	// The newest messages alone, in one read: the most frequent one.
 	recentMessages = `SELECT m.role, m.content FROM conversations c
 		JOIN messages m ON m.conversation = c.num AND m.seq > c.last_seq - $3 AND m.status <> 'running'
 		WHERE c.num = (SELECT num FROM conversations c ` + whose + `) AND c.linear = 1
 		ORDER BY m.seq`
 
-	// One statement takes the lease, unless somebody holds it or left a turn behind. It
-	// belongs to the owner of the conversation, if there is one already, and its fence goes
-	// up by one.
+	// One statement takes the lease, unless it is held or has a turn under it. It belongs to
+	// the owner of the conversation, if that exists, and its fence goes up by one.
 	takeLease = `INSERT INTO leases (id, owner, token, fence, expires, parent)
 		VALUES ($2, coalesce((SELECT owner FROM conversations
 			WHERE id = $2 AND ($3 = '' OR owner = $3) ORDER BY owner LIMIT 1), $3), $4, 1, NOW() + $5, $6)
@@ -43,15 +42,15 @@ const (
 			WHERE leases.expires <= NOW() AND leases.turn_id = ''
 		RETURNING owner, fence, expires`
 
-	// A lease that is given back stays for its fence.
+	// A released lease stays for its fence.
 	endLease = `UPDATE leases SET token = '', expires = 0, turn_id = '' WHERE id = $1 AND token = $2 AND fence = $3
 		RETURNING owner, parent`
 
 	holdForTurn = `UPDATE leases SET turn_id = $4 WHERE id = $1 AND token = $2 AND fence = $3 AND turn_id IN ('', $4)
 		RETURNING owner, parent`
 
-	// The conversation of a turn comes into being, or grows by two messages after the one
-	// that $8 names, or after its head.
+	// Creates the conversation of a turn, or grows it by two messages after the one that $8
+	// names, or after its head.
 	growByTurn = `INSERT INTO conversations
 			(owner, id, title, language, assistant, messages, last_seq, head, tip, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, 2, 2, 2, $6, $7, $7)
@@ -69,7 +68,7 @@ const (
 		VALUES ($1, CAST($2 AS BIGINT), 'user', $3, $4, $5, '', $6, $7, ''),
 			($1, CAST($2 AS BIGINT) + 1, 'assistant', '', $4, $5, 'running', CAST($2 AS BIGINT), '', $8)`
 
-	// What the turn says nothing of is as in the turn before, $5.
+	// Fields that the turn does not set are as in the turn before, $5.
 	insertTurn = `INSERT INTO turns (turn_id, conversation, key, user_seq, answer_seq, saved_at, status, subject, compaction_seq)
 		SELECT $1, CAST($2 AS BIGINT), $3, CAST($4 AS BIGINT), CAST($4 AS BIGINT) + 1, 0, 'running', coalesce(p.subject, ''), coalesce(p.compaction_seq, 0)
 		FROM (SELECT 1) AS one LEFT JOIN turns p ON p.turn_id = $5`
@@ -79,7 +78,7 @@ const (
 
 	findTurn = turnColumns + `WHERE t.turn_id = $1`
 
-	// A key may be the id of a turn that waited for its client's tools and goes on.
+	// A key may be the id of a turn that waited for its client's tools and continues.
 	findTurnByKey = turnColumns + `WHERE c.id = $1 AND c.owner = $2 AND (t.key = $3 OR t.turn_id = $3 AND t.saved_at = 0)`
 
 	finishConversation = `UPDATE conversations SET
@@ -101,7 +100,7 @@ const (
 // prepared are statements by their text, compiled once on the pool that runs them.
 type prepared map[string]*sql.Stmt
 
-// statements are those of a turn.
+// statements are the statements of a turn.
 type statements struct {
 	reading prepared
 	// recording is on the relaxed pool, saving on the durable one.
@@ -143,8 +142,7 @@ func (s *statements) close() error {
 	return errors.Join(errs...)
 }
 
-// A turnTx is a transaction that writes turns, by the statements that were compiled for its
-// pool.
+// A turnTx is a transaction that writes turns, with the statements compiled for its pool.
 type turnTx struct {
 	*sql.Tx
 	stmts prepared

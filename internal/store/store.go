@@ -12,15 +12,15 @@ import (
 // DB is the open store. It is safe for concurrent use, and several processes may have one
 // database open.
 type DB struct {
-	// The host's own state is kept in the same database.
+	// The host's own state, in the same database.
 	*State
-	// So are the files beside questions.
+	// The files of questions, in it too.
 	*Files
 
 	db      *database.DB
 	stmts   statements
 	changes changeQueue
-	// begun counts begun turns, for the occasional clean-up of leases.
+	// begun counts begun turns, for the periodic clean-up of leases.
 	begun atomic.Int64
 }
 
@@ -45,8 +45,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return d, nil
 }
 
-// Live is where replicas share turns that run; nil unless the database is PostgreSQL. replica
-// names this process.
+// Live returns the store that replicas share for running turns; nil unless the database is
+// PostgreSQL. replica names this process.
 func (d *DB) Live(replica string) *Live {
 	if !d.db.IsPostgres() {
 		return nil
@@ -67,7 +67,7 @@ func (d *DB) Check(ctx context.Context) error { return d.db.Check(ctx) }
 // Backup copies the database to a new file, as [database.DB.Backup] does.
 func (d *DB) Backup(ctx context.Context, file string) error { return d.db.Backup(ctx, file) }
 
-// Empty forgets all, as [database.DB.Empty] does.
+// Empty deletes all data, as [database.DB.Empty] does.
 func (d *DB) Empty(ctx context.Context) error { return d.db.Empty(ctx) }
 
 // Close closes the database. Calls under way end with an error.

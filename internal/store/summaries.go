@@ -27,10 +27,10 @@ func (d *DB) Summary(ctx context.Context, owner, id string) (Summary, error) {
 	return s, d.db.Fault("read summary", err)
 }
 
-// SetSummary replaces the summary of the newest branch and ends a claim on it. covers says
-// up to which message the text reaches. It never goes back, so a slow worker cannot undo a
-// later one's text: that is [ErrConflict]. Without covers a text covers all messages that
-// are there, and an empty text covers none.
+// SetSummary replaces the summary of the newest branch and ends a claim on it. covers is the
+// last message that the text covers. It never goes back, so a slow worker cannot undo a later
+// text: that is [ErrConflict]. Without covers a text covers all existing messages, and an
+// empty text none.
 func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int64) error {
 	return d.db.Write(ctx, "set summary", func(tx *sql.Tx) error {
 		c, err := d.holdIn(ctx, tx, owner, id)
@@ -58,8 +58,8 @@ func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int
 	})
 }
 
-// replacePieces makes a text stand for the newest branch up to a message. further says that
-// it must reach further than the summary did, and not over what was cleared.
+// replacePieces makes a text cover the newest branch up to a message. further means that it
+// must reach further than the summary did, and not over what was cleared.
 func (d *DB) replacePieces(ctx context.Context, tx *sql.Tx, c conversation, text string, reach int64, further bool) error {
 	const onPath = ` conversation = $1 AND seq IN (WITH RECURSIVE path(seq, parent) AS (
 		SELECT seq, parent FROM messages WHERE conversation = $1 AND seq = $2
@@ -86,7 +86,7 @@ func (d *DB) replacePieces(ctx context.Context, tx *sql.Tx, c conversation, text
 }
 
 // AddPiece stores the summary of one exchange, on any branch, and ends a claim on the
-// conversation. An exchange that has one already, or is gone, is [ErrConflict].
+// conversation. An exchange that has one already, or is deleted, is [ErrConflict].
 func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) error {
 	return d.db.Write(ctx, "add summary", func(tx *sql.Tx) error {
 		c, err := d.holdIn(ctx, tx, owner, id)
@@ -95,7 +95,7 @@ func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) er
 		}
 		p.Text, p.Condensed = d.db.SQL.Text(p.Text), d.db.SQL.Text(p.Condensed)
 		if p.Condensed == "" && c.covers == 0 && c.summary != "" {
-			// A text that was set while there was no message that it could belong to.
+			// A text set before there was a message that it could belong to.
 			p.Condensed = strings.Trim(c.summary+"\n\n"+p.Text, "\n")
 		}
 		var turnID string
@@ -123,10 +123,10 @@ func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) er
 }
 
 // ClaimSummaries returns at most limit conversations with complete answers that have no
-// summary yet, and keeps them from other callers for ttl. least leaves out those with fewer
-// messages that have none. A claim that is not followed by a summary ends by itself; the
-// conversation then comes after those that nobody claimed yet, as its next claim may fail
-// too. It also interrupts the turns of processes that are gone.
+// summary yet, and reserves them for the caller for ttl. least skips those with fewer
+// unsummarised messages. A claim without a summary ends by itself; the conversation then comes
+// after the unclaimed ones, as its next claim may fail too. It also interrupts the turns of
+// dead processes.
 func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error) {
 	const op = "claim summaries"
 	items := []schemas.SummaryWork{}
@@ -165,7 +165,7 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Dura
 }
 
 // claimable reports whether a claim has anything to do. Workers ask after each answer, mostly
-// for nothing, and a read keeps no writer waiting.
+// in vain, and a read blocks no writer.
 func (d *DB) claimable(ctx context.Context, least int) (any bool, err error) {
 	err = d.db.Read.QueryRowContext(ctx, d.db.SQL.Say(`SELECT EXISTS (`+orphans+`) OR EXISTS (SELECT 1 FROM conversations
 		WHERE behind > 0 AND behind >= CAST($2 AS BIGINT) AND claimed_until <= $3)`),
@@ -179,11 +179,11 @@ func (d *DB) SummariesBehind(ctx context.Context) (n int64, err error) {
 	return n, d.db.Fault("count summaries", err)
 }
 
-// turns is how many turns so many messages are.
+// turns returns how many turns so many messages are.
 func turns(messages int) int { return (messages + 1) / 2 }
 
-// readWork reads the branch of the newest answer that awaits its summary, as far as it has
-// none, without interrupted turns.
+// readWork reads the branch of the newest answer without a summary, from where its summary
+// ends, without interrupted turns.
 func (d *DB) readWork(ctx context.Context, num int64, w *schemas.SummaryWork) error {
 	b := branch{num: num}
 	err := d.db.Read.QueryRowContext(ctx, `SELECT m.seq FROM messages m JOIN turns t ON t.turn_id = m.turn_id AND t.answer_seq = m.seq

@@ -9,12 +9,12 @@ import (
 	"molar/schemas"
 )
 
-// ToolDecisions reads all of them.
+// ToolDecisions reads all decisions about tools.
 func (s *State) ToolDecisions(ctx context.Context) (schemas.ToolDecisions, error) {
 	return s.toolDecisions(ctx, math.MaxInt32)
 }
 
-// ToolDigests reads all of them without the texts of definitions, for those who look often.
+// ToolDigests reads them without the texts of definitions, for frequent readers.
 func (s *State) ToolDigests(ctx context.Context) (schemas.ToolDecisions, error) {
 	const sum = 64 // SHA-256 in hexadecimal
 	return s.toolDecisions(ctx, sum)
@@ -48,7 +48,7 @@ func (s *State) toolDecisions(ctx context.Context, most int) (schemas.ToolDecisi
 	return all, s.db.Fault(op, rows.Err())
 }
 
-// KeepSwitch stores that a tool is off, or on again.
+// KeepSwitch stores that a tool is off, or on.
 func (s *State) KeepSwitch(ctx context.Context, server, tool string, on bool) error {
 	const op = "switch a tool"
 	var err error

@@ -70,7 +70,7 @@ func (s *State) PutTraces(ctx context.Context, traces []Trace) error {
 	})
 }
 
-// GetTrace returns the trace of a turn; ok is false when there is none.
+// GetTrace returns the trace of a turn; ok is false if there is none.
 func (s *State) GetTrace(ctx context.Context, turnID string) (t Trace, ok bool, err error) {
 	var at int64
 	var body string
@@ -93,9 +93,9 @@ func (s *State) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 	return traces, s.db.Fault("list traces", err)
 }
 
-// PruneTraces deletes traces older than maxAge, then the oldest ones until the
-// bodies together have at most maxBytes. It returns how many it deleted. Waiting turns,
-// answers under a key and erasures whose time is over go along.
+// PruneTraces deletes traces older than maxAge, then the oldest ones until the bodies together
+// have at most maxBytes. It returns how many it deleted. Expired paused turns, answers under a
+// key and erasures go along.
 func (s *State) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int64) (deleted int64, err error) {
 	oldest := database.Millis(s.db.Now().Add(-maxAge))
 	err = s.db.WriteRelaxed(ctx, "prune traces", func(tx *sql.Tx) error {

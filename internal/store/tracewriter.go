@@ -23,15 +23,15 @@ const (
 	pruneEvery = 10 * time.Minute
 )
 
-// TraceWriterConfig says where traces go and how long they stay.
+// TraceWriterConfig configures a TraceWriter.
 type TraceWriterConfig struct {
 	Store *State
 	// Logger may be nil.
 	Logger *slog.Logger
-	// MaxAge and MaxBytes bound what is kept; zero means 7 days and 256 MiB.
+	// MaxAge and MaxBytes limit the stored traces; zero means 7 days and 256 MiB.
 	MaxAge   time.Duration
 	MaxBytes int64
-	// QueueLen is how many traces may wait; zero means 256.
+	// QueueLen is how many traces may queue; zero means 256.
 	QueueLen int
 }
 
@@ -47,8 +47,8 @@ type TraceWriter struct {
 	closed bool
 }
 
-// traceJob is a trace, the wire traffic of a turn, or, with flushed set, the question when
-// all before it is written.
+// traceJob is a trace, the wire traffic of a turn, or, with flushed set, a request to report
+// when all before it is written.
 type traceJob struct {
 	trace   Trace
 	wire    *Wire
@@ -128,7 +128,7 @@ func (w *TraceWriter) ask(ctx context.Context, flushed chan<- struct{}) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
-		w.done.Wait() // Close writes all there is
+		w.done.Wait() // Close writes the whole queue
 		close(flushed)
 		return nil
 	}
@@ -143,7 +143,7 @@ func (w *TraceWriter) ask(ctx context.Context, flushed chan<- struct{}) error {
 // Dropped returns how many traces were not stored.
 func (w *TraceWriter) Dropped() int64 { return w.dropped.Load() }
 
-// Close writes what is queued and ends the writer. Later records are dropped.
+// Close writes the queue and ends the writer. Later records are dropped.
 func (w *TraceWriter) Close() error {
 	w.mu.Lock()
 	if !w.closed {
@@ -166,7 +166,7 @@ func (w *TraceWriter) run() {
 	}
 }
 
-// collect takes what else is waiting, up to a batch.
+// collect takes what else is queued, up to a batch.
 func (w *TraceWriter) collect(first traceJob) []traceJob {
 	batch := []traceJob{first}
 	for len(batch) < traceBatch {

@@ -11,9 +11,8 @@ import (
 	"molar/schemas"
 )
 
-// BeginTurn takes the lease and reads what the turn needs to know. It writes
-// nothing else. The lease comes first: whatever is saved under an earlier one is
-// seen by this turn.
+// BeginTurn takes the lease and reads what the turn needs. It writes nothing else. The lease
+// comes first: this turn sees all that was saved under an earlier one.
 func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, error) {
 	const op = "begin turn"
 	start := schemas.Opening{ConversationID: req.ConversationID, Messages: []schemas.StoredMessage{}, ServersRead: []string{}}
@@ -22,7 +21,7 @@ func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, e
 	if err != nil {
 		return start, d.db.Fault(op, err)
 	}
-	if keyed != nil { // a turn that was begun under the key goes on where it was
+	if keyed != nil { // a turn begun under the key continues in its conversation
 		start.ConversationID, owner, start.Finished = keyed.conversation, keyed.owner, keyed.finished
 	}
 	if req.Parent != nil {
@@ -44,8 +43,8 @@ func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, e
 	return start, d.db.Fault(op, err)
 }
 
-// Turn returns what is stored of a turn of the owner's; one that is not there is [ErrNoTurn]. A
-// turn whose lease is no longer held is interrupted, whether that was noted or not.
+// Turn returns what is stored of an owner's turn; an unknown one is [ErrNoTurn]. A turn whose
+// lease is no longer held is interrupted, recorded so or not.
 func (d *DB) Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, error) {
 	const op = "read a turn"
 	t := schemas.StoredTurn{TurnID: turnID}
@@ -72,14 +71,14 @@ func (d *DB) Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn
 	return t, d.db.Fault(op, err)
 }
 
-// A tip is the turn that another branch than the newest ends with.
+// A tip is the last turn of a branch that is not the newest.
 type tip struct {
 	num, seq, compaction int64
 	turn, subject        string
 }
 
-// parentOf finds the turn to go on after; an empty one is the root. It is nil for the last
-// turn of the newest branch, which is where a turn goes on anyway.
+// parentOf finds the turn to continue; an empty id is the root. It is nil for the last turn of
+// the newest branch, which a turn continues anyway.
 func (d *DB) parentOf(ctx context.Context, owner, id, turnID string) (*tip, error) {
 	c, err := d.find(ctx, owner, id)
 	unknown := errors.Is(err, sql.ErrNoRows)
@@ -107,7 +106,7 @@ func (d *DB) tipOf(ctx context.Context, num int64, turnID string) (*tip, error) 
 	return t, err
 }
 
-// readContext fills in what is known of the conversation.
+// readContext fills in the state of the conversation.
 func (d *DB) readContext(ctx context.Context, owner string, most int, parent *tip, start *schemas.Opening) error {
 	var c conversation
 	var servers string
@@ -135,7 +134,7 @@ func (d *DB) readContext(ctx context.Context, owner string, most int, parent *ti
 	return d.readMessages(ctx, c, most, start)
 }
 
-// readBranch replaces what belongs to the newest branch by what belongs to another.
+// readBranch replaces the state of the newest branch by that of another.
 func (d *DB) readBranch(ctx context.Context, at *tip, start *schemas.Opening) error {
 	start.Tip, start.Subject, start.Assistant = at.turn, at.subject, ""
 	start.Compaction = schemas.Compaction{}
@@ -151,8 +150,8 @@ func (d *DB) readBranch(ctx context.Context, at *tip, start *schemas.Opening) er
 	return err
 }
 
-// readMessages reads the newest messages that the compaction does not cover, from a
-// question on; of a last exchange that alone is too long, nothing is left out.
+// readMessages reads the newest messages that the compaction does not cover, starting at a
+// question; a last exchange is read whole even if it alone is too long.
 func (d *DB) readMessages(ctx context.Context, c conversation, most int, start *schemas.Opening) error {
 	var messages []schemas.StoredMessage // the newest first
 	whole, room := 0, most
@@ -178,10 +177,10 @@ func (d *DB) readMessages(ctx context.Context, c conversation, most int, start *
 	return err
 }
 
-// keyedTurn is a turn that was begun under a key, and where it was found.
+// keyedTurn is a turn that was begun under a key, and its place.
 type keyedTurn struct {
 	conversation, owner string
-	// finished is nil for one that was never saved.
+	// finished is nil for a turn that was never saved.
 	finished *schemas.Finished
 }
 
@@ -190,8 +189,8 @@ func (d *DB) keyedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, error)
 	if req.Key == "" {
 		return nil, nil //nolint:nilnil // no key, no turn
 	}
-	// With an id, the conversation is the one that the id means to this owner; without one, the
-	// key must be the owner's own.
+	// With an id, the conversation is the owner's with that id; without one, the key must be
+	// the owner's own.
 	where, args := `c.id = $2 AND ($3 = '' OR c.owner = $3)`, []any{req.Key, req.ConversationID, req.Owner}
 	if req.AnyConversation {
 		where, args = `c.owner = $2`, []any{req.Key, req.Owner}

@@ -8,25 +8,24 @@ import (
 	"molar/schemas"
 )
 
-// The refusals that are the caller's to handle. They come wrapped; ask with
-// errors.Is.
+// Refusals for the caller to handle. They are wrapped; compare with errors.Is.
 const (
 	// ErrNotFound means that no such conversation exists for this owner.
 	ErrNotFound = database.RefusalError("conversation not found")
-	// ErrStaleLease means that a later turn took the conversation over, or that it
-	// was cleared or deleted since the turn began.
+	// ErrStaleLease means that a later turn took the conversation over, or that it was cleared
+	// or deleted since the turn began.
 	ErrStaleLease = database.RefusalError("the lease is no longer valid: a later turn began, or the conversation was cleared or deleted")
 	// ErrBusy means that another turn of the conversation is running; it is a [*BusyError].
 	ErrBusy = database.RefusalError("another turn of the conversation is running")
 	// ErrNoTurn means that the conversation has no such turn.
 	ErrNoTurn = database.RefusalError("there is no such turn in this conversation")
-	// ErrConflict means that what is to be written contradicts what is stored.
+	// ErrConflict means that a write contradicts the stored data.
 	ErrConflict = database.ErrConflict
-	// ErrInvalid means that what was asked makes no sense.
+	// ErrInvalid means that the request makes no sense.
 	ErrInvalid = database.ErrInvalid
 )
 
-// BusyError is an [ErrBusy] that says when the other turn's lease ends, unless it is
+// BusyError is an [ErrBusy] with the time until the other turn's lease ends, unless it is
 // renewed.
 type BusyError struct{ Left time.Duration }
 
@@ -36,22 +35,22 @@ func (e *BusyError) Error() string { return ErrBusy.Error() }
 // Unwrap makes it an ErrBusy.
 func (e *BusyError) Unwrap() error { return ErrBusy }
 
-// TurnRequest asks for the right to write one turn.
+// TurnRequest requests the right to write one turn.
 type TurnRequest struct {
 	Owner string
 	// ConversationID need not exist yet; beginning a turn does not create it.
 	ConversationID string
-	// AnyConversation lets Key find a turn in every conversation of the owner: the caller
-	// was given no id and made one up.
+	// AnyConversation lets Key find a turn in every conversation of the owner: the caller got
+	// no id and made one up.
 	AnyConversation bool
 	// Key is the client's idempotency key; empty when it gave none.
 	Key string
-	// Parent is the turn to go on after; an empty one begins a new branch at the root, and
-	// nil goes on with the newest branch.
+	// Parent is the turn to continue; an empty one begins a new branch at the root, and nil
+	// continues the newest branch.
 	Parent *string
 	// TTL is how long the lease holds.
 	TTL time.Duration
-	// Most is about how many bytes of messages are read, the newest; 0 reads all.
+	// Most is approximately how many bytes of messages are read, the newest; 0 reads all.
 	Most int
 }
 
@@ -61,51 +60,51 @@ type Turn struct {
 	TurnID string        `json:"turn_id"`
 	// Key is the client's idempotency key, unique in its conversation; may be empty.
 	Key string `json:"key"`
-	// User is not looked at when the turn was recorded: that question stands.
+	// User is ignored if the turn was recorded: that question stays.
 	User    string           `json:"user"`
 	Answer  string           `json:"answer"`
 	Sources []schemas.Source `json:"sources"`
-	// Calls are the executed calls of the turn; empty keeps those that were recorded of an
+	// Calls are the executed calls of the turn; empty keeps the recorded calls of an
 	// interrupted one.
 	Calls json.RawMessage `json:"calls"`
 	// Status is empty or schemas.StatusInterrupted.
 	Status string `json:"status"`
-	// ServersRead is added to what the conversation has read before.
+	// ServersRead is added to the servers that the conversation has read before.
 	ServersRead []string `json:"servers_read"`
 	// Language is the language of the turn, such as "vi"; empty keeps the last one.
 	Language  string `json:"language"`
 	Assistant string `json:"assistant"`
-	// Subject is the conversation's last question that stands alone, after this turn; empty
-	// keeps that of the turn before.
+	// Subject is the conversation's last self-contained question, after this turn; empty keeps
+	// that of the turn before.
 	Subject string `json:"subject"`
 	// Compaction is the one that the turn's prompt began with; nil means that of the turn
 	// before.
 	Compaction *schemas.Compaction `json:"compaction"`
 }
 
-// SavedTurn says when a turn was saved, and under which id.
+// SavedTurn is the time at which a turn was saved, and its id.
 type SavedTurn struct {
 	TurnID  string    `json:"turn_id"`
 	SavedAt time.Time `json:"saved_at"`
 }
 
-// Message is what was said, without what is kept beside it.
+// Message is a message without its metadata.
 type Message struct {
 	Role    schemas.Role `json:"role"`
 	Content string       `json:"content"`
 }
 
-// A Branch picks messages of a conversation by the branch that they are on. The zero
-// value is the newest one.
+// A Branch selects the messages of one branch of a conversation. The zero value is the newest
+// one.
 type Branch struct {
-	// Tip is the turn with which another branch ends.
+	// Tip is the last turn of another branch.
 	Tip string
-	// Tree picks the messages of all branches.
+	// Tree selects the messages of all branches.
 	Tree bool
 }
 
-// MessageRange picks messages of a conversation by their age. The zero value
-// picks all of the newest branch.
+// MessageRange selects messages of a conversation by their age. The zero value selects all of
+// the newest branch.
 type MessageRange struct {
 	Branch
 	// Last keeps that many of the newest messages; 0 keeps all.

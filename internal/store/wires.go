@@ -13,8 +13,7 @@ import (
 	"molar/internal/store/database"
 )
 
-// Bounds of what turns keep of their wire traffic, in bytes as it is stored: of one turn, and
-// of all together.
+// Limits of the stored wire traffic, in bytes as stored: of one turn, and of all together.
 const (
 	MaxWire  = 2 << 20
 	maxWires = 256 << 20
@@ -49,7 +48,7 @@ func (s *State) PutWire(ctx context.Context, w Wire) error {
 	})
 }
 
-// GetWire returns the tape of a turn; ok is false when there is none, or its time is over.
+// GetWire returns the tape of a turn; ok is false if there is none, or it has expired.
 func (s *State) GetWire(ctx context.Context, turnID string) (tape []byte, ok bool, err error) {
 	var packed []byte
 	err = s.db.Read.QueryRowContext(ctx, `SELECT tape FROM wires WHERE turn_id = $1 AND expires > $2`, turnID, database.Millis(s.db.Now())).Scan(&packed)
@@ -64,7 +63,7 @@ func (s *State) GetWire(ctx context.Context, turnID string) (tape []byte, ok boo
 	return tape, err == nil, err
 }
 
-// pruneWires deletes what has expired, and the oldest of what is too much.
+// pruneWires deletes what has expired, and the oldest above the limit.
 func (s *State) pruneWires(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM wires WHERE expires <= $1 OR created_at <= (
 		SELECT max(created_at) FROM (

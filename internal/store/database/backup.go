@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// ErrOwnTools means that the database has better means of its own.
+// ErrOwnTools means that PostgreSQL's own tools do it better.
 var ErrOwnTools = errors.New("a PostgreSQL database is checked and backed up with its own tools: pg_amcheck and pg_dump")
 
-// Backup writes a compact copy of the database to a new file, mode 0600, while
-// reads and writes go on. The database is checked before, the copy after; a file
-// appears under the name only when both are sound. An existing file is refused with
-// fs.ErrExist, a PostgreSQL database with [ErrOwnTools].
+// Backup writes a compact copy of the database to a new file, mode 0600, while reads and
+// writes continue. The database is checked before, the copy after; the file appears under its
+// name only if both are sound. It refuses an existing file with fs.ErrExist, a PostgreSQL
+// database with [ErrOwnTools].
 func (d *DB) Backup(ctx context.Context, file string) error {
 	if d.Writing == nil {
 		return ErrOwnTools
@@ -26,7 +26,7 @@ func (d *DB) Backup(ctx context.Context, file string) error {
 	if err := d.Check(ctx); err != nil {
 		return err
 	}
-	// Beside its final place, so that the last step is one rename.
+	// In the same folder, so that the last step is one rename.
 	dir, err := os.MkdirTemp(filepath.Dir(file), ".molar-backup-")
 	if err != nil {
 		return fmt.Errorf("backup to %q: %w", file, err)
@@ -36,7 +36,7 @@ func (d *DB) Backup(ctx context.Context, file string) error {
 	if err := d.copyTo(ctx, part); err != nil {
 		return fmt.Errorf("backup to %q: %w", file, err)
 	}
-	// Unlike a rename, a link overwrites nothing that came there meanwhile.
+	// Unlike a rename, a link does not overwrite a file that appeared meanwhile.
 	if err := os.Link(part, file); err != nil {
 		return fmt.Errorf("backup to %q: %w", file, err)
 	}
@@ -44,7 +44,7 @@ func (d *DB) Backup(ctx context.Context, file string) error {
 }
 
 func (d *DB) copyTo(ctx context.Context, part string) error {
-	// The read pool may not write, the writers' ones would be held for long.
+	// The read pool may not write, and the write pools would be blocked for long.
 	pool, err := d.openPool(1, waitForDisk)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (d *DB) copyTo(ctx context.Context, part string) error {
 	return syncPath(part)
 }
 
-// syncPath brings a file, or the names in a folder, to the disk.
+// syncPath syncs a file, or the names in a folder, to the disk.
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

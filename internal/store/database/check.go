@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// shownFaults is how many findings of a check are told.
+// shownFaults is how many findings of a check are reported.
 const shownFaults = 5
 
-// Check reads the whole file and reports damage as an [*Error]. It may take a
-// minute for each gigabyte; reads and writes go on meanwhile. A PostgreSQL database is
-// refused with [ErrOwnTools].
+// Check reads the whole file and reports damage as an [*Error]. It may take a minute for each
+// gigabyte; reads and writes continue meanwhile. A PostgreSQL database is refused with
+// [ErrOwnTools].
 func (d *DB) Check(ctx context.Context) error {
 	if d.Writing == nil {
 		return ErrOwnTools
@@ -37,8 +37,8 @@ func (d *DB) check(ctx context.Context, op string, pool *sql.DB, pragmas ...stri
 	return &Error{Op: op, Path: d.name, Kind: KindCorrupt, Err: errors.New(strings.Join(found, "; "))}
 }
 
-// findings runs a checking pragma. integrity_check and quick_check answer with one
-// row "ok", foreign_key_check with none, when all is well.
+// findings runs a checking pragma. If all is well, integrity_check and quick_check return one
+// row "ok", foreign_key_check none.
 func findings(ctx context.Context, pool *sql.DB, pragma string) (found []string, err error) {
 	rows, err := pool.QueryContext(ctx, "PRAGMA "+pragma)
 	if err != nil {
@@ -64,8 +64,8 @@ func findings(ctx context.Context, pool *sql.DB, pragma string) (found []string,
 	return found, rows.Err()
 }
 
-// checkLater looks for damage in the background, after a stop that left a
-// write-ahead log behind. What it finds is logged, and Ping reports it from then on.
+// checkLater looks for damage in the background, after a stop that left a write-ahead log.
+// Damage is logged, and Ping reports it from then on.
 func (d *DB) checkLater(delay time.Duration) {
 	ctx, stop := context.WithCancel(context.Background()) // until Close
 	d.stop = stop

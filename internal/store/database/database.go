@@ -1,9 +1,8 @@
-// Package database opens the database of the store: one SQLite file or a PostgreSQL
-// database. It owns the schema and its migrations, the pools and transactions, the checks
-// and backups of a file, and the kinds of fault. What the tables mean is known to the
-// packages above it.
+// Package database opens the database of the store: one SQLite file or a PostgreSQL database.
+// It owns the schema and its migrations, the pools and transactions, the checks and backups of
+// a file, and the kinds of fault. The packages that use it know the meaning of the tables.
 //
-// Both databases run the same statements; [Dialect] holds what they say differently.
+// Both databases run the same statements; [Dialect] holds the differences.
 package database
 
 import (
@@ -18,18 +17,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Config says where the database is.
+// Config configures the database.
 type Config struct {
 	// Path is the SQLite file, or the URL of a PostgreSQL database
-	// (postgres://user:password@host:port/name). The file is created with mode 0600,
-	// its folder with mode 0700, when they are missing; the database must be there.
+	// (postgres://user:password@host:port/name). A missing file is created with mode 0600, its
+	// folder with mode 0700; a PostgreSQL database must exist.
 	Path string
-	// MustExist refuses a SQLite file that is not there, instead of creating it.
+	// MustExist refuses a missing SQLite file, instead of creating it.
 	MustExist bool
-	// AsIs refuses a database whose schema is older than this program, instead of
-	// bringing it up to date: for commands that only look.
+	// AsIs refuses a database whose schema is older than this program, instead of migrating
+	// it: for commands that only read.
 	AsIs bool
-	// Logger may be nil: nothing is logged then.
+	// Logger may be nil to log nothing.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now, and for leases PostgreSQL's own, which every
 	// replica shares.
@@ -37,8 +36,8 @@ type Config struct {
 	// BusyTimeout is how long to wait for another process that is writing; zero
 	// means 5 s.
 	BusyTimeout time.Duration
-	// CheckDelay is how long after an unclean stop was found the check of the file
-	// begins, so that a short command does not pay for it; zero means 1 s.
+	// CheckDelay is how long after start the file is checked if the last stop was unclean, so
+	// that a short command does not pay for it; zero means 1 s.
 	CheckDelay time.Duration
 }
 
@@ -47,18 +46,18 @@ const (
 	defaultCheckDelay  = time.Second
 )
 
-// DB is the open database. It is safe for concurrent use, and several processes
-// may have one database open.
+// DB is the open database. It is safe for concurrent use, and several processes may have one
+// database open.
 type DB struct {
-	// Durable commits reach the disk before they return. Relaxed commits survive a
-	// crash of the process but not a loss of power: right for leases, claims and
-	// traces, which are worth nothing after one.
+	// Durable commits reach the disk before they return. Relaxed commits survive a crash of
+	// the process but not a loss of power: right for leases, claims and traces, which are
+	// worthless after one.
 	Durable, Relaxed *sql.DB
-	// Read takes no writes.
+	// Read is read-only.
 	Read *sql.DB
-	// Writing is held around every write of this process on SQLite: waiting in line
-	// here is fair and cheap, waiting for SQLite's lock is polling. PostgreSQL, where
-	// it is nil, takes many writers.
+	// Writing is held around every write of this process on SQLite: queueing here is fair and
+	// cheap, waiting for SQLite's lock is polling. It is nil on PostgreSQL, which takes many
+	// writers.
 	Writing chan struct{}
 	SQL     Dialect
 	Log     *slog.Logger
@@ -69,14 +68,14 @@ type DB struct {
 	busy time.Duration
 	// databaseClock means that leases expire by the database's clock.
 	databaseClock bool
-	// single is how a connection of its own is opened; PostgreSQL's alone.
+	// single configures a connection outside the pools; PostgreSQL only.
 	single *pgx.ConnConfig
-	// present is SQLite's alone.
+	// present is for SQLite only.
 	present *presence
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
-	// damage is what the check after an unclean stop found.
+	// damage is the result of the check after an unclean stop.
 	damage atomic.Pointer[Error]
 }
 
@@ -122,7 +121,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.Fault("ping store", d.Read.QueryRowContext(ctx, "SELECT 1").Scan(&one))
 }
 
-// Close closes the database. Calls under way end with an error.
+// Close closes the database. Running calls fail.
 func (d *DB) Close() error {
 	d.stop()
 	d.background.Wait()
@@ -137,11 +136,11 @@ func (d *DB) Close() error {
 	return d.Fault("close store", errors.Join(errs...))
 }
 
-// Now is the time of the clock that the database was opened with.
+// Now returns the time of the database's clock.
 func (d *DB) Now() time.Time { return d.now() }
 
-// Clock is the time by which leases expire, for NOW() of a statement. It is nil, the
-// database's own clock, where several processes on several machines must agree.
+// Clock is the argument for NOW() of a statement, by which leases expire. It is nil, the
+// database's own clock, if several machines must agree.
 func (d *DB) Clock() any {
 	if d.databaseClock {
 		return nil
@@ -149,7 +148,7 @@ func (d *DB) Clock() any {
 	return Millis(d.now())
 }
 
-// lock waits for the turn to write. The returned func ends it.
+// lock waits for the right to write. The returned func releases it.
 func (d *DB) lock(ctx context.Context) (unlock func(), err error) {
 	if d.Writing == nil {
 		return func() {}, ctx.Err()
@@ -162,8 +161,8 @@ func (d *DB) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Write runs f in one durable transaction. f may run again when the database asks
-// for it, so it must set what it returns, not add to it.
+// Write runs f in one durable transaction. f may run again if the database asks for it, so it
+// must set its results, not add to them.
 func (d *DB) Write(ctx context.Context, op string, f func(tx *sql.Tx) error) error {
 	return d.transact(ctx, d.Durable, op, f)
 }
@@ -197,7 +196,7 @@ func (d *DB) Exec(ctx context.Context, op, query string, args ...any) (changed i
 	return changed, err
 }
 
-// InTx runs f in one transaction, whoever else is writing.
+// InTx runs f in one transaction, without waiting for other writers.
 func InTx(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
@@ -211,8 +210,8 @@ func InTx(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// Short is the context of a read of a few rows. SQLite's readers never wait, and
-// watching a context costs more than the read.
+// Short returns the context of a read of a few rows. SQLite's readers never wait, and watching
+// a context costs more than the read.
 func (d *DB) Short(ctx context.Context) context.Context {
 	if d.Writing == nil {
 		return ctx
@@ -220,7 +219,7 @@ func (d *DB) Short(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// Millis is how times are stored.
+// Millis converts a time to its stored form.
 func Millis(t time.Time) int64 { return t.UnixMilli() }
 
 // TimeAt is the reverse of [Millis]; 0 is the zero time.

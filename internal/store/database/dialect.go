@@ -2,16 +2,16 @@ package database
 
 import "strings"
 
-// A Dialect is what the two databases say differently.
+// A Dialect is the SQL that differs between the two databases.
 type Dialect struct {
-	// ForUpdate keeps a row that was read from other writers until the transaction
-	// ends. SQLite has one writer anyway.
+	// ForUpdate locks a row that was read against other writers until the transaction ends.
+	// SQLite has one writer anyway.
 	ForUpdate string
-	// Like compares without regard to case.
+	// Like compares case-insensitively.
 	Like string
 	// mergedServers is the union of two JSON lists: the stored one and $3.
 	mergedServers string
-	// now is $1, or the database's own clock in milliseconds when that is NULL.
+	// now is $1, or the database's own clock in milliseconds if that is NULL.
 	now string
 	// Text makes a text storable.
 	Text func(string) string
@@ -40,13 +40,12 @@ func postgresDialect() Dialect {
 	}
 }
 
-// Say puts the dialect's words for MERGED_SERVERS and NOW() into a statement.
+// Say replaces MERGED_SERVERS and NOW() in a statement by the dialect's SQL.
 func (d Dialect) Say(query string) string {
 	return strings.NewReplacer("MERGED_SERVERS", d.mergedServers, "NOW()", d.now).Replace(query)
 }
 
-// postgresText replaces what a text of PostgreSQL cannot hold: NUL, and bytes that
-// are no UTF-8.
+// postgresText replaces what a text in PostgreSQL cannot hold: NUL, and invalid UTF-8.
 func postgresText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

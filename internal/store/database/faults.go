@@ -11,7 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A Kind says what is wrong with the database.
+// A Kind is a kind of database fault.
 type Kind string
 
 // The kinds of [Error].
@@ -27,37 +27,36 @@ const (
 	KindAbsent     Kind = "absent"
 	KindIO         Kind = "io"
 	KindClosed     Kind = "closed"
-	// KindUnreachable and the two after it are PostgreSQL's own.
+	// KindUnreachable and the two after it occur with PostgreSQL only.
 	KindUnreachable Kind = "unreachable"
 	KindRefused     Kind = "refused"
 	KindDamaged     Kind = "damaged"
 	KindOther       Kind = "other"
 )
 
-// A RefusalError is an answer to what was asked, where the database itself is well. Compare with
-// errors.Is.
+// A RefusalError refuses a request while the database itself is well. Compare with errors.Is.
 type RefusalError string
 
-// The refusals that the database itself knows.
+// Refusals by the database itself.
 const (
-	// ErrConflict means that what is to be written contradicts what is stored.
+	// ErrConflict means that a write contradicts the stored data.
 	ErrConflict = RefusalError("conflict with what is stored")
-	// ErrInvalid means that what was asked makes no sense.
+	// ErrInvalid means that the request makes no sense.
 	ErrInvalid = RefusalError("invalid request")
 )
 
 // Error implements error.
 func (r RefusalError) Error() string { return string(r) }
 
-// Error is a fault of the database, not of what was asked. Its text names the
-// database and says what to do.
+// Error is a fault of the database, not of the request. Its text names the database and what
+// to do.
 type Error struct {
-	// Op is what was tried, such as "save turn".
+	// Op is the attempted operation, such as "save turn".
 	Op string
 	// Path is the database file, or the URL without its password.
 	Path string
 	Kind Kind
-	// Err is the fault as the database or the system gave it.
+	// Err is the fault as reported by the database or the system.
 	Err error
 }
 
@@ -73,8 +72,8 @@ func (e *Error) Error() string {
 	return msg + ": " + e.Err.Error()
 }
 
-// Public is the text for clients: without the place of the database and the words of
-// the system, which are for the log.
+// Public returns the text for clients: without the place of the database and the system's
+// error, which are for the log.
 func (e *Error) Public() string {
 	if advice := e.Kind.advice(); advice != "" {
 		return e.Op + ": the database " + advice
@@ -85,7 +84,7 @@ func (e *Error) Public() string {
 // Unwrap returns the fault below.
 func (e *Error) Unwrap() error { return e.Err }
 
-// advice says what to do about a kind of fault; nothing for [KindOther].
+// advice returns what to do about a kind of fault; empty for [KindOther].
 func (k Kind) advice() string {
 	return map[Kind]string{
 		KindCorrupt:     "is not a sound SQLite file; move it away and restore a backup",
@@ -109,7 +108,7 @@ func (k Kind) advice() string {
 func KindOf(err error) Kind {
 	if se, ok := errors.AsType[*sqlite.Error](err); ok {
 		if se.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
-			return KindFull // what a full disk gives when the file is opened
+			return KindFull // what a full disk returns when the file is opened
 		}
 		// The low byte is the primary result code.
 		switch se.Code() & 0xff {
@@ -148,7 +147,8 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
-// Found is [DB.Fault] of the read of one row; ok is false when there is none, which is no fault.
+// Found is [DB.Fault] for the read of one row; ok is false if there is none, which is not a
+// fault.
 func (d *DB) Found(op string, err error) (ok bool, _ error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -156,8 +156,8 @@ func (d *DB) Found(op string, err error) (ok bool, _ error) {
 	return err == nil, d.Fault(op, err)
 }
 
-// Fault wraps err for the caller. What the caller itself caused passes as it
-// is, with the operation before it.
+// Fault wraps err for the caller. An error that the caller itself caused keeps its text, after
+// the operation.
 func (d *DB) Fault(op string, err error) error {
 	if err == nil {
 		return nil

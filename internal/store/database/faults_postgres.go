@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// postgresKind maps a fault of PostgreSQL, or of the way to it, to its kind; ok is
-// false for anything else. The codes are those of appendix A of its manual.
+// postgresKind maps a fault of PostgreSQL, or of the connection, to its kind; ok is false for
+// other errors. The codes are those of appendix A of its manual.
 func postgresKind(err error) (kind Kind, ok bool) {
 	if pe, is := errors.AsType[*pgconn.PgError](err); is {
 		return stateKind(pe.Code), true
@@ -27,7 +27,7 @@ func postgresKind(err error) (kind Kind, ok bool) {
 			return KindUnreachable, true
 		}
 	}
-	// pgx says this of a connection that broke earlier, with no error to ask for.
+	// pgx returns this for a connection that broke earlier; there is no error value.
 	if err.Error() == "conn closed" {
 		return KindUnreachable, true
 	}
@@ -52,14 +52,14 @@ func stateKind(code string) Kind {
 	return KindOther
 }
 
-// rolledBackForOthers reports whether PostgreSQL undid a transaction only because
-// it was in another one's way: it may run again.
+// rolledBackForOthers reports whether PostgreSQL rolled a transaction back only because it was
+// in another one's way: it may run again.
 func rolledBackForOthers(err error) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pe.Code == "40001" || pe.Code == "40P01")
 }
 
-// postgresRefusal is the refusal that a fault of PostgreSQL means, or nil.
+// postgresRefusal returns the refusal that a fault of PostgreSQL means, or nil.
 func postgresRefusal(err error) error {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

@@ -4,7 +4,7 @@ package database
 
 import "syscall"
 
-// What the file system says when it cannot take more.
+// The file system's errors when it cannot take more.
 const (
 	errNoSpace    = syscall.ENOSPC
 	errReadOnlyFS = syscall.EROFS

@@ -9,16 +9,16 @@ import (
 	"io/fs"
 )
 
-// applicationID marks the file as ours ("molr"), so that another program's
-// database is never written to by a slip in a path.
+// applicationID marks the file as ours ("molr"), so that a mistyped path never makes us write
+// to another program's database.
 const applicationID = 0x6d6f6c72
 
 //go:embed migrations/*/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date. Each step is one transaction that ends
-// by raising user_version; a second process that starts at the same time waits
-// for the lock and then finds the step done.
+// migrate brings the schema up to date. Each step is one transaction that ends by raising
+// user_version; a second process that starts at the same time waits for the lock and then
+// finds the step done.
 func migrate(ctx context.Context, db *sql.DB, path string, asIs bool) error {
 	names, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
 	if err != nil {
@@ -57,7 +57,7 @@ func migrateStep(ctx context.Context, db *sql.DB, path string, names []string, a
 	return false, tx.Commit()
 }
 
-// errOlder refuses a schema that is to stay as it is.
+// errOlder refuses an old schema that must not be migrated.
 var errOlder = errors.New("its schema is older than this program: molar migrate, or a start of serve, brings it up to date")
 
 // checkVersion returns the schema version of the file and refuses files that are

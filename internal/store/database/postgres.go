@@ -15,27 +15,27 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// The pools of PostgreSQL. Together they are a fifth of what a server allows as it
-// is installed, so that a few replicas fit.
+// The pools of PostgreSQL. Together they are a fifth of a server's default limit, so that a
+// few replicas fit.
 const (
 	durableConns, relaxedConns, readConns = 8, 4, 8
 	// connIdle is how long an idle connection is kept.
 	connIdle = 5 * time.Minute
-	// connectTimeout holds unless the URL names one.
+	// connectTimeout applies unless the URL sets one.
 	connectTimeout = 5 * time.Second
-	// stoppedFor is how long a process that was stopped in the middle of a transaction keeps its
-	// locks: shorter than others wait for them by default.
+	// stoppedFor is how long a process that was stopped in the middle of a transaction keeps
+	// its locks: shorter than others wait for them by default.
 	stoppedFor = 4 * time.Second
 )
 
-// migrationLock is the advisory lock under which the schema changes ("molr").
+// migrationLock is the advisory lock for schema changes ("molr").
 const migrationLock = applicationID
 
 func isPostgres(path string) bool {
 	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
 }
 
-// redacted is the URL without password and parameters.
+// redacted returns the URL without password and parameters.
 func redacted(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -71,8 +71,8 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// Connect opens a connection to PostgreSQL outside the pools, for one that listens. The caller
-// closes it.
+// Connect opens a connection to PostgreSQL outside the pools, for listening. The caller closes
+// it.
 func (d *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
 	cfg := d.single.Copy()
 	cfg.RuntimeParams["application_name"] = "molar listener"
@@ -80,10 +80,10 @@ func (d *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, d.Fault("connect to PostgreSQL", err)
 }
 
-// IsPostgres reports whether several machines may have the database open.
+// IsPostgres reports whether the database is PostgreSQL, which several machines may have open.
 func (d *DB) IsPostgres() bool { return d.single != nil }
 
-// openConns makes a pool. What the URL sets itself stands.
+// openConns opens a pool. Parameters in the URL take precedence.
 func (d *DB) openConns(base *pgx.ConnConfig, conns int, params map[string]string) *sql.DB {
 	cfg := base.Copy()
 	params["application_name"] = "molar"
@@ -140,8 +140,8 @@ func migratePostgres(ctx context.Context, db *sql.DB, name string, asIs bool) er
 	})
 }
 
-// postgresVersion returns the version of the schema, 0 for one that it marks as
-// ours just now. It refuses tables that are not ours or newer than this program.
+// postgresVersion returns the version of the schema, 0 for one that it marks as ours just now.
+// It refuses tables that are not ours or newer than this program.
 func postgresVersion(ctx context.Context, tx *sql.Tx, name string, known int) (version int, err error) {
 	var ours, taken bool
 	err = tx.QueryRowContext(ctx, `SELECT to_regclass('molar_schema') IS NOT NULL, to_regclass('conversations') IS NOT NULL

@@ -2,8 +2,8 @@
 
 package database
 
-// A presence would show other processes that this one has the database open. Here nobody is
-// known to be alone.
+// A presence would show other processes that this one has the database open. On this system no
+// process is known to be alone.
 type presence struct{}
 
 func enter(string) (p *presence, alone bool) { return nil, false }

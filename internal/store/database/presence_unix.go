@@ -8,11 +8,11 @@ import (
 )
 
 // A presence shows other processes that this one has the database open. It is a lock on a
-// file of its own, which ends with the process, however that ends. Nil shows nothing.
+// separate file, which ends with the process in any case. Nil shows nothing.
 type presence struct{ file *os.File }
 
-// enter reports whether nobody else has the database open. Until [presence.stay] nobody else
-// can find the same. Where no such file can be made, nobody is known to be alone.
+// enter reports whether no other process has the database open. Until [presence.stay] none can
+// get the same result. If the file cannot be made, alone is false.
 func enter(path string) (p *presence, alone bool) {
 	f, err := os.OpenFile(path+"-open", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -21,7 +21,7 @@ func enter(path string) (p *presence, alone bool) {
 	return &presence{f}, syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// stay lets others in and goes on being present.
+// stay downgrades the lock to a shared one: others may enter.
 func (p *presence) stay() {
 	if p != nil {
 		_ = syscall.Flock(int(p.file.Fd()), syscall.LOCK_SH) // else others wait for leases to expire

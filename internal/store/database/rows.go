@@ -10,7 +10,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// List returns what a query finds, each row as read makes it; the list is never nil.
+// List returns the rows of a query, each converted by read; the list is never nil.
 func List[T any](ctx context.Context, from Querier, read func(row *sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -19,7 +19,7 @@ func List[T any](ctx context.Context, from Querier, read func(row *sql.Rows) (T,
 	return ReadAll(rows, read)
 }
 
-// ReadAll is [List] for rows that are there already. It closes them.
+// ReadAll is [List] for an open result. It closes the rows.
 func ReadAll[T any](rows *sql.Rows, read func(row *sql.Rows) (T, error)) ([]T, error) {
 	defer rows.Close()
 	all := make([]T, 0, 8) // most lists are short

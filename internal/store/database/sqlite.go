@@ -13,8 +13,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// readers is the size of SQLite's read pool. Reads are short, and more of them at
-// once than there are cores gains nothing.
+// readers is the size of SQLite's read pool. Reads are short, and more at once than there are
+// cores gain nothing.
 const readers = 4
 
 // waitForDisk makes a commit wait until it is on the disk.
@@ -53,12 +53,12 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	return d.enter(ctx)
 }
 
-// Empty deletes all that a SQLite database holds: it is then as it was made.
+// Empty deletes all data of a SQLite database: it is then as new.
 func (d *DB) Empty(ctx context.Context) error {
 	const op = "empty the store"
 	return d.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
 		names, err := List(ctx, tx, One[string], `SELECT name FROM sqlite_schema
-			WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence') ORDER BY rowid DESC`) // what refers to others comes first
+			WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence') ORDER BY rowid DESC`) // referring tables come first
 		if err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (d *DB) Empty(ctx context.Context) error {
 	})
 }
 
-// enter ends the leases of processes that are gone, if nobody else has the file open: they
-// cannot be anybody's then, and nobody needs to wait for them.
+// enter ends the leases of dead processes if no other process has the file open: nobody can
+// hold them then, and nobody needs to wait for them.
 func (d *DB) enter(ctx context.Context) error {
 	present, alone := enter(d.name)
 	d.present = present
@@ -84,10 +84,9 @@ func (d *DB) enter(ctx context.Context) error {
 	return err
 }
 
-// createFile makes folder and file with modes that keep other users out. SQLite
-// gives its side files the mode of the database. An existing file is not opened
-// here: closing it again would drop the locks that this process may hold on it
-// through another DB.
+// createFile creates folder and file with modes that keep other users out. SQLite gives its
+// side files the mode of the database. An existing file is not opened here: closing it again
+// would drop the locks that this process may hold on it through another DB.
 func (d *DB) createFile() error {
 	if err := os.MkdirAll(filepath.Dir(d.name), 0o700); err != nil {
 		return err
@@ -114,9 +113,9 @@ func (d *DB) createFile() error {
 	return nil
 }
 
-// leftLog reports whether a write-ahead log is there. The last one to close the
-// file takes it away: one that is there means that somebody was killed, or has the
-// file open now, when a check does no harm.
+// leftLog reports whether a write-ahead log exists. The last process to close the file removes
+// it: an existing one means that a process was killed, or has the file open now, when a check
+// does no harm.
 func (d *DB) leftLog() bool {
 	info, err := os.Stat(d.name + "-wal")
 	return err == nil && info.Size() > 0
@@ -140,9 +139,9 @@ func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
 	return db, nil
 }
 
-// ScrubLog empties the write-ahead log, which still holds what was deleted. The
-// deletion itself stands even when a reader of another process is in the way; the
-// next deletion or the last close then does it.
+// ScrubLog empties the write-ahead log, which still holds deleted text. The deletion itself is
+// effective even if a reader of another process is in the way; the next deletion or the last
+// close then empties the log.
 func (d *DB) ScrubLog(ctx context.Context) {
 	if d.Writing == nil {
 		return // PostgreSQL's log is the operator's

@@ -10,13 +10,12 @@ import (
 )
 
 // prepares reports whether statements may be prepared: not behind a pooler that gives each
-// transaction another connection, for which the URL says default_query_exec_mode=exec.
+// transaction another connection, for which the URL has default_query_exec_mode=exec.
 func prepares(cfg *pgx.ConnConfig) bool {
 	return cfg.DefaultQueryExecMode != pgx.QueryExecModeExec && cfg.DefaultQueryExecMode != pgx.QueryExecModeSimpleProtocol
 }
 
-// An unprepared connector's connections send a statement anew each time, also one that was
-// prepared.
+// An unprepared connector's connections send every statement anew, prepared ones too.
 type unprepared struct{ driver.Connector }
 
 // Connect implements [driver.Connector].

@@ -15,7 +15,8 @@ import (
 )
 
 // Pooled returns the URL of the same schema behind Debian's PgBouncer, which gives each
-// transaction any of its connections: what is prepared, set or listened to on one is lost.
+// transaction any of its connections: prepared statements, settings and listeners of one are
+// lost.
 func (p *Postgres) Pooled(tb testing.TB, dsn string) string {
 	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -71,7 +72,7 @@ ignore_startup_parameters = extra_float_digits,search_path,synchronous_commit,lo
 	}
 	tb.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // it ends as it was told
+		_ = cmd.Wait() // it was killed on purpose
 	})
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {

@@ -1,4 +1,4 @@
-// Package storetest starts PostgreSQL, alone or behind a pooler, for the tests of those who use it.
+// Package storetest starts PostgreSQL, alone or behind a pooler, for tests.
 package storetest
 
 import (
@@ -27,7 +27,7 @@ const postgresVariable = "MOLAR_TEST_POSTGRES"
 // Postgres is a PostgreSQL server for one test.
 type Postgres struct {
 	base *url.URL
-	// admin makes and empties schemas.
+	// admin creates and empties schemas.
 	admin *sql.DB
 
 	// The following are set for a server of our own.
@@ -35,13 +35,13 @@ type Postgres struct {
 	server    *exec.Cmd
 	stderr    io.Closer
 	logged    chan struct{}
-	// last is the last line that the server wrote, once logged is closed.
+	// last is the last line of the server's log, once logged is closed.
 	last string
 }
 
-// StartPostgres gives a server: the one that MOLAR_TEST_POSTGRES names, else a private
-// one, run from Debian's package as an unprivileged user. Where there is neither, the
-// test is skipped, in CI it fails.
+// StartPostgres returns a server: the one in MOLAR_TEST_POSTGRES, else a private one, run from
+// Debian's package as an unprivileged user. If there is neither, the test is skipped, and in
+// CI it fails.
 func StartPostgres(tb testing.TB) *Postgres {
 	tb.Helper()
 	if testing.Short() {
@@ -89,7 +89,7 @@ func (p *Postgres) connect(tb testing.TB) *Postgres {
 	return p
 }
 
-// postgresPrograms returns the folder of the newest initdb, or nothing.
+// postgresPrograms returns the folder of the newest initdb, or "".
 func postgresPrograms() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is good
 	if len(found) > 0 {
@@ -125,7 +125,7 @@ func (p *Postgres) create(tb testing.TB) {
 // Addr is where the server listens.
 func (p *Postgres) Addr() string { return p.base.Host }
 
-// Private reports whether the server is ours to stop.
+// Private reports whether the test started the server and may stop it.
 func (p *Postgres) Private() bool { return p.bin != "" }
 
 // Start starts a private server and returns when it takes connections.
@@ -134,7 +134,7 @@ func (p *Postgres) Start(tb testing.TB) {
 	//nolint:gosec // our own program and folder
 	p.server = exec.CommandContext(context.WithoutCancel(tb.Context()), filepath.Join(p.bin, "postgres"), "-D", p.data, "-p", p.base.Port(),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
-		// What a commit does not wait for should be lost when the server is stopped.
+		// Commits that are not synced should be lost when the server is stopped.
 		"-c", "wal_writer_delay=10s",
 		// The tests stop the server, never the machine: what it wrote need not reach the disk.
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "autovacuum=off")
@@ -158,7 +158,7 @@ func (p *Postgres) Start(tb testing.TB) {
 	}
 }
 
-// readLog waits for the line that says so; the rest must be read as well, or the
+// readLog waits for the line that reports readiness; the rest must be read as well, or the
 // server stops at a full pipe.
 func (p *Postgres) readLog(log io.Reader, ready chan<- struct{}) {
 	defer close(p.logged)
@@ -184,8 +184,7 @@ func (p *Postgres) Stop(tb testing.TB) {
 	p.server = nil
 }
 
-// Freeze stops a private server for a while, as a machine that hangs would: its connections
-// stay.
+// Freeze stops a private server for a while, as a hanging machine would: its connections stay.
 func (p *Postgres) Freeze(long time.Duration) error {
 	if err := freeze(p.server.Process.Pid, true); err != nil {
 		return err
@@ -211,8 +210,8 @@ func (p *Postgres) Database(tb testing.TB) string {
 	return u.String()
 }
 
-// Empty takes all rows out of the store's tables in a schema that [Postgres.Database] made:
-// much cheaper than another one.
+// Empty deletes all rows of the store's tables in a schema that [Postgres.Database] made: much
+// cheaper than a new schema.
 func (p *Postgres) Empty(tb testing.TB, dsn string) {
 	tb.Helper()
 	at, err := url.Parse(dsn)

@@ -15,8 +15,7 @@ import (
 // immediateStop makes a server end without a checkpoint.
 func immediateStop() os.Signal { return syscall.SIGQUIT }
 
-// servant is the user as whom a server of root's tests runs: PostgreSQL refuses to
-// run as root.
+// servant returns the user for a server of root's tests: PostgreSQL refuses to run as root.
 func servant() (uid, gid int) {
 	if os.Getuid() == 0 {
 		for _, name := range []string{"postgres", "nobody"} {
@@ -47,7 +46,7 @@ func unprivileged(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
 
-// freeze stops a process and its children, or lets them go on. A child that is begun in
+// freeze stops a process and its children, or continues them. A child that is started in
 // between is stopped with what it waits for.
 func freeze(pid int, stop bool) error {
 	signal := syscall.SIGCONT
