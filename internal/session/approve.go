@@ -12,13 +12,13 @@ import (
 	"molar/schemas"
 )
 
-// An approvalAsk is a call that waits for the person at the terminal.
+// An approvalAsk is a call pending the approval of the person at the terminal.
 type approvalAsk struct {
 	ask    agent.Ask
-	answer chan agent.Decision // holds one
+	answer chan agent.Decision // buffer of one
 }
 
-// A sessionApprover brings the calls of a turn to the loop of the session.
+// A sessionApprover passes a turn's pending calls to the loop of the session.
 type sessionApprover struct{ asks chan<- approvalAsk }
 
 func (a sessionApprover) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
@@ -26,7 +26,7 @@ func (a sessionApprover) Approve(ctx context.Context, ask agent.Ask) (agent.Deci
 	return handOver(ctx, a.asks, approvalAsk{ask, answer}, answer)
 }
 
-// handOver puts a question to the loop and waits for the answer.
+// handOver sends a question to the loop and waits for the answer.
 func handOver[Q, A any](ctx context.Context, to chan<- Q, question Q, answer <-chan A) (a A, err error) {
 	select {
 	case to <- question:
@@ -41,21 +41,21 @@ func handOver[Q, A any](ctx context.Context, to chan<- Q, question Q, answer <-c
 	}
 }
 
-// answerQuiet is for how long nothing may have been typed before what is typed counts as
-// an answer: until then it may be the rest of a sentence.
+// answerQuiet is how long nothing must be typed before a key counts as an answer: until then
+// it may be the rest of a sentence.
 const answerQuiet = 500 * time.Millisecond
 
-// A grantStore keeps what the person allowed beyond one call.
+// A grantStore stores the person's standing permissions.
 type grantStore interface {
 	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
 	ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error)
 	DeleteGrant(ctx context.Context, owner, id string) (bool, error)
 }
 
-// approve asks the person. It is false when they stopped the turn instead.
+// approve asks the person. It returns false if they stopped the turn instead.
 func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 	if granted, err := s.grants.Granted(ctx, "", s.f.Conversation, a.ask.Subject()); granted && err == nil && len(a.ask.Scopes) > 1 {
-		a.answer <- agent.Decision{Allowed: true} // a call beside this one was allowed meanwhile
+		a.answer <- agent.Decision{Allowed: true} // a concurrent call was allowed meanwhile
 		return true
 	}
 	for _, line := range approvalLines(a.ask) {
@@ -90,7 +90,7 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 	}
 }
 
-// choices are the answers to a question, beside which nothing else counts.
+// choices returns the accepted answers to a question.
 func choices(ask agent.Ask) string {
 	all := "[o]nce, "
 	if slices.Contains(ask.Scopes, agent.InConversation) {
@@ -102,7 +102,7 @@ func choices(ask agent.Ask) string {
 	return all + "[e]dit the arguments, [n]o"
 }
 
-// chosenBy is the decision that an answer stands for, and what is said of it.
+// chosenBy returns the decision for an answer, and its text for the person.
 func chosenBy(ask agent.Ask, answer string) (d agent.Decision, said string, known bool) {
 	reaches := func(scope agent.Scope) bool { return slices.Contains(ask.Scopes, scope) }
 	switch answer {
@@ -118,9 +118,8 @@ func chosenBy(ask agent.Ask, answer string) (d agent.Decision, said string, know
 	return d, "", false
 }
 
-// readAside reads a line that is no message: what was typed before waits for the message
-// line. It is false when the person pressed Ctrl-C or Ctrl-D, or when nobody waits for
-// the line any more.
+// readAside reads a line that is not a message: keys typed before wait for the message line.
+// It returns false if the person pressed Ctrl-C or Ctrl-D, or if the line is no longer needed.
 func (s *session) readAside(ctx context.Context, prompt string) (string, bool) {
 	ahead := s.ahead
 	s.ahead = nil
@@ -129,7 +128,7 @@ func (s *session) readAside(ctx context.Context, prompt string) (string, bool) {
 	return line, err == nil
 }
 
-// quiet waits until nothing was typed for a while.
+// quiet waits until nothing was typed for answerQuiet.
 func (s *session) quiet(ctx context.Context) bool {
 	pause := time.NewTimer(answerQuiet)
 	defer pause.Stop()
@@ -149,14 +148,14 @@ func (s *session) quiet(ctx context.Context) bool {
 	}
 }
 
-// typeAhead keeps a key for the message line.
+// typeAhead queues a key for the message line.
 func (s *session) typeAhead(key terminal.Key) {
 	if len(s.ahead) < maxAhead {
 		s.ahead = append(s.ahead, key)
 	}
 }
 
-// approvals shows what runs without a question, or takes that back.
+// approvals lists the standing permissions, or revokes one.
 func (s *session) approvals(ctx context.Context, subject string) error {
 	all, err := s.grants.ListGrants(ctx, "")
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *session) approvals(ctx context.Context, subject string) error {
 	return nil
 }
 
-// reach says where a yes counts.
+// reach returns where a permission applies.
 func (s *session) reach(g schemas.Grant) string {
 	switch g.ConversationID {
 	case "":
@@ -198,8 +197,8 @@ func (s *session) reach(g schemas.Grant) string {
 	return "in the conversation " + g.ConversationID
 }
 
-// editArguments lets the person change the arguments until they fit. It is false when
-// they empty the line or press Ctrl-C.
+// editArguments lets the person change the arguments until they fit. It returns false if they
+// empty the line or press Ctrl-C.
 func (s *session) editArguments(ctx context.Context, ask agent.Ask) (agent.Decision, bool) {
 	text := ask.Call.Function.Arguments
 	for {

@@ -13,8 +13,8 @@ import (
 	"molar/internal/terminal"
 )
 
-// approver asks about tool calls of one question: nobody, when no person is there. in is what
-// they type.
+// approver returns the approver for the tool calls of one question: nil without a person. in
+// is their input.
 func approver(a *cli.CLI, f Flags, in *bufio.Reader) agent.Approver {
 	switch {
 	case f.Yes:
@@ -25,7 +25,7 @@ func approver(a *cli.CLI, f Flags, in *bufio.Reader) agent.Approver {
 	return nil
 }
 
-// yes approves everything, as --yes says.
+// yes approves everything, for --yes.
 type yes struct{}
 
 func (yes) Approve(context.Context, agent.Ask) (agent.Decision, error) {
@@ -63,7 +63,7 @@ func (l *lineAsker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision,
 	}
 }
 
-// edit reads other arguments; an empty line goes back.
+// edit reads other arguments; an empty line cancels.
 func (l *lineAsker) edit(ctx context.Context, ask agent.Ask) (d agent.Decision, ok bool, err error) {
 	_, _ = fmt.Fprint(l.out, "arguments: ")
 	text, err := l.line(ctx)
@@ -86,7 +86,7 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 	return line, nil
 }
 
-// approvalLines say what a person is asked, without the choices.
+// approvalLines returns the question to the person, without the choices.
 func approvalLines(ask agent.Ask) []string {
 	lines := []string{
 		terminal.Clean(fmt.Sprintf("? %s of server %s wants to run: %s", ask.Tool.Name, ask.Tool.Server, ask.Why)),
@@ -98,8 +98,7 @@ func approvalLines(ask agent.Ask) []string {
 	return lines
 }
 
-// middleCut is a text whose end is always shown: who approves a call must not miss what
-// stands there.
+// middleCut shortens a text in its middle: the approver must not miss its end.
 func middleCut(text string) string {
 	const head, tail = 2000, 1000
 	runes := []rune(text)

@@ -17,7 +17,7 @@ import (
 	"molar/schemas"
 )
 
-// Exit codes of chat beside those of every command.
+// Exit codes of chat in addition to those of every command.
 const (
 	ExitRefused    = 3
 	ExitUnapproved = 4
@@ -35,7 +35,7 @@ type Flags struct {
 	Yes          bool
 	MaxRounds    int
 	Timeout      time.Duration
-	// Files are paths of what goes with the question.
+	// Files are the paths of the question's files.
 	Files []string
 	// Resume is the ID of a conversation, or [ResumeChoose].
 	Resume string
@@ -64,8 +64,8 @@ func (f Flags) check() error {
 	return nil
 }
 
-// Start lists, talks or answers, as the arguments and the standard streams say. The error
-// has the exit code: of a refusal, of a call that nobody approved, of wrong flags.
+// Start lists, talks or answers, depending on the arguments and the standard streams. The
+// error has the exit code: of a refusal, of a call that was not approved, of wrong flags.
 func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 	if err := f.check(); err != nil {
 		return cli.Usage(err)
@@ -104,7 +104,7 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 // chat runs one turn and renders its events.
 func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Question) (err error) {
 	log := slog.New(slog.DiscardHandler)
-	if !cli.IsTerminal(a.Stderr) || a.LogLevel != "" || cfg.Telemetry.LogLevel != "" { // else warnings are told by events, once
+	if !cli.IsTerminal(a.Stderr) || a.LogLevel != "" || cfg.Telemetry.LogLevel != "" { // otherwise events report warnings, once
 		if log, err = a.Logger(cfg.Telemetry, slog.LevelWarn); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Qu
 	return chatError(ctx, out.finish())
 }
 
-// turn is a question with all that the flags say of it.
+// turn returns the turn for a question, with all flags applied.
 func (f Flags) turn(asked Question) agent.Turn {
 	return agent.Turn{
 		Assistant:   f.Assistant,
@@ -152,13 +152,13 @@ func (f Flags) turn(asked Question) agent.Turn {
 	}
 }
 
-// chatError finds the exit code of a turn that failed.
+// chatError returns the failed turn's error with its exit code.
 func chatError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
-		return cli.Exit(cli.Failure) // nobody reads any more: there is nothing to say
+		return cli.Exit(cli.Failure) // the reader is gone: print nothing
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return context.Cause(ctx)
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrInvalid):
@@ -167,7 +167,7 @@ func chatError(ctx context.Context, err error) error {
 	return err
 }
 
-// ignoreBrokenPipe makes a reader that went away an error of the write, so that the
-// turn is ended and saved as interrupted like any other. Unlike an ignored signal, one
-// with a listener is not handed down to the servers.
+// ignoreBrokenPipe turns a closed pipe into a write error, so that the turn is ended and saved
+// as interrupted like any other. Unlike an ignored signal, one with a listener is not
+// inherited by the servers.
 func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -12,11 +12,11 @@ import (
 	"molar/schemas"
 )
 
-// completeWait bounds what is asked of servers while a person waits for Tab.
+// completeWait limits the requests to servers while a person waits for Tab.
 const completeWait = 2 * time.Second
 
-// complete proposes commands and prompts behind "/" at the start, the arguments that
-// are known, and files and resources behind "@".
+// complete proposes commands and prompts after "/" at the start, known arguments, and files
+// and resources after "@".
 func (s *session) complete(before string) (start int, proposals []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), completeWait)
 	defer cancel()
@@ -75,8 +75,8 @@ func (s *session) argumentWords(ctx context.Context, command string) []string {
 	return words
 }
 
-// promptWords are how the argument of a server's prompt that is typed may go on: its value,
-// or the names of all while nothing stands there.
+// promptWords returns the completions of the current argument of a server's prompt: its
+// values, or the names of all arguments if it is empty.
 func (s *session) promptWords(ctx context.Context, name, typed string) []string {
 	found := agent.Named(s.h.Agent.Prompts(ctx), name)
 	if len(found) != 1 || len(found[0].Arguments) == 0 {
@@ -107,8 +107,8 @@ func (s *session) promptWords(ctx context.Context, name, typed string) []string 
 	return words
 }
 
-// resourceWords are the servers, and behind "@server:" its resources, and what its templates
-// say of others.
+// resourceWords returns the servers, and after "@server:" its resources, and completions from
+// its resource templates.
 func (s *session) resourceWords(ctx context.Context, word string) []string {
 	var words []string
 	server, typed, named := strings.Cut(word[1:], ":")

@@ -14,10 +14,10 @@ import (
 	"molar/schemas"
 )
 
-// resumeShown is how many messages are shown of a conversation that goes on.
+// resumeShown is how many messages of a resumed conversation are shown.
 const resumeShown = 4
 
-// wanted is what the next question asks of the chain.
+// wanted returns the next question's wishes for the chain.
 func (s *session) wanted() chain.Want {
 	want := chain.Want{Provider: s.f.Provider, Model: s.f.Model}
 	if want.Provider == "" && want.Model == "" {
@@ -73,7 +73,7 @@ func (s *session) resume(ctx context.Context, id string) error {
 	return nil
 }
 
-// choose lists the newest conversations and lets the person take one.
+// choose lists the newest conversations and lets the person choose one.
 func (s *session) choose(ctx context.Context) error {
 	list, err := s.h.Recent(ctx, RecentCount)
 	if err != nil {

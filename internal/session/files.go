@@ -11,10 +11,10 @@ import (
 	"molar/schemas"
 )
 
-// maxFile is how many bytes a file beside a question may have.
+// maxFile is the maximum size of a question's file, in bytes.
 const maxFile = 24 << 20
 
-// Files reads files that stand beside a question.
+// Files reads the files of a question.
 func Files(paths []string) ([]agent.Attachment, error) {
 	var files []agent.Attachment
 	for _, path := range paths {
@@ -38,7 +38,7 @@ func Files(paths []string) ([]agent.Attachment, error) {
 	return files, nil
 }
 
-// attachment is a file beside a question: text, or what models are shown as it is.
+// attachment returns a file of a question: text, or a format that models read as is.
 func attachment(name string, data []byte) (agent.Attachment, error) {
 	media := schemas.MediaOf(name, data)
 	group, _, _ := strings.Cut(media, "/")
@@ -54,7 +54,7 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and PDF", name, media)
 }
 
-// Paths are the files whose names begin as a word does.
+// Paths returns the files whose names begin with a word.
 func Paths(word string) []string {
 	found, _ := filepath.Glob(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(word) + "*")
 	for i, path := range found {
@@ -65,9 +65,9 @@ func Paths(word string) []string {
 	return found
 }
 
-// WithFiles puts the files that a question names as @path beside it. A word that names no
-// file stays a word. It is for what a person types: a question that a script passes on may
-// be anybody's text, and has --file.
+// WithFiles attaches the files that a question names as @path. A word that names no file stays
+// a word. It is for typed questions: one that a script passes on may be anyone's text, and has
+// --file.
 func (q Question) WithFiles() (Question, error) {
 	var paths []string
 	for word := range strings.FieldsSeq(q.Prompt) {
@@ -80,8 +80,8 @@ func (q Question) WithFiles() (Question, error) {
 	return q, err
 }
 
-// named is the file that a word names, without the marks of the sentence behind it; empty
-// when there is none.
+// named returns the file that a word names, without trailing punctuation; empty if there is
+// none.
 func named(word string) string {
 	path, ok := strings.CutPrefix(word, "@")
 	for _, path := range []string{path, strings.TrimRight(path, ".,;:!?)")} {

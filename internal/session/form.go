@@ -18,9 +18,9 @@ import (
 	"molar/schemas"
 )
 
-// An Asker asks them, one at a time.
+// An Asker asks servers' questions, one at a time.
 type Asker struct {
-	// Show shows a line, Read reads one behind a prompt.
+	// Show shows a line, Read reads one after a prompt.
 	Show func(text string)
 	Read func(ctx context.Context, prompt string) (string, error)
 
@@ -50,7 +50,7 @@ type field struct {
 	required    bool
 }
 
-// options are the values of which one may be chosen, in the forms that a schema has for it.
+// options are the permitted values, in the forms that a schema has for them.
 type options struct {
 	Enum  []string `json:"enum"`
 	OneOf []choice `json:"oneOf"`
@@ -69,13 +69,13 @@ func (o *options) values() []string {
 	return values
 }
 
-// takes reports whether a text may be chosen.
+// takes reports whether a text is a permitted value.
 func (o *options) takes(text string) bool {
 	values := o.values()
 	return text != "" && (len(values) == 0 || slices.Contains(values, text))
 }
 
-// Ask puts one question, and returns what the person chose or filled in.
+// Ask asks one question, and returns the person's choice or input.
 func (q *Asker) Ask(ctx context.Context, asked schemas.Question) (schemas.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -103,7 +103,7 @@ func (q *Asker) Ask(ctx context.Context, asked schemas.Question) (schemas.Answer
 	return schemas.Answer{Action: schemas.ActionAccept, Content: content}, nil
 }
 
-// fields are those of a form, the required ones first.
+// fields returns the fields of a form, the required ones first.
 func fields(schema json.RawMessage) []field {
 	var form struct {
 		Properties map[string]field `json:"properties"`
@@ -157,7 +157,7 @@ func (q *Asker) fill(ctx context.Context, f field) (json.RawMessage, error) {
 	}
 }
 
-// value is what was typed, as the form wants it.
+// value converts the typed text to the field's type.
 func (f *field) value(typed string) (json.RawMessage, bool) {
 	switch f.Type {
 	case "boolean":

@@ -14,10 +14,10 @@ import (
 	"molar/schemas"
 )
 
-// A reader is the person who asked one question, and reads along.
+// A reader is the person who asked one question and reads the answer.
 type reader struct {
 	in        *bufio.Reader
-	questions *Asker // nil where nobody can answer
+	questions *Asker // nil if no one can answer
 	out       *renderer
 }
 
@@ -29,7 +29,7 @@ func newReader(a *cli.CLI) *reader {
 	return r
 }
 
-// elicitor is nil where servers shall know that nobody can be asked.
+// elicitor is nil to tell servers that no one can be asked.
 func (r *reader) elicitor() mcpclients.Elicitor {
 	if r.questions == nil {
 		return nil
@@ -44,22 +44,22 @@ func (r *reader) Answer(ctx context.Context, q agent.Question) (schemas.Answer, 
 	return r.questions.Ask(ctx, q.Question)
 }
 
-// Hear shows what a server says, in the format that shows all events.
+// Hear shows a server's message, in the format that shows all events.
 func (r *reader) Hear(n schemas.News) {
 	kind := answer.KindProgress
 	if n.Level != "" {
 		kind = answer.KindLog
 	}
-	_ = r.out.event(answer.Event{Kind: kind, News: &n}) // who does not read any more is noticed by the turn
+	_ = r.out.event(answer.Event{Kind: kind, News: &n}) // the turn notices a closed output
 }
 
-// A questionAsk is a question of a server that waits for the person at the terminal.
+// A questionAsk is a server's question for the person at the terminal.
 type questionAsk struct {
 	ask    agent.Question
-	answer chan schemas.Answer // holds one
+	answer chan schemas.Answer // buffer of one
 }
 
-// A sessionPerson brings what servers ask and say in a turn to the loop of the session.
+// A sessionPerson passes servers' questions and messages to the loop of the session.
 type sessionPerson struct {
 	wants chan<- questionAsk
 	notes chan<- string
@@ -70,7 +70,7 @@ func (p sessionPerson) Answer(ctx context.Context, q agent.Question) (schemas.An
 	return handOver(ctx, p.wants, questionAsk{q, answer}, answer)
 }
 
-// Hear hands what a server says to the loop; one note too many is dropped.
+// Hear passes a server's message to the loop; it drops the message if the buffer is full.
 func (p sessionPerson) Hear(n schemas.News) {
 	select {
 	case p.notes <- newsLine(n):
@@ -78,7 +78,7 @@ func (p sessionPerson) Hear(n schemas.News) {
 	}
 }
 
-// newsLine is what a server says, on a line.
+// newsLine returns a server's message as one line.
 func newsLine(n schemas.News) string {
 	switch {
 	case n.Level != "":
@@ -89,7 +89,7 @@ func newsLine(n schemas.News) string {
 	return fmt.Sprintf("%g %s", n.Progress, n.Text)
 }
 
-// answer asks the person what a server wants to know. It is false when they stopped the turn
+// answer asks the person a server's question. It returns false if they stopped the turn
 // instead.
 func (s *session) answer(ctx context.Context, want questionAsk) bool {
 	if !s.quiet(ctx) {
@@ -114,5 +114,5 @@ func (s *session) answer(ctx context.Context, want questionAsk) bool {
 	return true
 }
 
-// Questions returns who answers servers at this terminal; nil where nobody can.
+// Questions returns what answers servers at this terminal; nil if no one can.
 func Questions(a *cli.CLI) mcpclients.Elicitor { return newReader(a).elicitor() }

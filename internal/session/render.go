@@ -17,7 +17,7 @@ import (
 	"molar/schemas"
 )
 
-// stepTools is the step that waits for servers; it says for which.
+// stepTools is the step that waits for servers; its text names them.
 const stepTools = "6.2"
 
 // outputVersion is the version of the JSON shapes of chat. It changes when a field
@@ -27,15 +27,15 @@ const outputVersion = 1
 // A renderer writes the events of a turn in one of the formats: the answer to
 // standard output, notes to standard error.
 type renderer struct {
-	mu             sync.Mutex // what servers say comes beside the turn
+	mu             sync.Mutex // servers' messages are concurrent with the turn
 	format         string
 	stdout, stderr io.Writer
 	styled         *terminal.Markdown // nil unless the answer goes to a terminal
 	seen           answer.Collector
 	summary        chatOutput
 	open           bool   // the last line of the answer has no end
-	apart          bool   // it was ended for what is no part of the answer
-	unwait         func() // takes a note of what is waited for back; nil for none
+	apart          bool   // the line was ended for text that is not part of the answer
+	unwait         func() // removes the waiting note; nil for none
 }
 
 // chatOutput is what --output-format json prints: one object.
@@ -116,7 +116,7 @@ func (r *renderer) event(e answer.Event) error {
 		}
 		return r.endLine()
 	case answer.KindToolCall:
-		if err := r.endLine(); err != nil { // behind a notice, which no commentary ends
+		if err := r.endLine(); err != nil { // after a notice, which no commentary ends
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (r *renderer) text(piece string) error {
 	if r.styled != nil {
 		return r.styled.Write(piece)
 	}
-	if r.apart { // one of the two line ends before it is there
+	if r.apart { // one of the two line ends is already there
 		piece, r.apart = strings.TrimPrefix(piece, "\n"), false
 	}
 	r.open = piece != "" && !strings.HasSuffix(piece, "\n")
@@ -158,7 +158,7 @@ func (r *renderer) endLine() error {
 	return err
 }
 
-// waiting tells what is waited for, unless something comes at once.
+// waiting shows what is waited for, after a delay.
 func (r *renderer) waiting(text string) {
 	told := make(chan struct{})
 	timer := time.AfterFunc(quiet, func() {
@@ -172,7 +172,7 @@ func (r *renderer) waiting(text string) {
 	}
 }
 
-// heard ends the wait for something.
+// heard ends the waiting note.
 func (r *renderer) heard() {
 	if r.unwait != nil {
 		r.unwait()
@@ -180,7 +180,7 @@ func (r *renderer) heard() {
 	}
 }
 
-// keep collects what the summary holds.
+// keep collects the data of the summary.
 func (r *renderer) keep(e answer.Event) {
 	r.seen.Add(e)
 	switch e.Kind {
@@ -193,7 +193,7 @@ func (r *renderer) keep(e answer.Event) {
 	}
 }
 
-// toolNote is the note on standard error that an event is worth, or "".
+// toolNote returns an event's note for standard error, or "".
 func toolNote(e answer.Event) string {
 	switch e.Kind {
 	case answer.KindToolCall:
@@ -241,7 +241,7 @@ func (r *renderer) endAnswer() error {
 	return err
 }
 
-// finish renders the end and finds the exit code.
+// finish renders the end and returns the exit code.
 func (r *renderer) finish() error {
 	r.heard()
 	done, err := r.seen.Done, error(nil)

@@ -23,14 +23,14 @@ const (
 	RecentCount = 30
 )
 
-// looksLikeID tells the ID behind "--resume" from a prompt: it is one word of at least
-// a digit, "_" or "-".
+// looksLikeID reports whether the argument after "--resume" is an ID and not a prompt: one
+// word with at least a digit, "_" or "-".
 func looksLikeID(arg string) bool {
 	return !strings.ContainsAny(arg, " \t\n") && strings.ContainsAny(arg, "0123456789_-") && arg != "-"
 }
 
-// chosenConversation is the ID that the flags mean, empty for a new conversation, and the
-// assistant that it has.
+// chosenConversation returns the ID that the flags select, empty for a new conversation, and
+// its assistant.
 func chosenConversation(ctx context.Context, h *host.Host, f Flags) (id, assistant string, err error) {
 	switch {
 	case f.GoOn:
@@ -49,7 +49,7 @@ func chosenConversation(ctx context.Context, h *host.Host, f Flags) (id, assista
 	return f.Conversation, "", nil
 }
 
-// assistantOf is who was asked last; empty when that is not known.
+// assistantOf returns the assistant that answered last; empty if unknown.
 func assistantOf(messages []schemas.StoredMessage) string {
 	for _, m := range slices.Backward(messages) {
 		if m.Assistant != "" {
@@ -59,7 +59,7 @@ func assistantOf(messages []schemas.StoredMessage) string {
 	return ""
 }
 
-// listConversations prints the newest conversations. The configured servers stay off.
+// listConversations prints the newest conversations. It starts no servers.
 func listConversations(ctx context.Context, a *cli.CLI, format string) error {
 	cfg, err := a.Load(nil)
 	if err != nil {

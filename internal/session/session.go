@@ -19,13 +19,13 @@ import (
 	"molar/schemas"
 )
 
-// promptMark stands before what a person types.
+// promptMark is the prompt for a person's input.
 const promptMark = "> "
 
-// missingTools begins the warning of a turn that a server's tools are not there.
+// missingTools is the prefix of a turn's warning that a server's tools are missing.
 const missingTools = "tools are missing: server "
 
-// errLeave ends a session that a person leaves, errBack a line that was asked for.
+// errLeave ends a session, errBack cancels a line.
 var (
 	errLeave = errors.New("leave")
 	errBack  = errors.New("back")
@@ -36,7 +36,7 @@ var (
 type session struct {
 	cli *cli.CLI
 	h   *host.Host
-	f   Flags // assistant, model, conversation: what the next turn takes
+	f   Flags // assistant, model, conversation: the settings of the next turn
 
 	con    io.Writer
 	size   func() (columns, rows int)
@@ -47,23 +47,23 @@ type session struct {
 	ahead  []terminal.Key // typed during an answer
 	asks   chan approvalAsk
 	wants  chan questionAsk
-	notes  chan string // what servers say of their tools
+	notes  chan string // servers' messages about their tools
 	sized  <-chan os.Signal
 	grants grantStore
-	status string // the line that is shown while something runs
+	status string // the line shown while something runs
 	last   *Question
 	files  []agent.Attachment // that go with the next question
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string
 	lastTurn  string // its id
-	// told are the warnings of missing tools that were given, listed that of commands was.
+	// told are the warnings of missing tools already given, listed the one of commands.
 	told   map[string]bool
 	listed bool
 
 	turns sync.WaitGroup // turns that still end after Ctrl-C
 }
 
-// converse is chat without a prompt.
+// converse runs a session: chat without a prompt.
 func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	in, out := a.Stdin.(*os.File), a.Stdout.(*os.File)
 	switch {
@@ -99,15 +99,15 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	sized, unwatch := terminal.Resizes()
 	defer unwatch()
 	s.sized = sized
-	go func() { // ends with the program: a read of a terminal cannot be broken off
+	go func() { // ends with the program: a read of a terminal cannot be cancelled
 		defer close(s.keys)
 		_ = terminal.ReadKeys(con, func(k terminal.Key) bool { s.keys <- k; return true })
 	}()
 	return s.loop(ctx)
 }
 
-// sessionLogger is silent unless a level is asked for: what a person needs to know is
-// told by events, and log lines would tear the answer apart.
+// sessionLogger is silent unless a level is set: events report what a person needs to know,
+// and log lines would tear the answer apart.
 func sessionLogger(a *cli.CLI, cfg *config.Config) (*slog.Logger, error) {
 	if cfg.Telemetry.LogLevel == "" || cli.IsTerminal(a.Stderr) && a.LogLevel == "" {
 		return slog.New(slog.DiscardHandler), nil
@@ -131,7 +131,7 @@ func (s *session) attachConsole(con io.Writer, size func() (int, int)) {
 	}
 }
 
-// introduce prints which model answers, and what the servers bring or why they do not.
+// introduce prints which model answers, and what the servers provide or why they do not.
 func (s *session) introduce(ctx context.Context) {
 	if route, err := s.h.Chain.Pick(ctx, s.wanted()); err != nil {
 		s.warn(err.Error())
@@ -154,7 +154,7 @@ func (s *session) introduce(ctx context.Context) {
 	}
 }
 
-// loop reads lines and does what they say until the person leaves or ctx ends.
+// loop reads lines and runs them until the person leaves or ctx ends.
 func (s *session) loop(ctx context.Context) error {
 	s.introduce(ctx)
 	err := s.begin(ctx)
@@ -166,7 +166,7 @@ func (s *session) loop(ctx context.Context) error {
 	}
 	if errors.Is(err, errLeave) {
 		if s.f.Conversation != "" {
-			// Unbroken, so that it can be copied whole.
+			// Not wrapped, so that it can be copied whole.
 			s.say("%s", terminal.Dim(terminal.Clean("continue with: molar chat "+s.again()+"--resume "+quoted(s.f.Conversation))))
 		}
 		return nil
@@ -174,8 +174,8 @@ func (s *session) loop(ctx context.Context) error {
 	return err
 }
 
-// again are the flags without which another store would be looked into, or another assistant
-// would answer: one was chosen, and the conversation has not been with it yet.
+// again returns the flags without which another store would be used, or another assistant
+// would answer: one that was chosen, and that the conversation does not have yet.
 func (s *session) again() string {
 	flags := ""
 	if s.cli.ConfigFile != "" {
@@ -187,7 +187,7 @@ func (s *session) again() string {
 	return flags
 }
 
-// quoted is a word as a shell takes it.
+// quoted returns a word quoted for a shell.
 func quoted(word string) string {
 	if !strings.ContainsAny(word, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
 		return word
@@ -195,11 +195,11 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// begin shows where a resumed conversation stands.
+// begin shows the end of a resumed conversation.
 func (s *session) begin(ctx context.Context) error {
 	if s.f.Resume == ResumeChoose {
 		assistant := s.f.Assistant
-		defer func() { s.f.Assistant = assistant }() // a flag says more than the conversation
+		defer func() { s.f.Assistant = assistant }() // a flag overrides the conversation
 		return s.choose(ctx)
 	}
 	if s.f.Conversation != "" && (s.f.GoOn || s.f.Resume != "") {
@@ -212,7 +212,7 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// do runs one line. What goes wrong with it is told, and the session goes on.
+// do runs one line. Its errors are shown, and the session continues.
 func (s *session) do(ctx context.Context, line string) error {
 	text := strings.TrimSpace(line)
 	if text == "" {
@@ -235,8 +235,8 @@ func (s *session) do(ctx context.Context, line string) error {
 	return nil
 }
 
-// readLine lets the person type. It fails with errLeave at Ctrl-D, and when the
-// terminal has gone; with errBack at Ctrl-C, unless it is the session's own prompt.
+// readLine reads a line. It fails with errLeave at Ctrl-D, and if the terminal is gone; with
+// errBack at Ctrl-C, unless it is the session's own prompt.
 func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 	s.editor.SetPrompt(prompt)
 	for {
@@ -278,7 +278,7 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// menu lists what may stand behind the slash that begins a line.
+// menu lists the completions of a slash at the start of a line.
 func (s *session) menu() {
 	s.editor.Erase()
 	var names []string
@@ -288,8 +288,8 @@ func (s *session) menu() {
 	s.lines(strings.Join(names, "  ")+"  and prompts of servers; Tab completes", terminal.Dim)
 }
 
-// nextKey waits for a key. A new size of the window is one that means nothing, so that
-// the line is painted anew.
+// nextKey waits for a key. A resized window gives a key without meaning, so that the line is
+// repainted.
 func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
 	if len(s.ahead) > 0 {
 		key := s.ahead[0]
@@ -309,7 +309,7 @@ func (s *session) nextKey(ctx context.Context) (terminal.Key, error) {
 	}
 }
 
-// say writes lines. Foreign text in args must be clean.
+// say writes lines. Foreign text in args must be cleaned.
 func (s *session) say(format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\r\n")
 	_, _ = io.WriteString(s.con, text+"\r\n")

@@ -39,8 +39,8 @@ func (s *session) commands() []slashCommand {
 	}
 }
 
-// command runs a slash command. It is not known when the line is a question, which a
-// server's prompt is too.
+// command runs a slash command. known is false if the line is a question, which a server's
+// prompt is too.
 func (s *session) command(ctx context.Context, content string) (known bool, err error) {
 	word, args, _ := strings.Cut(content, " ")
 	name, ok := strings.CutPrefix(word, "/")
@@ -78,7 +78,7 @@ func (s *session) help(ctx context.Context, _ string) error {
 	return nil
 }
 
-// entry writes a name and what it means, beside it where there is room.
+// entry writes a name and its description, on one line if it fits.
 func (s *session) entry(name, text string) {
 	columns, _ := s.size()
 	name, indent := "  "+terminal.Clean(name), 23
@@ -162,7 +162,7 @@ func (s *session) chooseModel(ctx context.Context, name string) error {
 	return nil
 }
 
-// clear begins a new conversation; the one before stays in the store.
+// clear starts a new conversation; the old one stays stored.
 func (s *session) clear(context.Context, string) error {
 	s.f.Conversation, s.last, s.answering = "", nil, ""
 	_, err := io.WriteString(s.con, "\x1b[2J\x1b[H")
@@ -177,7 +177,7 @@ func (s *session) retry(ctx context.Context, _ string) error {
 	s.lines(s.last.Prompt, terminal.Dim)
 	again := *s.last
 	messages, err := s.h.Stored(ctx, s.f.Conversation)
-	for _, m := range messages { // a turn that was kept gets a version beside it
+	for _, m := range messages { // a stored turn gets a second version
 		if err == nil && m.TurnID == s.lastTurn && m.Role == schemas.RoleUser {
 			again.Parent = &m.ParentTurn
 		}
@@ -185,18 +185,18 @@ func (s *session) retry(ctx context.Context, _ string) error {
 	return s.run(ctx, again)
 }
 
-// models are the models of the provider that the next question would take.
+// models returns the models of the next question's provider.
 func (s *session) models(ctx context.Context) []string {
 	route, err := s.h.Chain.Pick(ctx, s.wanted())
 	if err != nil {
 		return nil
 	}
-	list, _ := s.h.Chain.Models(ctx, route.Provider.Name()) // one that cannot be asked lists none
+	list, _ := s.h.Chain.Models(ctx, route.Provider.Name()) // a provider that cannot be asked lists none
 	slices.Sort(list)
 	return list
 }
 
-// shown is how a stored message is shown.
+// shown returns the displayed text of a stored message.
 func shown(m schemas.StoredMessage) string {
 	switch {
 	case m.Role == schemas.RoleUser:
@@ -212,7 +212,7 @@ func shown(m schemas.StoredMessage) string {
 	return m.Content
 }
 
-// file puts a file beside the next question.
+// file attaches a file to the next question.
 func (s *session) file(_ context.Context, path string) error {
 	if path == "" {
 		return errors.New("name the file: /file FILE")

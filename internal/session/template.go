@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A Place is where a person is in a template.
+// A Place is the cursor's place in a template.
 type Place struct {
-	// Done is what stands before the value that is typed. Where none is, it goes on to the
-	// next variable.
+	// Done is the text before the typed value. Without a value, it extends to the next
+	// variable.
 	Done string
-	// Variable is the one whose value is typed, Value what there is of it, and Rest the text
-	// behind it. They are empty where the template goes on with a text of its own.
+	// Variable is the one whose value is typed, Value the typed part of it, and Rest the text
+	// after it. They are empty if the template continues with literal text.
 	Variable, Value, Rest string
-	// Others are the values of the variables before.
+	// Others are the values of the earlier variables.
 	Others map[string]string
 
 	reserved bool
 }
 
-// Find returns the place of what was typed, and false where the template does not fit.
+// Find returns the place of the typed text, and false if the template does not match.
 func Find(template, typed string) (Place, bool) {
 	p := Place{Others: map[string]string{}}
 	for {
@@ -48,7 +48,7 @@ func Find(template, typed string) (Place, bool) {
 	}
 }
 
-// With returns the address as far as it goes with a value in the place.
+// With returns the address up to the place, with a value in it.
 func (p Place) With(value string) string {
 	escape := strings.NewReplacer("%", "%25", " ", "%20", "/", "%2F", "?", "%3F", "#", "%23")
 	if p.reserved {
@@ -57,7 +57,7 @@ func (p Place) With(value string) string {
 	return p.Done + escape.Replace(value) + p.Rest
 }
 
-// variable is the name in an expression of a kind that is understood.
+// variable returns the name in an expression of a supported kind.
 func variable(expression string) (string, bool) {
 	name := strings.TrimPrefix(expression, "+")
 	name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")

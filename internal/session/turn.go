@@ -39,7 +39,7 @@ func (s *session) ask(ctx context.Context, text string) error {
 // run answers a question. Ctrl-C or Escape stops the answer, not the session.
 func (s *session) run(ctx context.Context, asked Question) error {
 	s.last = &asked
-	s.turns.Wait() // one that was stopped may still be saving
+	s.turns.Wait() // a stopped turn may still be saving
 	turnCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if s.f.Timeout > 0 {
@@ -73,7 +73,7 @@ func (s *session) run(ctx context.Context, asked Question) error {
 	return err
 }
 
-// follow shows what happens until the turn has ended.
+// follow shows the events until the turn has ended.
 func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan happening, v *turnView) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -112,7 +112,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 			v.pause()
 			began := time.Now()
 			allowed := s.approve(ctx, ask)
-			v.waited(began)
+			v.excludeWait(began)
 			if !allowed && !stopped {
 				stopped, late = true, v.stop(cancel)
 			}
@@ -120,7 +120,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 			v.pause()
 			began := time.Now()
 			answered := s.answer(ctx, want)
-			v.waited(began)
+			v.excludeWait(began)
 			if !answered && !stopped {
 				stopped, late = true, v.stop(cancel)
 			}
@@ -141,15 +141,15 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan h
 	}
 }
 
-// stop ends the turn for a person who pressed Ctrl-C.
+// stop cancels the turn for Ctrl-C.
 func (v *turnView) stop(cancel func()) <-chan time.Time {
 	cancel()
 	v.pause()
-	v.s.ahead = nil // it was typed for an answer that nobody wanted
+	v.s.ahead = nil // typed for an answer that was cancelled
 	return time.After(stopWait)
 }
 
-// stopped says what is kept of a turn that was stopped; that may not be known yet.
+// stopped shows what is stored of a stopped turn, which may be unknown yet.
 func (v *turnView) stopped(kept agent.Kept) {
 	text := map[agent.Kept]string{
 		agent.KeptAnswer:   "stopped; what was answered is kept as interrupted",

@@ -13,20 +13,20 @@ import (
 	"molar/internal/cli"
 )
 
-// pipeWait is how long the first byte of a pipe beside a prompt may take: some programs
-// hold a pipe open that nobody writes to.
+// pipeWait is how long the first byte of a pipe may take if there is a prompt: some programs
+// hold a pipe open that never gets data.
 const pipeWait = 5 * time.Second
 
-// A Question is what a person asks, with what stands beside it.
+// A Question is a person's question, with its attachments.
 type Question struct {
 	Prompt   string
 	Attached []agent.Attachment
-	// Parent is the turn to go on after; nil means the newest.
+	// Parent is the turn to continue after; nil means the newest.
 	Parent *string
 }
 
-// Read makes a question of the arguments and of what is piped in. A "-" before
-// the prompt, or alone, waits for standard input. It fails as ctx does when that ends.
+// Read makes a question of the arguments and the piped input. A "-" before the prompt, or
+// alone, waits for standard input. It fails with ctx's error if that ends.
 func Read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
 	dash := len(args) > 0 && args[0] == "-"
 	if dash {
@@ -49,9 +49,9 @@ func Read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
 	return Question{Prompt: prompt, Attached: []agent.Attachment{file}}, err
 }
 
-// piped is what standard input holds, if it is not a terminal. With a prompt, only a pipe
-// or a file is read, and a silent pipe is given up, unless it was asked for or somebody
-// sits at a terminal, who can tell whether it will ever say something.
+// piped returns the content of standard input, if it is not a terminal. With a prompt, only a
+// pipe or a file is read, and a silent pipe is given up, unless it was requested or a person
+// sits at a terminal, who can judge whether it will ever have data.
 func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, error) {
 	if !asked && (cli.IsTerminal(a.Stdin) || withPrompt && !holdsData(a.Stdin)) {
 		return "", nil
@@ -60,7 +60,7 @@ func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, err
 	read := make(chan struct{})
 	var text string
 	var err error
-	go func() { // ends with the input, or with the program: a read cannot be broken off
+	go func() { // ends with the input, or with the program: a read cannot be cancelled
 		defer close(read)
 		text, err = cli.ReadAll(&firstByte{r: a.Stdin, began: began})
 	}()
@@ -90,8 +90,8 @@ func piped(ctx context.Context, a *cli.CLI, asked, withPrompt bool) (string, err
 	}
 }
 
-// holdsData reports whether an input that is not a terminal was meant to be read: a pipe or
-// a file, not a device or a socket.
+// holdsData reports whether an input is meant to be read: a pipe or a file, not a device or a
+// socket.
 func holdsData(stdin io.Reader) bool {
 	f, ok := stdin.(*os.File)
 	if !ok {
@@ -101,7 +101,7 @@ func holdsData(stdin io.Reader) bool {
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
 }
 
-// A firstByte closes began once something was read.
+// A firstByte closes began at the first byte read.
 type firstByte struct {
 	r     io.Reader
 	began chan struct{}

@@ -13,18 +13,18 @@ import (
 	"molar/schemas"
 )
 
-// quiet is how long nothing may be shown before the session says what it waits for.
+// quiet is how long nothing may be shown before the session shows what it waits for.
 const quiet = 900 * time.Millisecond
 
-// A turnView shows one turn: the answer as Markdown, tools as lines, and below them,
-// while nothing else comes, one line of what is waited for.
+// A turnView shows one turn: the answer as Markdown, tools as lines, and below them, while
+// nothing else comes, one line with what is waited for.
 type turnView struct {
 	s       *session
 	began   time.Time
 	heard   time.Time            // when the last event came
 	running map[string]time.Time // the calls under way, by "name"
 	names   map[string]string    // of the calls, by their ID
-	detail  string               // what a running tool said of its progress
+	detail  string               // a running tool's progress message
 	waits   bool                 // servers were still starting when the turn began
 	spoke   bool                 // a part of the answer is on the screen
 	open    bool                 // the Markdown is not closed
@@ -44,7 +44,7 @@ func (v *turnView) event(e answer.Event) error {
 		if err := v.s.md.Write(e.Text); err != nil || !notice {
 			return err
 		}
-		v.pause() // what follows is another's text
+		v.pause() // other text follows
 	case answer.KindCommentary:
 		v.hide()
 		v.open = false
@@ -70,8 +70,8 @@ func (v *turnView) event(e answer.Event) error {
 	return nil
 }
 
-// isNotice reports whether a piece of the answer is an emergency notice, which always comes
-// whole and alone.
+// isNotice reports whether a piece of the answer is an emergency notice, which is always one
+// whole piece.
 func (v *turnView) isNotice(piece string) bool {
 	notice := v.s.h.Agent.Notice(strings.TrimSpace(piece))
 	return notice != "" && notice == strings.TrimSpace(piece)
@@ -91,7 +91,7 @@ func (v *turnView) call(e answer.Event) {
 		terminal.Dim(terminal.Truncate(" "+args, columns-3-terminal.Width(name))))
 }
 
-// result shows what a call gave, on one line.
+// result shows the result of a call, on one line.
 func (v *turnView) result(e answer.Event) {
 	v.pause()
 	delete(v.running, e.Result.ID)
@@ -120,7 +120,7 @@ func (v *turnView) done(d *answer.Done) {
 	}
 	parts = append(parts, fmt.Sprintf("%.1f s", time.Since(v.began).Seconds()))
 	if d.Saved {
-		v.s.answering = v.s.assistant() // the conversation keeps it
+		v.s.answering = v.s.assistant() // the conversation stores it
 	} else {
 		parts = append(parts, "not saved")
 	}
@@ -133,20 +133,20 @@ func (v *turnView) done(d *answer.Done) {
 func (v *turnView) pause() {
 	v.hide()
 	if v.open {
-		_ = v.s.md.Close() // a terminal that is gone is noticed at the next key
+		_ = v.s.md.Close() // the next key notices a terminal that is gone
 		v.open = false
 	}
 }
 
-// waited leaves out what a person took to decide: it is no time of a tool, nor of the model.
-func (v *turnView) waited(since time.Time) {
+// excludeWait excludes the time a person took to decide: neither a tool nor the model used it.
+func (v *turnView) excludeWait(since time.Time) {
 	for id, began := range v.running {
 		v.running[id] = began.Add(time.Since(since))
 	}
 	v.heard = time.Now()
 }
 
-// note takes what a server says of a tool that runs.
+// note shows a running tool's message.
 func (v *turnView) note(text string) {
 	if len(v.running) > 0 {
 		v.detail = flat(text)
@@ -154,8 +154,7 @@ func (v *turnView) note(text string) {
 	}
 }
 
-// tick shows that something is waited for, and for how long, and what is held back of a
-// long block.
+// tick shows what is waited for, for how long, and the held-back part of a long block.
 func (v *turnView) tick() error {
 	if v.open {
 		return v.s.md.Flush()
@@ -166,7 +165,7 @@ func (v *turnView) tick() error {
 	return nil
 }
 
-// resized brings what stands at the bottom to the new size of the window.
+// resized repaints the bottom for the new window size.
 func (v *turnView) resized() error {
 	if v.open {
 		return v.s.md.Flush()
@@ -177,7 +176,7 @@ func (v *turnView) resized() error {
 	return nil
 }
 
-// starting names the servers that are not there yet.
+// starting names the servers that are still starting.
 func (v *turnView) starting() string {
 	var names []string
 	for _, status := range v.s.h.MCP.Status() {
@@ -188,7 +187,7 @@ func (v *turnView) starting() string {
 	return strings.Join(names, ", ")
 }
 
-// show writes the status line over the one before.
+// show writes the status line over the previous one.
 func (v *turnView) show() {
 	what, since := "waiting for the model", v.heard
 	if v.heard.IsZero() {
@@ -216,7 +215,7 @@ func (v *turnView) show() {
 	_, _ = io.WriteString(v.s.con, "\r\x1b[K"+terminal.Dim(v.s.status))
 }
 
-// hide takes the status line away.
+// hide removes the status line.
 func (v *turnView) hide() {
 	if v.s.status != "" {
 		v.s.status = ""
@@ -224,7 +223,7 @@ func (v *turnView) hide() {
 	}
 }
 
-// flat is foreign text on one line, bounded, without what a terminal would obey.
+// flat returns foreign text on one line, shortened, without control sequences.
 func flat(text string) string {
 	const most = 4 << 10
 	if len(text) > most {
